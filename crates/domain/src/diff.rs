@@ -1,0 +1,99 @@
+//! Differences between two texts, by line and by word.
+
+use similar::{ChangeTag, TextDiff};
+
+/// A run of changed lines with a little of what surrounds them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunk {
+    /// `@@ -10,7 +10,7 @@`
+    pub header: String,
+    pub lines: Vec<Line>,
+}
+
+/// One line of a hunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub kind: LineKind,
+    /// Pieces of the line; the emphasised ones are the words that changed.
+    pub pieces: Vec<(Emphasis, String)>,
+}
+
+/// Whether a line is in the older text, the newer one, or both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineKind {
+    Same,
+    Removed,
+    Added,
+}
+
+impl LineKind {
+    /// Returns the sign of unified diffs.
+    #[must_use]
+    pub fn sign(self) -> char {
+        match self {
+            Self::Same => ' ',
+            Self::Removed => '-',
+            Self::Added => '+',
+        }
+    }
+}
+
+/// Whether a piece of a line changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Emphasis {
+    Strong,
+    None,
+}
+
+/// Returns the hunks between two texts.
+#[must_use]
+pub fn hunks(older: &str, newer: &str) -> Vec<Hunk> {
+    let diff = TextDiff::from_lines(older, newer);
+    diff.unified_diff()
+        .context_radius(3)
+        .iter_hunks()
+        .map(|hunk| Hunk {
+            header: hunk.header().to_string(),
+            lines: hunk
+                .ops()
+                .iter()
+                .flat_map(|op| diff.iter_inline_changes(op))
+                .map(|change| Line {
+                    kind: match change.tag() {
+                        ChangeTag::Equal => LineKind::Same,
+                        ChangeTag::Delete => LineKind::Removed,
+                        ChangeTag::Insert => LineKind::Added,
+                    },
+                    pieces: change
+                        .iter_strings_lossy()
+                        .map(|(strong, piece)| {
+                            let emphasis = if strong { Emphasis::Strong } else { Emphasis::None };
+                            (emphasis, piece.trim_end_matches(['\n', '\r']).to_owned())
+                        })
+                        .collect(),
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+/// Returns the unified diff as text, without colour.
+#[must_use]
+pub fn unified(older_name: &str, newer_name: &str, hunks: &[Hunk]) -> String {
+    if hunks.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("--- {older_name}\n+++ {newer_name}\n");
+    for hunk in hunks {
+        text.push_str(hunk.header.trim_end());
+        text.push('\n');
+        for line in &hunk.lines {
+            text.push(line.kind.sign());
+            for (_, piece) in &line.pieces {
+                text.push_str(piece);
+            }
+            text.push('\n');
+        }
+    }
+    text
+}

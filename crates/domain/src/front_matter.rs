@@ -1,0 +1,108 @@
+//! YAML front matter: the block between two `---` lines at the top of a plan.
+//!
+//! Half-written plans are normal input, so a broken block is a problem to report, never an error
+//! that stops anything.
+
+use serde_json::{Map, Value};
+
+/// A plan split into its front matter and the rest.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FrontMatter {
+    pub keys: Map<String, Value>,
+    /// What is wrong with the block, with the line in the file, if anything is.
+    pub problem: Option<FrontMatterProblem>,
+}
+
+/// A block that is not YAML.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct FrontMatterProblem {
+    pub line: u64,
+    pub message: String,
+}
+
+/// Splits a plan into the YAML block (without its fences) and the body.
+#[must_use]
+pub fn split(text: &str) -> (Option<&str>, &str) {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else {
+        return (None, text);
+    };
+    let mut offset = 0;
+    for line in rest.split_inclusive('\n') {
+        if matches!(line.trim_end(), "---" | "...") {
+            let (block, tail) = rest.split_at(offset);
+            return (Some(block), tail.get(line.len()..).unwrap_or_default());
+        }
+        offset += line.len();
+    }
+    (None, text)
+}
+
+/// Reads the front matter of a plan.
+#[must_use]
+pub fn read(text: &str) -> FrontMatter {
+    let (Some(block), _) = split(text) else { return FrontMatter::default() };
+    if block.trim().is_empty() {
+        return FrontMatter::default();
+    }
+    match serde_saphyr::from_str::<Value>(block) {
+        Ok(Value::Object(keys)) => FrontMatter { keys, problem: None },
+        Ok(Value::Null) => FrontMatter::default(),
+        Ok(_) => FrontMatter {
+            keys: Map::new(),
+            problem: Some(FrontMatterProblem {
+                line: 2,
+                message: "expected `key: value` lines between the two `---`".to_owned(),
+            }),
+        },
+        Err(error) => FrontMatter {
+            keys: Map::new(),
+            problem: Some(FrontMatterProblem {
+                // The block starts on the file's second line.
+                line: error.location().map_or(2, |location| location.line() + 1),
+                message: error.without_snippet().to_string(),
+            }),
+        },
+    }
+}
+
+impl FrontMatter {
+    /// Returns a key as a list of texts: a list, a text with commas, or a single value.
+    #[must_use]
+    pub fn list(&self, key: &str) -> Vec<String> {
+        let split = |text: &str| {
+            text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+        };
+        match self.get(key) {
+            Some(Value::Array(items)) => items.iter().filter_map(plain_text).collect(),
+            Some(Value::Object(map)) => map.keys().cloned().collect(),
+            Some(Value::String(text)) => split(text),
+            Some(other) => plain_text(other).into_iter().collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Returns a key as one text.
+    #[must_use]
+    pub fn text(&self, key: &str) -> Option<String> {
+        self.get(key).and_then(plain_text)
+    }
+
+    fn get(&self, key: &str) -> Option<&Value> {
+        self.keys.get(key).or_else(|| {
+            let lower = key.to_lowercase();
+            self.keys.iter().find(|(name, _)| name.to_lowercase() == lower).map(|(_, value)| value)
+        })
+    }
+}
+
+fn plain_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        Value::Object(map) => map.get("name").and_then(plain_text).or_else(|| map.keys().next().cloned()),
+        Value::Array(_) | Value::Null => None,
+    }
+}

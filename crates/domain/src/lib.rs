@@ -1,0 +1,31 @@
+//! The rules of Throughline: plans as trees, approval bound to content, cascades, versions.
+//!
+//! No I/O, no clock, no environment, no async, no SQL. State in, decision out. Where the rules need
+//! the world they name a trait in [`ports`] and let others implement it.
+
+pub mod approval;
+pub mod audit;
+pub mod cascade;
+pub mod consistency;
+pub mod diff;
+pub mod fact;
+pub mod front_matter;
+pub mod ids;
+pub mod needs;
+pub mod node;
+pub mod observation;
+pub mod operation;
+pub mod planning_prompt;
+pub mod policy;
+pub mod ports;
+pub mod profile;
+pub mod reference;
+pub mod revalidation;
+pub mod section;
+pub mod settings;
+pub mod status;
+pub mod suggest;
+pub mod time;
+pub mod tree;
+pub mod undo;
+pub mod version;

@@ -1,0 +1,140 @@
+//! What must be complete first (`needs`), and what is ready to be worked on.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::ids::NodeId;
+use crate::node::{Node, Progress, Status};
+use crate::profile::Profile;
+use crate::reference::{NodeReference, Unresolved};
+use crate::tree::Tree;
+
+/// Which node needs which, with what was wrong in the plans that say so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    edges: HashMap<NodeId, Vec<NodeId>>,
+    pub problems: Vec<NeedsProblem>,
+}
+
+/// A `needs` entry that is not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NeedsProblem {
+    #[error("`{node}` needs `{name}`, but there is no such node")]
+    Unknown { node: String, name: String },
+    #[error("`{node}` needs `{name}`, which could be any of {}", candidates.join(", "))]
+    Ambiguous { node: String, name: String, candidates: Vec<String> },
+    #[error("`{node}` cannot need `{name}`: {}", circle.join(" needs "))]
+    Circle { node: String, name: String, circle: Vec<String> },
+}
+
+impl NeedsProblem {
+    /// Returns the path alias of the node whose plan is wrong.
+    #[must_use]
+    pub fn node(&self) -> &str {
+        match self {
+            Self::Unknown { node, .. } | Self::Ambiguous { node, .. } | Self::Circle { node, .. } => node,
+        }
+    }
+}
+
+impl Needs {
+    /// Reads the needs of every node. An entry that would close a circle is refused, not taken.
+    #[must_use]
+    pub fn of(tree: &Tree, profiles: &[Profile]) -> Self {
+        let mut needs = Self::default();
+        if tree.nodes().all(|node| node.description.needs.is_empty()) {
+            return needs;
+        }
+        let mut by_alias: HashMap<&str, Vec<&Node>> = HashMap::new();
+        for node in tree.nodes() {
+            by_alias.entry(&node.alias).or_default().push(node);
+        }
+        for node in tree.all_in_order() {
+            for name in &node.description.needs {
+                needs.take(tree, profiles, &by_alias, node, name);
+            }
+        }
+        needs
+    }
+
+    fn take(
+        &mut self,
+        tree: &Tree,
+        profiles: &[Profile],
+        by_alias: &HashMap<&str, Vec<&Node>>,
+        node: &Node,
+        name: &str,
+    ) {
+        let words: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
+        let path = || tree.path(node);
+        let unknown = || NeedsProblem::Unknown { node: path(), name: name.to_owned() };
+        let Ok((reference, _)) = NodeReference::read(&words, profiles) else {
+            self.problems.push(unknown());
+            return;
+        };
+        let candidates = by_alias.get(reference.alias()).map_or(&[][..], Vec::as_slice);
+        let paths: Vec<String> = candidates.iter().map(|candidate| tree.path(candidate)).collect();
+        // Among several of one name, a sibling is meant.
+        let sibling = candidates.iter().position(|candidate| candidate.parent == node.parent);
+        let needed = match (reference.pick(&paths, Vec::new), sibling) {
+            (Ok(index), _) | (Err(Unresolved::Ambiguous { .. }), Some(index)) => candidates[index],
+            (Err(Unresolved::Ambiguous { candidates, .. }), None) => {
+                self.problems.push(NeedsProblem::Ambiguous { node: path(), name: name.to_owned(), candidates });
+                return;
+            }
+            (Err(_), _) => {
+                self.problems.push(unknown());
+                return;
+            }
+        };
+        if let Some(circle) = self.way(needed.id, node.id) {
+            let mut names = vec![node.alias.clone()];
+            names.extend(circle.iter().filter_map(|id| tree.get(*id)).map(|node| node.alias.clone()));
+            self.problems.push(NeedsProblem::Circle { node: path(), name: name.to_owned(), circle: names });
+            return;
+        }
+        self.edges.entry(node.id).or_default().push(needed.id);
+    }
+
+    /// Returns the nodes a node needs.
+    #[must_use]
+    pub fn of_node(&self, id: NodeId) -> &[NodeId] {
+        self.edges.get(&id).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns a way from `from` to `to` along the needs, both ends included.
+    fn way(&self, from: NodeId, to: NodeId) -> Option<Vec<NodeId>> {
+        let mut seen = HashSet::new();
+        let mut stack = vec![vec![from]];
+        while let Some(way) = stack.pop() {
+            let last = *way.last()?;
+            if last == to {
+                return Some(way);
+            }
+            if seen.insert(last) {
+                for next in self.of_node(last) {
+                    let mut longer = way.clone();
+                    longer.push(*next);
+                    stack.push(longer);
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Returns what is ready: approved, not complete, nothing it or its ancestors need is open, and
+/// nothing below it is still to be done (the work is then there, not here).
+#[must_use]
+pub fn ready<'t>(tree: &'t Tree, needs: &Needs) -> Vec<&'t Node> {
+    let is_open = |node: &Node| node.progress != Progress::Complete;
+    let waits = |node: &Node| {
+        needs.of_node(node.id).iter().filter_map(|id| tree.get(*id)).any(is_open)
+    };
+    tree.all_in_order()
+        .into_iter()
+        .filter(|node| node.status() == Status::Approved)
+        .filter(|node| is_open(node) && node.progress != Progress::Blocked)
+        .filter(|node| !tree.children(node.id).any(is_open))
+        .filter(|node| !waits(node) && !tree.ancestors(node).into_iter().any(waits))
+        .collect()
+}

@@ -1,0 +1,89 @@
+//! Operations: one atomic, recorded change of state, with who did it and why.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fact::Fact;
+use crate::ids::{OperationId, Principal};
+use crate::time::Timestamp;
+
+/// Where an operation came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Channel {
+    Cli,
+    Hook,
+    Mcp,
+    Web,
+    System,
+}
+
+/// What kind of operation it is: the use case that made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verb {
+    Init,
+    /// Throughline noticed what happened to plan files.
+    Observe,
+    Approve,
+    Revalidate,
+    Invalidate,
+    Progress,
+    Restore,
+    Repair,
+    Rebuild,
+    Adopt,
+    Undo,
+}
+
+impl Verb {
+    /// Returns the word people see in the log.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Init => "init",
+            Self::Observe => "observe",
+            Self::Approve => "approve",
+            Self::Revalidate => "revalidate",
+            Self::Invalidate => "invalidate",
+            Self::Progress => "progress",
+            Self::Restore => "restore",
+            Self::Repair => "repair",
+            Self::Rebuild => "rebuild",
+            Self::Adopt => "adopt",
+            Self::Undo => "undo",
+        }
+    }
+
+    /// Says whether a bare `undo` may pick an operation of this kind.
+    ///
+    /// What was merely noticed or rebuilt is left alone unless it is named: nobody who types `undo`
+    /// means the paragraph they wrote in their editor.
+    #[must_use]
+    pub fn is_a_decision(self) -> bool {
+        match self {
+            Self::Approve
+            | Self::Revalidate
+            | Self::Invalidate
+            | Self::Progress
+            | Self::Restore
+            | Self::Repair => true,
+            Self::Init | Self::Observe | Self::Rebuild | Self::Adopt | Self::Undo => false,
+        }
+    }
+}
+
+/// One committed operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Operation {
+    pub id: OperationId,
+    pub at: Timestamp,
+    pub by: Principal,
+    pub channel: Channel,
+    pub verb: Verb,
+    /// One line for people: `approve chapter-02`.
+    pub summary: String,
+    /// Set by callers that may ask twice: the same key is done once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    pub facts: Vec<Fact>,
+}

@@ -1,0 +1,57 @@
+//! Policy: every threshold and switch a user may want to change, with its default.
+//!
+//! The reference page `docs/reference/configuration.md` is generated from [`KEYS`]; the reading of
+//! `config.toml` lives in [`crate::settings`].
+
+use serde::{Deserialize, Serialize};
+
+/// Whose approval counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ApprovalPolicy {
+    #[default]
+    Anyone,
+    Human,
+}
+
+/// How far a change reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CascadePolicy {
+    #[default]
+    Deep,
+    Precise,
+}
+
+/// What consistency warnings do to an approval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConsistencyPolicy {
+    #[default]
+    Warn,
+    RequireForce,
+    Off,
+}
+
+/// The rules' switches. See [`KEYS`] for what each does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Policy {
+    pub approval: ApprovalPolicy,
+    pub cascade: CascadePolicy,
+    pub cascade_max_depth: usize,
+    pub consistency: ConsistencyPolicy,
+    pub max_plan_bytes: u64,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            approval: ApprovalPolicy::default(),
+            cascade: CascadePolicy::default(),
+            cascade_max_depth: 10,
+            consistency: ConsistencyPolicy::default(),
+            max_plan_bytes: 4 * 1024 * 1024,
+        }
+    }
+}

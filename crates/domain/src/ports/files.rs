@@ -1,0 +1,92 @@
+//! The plan files of a project.
+//!
+//! Every path is relative to the project. An implementation never leaves the project: not through
+//! `..`, not through an absolute path, and not through a link in any part of the path.
+
+/// What tells cheaply whether a file may have changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileStamp {
+    pub size: u64,
+    pub modified_ns: i64,
+    pub changed_ns: i64,
+    pub inode: u64,
+}
+
+/// What a look at a path showed, without reading the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileLook {
+    Present(FileStamp),
+    Missing,
+    /// There, but not to be read: a link, a folder, a device, no permission.
+    Refused(String),
+}
+
+/// What reading a plan file gave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// The text, and the stamp if it is safe to trust later: a file changed in the same tick of the
+    /// clock in which it was read has none.
+    Text { text: String, stamp: Option<FileStamp>, modified_ns: i64 },
+    Missing,
+    Unreadable { why: String },
+}
+
+/// An entry of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub name: String,
+    pub kind: EntryKind,
+}
+
+/// What an entry is; links are never followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    File,
+    Folder,
+    Other,
+}
+
+/// A file could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum FileFault {
+    #[error("`{path}` is outside the project or reached through a link")]
+    Outside { path: String },
+    #[error("`{path}` is already there")]
+    Exists { path: String },
+    #[error("cannot write `{path}`")]
+    Io {
+        path: String,
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Reads and writes plan files.
+pub trait PlanFiles {
+    /// Looks at a file without reading it.
+    fn look(&self, path: &str) -> FileLook;
+
+    /// Reads a file as text, at most `max_bytes` of it.
+    fn read(&self, path: &str, max_bytes: u64) -> Reading;
+
+    /// Lists a folder, sorted by name; a folder that is not there is empty.
+    fn list(&self, folder: &str) -> Vec<Entry>;
+
+    /// Replaces a file: after a crash it is the old or the new one, never a mixture.
+    ///
+    /// # Errors
+    /// [`FileFault`]; the file is then as it was.
+    fn replace(&self, path: &str, text: &str) -> Result<(), FileFault>;
+
+    /// Writes a file that is not there yet, durably.
+    ///
+    /// # Errors
+    /// [`FileFault::Exists`] when there is one; nothing is overwritten.
+    fn create(&self, path: &str, text: &str) -> Result<(), FileFault>;
+
+    /// Takes a file away. Its text must be kept elsewhere first.
+    ///
+    /// # Errors
+    /// [`FileFault`]; the file is then as it was.
+    fn remove(&self, path: &str) -> Result<(), FileFault>;
+}

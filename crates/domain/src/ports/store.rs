@@ -1,0 +1,267 @@
+//! The store: the one authority for everything but the plans' texts.
+//!
+//! Engines differ (SQLite, JSON files, later PostgreSQL); the contract does not. A [`Transaction`]
+//! sees and changes one state alone: no other writer comes between its reads and its commit.
+
+use std::path::PathBuf;
+
+use crate::fact::{Backup, Fact};
+use crate::ids::{NodeId, OperationId, Principal, StoreId, VersionHash};
+use crate::node::Node;
+use crate::operation::{Channel, Operation, Verb};
+use crate::ports::FileStamp;
+use crate::status::Footing;
+use crate::time::Timestamp;
+use crate::version::Version;
+
+/// Why the store could not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreFault {
+    #[error("there is no state here")]
+    Missing,
+    #[error("the state is damaged: {what}")]
+    Damaged { what: String },
+    #[error("the state is in use by another process{}", holder.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]
+    Locked { holder: Option<u32> },
+    #[error("the state was written by a newer version (format {found}, this program knows {known})")]
+    Newer { found: i64, known: i64 },
+    #[error("the state came from elsewhere (store {store}) and was not adopted by this user")]
+    Foreign { store: StoreId },
+    #[error("`{}` is not a Throughline database", path.display())]
+    AnotherProgram { path: PathBuf },
+    #[error("cannot write `{}`: it is read-only", path.display())]
+    ReadOnly { path: PathBuf },
+    #[error("cannot write `{}`: the disk is full", path.display())]
+    Full { path: PathBuf },
+    #[error("{action}")]
+    Io {
+        action: String,
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+/// An operation about to be recorded. Its number is given by the store.
+#[derive(Clone, Debug)]
+pub struct NewOperation {
+    pub at: Timestamp,
+    pub by: Principal,
+    pub channel: Channel,
+    pub verb: Verb,
+    pub summary: String,
+    pub key: Option<String>,
+    pub facts: Vec<Fact>,
+    /// Texts the facts speak of that the store may not have yet.
+    pub texts: Vec<String>,
+}
+
+/// A consistent view of the state.
+///
+/// Every read of a row checks its sum: a damaged row is [`StoreFault::Damaged`], never an answer.
+pub trait Snapshot {
+    /// Returns the store's identity.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn store_id(&self) -> Result<StoreId, StoreFault>;
+
+    /// Returns the last operation's number.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn head(&self) -> Result<OperationId, StoreFault>;
+
+    /// Returns a node.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn node(&self, id: NodeId) -> Result<Option<Node>, StoreFault>;
+
+    /// Returns every node with this alias.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn nodes_by_alias(&self, alias: &str) -> Result<Vec<Node>, StoreFault>;
+
+    /// Returns a node's children, in no particular order.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault>;
+
+    /// Returns every node; parents come before their children.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn all_nodes(&self) -> Result<Vec<Node>, StoreFault>;
+
+    /// Returns a node and all below it; parents come before their children.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault>;
+
+    /// Returns what the statuses of a node and all below it rest on; parents come before children.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn footings(&self, top: NodeId) -> Result<Vec<Footing>, StoreFault>;
+
+    /// Returns a node's versions, newest first.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault>;
+
+    /// Returns one version of a node.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn version(&self, node: NodeId, hash: VersionHash) -> Result<Option<Version>, StoreFault>;
+
+    /// Returns a kept text, checked against its hash.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault>;
+
+    /// Returns a node's readable backups, newest first.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault>;
+
+    /// Returns up to `most` operations before `before` (all when `None`), newest first.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn operations(&self, before: Option<OperationId>, most: usize) -> Result<Vec<Operation>, StoreFault>;
+
+    /// Returns one operation.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault>;
+
+    /// Returns by which operation another one was undone.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault>;
+
+    /// Returns the stamp under which a node's file was last read, with the version it had then.
+    ///
+    /// A cache of this machine, not part of the state: it may be empty.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault>;
+
+    /// Returns every stamp.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault>;
+}
+
+/// The state, held for writing.
+pub trait Transaction: Snapshot {
+    /// Returns the number the next recorded operation will get.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn next_operation(&self) -> Result<OperationId, StoreFault>;
+
+    /// Returns the number the next new node is to have; the store keeps count from the facts.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn next_node(&self) -> Result<NodeId, StoreFault>;
+
+    /// Applies an operation's facts. Later reads of this transaction see them.
+    ///
+    /// # Errors
+    /// [`StoreFault`]; the transaction must then be dropped, and nothing happened.
+    fn record(&mut self, operation: NewOperation) -> Result<OperationId, StoreFault>;
+
+    /// Keeps stamps of files that were read. Lost ones only cost a second reading.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn keep_stamps(&mut self, stamps: &[(NodeId, FileStamp, VersionHash)]) -> Result<(), StoreFault>;
+
+    /// Makes all of it durable: when this returns, a power cut cannot take it back.
+    ///
+    /// # Errors
+    /// [`StoreFault`]; nothing happened then.
+    fn commit(self: Box<Self>) -> Result<(), StoreFault>;
+}
+
+/// One project's store.
+pub trait Store {
+    /// Opens a view for reading.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault>;
+
+    /// Waits for the right to write and takes it.
+    ///
+    /// # Errors
+    /// [`StoreFault::Locked`] when others do not finish in time.
+    fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault>;
+
+    /// Looks at everything: sums, chain, replay against the tables, texts, mirror.
+    ///
+    /// # Errors
+    /// [`StoreFault`] when it cannot even look.
+    fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault>;
+
+    /// Brings the mirror up to date, all of it.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn sync_mirror(&self) -> Result<usize, StoreFault>;
+
+    /// Returns what was repaired when the store was opened, once.
+    fn take_recoveries(&self) -> Vec<Recovery>;
+}
+
+/// Something the store repaired by itself, to be told to the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovery {
+    pub message: String,
+}
+
+/// What [`Store::verify`] found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreFinding {
+    pub kind: StoreFindingKind,
+    pub message: String,
+}
+
+/// The kinds of [`StoreFinding`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreFindingKind {
+    DatabaseDamaged,
+    JournalDamaged,
+    InterruptedOperation,
+    TextMissing,
+    MirrorLag,
+    MirrorDamaged,
+}
+
+impl StoreFindingKind {
+    /// Returns the word used in JSON.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::DatabaseDamaged => "database-damaged",
+            Self::JournalDamaged => "journal-damaged",
+            Self::InterruptedOperation => "interrupted-operation",
+            Self::TextMissing => "text-missing",
+            Self::MirrorLag => "mirror-lag",
+            Self::MirrorDamaged => "mirror-damaged",
+        }
+    }
+}

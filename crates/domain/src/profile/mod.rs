@@ -1,0 +1,122 @@
+//! Profiles: one kind of tree, described as data.
+//!
+//! A profile names its levels, how their aliases and files look, and what an agent is told when it
+//! plans one. No code knows the word `act`.
+
+mod parse;
+pub mod pattern;
+
+use std::ops::RangeInclusive;
+
+pub use parse::{ProfileProblem, parse};
+pub use pattern::{AliasPattern, FilePattern, NotAnAlias, ReadAlias};
+
+/// One kind of tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    pub name: String,
+    /// For people: `Story`.
+    pub title: String,
+    pub levels: Vec<Level>,
+    /// The steps an agent goes through when it plans a node.
+    pub phases: Vec<Phase>,
+    /// What a child may name only if its parent does.
+    pub facets: Vec<Facet>,
+}
+
+/// One level of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Level {
+    pub name: String,
+    /// Whether nodes of this level may have no parent.
+    pub root: bool,
+    /// Levels whose nodes may be the parent.
+    pub under: Vec<String>,
+    pub alias: AliasPattern,
+    pub numbers: RangeInclusive<u32>,
+    /// The plan file; levels that live in the store alone have none.
+    pub file: Option<FilePattern>,
+    /// What is made from the plan (prose, an answer), below the folder of the parent's file.
+    pub output: Option<FilePattern>,
+    /// What the plan of this level is for, in one line.
+    pub purpose: String,
+    /// Headings a plan of this level should have.
+    pub outline: Vec<String>,
+}
+
+/// One step of planning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Phase {
+    pub title: String,
+    pub text: String,
+}
+
+/// Something plans name: characters, locations, the timeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facet {
+    pub name: String,
+    pub kind: FacetKind,
+    /// Headings, keys and labels under which it stands, in any language.
+    pub words: Vec<String>,
+    /// Levels whose plans are checked; empty means all.
+    pub levels: Vec<String>,
+}
+
+/// How a facet is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FacetKind {
+    /// Names: each must be known to the parent.
+    Names,
+    /// Points in time: each must lie within those of the parent.
+    Timeline,
+}
+
+impl Profile {
+    /// Returns a level by its name.
+    #[must_use]
+    pub fn level(&self, name: &str) -> Option<&Level> {
+        self.levels.iter().find(|level| level.name == name)
+    }
+
+    /// Returns the levels that may stand below a level.
+    pub fn levels_under(&self, name: &str) -> impl Iterator<Item = &Level> {
+        self.levels.iter().filter(move |level| level.under.iter().any(|above| above == name))
+    }
+
+    /// Returns the levels from the top down, for people: `act → chapter → scene`.
+    #[must_use]
+    pub fn hierarchy(&self) -> String {
+        self.levels.iter().map(|level| level.name.as_str()).collect::<Vec<_>>().join(" → ")
+    }
+}
+
+impl Level {
+    /// Reads an alias of this level or its short form.
+    ///
+    /// # Errors
+    /// When it is none, with what was expected.
+    pub fn read_alias(&self, text: &str) -> Result<ReadAlias, NotAnAlias> {
+        self.alias.read(&self.name, text, &self.numbers)
+    }
+}
+
+/// The built-in profiles, name and text.
+pub const BUILT_IN: [(&str, &str); 4] = [
+    ("story", include_str!("story.toml")),
+    ("tickets", include_str!("tickets.toml")),
+    ("trail", include_str!("trail.toml")),
+    ("milestones", include_str!("milestones.toml")),
+];
+
+/// Returns a built-in profile.
+#[must_use]
+pub fn built_in(name: &str) -> Option<Profile> {
+    let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
+    Some(parse(name, text).expect("BUG: built-in profiles are parsed by a test"))
+}
+
+/// Returns the folder of a plan file: where its children's patterns start.
+#[must_use]
+pub fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}

@@ -1,0 +1,203 @@
+//! Reading a profile from TOML, with errors that name file, line, key and what is allowed.
+
+use std::ops::RangeInclusive;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{AliasPattern, Facet, FacetKind, FilePattern, Level, Phase, Profile};
+use crate::suggest::with_suggestion;
+
+/// What is wrong with a profile, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {message}")]
+pub struct ProfileProblem {
+    pub file: String,
+    pub line: usize,
+    pub message: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawProfile {
+    name: Spanned<String>,
+    title: Option<String>,
+    #[serde(rename = "level")]
+    levels: Vec<RawLevel>,
+    #[serde(default, rename = "phase")]
+    phases: Vec<RawPhase>,
+    #[serde(default, rename = "facet")]
+    facets: Vec<RawFacet>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawLevel {
+    name: Spanned<String>,
+    #[serde(default)]
+    root: bool,
+    #[serde(default)]
+    under: Vec<Spanned<String>>,
+    alias: Spanned<String>,
+    numbers: Option<Spanned<String>>,
+    file: Option<Spanned<String>>,
+    output: Option<Spanned<String>>,
+    #[serde(default)]
+    purpose: String,
+    #[serde(default)]
+    outline: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawPhase {
+    title: String,
+    text: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFacet {
+    name: String,
+    #[serde(default)]
+    kind: RawFacetKind,
+    words: Vec<String>,
+    #[serde(default)]
+    levels: Vec<Spanned<String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum RawFacetKind {
+    #[default]
+    Names,
+    Timeline,
+}
+
+/// Reads a profile; `file` is only for messages.
+///
+/// # Errors
+/// The first problem, with its line.
+pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
+    let reader = Reader { file, text };
+    let raw: RawProfile = toml::from_str(text).map_err(|error| ProfileProblem {
+        file: file.to_owned(),
+        line: error.span().map_or(1, |span| reader.line(span.start)),
+        message: with_suggestion(error.message()),
+    })?;
+
+    let is_word = |name: &str| {
+        !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_') && name.len() <= 40
+    };
+    if !is_word(raw.name.get_ref()) {
+        return Err(reader.problem(&raw.name, "name", "expected one word of letters, digits, `-` or `_`"));
+    }
+    if raw.levels.is_empty() {
+        return Err(reader.problem(&raw.name, "level", "expected at least one `[[level]]`"));
+    }
+    let names: Vec<&str> = raw.levels.iter().map(|level| level.name.get_ref().as_str()).collect();
+    let known = || names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+
+    let mut levels: Vec<Level> = Vec::new();
+    for level in &raw.levels {
+        let name = level.name.get_ref().clone();
+        if !is_word(&name) {
+            return Err(reader.problem(&level.name, "level.name", "expected one word of letters, digits, `-` or `_`"));
+        }
+        if levels.iter().any(|other| other.name == name) {
+            return Err(reader.problem(&level.name, "level.name", &format!("`{name}` is there twice")));
+        }
+        for above in &level.under {
+            if !names.contains(&above.get_ref().as_str()) {
+                let message = format!("no level `{}`: expected one of {}", above.get_ref(), known());
+                return Err(reader.problem(above, "level.under", &message));
+            }
+        }
+        if !level.root && level.under.is_empty() {
+            return Err(reader.problem(
+                &level.name,
+                "level.under",
+                &format!("`{name}` is neither `root = true` nor `under` another level"),
+            ));
+        }
+        let alias =
+            AliasPattern::parse(level.alias.get_ref()).map_err(|why| reader.problem(&level.alias, "level.alias", &why))?;
+        let pattern = |key: &str, value: &Option<Spanned<String>>| match value {
+            None => Ok(None),
+            Some(value) => {
+                FilePattern::parse(value.get_ref()).map(Some).map_err(|why| reader.problem(value, key, &why))
+            }
+        };
+        levels.push(Level {
+            root: level.root,
+            under: level.under.iter().map(|above| above.get_ref().clone()).collect(),
+            alias,
+            numbers: match &level.numbers {
+                None => 1..=999_999,
+                Some(range) => parse_range(range.get_ref()).ok_or_else(|| {
+                    reader.problem(range, "level.numbers", "expected a range such as \"1-99\"")
+                })?,
+            },
+            file: pattern("level.file", &level.file)?,
+            output: pattern("level.output", &level.output)?,
+            purpose: level.purpose.trim().to_owned(),
+            outline: level.outline.clone(),
+            name,
+        });
+    }
+    if !levels.iter().any(|level| level.root) {
+        return Err(reader.problem(&raw.name, "level.root", "no level has `root = true`; a tree starts somewhere"));
+    }
+    for facet in &raw.facets {
+        for level in &facet.levels {
+            if !names.contains(&level.get_ref().as_str()) {
+                let message = format!("no level `{}`: expected one of {}", level.get_ref(), known());
+                return Err(reader.problem(level, "facet.levels", &message));
+            }
+        }
+    }
+    Ok(Profile {
+        title: raw.title.unwrap_or_else(|| raw.name.get_ref().clone()),
+        name: raw.name.into_inner(),
+        levels,
+        phases: raw.phases.into_iter().map(|phase| Phase { title: phase.title, text: phase.text.trim().to_owned() }).collect(),
+        facets: raw
+            .facets
+            .into_iter()
+            .map(|facet| Facet {
+                name: facet.name,
+                kind: match facet.kind {
+                    RawFacetKind::Names => FacetKind::Names,
+                    RawFacetKind::Timeline => FacetKind::Timeline,
+                },
+                words: facet.words,
+                levels: facet.levels.into_iter().map(Spanned::into_inner).collect(),
+            })
+            .collect(),
+    })
+}
+
+fn parse_range(text: &str) -> Option<RangeInclusive<u32>> {
+    let (low, high) = text.split_once('-')?;
+    let (low, high) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
+    (low <= high).then_some(low..=high)
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    fn line(&self, offset: usize) -> usize {
+        1 + self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+    }
+
+    fn problem(&self, at: &Spanned<String>, key: &str, why: &str) -> ProfileProblem {
+        ProfileProblem {
+            file: self.file.to_owned(),
+            line: self.line(at.span().start),
+            message: format!("`{key}`: {why}"),
+        }
+    }
+}

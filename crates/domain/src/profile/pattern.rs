@@ -1,0 +1,368 @@
+//! Patterns of aliases and files: `scene-{parent.n:2}{n:2}` and `scenes/{alias}-blueprint.md`.
+//!
+//! An alias pattern is read and written; a file pattern is matched against directory entries. Both
+//! are data from a profile, so every mistake in them is reported with what would be allowed.
+
+use std::ops::RangeInclusive;
+
+/// The pattern of a level's aliases.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AliasPattern {
+    prefix: String,
+    /// Width of the parent's number inside the alias, where it is part of it.
+    parent_width: Option<usize>,
+    own: Own,
+    suffix: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Own {
+    /// A number, zero-padded to a width (0: not padded).
+    Number { width: usize },
+    /// Letters and digits, as in `017a`.
+    Id,
+    /// Anything without a slash or a blank.
+    Name,
+}
+
+/// An alias that was read, with the numbers in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadAlias {
+    pub alias: String,
+    pub number: Option<u32>,
+    /// The parent's number, where the alias carries it (`scene-0204` is in chapter 2).
+    pub parent_number: Option<u32>,
+}
+
+/// A text is no alias of the level.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAnAlias {
+    #[error("`{text}` is no {level}: expected {expected}")]
+    Shape { level: String, text: String, expected: String },
+    #[error("`{text}` is no {level}: the number must be {}–{}", range.start(), range.end())]
+    OutOfRange { level: String, text: String, range: RangeInclusive<u32> },
+}
+
+const ALIAS_PLACEHOLDERS: &str = "`{n}`, `{n:2}` (padded to two digits), `{parent.n:2}`, `{id}` (letters and digits) or `{name}`";
+
+impl AliasPattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// What is wrong, and what is allowed.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut pattern = Self { prefix: String::new(), parent_width: None, own: Own::Name, suffix: String::new() };
+        let mut own_seen = false;
+        for piece in pieces(text)? {
+            match piece {
+                Piece::Literal(literal) => {
+                    if literal.contains('/') || literal.contains(char::is_whitespace) {
+                        return Err("an alias has no slash and no blank".to_owned());
+                    }
+                    if own_seen {
+                        pattern.suffix.push_str(&literal);
+                    } else if pattern.parent_width.is_some() {
+                        return Err("`{parent.n:2}` must stand right before `{n:2}`".to_owned());
+                    } else {
+                        pattern.prefix.push_str(&literal);
+                    }
+                }
+                Piece::Placeholder(name) => {
+                    let (name, width) = match name.split_once(':') {
+                        Some((name, width)) => {
+                            let width: usize =
+                                width.parse().map_err(|_| format!("`{width}` is no width: expected a number of digits"))?;
+                            (name.to_owned(), Some(width).filter(|width| (1..=9).contains(width)))
+                        }
+                        None => (name, None),
+                    };
+                    match name.as_str() {
+                        "parent.n" if !own_seen && pattern.parent_width.is_none() => {
+                            pattern.parent_width =
+                                Some(width.ok_or("`{parent.n}` needs a width, as in `{parent.n:2}`")?);
+                        }
+                        "n" | "id" | "name" if !own_seen => {
+                            own_seen = true;
+                            pattern.own = match name.as_str() {
+                                "n" => Own::Number { width: width.unwrap_or(0) },
+                                "id" => Own::Id,
+                                _ => Own::Name,
+                            };
+                        }
+                        "n" | "id" | "name" | "parent.n" => return Err(format!("`{{{name}}}` may stand only once")),
+                        other => return Err(format!("unknown placeholder `{{{other}}}`: expected {ALIAS_PLACEHOLDERS}")),
+                    }
+                }
+            }
+        }
+        if !own_seen {
+            return Err(format!("no placeholder for the node's own name: expected {ALIAS_PLACEHOLDERS}"));
+        }
+        if pattern.parent_width.is_some() && !matches!(pattern.own, Own::Number { width: 1.. }) {
+            return Err("after `{parent.n:2}` the own number needs a width, as in `{n:2}`".to_owned());
+        }
+        Ok(pattern)
+    }
+
+    /// Says whether aliases of this pattern carry a number.
+    #[must_use]
+    pub fn is_numbered(&self) -> bool {
+        matches!(self.own, Own::Number { .. })
+    }
+
+    /// Says whether aliases of this pattern carry their parent's number.
+    #[must_use]
+    pub fn carries_parent_number(&self) -> bool {
+        self.parent_width.is_some()
+    }
+
+    /// Returns the alias of number `own` below a parent of number `parent`.
+    #[must_use]
+    pub fn numbered(&self, own: u32, parent: Option<u32>) -> Option<String> {
+        let Own::Number { width } = self.own else { return None };
+        let parent = match self.parent_width {
+            Some(width) => format!("{:0width$}", parent?),
+            None => String::new(),
+        };
+        Some(format!("{}{parent}{own:0width$}{}", self.prefix, self.suffix))
+    }
+
+    /// Reads an alias or its short form: `chapter-02`, `chapter-2`, `2`; `scene-0204`, `0204`, `204`.
+    ///
+    /// # Errors
+    /// When it is none, with what was expected.
+    pub fn read(&self, level: &str, text: &str, range: &RangeInclusive<u32>) -> Result<ReadAlias, NotAnAlias> {
+        let bare = strip_ignoring_case(text, &self.prefix, &self.suffix).unwrap_or(text);
+        let shape = || NotAnAlias::Shape { level: level.to_owned(), text: text.to_owned(), expected: self.example() };
+        match self.own {
+            Own::Number { width } => {
+                if bare.is_empty() || !bare.bytes().all(|byte| byte.is_ascii_digit()) {
+                    return Err(shape());
+                }
+                let (parent_digits, own_digits) = match self.parent_width {
+                    Some(parent_width) => {
+                        let total = parent_width + width;
+                        // One digit more than fits would silently name another parent.
+                        if bare.len() > total || bare.len() <= width {
+                            return Err(shape());
+                        }
+                        let (parent, own) = bare.split_at(bare.len() - width);
+                        (Some(parent), own)
+                    }
+                    None => (None, bare),
+                };
+                let number = |digits: &str| digits.parse::<u32>().map_err(|_| shape());
+                let own = number(own_digits)?;
+                let parent = parent_digits.map(number).transpose()?;
+                if !range.contains(&own) {
+                    return Err(NotAnAlias::OutOfRange {
+                        level: level.to_owned(),
+                        text: text.to_owned(),
+                        range: range.clone(),
+                    });
+                }
+                let alias = self.numbered(own, parent).ok_or_else(shape)?;
+                Ok(ReadAlias { alias, number: Some(own), parent_number: parent })
+            }
+            Own::Id | Own::Name => {
+                let fits = |c: char| match self.own {
+                    Own::Id => c.is_alphanumeric() || c == '_',
+                    Own::Number { .. } | Own::Name => c != '/' && !c.is_whitespace() && !c.is_control(),
+                };
+                if bare.is_empty() || bare.len() > 96 || bare == "." || bare == ".." || !bare.chars().all(fits) {
+                    return Err(shape());
+                }
+                let alias = format!("{}{bare}{}", self.prefix, self.suffix);
+                Ok(ReadAlias { alias, number: leading_number(bare), parent_number: None })
+            }
+        }
+    }
+
+    /// Reads an alias only if it is written exactly as this pattern writes it.
+    #[must_use]
+    pub fn read_exact(&self, text: &str, range: &RangeInclusive<u32>) -> Option<ReadAlias> {
+        self.read("", text, range).ok().filter(|read| read.alias == text)
+    }
+
+    /// Returns what an alias of this pattern looks like.
+    #[must_use]
+    pub fn example(&self) -> String {
+        match self.own {
+            Own::Number { .. } => {
+                let alias = self.numbered(4, Some(2)).unwrap_or_default();
+                let bare = strip_ignoring_case(&alias, &self.prefix, &self.suffix).unwrap_or(&alias);
+                if bare == alias { format!("`{alias}`") } else { format!("`{alias}` or `{bare}`") }
+            }
+            Own::Id => format!("letters and digits, as in `{}017a{}`", self.prefix, self.suffix),
+            Own::Name => "a name without blanks and slashes".to_owned(),
+        }
+    }
+}
+
+/// `017a` sorts as 17.
+fn leading_number(text: &str) -> Option<u32> {
+    let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
+fn strip_ignoring_case<'a>(text: &'a str, prefix: &str, suffix: &str) -> Option<&'a str> {
+    let head = text.get(..prefix.len())?;
+    let rest = text.get(prefix.len()..)?;
+    let cut = rest.len().checked_sub(suffix.len())?;
+    let (middle, tail) = (rest.get(..cut)?, rest.get(cut..)?);
+    (head.to_lowercase() == prefix.to_lowercase() && tail.to_lowercase() == suffix.to_lowercase()).then_some(middle)
+}
+
+/// The pattern of a level's files, relative to the folder of the parent's file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilePattern {
+    /// Folders before the entry that carries the alias.
+    before: Vec<String>,
+    entry: EntryPattern,
+    /// Folders and file after it; may repeat the alias.
+    after: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct EntryPattern {
+    prefix: String,
+    /// What stands between the alias and a free part (`{slug}`), where the entry has one.
+    slug_after: Option<String>,
+    suffix: String,
+}
+
+impl FilePattern {
+    /// Reads a pattern.
+    ///
+    /// # Errors
+    /// What is wrong, and what is allowed.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text.starts_with('/') || text.ends_with('/') || text.contains('\\') {
+            return Err("expected a relative path of a file, with `/` between its parts".to_owned());
+        }
+        let segments: Vec<&str> = text.split('/').collect();
+        if segments.iter().any(|segment| matches!(*segment, "" | "." | "..")) {
+            return Err("a file stays below its folder: no empty part, no `.` and no `..`".to_owned());
+        }
+        let Some(position) = segments.iter().position(|segment| segment.contains("{alias}")) else {
+            return Err("no `{alias}`: expected it in the part that differs from node to node".to_owned());
+        };
+        for segment in &segments {
+            for piece in pieces(segment)? {
+                if let Piece::Placeholder(name) = piece
+                    && name != "alias"
+                    && name != "slug"
+                {
+                    return Err(format!("unknown placeholder `{{{name}}}`: expected `{{alias}}` or `{{slug}}`"));
+                }
+            }
+        }
+        if segments.iter().enumerate().any(|(index, segment)| index != position && segment.contains("{slug}")) {
+            return Err("`{slug}` may stand only beside the first `{alias}`".to_owned());
+        }
+        let owned = |parts: &[&str]| parts.iter().map(|part| (*part).to_owned()).collect();
+        Ok(Self {
+            before: owned(&segments[..position]),
+            entry: EntryPattern::parse(segments[position])?,
+            after: owned(&segments[position + 1..]),
+        })
+    }
+
+    /// Returns the folder, below the parent's, whose entries may be nodes of the level.
+    #[must_use]
+    pub fn listing(&self, parent_folder: &str) -> String {
+        join(parent_folder, &self.before)
+    }
+
+    /// Says whether the entry that carries the alias is the file itself, not a folder.
+    #[must_use]
+    pub fn entry_is_file(&self) -> bool {
+        self.after.is_empty()
+    }
+
+    /// Returns the alias in a directory entry's name.
+    #[must_use]
+    pub fn alias_in<'a>(&self, entry: &'a str) -> Option<&'a str> {
+        self.entry.alias_in(entry)
+    }
+
+    /// Returns the file behind a directory entry.
+    #[must_use]
+    pub fn file_at(&self, parent_folder: &str, entry: &str, alias: &str) -> String {
+        let mut parts = self.before.clone();
+        parts.push(entry.to_owned());
+        parts.extend(self.after.iter().map(|part| part.replace("{alias}", alias)));
+        join(parent_folder, &parts)
+    }
+
+    /// Returns where a new node's file belongs.
+    #[must_use]
+    pub fn file_for(&self, parent_folder: &str, alias: &str) -> String {
+        self.file_at(parent_folder, &self.entry.name_for(alias), alias)
+    }
+}
+
+impl EntryPattern {
+    fn parse(segment: &str) -> Result<Self, String> {
+        let (prefix, rest) = segment.split_once("{alias}").ok_or("no `{alias}`")?;
+        let (slug_after, suffix) = match rest.split_once("{slug}") {
+            Some((between, _)) if between.is_empty() => {
+                return Err("something must stand between `{alias}` and `{slug}`, as in `{alias}-{slug}`".to_owned());
+            }
+            Some((between, suffix)) => (Some(between.to_owned()), suffix),
+            None => (None, rest),
+        };
+        if suffix.contains('{') || prefix.contains('{') {
+            return Err("`{alias}` and `{slug}` may stand only once each in one part".to_owned());
+        }
+        Ok(Self { prefix: prefix.to_owned(), slug_after, suffix: suffix.to_owned() })
+    }
+
+    fn alias_in<'a>(&self, entry: &'a str) -> Option<&'a str> {
+        let middle = entry.strip_prefix(self.prefix.as_str())?.strip_suffix(self.suffix.as_str())?;
+        match &self.slug_after {
+            None => Some(middle),
+            Some(between) => Some(middle.split_once(between.as_str()).map_or(middle, |(alias, _)| alias)),
+        }
+    }
+
+    fn name_for(&self, alias: &str) -> String {
+        format!("{}{alias}{}", self.prefix, self.suffix)
+    }
+}
+
+fn join(folder: &str, parts: &[String]) -> String {
+    let mut path = folder.to_owned();
+    for part in parts {
+        if !path.is_empty() {
+            path.push('/');
+        }
+        path.push_str(part);
+    }
+    path
+}
+
+enum Piece {
+    Literal(String),
+    Placeholder(String),
+}
+
+fn pieces(text: &str) -> Result<Vec<Piece>, String> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some((literal, after)) = rest.split_once('{') {
+        if !literal.is_empty() {
+            found.push(Piece::Literal(literal.to_owned()));
+        }
+        let (name, tail) = after.split_once('}').ok_or("a `{` without its `}`")?;
+        found.push(Piece::Placeholder(name.to_owned()));
+        rest = tail;
+    }
+    if rest.contains('}') {
+        return Err("a `}` without its `{`".to_owned());
+    }
+    if !rest.is_empty() {
+        found.push(Piece::Literal(rest.to_owned()));
+    }
+    Ok(found)
+}

@@ -1,0 +1,87 @@
+//! Revalidation: a stale node is kept as it is, or written anew.
+
+use crate::approval::{Approval, ApprovalRefused};
+use crate::fact::Fact;
+use crate::ids::Principal;
+use crate::node::{Content, Node, Status};
+use crate::time::Timestamp;
+use crate::tree::Tree;
+
+/// Why a node cannot be kept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KeepRefused {
+    #[error("`{node}` is `{status}`: there is nothing to revalidate")]
+    NotStale { node: String, status: Status },
+    #[error("cannot keep `{node}`: parent `{parent}` is `{status}`, expected `approved`")]
+    ParentNotApproved { node: String, parent: String, status: Status },
+    #[error(transparent)]
+    Approval(#[from] ApprovalRefused),
+}
+
+/// Returns the facts that keep a stale node's text as it is, below its parent as that is now.
+///
+/// A text that was approved keeps its approval, renewed by who keeps it; a draft stays a draft.
+/// `approval` is what [`crate::approval::decide`] gave for it.
+///
+/// # Errors
+/// [`KeepRefused`].
+pub fn keep(node: &Node, parent: Option<&Node>, approval: Result<Approval, ApprovalRefused>) -> Result<Vec<Fact>, KeepRefused> {
+    if node.status() != Status::RequiresRevalidation {
+        return Err(KeepRefused::NotStale { node: node.alias.clone(), status: node.status() });
+    }
+    if node.text_is_approved() {
+        let approval = approval?;
+        return Ok(vec![Fact::ApprovalChanged { node: node.id, before: node.approval.clone(), after: Some(approval) }]);
+    }
+    let basis = parent.and_then(|parent| parent.content.as_parent());
+    let after = match &node.content {
+        Content::Text { version, canonical, .. } => Content::Text { version: *version, canonical: *canonical, basis },
+        other => other.clone(),
+    };
+    match parent {
+        Some(parent) if matches!(parent.status(), Status::RequiresRevalidation | Status::Invalid) => {
+            Err(KeepRefused::ParentNotApproved {
+                node: node.alias.clone(),
+                parent: parent.alias.clone(),
+                status: parent.status(),
+            })
+        }
+        _ => Ok(vec![Fact::ContentChanged { node: node.id, before: node.content.clone(), after }]),
+    }
+}
+
+/// Returns the stale nodes of a subtree (or of everything), the most urgent first.
+///
+/// Nodes nearer to the root come first, because keeping or rewriting them decides about those below;
+/// then what had been approved, then what waits longest.
+#[must_use]
+pub fn by_urgency<'t>(tree: &'t Tree, within: &[&'t Node]) -> Vec<&'t Node> {
+    let mut stale: Vec<&Node> =
+        within.iter().copied().filter(|node| node.status() == Status::RequiresRevalidation).collect();
+    stale.sort_by_key(|node| (tree.ancestors(node).len(), !node.text_is_approved(), node.standing.since, node.order));
+    stale
+}
+
+/// Returns what a stale node was written or approved against.
+#[must_use]
+pub fn against(node: &Node) -> Option<crate::node::ParentVersion> {
+    match &node.approval {
+        Some(approval) if node.text_is_approved() => approval.parent,
+        _ => node.content.basis(),
+    }
+}
+
+/// Returns the condemnation a person or agent pronounces.
+#[must_use]
+pub fn condemn(node: &Node, reason: &str, by: &Principal, now: Timestamp) -> Fact {
+    Fact::CondemnationChanged {
+        node: node.id,
+        before: node.condemnation.clone(),
+        after: Some(crate::approval::Condemnation {
+            canonical: node.content.canonical(),
+            reason: reason.to_owned(),
+            by: by.clone(),
+            at: now,
+        }),
+    }
+}

@@ -1,0 +1,267 @@
+//! Settings of a project: `.throughline/config.toml`, and the environment over it.
+//!
+//! The domain only reads text and looks up names it is given; opening files and asking the
+//! environment is the edge's work.
+
+use serde::{Deserialize, Serialize};
+
+use crate::policy::Policy;
+use crate::suggest::with_suggestion;
+
+/// Which engine keeps the state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Storage {
+    #[default]
+    Sqlite,
+    Json,
+}
+
+/// The JSON mirror.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MirrorSettings {
+    pub enabled: bool,
+    pub interval_seconds: u64,
+    pub directory: String,
+}
+
+impl Default for MirrorSettings {
+    fn default() -> Self {
+        Self { enabled: true, interval_seconds: 0, directory: ".throughline/state".to_owned() }
+    }
+}
+
+/// Everything a project can set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Settings {
+    pub profiles: Vec<String>,
+    pub storage: Storage,
+    pub database: String,
+    pub log_file: String,
+    pub policy: Policy,
+    pub mirror: MirrorSettings,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            profiles: vec!["story".to_owned()],
+            storage: Storage::default(),
+            database: ".throughline/state.db".to_owned(),
+            log_file: ".throughline/logs/tl.log".to_owned(),
+            policy: Policy::default(),
+            mirror: MirrorSettings::default(),
+        }
+    }
+}
+
+/// What is wrong with the settings, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {message}")]
+pub struct SettingsProblem {
+    /// `.throughline/config.toml:3`, or the name of an environment variable.
+    pub place: String,
+    pub message: String,
+}
+
+/// One setting, as the reference page shows it.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    pub name: &'static str,
+    pub default: &'static str,
+    pub allowed: &'static str,
+    /// Environment variables that set it; the first is ours, the others are older names.
+    pub environment: &'static [&'static str],
+    pub text: &'static str,
+    set: fn(&mut Settings, &str) -> Result<(), String>,
+}
+
+/// Every setting. The reference page and the reading of the environment follow this list.
+pub const KEYS: &[Key] = &[
+    Key {
+        name: "profiles",
+        default: "[\"story\"]",
+        allowed: "names of built-in profiles (`story`, `tickets`, `trail`, `milestones`) or of files in `.throughline/profiles/`",
+        environment: &["THROUGHLINE_PROFILES"],
+        text: "The kinds of tree this project has.",
+        set: |settings, text| {
+            settings.profiles =
+                text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+            Ok(())
+        },
+    },
+    Key {
+        name: "storage",
+        default: "\"sqlite\"",
+        allowed: "`sqlite`, `json`",
+        environment: &["THROUGHLINE_STORAGE", "PLANNING_STATE_STORAGE"],
+        text: "Which engine keeps the state. `json` works on the journal and the mirror alone, for places where SQLite cannot.",
+        set: |settings, text| {
+            settings.storage = one_of(text, &[("sqlite", Storage::Sqlite), ("json", Storage::Json)])?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "database",
+        default: "\".throughline/state.db\"",
+        allowed: "a path inside the project",
+        environment: &["THROUGHLINE_DATABASE", "PLANNING_STATE_DB_PATH"],
+        text: "The SQLite file.",
+        set: |settings, text| {
+            settings.database = text.to_owned();
+            Ok(())
+        },
+    },
+    Key {
+        name: "log_file",
+        default: "\".throughline/logs/tl.log\"",
+        allowed: "a path inside the project",
+        environment: &["THROUGHLINE_LOG_FILE", "PLANNING_STATE_LOG_FILE"],
+        text: "Where repairs and faults are noted, one line each.",
+        set: |settings, text| {
+            settings.log_file = text.to_owned();
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.approval",
+        default: "\"anyone\"",
+        allowed: "`anyone`, `human`",
+        environment: &["THROUGHLINE_APPROVAL"],
+        text: "Whose approval counts. With `human` an approval must come from a person at a terminal who was shown the text.",
+        set: |settings, text| {
+            use crate::policy::ApprovalPolicy::{Anyone, Human};
+            settings.policy.approval = one_of(text, &[("anyone", Anyone), ("human", Human)])?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.cascade",
+        default: "\"deep\"",
+        allowed: "`deep`, `precise`",
+        environment: &["THROUGHLINE_CASCADE"],
+        text: "How far a changed parent reaches: all descendants, or only children that rely on a section that changed.",
+        set: |settings, text| {
+            use crate::policy::CascadePolicy::{Deep, Precise};
+            settings.policy.cascade = one_of(text, &[("deep", Deep), ("precise", Precise)])?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.cascade_max_depth",
+        default: "10",
+        allowed: "a number from 1",
+        environment: &["THROUGHLINE_CASCADE_MAX_DEPTH", "PLANNING_CASCADE_MAX_DEPTH"],
+        text: "A deeper tree is taken for a damaged one: the cascade stops with an error instead of running on.",
+        set: |settings, text| {
+            settings.policy.cascade_max_depth = number::<usize>(text)?.max(1);
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.consistency",
+        default: "\"warn\"",
+        allowed: "`warn`, `require-force`, `off`",
+        environment: &["THROUGHLINE_CONSISTENCY"],
+        text: "What happens when a plan names characters, places or times its parent does not know.",
+        set: |settings, text| {
+            use crate::policy::ConsistencyPolicy::{Off, RequireForce, Warn};
+            settings.policy.consistency = one_of(text, &[("warn", Warn), ("require-force", RequireForce), ("off", Off)])?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.max_plan_bytes",
+        default: "4194304",
+        allowed: "a number of bytes",
+        environment: &["THROUGHLINE_MAX_PLAN_BYTES"],
+        text: "A larger plan file is not read; its node is `invalid` until the file is smaller.",
+        set: |settings, text| {
+            settings.policy.max_plan_bytes = number(text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "mirror.enabled",
+        default: "true",
+        allowed: "`true`, `false`",
+        environment: &["THROUGHLINE_MIRROR", "PLANNING_STATE_JSON_SYNC_ENABLED"],
+        text: "Whether a readable copy of the state is kept as JSON files, for people, git and last-resort rebuilds.",
+        set: |settings, text| {
+            settings.mirror.enabled = one_of(text, &[("true", true), ("1", true), ("false", false), ("0", false)])?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "mirror.interval_seconds",
+        default: "0",
+        allowed: "a number of seconds",
+        environment: &["THROUGHLINE_MIRROR_INTERVAL_SECONDS", "PLANNING_STATE_JSON_SYNC_INTERVAL_SECONDS"],
+        text: "The least time between two updates of the mirror; 0 updates it after every operation.",
+        set: |settings, text| {
+            settings.mirror.interval_seconds = number(text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "mirror.directory",
+        default: "\".throughline/state\"",
+        allowed: "a path inside the project",
+        environment: &["THROUGHLINE_MIRROR_DIRECTORY", "PLANNING_STATE_JSON_DIR"],
+        text: "Where the mirror is.",
+        set: |settings, text| {
+            settings.mirror.directory = text.trim_end_matches('/').to_owned();
+            Ok(())
+        },
+    },
+];
+
+/// Environment names of seed 000 that are read and checked but have nothing to set here.
+pub const ACCEPTED_WITHOUT_EFFECT: &[(&str, &str)] = &[(
+    "PLANNING_STATE_CACHE_TTL_SECONDS",
+    "Nothing is kept between two commands that could be out of date, so there is no time to live to set.",
+)];
+
+fn one_of<T: Copy>(text: &str, known: &[(&str, T)]) -> Result<T, String> {
+    known.iter().find(|(word, _)| *word == text.trim().to_lowercase()).map(|(_, value)| *value).ok_or_else(|| {
+        let words = known.iter().map(|(word, _)| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+        format!("`{text}` is not allowed: expected one of {words}")
+    })
+}
+
+fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
+    text.trim().parse().map_err(|_| format!("`{text}` is no number"))
+}
+
+/// Reads `config.toml`; `file` is only for messages.
+///
+/// # Errors
+/// The first problem, with file and line. Unknown keys are one, with the nearest known key.
+pub fn parse(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
+    let settings: Settings = toml::from_str(text).map_err(|error| {
+        let line = 1 + text.bytes().take(error.span().map_or(0, |span| span.start)).filter(|byte| *byte == b'\n').count();
+        SettingsProblem { place: format!("{file}:{line}"), message: with_suggestion(error.message()) }
+    })?;
+    Ok(settings)
+}
+
+impl Settings {
+    /// Puts the environment over what the file said.
+    ///
+    /// # Errors
+    /// When a variable holds something that is not allowed.
+    pub fn overridden(mut self, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, SettingsProblem> {
+        for key in KEYS {
+            // Ours is looked at last, so that it wins over an older name.
+            for name in key.environment.iter().rev() {
+                if let Some(text) = environment(name) {
+                    (key.set)(&mut self, &text)
+                        .map_err(|message| SettingsProblem { place: (*name).to_owned(), message })?;
+                }
+            }
+        }
+        Ok(self)
+    }
+}

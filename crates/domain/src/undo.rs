@@ -1,0 +1,125 @@
+//! Undo: taking operations back, exactly, or saying why not.
+
+use std::collections::HashMap;
+
+use crate::cascade::StandingGroup;
+use crate::fact::Fact;
+use crate::ids::{NodeId, OperationId};
+use crate::node::{Content, Standing};
+use crate::operation::{Operation, Verb};
+use crate::tree::{Misfit, Tree};
+
+/// Why an operation cannot be undone.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UndoRefused {
+    #[error("there is nothing to undo")]
+    Nothing,
+    #[error("there is no operation {0}")]
+    NoSuchOperation(OperationId),
+    #[error("operation {operation} was undone already, by operation {by}")]
+    UndoneAlready { operation: OperationId, by: OperationId },
+    #[error("operation {operation} ({verb}) is where this state begins and cannot be undone", verb = verb.word())]
+    Beginning { operation: OperationId, verb: Verb },
+    #[error("operation {operation} noticed new plan files; to take them back, remove the files")]
+    NewFiles { operation: OperationId },
+    #[error("operation {operation} cannot be undone by itself: {why}")]
+    ChangedSince { operation: OperationId, why: String },
+}
+
+/// What undoing comes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Undo {
+    pub facts: Vec<Fact>,
+    /// Texts that must be put back into plan files.
+    pub files: Vec<FileChange>,
+}
+
+/// A plan file to be changed by an undo.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChange {
+    pub node: NodeId,
+    pub before: Content,
+    pub after: Content,
+}
+
+/// Picks what a bare `undo` takes back: the newest decision that is still in force.
+#[must_use]
+pub fn newest_decision<'o>(
+    operations: &'o [Operation],
+    undone: &dyn Fn(OperationId) -> bool,
+) -> Option<&'o Operation> {
+    operations.iter().find(|operation| operation.verb.is_a_decision() && !undone(operation.id))
+}
+
+/// Returns what takes `operations` (newest first) back, decided against `tree`, which holds every
+/// node they touched that still exists.
+///
+/// # Errors
+/// [`UndoRefused`] when something later stands in the way.
+pub fn decide(operations: &[Operation], by: OperationId, tree: &Tree) -> Result<Undo, UndoRefused> {
+    let mut undo = Undo::default();
+    let mut after = tree.clone();
+    for operation in operations {
+        if matches!(operation.verb, Verb::Init | Verb::Rebuild | Verb::Adopt) {
+            return Err(UndoRefused::Beginning { operation: operation.id, verb: operation.verb });
+        }
+        for fact in operation.facts.iter().rev() {
+            if let (Fact::NodeAdded { .. }, Verb::Observe) = (fact, operation.verb) {
+                return Err(UndoRefused::NewFiles { operation: operation.id });
+            }
+            let Some(reversed) = fact.reversed() else { continue };
+            let reversed = match reversed {
+                Fact::StandingsChanged { groups } => {
+                    Fact::StandingsChanged { groups: still_standing(&after, groups) }
+                }
+                other => other,
+            };
+            after.apply_all([&reversed], operation.at).map_err(|Misfit(why)| UndoRefused::ChangedSince {
+                operation: operation.id,
+                why: format!("{why}; a later operation changed it"),
+            })?;
+            if let Fact::ContentChanged { node, before, after } = &reversed
+                && before.version() != after.version()
+            {
+                undo.files.push(FileChange { node: *node, before: before.clone(), after: after.clone() });
+            }
+            undo.facts.push(reversed);
+        }
+        undo.facts.push(Fact::UndoneChanged { operation: operation.id, before: None, after: Some(by) });
+    }
+    undo.files = merged(undo.files);
+    Ok(undo)
+}
+
+/// Keeps of each group the nodes that still stand as it says; the others are judged anew later.
+fn still_standing(tree: &Tree, groups: Vec<StandingGroup>) -> Vec<StandingGroup> {
+    let stands = |node: &NodeId, standing: &Standing| tree.get(*node).is_some_and(|node| node.standing == *standing);
+    groups
+        .into_iter()
+        .map(|mut group| {
+            group.nodes.retain(|node| stands(node, &group.before));
+            group
+        })
+        .filter(|group| !group.nodes.is_empty())
+        .collect()
+}
+
+/// Several operations may have changed one file: only the first and the last text matter.
+fn merged(changes: Vec<FileChange>) -> Vec<FileChange> {
+    let mut order: Vec<NodeId> = Vec::new();
+    let mut by_node: HashMap<NodeId, FileChange> = HashMap::new();
+    for change in changes {
+        match by_node.get_mut(&change.node) {
+            Some(known) => known.after = change.after,
+            None => {
+                order.push(change.node);
+                by_node.insert(change.node, change);
+            }
+        }
+    }
+    order
+        .into_iter()
+        .filter_map(|node| by_node.remove(&node))
+        .filter(|change| change.before.version() != change.after.version())
+        .collect()
+}

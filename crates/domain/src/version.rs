@@ -1,0 +1,171 @@
+//! Versions of a plan's text: hashes, the names of readable backups, and how people name a version.
+
+use crate::ids::{CanonicalHash, Digest32, NodeId, OperationId, VersionHash};
+use crate::node::ParentVersion;
+use crate::time::Timestamp;
+
+/// Returns the hash that ignores formatting: line ends, trailing blanks, runs of empty lines,
+/// and empty lines at either end.
+#[must_use]
+pub fn canonical_hash(text: &str) -> CanonicalHash {
+    CanonicalHash(Digest32::of(canonical_text(text).as_bytes()))
+}
+
+/// Returns the text with its formatting normalised.
+#[must_use]
+pub fn canonical_text(text: &str) -> String {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut canonical = String::with_capacity(text.len());
+    let mut gap = false;
+    // A lone carriage return ends a line too; `str::lines` knows only the other two endings.
+    for line in text.split('\n').flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r')) {
+        let line = line.trim_end();
+        if line.is_empty() {
+            gap = !canonical.is_empty();
+            continue;
+        }
+        if gap {
+            canonical.push('\n');
+            gap = false;
+        }
+        canonical.push_str(line);
+        canonical.push('\n');
+    }
+    canonical
+}
+
+/// A text that was seen behind a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version {
+    pub node: NodeId,
+    pub hash: VersionHash,
+    pub canonical: CanonicalHash,
+    /// The parent it was written against.
+    pub basis: Option<ParentVersion>,
+    /// The operation that saw it first.
+    pub operation: OperationId,
+    pub at: Timestamp,
+    pub size: u64,
+}
+
+/// Returns the name of the `attempt`-th readable backup taken at one moment:
+/// `plan-2026-02-11-14-30-05.md`, then `plan-2026-02-11-14-30-05-2.md` …
+#[must_use]
+pub fn backup_name(file_name: &str, at: Timestamp, attempt: usize) -> String {
+    let (stem, ending) = match file_name.rsplit_once('.') {
+        Some((stem, ending)) if !stem.is_empty() => (stem, format!(".{ending}")),
+        _ => (file_name, String::new()),
+    };
+    let moment = at.file_name_part();
+    match attempt {
+        0 | 1 => format!("{stem}-{moment}{ending}"),
+        more => format!("{stem}-{moment}-{more}{ending}"),
+    }
+}
+
+/// How people name a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VersionSelector {
+    /// `-1` is the version before the present one, `-2` the one before that.
+    Back(usize),
+    /// The first digits of a hash.
+    HashPrefix(String),
+    /// A moment as in a backup's name, or the first part of one.
+    Moment(String),
+}
+
+/// A version could not be picked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoSuchVersion {
+    #[error("`{0}` names no version: expected `-1`, the first digits of a hash, or a time such as 2026-02-11-14-30-05")]
+    Unreadable(String),
+    #[error("`{node}` has no version `{selector}`; it has {count}")]
+    NotFound { node: String, selector: String, count: usize },
+    #[error("`{selector}` fits {} versions of `{node}`: {}", found.len(), found.join(", "))]
+    Ambiguous { node: String, selector: String, found: Vec<String> },
+}
+
+impl VersionSelector {
+    /// Reads `-1`, a hash prefix of at least four digits, or a time.
+    ///
+    /// # Errors
+    /// When the text is none of them.
+    pub fn parse(text: &str) -> Result<Self, NoSuchVersion> {
+        if let Some(back) = text.strip_prefix('-').and_then(|digits| digits.parse().ok()) {
+            return Ok(Self::Back(back));
+        }
+        let moment: String = text
+            .chars()
+            .map(|c| if matches!(c, ' ' | 'T' | ':' | '_') { '-' } else { c })
+            .collect::<String>()
+            .trim_end_matches('Z')
+            .to_owned();
+        let digits_and_dashes = moment.chars().all(|c| c.is_ascii_digit() || c == '-');
+        if digits_and_dashes && moment.contains('-') && moment.len() >= 10 {
+            return Ok(Self::Moment(moment));
+        }
+        if text.len() >= 4 && text.chars().all(|c| c.is_ascii_hexdigit()) {
+            return Ok(Self::HashPrefix(text.to_ascii_lowercase()));
+        }
+        Err(NoSuchVersion::Unreadable(text.to_owned()))
+    }
+}
+
+/// A version with the names of its readable backups, as the list shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionEntry {
+    pub version: Version,
+    pub backups: Vec<String>,
+    /// Whether this is what stands in the file now.
+    pub current: bool,
+}
+
+/// Picks one of `entries`, which are sorted from the newest to the oldest.
+///
+/// # Errors
+/// When none or several fit.
+pub fn pick<'a>(node: &str, entries: &'a [VersionEntry], text: &str) -> Result<&'a VersionEntry, NoSuchVersion> {
+    let selector = VersionSelector::parse(text)?;
+    let not_found =
+        || NoSuchVersion::NotFound { node: node.to_owned(), selector: text.to_owned(), count: entries.len() };
+    let fitting: Vec<&VersionEntry> = match &selector {
+        VersionSelector::Back(0) => entries.iter().filter(|entry| entry.current).collect(),
+        VersionSelector::Back(back) => {
+            entries.iter().filter(|entry| !entry.current).nth(back - 1).into_iter().collect()
+        }
+        VersionSelector::HashPrefix(prefix) => {
+            entries.iter().filter(|entry| entry.version.hash.to_string().starts_with(prefix.as_str())).collect()
+        }
+        VersionSelector::Moment(moment) => entries
+            .iter()
+            .filter(|entry| {
+                entry.version.at.file_name_part().starts_with(moment.as_str())
+                    || entry.backups.iter().any(|path| backup_moment(path).is_some_and(|at| at == *moment))
+            })
+            .collect(),
+    };
+    match fitting.as_slice() {
+        [] => Err(not_found()),
+        [one] => Ok(one),
+        several => Err(NoSuchVersion::Ambiguous {
+            node: node.to_owned(),
+            selector: text.to_owned(),
+            found: several.iter().map(|entry| entry.version.hash.short()).collect(),
+        }),
+    }
+}
+
+/// Returns the moment in a backup's name, with the suffix of a second backup in the same second.
+#[must_use]
+pub fn backup_moment(path: &str) -> Option<String> {
+    let name = path.rsplit('/').next()?;
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    // A moment is six numbers: find where a year begins and take the rest.
+    let parts: Vec<&str> = stem.split('-').collect();
+    let start = parts.windows(6).position(|window| {
+        window[0].len() == 4
+            && window[1..].iter().all(|part| part.len() == 2)
+            && window.iter().all(|part| part.chars().all(|c| c.is_ascii_digit()))
+    })?;
+    Some(parts[start..].join("-"))
+}
