@@ -1,1 +1,38 @@
-//! stub
+//! The use cases, one verb per file: gather → decide → commit → report.
+//!
+//! No use case prints, reads the environment or knows which edge called it. What they return are the
+//! plain types of [`views`], the one JSON vocabulary of the product.
+
+mod context;
+mod failure;
+mod locate;
+mod observe;
+mod settle;
+mod survey;
+mod transitions;
+pub mod views;
+
+pub mod approve;
+pub mod check_state;
+pub mod children_status;
+pub mod diff_version;
+pub mod explain;
+pub mod history;
+pub mod invalidate;
+pub mod list_versions;
+pub mod next_work;
+pub mod plan_node;
+pub mod project_status;
+pub mod rebuild_state;
+pub mod record_event;
+pub mod repair_state;
+pub mod restore_version;
+pub mod revalidate;
+pub mod set_progress;
+pub mod show_node;
+pub mod show_tree;
+pub mod sync_hashes;
+pub mod undo;
+
+pub use context::{Context, Noticed};
+pub use failure::{Failure, FailureKind};

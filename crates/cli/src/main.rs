@@ -1,1 +1,103 @@
-fn main(){}
+//! `tl`: the program. Parses the command line, runs one command, ends with its exit code.
+
+mod commands;
+mod exit_code;
+mod settings;
+mod ui;
+mod wiring;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process;
+use std::time::Duration;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use store::Watchdog;
+
+use crate::commands::Command;
+use crate::exit_code::ExitCode;
+use crate::ui::Ui;
+use crate::wiring::App;
+
+/// Keep an AI agent's long work on its plan
+///
+/// Throughline holds a tree of plans (act → chapter → scene, or a tree of your own), binds approval
+/// to content, shows what went stale when a parent changes, and gives every version back.
+#[derive(Debug, Parser)]
+#[command(name = "tl", version, max_term_width = 100, after_help = AFTER_HELP)]
+pub(crate) struct Cli {
+    /// Print data as JSON
+    #[arg(long, global = true)]
+    json: bool,
+
+    /// The project's directory; without it the nearest one at or above the present directory
+    #[arg(long, global = true, value_name = "DIR")]
+    project: Option<PathBuf>,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+const AFTER_HELP: &str = "\
+Examples:
+  tl init                      make this directory a project
+  tl plan chapter 2            print the prompt for planning chapter 2
+  tl approve chapter 2         approve exactly the text that is there now
+  tl why scene 0204            why is this scene stale?
+
+A node is named by its alias (chapter-02), its path (act-1/chapter-02) or two words (chapter 2).
+Exit codes: 0 done, 1 failed or refused, 2 wrong usage, 3 problems found by `tl check`.";
+
+/// No command may take longer than this without getting anywhere; see `store::Watchdog`.
+const LIMIT: Duration = Duration::from_secs(120);
+
+fn main() -> process::ExitCode {
+    let _watchdog = Watchdog::arm(LIMIT, give_up);
+    let code = run(std::env::args_os().collect());
+    process::ExitCode::from(code.number())
+}
+
+#[expect(clippy::exit, reason = "the thread that hangs cannot be asked to return")]
+fn give_up() {
+    let ui = Ui { json: false };
+    ui.say(format!("error: gave up after {} seconds: the state could not be reached", LIMIT.as_secs()));
+    process::exit(i32::from(ExitCode::Failed.number()));
+}
+
+/// Runs one command line; `tl demo` comes back here for each of its steps.
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    let wants_json = arguments.iter().any(|argument| argument == "--json");
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, wants_json),
+    };
+    let ui = Ui { json: cli.json };
+    let app = match App::new(ui, cli.project) {
+        Ok(app) => app,
+        Err(failure) => {
+            ui.failure(&failure);
+            return ExitCode::Failed;
+        }
+    };
+    match cli.command.run(&app) {
+        Ok(code) => code,
+        Err(failure) => {
+            ui.failure(&failure);
+            ExitCode::Failed
+        }
+    }
+}
+
+fn usage(error: &clap::Error, wants_json: bool) -> ExitCode {
+    let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    if wants_json && !asked_for {
+        let text = error.render().to_string();
+        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        Ui { json: true }.error_value("usage", &message, &["tl --help".to_owned()]);
+        return ExitCode::Usage;
+    }
+    // Help goes to stdout, mistakes to stderr; a closed pipe is no news.
+    let _ = error.print();
+    if asked_for { ExitCode::Done } else { ExitCode::Usage }
+}

@@ -85,18 +85,15 @@ pub fn reevaluate(
 
 /// Puts facts that are about to be recorded over footings read from the store.
 ///
-/// Added nodes go to the end: their parents are there already.
+/// Added nodes go to the end: a parent among them was added before.
 pub fn overlay(footings: &mut Vec<Footing>, facts: &[Fact]) {
     let mut places: HashMap<NodeId, usize> =
         footings.iter().enumerate().map(|(index, footing)| (footing.id, index)).collect();
     for fact in facts {
         match fact {
             Fact::NodeAdded { node } => {
-                // Several subtrees may be asked for; a node belongs to one whose parent is in it.
-                if node.parent.is_none_or(|parent| places.contains_key(&parent)) || footings.is_empty() {
-                    places.insert(node.id, footings.len());
-                    footings.push(node.footing());
-                }
+                places.insert(node.id, footings.len());
+                footings.push(node.footing());
             }
             Fact::ContentChanged { node, after, .. } => {
                 if let Some(index) = places.get(node) {

@@ -110,6 +110,12 @@ pub trait NodeTable {
     /// The engine's fault.
     fn set_standings(&mut self, group: &StandingGroup) -> Result<(), Self::Fault>;
 
+    /// Keeps in the list of versions that a node had this text.
+    ///
+    /// # Errors
+    /// The engine's fault.
+    fn keep_version(&mut self, node: NodeId, content: &Content) -> Result<(), Self::Fault>;
+
     /// Keeps the readable backup in the list of backups.
     ///
     /// # Errors
@@ -146,7 +152,8 @@ pub fn apply<T: NodeTable + ?Sized>(table: &mut T, fact: &Fact, at: Timestamp) -
             if table.get(node.id)?.is_some() {
                 return Err(table.misfit(format!("node {} added twice", node.id)));
             }
-            table.insert(node.as_ref().clone())
+            table.insert(node.as_ref().clone())?;
+            table.keep_version(node.id, &node.content)
         }
         Fact::NodeRemoved { node } => {
             if table.get(node.id)?.is_none() {
@@ -154,9 +161,10 @@ pub fn apply<T: NodeTable + ?Sized>(table: &mut T, fact: &Fact, at: Timestamp) -
             }
             table.remove(node.id)
         }
-        Fact::ContentChanged { node, before, after } => change(table, *node, at, "content", |it| {
-            swap(&mut it.content, before, after)
-        }),
+        Fact::ContentChanged { node, before, after } => {
+            change(table, *node, at, "content", |it| swap(&mut it.content, before, after))?;
+            table.keep_version(*node, after)
+        }
         Fact::DescriptionChanged { node, before, after } => change(table, *node, at, "description", |it| {
             swap(&mut it.description, before, after)
         }),

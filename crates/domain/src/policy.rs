@@ -1,6 +1,6 @@
 //! Policy: every threshold and switch a user may want to change, with its default.
 //!
-//! The reference page `docs/reference/configuration.md` is generated from [`KEYS`]; the reading of
+//! The reference page `docs/reference/configuration.md` is generated from [`crate::settings::KEYS`]; the reading of
 //! `config.toml` lives in [`crate::settings`].
 
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,17 @@ pub enum ConsistencyPolicy {
     Off,
 }
 
-/// The rules' switches. See [`KEYS`] for what each does.
+/// When an overwritten plan is also kept as a readable file in `backups/`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BackupPolicy {
+    #[default]
+    Always,
+    Approved,
+    Off,
+}
+
+/// The rules' switches. See [`crate::settings::KEYS`] for what each does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
@@ -41,6 +51,7 @@ pub struct Policy {
     pub cascade: CascadePolicy,
     pub cascade_max_depth: usize,
     pub consistency: ConsistencyPolicy,
+    pub backups: BackupPolicy,
     pub max_plan_bytes: u64,
 }
 
@@ -51,6 +62,7 @@ impl Default for Policy {
             cascade: CascadePolicy::default(),
             cascade_max_depth: 10,
             consistency: ConsistencyPolicy::default(),
+            backups: BackupPolicy::default(),
             max_plan_bytes: 4 * 1024 * 1024,
         }
     }

@@ -173,6 +173,18 @@ pub const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "policy.backups",
+        default: "\"always\"",
+        allowed: "`always`, `approved`, `off`",
+        environment: &["THROUGHLINE_BACKUPS"],
+        text: "When an overwritten plan is also kept as a readable file in `backups/` beside it: always, only if it was approved, or never. Every version is kept in the state in any case.",
+        set: |settings, text| {
+            use crate::policy::BackupPolicy::{Always, Approved, Off};
+            settings.policy.backups = one_of(text, &[("always", Always), ("approved", Approved), ("off", Off)])?;
+            Ok(())
+        },
+    },
+    Key {
         name: "policy.max_plan_bytes",
         default: "4194304",
         allowed: "a number of bytes",

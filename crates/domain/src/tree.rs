@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::cascade::StandingGroup;
 use crate::fact::{Backup, Fact, NodeTable, apply};
 use crate::ids::{NodeId, OperationId};
-use crate::node::Node;
+use crate::node::{Content, Node};
 use crate::status::Footing;
 use crate::time::Timestamp;
 
@@ -207,6 +207,10 @@ impl NodeTable for Tree {
                 None => return Err(Misfit(format!("standing of {id} changed, but there is no such node"))),
             }
         }
+        Ok(())
+    }
+
+    fn keep_version(&mut self, _node: NodeId, _content: &Content) -> Result<(), Misfit> {
         Ok(())
     }
 

@@ -1,1 +1,28 @@
-//! stub
+//! All that touches disk: the database, the journal, the JSON mirror, the plan files.
+//!
+//! The rules live in `domain`; nothing here decides. Every engine keeps the contract of
+//! `domain::ports::Store`, and the same story in `testkit` is told to each.
+
+mod clock;
+mod durable;
+mod engine;
+mod journal;
+mod json;
+mod known_stores;
+mod layout;
+mod memory;
+mod mirror;
+mod open;
+mod plan_files;
+mod recovery;
+mod sqlite;
+mod watchdog;
+
+pub use clock::SystemClock;
+pub use engine::EngineSettings;
+pub use known_stores::KnownStores;
+pub use layout::Layout;
+pub use memory::MemoryStore;
+pub use open::{Created, adopt, create, open, start_afresh};
+pub use plan_files::DiskFiles;
+pub use watchdog::Watchdog;

@@ -252,6 +252,15 @@ pub enum StoreFindingKind {
 }
 
 impl StoreFindingKind {
+    /// Says whether something is damaged, not merely behind.
+    #[must_use]
+    pub fn is_damage(self) -> bool {
+        match self {
+            Self::DatabaseDamaged | Self::JournalDamaged | Self::TextMissing => true,
+            Self::InterruptedOperation | Self::MirrorLag | Self::MirrorDamaged => false,
+        }
+    }
+
     /// Returns the word used in JSON.
     #[must_use]
     pub fn word(self) -> &'static str {

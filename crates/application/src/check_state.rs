@@ -1,0 +1,126 @@
+//! Check: is the state sound, and does it agree with the plan files? Changes nothing.
+
+use domain::audit::{self, Finding, FindingKind};
+use domain::node::Content;
+use domain::observation::{Found, Place};
+use domain::ports::Snapshot;
+use domain::status::any_change_counts;
+use domain::tree::Tree;
+use serde::Serialize;
+
+use crate::context::{Context, Noticed};
+use crate::failure::Failure;
+use crate::survey::{Scope, survey};
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckOutcome {
+    pub ok: bool,
+    pub nodes: usize,
+    pub findings: Vec<FindingView>,
+}
+
+/// One finding.
+#[derive(Clone, Debug, Serialize)]
+pub struct FindingView {
+    pub kind: String,
+    pub node: Option<String>,
+    pub message: String,
+    pub next_steps: Vec<String>,
+}
+
+impl From<Finding> for FindingView {
+    fn from(finding: Finding) -> Self {
+        Self {
+            kind: finding.kind.word().to_owned(),
+            node: finding.node,
+            message: finding.message,
+            next_steps: finding.next_steps,
+        }
+    }
+}
+
+/// Looks at everything.
+///
+/// # Errors
+/// When the state cannot even be read.
+pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
+    let state = ctx.store.read()?;
+    let tree = Tree::new(state.all_nodes()?);
+    let mut findings = against_files(ctx, &*state, &tree)?;
+    // Under the precise cascade a child may rightly stand on an older parent; judging that needs the
+    // texts, and was done when the parent changed.
+    let precise = ctx.policy.cascade == domain::policy::CascadePolicy::Precise;
+    let never = |_: &domain::status::Footing, _, _| false;
+    let own = audit::tree(&tree, ctx.profiles, ctx.policy.cascade_max_depth, if precise { &never } else { &any_change_counts });
+    findings.extend(own.into_iter().filter(|finding| !(precise && finding.kind == FindingKind::StatusMismatch)));
+    drop(state);
+    for found in ctx.store.verify()? {
+        findings.push(Finding {
+            kind: FindingKind::Store(found.kind.word()),
+            node: None,
+            message: found.message,
+            next_steps: vec!["tl repair".to_owned()],
+        });
+    }
+    Ok(CheckOutcome { ok: findings.is_empty(), nodes: tree.len(), findings: findings.into_iter().map(FindingView::from).collect() })
+}
+
+/// Compares the recorded state with the files, without recording anything.
+fn against_files(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Result<Vec<Finding>, Failure> {
+    let next = domain::ids::NodeId(u32::MAX / 2);
+    let seen = survey(ctx, state, Scope::EverythingAnew, next)?;
+    let mut findings = Vec::new();
+    for sighting in &seen.sightings {
+        match &sighting.place {
+            Place::New(new) => findings.push(Finding {
+                kind: FindingKind::NotRecorded,
+                node: None,
+                message: format!("`{}` is not recorded yet", new.path.as_deref().unwrap_or(&new.alias)),
+                next_steps: vec!["tl sync-hashes".to_owned()],
+            }),
+            Place::Known(id) => {
+                let Some(node) = tree.get(*id) else { continue };
+                let path = tree.path(node);
+                let file = node.path.as_deref().unwrap_or_default();
+                let (kind, message) = match (&sighting.found, &node.content) {
+                    (Found::Missing, _) => (FindingKind::FileMissing, format!("the plan file of `{path}` is missing: `{file}`")),
+                    (Found::Unreadable { why }, _) => {
+                        (FindingKind::FileUnreadable, format!("the plan file of `{path}` cannot be read: {why}"))
+                    }
+                    (Found::Text { version, .. }, Content::Text { version: known, .. }) => (
+                        FindingKind::HashMismatch,
+                        format!("`{path}` was recorded as {}, but `{file}` is {}", known.short(), version.short()),
+                    ),
+                    (Found::Text { version, .. }, _) => {
+                        (FindingKind::HashMismatch, format!("`{path}` has a plan file again: {}", version.short()))
+                    }
+                };
+                findings.push(Finding { kind, node: Some(path), message, next_steps: vec!["tl sync-hashes".to_owned()] });
+            }
+        }
+    }
+    for noticed in ctx.take_noticed() {
+        match noticed {
+            Noticed::Misplaced { path, why } => findings.push(Finding {
+                kind: FindingKind::Misplaced,
+                node: None,
+                message: format!("`{path}`: {why}"),
+                next_steps: vec!["move or rename it".to_owned()],
+            }),
+            other => ctx.notice(other),
+        }
+    }
+    for node in tree.all_in_order() {
+        let Some(version) = node.content.version() else { continue };
+        if let Some(problem) = state.text(version).ok().flatten().and_then(|text| domain::front_matter::read(&text).problem) {
+            findings.push(Finding {
+                kind: FindingKind::FrontMatter,
+                node: Some(tree.path(node)),
+                message: format!("front matter of `{}`, {problem}", node.path.as_deref().unwrap_or_default()),
+                next_steps: vec!["mend the lines between the two `---`".to_owned()],
+            });
+        }
+    }
+    Ok(findings)
+}

@@ -1,0 +1,79 @@
+//! What every use case works with: the ports, the rules' settings, and who is acting.
+
+use std::cell::RefCell;
+
+use domain::ids::{OperationId, Principal};
+use domain::operation::{Channel, Verb};
+use domain::policy::Policy;
+use domain::ports::{Clock, NewOperation, PlanFiles, Store};
+use domain::profile::Profile;
+
+/// The world of a use case.
+pub struct Context<'a> {
+    pub store: &'a dyn Store,
+    pub files: &'a dyn PlanFiles,
+    pub clock: &'a dyn Clock,
+    pub profiles: &'a [Profile],
+    pub policy: &'a Policy,
+    pub actor: Principal,
+    pub channel: Channel,
+    noticed: RefCell<Vec<Noticed>>,
+}
+
+/// Something that was noticed about the plan files on the way, for the edge to tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Noticed {
+    /// Files were found changed, and this is what it meant.
+    Changes { operation: OperationId, summary: String, stale: usize },
+    /// Files changed, but it could not be recorded.
+    NotRecorded { why: String },
+    /// A file looks like a plan but is not where it belongs.
+    Misplaced { path: String, why: String },
+}
+
+impl<'a> Context<'a> {
+    /// Returns a context.
+    #[must_use]
+    pub fn new(
+        store: &'a dyn Store,
+        files: &'a dyn PlanFiles,
+        clock: &'a dyn Clock,
+        profiles: &'a [Profile],
+        policy: &'a Policy,
+        actor: Principal,
+        channel: Channel,
+    ) -> Self {
+        Self { store, files, clock, profiles, policy, actor, channel, noticed: RefCell::new(Vec::new()) }
+    }
+
+    /// Returns what was noticed since the last call.
+    pub fn take_noticed(&self) -> Vec<Noticed> {
+        self.noticed.take()
+    }
+
+    pub(crate) fn notice(&self, noticed: Noticed) {
+        let mut list = self.noticed.borrow_mut();
+        if !list.contains(&noticed) {
+            list.push(noticed);
+        }
+    }
+
+    pub(crate) fn profile(&self, name: &str) -> Option<&'a Profile> {
+        self.profiles.iter().find(|profile| profile.name == name)
+    }
+
+    /// Returns an operation of the present actor, without facts yet.
+    pub(crate) fn operation(&self, verb: Verb, summary: String) -> NewOperation {
+        NewOperation {
+            at: self.clock.now(),
+            by: self.actor.clone(),
+            channel: self.channel,
+            verb,
+            summary,
+            key: None,
+            facts: Vec::new(),
+            texts: Vec::new(),
+        }
+    }
+}
+

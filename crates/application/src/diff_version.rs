@@ -1,0 +1,41 @@
+//! The difference between a version of a node's text and the present one.
+
+use domain::ports::StoreFault;
+use domain::version::pick;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::list_versions::entries;
+use crate::locate::{get, locate};
+use crate::observe::observed;
+use crate::survey::Scope;
+use crate::views::DiffView;
+
+/// Returns the diff from a version (the one before, when none is named) to the present text.
+///
+/// # Errors
+/// When there is no such node or version.
+pub fn diff_version(ctx: &Context<'_>, words: &[String]) -> Result<DiffView, Failure> {
+    let (id, rest) = locate(ctx, words)?;
+    let selector = match rest {
+        [] => "-1",
+        [one] => one.as_str(),
+        [_, extra, ..] => {
+            return Err(Failure::new(FailureKind::Invalid, format!("`{extra}` is one word too many after the version")));
+        }
+    };
+    let state = observed(ctx, Scope::Lineage(id))?;
+    let node = get(&*state, id)?;
+    let entries = entries(&*state, &node)?;
+    let older = pick(&node.alias, &entries, selector)?;
+    let text = |hash| -> Result<String, Failure> {
+        state.text(hash)?.ok_or_else(|| StoreFault::Damaged { what: "a kept text is gone".to_owned() }.into())
+    };
+    let (newer_name, newer) = match node.content.version() {
+        Some(version) => (format!("{} {} (now)", node.alias, version.short()), text(version)?),
+        None => (format!("{} (missing)", node.alias), String::new()),
+    };
+    let moment = older.version.at.for_people();
+    let older_name = format!("{} {} ({moment})", node.alias, older.version.hash.short());
+    Ok(DiffView::of(older_name, &text(older.version.hash)?, newer_name, &newer))
+}

@@ -1,0 +1,151 @@
+//! Why a node stands as it does: the chain of causes, with the operation and the diff.
+
+use domain::node::{CauseKind, Node, Status};
+use domain::ports::Snapshot;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::locate::{ancestors, get, locate_one, path_of};
+use crate::observe::observed;
+use crate::revalidate::parent_changes;
+use crate::survey::Scope;
+use crate::views::{DiffView, OperationView, reason};
+
+/// The answer to `why`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explanation {
+    pub path: String,
+    pub status: Status,
+    pub summary: String,
+    /// From the node up to where it began.
+    pub chain: Vec<Link>,
+    /// The operation in which it happened.
+    pub operation: Option<OperationView>,
+    /// What changed: the parent's text, or the node's own against the approved one.
+    pub diff: Option<DiffView>,
+    pub next_steps: Vec<String>,
+}
+
+/// One node of the chain.
+#[derive(Clone, Debug, Serialize)]
+pub struct Link {
+    pub path: String,
+    pub status: Status,
+    pub because: String,
+}
+
+/// Explains a node's status.
+///
+/// # Errors
+/// When there is no such node, or the state cannot be read.
+pub fn explain(ctx: &Context<'_>, words: &[String]) -> Result<Explanation, Failure> {
+    let id = locate_one(ctx, words)?;
+    let state = observed(ctx, Scope::Lineage(id))?;
+    let node = get(&*state, id)?;
+    let path = path_of(&*state, &node)?;
+    match node.status() {
+        Status::Approved => Ok(approved(&node, path)),
+        Status::Draft => draft(&*state, &node, path),
+        Status::RequiresRevalidation | Status::Invalid => stale(&*state, &node, path),
+    }
+}
+
+fn approved(node: &Node, path: String) -> Explanation {
+    let summary = match &node.approval {
+        Some(approval) => format!(
+            "approved by {} on {}, and neither its text nor its parent changed since",
+            approval.by,
+            approval.at.for_people()
+        ),
+        None => "approved".to_owned(),
+    };
+    Explanation { path, status: Status::Approved, summary, chain: Vec::new(), operation: None, diff: None, next_steps: Vec::new() }
+}
+
+fn draft(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation, Failure> {
+    let mut diff = None;
+    let summary = match (&node.approval, node.content.version()) {
+        (Some(approval), Some(version)) => {
+            if let (Some(older), Some(newer)) = (state.text(approval.version)?, state.text(version)?) {
+                let name = |what: &str, hash: &str| format!("{} {hash} ({what})", node.alias);
+                diff = Some(DiffView::of(
+                    name("approved", &approval.version.short()),
+                    &older,
+                    name("now", &version.short()),
+                    &newer,
+                ));
+            }
+            format!(
+                "its text is not the one {} approved on {}",
+                approval.by,
+                approval.at.for_people()
+            )
+        }
+        _ => "it was never approved".to_owned(),
+    };
+    let next_steps = vec![format!("tl approve {path}")];
+    Ok(Explanation { path, status: Status::Draft, summary, chain: Vec::new(), operation: None, diff, next_steps })
+}
+
+fn stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation, Failure> {
+    let summary = reason(state, node)?.unwrap_or_else(|| "its parent is not settled".to_owned());
+    let cause = node.standing.cause.as_ref();
+    let operation = match cause {
+        Some(cause) => match state.operation(cause.operation)? {
+            Some(operation) => Some(OperationView::of(state, &operation)?),
+            None => None,
+        },
+        None => None,
+    };
+    let lineage: Vec<Node> = std::iter::once(node.clone()).chain(ancestors(state, node)?).collect();
+    let origin = cause.map(|cause| cause.origin);
+    let length = lineage.iter().position(|one| Some(one.id) == origin).map_or(1, |position| position + 1);
+    let mut chain = Vec::new();
+    let mut diff = None;
+    for pair in 0..length {
+        let one = &lineage[pair];
+        let above = lineage.get(pair + 1).filter(|_| pair + 1 < length);
+        chain.push(Link { path: path_of(state, one)?, status: one.status(), because: because(one, above) });
+        if let Some(above) = above
+            && let Some(found) = parent_changes(state, one, above)?
+        {
+            // The highest change is where it began.
+            diff = Some(found);
+        }
+    }
+    let next_steps = match node.status() {
+        Status::Invalid => match cause.map(|cause| cause.kind) {
+            Some(CauseKind::FileMissing) => vec![format!("tl versions {path}"), format!("tl restore {path} -1")],
+            Some(CauseKind::Condemned) => {
+                vec![format!("edit {}", node.path.as_deref().unwrap_or("the plan")), format!("tl approve {path} --force")]
+            }
+            _ => vec![format!("look at {}", node.path.as_deref().unwrap_or("the plan"))],
+        },
+        _ => match lineage.get(1).filter(|parent| parent.status() != Status::Approved) {
+            Some(parent) => vec![format!("tl why {}", path_of(state, parent)?), format!("tl revalidate {path}")],
+            None => vec![format!("tl revalidate {path}")],
+        },
+    };
+    Ok(Explanation { path, status: node.status(), summary, chain, operation, diff, next_steps })
+}
+
+fn because(node: &Node, above: Option<&Node>) -> String {
+    match above {
+        Some(above) => match domain::revalidation::against(node).zip(above.content.as_parent()) {
+            Some((against, now)) if against.canonical != now.canonical => {
+                format!("`{}` is no longer the text this was based on", above.alias)
+            }
+            _ => format!("`{}` is {}", above.alias, above.status()),
+        },
+        None => match node.standing.cause.as_ref().filter(|cause| cause.origin == node.id) {
+            Some(cause) => match cause.kind {
+                CauseKind::Condemned => "it was condemned".to_owned(),
+                CauseKind::FileMissing => "its plan file is missing".to_owned(),
+                CauseKind::FileUnreadable => "its plan file cannot be read".to_owned(),
+                _ => "it changed".to_owned(),
+            },
+            None => "here it began".to_owned(),
+        },
+    }
+}

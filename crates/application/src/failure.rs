@@ -1,0 +1,226 @@
+//! What a use case says when it cannot do what was asked: what happened, and what to do next.
+
+use domain::approval::ApprovalRefused;
+use domain::cascade::TooDeep;
+use domain::ports::{FileFault, StoreFault};
+use domain::reference::Unresolved;
+use domain::revalidation::KeepRefused;
+use domain::undo::UndoRefused;
+use domain::version::NoSuchVersion;
+
+/// The kinds of failure; edges translate them once (exit code, HTTP status, MCP error).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailureKind {
+    /// A rule says no.
+    Refused,
+    NotFound,
+    /// Something changed meanwhile.
+    Conflict,
+    /// The input is wrong.
+    Invalid,
+    /// The state cannot be used now: locked, damaged, read-only, from elsewhere.
+    Unavailable,
+    /// Our own mistake.
+    Internal,
+}
+
+impl FailureKind {
+    /// Returns the word used in JSON.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::NotFound => "not-found",
+            Self::Conflict => "conflict",
+            Self::Invalid => "invalid",
+            Self::Unavailable => "unavailable",
+            Self::Internal => "internal",
+        }
+    }
+}
+
+/// A use case's failure.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    pub kind: FailureKind,
+    pub message: String,
+    /// Commands that can be pasted, or things to do.
+    pub next_steps: Vec<String>,
+    /// Set when the state is damaged: what is wrong. The edge may repair it and try again.
+    pub damage: Option<String>,
+}
+
+impl Failure {
+    /// Returns a failure without next steps.
+    #[must_use]
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), next_steps: Vec::new(), damage: None }
+    }
+
+    /// Adds a next step.
+    #[must_use]
+    pub fn step(mut self, step: impl Into<String>) -> Self {
+        self.next_steps.push(step.into());
+        self
+    }
+
+    /// Says whether nothing is wrong with the state: a rule or the input said no.
+    pub(crate) fn is_answer(&self) -> bool {
+        matches!(self.kind, FailureKind::Refused | FailureKind::NotFound | FailureKind::Conflict | FailureKind::Invalid)
+    }
+}
+
+/// Joins an error with its sources.
+fn with_sources(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    text
+}
+
+impl From<StoreFault> for Failure {
+    fn from(fault: StoreFault) -> Self {
+        let unavailable = Self::new(FailureKind::Unavailable, with_sources(&fault));
+        match fault {
+            StoreFault::Missing => Self::new(FailureKind::NotFound, "this is a project, but its state is gone")
+                .step("tl rebuild   # from the plan files: everything is a draft again"),
+            StoreFault::Damaged { what } => Self { damage: Some(what), ..unavailable }.step("tl repair"),
+            StoreFault::Locked { holder: Some(pid) } => {
+                unavailable.step(format!("wait, or look what process {pid} is doing")).step("try again")
+            }
+            StoreFault::Locked { holder: None } => unavailable.step("try again"),
+            StoreFault::Newer { .. } => unavailable.step("install a newer version of tl"),
+            StoreFault::Foreign { .. } => unavailable
+                .step("tl adopt     # take over its approvals; a person's decision")
+                .step("tl rebuild   # or start from the plan files: everything is a draft"),
+            StoreFault::AnotherProgram { .. } => unavailable.step("set `database` in .throughline/config.toml to another path"),
+            StoreFault::ReadOnly { .. } => unavailable.step("make it writable, or work on a copy"),
+            StoreFault::Full { .. } => unavailable.step("make room on the disk, then try again"),
+            StoreFault::Io { .. } => unavailable,
+        }
+    }
+}
+
+impl From<FileFault> for Failure {
+    fn from(fault: FileFault) -> Self {
+        let kind = match &fault {
+            FileFault::Outside { .. } => FailureKind::Refused,
+            FileFault::Exists { .. } => FailureKind::Conflict,
+            FileFault::Io { .. } => FailureKind::Unavailable,
+        };
+        Self::new(kind, with_sources(&fault))
+    }
+}
+
+impl From<TooDeep> for Failure {
+    fn from(error: TooDeep) -> Self {
+        Self::new(FailureKind::Refused, error.to_string())
+            .step("tl check")
+            .step("raise policy.cascade_max_depth in .throughline/config.toml if the tree is meant to be this deep")
+    }
+}
+
+impl From<Unresolved> for Failure {
+    fn from(error: Unresolved) -> Self {
+        match &error {
+            Unresolved::Nothing => Self::new(FailureKind::Invalid, error.to_string()).step("tl tree"),
+            Unresolved::NotFound { near, .. } => {
+                let mut failure = Self::new(FailureKind::NotFound, error.to_string());
+                if !near.is_empty() {
+                    failure.message.push_str(&format!("; did you mean {}?", quoted(near)));
+                }
+                failure.step("tl tree")
+            }
+            Unresolved::Ambiguous { candidates, .. } => {
+                let failure = Self::new(FailureKind::Invalid, error.to_string());
+                candidates.iter().fold(failure, |failure, path| failure.step(format!("say which one: {path}")))
+            }
+        }
+    }
+}
+
+fn quoted(words: &[String]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or ")
+}
+
+impl From<ApprovalRefused> for Failure {
+    fn from(error: ApprovalRefused) -> Self {
+        let failure = Self::new(FailureKind::Refused, error.to_string());
+        match error {
+            ApprovalRefused::ParentNotApproved { parent, parent_path, node, .. } => {
+                let failure = match parent_path {
+                    Some(path) => failure.step(format!("review {path}")),
+                    None => failure,
+                };
+                failure.step(format!("tl approve {parent}")).step(format!("tl approve {node}"))
+            }
+            ApprovalRefused::FileMissing { node, .. } => failure.step(format!("tl versions {node}")).step("tl check"),
+            ApprovalRefused::FileUnreadable { .. } => failure.step("write the plan as UTF-8 text"),
+            ApprovalRefused::Condemned { node, .. } => {
+                failure.step("edit the plan").step(format!("tl approve {node} --force"))
+            }
+            ApprovalRefused::NotAPerson { node, .. } => {
+                failure.step(format!("ask a person to run `tl approve {node}` in a terminal"))
+            }
+            ApprovalRefused::Warnings { node, warnings } => warnings
+                .into_iter()
+                .fold(failure, |failure, warning| failure.step(format!("warning: {warning}")))
+                .step(format!("tl approve {node} --force")),
+            ApprovalRefused::TextChanged { node, .. } => failure.step(format!("tl show {node}")),
+        }
+    }
+}
+
+impl From<KeepRefused> for Failure {
+    fn from(error: KeepRefused) -> Self {
+        match error {
+            KeepRefused::Approval(refused) => refused.into(),
+            KeepRefused::NotStale { .. } => Self::new(FailureKind::Refused, error.to_string()),
+            KeepRefused::ParentNotApproved { ref parent, .. } => {
+                let step = format!("tl revalidate {parent}");
+                Self::new(FailureKind::Refused, error.to_string()).step(step)
+            }
+        }
+    }
+}
+
+impl From<NoSuchVersion> for Failure {
+    fn from(error: NoSuchVersion) -> Self {
+        let kind = match &error {
+            NoSuchVersion::NotFound { .. } => FailureKind::NotFound,
+            NoSuchVersion::Unreadable(_) | NoSuchVersion::Ambiguous { .. } => FailureKind::Invalid,
+        };
+        let failure = Self::new(kind, error.to_string());
+        match error {
+            NoSuchVersion::NotFound { node, .. } | NoSuchVersion::Ambiguous { node, .. } => {
+                failure.step(format!("tl versions {node}"))
+            }
+            NoSuchVersion::Unreadable(_) => failure,
+        }
+    }
+}
+
+impl From<UndoRefused> for Failure {
+    fn from(error: UndoRefused) -> Self {
+        let kind = match &error {
+            UndoRefused::NoSuchOperation(_) => FailureKind::NotFound,
+            UndoRefused::ChangedSince { .. } => FailureKind::Conflict,
+            UndoRefused::Nothing
+            | UndoRefused::UndoneAlready { .. }
+            | UndoRefused::Beginning { .. }
+            | UndoRefused::NewFiles { .. } => FailureKind::Refused,
+        };
+        let failure = Self::new(kind, error.to_string()).step("tl log");
+        match error {
+            UndoRefused::UndoneAlready { by, .. } => failure.step(format!("tl undo {by}   # undoes the undo")),
+            UndoRefused::ChangedSince { operation, .. } => {
+                failure.step(format!("tl undo --to {}   # takes back everything since", operation.0.saturating_sub(1)))
+            }
+            _ => failure,
+        }
+    }
+}

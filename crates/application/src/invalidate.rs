@@ -1,0 +1,49 @@
+//! Condemn a node's text; everything below it must be looked at again.
+
+use domain::operation::Verb;
+use domain::revalidation::condemn;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::locate::{get, locate_one, path_of};
+use crate::observe::with_observed;
+use crate::settle::settle;
+use crate::survey::Scope;
+use crate::transitions::transitions;
+use crate::views::CascadeView;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct InvalidateRequest {
+    pub node: Vec<String>,
+    pub reason: String,
+}
+
+/// Condemns a node: `cascade_invalidate`. The node itself is not in the returned list.
+///
+/// # Errors
+/// When there is no such node, no reason, or the state cannot be written.
+pub fn invalidate(ctx: &Context<'_>, request: &InvalidateRequest) -> Result<CascadeView, Failure> {
+    let reason = request.reason.trim();
+    if reason.is_empty() {
+        return Err(Failure::new(FailureKind::Invalid, "a reason is needed: it is what everyone below will see"));
+    }
+    let id = locate_one(ctx, &request.node)?;
+    with_observed(ctx, Scope::Lineage(id), |tx| {
+        let node = get(&*tx, id)?;
+        let now = ctx.clock.now();
+        let mut facts = vec![condemn(&node, reason, &ctx.actor, now)];
+        settle(ctx, tx, &mut facts, &[], now, Some(reason))?;
+        let changed = transitions(&*tx, &facts, Some(id))?;
+        let mut operation = ctx.operation(Verb::Invalidate, format!("invalidate {}: {reason}", path_of(&*tx, &node)?));
+        operation.at = now;
+        operation.facts = facts;
+        let operation = tx.record(operation)?;
+        Ok(CascadeView {
+            success: true,
+            invalidated_entities: changed.stale,
+            reinstated_entities: changed.reinstated,
+            operation,
+        })
+    })
+}

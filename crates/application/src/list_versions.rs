@@ -1,0 +1,94 @@
+//! The versions of a node's text.
+
+use domain::ids::{NodeId, VersionHash};
+use domain::node::Node;
+use domain::ports::{Snapshot, StoreFault};
+use domain::time::Timestamp;
+use domain::version::VersionEntry;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::locate::{get, locate_one, path_of};
+use crate::observe::observed;
+use crate::survey::Scope;
+
+/// The versions of a node, newest first.
+#[derive(Clone, Debug, Serialize)]
+pub struct VersionsView {
+    pub entity_id: String,
+    pub path: String,
+    pub versions: Vec<VersionView>,
+}
+
+/// One version.
+#[derive(Clone, Debug, Serialize)]
+pub struct VersionView {
+    /// `-1`, `-2` …; `None` for the present one.
+    pub back: Option<String>,
+    pub version_hash: VersionHash,
+    pub at: Timestamp,
+    /// The time as backups are named by it.
+    pub timestamp: String,
+    pub size: u64,
+    pub current: bool,
+    pub approved: bool,
+    /// Who brought it in, and how.
+    pub operation: String,
+    pub backups: Vec<String>,
+}
+
+/// Returns a node's versions.
+///
+/// # Errors
+/// When there is no such node, or the state cannot be read.
+pub fn list_versions(ctx: &Context<'_>, words: &[String]) -> Result<VersionsView, Failure> {
+    let id = locate_one(ctx, words)?;
+    let state = observed(ctx, Scope::Lineage(id))?;
+    let node = get(&*state, id)?;
+    let mut back = 0;
+    let mut versions = Vec::new();
+    for entry in entries(&*state, &node)? {
+        let operation = state.operation(entry.version.operation)?;
+        if !entry.current {
+            back += 1;
+        }
+        versions.push(VersionView {
+            back: (!entry.current).then(|| format!("-{back}")),
+            version_hash: entry.version.hash,
+            at: entry.version.at,
+            timestamp: entry.version.at.file_name_part(),
+            size: entry.version.size,
+            current: entry.current,
+            approved: node.approval.as_ref().is_some_and(|approval| approval.canonical == entry.version.canonical),
+            operation: operation.map(|operation| operation.summary).unwrap_or_default(),
+            backups: entry.backups,
+        });
+    }
+    Ok(VersionsView { entity_id: node.alias.clone(), path: path_of(&*state, &node)?, versions })
+}
+
+/// Returns a node's versions with their backups, newest first, the present one before all others.
+pub(crate) fn entries(state: &dyn Snapshot, node: &Node) -> Result<Vec<VersionEntry>, StoreFault> {
+    let backups = state.backups(node.id)?;
+    let current = node.content.version();
+    let mut entries: Vec<VersionEntry> = state
+        .versions(node.id)?
+        .into_iter()
+        .map(|version| VersionEntry {
+            backups: paths(&backups, node.id, version.hash),
+            current: Some(version.hash) == current,
+            version,
+        })
+        .collect();
+    entries.sort_by_key(|entry| !entry.current);
+    Ok(entries)
+}
+
+fn paths(backups: &[domain::fact::Backup], node: NodeId, version: VersionHash) -> Vec<String> {
+    backups
+        .iter()
+        .filter(|backup| backup.node == node && backup.version == version)
+        .map(|backup| backup.path.clone())
+        .collect()
+}

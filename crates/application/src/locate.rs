@@ -1,0 +1,148 @@
+//! From a name to a node.
+
+use std::collections::HashMap;
+
+use domain::ids::NodeId;
+use domain::node::Node;
+use domain::ports::{Snapshot, StoreFault};
+use domain::reference::{NodeReference, Unresolved};
+use domain::tree::Tree;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::observe::observed;
+use crate::survey::Scope;
+
+/// Finds the node that `words` name; the first one or two are used. Returns the others with it.
+///
+/// A name that is not known may be a file that was written a moment ago: the files are looked at
+/// before the answer is no.
+pub(crate) fn locate<'w>(ctx: &Context<'_>, words: &'w [String]) -> Result<(NodeId, &'w [String]), Failure> {
+    let (reference, rest) = NodeReference::read(words, ctx.profiles)?;
+    let snapshot = ctx.store.read()?;
+    match resolve(&*snapshot, &reference) {
+        Ok(node) => return Ok((node.id, rest)),
+        Err(Lookup::Fault(fault)) => return Err(fault.into()),
+        Err(Lookup::Unresolved(Unresolved::Ambiguous { name, candidates })) => {
+            return Err(Unresolved::Ambiguous { name, candidates }.into());
+        }
+        Err(Lookup::Unresolved(_)) => {}
+    }
+    drop(snapshot);
+    let snapshot = observed(ctx, Scope::Everything)?;
+    match resolve(&*snapshot, &reference) {
+        Ok(node) => Ok((node.id, rest)),
+        Err(Lookup::Fault(fault)) => Err(fault.into()),
+        Err(Lookup::Unresolved(unresolved)) => Err(unresolved.into()),
+    }
+}
+
+/// Finds the one node that `words` name, and nothing may be left over.
+pub(crate) fn locate_one(ctx: &Context<'_>, words: &[String]) -> Result<NodeId, Failure> {
+    let (id, rest) = locate(ctx, words)?;
+    match rest.first() {
+        None => Ok(id),
+        Some(extra) => Err(Failure::new(
+            crate::failure::FailureKind::Invalid,
+            format!("`{extra}` is one word too many after the node"),
+        )),
+    }
+}
+
+/// Why a look-up gave no node.
+pub(crate) enum Lookup {
+    Fault(StoreFault),
+    Unresolved(Unresolved),
+}
+
+impl From<StoreFault> for Lookup {
+    fn from(fault: StoreFault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// Finds a node in a view of the state.
+pub(crate) fn resolve(state: &dyn Snapshot, reference: &NodeReference) -> Result<Node, Lookup> {
+    let mut candidates = state.nodes_by_alias(reference.alias())?;
+    let mut paths = candidates.iter().map(|node| path_of(state, node)).collect::<Result<Vec<_>, _>>()?;
+    match reference.pick(&paths, Vec::new) {
+        Ok(index) => return Ok(candidates.swap_remove(index)),
+        Err(Unresolved::NotFound { .. }) => {}
+        Err(unresolved) => return Err(Lookup::Unresolved(unresolved)),
+    }
+    // Not by its alias: look through everything, which also finds out whether an index lied.
+    let tree = Tree::new(state.all_nodes()?);
+    candidates = tree.nodes().filter(|node| node.alias == reference.alias()).cloned().collect();
+    paths = candidates.iter().map(|node| tree.path(node)).collect();
+    let known = || tree.all_in_order().into_iter().map(|node| tree.path(node)).collect();
+    match reference.pick(&paths, known) {
+        Ok(index) => Ok(candidates.swap_remove(index)),
+        Err(unresolved) => Err(Lookup::Unresolved(unresolved)),
+    }
+}
+
+/// Returns a node's path alias.
+pub(crate) fn path_of(state: &dyn Snapshot, node: &Node) -> Result<String, StoreFault> {
+    let mut parts = vec![node.alias.clone()];
+    for ancestor in ancestors(state, node)? {
+        parts.push(ancestor.alias);
+    }
+    parts.reverse();
+    Ok(parts.join("/"))
+}
+
+/// Returns the nodes above, the parent first.
+pub(crate) fn ancestors(state: &dyn Snapshot, node: &Node) -> Result<Vec<Node>, StoreFault> {
+    let mut found: Vec<Node> = Vec::new();
+    let mut above = node.parent;
+    while let Some(id) = above {
+        let Some(parent) = state.node(id)? else { break };
+        if found.iter().any(|known| known.id == id) {
+            return Err(StoreFault::Damaged { what: format!("the parents of `{}` go in a circle", node.alias) });
+        }
+        above = parent.parent;
+        found.push(parent);
+    }
+    Ok(found)
+}
+
+/// Returns a node that must be there.
+pub(crate) fn get(state: &dyn Snapshot, id: NodeId) -> Result<Node, StoreFault> {
+    state.node(id)?.ok_or_else(|| StoreFault::Damaged { what: format!("node {id} vanished") })
+}
+
+/// Returns a node's parent.
+pub(crate) fn parent(state: &dyn Snapshot, node: &Node) -> Result<Option<Node>, StoreFault> {
+    match node.parent {
+        Some(id) => state.node(id),
+        None => Ok(None),
+    }
+}
+
+/// Path aliases of many nodes, each ancestor looked up once.
+pub(crate) struct PathNames<'s> {
+    state: &'s dyn Snapshot,
+    known: HashMap<NodeId, (Option<NodeId>, String)>,
+}
+
+impl<'s> PathNames<'s> {
+    pub(crate) fn new(state: &'s dyn Snapshot) -> Self {
+        Self { state, known: HashMap::new() }
+    }
+
+    pub(crate) fn of(&mut self, node: &Node) -> Result<String, StoreFault> {
+        let mut parts = vec![node.alias.clone()];
+        let mut above = node.parent;
+        while let Some(id) = above {
+            if !self.known.contains_key(&id) {
+                let parent = get(self.state, id)?;
+                self.known.insert(id, (parent.parent, parent.alias));
+            }
+            let (next, alias) = &self.known[&id];
+            parts.push(alias.clone());
+            above = *next;
+        }
+        parts.reverse();
+        Ok(parts.join("/"))
+    }
+}

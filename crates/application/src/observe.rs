@@ -1,0 +1,231 @@
+//! Observation: what happened to the plan files is recorded before anything else is done or said.
+
+use domain::fact::Fact;
+use domain::ids::{NodeId, OperationId, Principal};
+use domain::node::{Content, Node};
+use domain::observation::{Place, Sighting, decide};
+use domain::operation::Verb;
+use domain::planning_prompt::count;
+use domain::policy::BackupPolicy;
+use domain::ports::{FileFault, Snapshot, StoreFault, Transaction};
+use domain::time::Timestamp;
+use domain::tree::Tree;
+use domain::version::backup_name;
+
+use crate::context::{Context, Noticed};
+use crate::failure::Failure;
+use crate::settle::{count_stale, settle};
+use crate::survey::{Scope, Survey, survey};
+
+/// So many files may be read again at every command before their stamps are worth a write.
+const STAMPS_WORTH_A_WRITE: usize = 32;
+
+/// Looks at the files and records what changed; then returns a view of the state that is true.
+///
+/// When nothing changed, nothing is written.
+pub(crate) fn observed<'s>(ctx: &Context<'s>, scope: Scope) -> Result<Box<dyn Snapshot + 's>, Failure> {
+    let snapshot = ctx.store.read()?;
+    let seen = survey(ctx, &*snapshot, scope, NodeId(u32::MAX / 2))?;
+    if seen.sightings.is_empty() && seen.stamps.len() < STAMPS_WORTH_A_WRITE {
+        return Ok(snapshot);
+    }
+    drop(snapshot);
+    match record(ctx, scope) {
+        Ok(()) => {}
+        // What cannot be written can still be shown, with a word about it.
+        Err(failure) if failure.damage.is_none() && !failure.is_answer() => {
+            if !seen.sightings.is_empty() {
+                ctx.notice(Noticed::NotRecorded { why: failure.message });
+            }
+        }
+        Err(failure) => return Err(failure),
+    }
+    Ok(ctx.store.read()?)
+}
+
+fn record(ctx: &Context<'_>, scope: Scope) -> Result<(), Failure> {
+    let mut tx = ctx.store.write()?;
+    observe_within(ctx, &mut *tx, scope)?;
+    tx.commit()?;
+    Ok(())
+}
+
+/// Runs `act` in a write transaction that first records what changed in `scope`.
+///
+/// When `act` is refused, what was observed is kept all the same.
+pub(crate) fn with_observed<T>(
+    ctx: &Context<'_>,
+    scope: Scope,
+    act: impl FnOnce(&mut dyn Transaction) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut tx = ctx.store.write()?;
+    let observed = observe_within(ctx, &mut *tx, scope)?;
+    match act(&mut *tx) {
+        Ok(value) => {
+            tx.commit()?;
+            Ok(value)
+        }
+        Err(failure) => {
+            if failure.is_answer() && observed.is_some() {
+                tx.commit()?;
+            }
+            Err(failure)
+        }
+    }
+}
+
+/// Records in this transaction what changed in `scope`.
+pub(crate) fn observe_within(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    scope: Scope,
+) -> Result<Option<OperationId>, Failure> {
+    let seen = survey(ctx, &*tx, scope, tx.next_node()?)?;
+    let operation = record_sightings(ctx, tx, &seen, Verb::Observe)?;
+    // Stamps belong to nodes; those of nodes that were not added after all are not kept.
+    let mut stamps = Vec::with_capacity(seen.stamps.len());
+    for (id, stamp, version) in seen.stamps {
+        if operation.is_none() || tx.node(id)?.is_some() {
+            stamps.push((id, stamp, version));
+        }
+    }
+    tx.keep_stamps(&stamps)?;
+    Ok(operation)
+}
+
+/// Turns sightings into one operation.
+pub(crate) fn record_sightings(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    seen: &Survey,
+    verb: Verb,
+) -> Result<Option<OperationId>, Failure> {
+    if seen.sightings.is_empty() {
+        return Ok(None);
+    }
+    let tree = slice(tx, &seen.sightings)?;
+    let now = ctx.clock.now();
+    let mut facts = decide(&tree, &seen.sightings, now);
+    if facts.is_empty() {
+        return Ok(None);
+    }
+    settle(ctx, tx, &mut facts, &seen.texts, now, None)?;
+    back_up(ctx, tx, &tree, &mut facts, now)?;
+    let summary = summarise(&tree, &facts);
+    let stale = count_stale(&facts);
+    let mut operation = ctx.operation(verb, summary.clone());
+    if verb == Verb::Observe {
+        operation.by = Principal::System;
+    }
+    operation.at = now;
+    operation.facts = facts;
+    operation.texts = seen.texts.clone();
+    let id = tx.record(operation)?;
+    if verb == Verb::Observe {
+        ctx.notice(Noticed::Changes { operation: id, summary, stale });
+    }
+    Ok(Some(id))
+}
+
+/// Returns the nodes the sightings speak of, with their parents.
+fn slice(tx: &dyn Transaction, sightings: &[Sighting]) -> Result<Tree, StoreFault> {
+    let mut wanted: Vec<NodeId> = Vec::new();
+    for sighting in sightings {
+        match &sighting.place {
+            Place::Known(id) => wanted.push(*id),
+            Place::New(new) => wanted.extend(new.parent),
+        }
+    }
+    let mut nodes: std::collections::BTreeMap<NodeId, Node> = std::collections::BTreeMap::new();
+    while let Some(id) = wanted.pop() {
+        if nodes.contains_key(&id) {
+            continue;
+        }
+        if let Some(node) = tx.node(id)? {
+            wanted.extend(node.parent);
+            nodes.insert(id, node);
+        }
+    }
+    Ok(Tree::new(nodes.into_values()))
+}
+
+/// Writes the readable backup of every plan that was overwritten.
+fn back_up(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    tree: &Tree,
+    facts: &mut Vec<Fact>,
+    now: Timestamp,
+) -> Result<(), Failure> {
+    let mut written = Vec::new();
+    for fact in facts.iter() {
+        let Fact::ContentChanged { node, before: Content::Text { canonical: before, .. }, after } = fact else { continue };
+        let Some(node) = tree.get(*node) else { continue };
+        let wanted = match ctx.policy.backups {
+            BackupPolicy::Always => true,
+            BackupPolicy::Approved => node.text_is_approved(),
+            BackupPolicy::Off => false,
+        };
+        if wanted && after.canonical().is_some_and(|after| after != *before) {
+            written.extend(write_backup(ctx, tx, node, "regeneration", now)?);
+        }
+    }
+    facts.append(&mut written);
+    Ok(())
+}
+
+/// Writes a node's recorded text as a readable backup beside its file. `None` when there is no text.
+pub(crate) fn write_backup(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    reason: &str,
+    now: Timestamp,
+) -> Result<Option<Fact>, Failure> {
+    let (Some(path), Some(version)) = (&node.path, node.content.version()) else { return Ok(None) };
+    let Some(text) = state.text(version)? else { return Ok(None) };
+    let (folder, name) = path.rsplit_once('/').map_or(("", path.as_str()), |(folder, name)| (folder, name));
+    let folder = if folder.is_empty() { "backups".to_owned() } else { format!("{folder}/backups") };
+    for attempt in 1..1_000 {
+        let backup = format!("{folder}/{}", backup_name(name, now, attempt));
+        match ctx.files.create(&backup, &text) {
+            Ok(()) => {
+                return Ok(Some(Fact::BackupWritten { node: node.id, version, path: backup, reason: reason.to_owned() }));
+            }
+            Err(FileFault::Exists { .. }) => {}
+            Err(fault) => return Err(fault.into()),
+        }
+    }
+    Err(Failure::new(crate::failure::FailureKind::Unavailable, format!("cannot find a free name for a backup in `{folder}`")))
+}
+
+/// One line about what was noticed.
+fn summarise(tree: &Tree, facts: &[Fact]) -> String {
+    let name = |id: &NodeId| tree.get(*id).map_or_else(|| id.to_string(), |node| tree.path(node));
+    let mut parts: Vec<(&str, Vec<String>)> =
+        vec![("new", Vec::new()), ("changed", Vec::new()), ("missing", Vec::new()), ("unreadable", Vec::new())];
+    for fact in facts {
+        let (group, what) = match fact {
+            Fact::NodeAdded { node } => (0, node.alias.clone()),
+            Fact::ContentChanged { node, after, .. } => match after {
+                Content::Text { .. } => (1, name(node)),
+                Content::Missing => (2, name(node)),
+                Content::Unreadable { .. } => (3, name(node)),
+            },
+            Fact::DescriptionChanged { node, .. } => (1, name(node)),
+            _ => continue,
+        };
+        if !parts[group].1.contains(&what) {
+            parts[group].1.push(what);
+        }
+    }
+    let words: Vec<String> = parts
+        .into_iter()
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(word, names)| match names.len() {
+            1..=3 => format!("{word}: {}", names.join(", ")),
+            more => format!("{word}: {}, … ({})", names.first().map_or("", String::as_str), count(more, "plan", "plans")),
+        })
+        .collect();
+    words.join("; ")
+}

@@ -1,0 +1,342 @@
+//! Plan a node: the prompt with the parent's plan, or why it may not be planned yet.
+
+use domain::ids::NodeId;
+use domain::node::{Node, Status};
+use domain::planning_prompt::{Ancestor, Prompt, Replaces, compose};
+use domain::ports::Snapshot;
+use domain::profile::{Level, Profile, ReadAlias, folder_of};
+use domain::reference::NodeReference;
+use domain::suggest::nearest;
+use domain::tree::Tree;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::locate::{Lookup, ancestors, resolve};
+use crate::observe::observed;
+use crate::survey::Scope;
+use crate::views::reason;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct PlanRequest {
+    /// The level: `chapter`.
+    pub kind: String,
+    /// The node: `2`, `chapter-02`, `act-1/chapter-02`.
+    pub id: String,
+    /// The parent, where the id does not tell.
+    pub under: Option<String>,
+}
+
+/// The prompt.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanOutcome {
+    pub entity_id: String,
+    pub entity_type: String,
+    pub path: String,
+    pub file_path: Option<String>,
+    pub parent_id: Option<String>,
+    /// Whether there is a plan already.
+    pub exists: bool,
+    pub prompt: String,
+}
+
+/// Returns the planning prompt of a node.
+///
+/// # Errors
+/// When the id is wrong, the parent is missing, ambiguous or not approved.
+pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome, Failure> {
+    let (profile, level) = level_named(ctx, &request.kind)?;
+    let state = observed(ctx, Scope::Everything)?;
+    let (under, id) = match request.id.rsplit_once('/') {
+        Some((parent, id)) => (Some(parent.to_owned()), id),
+        None => (request.under.clone(), request.id.as_str()),
+    };
+    let wanted = level.read_alias(id).map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
+    let tree = Tree::new(state.all_nodes()?);
+    let under = match under {
+        None => None,
+        Some(name) => Some(parent_named(ctx, &*state, level, &name)?),
+    };
+    let parent = find_parent(&tree, profile, level, &wanted, under.as_ref())?;
+    let path = match &parent {
+        Some(parent) => format!("{}/{}", tree.path(parent), wanted.alias),
+        None => wanted.alias.clone(),
+    };
+    if let Some(parent) = &parent
+        && parent.status() != Status::Approved
+    {
+        return Err(not_approved(&*state, &tree, level, &wanted, parent)?);
+    }
+    let existing = tree
+        .nodes()
+        .find(|node| node.alias == wanted.alias && node.parent == parent.as_ref().map(|parent| parent.id));
+    let file = match (existing.and_then(|node| node.path.clone()), &level.file) {
+        (Some(path), _) => Some(path),
+        (None, Some(pattern)) => {
+            let folder = parent.as_ref().and_then(|parent| parent.path.as_deref()).map_or("", folder_of);
+            Some(pattern.file_for(folder, &wanted.alias))
+        }
+        (None, None) => None,
+    };
+    let prompt = prompt_text(&*state, &tree, profile, level, &path, file.as_deref(), existing, parent.as_ref())?;
+    Ok(PlanOutcome {
+        entity_id: wanted.alias,
+        entity_type: level.name.clone(),
+        path,
+        file_path: file,
+        parent_id: parent.map(|parent| parent.alias),
+        exists: existing.is_some_and(|node| node.content.version().is_some()),
+        prompt,
+    })
+}
+
+#[expect(clippy::too_many_arguments, reason = "gathers what the prompt is made of, once")]
+fn prompt_text(
+    state: &dyn Snapshot,
+    tree: &Tree,
+    profile: &Profile,
+    level: &Level,
+    path: &str,
+    file: Option<&str>,
+    existing: Option<&Node>,
+    parent: Option<&Node>,
+) -> Result<String, Failure> {
+    let mut above: Vec<Node> = Vec::new();
+    if let Some(parent) = parent {
+        above.push(parent.clone());
+        above.extend(ancestors(state, parent)?);
+    }
+    let paths = above.iter().map(|node| tree.path(node)).collect::<Vec<_>>();
+    let approved_by: Vec<Option<String>> = above
+        .iter()
+        .map(|node| node.approval.as_ref().map(|approval| format!("{} on {}", approval.by, approval.at.for_people())))
+        .collect();
+    let parent_text = match parent.and_then(|parent| parent.content.version()) {
+        Some(version) => state.text(version)?,
+        None => None,
+    };
+    let prompt = Prompt {
+        profile,
+        level,
+        path,
+        file,
+        replaces: existing
+            .filter(|node| node.content.version().is_some())
+            .map(|node| Replaces { descendants: tree.preorder(node.id).len() - 1 }),
+        ancestors: above
+            .iter()
+            .enumerate()
+            .map(|(index, node)| Ancestor {
+                level: &node.level,
+                path: &paths[index],
+                file: node.path.as_deref(),
+                approved_by: approved_by[index].as_deref(),
+                text: if index == 0 { parent_text.as_deref() } else { None },
+            })
+            .collect(),
+        siblings: siblings(tree, parent.map(|parent| parent.id), path),
+    };
+    Ok(compose(&prompt))
+}
+
+fn siblings(tree: &Tree, parent: Option<NodeId>, path: &str) -> Vec<(String, Option<String>)> {
+    let nodes: Vec<&Node> = match parent {
+        Some(parent) => tree.children(parent).collect(),
+        None => tree.tops().collect(),
+    };
+    nodes
+        .into_iter()
+        .map(|node| (tree.path(node), node.description.title.clone()))
+        .filter(|(sibling, _)| sibling != path)
+        .collect()
+}
+
+fn level_named<'a>(ctx: &Context<'a>, kind: &str) -> Result<(&'a Profile, &'a Level), Failure> {
+    let levels = || ctx.profiles.iter().flat_map(|profile| profile.levels.iter().map(move |level| (profile, level)));
+    levels().find(|(_, level)| level.name.eq_ignore_ascii_case(kind)).ok_or_else(|| {
+        let names: Vec<&str> = levels().map(|(_, level)| level.name.as_str()).collect();
+        let near = nearest(kind, names.iter().copied(), 1);
+        let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        Failure::new(FailureKind::Invalid, format!("no level `{kind}`: expected one of {}{hint}", names.join(", ")))
+            .step("tl plan   # shows what can be planned")
+    })
+}
+
+/// Reads `--under`: a node, or just the number of one of the levels above.
+fn parent_named(ctx: &Context<'_>, state: &dyn Snapshot, level: &Level, name: &str) -> Result<Node, Failure> {
+    let words: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
+    let is_number = name.chars().all(|c| c.is_ascii_digit());
+    let words = match level.under.first() {
+        Some(above) if is_number => vec![above.clone(), name.to_owned()],
+        _ => words,
+    };
+    let (reference, _) = NodeReference::read(&words, ctx.profiles)?;
+    match resolve(state, &reference) {
+        Ok(node) if level.under.contains(&node.level) => Ok(node),
+        Ok(node) => Err(Failure::new(
+            FailureKind::Invalid,
+            format!("a {} cannot be below the {} `{}`: expected {}", level.name, node.level, node.alias, level.under.join(" or ")),
+        )),
+        Err(Lookup::Fault(fault)) => Err(fault.into()),
+        Err(Lookup::Unresolved(unresolved)) => {
+            let mut failure = Failure::from(unresolved);
+            if let Some(above) = level.under.first() {
+                failure.next_steps.insert(0, format!("tl plan {above} {}", reference.alias()));
+            }
+            Err(failure)
+        }
+    }
+}
+
+/// Finds the parent in the tree; it is never assumed.
+fn find_parent(
+    tree: &Tree,
+    profile: &Profile,
+    level: &Level,
+    wanted: &ReadAlias,
+    under: Option<&Node>,
+) -> Result<Option<Node>, Failure> {
+    if let Some(parent) = under {
+        if level.alias.carries_parent_number() && u32::try_from(parent.order).ok() != wanted.parent_number {
+            return Err(Failure::new(
+                FailureKind::Invalid,
+                format!("`{}` does not belong to `{}`: its number says otherwise", wanted.alias, parent.alias),
+            ));
+        }
+        return Ok(Some(parent.clone()));
+    }
+    if level.under.is_empty() || (level.root && !tree.nodes().any(|node| node.alias == wanted.alias && node.parent.is_some())) {
+        return Ok(None);
+    }
+    let same_kind = |node: &&Node| node.profile == profile.name && level.under.contains(&node.level);
+    let existing: Vec<&Node> = tree
+        .nodes()
+        .filter(|node| node.profile == profile.name && node.level == level.name && node.alias == wanted.alias)
+        .filter_map(|node| tree.parent(node))
+        .collect();
+    let candidates: Vec<&Node> = if existing.is_empty() {
+        tree.all_in_order()
+            .into_iter()
+            .filter(same_kind)
+            .filter(|node| wanted.parent_number.is_none() || u32::try_from(node.order).ok() == wanted.parent_number)
+            .collect()
+    } else {
+        existing
+    };
+    match candidates.as_slice() {
+        [one] => Ok(Some((*one).clone())),
+        [] => Err(parent_missing(profile, level, wanted)),
+        several => {
+            let names: Vec<String> = several.iter().map(|node| tree.path(node)).collect();
+            let failure = Failure::new(
+                FailureKind::Invalid,
+                format!("cannot tell the parent of `{}`: it could be any of {}", wanted.alias, names.join(", ")),
+            );
+            Err(names.iter().fold(failure, |failure, name| {
+                failure.step(format!("tl plan {} {} --under {name}", level.name, wanted.alias))
+            }))
+        }
+    }
+}
+
+fn parent_missing(profile: &Profile, level: &Level, wanted: &ReadAlias) -> Failure {
+    let above = level.under.first().map_or("", String::as_str);
+    let alias = wanted.parent_number.and_then(|number| profile.level(above).and_then(|above| above.alias.numbered(number, None)));
+    let parent = alias.clone().map(|alias| format!("`{alias}`")).unwrap_or_else(|| format!("there is no {above} yet, and it"));
+    let failure = Failure::new(
+        FailureKind::Refused,
+        format!("cannot plan `{}`: its parent is missing ({parent} must be planned and approved first)", wanted.alias),
+    );
+    let id = alias.unwrap_or_else(|| "1".to_owned());
+    failure.step(format!("tl plan {above} {id}")).step(format!("tl approve {above} {id}"))
+}
+
+fn not_approved(state: &dyn Snapshot, tree: &Tree, level: &Level, wanted: &ReadAlias, parent: &Node) -> Result<Failure, Failure> {
+    let path = tree.path(parent);
+    let why = reason(state, parent)?.map(|why| format!(" ({why})")).unwrap_or_default();
+    let mut failure = Failure::new(
+        FailureKind::Refused,
+        format!(
+            "cannot plan `{}`: parent `{path}` is `{}`, expected `approved`{why}",
+            wanted.alias,
+            parent.status()
+        ),
+    );
+    if let Some(file) = &parent.path {
+        failure = failure.step(format!("review {file}"));
+    }
+    let verb = if parent.status() == Status::RequiresRevalidation { "revalidate" } else { "approve" };
+    failure = failure.step(format!("tl {verb} {path}"));
+    Ok(failure.step(format!("tl plan {} {}", level.name, wanted.alias)))
+}
+
+/// The menu of `tl plan` alone.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanMenu {
+    pub entries: Vec<MenuEntry>,
+}
+
+/// One thing that can be planned.
+#[derive(Clone, Debug, Serialize)]
+pub struct MenuEntry {
+    pub level: String,
+    pub purpose: String,
+    pub command: String,
+    /// Why it cannot be planned now, where it cannot.
+    pub blocked: Option<String>,
+}
+
+/// Returns what can be planned now: for each level, the next free number below each parent.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn plan_menu(ctx: &Context<'_>) -> Result<PlanMenu, Failure> {
+    let state = observed(ctx, Scope::Everything)?;
+    let tree = Tree::new(state.all_nodes()?);
+    let mut entries = Vec::new();
+    for profile in ctx.profiles {
+        for level in profile.levels.iter().filter(|level| level.file.is_some()) {
+            let parents: Vec<Option<&Node>> = if level.under.is_empty() || level.root {
+                vec![None]
+            } else {
+                tree.all_in_order()
+                    .into_iter()
+                    .filter(|node| node.profile == profile.name && level.under.contains(&node.level))
+                    .map(Some)
+                    .collect()
+            };
+            if parents.is_empty() {
+                let above = level.under.join(" or ");
+                entries.push(MenuEntry {
+                    level: level.name.clone(),
+                    purpose: level.purpose.clone(),
+                    command: format!("tl plan {} …", level.name),
+                    blocked: Some(format!("there is no {above} yet")),
+                });
+            }
+            entries.extend(parents.into_iter().filter_map(|parent| menu_entry(&tree, level, parent)));
+        }
+    }
+    Ok(PlanMenu { entries })
+}
+
+fn menu_entry(tree: &Tree, level: &Level, parent: Option<&Node>) -> Option<MenuEntry> {
+    let siblings: Vec<&Node> = match parent {
+        Some(parent) => tree.children(parent.id).collect(),
+        None => tree.tops().collect(),
+    };
+    let last = siblings.iter().filter(|node| node.level == level.name).map(|node| node.order).max().unwrap_or(0);
+    let next = u32::try_from(last + 1).ok().filter(|number| level.numbers.contains(number));
+    let number = parent.and_then(|parent| u32::try_from(parent.order).ok());
+    let id = if level.alias.is_numbered() { level.alias.numbered(next?, number)? } else { "NAME".to_owned() };
+    let below = parent.map(|parent| format!(" --under {}", tree.path(parent))).unwrap_or_default();
+    Some(MenuEntry {
+        level: level.name.clone(),
+        purpose: level.purpose.clone(),
+        command: format!("tl plan {} {id}{below}", level.name),
+        blocked: parent
+            .filter(|parent| parent.status() != Status::Approved)
+            .map(|parent| format!("`{}` is {}", tree.path(parent), parent.status())),
+    })
+}

@@ -1,0 +1,66 @@
+//! Rebuild: the state anew from the plan files on disk.
+
+use domain::fact::Fact;
+use domain::node::Content;
+use domain::operation::Verb;
+use domain::planning_prompt::count;
+use domain::tree::Tree;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::observe::observe_within;
+use crate::survey::Scope;
+use crate::views::StatusCounts;
+
+/// What was done.
+#[derive(Clone, Debug, Serialize)]
+pub struct RebuildOutcome {
+    pub success: bool,
+    pub nodes: usize,
+    pub levels: Vec<(String, usize)>,
+    pub status_counts: StatusCounts,
+    /// Nodes that were forgotten because their files are gone.
+    pub forgotten: Vec<String>,
+}
+
+/// Reads every plan file; what has no file is forgotten; approvals hold where the text is exactly
+/// the approved one, everything else is a draft.
+///
+/// # Errors
+/// When the state cannot be written.
+pub fn rebuild_state(ctx: &Context<'_>) -> Result<RebuildOutcome, Failure> {
+    let mut tx = ctx.store.write()?;
+    observe_within(ctx, &mut *tx, Scope::EverythingAnew)?;
+    let tree = Tree::new(tx.all_nodes()?);
+    let mut facts = Vec::new();
+    let mut forgotten = Vec::new();
+    for node in tree.all_in_order().into_iter().rev() {
+        let below_is_gone = tree.children(node.id).all(|child| {
+            facts.iter().any(|fact| matches!(fact, Fact::NodeRemoved { node } if node.id == child.id))
+        });
+        if node.content == Content::Missing && node.path.is_some() && below_is_gone {
+            forgotten.push(tree.path(node));
+            facts.push(Fact::NodeRemoved { node: Box::new(node.clone()) });
+        }
+    }
+    let nodes = tree.len() - forgotten.len();
+    let mut operation = ctx.operation(Verb::Rebuild, format!("rebuild {} from the plan files", count(nodes, "node", "nodes")));
+    operation.facts = facts;
+    tx.record(operation)?;
+    let tree = Tree::new(tx.all_nodes()?);
+    tx.commit()?;
+    ctx.store.sync_mirror()?;
+    ctx.take_noticed();
+
+    let mut status_counts = StatusCounts::default();
+    let mut levels: Vec<(String, usize)> = Vec::new();
+    for node in tree.all_in_order() {
+        status_counts.add(node.status());
+        match levels.iter_mut().find(|(level, _)| *level == node.level) {
+            Some((_, number)) => *number += 1,
+            None => levels.push((node.level.clone(), 1)),
+        }
+    }
+    Ok(RebuildOutcome { success: true, nodes, levels, status_counts, forgotten })
+}

@@ -1,0 +1,136 @@
+//! Repair: mend what `check` found, as far as it can be done without a person's judgement.
+
+use domain::fact::Fact;
+use domain::ids::{NodeId, OperationId};
+use domain::node::{Content, Node};
+use domain::operation::Verb;
+use domain::planning_prompt::count;
+use domain::ports::{Snapshot, Transaction};
+use domain::tree::Tree;
+use serde::Serialize;
+
+use crate::check_state::{CheckOutcome, check_state};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::observe::observe_within;
+use crate::settle::settle;
+use crate::survey::Scope;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RepairRequest {
+    /// Record every file as it is now and judge every status anew.
+    pub fix_hashes: bool,
+    /// Put back the plan files of parents that are gone while there are plans below them.
+    pub rebuild_orphans: bool,
+    /// Forget nodes whose file is gone and that have nothing below them.
+    pub forget_missing: bool,
+}
+
+/// What was done.
+#[derive(Clone, Debug, Serialize)]
+pub struct RepairOutcome {
+    pub success: bool,
+    pub actions: Vec<String>,
+    pub operations: Vec<OperationId>,
+    /// What a check finds now.
+    pub remaining: CheckOutcome,
+}
+
+/// Repairs. The store's own damage was mended when it was opened; the mirror is brought up to date.
+///
+/// # Errors
+/// When the state cannot be written.
+pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairOutcome, Failure> {
+    let mut actions = Vec::new();
+    let mut operations = Vec::new();
+    let mut tx = ctx.store.write()?;
+    if request.rebuild_orphans {
+        actions.extend(rebuild_orphans(ctx, &*tx)?);
+    }
+    let scope = if request.fix_hashes { Scope::EverythingAnew } else { Scope::Everything };
+    if let Some(operation) = observe_within(ctx, &mut *tx, scope)? {
+        operations.push(operation);
+        let summary = tx.operation(operation)?.map(|operation| operation.summary).unwrap_or_default();
+        actions.push(format!("recorded the files as they are ({summary})"));
+    }
+    if request.forget_missing
+        && let Some((operation, names)) = forget_missing(ctx, &mut *tx)?
+    {
+        operations.push(operation);
+        actions.push(format!("forgot {}", names.join(", ")));
+    }
+    if request.fix_hashes
+        && let Some((operation, nodes)) = judge_anew(ctx, &mut *tx)?
+    {
+        operations.push(operation);
+        actions.push(format!("corrected the status of {}", count(nodes, "node", "nodes")));
+    }
+    tx.commit()?;
+    let files = ctx.store.sync_mirror()?;
+    if files > 0 {
+        actions.push(format!("wrote {} of the mirror", count(files, "file", "files")));
+    }
+    let remaining = check_state(ctx)?;
+    Ok(RepairOutcome { success: remaining.ok, actions, operations, remaining })
+}
+
+/// Puts the last known text of missing parents back into their files.
+fn rebuild_orphans(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<String>, Failure> {
+    let tree = Tree::new(state.all_nodes()?);
+    let mut actions = Vec::new();
+    for node in tree.all_in_order() {
+        let has_children = tree.children(node.id).next().is_some();
+        let (Some(file), Content::Missing, true) = (&node.path, &node.content, has_children) else { continue };
+        let Some(version) = state.versions(node.id)?.into_iter().next() else { continue };
+        if let Some(text) = state.text(version.hash)? {
+            ctx.files.replace(file, &text)?;
+            actions.push(format!("put `{file}` back as it was last seen ({})", version.hash.short()));
+        }
+    }
+    Ok(actions)
+}
+
+/// Takes nodes out of the tree whose files are gone, from the bottom up.
+fn forget_missing(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<Option<(OperationId, Vec<String>)>, Failure> {
+    let tree = Tree::new(tx.all_nodes()?);
+    let mut gone: Vec<NodeId> = Vec::new();
+    let mut facts = Vec::new();
+    let mut names = Vec::new();
+    for node in tree.all_in_order().into_iter().rev() {
+        let is_leaf = tree.children(node.id).all(|child| gone.contains(&child.id));
+        if node.content == Content::Missing && is_leaf {
+            gone.push(node.id);
+            facts.push(Fact::NodeRemoved { node: Box::new(node.clone()) });
+            names.push(tree.path(node));
+        }
+    }
+    if facts.is_empty() {
+        return Ok(None);
+    }
+    let mut operation = ctx.operation(Verb::Repair, format!("forget {}", count(names.len(), "missing plan", "missing plans")));
+    operation.facts = facts;
+    Ok(Some((tx.record(operation)?, names)))
+}
+
+/// Judges every status anew.
+fn judge_anew(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<Option<(OperationId, usize)>, Failure> {
+    let roots: Vec<Node> = tx.all_nodes()?.into_iter().filter(|node| node.parent.is_none()).collect();
+    // A change from a thing to itself says nothing, but makes settle look at the whole tree.
+    let touch = roots.into_iter().map(|root| Fact::ApprovalChanged {
+        node: root.id,
+        before: root.approval.clone(),
+        after: root.approval,
+    });
+    let mut facts: Vec<Fact> = touch.collect();
+    let untouched = facts.len();
+    settle(ctx, tx, &mut facts, &[], ctx.clock.now(), None)?;
+    let settled: Vec<Fact> = facts.split_off(untouched);
+    let nodes: usize = settled.iter().map(|fact| fact.nodes().len()).sum();
+    if nodes == 0 {
+        return Ok(None);
+    }
+    let mut operation = ctx.operation(Verb::Repair, format!("correct the status of {}", count(nodes, "node", "nodes")));
+    operation.facts = settled;
+    Ok(Some((tx.record(operation)?, nodes)))
+}

@@ -1,0 +1,103 @@
+//! Put an earlier version back into the plan file.
+
+use domain::ids::{NodeId, VersionHash};
+use domain::observation::{Found, Place, Sighting, decide};
+use domain::operation::Verb;
+use domain::ports::{StoreFault, Transaction};
+use domain::section::describe;
+use domain::tree::Tree;
+use domain::version::{canonical_hash, pick};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::list_versions::entries;
+use crate::locate::{get, locate, parent, path_of};
+use crate::observe::{with_observed, write_backup};
+use crate::settle::settle;
+use crate::survey::Scope;
+use crate::transitions::transitions;
+use crate::views::{CascadeView, NodeView, node_view};
+
+/// What was done.
+#[derive(Clone, Debug, Serialize)]
+pub struct RestoreOutcome {
+    pub success: bool,
+    pub restored: VersionHash,
+    /// The readable copy of what was there before.
+    pub backup: Option<String>,
+    pub node: NodeView,
+    pub cascade: CascadeView,
+}
+
+/// Restores a version: `words` are the node and the version.
+///
+/// # Errors
+/// When there is no such node or version, or a file cannot be written.
+pub fn restore_version(ctx: &Context<'_>, words: &[String]) -> Result<RestoreOutcome, Failure> {
+    let (id, rest) = locate(ctx, words)?;
+    let [selector] = rest else {
+        let name = words.join(" ");
+        return Err(Failure::new(FailureKind::Invalid, "expected one version: -1, the first digits of a hash, or a time")
+            .step(format!("tl versions {name}")));
+    };
+    with_observed(ctx, Scope::Lineage(id), |tx| {
+        let node = get(&*tx, id)?;
+        let entries = entries(&*tx, &node)?;
+        let version = pick(&node.alias, &entries, selector)?.version.hash;
+        if node.content.version() == Some(version) {
+            return Err(Failure::new(FailureKind::Refused, format!("`{}` is that version already", node.alias)));
+        }
+        restore(ctx, tx, id, version)
+    })
+}
+
+fn restore(ctx: &Context<'_>, tx: &mut dyn Transaction, id: NodeId, version: VersionHash) -> Result<RestoreOutcome, Failure> {
+    let node = get(&*tx, id)?;
+    let path = path_of(&*tx, &node)?;
+    let Some(file) = node.path.clone() else {
+        return Err(Failure::new(FailureKind::Refused, format!("`{path}` has no file to restore")));
+    };
+    let text = tx.text(version)?.ok_or_else(|| StoreFault::Damaged { what: "a kept text is gone".to_owned() })?;
+    let now = ctx.clock.now();
+    // The text is in the store already; the readable copy is for people. Then the file changes.
+    let backup = write_backup(ctx, &*tx, &node, "restore", now)?;
+    ctx.files.replace(&file, &text)?;
+
+    let known_basis = tx.version(id, version)?.map(|version| version.basis);
+    let sighting = Sighting {
+        place: Place::Known(id),
+        found: Found::Text {
+            version,
+            canonical: canonical_hash(&text),
+            description: describe(&text),
+            modified_ns: 0,
+            known_basis,
+        },
+    };
+    let tree = Tree::new(std::iter::once(node.clone()).chain(parent(&*tx, &node)?));
+    let mut facts = decide(&tree, &[sighting], now);
+    settle(ctx, tx, &mut facts, &[], now, None)?;
+    let backup_path = backup.as_ref().and_then(|fact| match fact {
+        domain::fact::Fact::BackupWritten { path, .. } => Some(path.clone()),
+        _ => None,
+    });
+    facts.extend(backup);
+    let changed = transitions(&*tx, &facts, Some(id))?;
+    let mut operation = ctx.operation(Verb::Restore, format!("restore {path} to {}", version.short()));
+    operation.at = now;
+    operation.facts = facts;
+    let operation = tx.record(operation)?;
+    Ok(RestoreOutcome {
+        success: true,
+        restored: version,
+        backup: backup_path,
+        node: node_view(&*tx, id)?,
+        cascade: CascadeView {
+            success: true,
+            invalidated_entities: changed.stale,
+            reinstated_entities: changed.reinstated,
+            operation,
+        },
+    })
+}

@@ -1,0 +1,222 @@
+//! Revalidate stale nodes: see what changed above them, and keep them or write them anew.
+
+use domain::approval::{Force, Request, decide};
+use domain::ids::{NodeId, OperationId, VersionHash};
+use domain::node::{Node, Status};
+use domain::operation::Verb;
+use domain::ports::{Snapshot, Transaction};
+use domain::revalidation::{against, by_urgency, keep};
+use domain::tree::Tree;
+use serde::Serialize;
+
+use crate::approve::warnings;
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::locate::{get, locate_one, parent, path_of};
+use crate::observe::{observed, with_observed};
+use crate::settle::settle;
+use crate::survey::Scope;
+use crate::transitions::transitions;
+use crate::views::{DiffView, NodeView, TransitionView, reason};
+
+/// A stale node with what it is to be compared with.
+#[derive(Clone, Debug, Serialize)]
+pub struct StaleView {
+    pub entity_id: String,
+    pub entity_type: String,
+    pub path: String,
+    pub title: Option<String>,
+    pub file_path: Option<String>,
+    pub reason: Option<String>,
+    /// What changed in the parent since this was written or approved; `None` when it did not.
+    pub parent_changes: Option<DiffView>,
+    pub warnings: Vec<String>,
+    /// What can be done, as commands: keep, edit, regenerate.
+    pub choices: Vec<String>,
+}
+
+/// Returns one stale node with its parent's changes.
+///
+/// # Errors
+/// When there is no such node, or it is not stale.
+pub fn review(ctx: &Context<'_>, words: &[String]) -> Result<StaleView, Failure> {
+    let id = locate_one(ctx, words)?;
+    let state = observed(ctx, Scope::Lineage(id))?;
+    let node = get(&*state, id)?;
+    if node.status() != Status::RequiresRevalidation {
+        let path = path_of(&*state, &node)?;
+        return Err(Failure::new(
+            FailureKind::Refused,
+            format!("`{path}` is `{}`: there is nothing to revalidate", node.status()),
+        ));
+    }
+    stale_view(ctx, &*state, &node)
+}
+
+/// Returns every stale node (below one, or all), the most urgent first.
+///
+/// # Errors
+/// When there is no such node, or the state cannot be read.
+pub fn review_all(ctx: &Context<'_>, words: &[String]) -> Result<Vec<StaleView>, Failure> {
+    let top = if words.is_empty() { None } else { Some(locate_one(ctx, words)?) };
+    let state = observed(ctx, Scope::Everything)?;
+    let tree = Tree::new(state.all_nodes()?);
+    by_urgency(&tree, &within(&tree, top)).into_iter().map(|node| stale_view(ctx, &*state, node)).collect()
+}
+
+fn within(tree: &Tree, top: Option<NodeId>) -> Vec<&Node> {
+    match top {
+        Some(top) => tree.preorder(top),
+        None => tree.all_in_order(),
+    }
+}
+
+fn stale_view(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<StaleView, Failure> {
+    let path = path_of(state, node)?;
+    let parent = parent(state, node)?;
+    let parent_changes = match &parent {
+        Some(parent) => parent_changes(state, node, parent)?,
+        None => None,
+    };
+    let file = node.path.as_deref().unwrap_or("the plan");
+    let mut choices = vec![
+        format!("tl revalidate {path} --keep   # it still holds as it is"),
+        format!("edit {file}"),
+        format!("tl plan {} {path}   # plan it anew", node.level),
+    ];
+    if let Some(parent) = &parent
+        && matches!(parent.status(), Status::RequiresRevalidation | Status::Invalid | Status::Draft)
+    {
+        let verb = if parent.status() == Status::RequiresRevalidation { "revalidate" } else { "approve" };
+        choices.insert(0, format!("tl {verb} {}   # its parent comes first", path_of(state, parent)?));
+    }
+    Ok(StaleView {
+        entity_id: node.alias.clone(),
+        entity_type: node.level.clone(),
+        title: node.description.title.clone(),
+        file_path: node.path.clone(),
+        reason: reason(state, node)?,
+        parent_changes,
+        warnings: warnings(ctx, state, node, parent.as_ref())?,
+        choices,
+        path,
+    })
+}
+
+/// Returns how the parent differs from what the node was written or approved against.
+pub(crate) fn parent_changes(state: &dyn Snapshot, node: &Node, parent: &Node) -> Result<Option<DiffView>, Failure> {
+    let (Some(before), Some(now)) = (against(node), parent.content.version()) else { return Ok(None) };
+    if before.version == now {
+        return Ok(None);
+    }
+    let (Some(older), Some(newer)) = (state.text(before.version)?, state.text(now)?) else { return Ok(None) };
+    let name = |version: VersionHash| format!("{} {}", parent.alias, version.short());
+    Ok(Some(DiffView::of(name(before.version), &older, name(now), &newer)))
+}
+
+/// What was kept.
+#[derive(Clone, Debug, Serialize)]
+pub struct KeepOutcome {
+    pub success: bool,
+    pub kept: Vec<NodeView>,
+    /// Descendants that follow: their own parent did not change.
+    pub reinstated_entities: Vec<TransitionView>,
+    /// Nodes that could not be kept, with the reason.
+    pub refused: Vec<RefusedView>,
+    pub operation: Option<OperationId>,
+}
+
+/// A node that could not be kept.
+#[derive(Clone, Debug, Serialize)]
+pub struct RefusedView {
+    pub path: String,
+    pub reason: String,
+}
+
+/// Keeps one stale node as it is.
+///
+/// # Errors
+/// When it is not stale, its parent is not settled, or policy says no.
+pub fn keep_one(ctx: &Context<'_>, words: &[String], force: Force) -> Result<KeepOutcome, Failure> {
+    let id = locate_one(ctx, words)?;
+    with_observed(ctx, Scope::Lineage(id), |tx| {
+        let (kept, reinstated, operation) = keep_within(ctx, tx, id, force)?;
+        Ok(KeepOutcome {
+            success: true,
+            kept: vec![kept],
+            reinstated_entities: reinstated,
+            refused: Vec::new(),
+            operation: Some(operation),
+        })
+    })
+}
+
+/// Keeps every stale node below one (or all), the most urgent first, in one transaction.
+///
+/// # Errors
+/// When there is no such node, or the state cannot be written.
+pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<KeepOutcome, Failure> {
+    let top = if words.is_empty() { None } else { Some(locate_one(ctx, words)?) };
+    with_observed(ctx, Scope::Everything, |tx| {
+        let tree = Tree::new(tx.all_nodes()?);
+        let order: Vec<NodeId> = by_urgency(&tree, &within(&tree, top)).into_iter().map(|node| node.id).collect();
+        let mut outcome = KeepOutcome {
+            success: true,
+            kept: Vec::new(),
+            reinstated_entities: Vec::new(),
+            refused: Vec::new(),
+            operation: None,
+        };
+        for id in order {
+            // Keeping a parent settles what stands on it: look again before each.
+            let node = get(&*tx, id)?;
+            if node.status() != Status::RequiresRevalidation {
+                continue;
+            }
+            match keep_within(ctx, tx, id, force) {
+                Ok((kept, reinstated, operation)) => {
+                    outcome.kept.push(kept);
+                    outcome.reinstated_entities.extend(reinstated);
+                    outcome.operation = Some(operation);
+                }
+                Err(failure) if failure.is_answer() => {
+                    outcome.refused.push(RefusedView { path: path_of(&*tx, &node)?, reason: failure.message });
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        outcome.success = outcome.refused.is_empty();
+        Ok(outcome)
+    })
+}
+
+fn keep_within(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    id: NodeId,
+    force: Force,
+) -> Result<(NodeView, Vec<TransitionView>, OperationId), Failure> {
+    let node = get(&*tx, id)?;
+    let parent = parent(&*tx, &node)?;
+    let now = ctx.clock.now();
+    let approval = decide(
+        Request {
+            node: &node,
+            parent: parent.as_ref(),
+            by: &ctx.actor,
+            now,
+            force,
+            shown: None,
+            warnings: warnings(ctx, &*tx, &node, parent.as_ref())?,
+        },
+        ctx.policy,
+    );
+    let mut facts = keep(&node, parent.as_ref(), approval)?;
+    settle(ctx, tx, &mut facts, &[], now, None)?;
+    let changed = transitions(&*tx, &facts, Some(id))?;
+    let mut operation = ctx.operation(Verb::Revalidate, format!("keep {} as it is", path_of(&*tx, &node)?));
+    operation.at = now;
+    operation.facts = facts;
+    let operation = tx.record(operation)?;
+    Ok((NodeView::of(&*tx, &get(&*tx, id)?)?, changed.reinstated, operation))
+}

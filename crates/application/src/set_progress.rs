@@ -1,0 +1,37 @@
+//! Say how far the work on a node is.
+
+use domain::fact::Fact;
+use domain::node::Progress;
+use domain::operation::Verb;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::locate::{get, locate_one, path_of};
+use crate::observe::with_observed;
+use crate::survey::Scope;
+use crate::views::{NodeView, node_view};
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct ProgressRequest {
+    pub node: Vec<String>,
+    pub progress: Progress,
+}
+
+/// Sets a node's progress.
+///
+/// # Errors
+/// When there is no such node, or the state cannot be written.
+pub fn set_progress(ctx: &Context<'_>, request: &ProgressRequest) -> Result<NodeView, Failure> {
+    let id = locate_one(ctx, &request.node)?;
+    with_observed(ctx, Scope::Lineage(id), |tx| {
+        let node = get(&*tx, id)?;
+        if node.progress != request.progress {
+            let path = path_of(&*tx, &node)?;
+            let mut operation = ctx.operation(Verb::Progress, format!("{path} is {}", request.progress));
+            operation.facts = vec![Fact::ProgressChanged { node: id, before: node.progress, after: request.progress }];
+            tx.record(operation)?;
+        }
+        Ok(node_view(&*tx, id)?)
+    })
+}

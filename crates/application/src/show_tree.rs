@@ -1,0 +1,40 @@
+//! Show the tree, or a part of it.
+
+use domain::node::Node;
+use domain::tree::Tree;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::locate::locate_one;
+use crate::observe::observed;
+use crate::survey::Scope;
+use crate::views::TreeView;
+
+/// Returns the whole forest, or the tree below one node.
+///
+/// # Errors
+/// When there is no such node, or the state cannot be read.
+pub fn show_tree(ctx: &Context<'_>, words: &[String]) -> Result<Vec<TreeView>, Failure> {
+    let top = if words.is_empty() { None } else { Some(locate_one(ctx, words)?) };
+    let state = observed(ctx, Scope::Everything)?;
+    let tree = Tree::new(state.all_nodes()?);
+    let views = match top.and_then(|id| tree.get(id)) {
+        Some(node) => vec![view(&tree, node, tree.path(node))],
+        None => tree.tops().map(|node| view(&tree, node, node.alias.clone())).collect(),
+    };
+    Ok(views)
+}
+
+fn view(tree: &Tree, node: &Node, path: String) -> TreeView {
+    TreeView {
+        entity_id: node.alias.clone(),
+        entity_type: node.level.clone(),
+        title: node.description.title.clone(),
+        status: node.status(),
+        progress: node.progress,
+        version_hash: node.content.version(),
+        file_path: node.path.clone(),
+        children: tree.children(node.id).map(|child| view(tree, child, format!("{path}/{}", child.alias))).collect(),
+        path,
+    }
+}

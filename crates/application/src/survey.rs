@@ -1,0 +1,325 @@
+//! Looking at the plan files: which are new, changed, gone or unreadable.
+//!
+//! A file is read only when its size, times or inode differ from when it was last read, so a survey
+//! of ten thousand unchanged files reads none.
+
+use std::collections::{BTreeSet, HashMap};
+
+use domain::ids::{NodeId, VersionHash};
+use domain::node::{Content, Node};
+use domain::observation::{Found, NewNode, Place, Sighting};
+use domain::ports::{EntryKind, FileLook, FileStamp, PlanFiles, Reading, Snapshot};
+use domain::profile::{Level, Profile, folder_of};
+use domain::section::describe;
+use domain::version::canonical_hash;
+
+use crate::context::{Context, Noticed};
+use crate::failure::Failure;
+
+/// What part of the files is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// A node and all above it, and whether there are new files right below it.
+    Lineage(NodeId),
+    /// The same, and the files right below it.
+    Family(NodeId),
+    Everything,
+    /// Everything, and every file is read whatever its stamp says.
+    EverythingAnew,
+}
+
+/// What a survey found.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    /// New, changed, gone and unreadable plans, parents first.
+    pub(crate) sightings: Vec<Sighting>,
+    /// The texts of the new and changed ones.
+    pub(crate) texts: Vec<String>,
+    /// Stamps of files that were read.
+    pub(crate) stamps: Vec<(NodeId, FileStamp, VersionHash)>,
+}
+
+/// Looks at the files in `scope` and compares them with the recorded nodes.
+pub(crate) fn survey(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    scope: Scope,
+    next_node: NodeId,
+) -> Result<Survey, Failure> {
+    let mut surveyor = Surveyor {
+        ctx,
+        files: ctx.files,
+        state,
+        by_place: HashMap::new(),
+        stamps: HashMap::new(),
+        trust_stamps: scope != Scope::EverythingAnew,
+        next_node: next_node.0,
+        survey: Survey::default(),
+        met: BTreeSet::new(),
+    };
+    match scope {
+        Scope::Lineage(id) => surveyor.lineage(id, false)?,
+        Scope::Family(id) => surveyor.lineage(id, true)?,
+        Scope::Everything | Scope::EverythingAnew => surveyor.everything()?,
+    }
+    Ok(surveyor.survey)
+}
+
+struct Surveyor<'c, 'a> {
+    ctx: &'c Context<'a>,
+    files: &'c dyn PlanFiles,
+    state: &'c dyn Snapshot,
+    /// Known nodes by parent and alias.
+    by_place: HashMap<(Option<NodeId>, String), Node>,
+    stamps: HashMap<NodeId, (FileStamp, VersionHash)>,
+    trust_stamps: bool,
+    next_node: u32,
+    survey: Survey,
+    met: BTreeSet<NodeId>,
+}
+
+/// The parent under which a level is looked for.
+#[derive(Clone, Debug)]
+struct Above {
+    id: Option<NodeId>,
+    number: Option<u32>,
+    folder: String,
+}
+
+impl Surveyor<'_, '_> {
+    fn everything(&mut self) -> Result<(), Failure> {
+        let nodes = self.state.all_nodes()?;
+        self.stamps = self.state.stamps()?.into_iter().map(|(node, stamp, version)| (node, (stamp, version))).collect();
+        let order: Vec<NodeId> = nodes.iter().map(|node| node.id).collect();
+        self.by_place = nodes.into_iter().map(|node| ((node.parent, node.alias.clone()), node)).collect();
+        for profile in self.ctx.profiles {
+            for level in profile.levels.iter().filter(|level| level.root) {
+                let above = Above { id: None, number: None, folder: String::new() };
+                self.entries(profile, level, &above, Depth::All)?;
+            }
+        }
+        // Nodes whose entry is gone altogether were not met on the way.
+        let by_id: HashMap<NodeId, Node> = self.by_place.values().map(|node| (node.id, node.clone())).collect();
+        for id in order {
+            if let Some(node) = by_id.get(&id).filter(|node| !self.met.contains(&node.id)) {
+                self.known(node)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn lineage(&mut self, id: NodeId, with_children: bool) -> Result<(), Failure> {
+        let mut chain = Vec::new();
+        let mut above = Some(id);
+        while let Some(id) = above {
+            let Some(node) = self.state.node(id)? else { break };
+            above = node.parent;
+            chain.push(node);
+        }
+        chain.reverse();
+        for node in &chain {
+            self.load_stamp(node.id)?;
+            self.known(node)?;
+        }
+        let Some(node) = chain.pop() else { return Ok(()) };
+        let (Some(profile), Some(path)) = (self.ctx.profile(&node.profile), node.path.as_deref()) else { return Ok(()) };
+        let children = self.state.children(node.id)?;
+        for child in children {
+            if with_children {
+                self.load_stamp(child.id)?;
+            } else {
+                self.met.insert(child.id);
+            }
+            self.by_place.insert((Some(node.id), child.alias.clone()), child);
+        }
+        let above = Above { id: Some(node.id), number: number_of(&node), folder: folder_of(path).to_owned() };
+        let levels: Vec<&Level> = profile.levels_under(&node.level).collect();
+        for level in levels {
+            self.entries(profile, level, &above, Depth::One)?;
+        }
+        if with_children {
+            let unmet: Vec<Node> = self.by_place.values().filter(|child| !self.met.contains(&child.id)).cloned().collect();
+            for child in unmet {
+                self.known(&child)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn load_stamp(&mut self, id: NodeId) -> Result<(), Failure> {
+        if let Some(stamp) = self.state.stamp(id)? {
+            self.stamps.insert(id, stamp);
+        }
+        Ok(())
+    }
+
+    /// Goes through the entries of the folder in which a level's nodes lie.
+    fn entries(&mut self, profile: &Profile, level: &Level, above: &Above, depth: Depth) -> Result<(), Failure> {
+        let Some(pattern) = &level.file else { return Ok(()) };
+        // A level that is its own parent lies flat: it is found once, as a root.
+        if level.root && above.id.is_some() {
+            return Ok(());
+        }
+        for entry in self.files.list(&pattern.listing(&above.folder)) {
+            let Some(read) = pattern.alias_in(&entry.name).and_then(|alias| level.alias.read_exact(alias, &level.numbers))
+            else {
+                continue;
+            };
+            let path = pattern.file_at(&above.folder, &entry.name, &read.alias);
+            if !pattern.entry_is_file() && entry.kind == EntryKind::File {
+                continue;
+            }
+            if read.parent_number.is_some() && read.parent_number != above.number {
+                self.ctx.notice(Noticed::Misplaced {
+                    path,
+                    why: format!("`{}` does not belong to this parent: its number says otherwise", read.alias),
+                });
+                continue;
+            }
+            self.entry(profile, level, above, &read.alias, read.number, path, depth)?;
+        }
+        Ok(())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one entry is just these facts; a struct would be built for this call alone")]
+    fn entry(
+        &mut self,
+        profile: &Profile,
+        level: &Level,
+        above: &Above,
+        alias: &str,
+        number: Option<u32>,
+        path: String,
+        depth: Depth,
+    ) -> Result<(), Failure> {
+        let known = self.by_place.get(&(above.id, alias.to_owned())).cloned();
+        if let Some(node) = &known {
+            if depth == Depth::One && self.met.contains(&node.id) {
+                return Ok(());
+            }
+            self.known(node)?;
+            return self.below(profile, level, node.id, number, &path, depth);
+        }
+        let new = NewNode {
+            id: NodeId(self.next_node),
+            parent: above.id,
+            profile: profile.name.clone(),
+            level: level.name.clone(),
+            alias: alias.to_owned(),
+            order: number.map_or(0, i64::from),
+            path: Some(path.clone()),
+        };
+        match self.files.look(&path) {
+            // A folder without its plan counts only if there are plans below it.
+            FileLook::Missing => {
+                let (sightings, next_node) = (self.survey.sightings.len(), self.next_node);
+                self.survey.sightings.push(Sighting { place: Place::New(new), found: Found::Missing });
+                self.next_node += 1;
+                self.below(profile, level, NodeId(next_node), number, &path, depth)?;
+                if self.survey.sightings.len() == sightings + 1 {
+                    self.survey.sightings.pop();
+                    self.next_node = next_node;
+                }
+                Ok(())
+            }
+            FileLook::Present(_) | FileLook::Refused(_) => {
+                let id = new.id;
+                self.next_node += 1;
+                let found = self.read(id, None, &path)?;
+                self.survey.sightings.push(Sighting { place: Place::New(new), found });
+                self.below(profile, level, id, number, &path, depth)
+            }
+        }
+    }
+
+    fn below(
+        &mut self,
+        profile: &Profile,
+        level: &Level,
+        id: NodeId,
+        number: Option<u32>,
+        path: &str,
+        depth: Depth,
+    ) -> Result<(), Failure> {
+        if depth == Depth::One {
+            return Ok(());
+        }
+        let above = Above { id: Some(id), number, folder: folder_of(path).to_owned() };
+        for level in profile.levels_under(&level.name) {
+            self.entries(profile, level, &above, depth)?;
+        }
+        Ok(())
+    }
+
+    /// Looks at a known node's file and reads it if it may have changed.
+    fn known(&mut self, node: &Node) -> Result<(), Failure> {
+        if !self.met.insert(node.id) {
+            return Ok(());
+        }
+        let Some(path) = &node.path else { return Ok(()) };
+        let look = self.files.look(path);
+        if let FileLook::Present(stamp) = &look
+            && self.trust_stamps
+            && let Some((known, version)) = self.stamps.get(&node.id)
+            && known == stamp
+            && node.content.version() == Some(*version)
+        {
+            return Ok(());
+        }
+        let found = match look {
+            FileLook::Present(_) => self.read(node.id, Some(node), path)?,
+            FileLook::Missing => Found::Missing,
+            FileLook::Refused(why) => Found::Unreadable { why },
+        };
+        let same = match (&found, &node.content) {
+            (Found::Text { version, description, .. }, Content::Text { version: known, .. }) => {
+                version == known && *description == node.description
+            }
+            (Found::Missing, Content::Missing) => true,
+            (Found::Unreadable { why }, Content::Unreadable { why: known }) => why == known,
+            _ => false,
+        };
+        if !same {
+            self.survey.sightings.push(Sighting { place: Place::Known(node.id), found });
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, id: NodeId, known: Option<&Node>, path: &str) -> Result<Found, Failure> {
+        Ok(match self.files.read(path, self.ctx.policy.max_plan_bytes) {
+            Reading::Missing => Found::Missing,
+            Reading::Unreadable { why } => Found::Unreadable { why },
+            Reading::Text { text, stamp, modified_ns } => {
+                let version = VersionHash::of(text.as_bytes());
+                if let Some(stamp) = stamp {
+                    self.survey.stamps.push((id, stamp, version));
+                }
+                let known_basis = match known {
+                    Some(node) => self.state.version(node.id, version)?.map(|version| version.basis),
+                    None => None,
+                };
+                let found = Found::Text {
+                    version,
+                    canonical: canonical_hash(&text),
+                    description: describe(&text),
+                    modified_ns,
+                    known_basis,
+                };
+                if known.is_none_or(|node| node.content.version() != Some(version)) {
+                    self.survey.texts.push(text);
+                }
+                found
+            }
+        })
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Depth {
+    One,
+    All,
+}
+
+fn number_of(node: &Node) -> Option<u32> {
+    u32::try_from(node.order).ok()
+}

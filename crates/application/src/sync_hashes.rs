@@ -1,0 +1,36 @@
+//! Record every plan file as it is now, whatever its stamp says.
+
+use domain::ids::OperationId;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::observe::observe_within;
+use crate::survey::Scope;
+
+/// What was done.
+#[derive(Clone, Debug, Serialize)]
+pub struct SyncOutcome {
+    pub success: bool,
+    pub nodes: usize,
+    /// The operation that recorded the differences; `None` when there were none.
+    pub operation: Option<OperationId>,
+    /// One line about what changed.
+    pub summary: Option<String>,
+}
+
+/// Reads every plan file and records what differs.
+///
+/// # Errors
+/// When the state cannot be written.
+pub fn sync_hashes(ctx: &Context<'_>) -> Result<SyncOutcome, Failure> {
+    let mut tx = ctx.store.write()?;
+    let operation = observe_within(ctx, &mut *tx, Scope::EverythingAnew)?;
+    let nodes = tx.all_nodes()?.len();
+    let summary = match operation {
+        Some(id) => tx.operation(id)?.map(|operation| operation.summary),
+        None => None,
+    };
+    tx.commit()?;
+    Ok(SyncOutcome { success: true, nodes, operation, summary })
+}

@@ -1,0 +1,168 @@
+//! Take an operation back: its facts, and the plan files it changed.
+
+use std::collections::BTreeSet;
+
+use domain::fact::Fact;
+use domain::ids::{NodeId, OperationId};
+use domain::node::Content;
+use domain::operation::{Operation, Verb};
+use domain::ports::{Snapshot, StoreFault, Transaction};
+use domain::tree::Tree;
+use domain::undo::{FileChange, UndoRefused, decide, newest_decision};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::locate::get;
+use crate::observe::{with_observed, write_backup};
+use crate::settle::settle;
+use crate::survey::Scope;
+use crate::transitions::transitions;
+use crate::views::{OperationView, TransitionView};
+
+/// What to take back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UndoTarget {
+    /// The newest decision still in force.
+    Newest,
+    /// Just this one.
+    Operation(OperationId),
+    /// Everything after this one.
+    BackTo(OperationId),
+}
+
+/// What was done.
+#[derive(Clone, Debug, Serialize)]
+pub struct UndoOutcome {
+    pub success: bool,
+    pub undone: Vec<OperationView>,
+    /// Plan files that were changed back.
+    pub files: Vec<String>,
+    pub changed_entities: Vec<TransitionView>,
+    pub operation: OperationId,
+}
+
+/// Undoes.
+///
+/// # Errors
+/// When there is nothing to undo, or something later stands in the way.
+pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failure> {
+    with_observed(ctx, Scope::Everything, |tx| {
+        let operations = chosen(&*tx, target)?;
+        let mut undone = Vec::new();
+        for operation in &operations {
+            undone.push(OperationView::of(&*tx, operation)?);
+        }
+        let by = tx.next_operation()?;
+        let decided = decide(&operations, by, &touched(&*tx, &operations)?)?;
+        let now = ctx.clock.now();
+        let mut facts = decided.facts;
+        let mut files = Vec::new();
+        for change in &decided.files {
+            let (file, backup) = change_file(ctx, tx, change, now)?;
+            files.push(file);
+            facts.extend(backup);
+        }
+        settle(ctx, tx, &mut facts, &[], now, None)?;
+        let summary = match operations.as_slice() {
+            [one] => format!("undo {} ({})", one.id, one.summary),
+            several => format!("undo {} operations", several.len()),
+        };
+        let mut operation = ctx.operation(Verb::Undo, summary);
+        operation.at = now;
+        operation.facts = facts;
+        let facts = operation.facts.clone();
+        let operation = tx.record(operation)?;
+        let changed = transitions(&*tx, &facts, None)?;
+        Ok(UndoOutcome {
+            success: true,
+            undone,
+            files,
+            changed_entities: changed.reinstated.into_iter().chain(changed.stale).collect(),
+            operation,
+        })
+    })
+}
+
+/// Returns the operations to undo, newest first.
+fn chosen(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Operation>, Failure> {
+    match target {
+        UndoTarget::Newest => {
+            let mut before = None;
+            loop {
+                let page = state.operations(before, 100)?;
+                let Some(last) = page.last() else { return Err(UndoRefused::Nothing.into()) };
+                let mut undone = BTreeSet::new();
+                for operation in &page {
+                    if state.undone_by(operation.id)?.is_some() {
+                        undone.insert(operation.id);
+                    }
+                }
+                if let Some(found) = newest_decision(&page, &|id| undone.contains(&id)) {
+                    return Ok(vec![found.clone()]);
+                }
+                before = Some(last.id);
+            }
+        }
+        UndoTarget::Operation(id) => {
+            let operation = state.operation(id)?.ok_or(UndoRefused::NoSuchOperation(id))?;
+            match state.undone_by(id)? {
+                Some(by) => Err(UndoRefused::UndoneAlready { operation: id, by }.into()),
+                None => Ok(vec![operation]),
+            }
+        }
+        UndoTarget::BackTo(id) => {
+            if id != OperationId(0) && state.operation(id)?.is_none() {
+                return Err(UndoRefused::NoSuchOperation(id).into());
+            }
+            let mut found = Vec::new();
+            for operation in state.operations(None, usize::MAX)? {
+                // What was undone already and the undo itself cancel out: both go back as they came.
+                if operation.id > id {
+                    found.push(operation);
+                }
+            }
+            if found.is_empty() { Err(UndoRefused::Nothing.into()) } else { Ok(found) }
+        }
+    }
+}
+
+/// Returns every node the operations touched, with those above them.
+fn touched(state: &dyn Snapshot, operations: &[Operation]) -> Result<Tree, StoreFault> {
+    let mut wanted: Vec<NodeId> =
+        operations.iter().flat_map(|operation| &operation.facts).flat_map(Fact::nodes).collect();
+    let mut nodes = std::collections::BTreeMap::new();
+    while let Some(id) = wanted.pop() {
+        if nodes.contains_key(&id) {
+            continue;
+        }
+        if let Some(node) = state.node(id)? {
+            wanted.extend(node.parent);
+            nodes.insert(id, node);
+        }
+    }
+    Ok(Tree::new(nodes.into_values()))
+}
+
+/// Puts a plan file back. What is in it now is kept first.
+fn change_file(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    change: &FileChange,
+    now: domain::time::Timestamp,
+) -> Result<(String, Option<Fact>), Failure> {
+    let node = get(tx, change.node)?;
+    let file = node.path.clone().unwrap_or_default();
+    let backup = write_backup(ctx, tx, &node, "undo", now)?;
+    match &change.after {
+        Content::Text { version, .. } => {
+            let text = tx.text(*version)?.ok_or_else(|| StoreFault::Damaged { what: "a kept text is gone".to_owned() })?;
+            ctx.files.replace(&file, &text)?;
+        }
+        // It was not there before: the copy just written is all that remains of it.
+        Content::Missing => ctx.files.remove(&file)?,
+        // What could not be read was never kept, so it cannot be put back.
+        Content::Unreadable { .. } => {}
+    }
+    Ok((file, backup))
+}

@@ -1,0 +1,278 @@
+//! What use cases return: plain data, the one JSON vocabulary of the product.
+//!
+//! `--json`, MCP structured content and HTTP bodies serialise these very types. Names come from
+//! seed 000 where it has them; paths are relative to the project.
+
+use domain::ids::{OperationId, Principal, VersionHash};
+use domain::node::{CauseKind, Node, Progress, Status};
+use domain::operation::{Channel, Operation, Verb};
+use domain::ports::{Snapshot, StoreFault};
+use domain::time::Timestamp;
+use serde::Serialize;
+
+use crate::locate::{get, parent, path_of};
+
+/// One node: `get_entity_state`.
+#[derive(Clone, Debug, Serialize)]
+pub struct NodeView {
+    pub entity_id: String,
+    pub entity_type: String,
+    pub status: Status,
+    pub version_hash: Option<VersionHash>,
+    pub parent_id: Option<String>,
+    /// The parent's version this text was written or approved against.
+    pub parent_version_hash: Option<VersionHash>,
+    pub children: Vec<String>,
+    pub file_path: Option<String>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub invalidation_reason: Option<String>,
+    pub invalidated_at: Option<Timestamp>,
+    pub path: String,
+    pub profile: String,
+    pub title: Option<String>,
+    pub progress: Progress,
+    pub needs: Vec<String>,
+    pub approval: Option<ApprovalView>,
+}
+
+/// An approval, as shown.
+#[derive(Clone, Debug, Serialize)]
+pub struct ApprovalView {
+    pub by: Principal,
+    pub at: Timestamp,
+    pub version_hash: VersionHash,
+    /// Whether the text is still the approved one, formatting aside.
+    pub holds: bool,
+    pub warnings: Vec<String>,
+}
+
+impl NodeView {
+    pub(crate) fn of(state: &dyn Snapshot, node: &Node) -> Result<Self, StoreFault> {
+        let parent = parent(state, node)?;
+        let mut children = state.children(node.id)?;
+        children.sort_by(domain::tree::sibling_order);
+        let against = domain::revalidation::against(node);
+        Ok(Self {
+            path: path_of(state, node)?,
+            entity_id: node.alias.clone(),
+            entity_type: node.level.clone(),
+            status: node.status(),
+            version_hash: node.content.version(),
+            parent_id: parent.map(|parent| parent.alias),
+            parent_version_hash: against.map(|parent| parent.version),
+            children: children.into_iter().map(|child| child.alias).collect(),
+            file_path: node.path.clone(),
+            created_at: node.created_at,
+            updated_at: node.updated_at,
+            invalidation_reason: reason(state, node)?,
+            invalidated_at: node.standing.since,
+            profile: node.profile.clone(),
+            title: node.description.title.clone(),
+            progress: node.progress,
+            needs: node.description.needs.clone(),
+            approval: node.approval.as_ref().map(|approval| ApprovalView {
+                by: approval.by.clone(),
+                at: approval.at,
+                version_hash: approval.version,
+                holds: node.text_is_approved(),
+                warnings: approval.warnings.clone(),
+            }),
+        })
+    }
+}
+
+/// Says in one line why a node is stale or invalid.
+pub(crate) fn reason(state: &dyn Snapshot, node: &Node) -> Result<Option<String>, StoreFault> {
+    let Some(cause) = &node.standing.cause else { return Ok(None) };
+    let origin = if cause.origin == node.id { None } else { state.node(cause.origin)? };
+    let name = match &origin {
+        Some(origin) => path_of(state, origin)?,
+        None => node.alias.clone(),
+    };
+    let fact = match cause.kind {
+        CauseKind::ParentChanged => format!("`{name}` changed"),
+        CauseKind::ParentNotApproved => format!("`{name}` is no longer approved"),
+        CauseKind::ParentInvalid => format!("`{name}` is invalid"),
+        CauseKind::Condemned => "condemned".to_owned(),
+        CauseKind::FileMissing => "the plan file is missing".to_owned(),
+        CauseKind::FileUnreadable => match &node.content {
+            domain::node::Content::Unreadable { why } => format!("the plan file cannot be read: {why}"),
+            _ => "the plan file cannot be read".to_owned(),
+        },
+    };
+    let note = match (&cause.note, &node.condemnation) {
+        (Some(note), _) => Some(note.clone()),
+        (None, Some(condemnation)) if cause.kind == CauseKind::Condemned => Some(condemnation.reason.clone()),
+        _ => None,
+    };
+    Ok(Some(match note {
+        Some(note) => format!("{fact}: {note}"),
+        None => fact,
+    }))
+}
+
+/// A node in a nested tree: `get_hierarchy_tree`.
+#[derive(Clone, Debug, Serialize)]
+pub struct TreeView {
+    pub entity_id: String,
+    pub entity_type: String,
+    pub path: String,
+    pub title: Option<String>,
+    pub status: Status,
+    pub progress: Progress,
+    pub version_hash: Option<VersionHash>,
+    pub file_path: Option<String>,
+    pub children: Vec<TreeView>,
+}
+
+/// How many nodes have which status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct StatusCounts {
+    pub draft: usize,
+    pub approved: usize,
+    #[serde(rename = "requires-revalidation")]
+    pub requires_revalidation: usize,
+    pub invalid: usize,
+}
+
+impl StatusCounts {
+    pub(crate) fn add(&mut self, status: Status) {
+        match status {
+            Status::Draft => self.draft += 1,
+            Status::Approved => self.approved += 1,
+            Status::RequiresRevalidation => self.requires_revalidation += 1,
+            Status::Invalid => self.invalid += 1,
+        }
+    }
+
+    /// Returns how many there are of a status.
+    #[must_use]
+    pub fn of(&self, status: Status) -> usize {
+        match status {
+            Status::Draft => self.draft,
+            Status::Approved => self.approved,
+            Status::RequiresRevalidation => self.requires_revalidation,
+            Status::Invalid => self.invalid,
+        }
+    }
+}
+
+/// The children of a node: `get_children_status`.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChildrenView {
+    pub total_children: usize,
+    pub status_counts: StatusCounts,
+    pub children: Vec<ChildView>,
+}
+
+/// One child.
+#[derive(Clone, Debug, Serialize)]
+pub struct ChildView {
+    pub entity_id: String,
+    pub entity_type: String,
+    pub status: Status,
+    pub file_path: Option<String>,
+    pub title: Option<String>,
+}
+
+/// A node that changed its status.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TransitionView {
+    pub entity_type: String,
+    pub entity_id: String,
+    pub previous_status: Status,
+    pub new_status: Status,
+    pub path: String,
+}
+
+/// What a cascade did: `cascade_invalidate`.
+#[derive(Clone, Debug, Serialize)]
+pub struct CascadeView {
+    pub success: bool,
+    pub invalidated_entities: Vec<TransitionView>,
+    /// Nodes that are what they were before: what they were approved against is back.
+    pub reinstated_entities: Vec<TransitionView>,
+    pub operation: OperationId,
+}
+
+/// An operation in the log.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationView {
+    pub operation: OperationId,
+    pub at: Timestamp,
+    pub by: Principal,
+    pub channel: Channel,
+    pub verb: Verb,
+    pub summary: String,
+    pub facts: usize,
+    pub undone_by: Option<OperationId>,
+}
+
+impl OperationView {
+    pub(crate) fn of(state: &dyn Snapshot, operation: &Operation) -> Result<Self, StoreFault> {
+        Ok(Self {
+            operation: operation.id,
+            at: operation.at,
+            by: operation.by.clone(),
+            channel: operation.channel,
+            verb: operation.verb,
+            summary: operation.summary.clone(),
+            facts: operation.facts.len(),
+            undone_by: state.undone_by(operation.id)?,
+        })
+    }
+}
+
+/// How a section of a parent differs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SectionView {
+    pub heading: String,
+    /// `added`, `removed` or `changed`.
+    pub change: &'static str,
+}
+
+impl From<domain::section::SectionChange> for SectionView {
+    fn from(change: domain::section::SectionChange) -> Self {
+        use domain::section::SectionChangeKind::{Added, Changed, Removed};
+        Self {
+            heading: change.heading,
+            change: match change.kind {
+                Added => "added",
+                Removed => "removed",
+                Changed => "changed",
+            },
+        }
+    }
+}
+
+/// Two versions of a text side by side.
+#[derive(Clone, Debug, Serialize)]
+pub struct DiffView {
+    pub older: String,
+    pub newer: String,
+    pub sections: Vec<SectionView>,
+    /// The unified diff, without colour.
+    pub unified: String,
+    /// The same, for edges that show words.
+    #[serde(skip)]
+    pub hunks: Vec<domain::diff::Hunk>,
+}
+
+impl DiffView {
+    pub(crate) fn of(older_name: String, older: &str, newer_name: String, newer: &str) -> Self {
+        let hunks = domain::diff::hunks(older, newer);
+        Self {
+            sections: domain::section::changes(older, newer).into_iter().map(SectionView::from).collect(),
+            unified: domain::diff::unified(&older_name, &newer_name, &hunks),
+            older: older_name,
+            newer: newer_name,
+            hunks,
+        }
+    }
+}
+
+/// Loads a node and shows it.
+pub(crate) fn node_view(state: &dyn Snapshot, id: domain::ids::NodeId) -> Result<NodeView, StoreFault> {
+    NodeView::of(state, &get(state, id)?)
+}

@@ -1,0 +1,62 @@
+//! `tl adopt`
+
+use application::project_status::project_status;
+use application::record_event::record_event;
+use application::{Failure, FailureKind};
+use clap::Args;
+use domain::operation::Verb;
+use domain::planning_prompt::count;
+use domain::ports::Clock;
+use store::SystemClock;
+
+use crate::exit_code::ExitCode;
+use crate::settings::at_terminal;
+use crate::ui::{GOOD, WARN, styled};
+use crate::wiring::App;
+
+/// Take over the state that came with a cloned project
+///
+/// Approvals in it were given by others. They count here only after a person said so.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl adopt\n  tl adopt --yes   # without asking")]
+pub(crate) struct AdoptArgs {
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+impl AdoptArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let project = app.project()?;
+        if !self.yes {
+            if !at_terminal() {
+                return Err(Failure::new(FailureKind::Refused, "adopting state is a person's decision")
+                    .step("run `tl adopt` in a terminal")
+                    .step("tl adopt --yes   # if a person decided it already"));
+            }
+            app.ui.say(format!(
+                "{}: approvals made by others will count as yours in {}. Go on? [y/N]",
+                styled(WARN, "adopt"),
+                project.root.display()
+            ));
+            let mut answer = String::new();
+            let _ = std::io::stdin().read_line(&mut answer);
+            if !matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+                return Err(Failure::new(FailureKind::Refused, "not adopted"));
+            }
+        }
+        let settings = project.engine_settings();
+        let (store, told) =
+            store::adopt(&project.layout, project.settings.storage, &settings, &project.known, SystemClock.now())?;
+        project.tell(app.ui, &told);
+        project.with(app.ui, &*store, &|ctx| record_event(ctx, Verb::Adopt, "adopt the state of this project"))?;
+        let view = project.with(app.ui, &*store, &project_status)?;
+        if app.ui.json {
+            app.ui.value(&view);
+        } else {
+            let nodes = count(view.nodes, "node", "nodes");
+            app.ui.line(format!("{} adopted {nodes}, {} approved", styled(GOOD, "✓"), view.status_counts.approved));
+        }
+        Ok(ExitCode::Done)
+    }
+}

@@ -1,0 +1,81 @@
+//! `tl approve`
+
+use application::approve::{ApproveRequest, approve};
+use application::show_node::show_node;
+use application::views::TransitionView;
+use application::{Failure, FailureKind};
+use clap::Args;
+use domain::approval::Force;
+use domain::planning_prompt::clean_line;
+use domain::policy::ApprovalPolicy;
+
+use super::{NodeArgs, show};
+use crate::exit_code::ExitCode;
+use crate::ui::{GOOD, Ui, WARN, status, styled};
+use crate::wiring::{App, is_person};
+
+/// Approve exactly the text that is there now
+///
+/// The approval is bound to the content: whoever changes the file, in whatever way, it is a draft
+/// again. The parent must be approved first.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl approve act 1\n  tl approve act-1/chapter-02 --force")]
+pub(crate) struct ApproveArgs {
+    #[command(flatten)]
+    node: NodeArgs,
+
+    /// Approve in spite of warnings or an earlier condemnation
+    #[arg(long)]
+    force: bool,
+}
+
+impl ApproveArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let project = app.project()?;
+        let shown = if project.settings.policy.approval == ApprovalPolicy::Human && is_person() {
+            let view = project.run(app.ui, &|ctx| show_node(ctx, &self.node.node))?;
+            confirm(app.ui, &view)?;
+            view.version_hash
+        } else {
+            None
+        };
+        let force = if self.force { Force::Yes } else { Force::No };
+        let request = ApproveRequest { node: self.node.node.clone(), force, shown };
+        let outcome = project.run(app.ui, &|ctx| approve(ctx, &request))?;
+        if app.ui.json {
+            app.ui.value(&outcome);
+            return Ok(ExitCode::Done);
+        }
+        app.ui.line(format!("{} {}", styled(GOOD, "✓"), clean_line(&outcome.message)));
+        for warning in &outcome.warnings {
+            app.ui.say(format!("{}: {}", styled(WARN, "warning"), clean_line(warning)));
+        }
+        print_transitions(app.ui, &outcome.changed_entities);
+        Ok(ExitCode::Done)
+    }
+}
+
+/// Where only a person may approve, they are shown what, and say yes to just that.
+fn confirm(ui: Ui, view: &application::views::NodeView) -> Result<(), Failure> {
+    let ui = Ui { json: false, ..ui };
+    show::print(ui, view);
+    let version = view.version_hash.map(domain::ids::VersionHash::short).unwrap_or_default();
+    ui.say(format!("Approve {} at {version}? [y/N]", clean_line(&view.path)));
+    let mut answer = String::new();
+    let _ = std::io::stdin().read_line(&mut answer);
+    if matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+        return Ok(());
+    }
+    Err(Failure::new(FailureKind::Refused, "not approved"))
+}
+
+/// Prints nodes that changed their status.
+pub(super) fn print_transitions(ui: Ui, changes: &[TransitionView]) {
+    const MOST: usize = 20;
+    for change in changes.iter().take(MOST) {
+        ui.line(format!("  {}  {} → {}", clean_line(&change.path), change.previous_status, status(change.new_status)));
+    }
+    if changes.len() > MOST {
+        ui.line(format!("  … and {} more", changes.len() - MOST));
+    }
+}

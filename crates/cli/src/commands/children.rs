@@ -1,0 +1,37 @@
+//! `tl children`
+
+use application::Failure;
+use application::children_status::children_status;
+use clap::Args;
+use domain::planning_prompt::clean_line;
+
+use super::NodeArgs;
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, status, styled};
+use crate::wiring::App;
+
+/// Show the children of a node and how they stand
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl children act 1\n  tl children chapter-02 --json")]
+pub(crate) struct ChildrenArgs {
+    #[command(flatten)]
+    node: NodeArgs,
+}
+
+impl ChildrenArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let view = app.run(|ctx| children_status(ctx, &self.node.node))?;
+        if app.ui.json {
+            app.ui.value(&view);
+            return Ok(ExitCode::Done);
+        }
+        for child in &view.children {
+            let title = child.title.as_deref().map(|title| format!("  {}", clean_line(title))).unwrap_or_default();
+            app.ui.line(format!("{}  {}{title}", styled(BOLD, &clean_line(&child.entity_id)), status(child.status)));
+        }
+        if view.children.is_empty() {
+            app.ui.say("no children");
+        }
+        Ok(ExitCode::Done)
+    }
+}

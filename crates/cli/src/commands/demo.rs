@@ -1,0 +1,175 @@
+//! `tl demo`: the whole life of a plan, in a new directory, with the real commands.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use application::{Failure, FailureKind};
+use clap::Args;
+use domain::ports::PlanFiles;
+use store::DiskFiles;
+
+use crate::exit_code::ExitCode;
+use crate::ui::{BAD, BOLD, DIM, INFO, Ui, styled};
+use crate::wiring::App;
+
+/// Make a small story in a new directory and walk through a plan's whole life
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl demo\n  tl demo ~/throughline-demo")]
+pub(crate) struct DemoArgs {
+    /// Where to make it; without it a new directory `throughline-demo` here
+    directory: Option<PathBuf>,
+}
+
+const ACT: &str = include_str!("demo/act.md");
+const CHAPTER: &str = include_str!("demo/chapter.md");
+const SCENE: &str = include_str!("demo/scene.md");
+
+const ACT_FILE: &str = "acts/act-1/strategic-plan.md";
+const CHAPTER_FILE: &str = "acts/act-1/chapters/chapter-01/plan.md";
+const SCENE_FILE: &str = "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md";
+
+impl DemoArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let root = self.directory.clone().unwrap_or_else(|| free_name(&app.start));
+        let cannot = |error: std::io::Error| {
+            Failure::new(FailureKind::Unavailable, format!("cannot make `{}`: {error}", root.display()))
+        };
+        if root.join(".throughline").exists() {
+            return Err(Failure::new(FailureKind::Refused, format!("`{}` is a project already", root.display()))
+                .step("tl demo SOME_NEW_DIRECTORY"));
+        }
+        std::fs::create_dir_all(&root).map_err(cannot)?;
+        let root = root.canonicalize().map_err(cannot)?;
+        let files = DiskFiles::open(&root).map_err(cannot)?;
+        let demo = Demo { ui: Ui { json: false }, root, files };
+        demo.walk()?;
+        Ok(ExitCode::Done)
+    }
+}
+
+fn free_name(start: &Path) -> PathBuf {
+    (1_u32..)
+        .map(|number| if number == 1 { "throughline-demo".to_owned() } else { format!("throughline-demo-{number}") })
+        .map(|name| start.join(name))
+        .find(|path| !path.exists())
+        .unwrap_or_else(|| start.join("throughline-demo"))
+}
+
+struct Demo {
+    ui: Ui,
+    root: PathBuf,
+    files: DiskFiles,
+}
+
+impl Demo {
+    fn walk(&self) -> Result<(), Failure> {
+        self.heading("A new project");
+        self.command(&["init"], ExitCode::Done)?;
+
+        self.heading("1. Plan from the top: the prompt an agent gets for act 1");
+        self.command_cut(&["plan", "act", "1"])?;
+        self.agent(ACT_FILE, ACT)?;
+
+        self.heading("2. Nothing is planned below a plan that is not approved");
+        self.command(&["plan", "chapter", "1"], ExitCode::Failed)?;
+        self.command(&["approve", "act", "1"], ExitCode::Done)?;
+        self.talk("Now the chapter may be planned, and the prompt carries the whole act plan.");
+        self.agent(CHAPTER_FILE, CHAPTER)?;
+        self.command(&["approve", "chapter", "1"], ExitCode::Done)?;
+        self.talk("The scene names someone the chapter does not know: a warning, not a wall.");
+        self.agent(SCENE_FILE, SCENE)?;
+        self.command(&["approve", "scene", "0101"], ExitCode::Done)?;
+        self.command(&["tree"], ExitCode::Done)?;
+
+        self.heading("3. Someone edits the act, in whatever way: everything below is stale at once");
+        let edited = ACT.replace("She refuses to leave the ship.", "She leaves the ship for the first time in nine years.");
+        self.author(ACT_FILE, &edited)?;
+        self.command(&["tree"], ExitCode::Done)?;
+        self.command(&["why", "scene", "0101"], ExitCode::Done)?;
+
+        self.heading("4. Decide: approve the new act, and keep the chapter as it is");
+        self.command(&["approve", "act", "1"], ExitCode::Done)?;
+        self.command(&["revalidate", "chapter", "1", "--keep"], ExitCode::Done)?;
+        self.talk("The chapter did not change, so its scene holds again by itself.");
+        self.command(&["tree"], ExitCode::Done)?;
+
+        self.heading("5. Every version is kept: go back, and take that back too");
+        self.command(&["versions", "act", "1"], ExitCode::Done)?;
+        self.command(&["restore", "act", "1", "-1"], ExitCode::Done)?;
+        self.command(&["undo"], ExitCode::Done)?;
+        self.command(&["log", "--limit", "5"], ExitCode::Done)?;
+        self.command(&["check"], ExitCode::Done)?;
+
+        self.heading("What to try next");
+        let here = self.root.display();
+        for (command, what) in [
+            (format!("cd {here}"), "the story is yours to break"),
+            ("tl status".to_owned(), "where it stands and what needs someone"),
+            ("tl plan scene 0102".to_owned(), "the prompt for the next scene, with the chapter's plan in it"),
+            ("rm .throughline/state.db; tl tree".to_owned(), "lose the database and watch it come back"),
+            ("tl --help".to_owned(), "everything else"),
+        ] {
+            self.ui.line(format!("  {}  {}", styled(BOLD, &format!("{command:<36}")), styled(DIM, what)));
+        }
+        Ok(())
+    }
+
+    fn heading(&self, text: &str) {
+        self.ui.line(format!("\n{}", styled(BOLD, text)));
+    }
+
+    fn talk(&self, text: &str) {
+        self.ui.line(styled(DIM, text));
+    }
+
+    fn agent(&self, path: &str, text: &str) -> Result<(), Failure> {
+        self.write(path, text, "an agent writes")
+    }
+
+    fn author(&self, path: &str, text: &str) -> Result<(), Failure> {
+        self.write(path, text, "the author edits")
+    }
+
+    fn write(&self, path: &str, text: &str, who: &str) -> Result<(), Failure> {
+        self.files.replace(path, text)?;
+        self.talk(&format!("({who} {path})"));
+        Ok(())
+    }
+
+    /// Runs a real command and shows it as a person would have typed it.
+    fn command(&self, words: &[&str], expected: ExitCode) -> Result<(), Failure> {
+        self.ui.line(format!("{} {}", styled(INFO, "$ tl"), styled(INFO, &words.join(" "))));
+        self.expect(crate::run(self.arguments(words)), words, expected)
+    }
+
+    /// Runs a command whose output is long, and shows its beginning.
+    fn command_cut(&self, words: &[&str]) -> Result<(), Failure> {
+        self.ui.line(format!("{} {}", styled(INFO, "$ tl"), styled(INFO, &format!("{} | head -12", words.join(" ")))));
+        let app = App::new(self.ui, Some(self.root.clone()))?;
+        let request = application::plan_node::PlanRequest {
+            kind: words.get(1).copied().unwrap_or_default().to_owned(),
+            id: words.get(2).copied().unwrap_or_default().to_owned(),
+            under: None,
+        };
+        let outcome = app.run(|ctx| application::plan_node::plan_node(ctx, &request))?;
+        outcome.prompt.lines().take(12).for_each(|line| self.ui.line(line));
+        Ok(())
+    }
+
+    fn arguments(&self, words: &[&str]) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = vec!["tl".into(), "--project".into(), self.root.clone().into()];
+        arguments.extend(words.iter().map(OsString::from));
+        arguments
+    }
+
+    fn expect(&self, found: ExitCode, words: &[&str], expected: ExitCode) -> Result<(), Failure> {
+        if found == expected {
+            if expected == ExitCode::Failed {
+                self.ui.line(styled(BAD, "(refused, as it should be)"));
+            }
+            return Ok(());
+        }
+        let command = words.join(" ");
+        Err(Failure::new(FailureKind::Internal, format!("the demo stopped: `tl {command}` ended with {}", found.number())))
+    }
+}

@@ -1,0 +1,66 @@
+//! `tl diff`
+
+use application::Failure;
+use application::diff_version::diff_version;
+use application::views::DiffView;
+use clap::Args;
+use domain::diff::{Emphasis, LineKind};
+use domain::planning_prompt::clean_line;
+
+use crate::exit_code::ExitCode;
+use crate::ui::{BAD, DIM, GOOD, INFO, Ui, styled};
+use crate::wiring::App;
+
+/// Show what changed since a version, word by word on a terminal
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl diff chapter 2             since the version before\n  tl diff chapter-02 3f2a       since the version with that hash\n  tl diff act 1 2026-02-11-14-30-05")]
+pub(crate) struct DiffArgs {
+    /// The node, then the version: `-1`, the first digits of a hash, or a time
+    #[arg(required = true, num_args = 1..=3, allow_negative_numbers = true, value_names = ["NODE", "VERSION"])]
+    words: Vec<String>,
+}
+
+impl DiffArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let view = app.run(|ctx| diff_version(ctx, &self.words))?;
+        if app.ui.json {
+            app.ui.value(&view);
+            return Ok(ExitCode::Done);
+        }
+        if view.hunks.is_empty() {
+            app.ui.say("no difference");
+        }
+        print(app.ui, &view);
+        Ok(ExitCode::Done)
+    }
+}
+
+/// Prints a diff; changed words stand out.
+pub(super) fn print(ui: Ui, view: &DiffView) {
+    if view.hunks.is_empty() {
+        return;
+    }
+    ui.line(styled(DIM, &format!("--- {}", clean_line(&view.older))));
+    ui.line(styled(DIM, &format!("+++ {}", clean_line(&view.newer))));
+    for hunk in &view.hunks {
+        ui.line(styled(INFO, hunk.header.trim_end()));
+        for line in &hunk.lines {
+            let style = match line.kind {
+                LineKind::Same => None,
+                LineKind::Removed => Some(BAD),
+                LineKind::Added => Some(GOOD),
+            };
+            let sign = line.kind.sign().to_string();
+            let mut text = style.map_or_else(|| sign.clone(), |style| styled(style, &sign));
+            for (emphasis, piece) in &line.pieces {
+                let piece = clean_line(piece);
+                text.push_str(&match (style, emphasis) {
+                    (None, _) => piece,
+                    (Some(style), Emphasis::None) => styled(style, &piece),
+                    (Some(style), Emphasis::Strong) => styled(style.bold().underline(), &piece),
+                });
+            }
+            ui.line(text);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! `tl invalidate`
+
+use application::Failure;
+use application::invalidate::{InvalidateRequest, invalidate};
+use clap::Args;
+use domain::planning_prompt::count;
+
+use super::{NodeArgs, approve::print_transitions};
+use crate::exit_code::ExitCode;
+use crate::ui::{WARN, styled};
+use crate::wiring::App;
+
+/// Condemn a node's text; everything below it must be looked at again
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl invalidate chapter 2 --reason \"contradicts the ending\"")]
+pub(crate) struct InvalidateArgs {
+    #[command(flatten)]
+    node: NodeArgs,
+
+    /// Why; everyone below will see it
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+impl InvalidateArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let request = InvalidateRequest { node: self.node.node.clone(), reason: self.reason.clone() };
+        let outcome = app.run(|ctx| invalidate(ctx, &request))?;
+        if app.ui.json {
+            app.ui.value(&outcome);
+            return Ok(ExitCode::Done);
+        }
+        let below = count(outcome.invalidated_entities.len(), "plan below it", "plans below it");
+        app.ui.line(format!("{} invalid; {below} to revalidate", styled(WARN, "✗")));
+        print_transitions(app.ui, &outcome.invalidated_entities);
+        Ok(ExitCode::Done)
+    }
+}

@@ -1,0 +1,45 @@
+//! `tl log`
+
+use application::Failure;
+use application::history::{HistoryRequest, history};
+use clap::Args;
+use domain::planning_prompt::clean_line;
+
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, DIM, WARN, styled};
+use crate::wiring::App;
+
+/// Show the operations, newest first
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl log\n  tl log chapter 2 --limit 5\n  tl undo 12")]
+pub(crate) struct LogArgs {
+    /// Only operations that touched this node
+    #[arg(num_args = 0..=2, value_name = "NODE")]
+    node: Vec<String>,
+
+    /// How many to show
+    #[arg(long, default_value_t = 30, value_name = "N")]
+    limit: usize,
+}
+
+impl LogArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let request = HistoryRequest { node: self.node.clone(), most: self.limit, before: None };
+        let operations = app.run(|ctx| history(ctx, &request))?;
+        if app.ui.json {
+            app.ui.value(&operations);
+            return Ok(ExitCode::Done);
+        }
+        for operation in &operations {
+            let undone = operation.undone_by.map(|by| styled(WARN, &format!("  (undone by {by})"))).unwrap_or_default();
+            app.ui.line(format!(
+                "{:>5}  {}  {}{undone}  {}",
+                styled(BOLD, &operation.operation.to_string()),
+                styled(DIM, &operation.at.for_people()),
+                clean_line(&operation.summary),
+                styled(DIM, &format!("{}, {}", operation.verb.word(), operation.by))
+            ));
+        }
+        Ok(ExitCode::Done)
+    }
+}

@@ -1,0 +1,76 @@
+//! `tl plan`
+
+use application::plan_node::{PlanRequest, plan_menu, plan_node};
+use application::{Failure, FailureKind};
+use clap::Args;
+use domain::planning_prompt::clean_line;
+
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, DIM, WARN, styled};
+use crate::wiring::App;
+
+/// Print the prompt for planning a node, or the menu of what can be planned
+///
+/// The prompt holds the whole plan of the parent in a marked block and the phases to go through.
+/// It is refused while the parent is missing or not approved.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl plan                      what can be planned now\n  tl plan act 1\n  tl plan chapter 2 --act 1\n  tl plan scene 0204\n  tl plan lesson 3 --under part-1")]
+pub(crate) struct PlanArgs {
+    /// The level: act, chapter, scene …
+    kind: Option<String>,
+
+    /// Its number or alias: 2, chapter-02, 0204
+    id: Option<String>,
+
+    /// The parent, where several are possible
+    #[arg(long, value_name = "NODE")]
+    under: Option<String>,
+
+    /// The act of a chapter; the same as `--under act-N`
+    #[arg(long, value_name = "N", conflicts_with = "under")]
+    act: Option<String>,
+}
+
+impl PlanArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let Some(kind) = &self.kind else { return menu(app) };
+        let (kind, id) = match (&self.id, kind.rsplit('/').next().and_then(|own| own.split_once('-'))) {
+            (Some(id), _) => (kind.clone(), id.clone()),
+            // `tl plan chapter-02` says the level as well.
+            (None, Some((level, _))) => (level.to_owned(), kind.clone()),
+            (None, None) => {
+                return Err(Failure::new(FailureKind::Invalid, format!("which {kind}? its number or alias is missing"))
+                    .step(format!("tl plan {kind} 1")));
+            }
+        };
+        let request = PlanRequest { kind, id, under: self.under.clone().or_else(|| self.act.clone()) };
+        let outcome = app.run(|ctx| plan_node(ctx, &request))?;
+        if app.ui.json {
+            app.ui.value(&outcome);
+        } else {
+            app.ui.text(&outcome.prompt);
+        }
+        Ok(ExitCode::Done)
+    }
+}
+
+fn menu(app: &App) -> Result<ExitCode, Failure> {
+    let menu = app.run(plan_menu)?;
+    if app.ui.json {
+        app.ui.value(&menu);
+        return Ok(ExitCode::Done);
+    }
+    app.ui.line(styled(BOLD, "What do you want to plan?"));
+    let mut level = "";
+    for entry in &menu.entries {
+        if level != entry.level {
+            level = &entry.level;
+            app.ui.line(format!("\n{}  {}", styled(BOLD, level), styled(DIM, &entry.purpose)));
+        }
+        match &entry.blocked {
+            None => app.ui.line(format!("  {}", entry.command)),
+            Some(why) => app.ui.line(format!("  {}  {}", styled(DIM, &entry.command), styled(WARN, &format!("not yet: {}", clean_line(why))))),
+        }
+    }
+    Ok(ExitCode::Done)
+}

@@ -1,0 +1,37 @@
+//! `tl progress`
+
+use application::set_progress::{ProgressRequest, set_progress};
+use application::{Failure, FailureKind};
+use clap::Args;
+use domain::node::Progress;
+use domain::planning_prompt::clean_line;
+
+use crate::exit_code::ExitCode;
+use crate::wiring::App;
+
+/// Say how far the work on a node is
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl progress scene 0204 active\n  tl progress scene-0204 complete")]
+pub(crate) struct ProgressArgs {
+    /// The node, then one of: pending, active, complete, blocked
+    #[arg(required = true, num_args = 2..=3, value_names = ["NODE", "STATE"])]
+    words: Vec<String>,
+}
+
+impl ProgressArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let (state, node) = self.words.split_last().ok_or_else(|| Failure::new(FailureKind::Invalid, "a node is missing"))?;
+        let progress = Progress::ALL.into_iter().find(|progress| progress.word() == state.to_lowercase()).ok_or_else(|| {
+            let words: Vec<&str> = Progress::ALL.iter().map(|progress| progress.word()).collect();
+            Failure::new(FailureKind::Invalid, format!("`{state}` is no progress: expected one of {}", words.join(", ")))
+        })?;
+        let request = ProgressRequest { node: node.to_vec(), progress };
+        let view = app.run(|ctx| set_progress(ctx, &request))?;
+        if app.ui.json {
+            app.ui.value(&view);
+        } else {
+            app.ui.line(format!("{} is {}", clean_line(&view.path), view.progress));
+        }
+        Ok(ExitCode::Done)
+    }
+}

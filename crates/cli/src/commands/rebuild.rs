@@ -1,0 +1,50 @@
+//! `tl rebuild`
+
+use application::rebuild_state::rebuild_state;
+use application::{Context, Failure};
+use clap::Args;
+use domain::node::Status;
+use domain::planning_prompt::{clean_line, count};
+use domain::ports::StoreFault;
+
+use crate::exit_code::ExitCode;
+use crate::ui::{GOOD, WARN, status, styled};
+use crate::wiring::App;
+
+/// Build the state anew from the plan files
+///
+/// An approval holds where the text is exactly the approved one; everything else is a draft. Works
+/// also when the state is gone or was not adopted: then nothing but the files is used.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl rebuild")]
+pub(crate) struct RebuildArgs {}
+
+impl RebuildArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let project = app.project()?;
+        let opened = project.open(app.ui, None);
+        if let Err(StoreFault::Missing | StoreFault::Foreign { .. } | StoreFault::Damaged { .. }) = opened {
+            let put = store::start_afresh(&project.layout, project.settings.storage, &project.known)?;
+            for file in put {
+                app.ui.say(format!("{}: put aside as {}", styled(WARN, "note"), clean_line(&file)));
+            }
+        } else {
+            drop(opened?);
+        }
+        let rebuild = |ctx: &Context<'_>| rebuild_state(ctx);
+        let outcome = project.run(app.ui, &rebuild)?;
+        if app.ui.json {
+            app.ui.value(&outcome);
+            return Ok(ExitCode::Done);
+        }
+        let levels: Vec<String> = outcome.levels.iter().map(|(level, number)| count(*number, level, &format!("{level}s"))).collect();
+        app.ui.line(format!("{} rebuilt {}", styled(GOOD, "✓"), if levels.is_empty() { "nothing: there are no plan files".to_owned() } else { levels.join(", ") }));
+        for one in Status::ALL.into_iter().filter(|one| outcome.status_counts.of(*one) > 0) {
+            app.ui.line(format!("  {} {}", outcome.status_counts.of(one), status(one)));
+        }
+        for path in &outcome.forgotten {
+            app.ui.line(format!("  forgotten, its file is gone: {}", clean_line(path)));
+        }
+        Ok(ExitCode::Done)
+    }
+}

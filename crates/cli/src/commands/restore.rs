@@ -1,0 +1,49 @@
+//! `tl restore`
+
+use application::Failure;
+use application::restore_version::restore_version;
+use clap::Args;
+use domain::planning_prompt::{clean_line, count};
+
+use super::approve::print_transitions;
+use crate::exit_code::ExitCode;
+use crate::ui::{GOOD, status, styled};
+use crate::wiring::App;
+
+/// Put an earlier version back into the plan file
+///
+/// What is there now is kept as a version and as a readable backup first.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl restore chapter 2 -1\n  tl restore act-1 3f2a9c\n  tl restore chapter 2 2026-02-11-14-30-05")]
+pub(crate) struct RestoreArgs {
+    /// The node, then the version: `-1`, the first digits of a hash, or a time
+    #[arg(required = true, num_args = 2..=3, allow_negative_numbers = true, value_names = ["NODE", "VERSION"])]
+    words: Vec<String>,
+}
+
+impl RestoreArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let outcome = app.run(|ctx| restore_version(ctx, &self.words))?;
+        if app.ui.json {
+            app.ui.value(&outcome);
+            return Ok(ExitCode::Done);
+        }
+        app.ui.line(format!(
+            "{} restored {} to {}: {}",
+            styled(GOOD, "✓"),
+            clean_line(&outcome.node.path),
+            outcome.restored.short(),
+            status(outcome.node.status)
+        ));
+        if let Some(backup) = &outcome.backup {
+            app.ui.line(format!("  what was there is in {}", clean_line(backup)));
+        }
+        let stale = outcome.cascade.invalidated_entities.len();
+        if stale > 0 {
+            app.ui.line(format!("  {} to revalidate:", count(stale, "plan", "plans")));
+        }
+        print_transitions(app.ui, &outcome.cascade.invalidated_entities);
+        print_transitions(app.ui, &outcome.cascade.reinstated_entities);
+        Ok(ExitCode::Done)
+    }
+}

@@ -1,0 +1,107 @@
+//! `tl revalidate`
+
+use application::revalidate::{KeepOutcome, StaleView, keep_all, keep_one, review, review_all};
+use application::{Failure, FailureKind};
+use clap::Args;
+use domain::approval::Force;
+use domain::planning_prompt::{clean_line, count};
+
+use super::{approve::print_transitions, diff};
+use crate::exit_code::ExitCode;
+use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Ui, WARN, styled};
+use crate::wiring::App;
+
+/// See what changed above a stale node, and keep it or write it anew
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl revalidate chapter 2           what changed in its act, section by section\n  tl revalidate chapter 2 --keep    it still holds as it is\n  tl revalidate --all               everything stale, most urgent first\n  tl revalidate --all act 1 --keep")]
+pub(crate) struct RevalidateArgs {
+    /// The node; with `--all` the top of what is worked through
+    #[arg(num_args = 0..=2, value_name = "NODE", required_unless_present = "all")]
+    node: Vec<String>,
+
+    /// Everything stale, in order of urgency
+    #[arg(long)]
+    all: bool,
+
+    /// Keep the text as it is: it still holds
+    #[arg(long)]
+    keep: bool,
+
+    /// Keep in spite of warnings
+    #[arg(long, requires = "keep")]
+    force: bool,
+}
+
+impl RevalidateArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let force = if self.force { Force::Yes } else { Force::No };
+        match (self.all, self.keep) {
+            (false, false) => {
+                let view = app.run(|ctx| review(ctx, &self.node))?;
+                if app.ui.json {
+                    app.ui.value(&view);
+                } else {
+                    print(app.ui, &view);
+                }
+            }
+            (true, false) => {
+                let views = app.run(|ctx| review_all(ctx, &self.node))?;
+                if app.ui.json {
+                    app.ui.value(&views);
+                } else {
+                    views.iter().for_each(|view| print(app.ui, view));
+                    app.ui.say(format!("{} to revalidate", count(views.len(), "plan", "plans")));
+                }
+            }
+            (all, true) => {
+                let outcome = app.run(|ctx| if all { keep_all(ctx, &self.node, force) } else { keep_one(ctx, &self.node, force) })?;
+                return kept(app.ui, &outcome);
+            }
+        }
+        Ok(ExitCode::Done)
+    }
+}
+
+fn kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
+    if ui.json {
+        ui.value(outcome);
+    } else {
+        for node in &outcome.kept {
+            ui.line(format!("{} kept {}: {}", styled(GOOD, "✓"), clean_line(&node.path), node.status));
+        }
+        print_transitions(ui, &outcome.reinstated_entities);
+        for refused in &outcome.refused {
+            ui.say(format!("{} {}: {}", styled(BAD, "✗"), clean_line(&refused.path), clean_line(&refused.reason)));
+        }
+        if outcome.kept.is_empty() && outcome.refused.is_empty() {
+            ui.say("nothing is stale");
+        }
+    }
+    match outcome.refused.len() {
+        0 => Ok(ExitCode::Done),
+        _ if ui.json => Ok(ExitCode::Failed),
+        number => Err(Failure::new(FailureKind::Refused, format!("{} could not be kept", count(number, "plan", "plans")))),
+    }
+}
+
+fn print(ui: Ui, view: &StaleView) {
+    let title = view.title.as_deref().map(|title| format!("  {}", clean_line(title))).unwrap_or_default();
+    ui.line(format!("{}{title}", styled(BOLD, &clean_line(&view.path))));
+    if let Some(reason) = &view.reason {
+        ui.line(format!("  {}", styled(WARN, &clean_line(reason))));
+    }
+    if let Some(changes) = &view.parent_changes {
+        for section in &changes.sections {
+            let heading = if section.heading.is_empty() { "(before the first heading)" } else { &section.heading };
+            ui.line(format!("  {} {}", styled(INFO, section.change), clean_line(heading)));
+        }
+        diff::print(ui, changes);
+    }
+    for warning in &view.warnings {
+        ui.line(format!("  {}: {}", styled(WARN, "warning"), clean_line(warning)));
+    }
+    for choice in &view.choices {
+        ui.line(format!("    {}", styled(DIM, &clean_line(choice))));
+    }
+    ui.line("");
+}

@@ -1,0 +1,66 @@
+//! `tl show`
+
+use application::Failure;
+use application::show_node::show_node;
+use application::views::NodeView;
+use clap::Args;
+use domain::planning_prompt::clean_line;
+
+use super::NodeArgs;
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, DIM, Ui, WARN, status, styled};
+use crate::wiring::App;
+
+/// Show one node: status, versions, parent, children
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl show chapter 2\n  tl show act-1/chapter-02 --json")]
+pub(crate) struct ShowArgs {
+    #[command(flatten)]
+    node: NodeArgs,
+}
+
+impl ShowArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let view = app.run(|ctx| show_node(ctx, &self.node.node))?;
+        if app.ui.json {
+            app.ui.value(&view);
+        } else {
+            print(app.ui, &view);
+        }
+        Ok(ExitCode::Done)
+    }
+}
+
+/// Prints a node.
+pub(super) fn print(ui: Ui, view: &NodeView) {
+    let title = view.title.as_deref().map(|title| format!("  {}", clean_line(title))).unwrap_or_default();
+    ui.line(format!("{}  {}{title}", styled(BOLD, &clean_line(&view.path)), status(view.status)));
+    let field = |name: &str, value: &str| ui.line(format!("  {} {}", styled(DIM, &format!("{name:<9}")), clean_line(value)));
+    field("level", &format!("{} ({})", view.entity_type, view.profile));
+    if let Some(reason) = &view.invalidation_reason {
+        ui.line(format!("  {} {}", styled(DIM, "because  "), styled(WARN, &clean_line(reason))));
+    }
+    if let Some(file) = &view.file_path {
+        field("file", file);
+    }
+    if let Some(version) = view.version_hash {
+        field("version", &version.short());
+    }
+    if let Some(approval) = &view.approval {
+        let holds = if approval.holds { "" } else { " (for another text)" };
+        field("approved", &format!("by {}, {}, {}{holds}", approval.by, approval.at.for_people(), approval.version_hash.short()));
+        for warning in &approval.warnings {
+            field("", &format!("in spite of: {warning}"));
+        }
+    }
+    field("progress", view.progress.word());
+    if let Some(parent) = &view.parent_id {
+        field("parent", parent);
+    }
+    if !view.children.is_empty() {
+        field("children", &view.children.join(" "));
+    }
+    if !view.needs.is_empty() {
+        field("needs", &view.needs.join(", "));
+    }
+}

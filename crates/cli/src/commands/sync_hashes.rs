@@ -1,0 +1,31 @@
+//! `tl sync-hashes`
+
+use application::Failure;
+use application::sync_hashes::sync_hashes;
+use clap::Args;
+use domain::planning_prompt::{clean_line, count};
+
+use crate::exit_code::ExitCode;
+use crate::ui::{GOOD, styled};
+use crate::wiring::App;
+
+/// Read every plan file again and record what differs
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl sync-hashes")]
+pub(crate) struct SyncHashesArgs {}
+
+impl SyncHashesArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let outcome = app.run(sync_hashes)?;
+        if app.ui.json {
+            app.ui.value(&outcome);
+            return Ok(ExitCode::Done);
+        }
+        let nodes = count(outcome.nodes, "node", "nodes");
+        match &outcome.summary {
+            None => app.ui.line(format!("{} {nodes}: nothing differs", styled(GOOD, "✓"))),
+            Some(summary) => app.ui.line(format!("{} {nodes}: {}", styled(GOOD, "✓"), clean_line(summary))),
+        }
+        Ok(ExitCode::Done)
+    }
+}

@@ -1,0 +1,57 @@
+//! `tl tree`
+
+use application::Failure;
+use application::show_tree::show_tree;
+use application::views::TreeView;
+use clap::Args;
+use domain::node::Progress;
+use domain::planning_prompt::clean_line;
+
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, DIM, Ui, status, styled};
+use crate::wiring::App;
+
+/// Show the tree, or the part below a node
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl tree\n  tl tree act 1\n  tl tree act-1/chapter-02 --json")]
+pub(crate) struct TreeArgs {
+    /// The node to start at; without it everything is shown
+    #[arg(num_args = 0..=2, value_name = "NODE")]
+    node: Vec<String>,
+}
+
+impl TreeArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let forest = app.run(|ctx| show_tree(ctx, &self.node))?;
+        if app.ui.json {
+            match (self.node.is_empty(), forest.first()) {
+                (false, Some(tree)) => app.ui.value(tree),
+                _ => app.ui.value(&forest),
+            }
+        } else if forest.is_empty() {
+            app.ui.line("No plans yet. Start with:  tl plan");
+        } else {
+            forest.iter().for_each(|tree| print(app.ui, tree, "", ""));
+        }
+        Ok(ExitCode::Done)
+    }
+}
+
+fn print(ui: Ui, node: &TreeView, branch: &str, indent: &str) {
+    let title = node.title.as_deref().map(|title| format!("  {}", clean_line(title))).unwrap_or_default();
+    let progress = match node.progress {
+        Progress::Pending => String::new(),
+        progress => styled(DIM, &format!("  [{progress}]")),
+    };
+    ui.line(format!(
+        "{}{}  {}{title}{progress}",
+        styled(DIM, branch),
+        styled(BOLD, &clean_line(&node.entity_id)),
+        status(node.status)
+    ));
+    let last = node.children.len().saturating_sub(1);
+    for (index, child) in node.children.iter().enumerate() {
+        let (branch, more) = if index == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+        print(ui, child, &format!("{indent}{branch}"), &format!("{indent}{more}"));
+    }
+}

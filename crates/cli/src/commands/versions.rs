@@ -1,0 +1,45 @@
+//! `tl versions`
+
+use application::Failure;
+use application::list_versions::list_versions;
+use clap::Args;
+use domain::planning_prompt::clean_line;
+
+use super::NodeArgs;
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, DIM, GOOD, styled};
+use crate::wiring::App;
+
+/// List every version of a node's text, newest first
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl versions act 1\n  tl diff act 1 -1      what changed since the version before\n  tl restore act 1 -1   go back to it")]
+pub(crate) struct VersionsArgs {
+    #[command(flatten)]
+    node: NodeArgs,
+}
+
+impl VersionsArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let view = app.run(|ctx| list_versions(ctx, &self.node.node))?;
+        if app.ui.json {
+            app.ui.value(&view);
+            return Ok(ExitCode::Done);
+        }
+        for version in &view.versions {
+            let name = version.back.as_deref().unwrap_or("now");
+            let approved = if version.approved { styled(GOOD, "  ✓ approved") } else { String::new() };
+            app.ui.line(format!(
+                "{:>4}  {}  {}  {:>7} bytes{approved}  {}",
+                styled(BOLD, name),
+                version.version_hash.short(),
+                version.timestamp,
+                version.size,
+                styled(DIM, &clean_line(&version.operation))
+            ));
+            for backup in &version.backups {
+                app.ui.line(styled(DIM, &format!("        {}", clean_line(backup))));
+            }
+        }
+        Ok(ExitCode::Done)
+    }
+}

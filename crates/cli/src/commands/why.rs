@@ -1,0 +1,59 @@
+//! `tl why`
+
+use application::Failure;
+use application::explain::{Explanation, explain};
+use clap::Args;
+use domain::planning_prompt::clean_line;
+
+use super::{NodeArgs, diff};
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, DIM, INFO, Ui, status, styled};
+use crate::wiring::App;
+
+/// Explain why a node stands as it does: which operation, whose edit, which sections
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl why scene 0204\n  tl why act-1/chapter-02 --json")]
+pub(crate) struct WhyArgs {
+    #[command(flatten)]
+    node: NodeArgs,
+}
+
+impl WhyArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let view = app.run(|ctx| explain(ctx, &self.node.node))?;
+        if app.ui.json {
+            app.ui.value(&view);
+        } else {
+            print(app.ui, &view);
+        }
+        Ok(ExitCode::Done)
+    }
+}
+
+fn print(ui: Ui, view: &Explanation) {
+    ui.line(format!("{}  {}", styled(BOLD, &clean_line(&view.path)), status(view.status)));
+    ui.line(format!("  {}", clean_line(&view.summary)));
+    for (depth, link) in view.chain.iter().enumerate() {
+        let indent = "  ".repeat(depth);
+        ui.line(format!("  {indent}└ {} is {}: {}", clean_line(&link.path), link.status, clean_line(&link.because)));
+    }
+    if let Some(operation) = &view.operation {
+        ui.line(format!(
+            "  in operation {} ({}, {}): {}",
+            operation.operation,
+            operation.by,
+            operation.at.for_people(),
+            clean_line(&operation.summary)
+        ));
+    }
+    if let Some(changes) = &view.diff {
+        for section in &changes.sections {
+            let heading = if section.heading.is_empty() { "(before the first heading)" } else { &section.heading };
+            ui.line(format!("  {} {}", styled(INFO, section.change), clean_line(heading)));
+        }
+        diff::print(ui, changes);
+    }
+    for step in &view.next_steps {
+        ui.line(format!("    {}", styled(DIM, &clean_line(step))));
+    }
+}

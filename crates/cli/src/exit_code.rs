@@ -1,0 +1,30 @@
+//! Exit codes, in the one place that defines them. `docs/reference/exit-codes.md` is made from this.
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExitCode {
+    Done,
+    Failed,
+    Usage,
+    Findings,
+}
+
+impl ExitCode {
+    /// Every code with its meaning.
+    pub(crate) const ALL: [(Self, &'static str); 4] = [
+        (Self::Done, "done"),
+        (Self::Failed, "failed or refused; nothing was changed unless the message says so"),
+        (Self::Usage, "wrong usage: an unknown command, a missing argument"),
+        (Self::Findings, "`tl check` or `tl repair` found problems (that remain)"),
+    ];
+
+    /// Returns the number.
+    pub(crate) fn number(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::Usage => 2,
+            Self::Findings => 3,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What the program takes from its surroundings: configuration, environment, who is there.
+
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use application::{Failure, FailureKind};
+use domain::ids::Principal;
+use domain::profile::{self, Profile};
+use domain::settings::{Settings, parse};
+
+/// Environment variables that tell which agent runs us.
+const HOSTS: [(&str, &str); 6] = [
+    ("CLAUDECODE", "claude-code"),
+    ("CURSOR_AGENT", "cursor"),
+    ("CODEX_SANDBOX", "codex"),
+    ("GEMINI_CLI", "gemini"),
+    ("OPENCODE", "opencode"),
+    ("COPILOT_CLI", "copilot"),
+];
+
+/// Reads one variable; the environment is asked nowhere else.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+pub(crate) fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Reads the settings of the project at `root`.
+pub(crate) fn load(root: &Path) -> Result<Settings, Failure> {
+    let file = root.join(".throughline/config.toml");
+    let broken = |error: domain::settings::SettingsProblem| {
+        Failure::new(FailureKind::Invalid, error.to_string()).step("see docs/reference/configuration.md")
+    };
+    let settings = match std::fs::read_to_string(&file) {
+        Ok(text) => parse(".throughline/config.toml", &text).map_err(broken)?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Settings::default(),
+        Err(error) => {
+            return Err(Failure::new(FailureKind::Unavailable, format!("cannot read .throughline/config.toml: {error}")));
+        }
+    };
+    let settings = settings.overridden(&environment).map_err(broken)?;
+    for path in [&settings.database, &settings.log_file, &settings.mirror.directory] {
+        stays_inside(path)?;
+    }
+    Ok(settings)
+}
+
+/// Configuration comes with a repository: it must not point anywhere else.
+fn stays_inside(path: &str) -> Result<(), Failure> {
+    let relative = Path::new(path);
+    let inside = relative.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    if inside && !path.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(FailureKind::Invalid, format!("`{path}` is outside the project: expected a relative path without `..`")))
+}
+
+/// Loads the profiles the project uses: built in, or from `.throughline/profiles/NAME.toml`.
+pub(crate) fn profiles(root: &Path, settings: &Settings) -> Result<Vec<Profile>, Failure> {
+    settings.profiles.iter().map(|name| load_profile(root, name)).collect()
+}
+
+fn load_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
+    let invalid = |message: String| Failure::new(FailureKind::Invalid, message);
+    if !name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_') {
+        return Err(invalid(format!("`{name}` is no profile name: expected letters, digits, `-` and `_`")));
+    }
+    let shown = format!(".throughline/profiles/{name}.toml");
+    match std::fs::read_to_string(root.join(&shown)) {
+        Ok(text) => {
+            let profile = profile::parse(&shown, &text).map_err(|problem| {
+                invalid(problem.to_string()).step("see docs/guides/custom-profiles.md")
+            })?;
+            if profile.name != name {
+                return Err(invalid(format!("{shown}: the profile calls itself `{}`; name and file must agree", profile.name)));
+            }
+            Ok(profile)
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => profile::built_in(name).ok_or_else(|| {
+            let known: Vec<&str> = profile::BUILT_IN.iter().map(|(name, _)| *name).collect();
+            let near = domain::suggest::nearest(name, known.iter().copied(), 1);
+            let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            invalid(format!("no profile `{name}`: built in are {}{hint}", known.join(", ")))
+                .step(format!("write {shown}"))
+        }),
+        Err(error) => Err(invalid(format!("cannot read {shown}: {error}"))),
+    }
+}
+
+/// Returns who is acting: a person at a terminal, or an agent.
+pub(crate) fn actor() -> Principal {
+    let host = HOSTS.iter().find(|(variable, _)| environment(variable).is_some()).map(|(_, host)| *host);
+    let session = || environment("THROUGHLINE_SESSION").unwrap_or_else(|| "unknown".to_owned());
+    match host {
+        Some(host) => Principal::Agent { host: host.to_owned(), session: session() },
+        None if at_terminal() => Principal::Human(user_name()),
+        None => Principal::Agent { host: "shell".to_owned(), session: session() },
+    }
+}
+
+/// Says whether a person can see and answer.
+pub(crate) fn at_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+fn user_name() -> String {
+    ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| environment(name)).unwrap_or_else(|| "unknown".to_owned())
+}
+
+/// Returns the user's own directory, where it is remembered which state they trust.
+pub(crate) fn user_directory() -> Result<PathBuf, Failure> {
+    let below = |name: &str, rest: &str| environment(name).map(|directory| PathBuf::from(directory).join(rest));
+    environment("THROUGHLINE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| below("XDG_STATE_HOME", "throughline"))
+        .or_else(|| below("HOME", ".local/state/throughline"))
+        .filter(|directory| directory.is_absolute())
+        .ok_or_else(|| {
+            Failure::new(FailureKind::Unavailable, "there is no home directory to remember trusted projects in")
+                .step("set THROUGHLINE_HOME to an absolute path")
+        })
+}

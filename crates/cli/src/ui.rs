@@ -1,0 +1,100 @@
+//! The only place that writes to the terminal: data to stdout, talk to stderr.
+//!
+//! Meaning never depends on colour. `NO_COLOR` and pipes are respected by `anstream`; control bytes
+//! of stored text never reach the terminal.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+use anstyle::{AnsiColor, Style};
+use application::Failure;
+use domain::node::Status;
+use domain::planning_prompt::clean_line;
+use serde::Serialize;
+
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+pub(crate) const WARN: Style = AnsiColor::Yellow.on_default();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default();
+pub(crate) const INFO: Style = AnsiColor::Cyan.on_default();
+
+/// How output is wanted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ui {
+    pub(crate) json: bool,
+}
+
+impl Ui {
+    /// Prints a line of data.
+    pub(crate) fn line(self, text: impl AsRef<str>) {
+        finish(writeln!(anstream::stdout(), "{}", text.as_ref()));
+    }
+
+    /// Says something to the person.
+    pub(crate) fn say(self, text: impl AsRef<str>) {
+        // Nobody listening on stderr is no reason to fail.
+        let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
+    }
+
+    /// Prints a value as JSON: on a terminal indented, in a pipe on one line.
+    pub(crate) fn value<T: Serialize>(self, value: &T) {
+        let stdout = io::stdout();
+        let indented = stdout.is_terminal();
+        let mut out = BufWriter::new(stdout.lock());
+        let written = if indented {
+            serde_json::to_writer_pretty(&mut out, value)
+        } else {
+            serde_json::to_writer(&mut out, value)
+        };
+        finish(written.map_err(io::Error::from).and_then(|()| writeln!(out)).and_then(|()| out.flush()));
+    }
+
+    /// Prints raw text as data.
+    pub(crate) fn text(self, text: &str) {
+        finish(write!(anstream::stdout(), "{text}"));
+    }
+
+    /// Reports a failure: as JSON on stdout, or in words on stderr.
+    pub(crate) fn failure(self, failure: &Failure) {
+        if self.json {
+            self.error_value(failure.kind.word(), &failure.message, &failure.next_steps);
+            return;
+        }
+        self.say(format!("{}: {}", styled(BAD, "error"), clean_line(&failure.message)));
+        for step in &failure.next_steps {
+            self.say(format!("{}: {}", styled(INFO, "next"), clean_line(step)));
+        }
+    }
+
+    /// Prints the JSON form of a failure.
+    pub(crate) fn error_value(self, kind: &str, message: &str, next_steps: &[String]) {
+        self.value(&serde_json::json!({
+            "error": { "kind": kind, "message": message, "next_steps": next_steps }
+        }));
+    }
+}
+
+/// A closed pipe (`tl tree | head`) is the reader's decision, not an error.
+fn finish(result: io::Result<()>) {
+    if let Err(error) = result
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        let _ = writeln!(io::stderr(), "error: cannot write the output: {error}");
+    }
+}
+
+/// Returns text in a style.
+pub(crate) fn styled(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// Returns a status as mark and word, so that it can be read without colour.
+pub(crate) fn status(status: Status) -> String {
+    let (style, mark) = match status {
+        Status::Draft => (DIM, '○'),
+        Status::Approved => (GOOD, '✓'),
+        Status::RequiresRevalidation => (WARN, '↻'),
+        Status::Invalid => (BAD, '✗'),
+    };
+    styled(style, &format!("{mark} {status}"))
+}

@@ -1,0 +1,182 @@
+//! Putting the parts together: project → store → context → use case.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use application::{Context, Failure, FailureKind, Noticed};
+use domain::ids::Principal;
+use domain::operation::Channel;
+use domain::planning_prompt::{clean_line, count};
+use domain::ports::{Clock, Recovery, Store, StoreFault};
+use domain::profile::Profile;
+use domain::settings::Settings;
+use store::{DiskFiles, EngineSettings, KnownStores, Layout, SystemClock};
+
+use crate::settings;
+use crate::ui::{INFO, Ui, WARN, styled};
+
+/// What every command gets.
+#[derive(Clone, Debug)]
+pub(crate) struct App {
+    pub(crate) ui: Ui,
+    /// `--project`, or the present directory.
+    pub(crate) start: PathBuf,
+    pub(crate) explicit: bool,
+}
+
+/// A project with everything needed to open its store.
+pub(crate) struct Project {
+    pub(crate) root: PathBuf,
+    pub(crate) settings: Settings,
+    pub(crate) profiles: Vec<Profile>,
+    pub(crate) layout: Layout,
+    pub(crate) known: KnownStores,
+}
+
+impl App {
+    /// Returns the surroundings of a command.
+    pub(crate) fn new(ui: Ui, project: Option<PathBuf>) -> Result<Self, Failure> {
+        let unreachable = |what: &str, error: std::io::Error| {
+            Failure::new(FailureKind::NotFound, format!("cannot use {what}: {error}"))
+        };
+        let explicit = project.is_some();
+        let start = match project {
+            Some(directory) => directory
+                .canonicalize()
+                .map_err(|error| unreachable(&format!("`{}`", directory.display()), error))?,
+            None => std::env::current_dir().map_err(|error| unreachable("the present directory", error))?,
+        };
+        Ok(Self { ui, start, explicit })
+    }
+
+    /// Finds the project at or above where we are.
+    pub(crate) fn project(&self) -> Result<Project, Failure> {
+        let root = if self.explicit {
+            Some(self.start.clone()).filter(|root| root.join(".throughline").is_dir())
+        } else {
+            Layout::find_root(&self.start)
+        };
+        let root = root.ok_or_else(|| {
+            Failure::new(FailureKind::NotFound, format!("there is no Throughline project in `{}`{}", self.start.display(), if self.explicit { "" } else { " or above" }))
+                .step("tl init")
+                .step("tl demo   # to see it at work")
+        })?;
+        Project::at(&root)
+    }
+
+    /// Runs a use case on the project's state.
+    pub(crate) fn run<T>(&self, use_case: impl Fn(&Context<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+        let project = self.project()?;
+        project.run(self.ui, &use_case)
+    }
+}
+
+impl Project {
+    /// Reads the settings and profiles of the project at `root`.
+    pub(crate) fn at(root: &Path) -> Result<Self, Failure> {
+        let settings = settings::load(root)?;
+        Ok(Self {
+            profiles: settings::profiles(root, &settings)?,
+            layout: Layout::new(root, &settings),
+            known: KnownStores::in_directory(&settings::user_directory()?),
+            root: root.to_owned(),
+            settings,
+        })
+    }
+
+    /// Returns how the engine is to behave.
+    pub(crate) fn engine_settings(&self) -> EngineSettings {
+        EngineSettings {
+            patience: Duration::from_secs(5),
+            mirror: self.settings.mirror.enabled,
+            mirror_interval: Duration::from_secs(self.settings.mirror.interval_seconds),
+        }
+    }
+
+    /// Opens the store, repairing what can be repaired, and tells what was.
+    pub(crate) fn open(&self, ui: Ui, damage: Option<&str>) -> Result<Box<dyn Store>, StoreFault> {
+        let storage = self.settings.storage;
+        let now = SystemClock.now();
+        let (store, told) = store::open(&self.layout, storage, &self.engine_settings(), &self.known, damage, now)?;
+        self.tell(ui, &told);
+        Ok(store)
+    }
+
+    /// Runs a use case. Damage that shows only on the way is mended, and the use case tried once more.
+    pub(crate) fn run<T>(&self, ui: Ui, use_case: &dyn Fn(&Context<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+        let store = self.open(ui, None)?;
+        let outcome = self.with(ui, &*store, use_case);
+        let damage = match outcome {
+            Err(Failure { damage: Some(ref what), .. }) => what.clone(),
+            other => return other,
+        };
+        drop(store);
+        let store = self.open(ui, Some(&format!("the state was damaged ({damage})")))?;
+        self.with(ui, &*store, use_case)
+    }
+
+    /// Runs a use case on an open store.
+    pub(crate) fn with<T>(
+        &self,
+        ui: Ui,
+        store: &dyn Store,
+        use_case: &dyn Fn(&Context<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let files = DiskFiles::open(&self.root).map_err(|error| {
+            Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", self.root.display()))
+        })?;
+        let clock = SystemClock;
+        let actor = settings::actor();
+        let ctx = Context::new(store, &files, &clock, &self.profiles, &self.settings.policy, actor, Channel::Cli);
+        let outcome = use_case(&ctx);
+        self.tell(ui, &store.take_recoveries());
+        for noticed in ctx.take_noticed() {
+            say_noticed(ui, &noticed);
+        }
+        outcome
+    }
+
+    /// Tells the person, and the log file, what was repaired.
+    pub(crate) fn tell(&self, ui: Ui, recoveries: &[Recovery]) {
+        for recovery in recoveries {
+            ui.say(format!("{}: {}", styled(WARN, "repaired"), clean_line(&recovery.message)));
+            self.log(&recovery.message);
+        }
+    }
+
+    fn log(&self, message: &str) {
+        let path = &self.layout.log;
+        let line = format!("{} {}\n", SystemClock.now(), clean_line(message));
+        // A log that cannot be written must not stop the work it is about.
+        let _ = path.parent().map(std::fs::create_dir_all);
+        let _ = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path)
+            .and_then(|mut file| file.write_all(line.as_bytes()));
+    }
+}
+
+fn say_noticed(ui: Ui, noticed: &Noticed) {
+    match noticed {
+        Noticed::Changes { summary, stale, operation } => {
+            let below = match stale {
+                0 => String::new(),
+                stale => format!(" → {} to revalidate", count(*stale, "plan", "plans")),
+            };
+            ui.say(format!("{} {}{below} (operation {operation})", styled(INFO, "noticed"), clean_line(summary)));
+        }
+        Noticed::NotRecorded { why } => {
+            ui.say(format!("{}: plan files changed, but it cannot be recorded: {}", styled(WARN, "warning"), clean_line(why)));
+        }
+        Noticed::Misplaced { path, why } => {
+            ui.say(format!("{}: {}: {}", styled(WARN, "warning"), clean_line(path), clean_line(why)));
+        }
+    }
+}
+
+/// Says whether the present actor is a person.
+pub(crate) fn is_person() -> bool {
+    matches!(settings::actor(), Principal::Human(_))
+}

@@ -1,0 +1,279 @@
+//! Where a plan speaks of a facet: front matter keys, sections, labels and tables.
+//!
+//! Finds the passages only; what they say is read by `names` and `timeline`.
+
+use std::ops::Range;
+
+use serde_json::{Map, Value};
+
+use super::markdown::{self, Block, Table};
+use super::words::{FacetWords, Fit};
+use crate::front_matter;
+
+/// A plan, taken apart.
+pub(super) struct Document<'t> {
+    facets: &'t [FacetWords],
+    pub(super) text: &'t str,
+    /// Of the front matter.
+    keys: Map<String, Value>,
+    blocks: Vec<Block>,
+    /// For each block the facets it is a heading of.
+    owners: Vec<Vec<usize>>,
+}
+
+/// One passage about a facet.
+#[derive(Debug)]
+pub(super) enum Passage<'d> {
+    /// Of the front matter.
+    Value(&'d Value),
+    /// After a label: `Characters: Alice, Bob`.
+    Text(&'d str),
+    /// Of a table's column.
+    Cell { header: &'d str, text: &'d str },
+    /// Blocks below a label that has nothing on its own line.
+    Listing(Range<usize>),
+    /// A heading and the blocks below it.
+    Section(Range<usize>),
+}
+
+/// `Location: Medbay`, taken apart.
+pub(super) struct Label<'t> {
+    pub(super) name: &'t str,
+    pub(super) value: &'t str,
+    /// A dash is weaker than a colon: it stands between any two things.
+    by_dash: bool,
+}
+
+impl<'t> Document<'t> {
+    pub(super) fn read(facets: &'t [FacetWords], text: &'t str) -> Self {
+        let (front_block, body) = front_matter::split(text);
+        let front = front_matter::read(text);
+        let mut blocks = Vec::new();
+        if front.problem.is_some() {
+            // Broken YAML still has its labels and lists.
+            blocks.extend(markdown::blocks(front_block.unwrap_or_default()));
+        }
+        blocks.extend(markdown::blocks(body));
+        let owners = owners(facets, &blocks);
+        Self { facets, text, keys: front.keys, blocks, owners }
+    }
+
+    /// Says whether the plan has any passage about a facet, even an empty one.
+    pub(super) fn speaks_of(&self, facet: usize) -> bool {
+        !self.passages(facet).is_empty()
+    }
+
+    /// Returns the passages about a facet, in their order.
+    pub(super) fn passages(&self, facet: usize) -> Vec<Passage<'_>> {
+        let mut passages = Vec::new();
+        let Some(words) = self.facets.get(facet) else { return passages };
+        keyed_values(words, &self.keys, &mut passages);
+        let mut section_end = 0;
+        for (index, block) in self.blocks.iter().enumerate() {
+            // Sections below a section of the same facet are read with it.
+            if index >= section_end && self.owners_of(index).contains(&facet) {
+                section_end = self.section_end(index);
+                passages.push(Passage::Section(index..section_end));
+            }
+            match block {
+                Block::Table(table) => self.passages_in_table(words, table, &mut passages),
+                Block::Heading { text, .. } | Block::Item { text, .. } | Block::Paragraph { text, .. } => {
+                    self.labelled(words, index, text, &mut passages);
+                }
+            }
+        }
+        passages
+    }
+
+    pub(super) fn blocks(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &Block)> {
+        self.blocks.iter().enumerate().take(range.end).skip(range.start)
+    }
+
+    /// Returns the facets a block is a heading of.
+    pub(super) fn owners_of(&self, index: usize) -> &[usize] {
+        self.owners.get(index).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns where the section of a heading ends: at the next heading that is not below it.
+    pub(super) fn section_end(&self, index: usize) -> usize {
+        let own = match self.blocks.get(index) {
+            Some(Block::Heading { depth, .. }) => *depth,
+            _ => return index + 1,
+        };
+        let is_end = |block: &Block| matches!(block, Block::Heading { depth, .. } if *depth <= own);
+        self.blocks(index + 1..self.blocks.len())
+            .find(|(_, block)| is_end(block))
+            .map_or(self.blocks.len(), |(end, _)| end)
+    }
+
+    /// Says whether a line is a label of any facet.
+    pub(super) fn is_labelled(&self, line: &str) -> bool {
+        self.is_facet_word(line) || self.facets.iter().any(|words| labels(line).any(|label| label.names(words)))
+    }
+
+    /// Says whether a text is a word of any facet and nothing else.
+    pub(super) fn is_facet_word(&self, text: &str) -> bool {
+        self.facets.iter().any(|words| words.is_word(text))
+    }
+
+    /// Returns what a heading of a facet gives on its own line: `Medbay` of `Location: Medbay`.
+    pub(super) fn value_in_heading<'h>(&self, facet: usize, heading: &'h str) -> Option<&'h str> {
+        let words = self.facets.get(facet)?;
+        label(heading).filter(|label| label.names(words)).map(|label| label.value)
+    }
+
+    /// Says whether a label names a facet.
+    pub(super) fn fits_label(&self, facet: usize, label: &str) -> bool {
+        self.facets.get(facet).is_some_and(|words| words.fits_label(label))
+    }
+
+    /// Says whether a label names some facet.
+    pub(super) fn fits_any_label(&self, label: &str) -> bool {
+        self.facets.iter().any(|words| words.fits_label(label))
+    }
+
+    /// Says whether a table has its labels in the first column instead of the head.
+    pub(super) fn is_vertical(&self, table: &Table) -> bool {
+        table.rows.iter().filter_map(|row| row.first()).any(|cell| self.is_facet_word(cell))
+    }
+
+    fn labelled<'d>(&'d self, words: &FacetWords, index: usize, text: &'d str, passages: &mut Vec<Passage<'d>>) {
+        let is_heading = self.blocks.get(index).is_some_and(Block::is_heading);
+        // `**Characters**` alone on its line, as people write who do not like headings.
+        if !is_heading && words.is_word(text) {
+            passages.push(Passage::Listing(self.listing_after(index)));
+            return;
+        }
+        let mut lines = text.lines().peekable();
+        while let Some(line) = lines.next() {
+            for label in labels(line).filter(|label| label.names(words)) {
+                match lines.peek() {
+                    _ if !label.value.is_empty() => passages.push(Passage::Text(label.value)),
+                    Some(next) if !self.is_labelled(next) => passages.push(Passage::Text(next)),
+                    _ if is_heading => {}
+                    _ => passages.push(Passage::Listing(self.listing_after(index))),
+                }
+            }
+        }
+    }
+
+    /// Returns the blocks a label without a value speaks about.
+    fn listing_after(&self, index: usize) -> Range<usize> {
+        let start = index + 1;
+        let own = match self.blocks.get(index) {
+            Some(Block::Item { nesting, .. } | Block::Paragraph { nesting, .. }) => *nesting,
+            _ => return start..start,
+        };
+        let is_below = |block: &Block| match block {
+            Block::Item { nesting, .. } | Block::Paragraph { nesting, .. } => *nesting > own,
+            Block::Table(_) => own == 0,
+            Block::Heading { .. } => false,
+        };
+        if let Some(Block::Paragraph { nesting, text }) = self.blocks.get(start)
+            && *nesting == own
+            && !self.is_labelled(text)
+        {
+            return start..start + 1;
+        }
+        let length = self.blocks.iter().skip(start).take_while(|block| is_below(block)).count();
+        start..start + length
+    }
+
+    fn passages_in_table<'d>(&self, words: &FacetWords, table: &'d Table, passages: &mut Vec<Passage<'d>>) {
+        if self.is_vertical(table) {
+            for row in std::iter::once(&table.header).chain(&table.rows) {
+                if row.first().is_some_and(|cell| words.fits_label(cell)) {
+                    passages.extend(row.iter().skip(1).map(|cell| Passage::Text(cell)));
+                }
+            }
+            return;
+        }
+        for (column, header) in table.header.iter().enumerate().filter(|(_, header)| words.fits_label(header)) {
+            let cells = table.rows.iter().filter_map(|row| row.get(column));
+            passages.extend(cells.map(|text| Passage::Cell { header, text }));
+        }
+    }
+}
+
+impl Label<'_> {
+    fn names(&self, words: &FacetWords) -> bool {
+        if self.by_dash { words.is_word(self.name) } else { words.fits_label(self.name) }
+    }
+}
+
+/// Returns the labels of a line: one at its start, or one in each part of `POV: Alice | Location: Medbay`.
+pub(super) fn labels(line: &str) -> impl Iterator<Item = Label<'_>> {
+    line.split(" | ").flat_map(|part| part.split(" • ")).flat_map(|part| part.split(" · ")).filter_map(label)
+}
+
+fn label(part: &str) -> Option<Label<'_>> {
+    let colon = part.split_once([':', '：']).filter(|(_, value)| !value.starts_with("//"));
+    let by_dash = colon.is_none();
+    let (name, value) = colon.or_else(|| [" — ", " – ", " - "].iter().find_map(|dash| part.split_once(dash)))?;
+    Some(Label { name, value: value.trim(), by_dash })
+}
+
+fn keyed_values<'d>(words: &FacetWords, keys: &'d Map<String, Value>, passages: &mut Vec<Passage<'d>>) {
+    for (key, value) in keys {
+        if words.fits_label(&key.replace('-', " ")) {
+            passages.push(Passage::Value(value));
+            continue;
+        }
+        let inner = match value {
+            Value::Array(items) => items.as_slice(),
+            other => std::slice::from_ref(other),
+        };
+        for map in inner.iter().filter_map(Value::as_object) {
+            keyed_values(words, map, passages);
+        }
+    }
+}
+
+/// Returns for each block the facets it is a heading of.
+fn owners(facets: &[FacetWords], blocks: &[Block]) -> Vec<Vec<usize>> {
+    let title = title(blocks);
+    // The headings above the current block: depth, and whose they are.
+    let mut above: Vec<(u8, Vec<usize>)> = Vec::new();
+    let mut owners = Vec::with_capacity(blocks.len());
+    for (index, block) in blocks.iter().enumerate() {
+        let Block::Heading { depth, text } = block else {
+            owners.push(Vec::new());
+            continue;
+        };
+        above.retain(|(upper, _)| upper < depth);
+        let is_strong_enough = |facet: usize, words: &FacetWords| {
+            let inside_another = above.iter().any(|(_, owned)| owned.iter().any(|owner| *owner != facet));
+            match heading_fit(words, text) {
+                // A title may be any sentence: `People of the Abyss`.
+                _ if title == Some(index) => words.is_word(text),
+                Fit::Exact | Fit::Ends => true,
+                // Below `Locations`, `Cast Iron Bridge` is a place.
+                Fit::Starts => !inside_another,
+                Fit::None => false,
+            }
+        };
+        let fitting = facets.iter().enumerate().filter(|(facet, words)| is_strong_enough(*facet, words));
+        let owned: Vec<usize> = fitting.map(|(facet, _)| facet).collect();
+        above.push((*depth, owned.clone()));
+        owners.push(owned);
+    }
+    owners
+}
+
+/// Returns the one heading that stands above all others.
+fn title(blocks: &[Block]) -> Option<usize> {
+    let mut headings = blocks.iter().enumerate().filter_map(|(index, block)| match block {
+        Block::Heading { depth, .. } => Some((index, *depth)),
+        _ => None,
+    });
+    let (first, depth) = headings.next()?;
+    let (count, is_top) = headings.fold((0, true), |(count, top), (_, other)| (count + 1, top && other > depth));
+    (count > 0 && is_top).then_some(first)
+}
+
+/// Compares a heading by what stands before its colon or dash; behind it (`Step 1: Characters`) only
+/// the bare word counts, since there stands a title as well: `Scene 2: A safe place`.
+fn heading_fit(words: &FacetWords, heading: &str) -> Fit {
+    let Some(label) = label(heading) else { return words.fit(heading) };
+    if words.is_word(label.value) { Fit::Exact } else { words.fit(label.name) }
+}

@@ -1,0 +1,138 @@
+//! A Markdown plan as a flat row of blocks, their text without markup.
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+/// One block of a plan.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Block {
+    Heading {
+        depth: u8,
+        text: String,
+    },
+    /// The first text of a list item; lists in lists have a nesting above 1.
+    Item {
+        nesting: usize,
+        text: String,
+    },
+    /// Any other text; below a list item it has that item's nesting, outside lists 0.
+    Paragraph {
+        nesting: usize,
+        text: String,
+    },
+    Table(Table),
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Table {
+    pub(super) header: Vec<String>,
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+impl Block {
+    /// Returns the text; tables have cells instead.
+    pub(super) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Heading { text, .. } | Self::Item { text, .. } | Self::Paragraph { text, .. } => Some(text),
+            Self::Table(_) => None,
+        }
+    }
+
+    pub(super) fn is_heading(&self) -> bool {
+        matches!(self, Self::Heading { .. })
+    }
+}
+
+/// Reads the blocks of a plan's body.
+pub(super) fn blocks(body: &str) -> Vec<Block> {
+    let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_WIKILINKS;
+    let mut reader = Reader::default();
+    for event in Parser::new_ext(body, options) {
+        reader.read(event);
+    }
+    reader.end_text();
+    reader.blocks
+}
+
+#[derive(Default)]
+struct Reader {
+    blocks: Vec<Block>,
+    text: String,
+    /// How many lists are open.
+    nesting: usize,
+    /// Whether a list item has begun and has no text yet.
+    starts_item: bool,
+    table: Table,
+}
+
+impl Reader {
+    fn read(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => self.start(&tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) | Event::Code(text) => self.text.push_str(&text),
+            Event::SoftBreak | Event::HardBreak => self.break_line(),
+            Event::InlineHtml(html) if html.starts_with("<br") => self.break_line(),
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>) {
+        match tag {
+            Tag::Heading { .. } | Tag::Paragraph | Tag::CodeBlock(_) | Tag::BlockQuote(_) => self.end_text(),
+            Tag::List(_) => {
+                self.end_text();
+                self.nesting += 1;
+            }
+            Tag::Item => {
+                self.end_text();
+                self.starts_item = true;
+            }
+            Tag::Table(_) => {
+                self.end_text();
+                self.table = Table::default();
+            }
+            Tag::TableRow => self.table.rows.push(Vec::new()),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::Heading(level) => {
+                let text = std::mem::take(&mut self.text).trim().to_owned();
+                self.blocks.push(Block::Heading { depth: level as u8, text });
+            }
+            TagEnd::Paragraph | TagEnd::CodeBlock => self.end_text(),
+            TagEnd::List(_) => {
+                self.end_text();
+                self.nesting = self.nesting.saturating_sub(1);
+            }
+            TagEnd::Item => {
+                self.end_text();
+                self.starts_item = false;
+            }
+            TagEnd::TableCell => {
+                let cell = std::mem::take(&mut self.text).trim().to_owned();
+                self.table.rows.last_mut().unwrap_or(&mut self.table.header).push(cell);
+            }
+            TagEnd::Table => self.blocks.push(Block::Table(std::mem::take(&mut self.table))),
+            _ => {}
+        }
+    }
+
+    fn break_line(&mut self) {
+        // A line that ends with a comma goes on: `Alice, Bob,` and `Charlie` below are one list.
+        let goes_on = self.text.trim_end().ends_with([',', '，', '、']);
+        self.text.push(if goes_on { ' ' } else { '\n' });
+    }
+
+    fn end_text(&mut self) {
+        let text = std::mem::take(&mut self.text).trim().to_owned();
+        if text.is_empty() {
+            return;
+        }
+        let nesting = self.nesting;
+        let is_item = std::mem::take(&mut self.starts_item);
+        self.blocks.push(if is_item { Block::Item { nesting, text } } else { Block::Paragraph { nesting, text } });
+    }
+}

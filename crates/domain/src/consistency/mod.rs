@@ -1,0 +1,113 @@
+//! Consistency of a plan with its parent: names and times the parent does not know.
+//!
+//! Pure, and about warnings only: nothing here stops a plan. Plans are half-written and in any
+//! language, so what cannot be read with some certainty is left alone rather than warned about.
+
+mod extract;
+mod item;
+mod markdown;
+mod moments;
+mod names;
+mod timeline;
+mod units;
+mod words;
+
+use crate::profile::{Facet, FacetKind, Profile};
+use extract::Document;
+use names::Known;
+use words::FacetWords;
+
+/// Names in one message; a plan that has nothing in common with its parent must not flood a briefing.
+const NAMES_IN_MESSAGE: usize = 20;
+
+/// Something a child names that its parent does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The facet's name: `characters`.
+    pub facet: String,
+    /// What was named.
+    pub names: Vec<String>,
+    /// One line for people.
+    pub message: String,
+}
+
+/// One plan in a comparison.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    pub alias: &'a str,
+    pub level: &'a str,
+    pub text: &'a str,
+}
+
+/// Compares a plan with its parent; empty when nothing is odd.
+#[must_use]
+pub fn check(profile: &Profile, child: Plan<'_>, parent: Plan<'_>) -> Vec<Warning> {
+    let words: Vec<FacetWords> = profile.facets.iter().map(FacetWords::new).collect();
+    let child_document = Document::read(&words, child.text);
+    let parent_document = Document::read(&words, parent.text);
+    let is_checked = |facet: &Facet| facet.levels.is_empty() || facet.levels.iter().any(|level| level == child.level);
+
+    let mut warnings = Vec::new();
+    for (index, facet) in profile.facets.iter().enumerate().filter(|(_, facet)| is_checked(facet)) {
+        warnings.extend(match facet.kind {
+            FacetKind::Names => names_warning(facet, index, &child_document, &parent_document, parent.alias),
+            FacetKind::Timeline => timeline_warning(facet, index, &child_document, &parent_document, parent.alias),
+        });
+    }
+    warnings
+}
+
+fn names_warning(
+    facet: &Facet,
+    index: usize,
+    child: &Document<'_>,
+    parent: &Document<'_>,
+    alias: &str,
+) -> Option<Warning> {
+    // A parent that says nothing about the facet has nothing to compare with.
+    if !parent.speaks_of(index) {
+        return None;
+    }
+    let known = Known::new(&names::of(parent, index), parent.text);
+    let unknown: Vec<String> = names::of(child, index).into_iter().filter(|name| !known.knows(name)).collect();
+    if unknown.is_empty() {
+        return None;
+    }
+    let listed = shortened(unknown.len(), &unknown.iter().take(NAMES_IN_MESSAGE).cloned().collect::<Vec<_>>());
+    let message = format!("{} not named in parent `{alias}`: {listed}", facet.name);
+    Some(Warning { facet: facet.name.clone(), names: unknown, message })
+}
+
+fn timeline_warning(
+    facet: &Facet,
+    index: usize,
+    child: &Document<'_>,
+    parent: &Document<'_>,
+    alias: &str,
+) -> Option<Warning> {
+    let conflicts = timeline::conflicts(&timeline::of(child, index), &timeline::of(parent, index));
+    if conflicts.is_empty() {
+        return None;
+    }
+    // Moments that leave the same span share one mention of it: `day 7, day 9 (parent: day 2–4)`.
+    let mut parts = Vec::new();
+    let mut shown = conflicts.iter().take(NAMES_IN_MESSAGE).peekable();
+    while let Some(conflict) = shown.next() {
+        let is_last_of_span = shown.peek().is_none_or(|next| next.span != conflict.span);
+        let parent = if is_last_of_span { format!(" (parent: {})", conflict.span) } else { String::new() };
+        parts.push(format!("{}{parent}", conflict.moment));
+    }
+    let listed = shortened(conflicts.len(), &parts);
+    let message = format!("{} leaves that of parent `{alias}`: {listed}", facet.name);
+    let names = conflicts.into_iter().map(|conflict| conflict.moment).collect();
+    Some(Warning { facet: facet.name.clone(), names, message })
+}
+
+/// Joins what is shown and says how much of `total` is not.
+fn shortened(total: usize, shown: &[String]) -> String {
+    let listed = shown.join(", ");
+    match total.saturating_sub(shown.len()) {
+        0 => listed,
+        hidden => format!("{listed} and {hidden} more"),
+    }
+}

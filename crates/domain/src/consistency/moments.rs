@@ -1,0 +1,325 @@
+//! Points in time in one line of text: dates, clock times, `Day 3`, `3rd day`, `Дни 2–4`.
+
+use std::fmt;
+
+use super::units::Unit;
+use super::words::{fold, is_listed};
+
+/// Years are numbers of this size; below it `3 года` is a duration.
+const LEAST_YEAR: i64 = 1000;
+
+/// What stands between the ends of a range, and between the items of a list; folded.
+const RANGE_WORDS: &str = "to through till until по до bis à au a al do から";
+const LIST_WORDS: &str = "and и та und et y e i";
+
+/// What makes a number the place in an order: `3rd`, `3-й`, `3e`, `3º`; folded.
+const ORDINAL_ENDINGS: &str = "st nd rd th й го му м е я ю ый ой ий ая er e eme ème º ª o";
+
+/// What a point in time is counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Scale {
+    Date,
+    /// A time of some day that is not told.
+    Clock,
+    Unit(&'static Unit),
+}
+
+/// A point in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Moment {
+    pub(super) scale: Scale,
+    /// Dates as `20310501`, clock times in minutes.
+    pub(super) value: i64,
+    /// Minutes of that day.
+    pub(super) clock: Option<i64>,
+}
+
+impl Moment {
+    fn new(scale: Scale, value: i64) -> Self {
+        Self { scale, value, clock: None }
+    }
+
+    pub(super) fn without_clock(self) -> Self {
+        Self { clock: None, ..self }
+    }
+
+    /// A day without a time of day lasts from its first minute …
+    pub(super) fn begin(self) -> (i64, i64) {
+        (self.value, self.clock.unwrap_or(0))
+    }
+
+    /// … to its last.
+    pub(super) fn end(self) -> (i64, i64) {
+        (self.value, self.clock.unwrap_or(24 * 60))
+    }
+}
+
+impl fmt::Display for Moment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value = self.value;
+        match self.scale {
+            Scale::Date => write!(formatter, "{:04}-{:02}-{:02}", value / 10_000, value / 100 % 100, value % 100)?,
+            Scale::Clock => write!(formatter, "{:02}:{:02}", value / 60, value % 60)?,
+            Scale::Unit(unit) if unit.is_unspaced => write!(formatter, "{value}{}", unit.name)?,
+            Scale::Unit(unit) => write!(formatter, "{} {value}", unit.name)?,
+        }
+        match self.clock {
+            Some(clock) => write!(formatter, " {}", Self::new(Scale::Clock, clock)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Scale {
+    /// Writes two points of this scale as one span: `day 2–4`.
+    pub(super) fn write_span(self, formatter: &mut fmt::Formatter<'_>, least: i64, greatest: i64) -> fmt::Result {
+        match self {
+            Self::Unit(unit) if unit.is_unspaced => write!(formatter, "{least}–{greatest}{}", unit.name),
+            Self::Unit(unit) => write!(formatter, "{} {least}–{greatest}", unit.name),
+            Self::Date | Self::Clock => {
+                write!(formatter, "{} – {}", Moment::new(self, least), Moment::new(self, greatest))
+            }
+        }
+    }
+
+    fn has_hours(self) -> bool {
+        match self {
+            Self::Date => true,
+            Self::Clock => false,
+            Self::Unit(unit) => unit.has_hours,
+        }
+    }
+}
+
+/// Returns the points in time of a line, in their order.
+pub(super) fn in_line(line: &str) -> Vec<Moment> {
+    let line = Line { tokens: tokens(&fold(line)) };
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < line.tokens.len() {
+        let read =
+            line.date(at).or_else(|| line.clock(at)).or_else(|| line.unit_first(at)).or_else(|| line.number_first(at));
+        match read {
+            Some((moments, next)) => {
+                found.extend(moments);
+                at = next;
+            }
+            None => at += 1,
+        }
+    }
+    with_clocks(&found)
+}
+
+/// Gives each clock time to the day it is told with: the one before it, else the first after it.
+fn with_clocks(found: &[Moment]) -> Vec<Moment> {
+    let is_clock = |moment: &Moment| moment.scale == Scale::Clock;
+    if found.iter().all(is_clock) {
+        return found.to_vec();
+    }
+    let first_day = found.iter().position(|moment| moment.scale.has_hours());
+    let mut days: Vec<(Moment, Vec<i64>)> = Vec::new();
+    let mut early = Vec::new();
+    let mut last_day = None;
+    for (index, moment) in found.iter().enumerate() {
+        if is_clock(moment) {
+            match last_day.and_then(|day: usize| days.get_mut(day)) {
+                Some((_, clocks)) => clocks.push(moment.value),
+                None => early.push(moment.value),
+            }
+            continue;
+        }
+        if moment.scale.has_hours() {
+            last_day = Some(days.len());
+        }
+        let clocks = if first_day == Some(index) { std::mem::take(&mut early) } else { Vec::new() };
+        days.push((*moment, clocks));
+    }
+    days.into_iter().flat_map(|(day, clocks)| at_clocks(day, &clocks)).collect()
+}
+
+fn at_clocks(day: Moment, clocks: &[i64]) -> Vec<Moment> {
+    // Times that go back pass midnight; then only the day is sure.
+    if clocks.is_empty() || !clocks.is_sorted() {
+        return vec![day];
+    }
+    clocks.iter().map(|clock| Moment { clock: Some(*clock), ..day }).collect()
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Token {
+    Number { value: i64, digits: usize },
+    Word(String),
+    Space,
+    Mark(char),
+}
+
+fn tokens(folded: &str) -> Vec<Token> {
+    let mut tokens: Vec<Token> = Vec::new();
+    for c in folded.chars() {
+        match (tokens.last_mut(), c.to_digit(10)) {
+            (Some(Token::Number { value, digits }), Some(digit)) => {
+                *value = value.saturating_mul(10).saturating_add(i64::from(digit));
+                *digits += 1;
+            }
+            (_, Some(digit)) => tokens.push(Token::Number { value: i64::from(digit), digits: 1 }),
+            (Some(Token::Word(word)), None) if c.is_alphanumeric() => word.push(c),
+            (_, None) if c.is_alphanumeric() => tokens.push(Token::Word(c.to_string())),
+            (_, None) => tokens.push(if c == ' ' { Token::Space } else { Token::Mark(c) }),
+        }
+    }
+    tokens
+}
+
+/// The points read at one place, and the place after them.
+type Read = Option<(Vec<Moment>, usize)>;
+
+struct Line {
+    tokens: Vec<Token>,
+}
+
+impl Line {
+    /// `2031-05-01`.
+    fn date(&self, at: usize) -> Read {
+        let (year, month, day) = (self.any_number(at)?, self.any_number(at + 2)?, self.any_number(at + 4)?);
+        if !(self.is_mark(at + 1, '-') && self.is_mark(at + 3, '-')) {
+            return None;
+        }
+        let date = jiff::civil::Date::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?).ok()?;
+        let value = i64::from(date.year()) * 10_000 + i64::from(date.month()) * 100 + i64::from(date.day());
+        (year >= LEAST_YEAR).then(|| (vec![Moment::new(Scale::Date, value)], at + 5))
+    }
+
+    /// `14:30`, `2:30 pm`, and what follows of `14:30:15`.
+    fn clock(&self, at: usize) -> Read {
+        let (hour, minute) = (self.any_number(at)?, self.any_number(at + 2)?);
+        let has_two_digits = matches!(self.tokens.get(at + 2), Some(Token::Number { digits: 2, .. }));
+        if !self.is_mark(at + 1, ':') || !has_two_digits || hour > 24 || minute > 59 {
+            return None;
+        }
+        let half = self.word(self.after_space(at + 3));
+        let is_afternoon = matches!(half, Some("pm" | "p")) && hour < 12;
+        let value = (hour + if is_afternoon { 12 } else { 0 }) * 60 + minute;
+        Some((vec![Moment::new(Scale::Clock, value)], at + 3))
+    }
+
+    /// `Day 3`, `Days 2–4`, `Дни 2, 3 и 5`.
+    fn unit_first(&self, at: usize) -> Read {
+        let word = self.word(at)?;
+        let unit = Unit::of(word)?;
+        let is_plural = word != unit.name;
+        let mut next = self.after_space(at + 1);
+        // `Day: 3` is a label at the start of a line, and something else within it.
+        if self.is_mark(next, '#')
+            || self.is_mark(next, '№')
+            || self.is_mark(next, '.')
+            || (at == 0 && self.is_mark(next, ':'))
+        {
+            next = self.after_space(next + 1);
+        }
+        let (mut last, mut end) = self.number(next)?;
+        let mut values = vec![last];
+        while let Some((value, after)) = self.next_number(end, last, is_plural) {
+            values.push(value);
+            (last, end) = (value, after);
+        }
+        Some((values.into_iter().map(|value| Moment::new(Scale::Unit(unit), value)).collect(), end))
+    }
+
+    /// Reads on after `Day 2`: `-4`, ` to 4`, and for the plural ` and 4`.
+    fn next_number(&self, at: usize, last: i64, is_plural: bool) -> Option<(i64, usize)> {
+        let separator = self.after_space(at);
+        let is_range = self.is_range(separator);
+        let is_list = self.is_mark(separator, ',')
+            || self.is_mark(separator, '&')
+            || self.word(separator).is_some_and(|word| is_listed(LIST_WORDS, word));
+        let (value, end) = self.number(self.after_space(separator + 1))?;
+        // `Day 2 - 3 guards arrive` is no range.
+        let is_glued = separator == at;
+        let counts_something = !is_glued && self.word(self.after_space(end)).is_some();
+        let is_believed = is_plural || (is_range && !counts_something);
+        ((is_range || is_list) && is_believed && value >= last).then_some((value, end))
+    }
+
+    /// `3rd day`, `3 день`, `2–4 день`, `第3天`, `2031 год`.
+    fn number_first(&self, at: usize) -> Read {
+        let (first, mut end) = self.number(at)?;
+        let mut values = vec![first];
+        let mut is_ordinal = self.is_ordinal(at) || self.word_before(at).is_some_and(|word| word.ends_with('第'));
+        let separator = self.after_space(end);
+        if self.is_range(separator)
+            && let start = self.after_space(separator + 1)
+            && let Some((value, after)) = self.number(start)
+            && value >= first
+        {
+            is_ordinal = is_ordinal || self.is_ordinal(start);
+            values.push(value);
+            end = after;
+        }
+        let at_word = self.after_space(end);
+        let word = self.word(at_word)?;
+        let unit = Unit::of(word)?;
+        let is_bare_point = unit.after_number && (word == unit.name || unit.is_unspaced);
+        let is_point = is_ordinal || is_bare_point || first >= LEAST_YEAR;
+        is_point.then(|| (values.into_iter().map(|value| Moment::new(Scale::Unit(unit), value)).collect(), at_word + 1))
+    }
+
+    /// Reads a number that is no part of a date or a clock time, with its ordinal ending.
+    fn number(&self, at: usize) -> Option<(i64, usize)> {
+        let value = self.any_number(at)?;
+        if self.date(at).is_some() || self.clock(at).is_some() {
+            return None;
+        }
+        Some((value, at + 1 + self.ordinal_length(at + 1)))
+    }
+
+    fn is_ordinal(&self, at: usize) -> bool {
+        self.ordinal_length(at + 1) > 0
+    }
+
+    /// Returns how many tokens of an ordinal ending stand at a place.
+    fn ordinal_length(&self, at: usize) -> usize {
+        let is_ending = |at: usize| self.word(at).is_some_and(|word| is_listed(ORDINAL_ENDINGS, word));
+        let is_before_word = matches!(self.tokens.get(at + 1), Some(Token::Space)) && self.word(at + 2).is_some();
+        match self.tokens.get(at) {
+            Some(Token::Word(_)) if is_ending(at) => 1,
+            Some(Token::Mark('-')) if is_ending(at + 1) => 2,
+            // German and Polish: `3. Tag`.
+            Some(Token::Mark('.')) if is_before_word => 1,
+            Some(Token::Mark('°')) => 1,
+            _ => 0,
+        }
+    }
+
+    fn is_range(&self, at: usize) -> bool {
+        self.is_mark(at, '-')
+            || self.is_mark(at, '〜')
+            || self.is_mark(at, '～')
+            || self.word(at).is_some_and(|word| is_listed(RANGE_WORDS, word))
+    }
+
+    fn any_number(&self, at: usize) -> Option<i64> {
+        match self.tokens.get(at) {
+            Some(Token::Number { value, .. }) => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn word(&self, at: usize) -> Option<&str> {
+        match self.tokens.get(at) {
+            Some(Token::Word(word)) => Some(word),
+            _ => None,
+        }
+    }
+
+    fn word_before(&self, at: usize) -> Option<&str> {
+        self.word(at.checked_sub(1)?)
+    }
+
+    fn is_mark(&self, at: usize, mark: char) -> bool {
+        self.tokens.get(at) == Some(&Token::Mark(mark))
+    }
+
+    fn after_space(&self, at: usize) -> usize {
+        at + usize::from(self.tokens.get(at) == Some(&Token::Space))
+    }
+}

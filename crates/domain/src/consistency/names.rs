@@ -1,0 +1,229 @@
+//! Names a plan gives, and when a parent knows them.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::extract::{Document, Passage, labels};
+use super::item::{Form, names_in, names_in_paragraph, names_in_value};
+use super::markdown::{Block, Table};
+use super::words::{fold, fold_label, is_combining, is_listed, mentions};
+
+/// Keys and headers of the thing's own name; folded.
+const NAME_WORDS: &str = "name names имя имена название ім'я назва nombre nom nome imię 名前 名称 이름";
+
+/// Headings and labels that group names and are none; folded.
+const GROUP_WORDS: &str = "main primary major secondary supporting minor new other others additional key present \
+    mentioned protagonist protagonists antagonist antagonists главные главный главная основные второстепенные \
+    второстепенный эпизодические новые другие прочие ключевые протагонист антагонист упоминаются";
+
+/// Returns the names a plan gives under a facet, in their own spelling, each once.
+pub(super) fn of(document: &Document<'_>, facet: usize) -> Vec<String> {
+    let reader = Reader { document, facet };
+    let mut found = Vec::new();
+    for passage in document.passages(facet) {
+        match passage {
+            Passage::Value(value) => found.extend(reader.in_front_matter(value)),
+            Passage::Text(text) => found.extend(names_in_value(text)),
+            Passage::Cell { text, .. } => found.extend(names_in(text, Form::Inline)),
+            Passage::Listing(range) => found.extend(reader.in_listing(range)),
+            Passage::Section(range) => found.extend(reader.in_section(range)),
+        }
+    }
+    let mut seen = HashSet::new();
+    found.retain(|name| !reader.is_group(name) && seen.insert(fold(name)));
+    // Passages overlap and front matter arrives sorted by key, so the order is that of the text.
+    found.sort_by_cached_key(|name| document.text.find(name.as_str()).unwrap_or(usize::MAX));
+    found
+}
+
+/// What a parent knows under a facet.
+pub(super) struct Known {
+    names: HashSet<String>,
+    words: Vec<HashSet<String>>,
+    text: String,
+}
+
+impl Known {
+    pub(super) fn new(names: &[String], text: &str) -> Self {
+        let names: HashSet<String> = names.iter().map(|name| fold(name)).collect();
+        let words = names.iter().map(|name| words_of(name)).filter(|words| !words.is_empty()).collect();
+        Self { names, words, text: fold(text) }
+    }
+
+    /// Says whether a name is one of the parent's, a part of one or a longer form of one, or is
+    /// mentioned anywhere in its text.
+    pub(super) fn knows(&self, name: &str) -> bool {
+        let folded = fold(name);
+        let own = words_of(&folded);
+        self.names.contains(&folded)
+            || (!own.is_empty() && self.words.iter().any(|words| own.is_subset(words) || words.is_subset(&own)))
+            || mentions(&self.text, &folded)
+    }
+}
+
+fn words_of(folded: &str) -> HashSet<String> {
+    let is_inside = |c: char| c.is_alphanumeric() || is_combining(c) || matches!(c, '-' | '\'');
+    folded.split(|c| !is_inside(c)).filter(|word| word.contains(char::is_alphanumeric)).map(str::to_owned).collect()
+}
+
+struct Reader<'d, 'w> {
+    document: &'d Document<'w>,
+    facet: usize,
+}
+
+impl Reader<'_, '_> {
+    fn in_front_matter(&self, value: &Value) -> Vec<String> {
+        match value {
+            Value::String(text) => names_in(text, Form::Inline),
+            Value::Array(items) => items.iter().flat_map(|item| self.in_list_value(item)).collect(),
+            Value::Object(_) => self.in_map(value),
+            Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
+        }
+    }
+
+    fn in_list_value(&self, value: &Value) -> Vec<String> {
+        match value {
+            Value::String(text) => names_in(text, Form::Item),
+            // `- Alice: the captain` is a map of one key; of several keys none is surely the name.
+            Value::Object(map) if map.len() == 1 || own_name(value).is_some() => self.in_map(value),
+            _ => Vec::new(),
+        }
+    }
+
+    fn in_map(&self, value: &Value) -> Vec<String> {
+        if let Some(name) = own_name(value) {
+            return names_in(name, Form::Item);
+        }
+        let mut found = Vec::new();
+        for (key, inner) in value.as_object().into_iter().flatten() {
+            if self.is_group(key) || self.document.fits_label(self.facet, key) {
+                found.extend(self.in_front_matter(inner));
+            } else if !self.document.fits_any_label(key) {
+                found.extend(names_in(key, Form::Item));
+            }
+        }
+        found
+    }
+
+    fn in_section(&self, range: Range<usize>) -> Vec<String> {
+        if self.names_itself(range.start) {
+            return Vec::new();
+        }
+        let body = range.start + 1..range.end;
+        let sub_heading = self.document.blocks(body.clone()).find(|(_, block)| block.is_heading());
+        let mut at = sub_heading.map_or(range.end, |(index, _)| index);
+        // `Characters and places`: what stands there is either.
+        let is_ambiguous = self.document.owners_of(range.start).len() > 1;
+        let mut found = match (is_ambiguous, sub_heading) {
+            (true, _) => Vec::new(),
+            (false, None) => self.in_listing(body),
+            // With sub-headings, paragraphs before them are an introduction.
+            (false, Some(_)) => self.in_lists_and_tables(body.start..at),
+        };
+        while at < range.end {
+            let end = self.document.section_end(at).min(range.end);
+            found.extend(self.in_sub_section(at..end));
+            at = end;
+        }
+        found
+    }
+
+    /// Says whether a heading gives the name itself: below `Location: Medbay` stands what it is like.
+    fn names_itself(&self, heading: usize) -> bool {
+        let text = self.document.blocks(heading..heading + 1).find_map(|(_, block)| block.text()).unwrap_or_default();
+        let value = self.document.value_in_heading(self.facet, text).filter(|value| !self.is_group(value));
+        value.is_some_and(|value| !names_in(value, Form::Inline).is_empty())
+    }
+
+    fn in_sub_section(&self, range: Range<usize>) -> Vec<String> {
+        let owners = self.document.owners_of(range.start);
+        let heading = self.document.blocks(range.clone()).find_map(|(_, block)| block.text()).unwrap_or_default();
+        if owners.contains(&self.facet) || (owners.is_empty() && self.is_group(heading)) {
+            return self.in_section(range);
+        }
+        // What stands below a name tells about it: `Role: captain` is no name.
+        if owners.is_empty() { names_in(heading, Form::Item) } else { Vec::new() }
+    }
+
+    fn in_listing(&self, range: Range<usize>) -> Vec<String> {
+        let is_paragraph = |block: &Block| matches!(block, Block::Paragraph { .. });
+        if !self.document.blocks(range.clone()).all(|(_, block)| is_paragraph(block)) {
+            return self.in_lists_and_tables(range);
+        }
+        let paragraphs = self.document.blocks(range).filter_map(|(_, block)| block.text());
+        paragraphs
+            .filter(|text| !text.lines().any(|line| self.document.is_labelled(line)))
+            .flat_map(names_in_paragraph)
+            .collect()
+    }
+
+    fn in_lists_and_tables(&self, range: Range<usize>) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut top = None;
+        // The nesting of an item that groups those below it.
+        let mut group: Option<usize> = None;
+        for (_, block) in self.document.blocks(range) {
+            match block {
+                Block::Table(table) => found.extend(self.in_table(table)),
+                Block::Item { nesting, text } => {
+                    let is_top = *nesting <= *top.get_or_insert(*nesting);
+                    group = group.filter(|group| group < nesting);
+                    if !is_top && group.is_none_or(|group| group + 1 != *nesting) {
+                        continue;
+                    }
+                    match self.in_item(text) {
+                        Some(names) => found.extend(names),
+                        None => group = Some(*nesting),
+                    }
+                }
+                Block::Paragraph { .. } | Block::Heading { .. } => {}
+            }
+        }
+        found
+    }
+
+    /// Returns the names of a list item, or nothing when it groups the items below it.
+    fn in_item(&self, text: &str) -> Option<Vec<String>> {
+        let line = text.lines().next().unwrap_or_default();
+        if self.document.is_labelled(line) {
+            // Labels are passages of their own.
+            return Some(Vec::new());
+        }
+        if self.is_group(line) {
+            return None;
+        }
+        match labels(line).next().filter(|label| self.is_group(label.name)) {
+            Some(label) => Some(names_in(label.value, Form::Inline)),
+            None => Some(names_in(line, Form::Item)),
+        }
+    }
+
+    fn in_table(&self, table: &Table) -> Vec<String> {
+        if self.document.is_vertical(table) {
+            return Vec::new();
+        }
+        let headers = || table.header.iter().enumerate();
+        let own = headers().find(|(_, header)| self.document.fits_label(self.facet, header));
+        let named = || headers().find(|(_, header)| is_listed(NAME_WORDS, &fold_label(header)));
+        // `#` and `№` number the rows.
+        let is_name = |header: &str| header.contains(char::is_alphabetic) && !self.document.fits_any_label(header);
+        let first = || headers().find(|(_, header)| is_name(header));
+        let Some((column, _)) = own.or_else(named).or_else(first) else { return Vec::new() };
+        table.rows.iter().filter_map(|row| row.get(column)).flat_map(|cell| names_in(cell, Form::Inline)).collect()
+    }
+
+    /// Says whether a text only groups names: `Main characters`, `Второстепенные`.
+    fn is_group(&self, text: &str) -> bool {
+        let label = fold_label(text);
+        let is_group_word = |word: &str| is_listed(GROUP_WORDS, word) || self.document.is_facet_word(word);
+        !label.is_empty() && label.split_whitespace().all(is_group_word)
+    }
+}
+
+/// Returns the name a map gives itself: `{name: Alice, role: captain}`.
+fn own_name(value: &Value) -> Option<&str> {
+    let map = value.as_object()?;
+    map.iter().find(|(key, _)| is_listed(NAME_WORDS, &fold_label(key))).and_then(|(_, name)| name.as_str())
+}

@@ -1,0 +1,150 @@
+//! Points in time a plan gives, and those that leave its parent's.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::extract::{Document, Passage};
+use super::markdown::{Block, Table};
+use super::moments::{self, Moment, Scale};
+
+/// A point in time outside the parent's span.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Conflict {
+    pub(super) moment: String,
+    pub(super) span: String,
+}
+
+/// Returns the points in time a plan gives under a facet, in their order.
+pub(super) fn of(document: &Document<'_>, facet: usize) -> Vec<Moment> {
+    let mut lines = Vec::new();
+    for passage in document.passages(facet) {
+        match passage {
+            Passage::Value(value) => lines_of_value(value, &mut lines),
+            Passage::Text(text) => lines.extend(text.lines().map(str::to_owned)),
+            Passage::Cell { header, text } => lines.push(headed(header, text)),
+            Passage::Listing(range) | Passage::Section(range) => lines_of_blocks(document, facet, range, &mut lines),
+        }
+    }
+    let mut found: Vec<Moment> = Vec::new();
+    for moment in lines.iter().flat_map(|line| moments::in_line(line)) {
+        if !found.contains(&moment) {
+            found.push(moment);
+        }
+    }
+    found
+}
+
+/// Returns the child's points that lie outside the parent's, unit by unit in the child's order.
+pub(super) fn conflicts(child: &[Moment], parent: &[Moment]) -> Vec<Conflict> {
+    let mut scales: Vec<Scale> = Vec::new();
+    for moment in child {
+        if !scales.contains(&moment.scale) {
+            scales.push(moment.scale);
+        }
+    }
+    let mut found = Vec::new();
+    for span in scales.into_iter().filter_map(|scale| Span::of(scale, parent)) {
+        let own = child.iter().filter(|moment| moment.scale == span.least.scale);
+        for conflict in own.filter_map(|moment| span.conflict(*moment)) {
+            if !found.contains(&conflict) {
+                found.push(conflict);
+            }
+        }
+    }
+    found
+}
+
+/// From the parent's least to its greatest point of one unit.
+struct Span {
+    least: Moment,
+    greatest: Moment,
+}
+
+impl Span {
+    fn of(scale: Scale, parent: &[Moment]) -> Option<Self> {
+        let own: Vec<Moment> = parent.iter().copied().filter(|moment| moment.scale == scale).collect();
+        let least = *own.iter().min_by_key(|moment| moment.begin())?;
+        let greatest = *own.iter().max_by_key(|moment| moment.end())?;
+        // One clock time says when something starts, not when all of it ends; and times that go back
+        // (`22:00`, `02:00`) pass midnight.
+        let is_span = least != greatest && own.is_sorted_by_key(|moment| moment.value);
+        (scale != Scale::Clock || is_span).then_some(Self { least, greatest })
+    }
+
+    fn conflict(&self, moment: Moment) -> Option<Conflict> {
+        let (least, greatest) = (self.least.without_clock(), self.greatest.without_clock());
+        if !(least.value..=greatest.value).contains(&moment.value) {
+            let span = Self { least, greatest };
+            return Some(Conflict { moment: moment.without_clock().to_string(), span: span.to_string() });
+        }
+        let is_instant = self.least == self.greatest && self.least.clock.is_some();
+        let is_outside = moment.begin() < self.least.begin() || moment.end() > self.greatest.end();
+        (moment.clock.is_some() && !is_instant && is_outside)
+            .then(|| Conflict { moment: moment.to_string(), span: self.to_string() })
+    }
+}
+
+impl fmt::Display for Span {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { least, greatest } = self;
+        match least.value.cmp(&greatest.value) {
+            Ordering::Equal if least.clock == greatest.clock => write!(formatter, "{least}"),
+            Ordering::Less if least.clock.is_none() && greatest.clock.is_none() => {
+                least.scale.write_span(formatter, least.value, greatest.value)
+            }
+            _ => write!(formatter, "{least} – {greatest}"),
+        }
+    }
+}
+
+fn lines_of_blocks(document: &Document<'_>, facet: usize, range: Range<usize>, lines: &mut Vec<String>) {
+    let mut skip_to = range.start;
+    for (index, block) in document.blocks(range) {
+        let owners = document.owners_of(index);
+        if !owners.is_empty() && !owners.contains(&facet) {
+            skip_to = skip_to.max(document.section_end(index));
+        }
+        if index < skip_to {
+            continue;
+        }
+        match block {
+            Block::Table(table) => lines.extend(table.rows.iter().map(|row| line_of_row(table, row))),
+            Block::Heading { text, .. } | Block::Item { text, .. } | Block::Paragraph { text, .. } => {
+                lines.extend(text.lines().map(str::to_owned));
+            }
+        }
+    }
+}
+
+fn line_of_row(table: &Table, row: &[String]) -> String {
+    let headers = table.header.iter().map(String::as_str).chain(std::iter::repeat(""));
+    row.iter().zip(headers).map(|(cell, header)| headed(header, cell)).collect::<Vec<_>>().join(" | ")
+}
+
+/// Returns a value with its header or key when it needs one: `3` below `Day` is `Day 3`.
+fn headed(header: &str, text: &str) -> String {
+    if text.starts_with(char::is_numeric) { format!("{header} {text}") } else { text.to_owned() }
+}
+
+fn lines_of_value(value: &Value, lines: &mut Vec<String>) {
+    match value {
+        Value::String(text) => lines.extend(text.lines().map(str::to_owned)),
+        Value::Number(number) => lines.push(number.to_string()),
+        Value::Array(items) => items.iter().for_each(|item| lines_of_value(item, lines)),
+        Value::Object(map) => {
+            let mut line = Vec::new();
+            for (key, inner) in map {
+                match inner {
+                    Value::String(text) => line.push(headed(key, text)),
+                    Value::Number(number) => line.push(headed(key, &number.to_string())),
+                    other => lines_of_value(other, lines),
+                }
+            }
+            lines.push(line.join(", "));
+        }
+        Value::Null | Value::Bool(_) => {}
+    }
+}

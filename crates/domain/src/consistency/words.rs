@@ -1,0 +1,202 @@
+//! Words of any language as they are compared: folded spelling, whole words, labels of a facet.
+
+use crate::profile::Facet;
+
+/// A longer heading that starts or ends with a facet's word is a sentence, not a heading of that facet.
+const WORDS_IN_HEADING: usize = 6;
+/// Labels stand in running text, so fewer words around the facet's word are believed.
+const WORDS_IN_LABEL: usize = 3;
+
+/// Returns a text as it is compared: lower case, one kind of dash, apostrophe, digit and space,
+/// without emphasis and quotation marks.
+pub(super) fn fold(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !folded.is_empty() {
+            folded.push(' ');
+        }
+        let before = folded.len();
+        word.chars().filter(|c| !is_markup(*c)).for_each(|c| fold_char(c, &mut folded));
+        if folded.len() == before {
+            // A lone `*` is a list mark: it still parts the names before and after it.
+            folded.push_str(word);
+        }
+    }
+    folded
+}
+
+fn fold_char(c: char, folded: &mut String) {
+    match c {
+        'ё' | 'Ё' => folded.push('е'),
+        '‘' | '’' | 'ʼ' | 'ʹ' | '´' | '＇' => folded.push('\''),
+        '‐'..='―' | '−' | '－' => folded.push('-'),
+        '０'..='９' => folded.extend(char::from_digit(u32::from(c) - u32::from('０'), 10)),
+        _ => folded.extend(c.to_lowercase()),
+    }
+}
+
+/// Emphasis, code and quotation marks, and characters nobody sees.
+pub(super) fn is_markup(c: char) -> bool {
+    matches!(c, '*' | '`' | '~' | '"' | '“' | '”' | '„' | '«' | '»' | '「' | '」' | '『' | '』')
+        || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{feff}')
+}
+
+/// Says whether a word is in a list of words separated by spaces.
+pub(super) fn is_listed(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|listed| listed == word)
+}
+
+/// Says whether a folded text holds a folded name as whole words.
+pub(super) fn mentions(text: &str, name: &str) -> bool {
+    !name.is_empty()
+        && text.match_indices(name).any(|(start, _)| {
+            let before = text.get(..start).and_then(|head| head.chars().next_back());
+            let after = text.get(start + name.len()..).and_then(|tail| tail.chars().next());
+            !is_one_word(before, name.chars().next()) && !is_one_word(name.chars().next_back(), after)
+        })
+}
+
+/// Says whether two neighbouring characters belong to one word.
+///
+/// Scripts without spaces do not show where a word ends, so there a neighbour never hides a name;
+/// only two katakana side by side are surely one word.
+fn is_one_word(left: Option<char>, right: Option<char>) -> bool {
+    let (Some(left), Some(right)) = (left, right) else { return false };
+    let in_words = left.is_alphanumeric() && right.is_alphanumeric();
+    in_words && (!(is_unspaced(left) || is_unspaced(right)) || (is_katakana(left) && is_katakana(right)))
+}
+
+fn is_katakana(c: char) -> bool {
+    matches!(c, '\u{30a1}'..='\u{30fa}' | '\u{30fc}' | '\u{31f0}'..='\u{31ff}')
+}
+
+/// Scripts that write words, or words and their particles, without a space between.
+pub(super) fn is_unspaced(c: char) -> bool {
+    matches!(c,
+        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' // Thai, Lao, Burmese, Khmer
+        | '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' // kana
+        | '\u{3005}'..='\u{3007}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}' // Han
+        | '\u{1100}'..='\u{11ff}' | '\u{ac00}'..='\u{d7af}') // Hangul
+}
+
+/// Signs that belong to the letter before them and may end a name.
+pub(super) fn is_combining(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}' | '\u{900}'..='\u{e7f}' | '\u{3099}' | '\u{309a}')
+}
+
+/// Returns a text without what stands in parentheses; an unclosed one reaches to the end.
+pub(super) fn without_parentheses(text: &str) -> String {
+    let mut depth = 0_usize;
+    let mut rest = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '(' | '（' => depth += 1,
+            ')' | '）' => depth = depth.saturating_sub(1),
+            _ if depth == 0 => rest.push(c),
+            _ => {}
+        }
+    }
+    rest
+}
+
+/// Returns a heading, label or key as it is compared with a facet's words.
+pub(super) fn fold_label(text: &str) -> String {
+    let folded = fold(&without_parentheses(text).replace('_', " "));
+    // `2.1 Characters` and `🎭 Characters:` are `characters`.
+    let start = folded.trim_start_matches(|c: char| !c.is_alphabetic());
+    start.trim_end_matches(|c: char| !c.is_alphanumeric() && !is_combining(c)).to_owned()
+}
+
+/// How surely a label names a facet, from not at all upwards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fit {
+    None,
+    /// `characters of the chapter`.
+    Starts,
+    /// `main characters`.
+    Ends,
+    Exact,
+}
+
+/// The headings, keys and labels of one facet.
+#[derive(Debug)]
+pub(super) struct FacetWords {
+    words: Vec<FacetWord>,
+}
+
+#[derive(Debug)]
+struct FacetWord {
+    text: String,
+    /// Whether it is an English singular, by the facet having the plural as a word too.
+    is_singular: bool,
+}
+
+impl FacetWords {
+    pub(super) fn new(facet: &Facet) -> Self {
+        let texts: Vec<String> =
+            facet.words.iter().map(|word| fold_label(word)).filter(|word| !word.is_empty()).collect();
+        let is_plural_of = |other: &str, text: &str| {
+            other
+                .strip_prefix(text)
+                .is_some_and(|ending| matches!(ending.chars().count(), 1..=2) && !ending.contains(' '))
+        };
+        let is_singular = |text: &str| text.is_ascii() && texts.iter().any(|other| is_plural_of(other, text));
+        let words = texts.iter().map(|text| FacetWord { text: text.clone(), is_singular: is_singular(text) }).collect();
+        Self { words }
+    }
+
+    /// Compares a heading.
+    pub(super) fn fit(&self, heading: &str) -> Fit {
+        self.fit_within(&fold_label(heading), WORDS_IN_HEADING)
+    }
+
+    /// Says whether a label in running text, a key or a cell of a table's head names the facet.
+    pub(super) fn fits_label(&self, label: &str) -> bool {
+        self.fit_within(&fold_label(label), WORDS_IN_LABEL) > Fit::None
+    }
+
+    /// Says whether a text is one of the facet's words and nothing else.
+    pub(super) fn is_word(&self, text: &str) -> bool {
+        let folded = fold_label(text);
+        self.words.iter().any(|word| word.text == folded)
+    }
+
+    fn fit_within(&self, folded: &str, most_words: usize) -> Fit {
+        let fit = self.words.iter().map(|word| word.fit(folded)).max().unwrap_or(Fit::None);
+        match fit {
+            Fit::Starts | Fit::Ends if folded.split_whitespace().count() > most_words => Fit::None,
+            _ => fit,
+        }
+    }
+}
+
+impl FacetWord {
+    fn fit(&self, folded: &str) -> Fit {
+        if folded == self.text {
+            return Fit::Exact;
+        }
+        let (first, last) = (self.text.chars().next(), self.text.chars().next_back());
+        if let Some(head) = folded.strip_suffix(self.text.as_str())
+            && !continues_word(head.chars().next_back(), first)
+        {
+            return Fit::Ends;
+        }
+        match folded.strip_prefix(self.text.as_str()) {
+            Some(tail) if continues_word(tail.chars().next(), last) => Fit::None,
+            // English puts a noun before what it describes: `Character arcs` and `Setting the trap` do
+            // not list characters and settings, `Location of the scene` does.
+            Some(tail) if self.is_singular && starts_with_noun(tail) => Fit::None,
+            Some(_) => Fit::Starts,
+            None => Fit::None,
+        }
+    }
+}
+
+fn continues_word(outside: Option<char>, inside: Option<char>) -> bool {
+    matches!(outside, Some('-' | '\'')) || is_one_word(outside, inside)
+}
+
+fn starts_with_noun(tail: &str) -> bool {
+    let next = tail.strip_prefix(' ').and_then(|rest| rest.split_whitespace().next()).unwrap_or_default();
+    next.starts_with(char::is_alphabetic) && !is_listed("of in for at on and", next)
+}

@@ -1,0 +1,145 @@
+//! The JSON engine: the journal is the authority, the mirror its readable form. No database.
+//!
+//! For places where SQLite cannot be used. Every command replays the journal, so it is slower with
+//! age; the promises are the same.
+
+use std::cell::RefCell;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::time::{Duration, Instant};
+
+use domain::ids::StoreId;
+use domain::ports::{Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction};
+use domain::tree::Misfit;
+use rustix::fs::{FlockOperation, flock};
+
+use crate::engine::{EngineSettings, io_fault};
+use crate::journal::{Journal, JournalContents, JournalDamage};
+use crate::layout::Layout;
+use crate::memory::{MemoryState, MemoryTransaction};
+use crate::mirror::Mirror;
+
+/// A project's state in JSON files, open.
+pub(crate) struct JsonStore {
+    layout: Layout,
+    journal: Journal,
+    mirror: Mirror,
+    settings: EngineSettings,
+    recoveries: RefCell<Vec<Recovery>>,
+}
+
+impl JsonStore {
+    /// Opens the state; damage of the journal is found here.
+    pub(crate) fn open(layout: &Layout, settings: &EngineSettings) -> Result<Self, StoreFault> {
+        let store = Self {
+            journal: Journal::at(&layout.journal),
+            mirror: Mirror::new(&layout.mirror),
+            layout: layout.clone(),
+            settings: settings.clone(),
+            recoveries: RefCell::new(Vec::new()),
+        };
+        store.load()?;
+        Ok(store)
+    }
+
+    /// Returns whose store it is.
+    pub(crate) fn id(&self) -> Result<StoreId, StoreFault> {
+        Ok(self.load()?.0.store)
+    }
+
+    fn contents(&self) -> Result<JournalContents, StoreFault> {
+        self.journal.read_all().map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => StoreFault::Missing,
+            _ => io_fault("cannot read", self.journal.path(), error),
+        })
+    }
+
+    /// Replays the journal. A torn last line is an operation that never was.
+    fn load(&self) -> Result<(MemoryState, JournalContents), StoreFault> {
+        let contents = self.contents()?;
+        if let Some(JournalDamage { line, what, torn: false }) = &contents.damage {
+            return Err(StoreFault::Damaged { what: format!("journal line {line}: {what}") });
+        }
+        let store = contents.store.clone().ok_or(StoreFault::Damaged { what: "the journal is empty".to_owned() })?;
+        let mut state = MemoryState::new(store);
+        for entry in &contents.entries {
+            state.replay(&entry.operation, &entry.body, &entry.texts, entry.prev, entry.hash).map_err(
+                |Misfit(what)| StoreFault::Damaged { what: format!("operation {}: {what}", entry.operation.id) },
+            )?;
+        }
+        Ok((state, contents))
+    }
+
+    fn lock(&self) -> Result<File, StoreFault> {
+        let path = &self.layout.lock;
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(|error| io_fault("cannot write", path, error))?;
+        let deadline = Instant::now() + self.settings.patience;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(file),
+                Err(_) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(2)),
+                Err(_) => return Err(StoreFault::Locked { holder: None }),
+            }
+        }
+    }
+}
+
+impl Store for JsonStore {
+    fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
+        Ok(Box::new(self.load()?.0))
+    }
+
+    fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
+        let lock = self.lock()?;
+        let (draft, contents) = self.load()?;
+        if contents.damage.is_some() {
+            let path = self.journal.path();
+            self.journal.cut(contents.good_size).map_err(|error| io_fault("cannot cut", path, error))?;
+        }
+        let size = contents.good_size;
+        let keep = Box::new(move |state: MemoryState, lines: Vec<String>| {
+            let _held_until_here = lock;
+            let path = self.journal.path();
+            if let Err(error) = self.journal.append(&lines) {
+                // Nothing was acknowledged: leave no half-written line behind.
+                let _ = self.journal.cut(size);
+                return Err(io_fault("cannot append to", path, error));
+            }
+            // In this engine the mirror is the readable state itself: it is always brought up to date.
+            let recent: Vec<_> = state.operations.iter().rev().take(lines.len()).map(|one| one.operation.clone()).collect();
+            let _ = self.mirror.catch_up(&state, &recent, self.settings.mirror_interval);
+            Ok(())
+        });
+        Ok(Box::new(MemoryTransaction { draft, keep, lines: Vec::new() }))
+    }
+
+    fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {
+        let (state, contents) = self.load()?;
+        let mut findings: Vec<StoreFinding> = contents
+            .damage
+            .iter()
+            .map(|damage| StoreFinding {
+                kind: StoreFindingKind::InterruptedOperation,
+                message: format!("journal line {}: {}", damage.line, damage.what),
+            })
+            .collect();
+        let mirror = self.mirror.verify(&state).map_err(|error| io_fault("cannot read", &self.layout.mirror, error))?;
+        findings.extend(mirror);
+        Ok(findings)
+    }
+
+    fn sync_mirror(&self) -> Result<usize, StoreFault> {
+        let (state, _) = self.load()?;
+        self.mirror.sync(&state).map_err(|error| io_fault("cannot write", &self.layout.mirror, error))
+    }
+
+    fn take_recoveries(&self) -> Vec<Recovery> {
+        self.recoveries.take()
+    }
+}

@@ -1,0 +1,53 @@
+//! The stores this user made or adopted.
+//!
+//! State that comes with a cloned repository is somebody else's word: it counts only after a person
+//! adopted it. What they adopted is remembered in the user's own directory, which no file of a
+//! repository can move.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use domain::ids::StoreId;
+
+/// The user's list of stores.
+#[derive(Clone, Debug)]
+pub struct KnownStores {
+    folder: PathBuf,
+}
+
+impl KnownStores {
+    /// Returns the list kept below the user's state directory.
+    #[must_use]
+    pub fn in_directory(user_state: &Path) -> Self {
+        Self { folder: user_state.join("stores") }
+    }
+
+    /// Says whether this user made or adopted a store.
+    #[must_use]
+    pub fn knows(&self, store: &StoreId) -> bool {
+        self.file(store).is_some_and(|file| file.is_file())
+    }
+
+    /// Remembers a store.
+    ///
+    /// # Errors
+    /// When the user's directory cannot be written.
+    pub fn remember(&self, store: &StoreId, root: &Path) -> io::Result<()> {
+        let file = self.file(store).ok_or_else(|| io::Error::other("the store's id is not one of ours"))?;
+        fs::create_dir_all(&self.folder)?;
+        crate::durable::replace(&file, format!("{}\n", root.display()).as_bytes(), crate::durable::Durability::Synced)
+    }
+
+    /// Returns the directory, for messages.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// An id comes from a file anyone may have written: only our own form becomes a file name.
+    fn file(&self, store: &StoreId) -> Option<PathBuf> {
+        let fits = store.0.len() == 36 && store.0.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+        fits.then(|| self.folder.join(&store.0))
+    }
+}

@@ -1,0 +1,52 @@
+//! Where everything lies in a project.
+
+use std::path::{Path, PathBuf};
+
+use domain::settings::Settings;
+
+/// The paths of one project's state.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    pub root: PathBuf,
+    pub home: PathBuf,
+    pub database: PathBuf,
+    pub journal: PathBuf,
+    pub mirror: PathBuf,
+    pub lock: PathBuf,
+    /// Where damaged files are put aside.
+    pub damaged: PathBuf,
+    pub log: PathBuf,
+}
+
+/// The folder that makes a directory a project.
+pub(crate) const HOME: &str = ".throughline";
+
+impl Layout {
+    /// Returns the layout of the project at `root`.
+    #[must_use]
+    pub fn new(root: &Path, settings: &Settings) -> Self {
+        let home = root.join(HOME);
+        Self {
+            root: root.to_owned(),
+            database: root.join(&settings.database),
+            journal: home.join("journal.jsonl"),
+            mirror: root.join(&settings.mirror.directory),
+            lock: home.join("lock"),
+            damaged: home.join("damaged"),
+            log: root.join(&settings.log_file),
+            home,
+        }
+    }
+
+    /// Returns the nearest directory at or above `start` that is a project.
+    #[must_use]
+    pub fn find_root(start: &Path) -> Option<PathBuf> {
+        start.ancestors().find(|directory| directory.join(HOME).is_dir()).map(Path::to_owned)
+    }
+
+    /// Shows a path relative to the project.
+    #[must_use]
+    pub fn relative(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+    }
+}

@@ -1,0 +1,342 @@
+//! The state in memory: what replaying a journal gives.
+//!
+//! The JSON engine works on it, `verify` and `recovery` replay into it, and tests use it as the
+//! engine that cannot be wrong about a disk.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+
+use domain::cascade::StandingGroup;
+use domain::fact::{Backup, NodeTable, apply};
+use domain::ids::{Digest32, NodeId, OperationId, StoreId, VersionHash};
+use domain::node::{Content, Node};
+use domain::operation::Operation;
+use domain::ports::{
+    FileStamp, NewOperation, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction,
+};
+use domain::status::Footing;
+use domain::time::Timestamp;
+use domain::tree::{Misfit, Tree};
+use domain::version::Version;
+
+use crate::engine::Recorded;
+use crate::journal;
+
+/// A whole state.
+#[derive(Clone, Debug)]
+pub(crate) struct MemoryState {
+    pub(crate) store: StoreId,
+    pub(crate) tree: Tree,
+    pub(crate) versions: BTreeMap<(NodeId, VersionHash), Version>,
+    pub(crate) texts: HashMap<VersionHash, String>,
+    pub(crate) operations: Vec<RecordedOperation>,
+    pub(crate) undone: BTreeMap<OperationId, OperationId>,
+    pub(crate) backups: Vec<Backup>,
+    pub(crate) stamps: BTreeMap<NodeId, (FileStamp, VersionHash)>,
+    pub(crate) head_hash: Digest32,
+    next_node: u32,
+    /// The operation whose facts are being applied.
+    applying: (OperationId, Timestamp),
+}
+
+/// An operation with its bytes and its place in the chain.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RecordedOperation {
+    pub(crate) operation: Operation,
+    pub(crate) body: String,
+    pub(crate) prev: Digest32,
+    pub(crate) hash: Digest32,
+}
+
+impl MemoryState {
+    pub(crate) fn new(store: StoreId) -> Self {
+        Self {
+            head_hash: journal::chain_start(&store),
+            store,
+            tree: Tree::default(),
+            versions: BTreeMap::new(),
+            texts: HashMap::new(),
+            operations: Vec::new(),
+            undone: BTreeMap::new(),
+            backups: Vec::new(),
+            stamps: BTreeMap::new(),
+            next_node: 1,
+            applying: (OperationId(0), Timestamp::from_millis(0)),
+        }
+    }
+
+    /// Applies one operation with its texts.
+    pub(crate) fn apply(&mut self, recorded: &Recorded) -> Result<(), Misfit> {
+        self.replay(&recorded.operation, &recorded.body, &recorded.texts, recorded.prev, recorded.hash)
+    }
+
+    /// Applies one operation read from a journal.
+    pub(crate) fn replay(
+        &mut self,
+        operation: &Operation,
+        body: &str,
+        texts: &[(VersionHash, String)],
+        prev: Digest32,
+        hash: Digest32,
+    ) -> Result<(), Misfit> {
+        for (hash, text) in texts {
+            self.texts.entry(*hash).or_insert_with(|| text.clone());
+        }
+        self.applying = (operation.id, operation.at);
+        for fact in &operation.facts {
+            apply(self, fact, operation.at)?;
+        }
+        self.head_hash = hash;
+        self.operations.push(RecordedOperation { operation: operation.clone(), body: body.to_owned(), prev, hash });
+        Ok(())
+    }
+
+    pub(crate) fn head(&self) -> OperationId {
+        self.operations.last().map(|recorded| recorded.operation.id).unwrap_or_default()
+    }
+
+    pub(crate) fn next_node(&self) -> NodeId {
+        NodeId(self.next_node)
+    }
+}
+
+impl NodeTable for MemoryState {
+    type Fault = Misfit;
+
+    fn get(&mut self, id: NodeId) -> Result<Option<Node>, Misfit> {
+        NodeTable::get(&mut self.tree, id)
+    }
+
+    fn insert(&mut self, node: Node) -> Result<(), Misfit> {
+        self.next_node = self.next_node.max(node.id.0 + 1);
+        self.tree.insert(node)
+    }
+
+    fn replace(&mut self, node: Node) -> Result<(), Misfit> {
+        self.tree.replace(node)
+    }
+
+    fn remove(&mut self, id: NodeId) -> Result<(), Misfit> {
+        self.tree.remove(id)
+    }
+
+    fn set_standings(&mut self, group: &StandingGroup) -> Result<(), Misfit> {
+        self.tree.set_standings(group)
+    }
+
+    fn keep_version(&mut self, node: NodeId, content: &Content) -> Result<(), Misfit> {
+        let Content::Text { version, canonical, basis } = content else { return Ok(()) };
+        let size = self.texts.get(version).map_or(0, |text| text.len() as u64);
+        let (operation, at) = self.applying;
+        self.versions
+            .entry((node, *version))
+            .and_modify(|known| known.basis = *basis)
+            .or_insert(Version { node, hash: *version, canonical: *canonical, basis: *basis, operation, at, size });
+        Ok(())
+    }
+
+    fn add_backup(&mut self, backup: Backup) -> Result<(), Misfit> {
+        self.backups.push(backup);
+        Ok(())
+    }
+
+    fn set_undone(&mut self, operation: OperationId, by: Option<OperationId>) -> Result<(), Misfit> {
+        match by {
+            Some(by) => self.undone.insert(operation, by),
+            None => self.undone.remove(&operation),
+        };
+        Ok(())
+    }
+
+    fn misfit(&mut self, what: String) -> Misfit {
+        Misfit(what)
+    }
+}
+
+impl Snapshot for MemoryState {
+    fn store_id(&self) -> Result<StoreId, StoreFault> {
+        Ok(self.store.clone())
+    }
+
+    fn head(&self) -> Result<OperationId, StoreFault> {
+        Ok(self.head())
+    }
+
+    fn node(&self, id: NodeId) -> Result<Option<Node>, StoreFault> {
+        Ok(self.tree.get(id).cloned())
+    }
+
+    fn nodes_by_alias(&self, alias: &str) -> Result<Vec<Node>, StoreFault> {
+        Ok(self.tree.nodes().filter(|node| node.alias == alias).cloned().collect())
+    }
+
+    fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> {
+        Ok(self.tree.children(parent).cloned().collect())
+    }
+
+    fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> {
+        Ok(self.tree.all_in_order().into_iter().cloned().collect())
+    }
+
+    fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> {
+        Ok(self.tree.preorder(top).into_iter().cloned().collect())
+    }
+
+    fn footings(&self, top: NodeId) -> Result<Vec<Footing>, StoreFault> {
+        Ok(self.tree.footings(top))
+    }
+
+    fn versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> {
+        let mut found: Vec<Version> =
+            self.versions.values().filter(|version| version.node == node).cloned().collect();
+        found.sort_by_key(|version| std::cmp::Reverse((version.operation, version.hash)));
+        Ok(found)
+    }
+
+    fn version(&self, node: NodeId, hash: VersionHash) -> Result<Option<Version>, StoreFault> {
+        Ok(self.versions.get(&(node, hash)).cloned())
+    }
+
+    fn text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> {
+        Ok(self.texts.get(&hash).cloned())
+    }
+
+    fn backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault> {
+        Ok(self.backups.iter().rev().filter(|backup| backup.node == node).cloned().collect())
+    }
+
+    fn operations(&self, before: Option<OperationId>, most: usize) -> Result<Vec<Operation>, StoreFault> {
+        Ok(self
+            .operations
+            .iter()
+            .rev()
+            .map(|recorded| &recorded.operation)
+            .filter(|operation| before.is_none_or(|before| operation.id < before))
+            .take(most)
+            .cloned()
+            .collect())
+    }
+
+    fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> {
+        Ok(self.operations.iter().map(|recorded| &recorded.operation).find(|operation| operation.id == id).cloned())
+    }
+
+    fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault> {
+        Ok(self.undone.get(&id).copied())
+    }
+
+    fn stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> {
+        Ok(self.stamps.get(&node).copied())
+    }
+
+    fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> {
+        Ok(self.stamps.iter().map(|(node, (stamp, version))| (*node, *stamp, *version)).collect())
+    }
+}
+
+/// A store that lives as long as the process: for tests and for trying things out.
+#[derive(Debug)]
+pub struct MemoryStore {
+    state: RefCell<MemoryState>,
+}
+
+impl MemoryStore {
+    /// Returns an empty store.
+    #[must_use]
+    pub fn new(store: StoreId) -> Self {
+        Self { state: RefCell::new(MemoryState::new(store)) }
+    }
+}
+
+impl Store for MemoryStore {
+    fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
+        Ok(Box::new(self.state.borrow().clone()))
+    }
+
+    fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
+        let draft = self.state.borrow().clone();
+        Ok(Box::new(MemoryTransaction { draft, keep: Box::new(|draft, _| {
+            *self.state.borrow_mut() = draft;
+            Ok(())
+        }), lines: Vec::new() }))
+    }
+
+    fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {
+        Ok(Vec::new())
+    }
+
+    fn sync_mirror(&self) -> Result<usize, StoreFault> {
+        Ok(0)
+    }
+
+    fn take_recoveries(&self) -> Vec<Recovery> {
+        Vec::new()
+    }
+}
+
+/// What makes a changed state the state.
+pub(crate) type Keep<'s> = Box<dyn FnOnce(MemoryState, Vec<String>) -> Result<(), StoreFault> + 's>;
+
+/// A transaction on a copy of the state; `keep` makes it the state, given the new journal lines.
+pub(crate) struct MemoryTransaction<'s> {
+    pub(crate) draft: MemoryState,
+    pub(crate) keep: Keep<'s>,
+    pub(crate) lines: Vec<String>,
+}
+
+impl Transaction for MemoryTransaction<'_> {
+    fn next_operation(&self) -> Result<OperationId, StoreFault> {
+        Ok(self.draft.head().next())
+    }
+
+    fn next_node(&self) -> Result<NodeId, StoreFault> {
+        Ok(self.draft.next_node())
+    }
+
+    fn record(&mut self, operation: NewOperation) -> Result<OperationId, StoreFault> {
+        let id = self.draft.head().next();
+        let mut recorded = Recorded::new(id, self.draft.head_hash, operation)?;
+        recorded.texts.retain(|(hash, _)| !self.draft.texts.contains_key(hash));
+        self.draft.apply(&recorded).map_err(|Misfit(what)| StoreFault::Damaged { what })?;
+        self.lines.push(recorded.line()?);
+        Ok(id)
+    }
+
+    fn keep_stamps(&mut self, stamps: &[(NodeId, FileStamp, VersionHash)]) -> Result<(), StoreFault> {
+        self.draft.stamps.extend(stamps.iter().map(|(node, stamp, version)| (*node, (*stamp, *version))));
+        Ok(())
+    }
+
+    fn commit(self: Box<Self>) -> Result<(), StoreFault> {
+        let Self { draft, keep, lines } = *self;
+        keep(draft, lines)
+    }
+}
+
+/// Passes every read of a transaction on to the state it works on.
+macro_rules! delegate_snapshot {
+    ($type:ty, $($field:tt).+) => {
+        impl Snapshot for $type {
+            fn store_id(&self) -> Result<StoreId, StoreFault> { self.$($field).+.store_id() }
+            fn head(&self) -> Result<OperationId, StoreFault> { Snapshot::head(&self.$($field).+) }
+            fn node(&self, id: NodeId) -> Result<Option<Node>, StoreFault> { self.$($field).+.node(id) }
+            fn nodes_by_alias(&self, alias: &str) -> Result<Vec<Node>, StoreFault> { self.$($field).+.nodes_by_alias(alias) }
+            fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> { Snapshot::children(&self.$($field).+, parent) }
+            fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> { self.$($field).+.all_nodes() }
+            fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> { self.$($field).+.subtree(top) }
+            fn footings(&self, top: NodeId) -> Result<Vec<Footing>, StoreFault> { self.$($field).+.footings(top) }
+            fn versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> { Snapshot::versions(&self.$($field).+, node) }
+            fn version(&self, node: NodeId, hash: VersionHash) -> Result<Option<Version>, StoreFault> { self.$($field).+.version(node, hash) }
+            fn text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> { self.$($field).+.text(hash) }
+            fn backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault> { Snapshot::backups(&self.$($field).+, node) }
+            fn operations(&self, before: Option<OperationId>, most: usize) -> Result<Vec<Operation>, StoreFault> { Snapshot::operations(&self.$($field).+, before, most) }
+            fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> { self.$($field).+.operation(id) }
+            fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault> { self.$($field).+.undone_by(id) }
+            fn stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> { self.$($field).+.stamp(node) }
+            fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> { Snapshot::stamps(&self.$($field).+) }
+        }
+    };
+}
+pub(crate) use delegate_snapshot;
+
+delegate_snapshot!(MemoryTransaction<'_>, draft);

@@ -1,0 +1,173 @@
+//! Opening, creating and adopting a project's store.
+
+use std::fs;
+
+use domain::ids::StoreId;
+use domain::ports::{Recovery, Store, StoreFault};
+use domain::settings::Storage;
+use domain::time::Timestamp;
+
+use crate::engine::{EngineSettings, io_fault};
+use crate::journal::Journal;
+use crate::json::JsonStore;
+use crate::known_stores::KnownStores;
+use crate::layout::Layout;
+use crate::mirror::Mirror;
+use crate::recovery::{Trust, aside, database_files, rebuild};
+use crate::sqlite::SqliteStore;
+
+/// A store that was just made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Created {
+    pub store: StoreId,
+}
+
+/// An open store with what had to be repaired to open it.
+type Opened = (Box<dyn Store>, Vec<Recovery>);
+
+/// Opens the store of a project; a damaged or missing state is rebuilt first, where it can be.
+///
+/// `damage` is what an earlier attempt of this process stumbled over: opening looks only at the
+/// beginning, so damage further in is met later, and the caller comes back with it.
+///
+/// # Errors
+/// [`StoreFault`]; [`StoreFault::Foreign`] when the state is not this user's.
+pub fn open(
+    layout: &Layout,
+    storage: Storage,
+    settings: &EngineSettings,
+    known: &KnownStores,
+    damage: Option<&str>,
+    now: Timestamp,
+) -> Result<Opened, StoreFault> {
+    if let Some(what) = damage {
+        let told = rebuild(layout, storage, what, Trust::Known(known), now)?;
+        return Ok((engine(layout, storage, settings, Some(known))?, told));
+    }
+    match engine(layout, storage, settings, Some(known)) {
+        Ok(store) => Ok((store, Vec::new())),
+        Err(StoreFault::Missing) => {
+            let what = format!("`{}` was missing", layout.relative(main_file(layout, storage)));
+            let told = rebuild(layout, storage, &what, Trust::Known(known), now)?;
+            Ok((engine(layout, storage, settings, Some(known))?, told))
+        }
+        Err(StoreFault::Damaged { what }) => {
+            let what = format!("`{}` was damaged ({what})", layout.relative(main_file(layout, storage)));
+            let told = rebuild(layout, storage, &what, Trust::Known(known), now)?;
+            Ok((engine(layout, storage, settings, Some(known))?, told))
+        }
+        Err(other) => Err(other),
+    }
+}
+
+fn main_file(layout: &Layout, storage: Storage) -> &std::path::Path {
+    match storage {
+        Storage::Sqlite => &layout.database,
+        Storage::Json => &layout.journal,
+    }
+}
+
+fn engine(
+    layout: &Layout,
+    storage: Storage,
+    settings: &EngineSettings,
+    known: Option<&KnownStores>,
+) -> Result<Box<dyn Store>, StoreFault> {
+    let (store, id): (Box<dyn Store>, StoreId) = match storage {
+        Storage::Sqlite => {
+            let store = SqliteStore::open(layout, settings)?;
+            let id = store.id()?;
+            (Box::new(store), id)
+        }
+        Storage::Json => {
+            let store = JsonStore::open(layout, settings)?;
+            let id = store.id()?;
+            (Box::new(store), id)
+        }
+    };
+    if let Some(known) = known
+        && !known.knows(&id)
+    {
+        return Err(StoreFault::Foreign { store: id });
+    }
+    Ok(store)
+}
+
+/// Makes a new, empty store.
+///
+/// # Errors
+/// [`StoreFault`] when something cannot be written.
+pub fn create(layout: &Layout, storage: Storage, known: &KnownStores) -> Result<Created, StoreFault> {
+    let store = StoreId(uuid::Uuid::new_v4().to_string());
+    fs::create_dir_all(&layout.home).map_err(|error| io_fault("cannot make", &layout.home, error))?;
+    known.remember(&store, &layout.root).map_err(|error| io_fault("cannot write in", known.folder(), error))?;
+    lay(layout, storage, &store)?;
+    Ok(Created { store })
+}
+
+/// Puts database and journal aside and makes an empty store of the same identity.
+///
+/// # Errors
+/// [`StoreFault`] when something cannot be written.
+pub fn start_afresh(layout: &Layout, storage: Storage, known: &KnownStores) -> Result<Vec<String>, StoreFault> {
+    let id = Mirror::new(&layout.mirror)
+        .store()
+        .or_else(|| Journal::at(&layout.journal).read_all().ok().and_then(|contents| contents.store))
+        .filter(|id| known.knows(id));
+    let mut put = Vec::new();
+    for file in database_files(&layout.database).into_iter().chain([layout.journal.clone()]) {
+        if file.exists() {
+            put.push(aside(layout, &file)?);
+        }
+    }
+    match id {
+        Some(id) => lay(layout, storage, &id)?,
+        None => {
+            create(layout, storage, known)?;
+        }
+    }
+    Ok(put)
+}
+
+fn lay(layout: &Layout, storage: Storage, store: &StoreId) -> Result<(), StoreFault> {
+    let size = Journal::at(&layout.journal)
+        .write_whole(store, &[])
+        .map_err(|error| io_fault("cannot write", &layout.journal, error))?;
+    match storage {
+        Storage::Sqlite => {
+            if let Some(folder) = layout.database.parent() {
+                fs::create_dir_all(folder).map_err(|error| io_fault("cannot make", folder, error))?;
+            }
+            SqliteStore::build(layout, store, &[], size)
+        }
+        Storage::Json => Ok(()),
+    }
+}
+
+/// Takes over the state that came with a cloned project.
+///
+/// # Errors
+/// [`StoreFault::Missing`] when there is none.
+pub fn adopt(
+    layout: &Layout,
+    storage: Storage,
+    settings: &EngineSettings,
+    known: &KnownStores,
+    now: Timestamp,
+) -> Result<Opened, StoreFault> {
+    let (store, told) = match engine(layout, storage, settings, None) {
+        Ok(store) => (store, Vec::new()),
+        Err(StoreFault::Missing) => {
+            let told = rebuild(layout, storage, "the project came without a database", Trust::Adopted, now)?;
+            (engine(layout, storage, settings, None)?, told)
+        }
+        Err(StoreFault::Damaged { what }) => {
+            let told = rebuild(layout, storage, &format!("the database is damaged ({what})"), Trust::Adopted, now)?;
+            (engine(layout, storage, settings, None)?, told)
+        }
+        Err(other) => return Err(other),
+    };
+    let id = store.read()?.store_id()?;
+    known.remember(&id, &layout.root).map_err(|error| io_fault("cannot write in", known.folder(), error))?;
+    Ok((store, told))
+}

@@ -1,0 +1,310 @@
+//! The plan files on disk, reached without ever leaving the project.
+//!
+//! Every path is walked part by part from the project's own directory, and no part may be a link:
+//! a file is refused before it is opened, not after.
+
+use std::cell::RefCell;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use domain::ports::{Entry, EntryKind, FileFault, FileLook, FileStamp, PlanFiles, Reading};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+/// A file changed less than this before it was read may change again within the same tick.
+const TICK_NS: i64 = 50_000_000;
+/// The same where the file system keeps whole seconds only.
+const COARSE_TICK_NS: i64 = 2_500_000_000;
+
+/// The plan files below one directory.
+#[derive(Debug)]
+pub struct DiskFiles {
+    root: OwnedFd,
+    root_path: PathBuf,
+    /// The folder of the last path: neighbours are mostly asked for one after the other.
+    last_folder: RefCell<Option<(String, std::rc::Rc<OwnedFd>)>>,
+    now_ns: fn() -> i64,
+}
+
+impl DiskFiles {
+    /// Opens a project's directory.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(root: &Path) -> io::Result<Self> {
+        let handle = rustix::fs::openat(CWD, root, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        Ok(Self { root: handle, root_path: root.to_owned(), last_folder: RefCell::new(None), now_ns: wall_clock_ns })
+    }
+
+    /// Opens a folder of the project, part by part, following no link.
+    fn folder(&self, folder: &str) -> Result<std::rc::Rc<OwnedFd>, Errno> {
+        if let Some((name, handle)) = &*self.last_folder.borrow()
+            && name == folder
+        {
+            return Ok(handle.clone());
+        }
+        let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut handle = rustix::fs::openat(&self.root, ".", flags, Mode::empty())?;
+        for part in parts(folder)? {
+            handle = rustix::fs::openat(&handle, part, flags, Mode::empty())?;
+        }
+        let handle = std::rc::Rc::new(handle);
+        *self.last_folder.borrow_mut() = Some((folder.to_owned(), handle.clone()));
+        Ok(handle)
+    }
+
+    /// Opens a folder, making the parts that are missing.
+    fn folder_made(&self, folder: &str) -> Result<std::rc::Rc<OwnedFd>, Errno> {
+        let mut made = String::new();
+        for part in parts(folder)? {
+            let above = self.folder(&made)?;
+            match rustix::fs::mkdirat(&*above, part, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error),
+            }
+            if !made.is_empty() {
+                made.push('/');
+            }
+            made.push_str(part);
+        }
+        self.folder(folder)
+    }
+
+    fn stat(&self, path: &str) -> Result<Stat, Errno> {
+        let (folder, name) = split(path)?;
+        rustix::fs::statat(&*self.folder(folder)?, name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// Writes a temporary file beside `path`, durably, and returns its name.
+    fn temporary(&self, folder: &OwnedFd, name: &str, text: &str) -> io::Result<String> {
+        for attempt in 0..1_000_u32 {
+            let temporary = format!(".tl-{}-{attempt}-{}", std::process::id(), short(name));
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let handle = match rustix::fs::openat(folder, temporary.as_str(), flags, Mode::from_raw_mode(0o666)) {
+                Ok(handle) => handle,
+                Err(Errno::EXIST) => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let mut file = std::fs::File::from(handle);
+            let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+            if let Err(error) = written {
+                let _ = rustix::fs::unlinkat(folder, temporary.as_str(), AtFlags::empty());
+                return Err(error);
+            }
+            return Ok(temporary);
+        }
+        Err(io::Error::other("no free name for a temporary file"))
+    }
+
+    fn fault(path: &str, error: io::Error) -> FileFault {
+        match error.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::LOOP | Errno::NOTDIR | Errno::INVAL) => FileFault::Outside { path: path.to_owned() },
+            Some(Errno::EXIST) => FileFault::Exists { path: path.to_owned() },
+            _ => FileFault::Io { path: path.to_owned(), source: error },
+        }
+    }
+
+    /// Returns the directory, for messages.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root_path
+    }
+}
+
+impl PlanFiles for DiskFiles {
+    fn look(&self, path: &str) -> FileLook {
+        match self.stat(path) {
+            Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
+                FileType::RegularFile => FileLook::Present(stamp(&stat)),
+                FileType::Symlink => FileLook::Refused("it is a link, and links are not followed".to_owned()),
+                FileType::Directory => FileLook::Refused("it is a folder".to_owned()),
+                _ => FileLook::Refused("it is not a regular file".to_owned()),
+            },
+            Err(Errno::NOENT) => FileLook::Missing,
+            Err(error) => FileLook::Refused(why_not(error)),
+        }
+    }
+
+    fn read(&self, path: &str, max_bytes: u64) -> Reading {
+        let unreadable = |why: String| Reading::Unreadable { why };
+        let opened = split(path).and_then(|(folder, name)| {
+            // O_NONBLOCK: a pipe in place of a plan must not hang us.
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+            rustix::fs::openat(&*self.folder(folder)?, name, flags, Mode::empty())
+        });
+        let handle = match opened {
+            Ok(handle) => handle,
+            Err(Errno::NOENT) => return Reading::Missing,
+            Err(error) => return unreadable(why_not(error)),
+        };
+        let stat = match rustix::fs::fstat(&handle) {
+            Ok(stat) => stat,
+            Err(error) => return unreadable(why_not(error)),
+        };
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return unreadable("it is not a regular file".to_owned());
+        }
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        if size > max_bytes {
+            return unreadable(format!("it has {size} bytes, more than policy.max_plan_bytes ({max_bytes})"));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+        let mut file = std::fs::File::from(handle);
+        if let Err(error) = Read::by_ref(&mut file).take(max_bytes + 1).read_to_end(&mut bytes) {
+            return unreadable(error.to_string());
+        }
+        if bytes.len() as u64 > max_bytes {
+            return unreadable(format!("it is larger than policy.max_plan_bytes ({max_bytes})"));
+        }
+        let after = rustix::fs::fstat(&file).map(|stat| stamp(&stat)).ok();
+        match String::from_utf8(bytes) {
+            Ok(text) if text.contains('\0') => unreadable("it is binary: it holds a NUL byte".to_owned()),
+            Ok(text) => {
+                let stamp = stamp(&stat);
+                let settled = after == Some(stamp) && self.is_settled(&stamp);
+                Reading::Text { text, stamp: settled.then_some(stamp), modified_ns: stamp.modified_ns }
+            }
+            Err(error) => {
+                unreadable(format!("it is not UTF-8 text (byte {} is not)", error.utf8_error().valid_up_to() + 1))
+            }
+        }
+    }
+
+    fn list(&self, folder: &str) -> Vec<Entry> {
+        let Ok(handle) = self.folder(folder) else { return Vec::new() };
+        let Ok(entries) = Dir::read_from(&*handle) else { return Vec::new() };
+        let mut found: Vec<Entry> = entries
+            .filter_map(Result::ok)
+            .filter_map(|entry| {
+                let name = entry.file_name().to_str().ok()?.to_owned();
+                if name == "." || name == ".." {
+                    return None;
+                }
+                let kind = match entry.file_type() {
+                    // Some file systems do not say in the listing.
+                    FileType::Unknown => rustix::fs::statat(&*handle, name.as_str(), AtFlags::SYMLINK_NOFOLLOW)
+                        .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+                    kind => kind,
+                };
+                let kind = match kind {
+                    FileType::RegularFile => EntryKind::File,
+                    FileType::Directory => EntryKind::Folder,
+                    _ => EntryKind::Other,
+                };
+                Some(Entry { name, kind })
+            })
+            .collect();
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        found
+    }
+
+    fn replace(&self, path: &str, text: &str) -> Result<(), FileFault> {
+        let (folder, name) = split(path).map_err(|error| Self::fault(path, error.into()))?;
+        let write = || -> io::Result<()> {
+            let handle = self.folder_made(folder)?;
+            if let Ok(stat) = rustix::fs::statat(&*handle, name, AtFlags::SYMLINK_NOFOLLOW)
+                && FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile
+            {
+                return Err(Errno::LOOP.into());
+            }
+            let temporary = self.temporary(&handle, name, text)?;
+            rustix::fs::renameat(&*handle, temporary.as_str(), &*handle, name)?;
+            rustix::fs::fsync(&*handle)?;
+            Ok(())
+        };
+        write().map_err(|error| Self::fault(path, error))
+    }
+
+    fn create(&self, path: &str, text: &str) -> Result<(), FileFault> {
+        let (folder, name) = split(path).map_err(|error| Self::fault(path, error.into()))?;
+        let write = || -> io::Result<()> {
+            let handle = self.folder_made(folder)?;
+            let temporary = self.temporary(&handle, name, text)?;
+            // A link fails where a rename would overwrite.
+            let linked = rustix::fs::linkat(&*handle, temporary.as_str(), &*handle, name, AtFlags::empty());
+            rustix::fs::unlinkat(&*handle, temporary.as_str(), AtFlags::empty())?;
+            linked?;
+            rustix::fs::fsync(&*handle)?;
+            Ok(())
+        };
+        write().map_err(|error| Self::fault(path, error))
+    }
+
+    fn remove(&self, path: &str) -> Result<(), FileFault> {
+        let remove = || -> io::Result<()> {
+            let (folder, name) = split(path)?;
+            let handle = self.folder(folder)?;
+            rustix::fs::unlinkat(&*handle, name, AtFlags::empty())?;
+            rustix::fs::fsync(&*handle)?;
+            Ok(())
+        };
+        remove().map_err(|error| Self::fault(path, error))
+    }
+}
+
+impl DiskFiles {
+    /// Says whether a stamp will differ after the next change.
+    fn is_settled(&self, stamp: &FileStamp) -> bool {
+        let newest = stamp.modified_ns.max(stamp.changed_ns);
+        let coarse = stamp.modified_ns % 1_000_000_000 == 0 && stamp.changed_ns % 1_000_000_000 == 0;
+        let tick = if coarse { COARSE_TICK_NS } else { TICK_NS };
+        (self.now_ns)().saturating_sub(newest) > tick
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a stamp is compared with the machine's own clock, which made it")]
+fn wall_clock_ns() -> i64 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .ok()
+        .and_then(|since| i64::try_from(since.as_nanos()).ok())
+        .unwrap_or(0)
+}
+
+fn stamp(stat: &Stat) -> FileStamp {
+    let ns = |seconds: i64, nanoseconds: u64| {
+        seconds.saturating_mul(1_000_000_000).saturating_add(i64::try_from(nanoseconds).unwrap_or(0))
+    };
+    FileStamp {
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        modified_ns: ns(stat.st_mtime, stat.st_mtime_nsec),
+        changed_ns: ns(stat.st_ctime, stat.st_ctime_nsec),
+        inode: stat.st_ino,
+    }
+}
+
+/// Splits a relative path; one that could leave the project is refused.
+fn split(path: &str) -> Result<(&str, &str), Errno> {
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    parts(folder)?;
+    if matches!(name, "" | "." | "..") || name.contains('\0') {
+        return Err(Errno::INVAL);
+    }
+    Ok((folder, name))
+}
+
+fn parts(folder: &str) -> Result<Vec<&str>, Errno> {
+    if folder.is_empty() {
+        return Ok(Vec::new());
+    }
+    folder
+        .split('/')
+        .map(|part| if matches!(part, "" | "." | "..") || part.contains('\0') { Err(Errno::INVAL) } else { Ok(part) })
+        .collect()
+}
+
+fn why_not(error: Errno) -> String {
+    match error {
+        Errno::LOOP | Errno::NOTDIR => "it is reached through a link, and links are not followed".to_owned(),
+        Errno::ACCESS | Errno::PERM => "no permission to read it".to_owned(),
+        Errno::INVAL => "its path leaves the project".to_owned(),
+        Errno::NXIO => "it is not a regular file".to_owned(),
+        other => io::Error::from(other).to_string(),
+    }
+}
+
+/// The name's start, so that a long name still fits with what is put before it.
+fn short(name: &str) -> String {
+    name.chars().take(40).collect()
+}

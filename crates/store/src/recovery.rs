@@ -1,0 +1,240 @@
+//! Rebuilding a damaged or missing state: from the journal, else from the mirror.
+//!
+//! Damaged files are put aside, never deleted, and the user is told what was used.
+
+use std::collections::HashMap;
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use domain::cascade::{Occasion, reevaluate};
+use domain::fact::Fact;
+use domain::ids::{OperationId, Principal, StoreId, VersionHash};
+use domain::operation::{Channel, Verb};
+use domain::planning_prompt::count;
+use domain::policy::Policy;
+use domain::ports::{NewOperation, PlanFiles, Reading, Recovery, Store, StoreFault};
+use domain::settings::Storage;
+use domain::status::any_change_counts;
+use domain::time::Timestamp;
+use domain::tree::Tree;
+use rustix::fs::{FlockOperation, flock};
+
+use crate::durable::put_aside;
+use crate::engine::{EngineSettings, Recorded, io_fault};
+use crate::journal::{Journal, JournalEntry, chain_start};
+use crate::known_stores::KnownStores;
+use crate::layout::Layout;
+use crate::mirror::{Mirror, MirrorContents};
+use crate::plan_files::DiskFiles;
+use crate::sqlite::SqliteStore;
+
+/// Whether state from elsewhere may be taken over.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Trust<'k> {
+    /// Only what this user made or adopted.
+    Known(&'k KnownStores),
+    /// The user just said so.
+    Adopted,
+}
+
+/// What a rebuild starts from.
+struct Source {
+    store: StoreId,
+    entries: Vec<JournalEntry>,
+    /// The journal as it is may stay.
+    journal_is_good: bool,
+    from: &'static str,
+    lost: Option<String>,
+}
+
+/// Puts what is damaged aside and builds the state anew. `what` says why.
+pub(crate) fn rebuild(
+    layout: &Layout,
+    storage: Storage,
+    what: &str,
+    trust: Trust<'_>,
+    now: Timestamp,
+) -> Result<Vec<Recovery>, StoreFault> {
+    let _lock = rebuild_lock(layout)?;
+    // Another process may have mended it while we waited for the lock; or only the journal is damaged.
+    if storage == Storage::Sqlite
+        && let Ok(store) = SqliteStore::open(layout, &EngineSettings::default())
+        && store.mend_if_sound()?
+    {
+        return Ok(store.take_recoveries());
+    }
+    let source = match from_journal(layout)? {
+        Some(source) => source,
+        None => from_mirror(layout, now)?.ok_or(StoreFault::Missing)?,
+    };
+    if let Trust::Known(known) = trust
+        && !known.knows(&source.store)
+    {
+        return Err(StoreFault::Foreign { store: source.store });
+    }
+
+    let mut put = Vec::new();
+    let journal = Journal::at(&layout.journal);
+    let journal_size = if source.journal_is_good {
+        journal.size().ok().flatten().unwrap_or(0)
+    } else {
+        if journal.path().exists() {
+            put.push(aside(layout, journal.path())?);
+        }
+        let lines = source
+            .entries
+            .iter()
+            .map(|entry| Recorded::from(entry.clone()).line())
+            .collect::<Result<Vec<_>, _>>()?;
+        journal
+            .write_whole(&source.store, &lines)
+            .map_err(|error| io_fault("cannot write", journal.path(), error))?
+    };
+    if storage == Storage::Sqlite {
+        for file in database_files(&layout.database) {
+            if file.exists() {
+                put.push(aside(layout, &file)?);
+            }
+        }
+        SqliteStore::build(layout, &source.store, &source.entries, journal_size)?;
+    }
+
+    let operations = count(source.entries.len(), "operation", "operations");
+    let mut message = format!("{what}; rebuilt from the {} ({operations})", source.from);
+    if !put.is_empty() {
+        message.push_str(&format!("; what was there is in {}", put.join(", ")));
+    }
+    if let Some(lost) = source.lost {
+        message.push_str(&format!("; {lost}"));
+    }
+    Ok(vec![Recovery { message }])
+}
+
+/// The journal, and from the database what a broken journal lacks.
+fn from_journal(layout: &Layout) -> Result<Option<Source>, StoreFault> {
+    let journal = Journal::at(&layout.journal);
+    if journal.size().map_err(|error| io_fault("cannot read", journal.path(), error))?.is_none() {
+        return Ok(None);
+    }
+    let contents = journal.read_all().map_err(|error| io_fault("cannot read", journal.path(), error))?;
+    let Some(store) = contents.store else { return Ok(None) };
+    let mut entries = contents.entries;
+    let Some(damage) = contents.damage else {
+        return Ok(Some(Source { store, entries, journal_is_good: true, from: "journal", lost: None }));
+    };
+    let (after, prev) = entries
+        .last()
+        .map_or((OperationId(0), chain_start(&store)), |entry| (entry.operation.id, entry.hash));
+    let salvaged = SqliteStore::salvage(layout, &EngineSettings::default(), after, prev);
+    let from = if salvaged.is_empty() { "journal" } else { "journal and the database" };
+    entries.extend(salvaged);
+    let lost = (!damage.torn).then(|| {
+        format!("journal line {} was damaged ({}): operations after {} could only be taken from the database", damage.line, damage.what, after)
+    });
+    Ok(Some(Source { store, entries, journal_is_good: false, from, lost }))
+}
+
+/// The mirror, as one operation that adds every node it knows.
+fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreFault> {
+    let mirror = Mirror::new(&layout.mirror);
+    let Some(contents) = mirror.read().map_err(|error| io_fault("cannot read", &layout.mirror, error))? else {
+        return Ok(None);
+    };
+    let store = contents.store.clone();
+    let odd: Vec<String> = contents
+        .nodes
+        .iter()
+        .filter(|mirrored| !mirrored.intact)
+        .map(|mirrored| format!("{} was edited (its approval is not taken)", mirrored.path))
+        .chain(contents.unreadable.iter().map(|file| format!("{file} cannot be read")))
+        .collect();
+    let operation = NewOperation {
+        at: now,
+        by: Principal::System,
+        channel: Channel::System,
+        verb: Verb::Rebuild,
+        summary: format!("rebuild {} from the mirror", count(contents.nodes.len(), "node", "nodes")),
+        key: None,
+        texts: texts_on_disk(layout, &contents),
+        facts: mirror_facts(contents, now),
+    };
+    let recorded = Recorded::new(OperationId(1), chain_start(&store), operation)?;
+    let entry = JournalEntry {
+        operation: recorded.operation,
+        body: recorded.body,
+        texts: recorded.texts,
+        prev: recorded.prev,
+        hash: recorded.hash,
+    };
+    let lost = (!odd.is_empty()).then(|| odd.join("; "));
+    Ok(Some(Source { store, entries: vec![entry], journal_is_good: false, from: "mirror", lost }))
+}
+
+/// The mirror holds no texts; the present ones are in the plan files, where they are still the same.
+fn texts_on_disk(layout: &Layout, contents: &MirrorContents) -> Vec<String> {
+    let Ok(files) = DiskFiles::open(&layout.root) else { return Vec::new() };
+    let max_bytes = Policy::default().max_plan_bytes;
+    contents
+        .nodes
+        .iter()
+        .filter_map(|mirrored| match files.read(mirrored.node.path.as_deref()?, max_bytes) {
+            Reading::Text { text, .. } => Some((mirrored, text)),
+            Reading::Missing | Reading::Unreadable { .. } => None,
+        })
+        .filter(|(mirrored, text)| mirrored.node.content.version() == Some(VersionHash::of(text.as_bytes())))
+        .map(|(_, text)| text)
+        .collect()
+}
+
+fn mirror_facts(contents: MirrorContents, now: Timestamp) -> Vec<Fact> {
+    let nodes = contents.into_nodes();
+    let tree = Tree::new(nodes.iter().cloned());
+    let mut facts: Vec<Fact> = nodes.into_iter().map(|node| Fact::NodeAdded { node: Box::new(node) }).collect();
+    let occasion = Occasion { operation: OperationId(1), now, note: None };
+    for top in tree.tops() {
+        let depth = Policy::default().cascade_max_depth.max(64);
+        let groups = reevaluate(&tree.footings(top.id), &HashMap::new(), occasion, depth, &any_change_counts);
+        if let Ok(groups) = groups
+            && !groups.is_empty()
+        {
+            facts.push(Fact::StandingsChanged { groups });
+        }
+    }
+    facts
+}
+
+/// Returns the database and what SQLite keeps beside it.
+pub(crate) fn database_files(database: &Path) -> [PathBuf; 3] {
+    let beside = |ending: &str| {
+        let mut name = database.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    [database.to_owned(), beside("-wal"), beside("-shm")]
+}
+
+/// Puts a file aside and returns where it is, for people.
+pub(crate) fn aside(layout: &Layout, path: &Path) -> Result<String, StoreFault> {
+    put_aside(path, &layout.damaged)
+        .map(|target| layout.relative(&target))
+        .map_err(|error| io_fault("cannot put aside", path, error))
+}
+
+fn rebuild_lock(layout: &Layout) -> Result<File, StoreFault> {
+    let path = layout.home.join("rebuild.lock");
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(&path)
+        .map_err(|error| io_fault("cannot write", &path, error))?;
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(file),
+            Err(_) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(10)),
+            Err(_) => return Err(StoreFault::Locked { holder: None }),
+        }
+    }
+}

@@ -1,0 +1,416 @@
+//! SQLite: the embedded engine.
+//!
+//! Write path: `BEGIN IMMEDIATE` → reconcile with the journal → apply facts → append to the journal
+//! and sync → `COMMIT` → mirror. A kill between any two steps loses nothing that was acknowledged.
+
+mod connection;
+mod migrate;
+mod rows;
+mod sums;
+mod verify;
+mod view;
+mod write;
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::Path;
+
+use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
+use domain::node::Node;
+use domain::operation::Operation;
+use domain::fact::Backup;
+use domain::ports::{FileStamp, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction};
+use domain::status::Footing;
+use domain::version::Version;
+use rusqlite::{Connection, params_from_iter};
+
+use self::connection::Purpose;
+use self::migrate::{Condition, FORMAT};
+use self::view::{RecordedRow, StoreRow, View, read_store_row};
+use self::write::SqliteTransaction;
+use crate::engine::{EngineSettings, Recorded, io_fault};
+use crate::journal::{self, Journal, JournalEntry};
+use crate::layout::Layout;
+use crate::memory::delegate_snapshot;
+use crate::mirror::Mirror;
+
+/// A project's SQLite database, open.
+pub(crate) struct SqliteStore {
+    connection: Connection,
+    layout: Layout,
+    journal: Journal,
+    mirror: Mirror,
+    settings: EngineSettings,
+    format: i64,
+    recoveries: RefCell<Vec<Recovery>>,
+    /// Set when the file can only be read.
+    read_only: bool,
+}
+
+impl SqliteStore {
+    /// Opens the database of a project, looking at it before it is used.
+    pub(crate) fn open(layout: &Layout, settings: &EngineSettings) -> Result<Self, StoreFault> {
+        let (connection, condition, read_only) = match Self::open_writable(layout, settings) {
+            Ok((connection, condition)) => (connection, condition, false),
+            Err(StoreFault::ReadOnly { .. }) => {
+                let connection = connection::open_immutable(&layout.database)?;
+                let condition = migrate::condition(&connection, &layout.database)?;
+                (connection, condition, true)
+            }
+            Err(other) => return Err(other),
+        };
+        let format = match condition {
+            Condition::Ours { format } => format,
+            Condition::Empty => return Err(StoreFault::Damaged { what: "the database is empty".to_owned() }),
+            Condition::AnotherProgram => {
+                return Err(StoreFault::AnotherProgram { path: layout.database.clone() });
+            }
+        };
+        let store = Self {
+            connection,
+            journal: Journal::at(&layout.journal),
+            mirror: Mirror::new(&layout.mirror),
+            layout: layout.clone(),
+            settings: settings.clone(),
+            format,
+            recoveries: RefCell::new(Vec::new()),
+            read_only,
+        };
+        store.check_reader()?;
+        Ok(store)
+    }
+
+    /// Returns whose store it is.
+    pub(crate) fn id(&self) -> Result<StoreId, StoreFault> {
+        Ok(read_store_row(&self.connection, &self.layout.database)?.store)
+    }
+
+    /// If the database itself is sound, mends a damaged journal from it and says so.
+    pub(crate) fn mend_if_sound(&self) -> Result<bool, StoreFault> {
+        use domain::ports::StoreFindingKind::{DatabaseDamaged, JournalDamaged, TextMissing};
+        let Ok(findings) = self.verify() else { return Ok(false) };
+        if findings.iter().any(|finding| matches!(finding.kind, DatabaseDamaged | TextMissing)) {
+            return Ok(false);
+        }
+        if findings.iter().any(|finding| finding.kind == JournalDamaged) {
+            let row = self.begin("BEGIN IMMEDIATE")?;
+            let mended = self.mend_journal(row);
+            self.roll_back();
+            mended?;
+        }
+        Ok(true)
+    }
+
+    fn open_writable(layout: &Layout, settings: &EngineSettings) -> Result<(Connection, Condition), StoreFault> {
+        let connection = connection::open(&layout.database, &Purpose::Existing, settings.patience)?;
+        let condition = migrate::condition(&connection, &layout.database)?;
+        Ok((connection, condition))
+    }
+
+    /// Makes a new database by replaying `entries`, which end where the journal is `journal_size` long.
+    pub(crate) fn build(
+        layout: &Layout,
+        id: &StoreId,
+        entries: &[JournalEntry],
+        journal_size: u64,
+    ) -> Result<(), StoreFault> {
+        let folder = layout.database.parent().unwrap_or(&layout.home);
+        let temporary = tempfile::Builder::new()
+            .prefix(".tl-build-")
+            .tempdir_in(folder)
+            .map_err(|error| io_fault("cannot write in", folder, error))?;
+        let path = temporary.path().join("state.db");
+        let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
+        lay_foundation(&path, id)?;
+        {
+            let store = Self::open(&Layout { database: path.clone(), ..layout.clone() }, &settings)?;
+            let row = store.begin("BEGIN IMMEDIATE")?;
+            let mut transaction = SqliteTransaction::new(&store, row);
+            for entry in entries {
+                transaction.apply_recorded(&entry.clone().into())?;
+            }
+            transaction.finish(journal_size)?;
+            drop(transaction);
+            let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+            store.connection.query_row(checkpoint, [], |_| Ok(())).map_err(|error| connection::fault(&path, error))?;
+        }
+        restrict(&path);
+        let moved = fs::File::open(&path)
+            .and_then(|file| file.sync_all())
+            .and_then(|()| fs::rename(&path, &layout.database))
+            .and_then(|()| crate::durable::sync_folder(folder));
+        moved.map_err(|error| io_fault("cannot write", &layout.database, error))
+    }
+
+    fn check_reader(&self) -> Result<(), StoreFault> {
+        if self.format > FORMAT {
+            let row = read_store_row(&self.connection, &self.layout.database)?;
+            if row.min_reader > FORMAT {
+                return Err(StoreFault::Newer { found: self.format, known: FORMAT });
+            }
+        }
+        Ok(())
+    }
+
+    fn view(&self, row: StoreRow) -> View<'_> {
+        View { connection: &self.connection, path: &self.layout.database, store: row }
+    }
+
+    fn begin(&self, how: &str) -> Result<StoreRow, StoreFault> {
+        let path = &self.layout.database;
+        self.connection.execute_batch(how).map_err(|error| connection::fault(path, error))?;
+        read_store_row(&self.connection, path).inspect_err(|_| self.roll_back())
+    }
+
+    fn roll_back(&self) {
+        // A failing rollback changes nothing: the connection's end does it.
+        let _ = self.connection.execute_batch("ROLLBACK");
+    }
+
+    /// Says whether the journal reaches at least as far as the database, in the same chain.
+    fn journal_agrees(&self, row: &StoreRow) -> Result<bool, StoreFault> {
+        let unreadable = |error| io_fault("cannot read", self.journal.path(), error);
+        let Some(size) = self.journal.size().map_err(unreadable)? else { return Ok(false) };
+        Ok(size >= row.journal_size
+            && self.journal.ends_in(&row.store, row.journal_size, row.head_hash).map_err(unreadable)?)
+    }
+
+    /// Brings journal and database together. Only ever called while holding the write lock: another
+    /// process may otherwise be between its append and its commit.
+    fn reconcile(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
+        if !self.journal_agrees(&row)? {
+            return self.mend_journal(row);
+        }
+        let size = self.journal.size().map_err(|error| io_fault("cannot read", self.journal.path(), error))?;
+        if size == Some(row.journal_size) {
+            return Ok(row);
+        }
+        self.catch_up(row)
+    }
+
+    /// The journal is ahead: a process died between append and commit. Its operation is durable and
+    /// was decided on exactly this state, so it is taken; a torn line never was one and is cut.
+    fn catch_up(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
+        let ahead = self
+            .journal
+            .read_from(row.journal_size, Some(row.head_hash))
+            .map_err(|error| io_fault("cannot read", self.journal.path(), error))?;
+        if let Some(damage) = ahead.damage.as_ref().filter(|damage| !damage.torn) {
+            return Err(StoreFault::Damaged { what: format!("the journal's end cannot be read: {}", damage.what) });
+        }
+        let mut transaction = SqliteTransaction::new(self, row);
+        for entry in &ahead.entries {
+            transaction.apply_recorded(&entry.clone().into())?;
+        }
+        if ahead.damage.is_some() {
+            self.journal.cut(ahead.good_size).map_err(|error| io_fault("cannot cut", self.journal.path(), error))?;
+        }
+        transaction.finish(ahead.good_size)?;
+        drop(transaction);
+        if !ahead.entries.is_empty() {
+            self.tell(format!(
+                "an interrupted process had written {} to the journal but not to the database: taken over",
+                domain::planning_prompt::count(ahead.entries.len(), "operation", "operations")
+            ));
+        }
+        self.begin("BEGIN IMMEDIATE")
+    }
+
+    /// The journal is missing, shorter or another one: the database has every operation, so the
+    /// journal is written anew from it and the old file put aside.
+    fn mend_journal(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
+        let entries = self.entries(&row)?;
+        let lines = entries.iter().map(Recorded::line).collect::<Result<Vec<_>, _>>()?;
+        let aside = match self.journal.path().exists() {
+            true => Some(
+                crate::durable::put_aside(self.journal.path(), &self.layout.damaged)
+                    .map_err(|error| io_fault("cannot put aside", self.journal.path(), error))?,
+            ),
+            false => None,
+        };
+        let size = self
+            .journal
+            .write_whole(&row.store, &lines)
+            .map_err(|error| io_fault("cannot write", self.journal.path(), error))?;
+        let mut transaction = SqliteTransaction::new(self, row);
+        transaction.finish(size)?;
+        drop(transaction);
+        let operations = domain::planning_prompt::count(lines.len(), "operation", "operations");
+        self.tell(match aside {
+            Some(aside) => format!(
+                "the journal was damaged: put aside as {}, written anew from the database ({operations})",
+                self.layout.relative(&aside)
+            ),
+            None => format!("the journal was missing: written anew from the database ({operations})"),
+        });
+        self.begin("BEGIN IMMEDIATE")
+    }
+
+    /// Returns every operation of the database with its texts, in order, chain checked.
+    fn entries(&self, row: &StoreRow) -> Result<Vec<Recorded>, StoreFault> {
+        let view = self.view(row.clone());
+        let recorded = view.recorded(OperationId(1), row.head)?;
+        let mut prev = journal::chain_start(&row.store);
+        let mut entries = Vec::with_capacity(recorded.len());
+        for operation in &recorded {
+            if operation.prev != prev {
+                return Err(StoreFault::Damaged { what: format!("operation {} does not follow the one before", operation.id) });
+            }
+            prev = operation.hash;
+            entries.push(entry(&view, operation)?);
+        }
+        if prev != row.head_hash {
+            return Err(StoreFault::Damaged { what: "operations are missing".to_owned() });
+        }
+        Ok(entries)
+    }
+
+    /// Returns what can still be read of the operations after `prev`, for a rebuild.
+    pub(crate) fn salvage(layout: &Layout, settings: &EngineSettings, after: OperationId, prev: domain::ids::Digest32) -> Vec<JournalEntry> {
+        let Ok(store) = Self::open(layout, settings) else { return Vec::new() };
+        let Ok(row) = read_store_row(&store.connection, &layout.database) else { return Vec::new() };
+        let view = store.view(row.clone());
+        let mut prev = prev;
+        let mut found = Vec::new();
+        let mut next = after.next();
+        while next <= row.head {
+            let Ok(mut one) = view.recorded(next, next) else { break };
+            let Some(operation) = one.pop().filter(|operation| operation.prev == prev) else { break };
+            let Ok(recorded) = entry(&view, &operation) else { break };
+            prev = recorded.hash;
+            found.push(JournalEntry {
+                operation: recorded.operation,
+                body: recorded.body,
+                texts: recorded.texts,
+                prev: recorded.prev,
+                hash: recorded.hash,
+            });
+            next = next.next();
+        }
+        found
+    }
+
+    fn tell(&self, message: String) {
+        self.recoveries.borrow_mut().push(Recovery { message });
+    }
+
+    /// Exports what changed. The mirror is a copy: when it cannot be written now, it is later.
+    fn after_commit(&self, row: StoreRow, operations: &[Operation]) {
+        if !self.settings.mirror {
+            return;
+        }
+        let view = self.view(row);
+        let _ = self.mirror.catch_up(&view, operations, self.settings.mirror_interval);
+    }
+}
+
+fn entry(view: &View<'_>, row: &RecordedRow) -> Result<Recorded, StoreFault> {
+    let operation = row.operation()?;
+    let mut texts = Vec::new();
+    for hash in view.texts_of(row.id)? {
+        if let Some(text) = view.text(hash)? {
+            texts.push((hash, text));
+        }
+    }
+    Ok(Recorded { operation, body: row.body.clone(), texts, prev: row.prev, hash: row.hash })
+}
+
+impl From<JournalEntry> for Recorded {
+    fn from(entry: JournalEntry) -> Self {
+        Self { operation: entry.operation, body: entry.body, texts: entry.texts, prev: entry.prev, hash: entry.hash }
+    }
+}
+
+/// Makes an empty database with its tables and its one store row.
+fn lay_foundation(path: &Path, id: &StoreId) -> Result<(), StoreFault> {
+    let fault = |error| connection::fault(path, error);
+    let connection = connection::open(path, &Purpose::Create, std::time::Duration::from_secs(5))?;
+    connection.query_row("PRAGMA journal_mode=WAL", [], |_| Ok(())).map_err(fault)?;
+    migrate::apply(&connection, path, 0)?;
+    let row = StoreRow {
+        store: id.clone(),
+        min_reader: 1,
+        min_writer: 1,
+        head: OperationId(0),
+        head_hash: journal::chain_start(id),
+        journal_size: 0,
+        next_node: 1,
+        node_total: 0,
+    };
+    let sql = "INSERT INTO store (one, store_id, min_reader, min_writer, head, head_hash, journal_size, next_node, \
+               node_total, sum) VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    connection.execute(sql, params_from_iter(row.values())).map_err(fault)?;
+    Ok(())
+}
+
+/// Only the user may read the state.
+fn restrict(path: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let _ = fs::set_permissions(path, fs::Permissions::from_mode(0o600));
+}
+
+/// A view that ends its read transaction when dropped.
+struct ReadView<'s> {
+    view: View<'s>,
+    store: &'s SqliteStore,
+}
+
+impl Drop for ReadView<'_> {
+    fn drop(&mut self) {
+        self.store.roll_back();
+    }
+}
+
+delegate_snapshot!(ReadView<'_>, view);
+
+impl Store for SqliteStore {
+    fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
+        let row = self.begin("BEGIN")?;
+        let snapshot = ReadView { view: self.view(row.clone()), store: self };
+        if self.read_only || self.journal_agrees(&row)? {
+            return Ok(Box::new(snapshot));
+        }
+        drop(snapshot);
+        // Taking the write lock mends the journal.
+        drop(self.write()?);
+        let row = self.begin("BEGIN")?;
+        Ok(Box::new(ReadView { view: self.view(row), store: self }))
+    }
+
+    fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
+        if self.read_only {
+            return Err(StoreFault::ReadOnly { path: self.layout.database.clone() });
+        }
+        if self.format < FORMAT {
+            migrate::upgrade(&self.connection, &self.layout, self.format)?;
+        }
+        let row = self.begin("BEGIN IMMEDIATE")?;
+        let refuse = |fault| {
+            self.roll_back();
+            Err(fault)
+        };
+        // Read after the lock was taken: a newer program may have migrated while we waited.
+        if row.min_writer > FORMAT {
+            return refuse(StoreFault::Newer { found: row.min_writer, known: FORMAT });
+        }
+        let row = match self.reconcile(row) {
+            Ok(row) => row,
+            Err(fault) => return refuse(fault),
+        };
+        Ok(Box::new(SqliteTransaction::new(self, row)))
+    }
+
+    fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {
+        verify::verify(self)
+    }
+
+    fn sync_mirror(&self) -> Result<usize, StoreFault> {
+        let row = self.begin("BEGIN")?;
+        let view = ReadView { view: self.view(row), store: self };
+        self.mirror.sync(&view.view).map_err(|error| io_fault("cannot write", &self.layout.mirror, error))
+    }
+
+    fn take_recoveries(&self) -> Vec<Recovery> {
+        self.recoveries.take()
+    }
+}

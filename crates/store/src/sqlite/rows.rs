@@ -1,0 +1,302 @@
+//! Nodes as rows of the database.
+//!
+//! The columns come in four groups, each with its own sum: what a status rests on (footing), the
+//! status (standing), the words, and the total over the children. A cascade reads and writes only
+//! the first two.
+
+use domain::approval::Approval;
+use domain::ids::{CanonicalHash, Digest32, NodeId, VersionHash};
+use domain::node::{Cause, Content, Node, ParentVersion, Progress, Standing, Status};
+use domain::ports::StoreFault;
+use domain::status::{ApprovalFooting, Footing, TextFooting};
+use domain::time::Timestamp;
+use rusqlite::Row;
+use rusqlite::types::{Value, ValueRef};
+
+use super::sums::{Part, Sum, share, sum_of};
+
+/// Columns of a footing and a standing, in the order [`read_footing`] expects.
+pub(super) const NARROW: &str = "id, parent, content, canonical, basis_canonical, approved, approved_parent, \
+    is_condemned, condemned, footing_sum, status, cause, since, standing_sum";
+
+/// All columns but the children's, in the order [`read_node`] expects.
+pub(super) const WIDE: &str = "id, parent, content, canonical, basis_canonical, approved, approved_parent, \
+    is_condemned, condemned, footing_sum, status, cause, since, standing_sum, lineage, profile, level, alias, ord, \
+    path, description, content_note, version, basis_version, approval, condemnation, progress, created_at, \
+    updated_at, words_sum";
+
+const FOOTING_SUM: usize = 9;
+const STATUS: usize = 10;
+const STANDING_SUM: usize = 13;
+const LINEAGE: usize = 14;
+const WORDS_SUM: usize = 29;
+
+/// A row that does not fit its sum, or cannot be read.
+#[derive(Debug)]
+pub(super) struct BadRow(String);
+
+impl BadRow {
+    pub(super) fn new(what: String) -> Self {
+        Self(what)
+    }
+}
+
+impl From<rusqlite::Error> for BadRow {
+    fn from(error: rusqlite::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for BadRow {
+    fn from(error: serde_json::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<BadRow> for StoreFault {
+    fn from(bad: BadRow) -> Self {
+        Self::Damaged { what: bad.0 }
+    }
+}
+
+/// The values of a node's columns.
+pub(super) struct NodeValues {
+    pub(super) values: Vec<Value>,
+}
+
+impl NodeValues {
+    pub(super) fn of(node: &Node, lineage: &[u8]) -> Result<Self, StoreFault> {
+        let footing = node.footing();
+        let json_fault = |error: serde_json::Error| StoreFault::Io {
+            action: format!("cannot write `{}` as JSON", node.alias),
+            source: error.into(),
+        };
+        let json = |text: Result<String, serde_json::Error>| text.map(Value::Text).map_err(json_fault);
+        let (content, note) = match &node.content {
+            Content::Text { .. } => (0, Value::Null),
+            Content::Missing => (1, Value::Null),
+            Content::Unreadable { why } => (2, Value::Text(why.clone())),
+        };
+        let (canonical, basis) = match footing.text {
+            TextFooting::Text { canonical, basis } => (Some(canonical), basis),
+            TextFooting::Missing | TextFooting::Unreadable => (None, None),
+        };
+        let mut values = vec![
+            Value::Integer(node.id.0.into()),
+            node.parent.map_or(Value::Null, |parent| Value::Integer(parent.0.into())),
+            Value::Integer(content),
+            canonical_value(canonical),
+            canonical_value(basis),
+            canonical_value(footing.approval.map(|approval| approval.canonical)),
+            canonical_value(footing.approval.and_then(|approval| approval.parent)),
+            Value::Integer(i64::from(footing.condemnation.is_some())),
+            canonical_value(footing.condemnation.flatten()),
+        ];
+        values.push(Value::Integer(sum_of(&values)));
+        values.extend(standing_values(&node.standing)?);
+        values.push(Value::Integer(standing_sum(node.id, &node.standing)?));
+        values.extend([
+            Value::Blob(lineage.to_vec()),
+            Value::Text(node.profile.clone()),
+            Value::Text(node.level.clone()),
+            Value::Text(node.alias.clone()),
+            Value::Integer(node.order),
+            node.path.clone().map_or(Value::Null, Value::Text),
+            json(serde_json::to_string(&node.description))?,
+            note,
+            node.content.version().map_or(Value::Null, |version| blob(version.0)),
+            node.content.basis().map_or(Value::Null, |basis| blob(basis.version.0)),
+            match &node.approval {
+                Some(approval) => json(serde_json::to_string(approval))?,
+                None => Value::Null,
+            },
+            match &node.condemnation {
+                Some(condemnation) => json(serde_json::to_string(condemnation))?,
+                None => Value::Null,
+            },
+            Value::Integer(position(&Progress::ALL, node.progress)),
+            Value::Integer(node.created_at.as_millis()),
+            Value::Integer(node.updated_at.as_millis()),
+        ]);
+        let words = sum_of(std::iter::once(&values[0]).chain(&values[LINEAGE..]));
+        values.push(Value::Integer(words));
+        Ok(Self { values })
+    }
+
+    /// Returns what this row adds to the table's total.
+    pub(super) fn share(&self, id: NodeId) -> i64 {
+        let sum = |index: usize| match self.values[index] {
+            Value::Integer(sum) => sum,
+            _ => 0,
+        };
+        row_share(id, sum(FOOTING_SUM), sum(STANDING_SUM), sum(WORDS_SUM))
+    }
+}
+
+/// Returns what a row with these sums adds to the table's total.
+pub(super) fn row_share(id: NodeId, footing: i64, standing: i64, words: i64) -> i64 {
+    share(Part::Footing, id.0, footing) ^ share(Part::Standing, id.0, standing) ^ share(Part::Words, id.0, words)
+}
+
+/// Returns the values of `status, cause, since`.
+pub(super) fn standing_values(standing: &Standing) -> Result<[Value; 3], StoreFault> {
+    let cause = match &standing.cause {
+        None => Value::Null,
+        Some(cause) => Value::Text(serde_json::to_string(cause).map_err(|error| StoreFault::Io {
+            action: "cannot write a cause as JSON".to_owned(),
+            source: error.into(),
+        })?),
+    };
+    Ok([
+        Value::Integer(position(&Status::ALL, standing.status)),
+        cause,
+        standing.since.map_or(Value::Null, |since| Value::Integer(since.as_millis())),
+    ])
+}
+
+/// Returns the sum of a node's standing.
+pub(super) fn standing_sum(id: NodeId, standing: &Standing) -> Result<i64, StoreFault> {
+    Ok(standing_sum_of(id, &standing_values(standing)?))
+}
+
+/// Returns the sum of standing columns already at hand.
+pub(super) fn standing_sum_of(id: NodeId, values: &[Value; 3]) -> i64 {
+    sum_of(std::iter::once(&Value::Integer(id.0.into())).chain(values))
+}
+
+/// Reads a whole node, checking its sums. Returns what it adds to the table's total with it.
+pub(super) fn read_node(row: &Row<'_>) -> Result<(Node, i64), BadRow> {
+    let footing = read_footing(row)?;
+    let mut sum = Sum::default();
+    sum.add(row.get_ref(0)?);
+    for index in LINEAGE..WORDS_SUM {
+        sum.add(row.get_ref(index)?);
+    }
+    let words_sum: i64 = row.get(WORDS_SUM)?;
+    if sum.finish() != words_sum {
+        return Err(BadRow(format!("the words of node {} do not fit their sum", footing.id)));
+    }
+    let lineage = row.get_ref(LINEAGE)?.as_blob().map_err(|error| BadRow(error.to_string()))?;
+    if !lineage.ends_with(&footing.id.0.to_be_bytes()) {
+        return Err(BadRow(format!("node {} has a lineage that is not its own", footing.id)));
+    }
+    let share = row_share(footing.id, row.get(FOOTING_SUM)?, row.get(STANDING_SUM)?, words_sum);
+
+    let approval: Option<Approval> = json_column(row, 24)?;
+    let content = match (footing.text, row.get_ref(22)?) {
+        (TextFooting::Text { canonical, basis }, version) => Content::Text {
+            version: VersionHash(digest(version)?),
+            canonical,
+            basis: match (basis, row.get_ref(23)?) {
+                (Some(canonical), version) => {
+                    Some(ParentVersion { version: VersionHash(digest(version)?), canonical })
+                }
+                (None, _) => None,
+            },
+        },
+        (TextFooting::Missing, _) => Content::Missing,
+        (TextFooting::Unreadable, _) => Content::Unreadable { why: row.get::<_, Option<String>>(21)?.unwrap_or_default() },
+    };
+    let node = Node {
+        id: footing.id,
+        parent: footing.parent,
+        profile: row.get(15)?,
+        level: row.get(16)?,
+        alias: row.get(17)?,
+        order: row.get(18)?,
+        path: row.get(19)?,
+        description: json_column(row, 20)?.unwrap_or_default(),
+        content,
+        approval,
+        condemnation: json_column(row, 25)?,
+        progress: from_position(&Progress::ALL, row.get(26)?)?,
+        standing: footing.standing,
+        created_at: Timestamp::from_millis(row.get(27)?),
+        updated_at: Timestamp::from_millis(row.get(28)?),
+    };
+    Ok((node, share))
+}
+
+/// Reads what a status rests on, checking its sums.
+pub(super) fn read_footing(row: &Row<'_>) -> Result<Footing, BadRow> {
+    let id = NodeId(row.get(0)?);
+    let mut sum = Sum::default();
+    for index in 0..FOOTING_SUM {
+        sum.add(row.get_ref(index)?);
+    }
+    if sum.finish() != row.get::<_, i64>(FOOTING_SUM)? {
+        return Err(BadRow(format!("the footing of node {id} does not fit its sum")));
+    }
+    let mut sum = Sum::default();
+    sum.add(row.get_ref(0)?);
+    for index in STATUS..STANDING_SUM {
+        sum.add(row.get_ref(index)?);
+    }
+    if sum.finish() != row.get::<_, i64>(STANDING_SUM)? {
+        return Err(BadRow(format!("the status of node {id} does not fit its sum")));
+    }
+    let text = match row.get::<_, i64>(2)? {
+        0 => TextFooting::Text {
+            canonical: canonical(row, 3)?.ok_or_else(|| BadRow(format!("node {id} has text but no hash")))?,
+            basis: canonical(row, 4)?,
+        },
+        1 => TextFooting::Missing,
+        2 => TextFooting::Unreadable,
+        other => return Err(BadRow(format!("node {id} has content of kind {other}"))),
+    };
+    let approval = canonical(row, 5)?.map(|approved| -> Result<ApprovalFooting, BadRow> {
+        Ok(ApprovalFooting { canonical: approved, parent: canonical(row, 6)? })
+    });
+    let is_condemned: bool = row.get(7)?;
+    let cause: Option<Cause> = json_column(row, 11)?;
+    Ok(Footing {
+        id,
+        parent: row.get::<_, Option<u32>>(1)?.map(NodeId),
+        text,
+        approval: approval.transpose()?,
+        condemnation: if is_condemned { Some(canonical(row, 8)?) } else { None },
+        standing: Standing {
+            status: from_position(&Status::ALL, row.get(STATUS)?)?,
+            cause,
+            since: row.get::<_, Option<i64>>(12)?.map(Timestamp::from_millis),
+        },
+    })
+}
+
+fn json_column<T: serde::de::DeserializeOwned>(row: &Row<'_>, index: usize) -> Result<Option<T>, BadRow> {
+    match row.get_ref(index)? {
+        ValueRef::Null => Ok(None),
+        ValueRef::Text(bytes) => Ok(Some(serde_json::from_slice(bytes)?)),
+        _ => Err(BadRow(format!("column {index} holds no text"))),
+    }
+}
+
+fn canonical(row: &Row<'_>, index: usize) -> Result<Option<CanonicalHash>, BadRow> {
+    match row.get_ref(index)? {
+        ValueRef::Null => Ok(None),
+        value => Ok(Some(CanonicalHash(digest(value)?))),
+    }
+}
+
+/// Reads a hash column.
+pub(super) fn digest(value: ValueRef<'_>) -> Result<Digest32, BadRow> {
+    let ValueRef::Blob(bytes) = value else { return Err(BadRow("a hash is missing".to_owned())) };
+    bytes.try_into().map(Digest32).map_err(|_| BadRow("a hash has the wrong length".to_owned()))
+}
+
+/// Writes a hash column.
+pub(super) fn blob(digest: Digest32) -> Value {
+    Value::Blob(digest.0.to_vec())
+}
+
+fn canonical_value(hash: Option<CanonicalHash>) -> Value {
+    hash.map_or(Value::Null, |hash| blob(hash.0))
+}
+
+fn position<T: PartialEq>(all: &[T], value: T) -> i64 {
+    all.iter().position(|known| *known == value).and_then(|index| i64::try_from(index).ok()).unwrap_or_default()
+}
+
+fn from_position<T: Copy>(all: &[T], index: i64) -> Result<T, BadRow> {
+    usize::try_from(index).ok().and_then(|index| all.get(index)).copied().ok_or_else(|| BadRow(format!("{index} is no known word")))
+}

@@ -1,0 +1,60 @@
+//! Row sums: how a damaged row is told from a true one before it is used.
+
+use rusqlite::types::{Value, ValueRef};
+
+/// A running sum over column values.
+#[derive(Default)]
+pub(super) struct Sum(crc32fast::Hasher);
+
+impl Sum {
+    pub(super) fn add(&mut self, value: ValueRef<'_>) {
+        match value {
+            ValueRef::Null => self.0.update(&[0]),
+            ValueRef::Integer(number) => {
+                self.0.update(&[1]);
+                self.0.update(&number.to_le_bytes());
+            }
+            ValueRef::Real(number) => {
+                self.0.update(&[2]);
+                self.0.update(&number.to_le_bytes());
+            }
+            ValueRef::Text(bytes) => self.bytes(3, bytes),
+            ValueRef::Blob(bytes) => self.bytes(4, bytes),
+        }
+    }
+
+    fn bytes(&mut self, tag: u8, bytes: &[u8]) {
+        self.0.update(&[tag]);
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    pub(super) fn finish(self) -> i64 {
+        i64::from(self.0.finalize())
+    }
+}
+
+/// Returns the sum of these values.
+pub(super) fn sum_of<'v>(values: impl IntoIterator<Item = &'v Value>) -> i64 {
+    let mut sum = Sum::default();
+    values.into_iter().for_each(|value| sum.add(ValueRef::from(value)));
+    sum.finish()
+}
+
+/// Which of a row's sums goes into the total.
+#[derive(Clone, Copy)]
+pub(super) enum Part {
+    Footing = 1,
+    Standing = 2,
+    Words = 3,
+    Children = 4,
+}
+
+/// Returns what one sum of one row adds to (and takes from) the table's total.
+///
+/// The total is the exclusive-or of these, so that a row that is missed or met twice shows.
+pub(super) fn share(part: Part, id: u32, sum: i64) -> i64 {
+    let packed = (sum.cast_unsigned() << 32) | u64::from(id);
+    let mixed = (packed ^ (part as u64).wrapping_mul(0xa076_1d64_78bd_642f)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9).cast_signed()
+}

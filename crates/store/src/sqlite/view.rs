@@ -1,0 +1,411 @@
+//! Reading the database: the queries behind `domain::ports::Snapshot`.
+
+use std::path::Path;
+
+use domain::fact::Backup;
+use domain::ids::{CanonicalHash, Digest32, NodeId, OperationId, StoreId, VersionHash};
+use domain::node::{Node, ParentVersion};
+use domain::operation::Operation;
+use domain::ports::{FileStamp, Snapshot, StoreFault};
+use domain::status::Footing;
+use domain::time::Timestamp;
+use domain::version::Version;
+use rusqlite::types::{Value, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Params, Row};
+
+use super::connection::fault;
+use super::rows::{BadRow, NARROW, WIDE, digest, read_footing, read_node};
+use super::sums::{Part, share, sum_of};
+use crate::journal;
+
+/// The row that says who the store is and where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StoreRow {
+    pub(super) store: StoreId,
+    pub(super) min_reader: i64,
+    pub(super) min_writer: i64,
+    pub(super) head: OperationId,
+    pub(super) head_hash: Digest32,
+    pub(super) journal_size: u64,
+    pub(super) next_node: u32,
+    pub(super) node_total: i64,
+}
+
+impl StoreRow {
+    pub(super) fn values(&self) -> Vec<Value> {
+        let number = |number: u64| Value::Integer(number.cast_signed());
+        let mut values = vec![
+            Value::Text(self.store.0.clone()),
+            Value::Integer(self.min_reader),
+            Value::Integer(self.min_writer),
+            number(self.head.0),
+            Value::Blob(self.head_hash.0.to_vec()),
+            number(self.journal_size),
+            Value::Integer(self.next_node.into()),
+            Value::Integer(self.node_total),
+        ];
+        values.push(Value::Integer(sum_of(&values)));
+        values
+    }
+}
+
+/// A view of the database in one read or write transaction.
+pub(super) struct View<'c> {
+    pub(super) connection: &'c Connection,
+    pub(super) path: &'c Path,
+    pub(super) store: StoreRow,
+}
+
+/// Reads the store's row.
+pub(super) fn read_store_row(connection: &Connection, path: &Path) -> Result<StoreRow, StoreFault> {
+    let sql = "SELECT store_id, min_reader, min_writer, head, head_hash, journal_size, next_node, node_total, sum FROM store";
+    let row = connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| {
+            statement.query_row([], |row| {
+                let hash = digest(row.get_ref(4)?);
+                let store = StoreRow {
+                    store: StoreId(row.get(0)?),
+                    min_reader: row.get(1)?,
+                    min_writer: row.get(2)?,
+                    head: OperationId(row.get::<_, i64>(3)?.cast_unsigned()),
+                    head_hash: hash.unwrap_or(Digest32([0; 32])),
+                    journal_size: row.get::<_, i64>(5)?.cast_unsigned(),
+                    next_node: row.get(6)?,
+                    node_total: row.get(7)?,
+                };
+                Ok((store, row.get::<_, i64>(8)?))
+            })
+        })
+        .map_err(|error| fault(path, error))?;
+    let (store, sum) = row;
+    if store.values().last() != Some(&Value::Integer(sum)) {
+        return Err(StoreFault::Damaged { what: "the store's own row does not fit its sum".to_owned() });
+    }
+    Ok(store)
+}
+
+impl View<'_> {
+    pub(super) fn fault(&self, error: rusqlite::Error) -> StoreFault {
+        fault(self.path, error)
+    }
+
+    /// Runs a query and reads every row.
+    pub(super) fn rows<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> Result<T, BadRow>,
+    ) -> Result<Vec<T>, StoreFault> {
+        let mut statement = self.connection.prepare_cached(sql).map_err(|error| self.fault(error))?;
+        let mut rows = statement.query(params).map_err(|error| self.fault(error))?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().map_err(|error| self.fault(error))? {
+            found.push(read(row)?);
+        }
+        Ok(found)
+    }
+
+    fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> Result<T, BadRow>,
+    ) -> Result<Option<T>, StoreFault> {
+        Ok(self.rows(sql, params, read)?.pop())
+    }
+
+    fn nodes(&self, condition: &str, params: impl Params) -> Result<Vec<Node>, StoreFault> {
+        self.rows(&format!("SELECT {WIDE} FROM node {condition}"), params, |row| Ok(read_node(row)?.0))
+    }
+
+    /// Returns a node's lineage: the ids from the root down.
+    pub(super) fn lineage(&self, id: NodeId) -> Result<Option<Vec<u8>>, StoreFault> {
+        self.connection
+            .prepare_cached("SELECT lineage FROM node WHERE id = ?1")
+            .and_then(|mut statement| statement.query_row([id.0], |row| row.get(0)).optional())
+            .map_err(|error| self.fault(error))
+    }
+
+    /// Returns the sum of the children's shares as recorded with the parent.
+    pub(super) fn child_total(&self, id: NodeId) -> Result<i64, StoreFault> {
+        self.one("SELECT id, child_total, child_sum FROM node WHERE id = ?1", [id.0], |row| {
+            let total: i64 = row.get(1)?;
+            Ok((total, child_sum(id, total) == row.get::<_, i64>(2)?))
+        })?
+        .filter(|(_, fits)| *fits)
+        .map(|(total, _)| total)
+        .ok_or_else(|| StoreFault::Damaged { what: format!("the children of node {id} do not fit their sum") })
+    }
+
+    fn range(&self, top: NodeId) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreFault> {
+        let Some(start) = self.lineage(top)? else { return Ok(None) };
+        let mut end = start.clone();
+        // The ids below `top` follow its lineage: the next lineage of the same length ends them.
+        for byte in end.iter_mut().rev() {
+            if *byte < u8::MAX {
+                *byte += 1;
+                break;
+            }
+            *byte = 0;
+        }
+        Ok(Some((start, end)))
+    }
+
+    /// Checks that the rows add up to the recorded total, so that none was missed.
+    fn check_total(&self, total: i64) -> Result<(), StoreFault> {
+        if total == self.store.node_total {
+            return Ok(());
+        }
+        Err(StoreFault::Damaged { what: "the nodes do not add up to their total: a row is missing or old".to_owned() })
+    }
+
+    /// Returns the recorded bytes of operations `from..=to`, oldest first.
+    pub(super) fn recorded(&self, from: OperationId, to: OperationId) -> Result<Vec<RecordedRow>, StoreFault> {
+        self.rows(
+            "SELECT id, body, prev, hash FROM operation WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
+            [from.0.cast_signed(), to.0.cast_signed()],
+            |row| {
+                Ok(RecordedRow {
+                    id: OperationId(row.get::<_, i64>(0)?.cast_unsigned()),
+                    body: row.get(1)?,
+                    prev: digest(row.get_ref(2)?)?,
+                    hash: digest(row.get_ref(3)?)?,
+                })
+            },
+        )
+    }
+
+    /// Returns the hashes of texts that came with an operation.
+    pub(super) fn texts_of(&self, id: OperationId) -> Result<Vec<VersionHash>, StoreFault> {
+        self.rows(
+            "SELECT DISTINCT v.hash FROM version v WHERE v.operation = ?1 AND NOT EXISTS \
+             (SELECT 1 FROM version o WHERE o.hash = v.hash AND o.operation < ?1) ORDER BY v.hash",
+            [id.0.cast_signed()],
+            |row| Ok(VersionHash(digest(row.get_ref(0)?)?)),
+        )
+    }
+}
+
+/// An operation's bytes, as recorded.
+pub(super) struct RecordedRow {
+    pub(super) id: OperationId,
+    pub(super) body: String,
+    pub(super) prev: Digest32,
+    pub(super) hash: Digest32,
+}
+
+impl RecordedRow {
+    pub(super) fn operation(&self) -> Result<Operation, StoreFault> {
+        let damaged = |what: String| StoreFault::Damaged { what };
+        if journal::chain(self.prev, &self.body) != self.hash {
+            return Err(damaged(format!("operation {} does not fit its hash", self.id)));
+        }
+        let operation: Operation = serde_json::from_str(&self.body)
+            .map_err(|error| damaged(format!("operation {} cannot be read: {error}", self.id)))?;
+        if operation.id != self.id {
+            return Err(damaged(format!("operation {} says it is {}", self.id, operation.id)));
+        }
+        Ok(operation)
+    }
+}
+
+/// Returns the sum that guards a child total.
+pub(super) fn child_sum(id: NodeId, total: i64) -> i64 {
+    sum_of(&[Value::Integer(id.0.into()), Value::Integer(total)])
+}
+
+/// Returns the sum of a version's columns.
+pub(super) fn version_sum(version: &Version) -> i64 {
+    sum_of(&version_values(version))
+}
+
+/// Returns the values of a version's columns but the sum.
+pub(super) fn version_values(version: &Version) -> Vec<Value> {
+    let hash = |digest: Digest32| Value::Blob(digest.0.to_vec());
+    vec![
+        Value::Integer(version.node.0.into()),
+        hash(version.hash.0),
+        hash(version.canonical.0),
+        version.basis.map_or(Value::Null, |basis| hash(basis.version.0)),
+        version.basis.map_or(Value::Null, |basis| hash(basis.canonical.0)),
+        Value::Integer(version.operation.0.cast_signed()),
+        Value::Integer(version.at.as_millis()),
+    ]
+}
+
+const VERSION_COLUMNS: &str = "v.node, v.hash, v.canonical, v.basis_version, v.basis_canonical, v.operation, v.at, v.sum, t.size \
+     FROM version v LEFT JOIN text t ON t.hash = v.hash";
+
+fn read_version(row: &Row<'_>) -> Result<Version, BadRow> {
+    let basis = match (row.get_ref(3)?, row.get_ref(4)?) {
+        (ValueRef::Null, _) | (_, ValueRef::Null) => None,
+        (version, canonical) => Some(ParentVersion {
+            version: VersionHash(digest(version)?),
+            canonical: CanonicalHash(digest(canonical)?),
+        }),
+    };
+    let version = Version {
+        node: NodeId(row.get(0)?),
+        hash: VersionHash(digest(row.get_ref(1)?)?),
+        canonical: CanonicalHash(digest(row.get_ref(2)?)?),
+        basis,
+        operation: OperationId(row.get::<_, i64>(5)?.cast_unsigned()),
+        at: Timestamp::from_millis(row.get(6)?),
+        size: row.get::<_, Option<i64>>(8)?.unwrap_or(0).cast_unsigned(),
+    };
+    if version_sum(&version) != row.get::<_, i64>(7)? {
+        return Err(BadRow::new(format!("a version of node {} does not fit its sum", version.node)));
+    }
+    Ok(version)
+}
+
+impl Snapshot for View<'_> {
+    fn store_id(&self) -> Result<StoreId, StoreFault> {
+        Ok(self.store.store.clone())
+    }
+
+    fn head(&self) -> Result<OperationId, StoreFault> {
+        Ok(self.store.head)
+    }
+
+    fn node(&self, id: NodeId) -> Result<Option<Node>, StoreFault> {
+        Ok(self.nodes("WHERE id = ?1", [id.0])?.pop())
+    }
+
+    fn nodes_by_alias(&self, alias: &str) -> Result<Vec<Node>, StoreFault> {
+        self.nodes("WHERE alias = ?1", [alias])
+    }
+
+    fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> {
+        let children = self.nodes("WHERE parent = ?1", [parent.0])?;
+        let total = children.iter().fold(0, |total, child| total ^ share(Part::Children, child.id.0, 0));
+        if total != self.child_total(parent)? {
+            return Err(StoreFault::Damaged { what: format!("children of node {parent} are missing") });
+        }
+        Ok(children)
+    }
+
+    fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> {
+        let mut total = 0;
+        // Ids are given in order, and a parent is there before its children.
+        let nodes = self.rows(&format!("SELECT {WIDE} FROM node ORDER BY id"), [], |row| {
+            let (node, share) = read_node(row)?;
+            total ^= share;
+            Ok(node)
+        })?;
+        self.check_total(total)?;
+        Ok(nodes)
+    }
+
+    fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> {
+        let Some((start, end)) = self.range(top)? else { return Ok(Vec::new()) };
+        self.nodes("WHERE lineage >= ?1 AND lineage < ?2 ORDER BY lineage", [start, end])
+    }
+
+    fn footings(&self, top: NodeId) -> Result<Vec<Footing>, StoreFault> {
+        let Some((start, end)) = self.range(top)? else { return Ok(Vec::new()) };
+        self.rows(
+            &format!("SELECT {NARROW} FROM node WHERE lineage >= ?1 AND lineage < ?2 ORDER BY lineage"),
+            [start, end],
+            read_footing,
+        )
+    }
+
+    fn versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> {
+        let mut found = self.rows(&format!("SELECT {VERSION_COLUMNS} WHERE v.node = ?1"), [node.0], read_version)?;
+        found.sort_by_key(|version| std::cmp::Reverse((version.operation, version.hash)));
+        Ok(found)
+    }
+
+    fn version(&self, node: NodeId, hash: VersionHash) -> Result<Option<Version>, StoreFault> {
+        self.one(
+            &format!("SELECT {VERSION_COLUMNS} WHERE v.node = ?1 AND v.hash = ?2"),
+            (node.0, hash.0.0.as_slice()),
+            read_version,
+        )
+    }
+
+    fn text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> {
+        let found = self.one("SELECT size, zstd FROM text WHERE hash = ?1", [hash.0.0.as_slice()], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?))
+        })?;
+        let Some((size, packed)) = found else { return Ok(None) };
+        let damaged = || StoreFault::Damaged { what: format!("the kept text {} does not fit its hash", hash.short()) };
+        let size = usize::try_from(size).map_err(|_| damaged())?;
+        let bytes = zstd::bulk::decompress(&packed, size.min(1 << 30)).map_err(|_| damaged())?;
+        let text = String::from_utf8(bytes).map_err(|_| damaged())?;
+        if VersionHash::of(text.as_bytes()) != hash {
+            return Err(damaged());
+        }
+        Ok(Some(text))
+    }
+
+    fn backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault> {
+        self.rows(
+            "SELECT node, version, path, reason, at FROM backup WHERE node = ?1 ORDER BY at DESC, path DESC",
+            [node.0],
+            |row| {
+                Ok(Backup {
+                    node: NodeId(row.get(0)?),
+                    version: VersionHash(digest(row.get_ref(1)?)?),
+                    path: row.get(2)?,
+                    reason: row.get(3)?,
+                    at: Timestamp::from_millis(row.get(4)?),
+                })
+            },
+        )
+    }
+
+    fn operations(&self, before: Option<OperationId>, most: usize) -> Result<Vec<Operation>, StoreFault> {
+        let before = before.map_or(i64::MAX, |before| before.0.cast_signed());
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let rows = self.rows(
+            "SELECT id, body, prev, hash FROM operation WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
+            [before, most],
+            |row| {
+                Ok(RecordedRow {
+                    id: OperationId(row.get::<_, i64>(0)?.cast_unsigned()),
+                    body: row.get(1)?,
+                    prev: digest(row.get_ref(2)?)?,
+                    hash: digest(row.get_ref(3)?)?,
+                })
+            },
+        )?;
+        rows.iter().map(RecordedRow::operation).collect()
+    }
+
+    fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> {
+        self.recorded(id, id)?.pop().map(|row| row.operation()).transpose()
+    }
+
+    fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault> {
+        let found = self.one("SELECT undone_by FROM operation WHERE id = ?1", [id.0.cast_signed()], |row| {
+            Ok(row.get::<_, Option<i64>>(0)?)
+        })?;
+        Ok(found.flatten().map(|by| OperationId(by.cast_unsigned())))
+    }
+
+    fn stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> {
+        let found = self.one(
+            "SELECT node, size, modified_ns, changed_ns, inode, version FROM stamp WHERE node = ?1",
+            [node.0],
+            read_stamp,
+        )?;
+        Ok(found.map(|(_, stamp, version)| (stamp, version)))
+    }
+
+    fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> {
+        self.rows("SELECT node, size, modified_ns, changed_ns, inode, version FROM stamp", [], read_stamp)
+    }
+}
+
+fn read_stamp(row: &Row<'_>) -> Result<(NodeId, FileStamp, VersionHash), BadRow> {
+    let stamp = FileStamp {
+        size: row.get::<_, i64>(1)?.cast_unsigned(),
+        modified_ns: row.get(2)?,
+        changed_ns: row.get(3)?,
+        inode: row.get::<_, i64>(4)?.cast_unsigned(),
+    };
+    Ok((NodeId(row.get(0)?), stamp, VersionHash(digest(row.get_ref(5)?)?)))
+}

@@ -1,0 +1,327 @@
+//! Writing the database: one transaction, journal first.
+
+use domain::cascade::StandingGroup;
+use domain::fact::{Backup, NodeTable, apply};
+use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
+use domain::node::{Content, Node};
+use domain::operation::Operation;
+use domain::ports::{FileStamp, NewOperation, Snapshot, StoreFault, Transaction};
+use domain::status::Footing;
+use domain::time::Timestamp;
+use domain::version::Version;
+use rusqlite::types::Value;
+use rusqlite::{Params, params_from_iter};
+
+use super::SqliteStore;
+use super::rows::{NodeValues, WIDE, row_share, standing_sum_of, standing_values};
+use super::sums::{Part, share};
+use super::view::{StoreRow, View, child_sum, version_sum, version_values};
+use crate::engine::{Recorded, io_fault};
+use crate::memory::delegate_snapshot;
+
+/// The database, held for writing. Dropped without commit, nothing happened.
+pub(super) struct SqliteTransaction<'s> {
+    store: &'s SqliteStore,
+    view: View<'s>,
+    lines: Vec<String>,
+    operations: Vec<Operation>,
+    /// The operation whose facts are being applied.
+    applying: (OperationId, Timestamp),
+    finished: bool,
+}
+
+impl<'s> SqliteTransaction<'s> {
+    /// `BEGIN IMMEDIATE` was done; `row` is the store's row as read since.
+    pub(super) fn new(store: &'s SqliteStore, row: StoreRow) -> Self {
+        let view = View { connection: &store.connection, path: &store.layout.database, store: row };
+        Self {
+            store,
+            view,
+            lines: Vec::new(),
+            operations: Vec::new(),
+            applying: (OperationId(0), Timestamp::from_millis(0)),
+            finished: false,
+        }
+    }
+
+    fn execute(&self, sql: &str, params: impl Params) -> Result<usize, StoreFault> {
+        self.view
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.execute(params))
+            .map_err(|error| self.view.fault(error))
+    }
+
+    /// Applies an operation that has its number and its place already.
+    pub(super) fn apply_recorded(&mut self, recorded: &Recorded) -> Result<(), StoreFault> {
+        for (hash, text) in &recorded.texts {
+            let packed = zstd::bulk::compress(text.as_bytes(), 3)
+                .map_err(|error| io_fault("cannot compress a text for", &self.store.layout.database, error))?;
+            self.execute(
+                "INSERT OR IGNORE INTO text (hash, size, zstd) VALUES (?1, ?2, ?3)",
+                (hash.0.0.as_slice(), i64::try_from(text.len()).unwrap_or(i64::MAX), packed),
+            )?;
+        }
+        let operation = &recorded.operation;
+        self.applying = (operation.id, operation.at);
+        for fact in &operation.facts {
+            apply(self, fact, operation.at)?;
+        }
+        self.execute(
+            "INSERT INTO operation (id, body, prev, hash, key) VALUES (?1, ?2, ?3, ?4, ?5)",
+            (
+                operation.id.0.cast_signed(),
+                recorded.body.as_str(),
+                recorded.prev.0.as_slice(),
+                recorded.hash.0.as_slice(),
+                operation.key.as_deref(),
+            ),
+        )?;
+        self.view.store.head = operation.id;
+        self.view.store.head_hash = recorded.hash;
+        Ok(())
+    }
+
+    /// Writes the store's row and commits; `journal_size` is where the journal ends now.
+    pub(super) fn finish(&mut self, journal_size: u64) -> Result<(), StoreFault> {
+        self.view.store.journal_size = journal_size;
+        self.execute(
+            "UPDATE store SET store_id = ?1, min_reader = ?2, min_writer = ?3, head = ?4, head_hash = ?5, \
+             journal_size = ?6, next_node = ?7, node_total = ?8, sum = ?9",
+            params_from_iter(self.view.store.values()),
+        )?;
+        self.view.connection.execute_batch("COMMIT").map_err(|error| self.view.fault(error))?;
+        self.finished = true;
+        Ok(())
+    }
+
+    fn knows_text(&self, hash: VersionHash) -> Result<bool, StoreFault> {
+        let found = self.view.rows("SELECT 1 FROM text WHERE hash = ?1", [hash.0.0.as_slice()], |_| Ok(()))?;
+        Ok(!found.is_empty())
+    }
+
+    fn change_child_total(&mut self, parent: Option<NodeId>, child: NodeId) -> Result<(), StoreFault> {
+        let Some(parent) = parent else { return Ok(()) };
+        let total = self.view.child_total(parent)? ^ share(Part::Children, child.0, 0);
+        self.execute(
+            "UPDATE node SET child_total = ?2, child_sum = ?3 WHERE id = ?1",
+            (parent.0, total, child_sum(parent, total)),
+        )?;
+        Ok(())
+    }
+
+    /// Returns the lineage of a row and what the row adds to the total now.
+    fn present(&self, id: NodeId) -> Result<(Vec<u8>, i64), StoreFault> {
+        self.view
+            .rows("SELECT lineage, footing_sum, standing_sum, words_sum FROM node WHERE id = ?1", [id.0], |row| {
+                Ok((row.get::<_, Vec<u8>>(0)?, row_share(id, row.get(1)?, row.get(2)?, row.get(3)?)))
+            })?
+            .pop()
+            .ok_or_else(|| StoreFault::Damaged { what: format!("node {id} is gone") })
+    }
+}
+
+impl Drop for SqliteTransaction<'_> {
+    fn drop(&mut self) {
+        if !self.finished {
+            // Nothing can be done about a failing rollback; closing the connection does the same.
+            let _ = self.view.connection.execute_batch("ROLLBACK");
+        }
+    }
+}
+
+impl Transaction for SqliteTransaction<'_> {
+    fn next_operation(&self) -> Result<OperationId, StoreFault> {
+        Ok(self.view.store.head.next())
+    }
+
+    fn next_node(&self) -> Result<NodeId, StoreFault> {
+        Ok(NodeId(self.view.store.next_node))
+    }
+
+    fn record(&mut self, operation: NewOperation) -> Result<OperationId, StoreFault> {
+        let mut recorded = Recorded::new(self.view.store.head.next(), self.view.store.head_hash, operation)?;
+        let mut fresh = Vec::with_capacity(recorded.texts.len());
+        for (hash, text) in std::mem::take(&mut recorded.texts) {
+            if !self.knows_text(hash)? {
+                fresh.push((hash, text));
+            }
+        }
+        recorded.texts = fresh;
+        self.apply_recorded(&recorded)?;
+        self.lines.push(recorded.line()?);
+        self.operations.push(recorded.operation);
+        Ok(self.view.store.head)
+    }
+
+    fn keep_stamps(&mut self, stamps: &[(NodeId, FileStamp, VersionHash)]) -> Result<(), StoreFault> {
+        for (node, stamp, version) in stamps {
+            self.execute(
+                "INSERT OR REPLACE INTO stamp (node, size, modified_ns, changed_ns, inode, version) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+                (
+                    node.0,
+                    stamp.size.cast_signed(),
+                    stamp.modified_ns,
+                    stamp.changed_ns,
+                    stamp.inode.cast_signed(),
+                    version.0.0.as_slice(),
+                ),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn commit(mut self: Box<Self>) -> Result<(), StoreFault> {
+        if self.lines.is_empty() {
+            let size = self.view.store.journal_size;
+            return self.finish(size);
+        }
+        let journal = &self.store.journal;
+        let before = self.view.store.journal_size;
+        let size = match journal.append(&self.lines) {
+            Ok(size) => size,
+            Err(error) => {
+                // A half-written line would be cut by the next writer; do it now while we can.
+                let _ = journal.cut(before);
+                return Err(io_fault("cannot append to", journal.path(), error));
+            }
+        };
+        if let Err(fault) = self.finish(size) {
+            // Nothing was acknowledged: take the lines back before anyone takes them for done.
+            let _ = journal.cut(before);
+            return Err(fault);
+        }
+        self.store.after_commit(self.view.store.clone(), &self.operations);
+        Ok(())
+    }
+}
+
+impl NodeTable for SqliteTransaction<'_> {
+    type Fault = StoreFault;
+
+    fn get(&mut self, id: NodeId) -> Result<Option<Node>, StoreFault> {
+        self.view.node(id)
+    }
+
+    fn insert(&mut self, node: Node) -> Result<(), StoreFault> {
+        let mut lineage = match node.parent {
+            None => Vec::new(),
+            Some(parent) => self.view.lineage(parent)?.ok_or_else(|| StoreFault::Damaged {
+                what: format!("`{}` is added below node {parent}, which is not there", node.alias),
+            })?,
+        };
+        lineage.extend_from_slice(&node.id.0.to_be_bytes());
+        let row = NodeValues::of(&node, &lineage)?;
+        let share = row.share(node.id);
+        let values = row.values.into_iter().chain([Value::Integer(0), Value::Integer(child_sum(node.id, 0))]);
+        let places: String = (1..=32).map(|place| format!("?{place}")).collect::<Vec<_>>().join(", ");
+        self.execute(
+            &format!("INSERT INTO node ({WIDE}, child_total, child_sum) VALUES ({places})"),
+            params_from_iter(values),
+        )?;
+        self.view.store.node_total ^= share;
+        self.view.store.next_node = self.view.store.next_node.max(node.id.0 + 1);
+        self.change_child_total(node.parent, node.id)
+    }
+
+    fn replace(&mut self, node: Node) -> Result<(), StoreFault> {
+        let (lineage, before) = self.present(node.id)?;
+        let row = NodeValues::of(&node, &lineage)?;
+        self.view.store.node_total ^= before ^ row.share(node.id);
+        // Only the columns that a fact can change, and the sums.
+        let sets = WIDE
+            .split(", ")
+            .map(str::trim)
+            .enumerate()
+            .skip(1)
+            .map(|(index, column)| format!("{column} = ?{}", index + 1))
+            .collect::<Vec<_>>()
+            .join(", ");
+        self.execute(&format!("UPDATE node SET {sets} WHERE id = ?1"), params_from_iter(row.values))?;
+        Ok(())
+    }
+
+    fn remove(&mut self, id: NodeId) -> Result<(), StoreFault> {
+        if self.view.child_total(id)? != 0 {
+            return Err(StoreFault::Damaged { what: format!("node {id} is removed while it has children") });
+        }
+        let (_, before) = self.present(id)?;
+        let parent = self.view.node(id)?.and_then(|node| node.parent);
+        self.execute("DELETE FROM node WHERE id = ?1", [id.0])?;
+        self.execute("DELETE FROM stamp WHERE node = ?1", [id.0])?;
+        self.view.store.node_total ^= before;
+        self.change_child_total(parent, id)
+    }
+
+    fn set_standings(&mut self, group: &StandingGroup) -> Result<(), StoreFault> {
+        let before = standing_values(&group.before)?;
+        let after = standing_values(&group.after)?;
+        let connection = self.view.connection;
+        let mut statement = connection
+            .prepare_cached(
+                "UPDATE node SET status = ?3, cause = ?4, since = ?5, standing_sum = ?6 WHERE id = ?1 AND standing_sum = ?2",
+            )
+            .map_err(|error| self.view.fault(error))?;
+        let mut total = 0;
+        for id in &group.nodes {
+            let (old, new) = (standing_sum_of(*id, &before), standing_sum_of(*id, &after));
+            let changed = statement
+                .execute((id.0, old, &after[0], &after[1], &after[2], new))
+                .map_err(|error| self.view.fault(error))?;
+            if changed != 1 {
+                return Err(StoreFault::Damaged {
+                    what: format!("the standing of node {id} is not what the fact says it was"),
+                });
+            }
+            total ^= share(Part::Standing, id.0, old) ^ share(Part::Standing, id.0, new);
+        }
+        self.view.store.node_total ^= total;
+        Ok(())
+    }
+
+    fn keep_version(&mut self, node: NodeId, content: &Content) -> Result<(), StoreFault> {
+        let Content::Text { version, canonical, basis } = content else { return Ok(()) };
+        let (operation, at) = self.applying;
+        let mut row = match self.view.version(node, *version)? {
+            Some(known) => known,
+            None => Version { node, hash: *version, canonical: *canonical, basis: *basis, operation, at, size: 0 },
+        };
+        row.basis = *basis;
+        let values = version_values(&row).into_iter().chain([Value::Integer(version_sum(&row))]);
+        self.execute(
+            "INSERT OR REPLACE INTO version (node, hash, canonical, basis_version, basis_canonical, operation, at, sum) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            params_from_iter(values),
+        )?;
+        Ok(())
+    }
+
+    fn add_backup(&mut self, backup: Backup) -> Result<(), StoreFault> {
+        self.execute(
+            "INSERT OR REPLACE INTO backup (node, version, path, reason, at) VALUES (?1, ?2, ?3, ?4, ?5)",
+            (
+                backup.node.0,
+                backup.version.0.0.as_slice(),
+                backup.path.as_str(),
+                backup.reason.as_str(),
+                backup.at.as_millis(),
+            ),
+        )?;
+        Ok(())
+    }
+
+    fn set_undone(&mut self, operation: OperationId, by: Option<OperationId>) -> Result<(), StoreFault> {
+        self.execute(
+            "UPDATE operation SET undone_by = ?2 WHERE id = ?1",
+            (operation.0.cast_signed(), by.map(|by| by.0.cast_signed())),
+        )?;
+        Ok(())
+    }
+
+    fn misfit(&mut self, what: String) -> StoreFault {
+        StoreFault::Damaged { what }
+    }
+}
+
+delegate_snapshot!(SqliteTransaction<'_>, view);
