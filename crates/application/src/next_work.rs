@@ -8,8 +8,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::observe::observed;
-use crate::survey::Scope;
+use crate::observe::observed_tree;
 
 /// The ready queue.
 #[derive(Clone, Debug, Serialize)]
@@ -36,8 +35,7 @@ pub struct ReadyView {
 /// # Errors
 /// When the state cannot be read.
 pub fn next_work(ctx: &Context<'_>) -> Result<NextWork, Failure> {
-    let state = observed(ctx, Scope::Everything)?;
-    let tree = Tree::new(state.all_nodes()?);
+    let (_, tree) = observed_tree(ctx)?;
     let needs = Needs::of(&tree, ctx.profiles);
     let ready = ready(&tree, &needs)
         .into_iter()

@@ -1,5 +1,7 @@
 //! Observation: what happened to the plan files is recorded before anything else is done or said.
 
+use std::rc::Rc;
+
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, Principal};
 use domain::node::{Content, Node};
@@ -41,6 +43,20 @@ pub(crate) fn observed<'s>(ctx: &Context<'s>, scope: Scope) -> Result<Box<dyn Sn
         Err(failure) => return Err(failure),
     }
     Ok(ctx.store.read()?)
+}
+
+/// Looks at every file and records what changed; then returns the whole tree, which is true.
+pub(crate) fn observed_tree<'s>(ctx: &Context<'s>) -> Result<(Box<dyn Snapshot + 's>, Tree), Failure> {
+    let snapshot = ctx.store.read()?;
+    let seen = survey(ctx, &*snapshot, Scope::Everything, NodeId(u32::MAX / 2))?;
+    if seen.sightings.is_empty() && seen.stamps.len() < STAMPS_WORTH_A_WRITE {
+        let nodes = Rc::unwrap_or_clone(seen.nodes);
+        return Ok((snapshot, Tree::new(nodes)));
+    }
+    drop(snapshot);
+    let snapshot = observed(ctx, Scope::Everything)?;
+    let tree = Tree::new(snapshot.all_nodes()?);
+    Ok((snapshot, tree))
 }
 
 fn record(ctx: &Context<'_>, scope: Scope) -> Result<(), Failure> {
@@ -215,7 +231,8 @@ fn summarise(tree: &Tree, facts: &[Fact]) -> String {
             Fact::DescriptionChanged { node, .. } => (1, name(node)),
             _ => continue,
         };
-        if !parts[group].1.contains(&what) {
+        // A plan's text and its title change together; it is one plan all the same.
+        if group == 0 || parts[group].1.last() != Some(&what) {
             parts[group].1.push(what);
         }
     }

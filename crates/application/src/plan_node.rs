@@ -13,8 +13,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{Lookup, ancestors, resolve};
-use crate::observe::observed;
-use crate::survey::Scope;
+use crate::observe::observed_tree;
 use crate::views::reason;
 
 /// What is asked.
@@ -47,13 +46,12 @@ pub struct PlanOutcome {
 /// When the id is wrong, the parent is missing, ambiguous or not approved.
 pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome, Failure> {
     let (profile, level) = level_named(ctx, &request.kind)?;
-    let state = observed(ctx, Scope::Everything)?;
+    let (state, tree) = observed_tree(ctx)?;
     let (under, id) = match request.id.rsplit_once('/') {
         Some((parent, id)) => (Some(parent.to_owned()), id),
         None => (request.under.clone(), request.id.as_str()),
     };
     let wanted = level.read_alias(id).map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
-    let tree = Tree::new(state.all_nodes()?);
     let under = match under {
         None => None,
         Some(name) => Some(parent_named(ctx, &*state, level, &name)?),
@@ -292,8 +290,7 @@ pub struct MenuEntry {
 /// # Errors
 /// When the state cannot be read.
 pub fn plan_menu(ctx: &Context<'_>) -> Result<PlanMenu, Failure> {
-    let state = observed(ctx, Scope::Everything)?;
-    let tree = Tree::new(state.all_nodes()?);
+    let (_, tree) = observed_tree(ctx)?;
     let mut entries = Vec::new();
     for profile in ctx.profiles {
         for level in profile.levels.iter().filter(|level| level.file.is_some()) {

@@ -1,13 +1,11 @@
 //! Where the whole project stands.
 
 use domain::node::Status;
-use domain::tree::Tree;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::observe::observed;
-use crate::survey::Scope;
+use crate::observe::observed_tree;
 use crate::views::{OperationView, StatusCounts, reason};
 
 /// The project at a glance.
@@ -44,8 +42,7 @@ pub struct Attention {
 /// # Errors
 /// When the state cannot be read.
 pub fn project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
-    let state = observed(ctx, Scope::Everything)?;
-    let tree = Tree::new(state.all_nodes()?);
+    let (state, tree) = observed_tree(ctx)?;
     let mut status_counts = StatusCounts::default();
     let mut levels: Vec<LevelCounts> = Vec::new();
     for profile in ctx.profiles {

@@ -13,7 +13,7 @@ use crate::approve::warnings;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{get, locate_one, parent, path_of};
-use crate::observe::{observed, with_observed};
+use crate::observe::{observed, observed_tree, with_observed};
 use crate::settle::settle;
 use crate::survey::Scope;
 use crate::transitions::transitions;
@@ -59,8 +59,7 @@ pub fn review(ctx: &Context<'_>, words: &[String]) -> Result<StaleView, Failure>
 /// When there is no such node, or the state cannot be read.
 pub fn review_all(ctx: &Context<'_>, words: &[String]) -> Result<Vec<StaleView>, Failure> {
     let top = if words.is_empty() { None } else { Some(locate_one(ctx, words)?) };
-    let state = observed(ctx, Scope::Everything)?;
-    let tree = Tree::new(state.all_nodes()?);
+    let (state, tree) = observed_tree(ctx)?;
     by_urgency(&tree, &within(&tree, top)).into_iter().map(|node| stale_view(ctx, &*state, node)).collect()
 }
 

@@ -6,8 +6,7 @@ use domain::tree::Tree;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::locate_one;
-use crate::observe::observed;
-use crate::survey::Scope;
+use crate::observe::observed_tree;
 use crate::views::TreeView;
 
 /// Returns the whole forest, or the tree below one node.
@@ -16,8 +15,7 @@ use crate::views::TreeView;
 /// When there is no such node, or the state cannot be read.
 pub fn show_tree(ctx: &Context<'_>, words: &[String]) -> Result<Vec<TreeView>, Failure> {
     let top = if words.is_empty() { None } else { Some(locate_one(ctx, words)?) };
-    let state = observed(ctx, Scope::Everything)?;
-    let tree = Tree::new(state.all_nodes()?);
+    let (_, tree) = observed_tree(ctx)?;
     let views = match top.and_then(|id| tree.get(id)) {
         Some(node) => vec![view(&tree, node, tree.path(node))],
         None => tree.tops().map(|node| view(&tree, node, node.alias.clone())).collect(),

@@ -3,7 +3,8 @@
 //! A file is read only when its size, times or inode differ from when it was last read, so a survey
 //! of ten thousand unchanged files reads none.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use domain::ids::{NodeId, VersionHash};
 use domain::node::{Content, Node};
@@ -37,6 +38,8 @@ pub(crate) struct Survey {
     pub(crate) texts: Vec<String>,
     /// Stamps of files that were read.
     pub(crate) stamps: Vec<(NodeId, FileStamp, VersionHash)>,
+    /// Every recorded node, where everything was looked at.
+    pub(crate) nodes: Rc<Vec<Node>>,
 }
 
 /// Looks at the files in `scope` and compares them with the recorded nodes.
@@ -55,7 +58,8 @@ pub(crate) fn survey(
         trust_stamps: scope != Scope::EverythingAnew,
         next_node: next_node.0,
         survey: Survey::default(),
-        met: BTreeSet::new(),
+        met: HashSet::new(),
+        passed_by: BTreeSet::new(),
     };
     match scope {
         Scope::Lineage(id) => surveyor.lineage(id, false)?,
@@ -69,13 +73,15 @@ struct Surveyor<'c, 'a> {
     ctx: &'c Context<'a>,
     files: &'c dyn PlanFiles,
     state: &'c dyn Snapshot,
-    /// Known nodes by parent and alias.
-    by_place: HashMap<(Option<NodeId>, String), Node>,
+    /// Where known nodes stand in `survey.nodes`, by parent and alias.
+    by_place: HashMap<(Option<NodeId>, String), usize>,
     stamps: HashMap<NodeId, (FileStamp, VersionHash)>,
     trust_stamps: bool,
     next_node: u32,
     survey: Survey,
-    met: BTreeSet<NodeId>,
+    met: HashSet<NodeId>,
+    /// Aliases of known children that are not looked at.
+    passed_by: BTreeSet<String>,
 }
 
 /// The parent under which a level is looked for.
@@ -88,10 +94,8 @@ struct Above {
 
 impl Surveyor<'_, '_> {
     fn everything(&mut self) -> Result<(), Failure> {
-        let nodes = self.state.all_nodes()?;
+        self.remember(self.state.all_nodes()?);
         self.stamps = self.state.stamps()?.into_iter().map(|(node, stamp, version)| (node, (stamp, version))).collect();
-        let order: Vec<NodeId> = nodes.iter().map(|node| node.id).collect();
-        self.by_place = nodes.into_iter().map(|node| ((node.parent, node.alias.clone()), node)).collect();
         for profile in self.ctx.profiles {
             for level in profile.levels.iter().filter(|level| level.root) {
                 let above = Above { id: None, number: None, folder: String::new() };
@@ -99,13 +103,18 @@ impl Surveyor<'_, '_> {
             }
         }
         // Nodes whose entry is gone altogether were not met on the way.
-        let by_id: HashMap<NodeId, Node> = self.by_place.values().map(|node| (node.id, node.clone())).collect();
-        for id in order {
-            if let Some(node) = by_id.get(&id).filter(|node| !self.met.contains(&node.id)) {
-                self.known(node)?;
-            }
-        }
-        Ok(())
+        self.unmet()
+    }
+
+    fn remember(&mut self, nodes: Vec<Node>) {
+        let place = |(index, node): (usize, &Node)| ((node.parent, node.alias.clone()), index);
+        self.by_place = nodes.iter().enumerate().map(place).collect();
+        self.survey.nodes = Rc::new(nodes);
+    }
+
+    fn unmet(&mut self) -> Result<(), Failure> {
+        let nodes = self.survey.nodes.clone();
+        nodes.iter().try_for_each(|node| self.known(node))
     }
 
     fn lineage(&mut self, id: NodeId, with_children: bool) -> Result<(), Failure> {
@@ -123,27 +132,19 @@ impl Surveyor<'_, '_> {
         }
         let Some(node) = chain.pop() else { return Ok(()) };
         let (Some(profile), Some(path)) = (self.ctx.profile(&node.profile), node.path.as_deref()) else { return Ok(()) };
-        let children = self.state.children(node.id)?;
-        for child in children {
-            if with_children {
-                self.load_stamp(child.id)?;
-            } else {
-                self.met.insert(child.id);
-            }
-            self.by_place.insert((Some(node.id), child.alias.clone()), child);
+        if with_children {
+            self.remember(self.state.children(node.id)?);
+            let children = self.survey.nodes.clone();
+            children.iter().try_for_each(|child| self.load_stamp(child.id))?;
+        } else {
+            self.passed_by = self.state.child_names(node.id)?.into_iter().map(|child| child.alias).collect();
         }
         let above = Above { id: Some(node.id), number: number_of(&node), folder: folder_of(path).to_owned() };
         let levels: Vec<&Level> = profile.levels_under(&node.level).collect();
         for level in levels {
             self.entries(profile, level, &above, Depth::One)?;
         }
-        if with_children {
-            let unmet: Vec<Node> = self.by_place.values().filter(|child| !self.met.contains(&child.id)).cloned().collect();
-            for child in unmet {
-                self.known(&child)?;
-            }
-        }
-        Ok(())
+        if with_children { self.unmet() } else { Ok(()) }
     }
 
     fn load_stamp(&mut self, id: NodeId) -> Result<(), Failure> {
@@ -192,11 +193,12 @@ impl Surveyor<'_, '_> {
         path: String,
         depth: Depth,
     ) -> Result<(), Failure> {
-        let known = self.by_place.get(&(above.id, alias.to_owned())).cloned();
-        if let Some(node) = &known {
-            if depth == Depth::One && self.met.contains(&node.id) {
-                return Ok(());
-            }
+        let nodes = self.survey.nodes.clone();
+        let known = self.by_place.get(&(above.id, alias.to_owned())).and_then(|index| nodes.get(*index));
+        if depth == Depth::One && self.passed_by.contains(alias) {
+            return Ok(());
+        }
+        if let Some(node) = known {
             self.known(node)?;
             return self.below(profile, level, node.id, number, &path, depth);
         }

@@ -50,8 +50,7 @@ pub struct ApprovalView {
 impl NodeView {
     pub(crate) fn of(state: &dyn Snapshot, node: &Node) -> Result<Self, StoreFault> {
         let parent = parent(state, node)?;
-        let mut children = state.children(node.id)?;
-        children.sort_by(domain::tree::sibling_order);
+        let children = state.child_names(node.id)?;
         let against = domain::revalidation::against(node);
         Ok(Self {
             path: path_of(state, node)?,

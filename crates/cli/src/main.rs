@@ -9,11 +9,9 @@ mod wiring;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process;
-use std::time::Duration;
 
 use clap::Parser;
 use clap::error::ErrorKind;
-use store::Watchdog;
 
 use crate::commands::Command;
 use crate::exit_code::ExitCode;
@@ -49,20 +47,9 @@ Examples:
 A node is named by its alias (chapter-02), its path (act-1/chapter-02) or two words (chapter 2).
 Exit codes: 0 done, 1 failed or refused, 2 wrong usage, 3 problems found by `tl check`.";
 
-/// No command may take longer than this without getting anywhere; see `store::Watchdog`.
-const LIMIT: Duration = Duration::from_secs(120);
-
 fn main() -> process::ExitCode {
-    let _watchdog = Watchdog::arm(LIMIT, give_up);
     let code = run(std::env::args_os().collect());
     process::ExitCode::from(code.number())
-}
-
-#[expect(clippy::exit, reason = "the thread that hangs cannot be asked to return")]
-fn give_up() {
-    let ui = Ui { json: false };
-    ui.say(format!("error: gave up after {} seconds: the state could not be reached", LIMIT.as_secs()));
-    process::exit(i32::from(ExitCode::Failed.number()));
 }
 
 /// Runs one command line; `tl demo` comes back here for each of its steps.

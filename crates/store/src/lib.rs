@@ -16,7 +16,6 @@ mod open;
 mod plan_files;
 mod recovery;
 mod sqlite;
-mod watchdog;
 
 pub use clock::SystemClock;
 pub use engine::EngineSettings;
@@ -25,4 +24,3 @@ pub use layout::Layout;
 pub use memory::MemoryStore;
 pub use open::{Created, adopt, create, open, start_afresh};
 pub use plan_files::DiskFiles;
-pub use watchdog::Watchdog;

@@ -12,7 +12,7 @@ use domain::ids::{Digest32, NodeId, OperationId, StoreId, VersionHash};
 use domain::node::{Content, Node};
 use domain::operation::Operation;
 use domain::ports::{
-    FileStamp, NewOperation, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction,
+    ChildName, FileStamp, NewOperation, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction,
 };
 use domain::status::Footing;
 use domain::time::Timestamp;
@@ -174,6 +174,21 @@ impl Snapshot for MemoryState {
         Ok(self.tree.children(parent).cloned().collect())
     }
 
+    fn child_names(&self, parent: NodeId) -> Result<Vec<ChildName>, StoreFault> {
+        let mut names: Vec<ChildName> = self
+            .tree
+            .children(parent)
+            .map(|child| ChildName {
+                level: child.level.clone(),
+                order: child.order,
+                alias: child.alias.clone(),
+                id: child.id,
+            })
+            .collect();
+        names.sort();
+        Ok(names)
+    }
+
     fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> {
         Ok(self.tree.all_in_order().into_iter().cloned().collect())
     }
@@ -322,6 +337,7 @@ macro_rules! delegate_snapshot {
             fn node(&self, id: NodeId) -> Result<Option<Node>, StoreFault> { self.$($field).+.node(id) }
             fn nodes_by_alias(&self, alias: &str) -> Result<Vec<Node>, StoreFault> { self.$($field).+.nodes_by_alias(alias) }
             fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> { Snapshot::children(&self.$($field).+, parent) }
+            fn child_names(&self, parent: NodeId) -> Result<Vec<ChildName>, StoreFault> { self.$($field).+.child_names(parent) }
             fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> { self.$($field).+.all_nodes() }
             fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> { self.$($field).+.subtree(top) }
             fn footings(&self, top: NodeId) -> Result<Vec<Footing>, StoreFault> { self.$($field).+.footings(top) }

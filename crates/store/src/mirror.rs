@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::durable::{Durability, replace};
 
 /// How many files one commit writes at most; a large cascade is caught up with over several.
-const FILES_PER_COMMIT: usize = 256;
+const FILES_PER_COMMIT: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Head {

@@ -34,7 +34,7 @@ impl ApproveArgs {
         let project = app.project()?;
         let shown = if project.settings.policy.approval == ApprovalPolicy::Human && is_person() {
             let view = project.run(app.ui, &|ctx| show_node(ctx, &self.node.node))?;
-            confirm(app.ui, &view)?;
+            confirm(&view)?;
             view.version_hash
         } else {
             None
@@ -56,8 +56,8 @@ impl ApproveArgs {
 }
 
 /// Where only a person may approve, they are shown what, and say yes to just that.
-fn confirm(ui: Ui, view: &application::views::NodeView) -> Result<(), Failure> {
-    let ui = Ui { json: false, ..ui };
+fn confirm(view: &application::views::NodeView) -> Result<(), Failure> {
+    let ui = Ui { json: false };
     show::print(ui, view);
     let version = view.version_hash.map(domain::ids::VersionHash::short).unwrap_or_default();
     ui.say(format!("Approve {} at {version}? [y/N]", clean_line(&view.path)));

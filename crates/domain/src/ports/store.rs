@@ -55,6 +55,15 @@ pub struct NewOperation {
     pub texts: Vec<String>,
 }
 
+/// A child's name and place.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ChildName {
+    pub level: String,
+    pub order: i64,
+    pub alias: String,
+    pub id: NodeId,
+}
+
 /// A consistent view of the state.
 ///
 /// Every read of a row checks its sum: a damaged row is [`StoreFault::Damaged`], never an answer.
@@ -88,6 +97,12 @@ pub trait Snapshot {
     /// # Errors
     /// [`StoreFault`].
     fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault>;
+
+    /// Returns just the names of a node's children, for a quick look.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn child_names(&self, parent: NodeId) -> Result<Vec<ChildName>, StoreFault>;
 
     /// Returns every node; parents come before their children.
     ///

@@ -15,8 +15,11 @@ pub(super) const APPLICATION_ID: i64 = 0x746c_6e31;
 
 /// Pages in the write-ahead log before a writer moves them into the database.
 ///
-/// Every process that finds the log has to read it first, so it is kept short.
-const CHECKPOINT_PAGES: u32 = 200;
+/// Every process that finds the log has to read all of it first, so it is kept short. SQLite's own
+/// checkpoint is no help: it does not empty the log, and a process that starts anew cannot know
+/// which pages were moved already.
+const LOG_PAGES: u64 = 48;
+const PAGE: u64 = 4096;
 
 /// What the file must be before it is touched.
 pub(super) enum Purpose {
@@ -43,9 +46,7 @@ pub(super) fn open(path: &Path, purpose: &Purpose, patience: Duration) -> Result
 ///
 /// Only when nothing waits in the write-ahead log: what is there would not be seen.
 pub(super) fn open_immutable(path: &Path) -> Result<Connection, StoreFault> {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    if fs::metadata(&log).is_ok_and(|metadata| metadata.len() > 0) {
+    if fs::metadata(log_of(path)).is_ok_and(|metadata| metadata.len() > 0) {
         return Err(StoreFault::ReadOnly { path: path.to_owned() });
     }
     let uri = format!("file:{}?immutable=1", escape_uri(&path.to_string_lossy()));
@@ -83,6 +84,22 @@ fn check_file(path: &Path) -> Result<(), StoreFault> {
     Ok(())
 }
 
+/// Moves the write-ahead log into the database once it is long, and empties it.
+pub(super) fn keep_log_short(connection: &Connection, path: &Path) {
+    if fs::metadata(log_of(path)).is_ok_and(|log| log.len() > LOG_PAGES * PAGE) {
+        // Someone who is reading keeps it as it is; then the next writer tries again.
+        let patience = GIVE_UP_AFTER_MS.swap(0, Ordering::Relaxed);
+        let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        GIVE_UP_AFTER_MS.store(patience, Ordering::Relaxed);
+    }
+}
+
+fn log_of(path: &Path) -> std::ffi::OsString {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    log
+}
+
 fn configure(connection: &mut Connection, patience: Duration) -> rusqlite::Result<()> {
     set_patience(patience);
     connection.busy_handler(Some(wait_a_little))?;
@@ -90,9 +107,7 @@ fn configure(connection: &mut Connection, patience: Duration) -> rusqlite::Resul
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    connection.execute_batch(&format!(
-        "PRAGMA cell_size_check=ON; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES};"
-    ))
+    connection.execute_batch("PRAGMA cell_size_check=ON; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;")
 }
 
 // The busy handler is a plain function: when to give up is kept here, for the whole process.

@@ -19,7 +19,7 @@ use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
 use domain::node::Node;
 use domain::operation::Operation;
 use domain::fact::Backup;
-use domain::ports::{FileStamp, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction};
+use domain::ports::{ChildName, FileStamp, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction};
 use domain::status::Footing;
 use domain::version::Version;
 use rusqlite::{Connection, params_from_iter};
@@ -296,6 +296,7 @@ impl SqliteStore {
 
     /// Exports what changed. The mirror is a copy: when it cannot be written now, it is later.
     fn after_commit(&self, row: StoreRow, operations: &[Operation]) {
+        connection::keep_log_short(&self.connection, &self.layout.database);
         if !self.settings.mirror {
             return;
         }

@@ -5,8 +5,8 @@
 //! the first two.
 
 use domain::approval::Approval;
-use domain::ids::{CanonicalHash, Digest32, NodeId, VersionHash};
-use domain::node::{Cause, Content, Node, ParentVersion, Progress, Standing, Status};
+use domain::ids::{CanonicalHash, Digest32, NodeId, Principal, VersionHash};
+use domain::node::{Cause, Content, Description, Node, ParentVersion, Progress, Standing, Status};
 use domain::ports::StoreFault;
 use domain::status::{ApprovalFooting, Footing, TextFooting};
 use domain::time::Timestamp;
@@ -22,14 +22,17 @@ pub(super) const NARROW: &str = "id, parent, content, canonical, basis_canonical
 /// All columns but the children's, in the order [`read_node`] expects.
 pub(super) const WIDE: &str = "id, parent, content, canonical, basis_canonical, approved, approved_parent, \
     is_condemned, condemned, footing_sum, status, cause, since, standing_sum, lineage, profile, level, alias, ord, \
-    path, description, content_note, version, basis_version, approval, condemnation, progress, created_at, \
-    updated_at, words_sum";
+    path, title, needs, relies_on, content_note, version, basis_version, approved_version, approved_parent_version, \
+    approved_by, approved_at, approval_warnings, condemnation, progress, created_at, updated_at, words_sum";
 
 const FOOTING_SUM: usize = 9;
 const STATUS: usize = 10;
 const STANDING_SUM: usize = 13;
 const LINEAGE: usize = 14;
-const WORDS_SUM: usize = 29;
+const WORDS_SUM: usize = 35;
+
+/// How many columns [`WIDE`] has.
+pub(super) const WIDTH: usize = WORDS_SUM + 1;
 
 /// A row that does not fit its sum, or cannot be read.
 #[derive(Debug)]
@@ -72,6 +75,12 @@ impl NodeValues {
             source: error.into(),
         };
         let json = |text: Result<String, serde_json::Error>| text.map(Value::Text).map_err(json_fault);
+        // Most lists are empty, and an empty one need not be read back.
+        let list = |items: &[String]| match items {
+            [] => Ok(Value::Null),
+            items => json(serde_json::to_string(items)),
+        };
+        let approval = node.approval.as_ref();
         let (content, note) = match &node.content {
             Content::Text { .. } => (0, Value::Null),
             Content::Missing => (1, Value::Null),
@@ -102,12 +111,18 @@ impl NodeValues {
             Value::Text(node.alias.clone()),
             Value::Integer(node.order),
             node.path.clone().map_or(Value::Null, Value::Text),
-            json(serde_json::to_string(&node.description))?,
+            node.description.title.clone().map_or(Value::Null, Value::Text),
+            list(&node.description.needs)?,
+            list(&node.description.relies_on)?,
             note,
-            node.content.version().map_or(Value::Null, |version| blob(version.0)),
-            node.content.basis().map_or(Value::Null, |basis| blob(basis.version.0)),
-            match &node.approval {
-                Some(approval) => json(serde_json::to_string(approval))?,
+            version_value(node.content.version()),
+            version_value(node.content.basis().map(|basis| basis.version)),
+            version_value(approval.map(|approval| approval.version)),
+            version_value(approval.and_then(|approval| approval.parent).map(|parent| parent.version)),
+            approval.map_or(Value::Null, |approval| Value::Text(approval.by.to_string())),
+            approval.map_or(Value::Null, |approval| Value::Integer(approval.at.as_millis())),
+            match approval {
+                Some(approval) => list(&approval.warnings)?,
                 None => Value::Null,
             },
             match &node.condemnation {
@@ -166,14 +181,14 @@ pub(super) fn standing_sum_of(id: NodeId, values: &[Value; 3]) -> i64 {
 
 /// Reads a whole node, checking its sums. Returns what it adds to the table's total with it.
 pub(super) fn read_node(row: &Row<'_>) -> Result<(Node, i64), BadRow> {
-    let footing = read_footing(row)?;
     let mut sum = Sum::default();
+    let footing = checked_footing(row, &mut sum)?;
     sum.add(row.get_ref(0)?);
     for index in LINEAGE..WORDS_SUM {
         sum.add(row.get_ref(index)?);
     }
     let words_sum: i64 = row.get(WORDS_SUM)?;
-    if sum.finish() != words_sum {
+    if sum.take() != words_sum {
         return Err(BadRow(format!("the words of node {} do not fit their sum", footing.id)));
     }
     let lineage = row.get_ref(LINEAGE)?.as_blob().map_err(|error| BadRow(error.to_string()))?;
@@ -181,21 +196,27 @@ pub(super) fn read_node(row: &Row<'_>) -> Result<(Node, i64), BadRow> {
         return Err(BadRow(format!("node {} has a lineage that is not its own", footing.id)));
     }
     let share = row_share(footing.id, row.get(FOOTING_SUM)?, row.get(STANDING_SUM)?, words_sum);
-
-    let approval: Option<Approval> = json_column(row, 24)?;
-    let content = match (footing.text, row.get_ref(22)?) {
-        (TextFooting::Text { canonical, basis }, version) => Content::Text {
-            version: VersionHash(digest(version)?),
-            canonical,
-            basis: match (basis, row.get_ref(23)?) {
-                (Some(canonical), version) => {
-                    Some(ParentVersion { version: VersionHash(digest(version)?), canonical })
-                }
-                (None, _) => None,
-            },
-        },
-        (TextFooting::Missing, _) => Content::Missing,
-        (TextFooting::Unreadable, _) => Content::Unreadable { why: row.get::<_, Option<String>>(21)?.unwrap_or_default() },
+    let parent_version = |canonical: Option<CanonicalHash>, index: usize| match canonical {
+        None => Ok(None),
+        Some(canonical) => version_column(row, index).map(|version| Some(ParentVersion { version, canonical })),
+    };
+    let content = match footing.text {
+        TextFooting::Text { canonical, basis } => {
+            Content::Text { version: version_column(row, 24)?, canonical, basis: parent_version(basis, 25)? }
+        }
+        TextFooting::Missing => Content::Missing,
+        TextFooting::Unreadable => Content::Unreadable { why: row.get::<_, Option<String>>(23)?.unwrap_or_default() },
+    };
+    let approval = match footing.approval {
+        None => None,
+        Some(approval) => Some(Approval {
+            version: version_column(row, 26)?,
+            canonical: approval.canonical,
+            parent: parent_version(approval.parent, 27)?,
+            by: Principal::from(row.get_ref(28)?.as_str().map_err(|error| BadRow(error.to_string()))?),
+            at: Timestamp::from_millis(row.get(29)?),
+            warnings: json_column(row, 30)?.unwrap_or_default(),
+        }),
     };
     let node = Node {
         id: footing.id,
@@ -205,34 +226,40 @@ pub(super) fn read_node(row: &Row<'_>) -> Result<(Node, i64), BadRow> {
         alias: row.get(17)?,
         order: row.get(18)?,
         path: row.get(19)?,
-        description: json_column(row, 20)?.unwrap_or_default(),
+        description: Description {
+            title: row.get(20)?,
+            needs: json_column(row, 21)?.unwrap_or_default(),
+            relies_on: json_column(row, 22)?.unwrap_or_default(),
+        },
         content,
         approval,
-        condemnation: json_column(row, 25)?,
-        progress: from_position(&Progress::ALL, row.get(26)?)?,
+        condemnation: json_column(row, 31)?,
+        progress: from_position(&Progress::ALL, row.get(32)?)?,
         standing: footing.standing,
-        created_at: Timestamp::from_millis(row.get(27)?),
-        updated_at: Timestamp::from_millis(row.get(28)?),
+        created_at: Timestamp::from_millis(row.get(33)?),
+        updated_at: Timestamp::from_millis(row.get(34)?),
     };
     Ok((node, share))
 }
 
 /// Reads what a status rests on, checking its sums.
 pub(super) fn read_footing(row: &Row<'_>) -> Result<Footing, BadRow> {
+    checked_footing(row, &mut Sum::default())
+}
+
+fn checked_footing(row: &Row<'_>, sum: &mut Sum) -> Result<Footing, BadRow> {
     let id = NodeId(row.get(0)?);
-    let mut sum = Sum::default();
     for index in 0..FOOTING_SUM {
         sum.add(row.get_ref(index)?);
     }
-    if sum.finish() != row.get::<_, i64>(FOOTING_SUM)? {
+    if sum.take() != row.get::<_, i64>(FOOTING_SUM)? {
         return Err(BadRow(format!("the footing of node {id} does not fit its sum")));
     }
-    let mut sum = Sum::default();
     sum.add(row.get_ref(0)?);
     for index in STATUS..STANDING_SUM {
         sum.add(row.get_ref(index)?);
     }
-    if sum.finish() != row.get::<_, i64>(STANDING_SUM)? {
+    if sum.take() != row.get::<_, i64>(STANDING_SUM)? {
         return Err(BadRow(format!("the status of node {id} does not fit its sum")));
     }
     let text = match row.get::<_, i64>(2)? {
@@ -244,23 +271,27 @@ pub(super) fn read_footing(row: &Row<'_>) -> Result<Footing, BadRow> {
         2 => TextFooting::Unreadable,
         other => return Err(BadRow(format!("node {id} has content of kind {other}"))),
     };
-    let approval = canonical(row, 5)?.map(|approved| -> Result<ApprovalFooting, BadRow> {
-        Ok(ApprovalFooting { canonical: approved, parent: canonical(row, 6)? })
-    });
+    let approval = match canonical(row, 5)? {
+        None => None,
+        Some(approved) => Some(ApprovalFooting { canonical: approved, parent: canonical(row, 6)? }),
+    };
     let is_condemned: bool = row.get(7)?;
-    let cause: Option<Cause> = json_column(row, 11)?;
     Ok(Footing {
         id,
         parent: row.get::<_, Option<u32>>(1)?.map(NodeId),
         text,
-        approval: approval.transpose()?,
+        approval,
         condemnation: if is_condemned { Some(canonical(row, 8)?) } else { None },
         standing: Standing {
             status: from_position(&Status::ALL, row.get(STATUS)?)?,
-            cause,
+            cause: json_column::<Cause>(row, 11)?,
             since: row.get::<_, Option<i64>>(12)?.map(Timestamp::from_millis),
         },
     })
+}
+
+fn version_column(row: &Row<'_>, index: usize) -> Result<VersionHash, BadRow> {
+    Ok(VersionHash(digest(row.get_ref(index)?)?))
 }
 
 fn json_column<T: serde::de::DeserializeOwned>(row: &Row<'_>, index: usize) -> Result<Option<T>, BadRow> {
@@ -287,6 +318,10 @@ pub(super) fn digest(value: ValueRef<'_>) -> Result<Digest32, BadRow> {
 /// Writes a hash column.
 pub(super) fn blob(digest: Digest32) -> Value {
     Value::Blob(digest.0.to_vec())
+}
+
+fn version_value(hash: Option<VersionHash>) -> Value {
+    hash.map_or(Value::Null, |hash| blob(hash.0))
 }
 
 fn canonical_value(hash: Option<CanonicalHash>) -> Value {

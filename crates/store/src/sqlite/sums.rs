@@ -2,21 +2,27 @@
 
 use rusqlite::types::{Value, ValueRef};
 
-/// A running sum over column values.
-#[derive(Default)]
-pub(super) struct Sum(crc32fast::Hasher);
+/// A sum over column values. They are gathered first: one pass over a few hundred bytes is many
+/// times faster than a pass per column.
+pub(super) struct Sum(Vec<u8>);
+
+impl Default for Sum {
+    fn default() -> Self {
+        Self(Vec::with_capacity(512))
+    }
+}
 
 impl Sum {
     pub(super) fn add(&mut self, value: ValueRef<'_>) {
         match value {
-            ValueRef::Null => self.0.update(&[0]),
+            ValueRef::Null => self.0.push(0),
             ValueRef::Integer(number) => {
-                self.0.update(&[1]);
-                self.0.update(&number.to_le_bytes());
+                self.0.push(1);
+                self.0.extend_from_slice(&number.to_le_bytes());
             }
             ValueRef::Real(number) => {
-                self.0.update(&[2]);
-                self.0.update(&number.to_le_bytes());
+                self.0.push(2);
+                self.0.extend_from_slice(&number.to_le_bytes());
             }
             ValueRef::Text(bytes) => self.bytes(3, bytes),
             ValueRef::Blob(bytes) => self.bytes(4, bytes),
@@ -24,13 +30,16 @@ impl Sum {
     }
 
     fn bytes(&mut self, tag: u8, bytes: &[u8]) {
-        self.0.update(&[tag]);
-        self.0.update(&(bytes.len() as u64).to_le_bytes());
-        self.0.update(bytes);
+        self.0.push(tag);
+        self.0.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        self.0.extend_from_slice(bytes);
     }
 
-    pub(super) fn finish(self) -> i64 {
-        i64::from(self.0.finalize())
+    /// Returns the sum and makes room for the next one.
+    pub(super) fn take(&mut self) -> i64 {
+        let sum = crc32fast::hash(&self.0);
+        self.0.clear();
+        i64::from(sum)
     }
 }
 
@@ -38,7 +47,7 @@ impl Sum {
 pub(super) fn sum_of<'v>(values: impl IntoIterator<Item = &'v Value>) -> i64 {
     let mut sum = Sum::default();
     values.into_iter().for_each(|value| sum.add(ValueRef::from(value)));
-    sum.finish()
+    sum.take()
 }
 
 /// Which of a row's sums goes into the total.

@@ -6,7 +6,7 @@ use domain::fact::Backup;
 use domain::ids::{CanonicalHash, Digest32, NodeId, OperationId, StoreId, VersionHash};
 use domain::node::{Node, ParentVersion};
 use domain::operation::Operation;
-use domain::ports::{FileStamp, Snapshot, StoreFault};
+use domain::ports::{ChildName, FileStamp, Snapshot, StoreFault};
 use domain::status::Footing;
 use domain::time::Timestamp;
 use domain::version::Version;
@@ -136,6 +136,15 @@ impl View<'_> {
         .filter(|(_, fits)| *fits)
         .map(|(total, _)| total)
         .ok_or_else(|| StoreFault::Damaged { what: format!("the children of node {id} do not fit their sum") })
+    }
+
+    /// Checks that no child was missed.
+    fn check_children(&self, parent: NodeId, children: impl Iterator<Item = NodeId>) -> Result<(), StoreFault> {
+        let total = children.fold(0, |total, child| total ^ share(Part::Children, child.0, 0));
+        if total == self.child_total(parent)? {
+            return Ok(());
+        }
+        Err(StoreFault::Damaged { what: format!("children of node {parent} are missing") })
     }
 
     fn range(&self, top: NodeId) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreFault> {
@@ -279,11 +288,17 @@ impl Snapshot for View<'_> {
 
     fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> {
         let children = self.nodes("WHERE parent = ?1", [parent.0])?;
-        let total = children.iter().fold(0, |total, child| total ^ share(Part::Children, child.id.0, 0));
-        if total != self.child_total(parent)? {
-            return Err(StoreFault::Damaged { what: format!("children of node {parent} are missing") });
-        }
+        self.check_children(parent, children.iter().map(|child| child.id))?;
         Ok(children)
+    }
+
+    fn child_names(&self, parent: NodeId) -> Result<Vec<ChildName>, StoreFault> {
+        let mut names = self.rows("SELECT level, ord, alias, id FROM node WHERE parent = ?1", [parent.0], |row| {
+            Ok(ChildName { level: row.get(0)?, order: row.get(1)?, alias: row.get(2)?, id: NodeId(row.get(3)?) })
+        })?;
+        self.check_children(parent, names.iter().map(|child| child.id))?;
+        names.sort();
+        Ok(names)
     }
 
     fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> {

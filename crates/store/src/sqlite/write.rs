@@ -5,7 +5,7 @@ use domain::fact::{Backup, NodeTable, apply};
 use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
 use domain::node::{Content, Node};
 use domain::operation::Operation;
-use domain::ports::{FileStamp, NewOperation, Snapshot, StoreFault, Transaction};
+use domain::ports::{ChildName, FileStamp, NewOperation, Snapshot, StoreFault, Transaction};
 use domain::status::Footing;
 use domain::time::Timestamp;
 use domain::version::Version;
@@ -13,7 +13,7 @@ use rusqlite::types::Value;
 use rusqlite::{Params, params_from_iter};
 
 use super::SqliteStore;
-use super::rows::{NodeValues, WIDE, row_share, standing_sum_of, standing_values};
+use super::rows::{NodeValues, WIDE, WIDTH, row_share, standing_sum_of, standing_values};
 use super::sums::{Part, share};
 use super::view::{StoreRow, View, child_sum, version_sum, version_values};
 use crate::engine::{Recorded, io_fault};
@@ -215,7 +215,7 @@ impl NodeTable for SqliteTransaction<'_> {
         let row = NodeValues::of(&node, &lineage)?;
         let share = row.share(node.id);
         let values = row.values.into_iter().chain([Value::Integer(0), Value::Integer(child_sum(node.id, 0))]);
-        let places: String = (1..=32).map(|place| format!("?{place}")).collect::<Vec<_>>().join(", ");
+        let places: String = (1..=WIDTH + 2).map(|place| format!("?{place}")).collect::<Vec<_>>().join(", ");
         self.execute(
             &format!("INSERT INTO node ({WIDE}, child_total, child_sum) VALUES ({places})"),
             params_from_iter(values),
