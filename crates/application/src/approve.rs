@@ -12,10 +12,9 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::locate::{get, locate_one, parent, path_of};
-use crate::observe::with_observed;
+use crate::locate::{get, nothing_left, parent, path_of};
+use crate::observe::with_node;
 use crate::settle::settle;
-use crate::survey::Scope;
 use crate::transitions::transitions;
 use crate::views::TransitionView;
 
@@ -47,8 +46,8 @@ pub struct ApproveOutcome {
 /// # Errors
 /// Every rule of `domain::approval`, and faults of the state.
 pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOutcome, Failure> {
-    let id = locate_one(ctx, &request.node)?;
-    with_observed(ctx, Scope::Lineage(id), |tx| {
+    with_node(ctx, &request.node, |tx, id, rest| {
+        nothing_left(rest)?;
         let node = get(&*tx, id)?;
         let parent = parent(&*tx, &node)?;
         let path = path_of(&*tx, &node)?;

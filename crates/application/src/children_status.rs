@@ -2,8 +2,8 @@
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::locate_one;
-use crate::observe::observed;
+use crate::locate::nothing_left;
+use crate::observe::observed_node;
 use crate::survey::Scope;
 use crate::views::{ChildView, ChildrenView, StatusCounts};
 
@@ -12,9 +12,9 @@ use crate::views::{ChildView, ChildrenView, StatusCounts};
 /// # Errors
 /// When there is no such node, or the state cannot be read.
 pub fn children_status(ctx: &Context<'_>, words: &[String]) -> Result<ChildrenView, Failure> {
-    let id = locate_one(ctx, words)?;
-    let state = observed(ctx, Scope::Family(id))?;
-    let mut children = state.children(id)?;
+    let seen = observed_node(ctx, words, Scope::Family)?;
+    nothing_left(seen.rest)?;
+    let mut children = seen.state.children(seen.id)?;
     children.sort_by(domain::tree::sibling_order);
     let mut status_counts = StatusCounts::default();
     children.iter().for_each(|child| status_counts.add(child.status()));

@@ -6,8 +6,8 @@ use domain::version::pick;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::list_versions::entries;
-use crate::locate::{get, locate};
-use crate::observe::observed;
+use crate::locate::get;
+use crate::observe::observed_node;
 use crate::survey::Scope;
 use crate::views::DiffView;
 
@@ -16,16 +16,16 @@ use crate::views::DiffView;
 /// # Errors
 /// When there is no such node or version.
 pub fn diff_version(ctx: &Context<'_>, words: &[String]) -> Result<DiffView, Failure> {
-    let (id, rest) = locate(ctx, words)?;
-    let selector = match rest {
+    let seen = observed_node(ctx, words, Scope::Lineage)?;
+    let selector = match seen.rest {
         [] => "-1",
         [one] => one.as_str(),
         [_, extra, ..] => {
             return Err(Failure::new(FailureKind::Invalid, format!("`{extra}` is one word too many after the version")));
         }
     };
-    let state = observed(ctx, Scope::Lineage(id))?;
-    let node = get(&*state, id)?;
+    let state = seen.state;
+    let node = get(&*state, seen.id)?;
     let entries = entries(&*state, &node)?;
     let older = pick(&node.alias, &entries, selector)?;
     let text = |hash| -> Result<String, Failure> {

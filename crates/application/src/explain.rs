@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::{ancestors, get, locate_one, path_of};
-use crate::observe::observed;
+use crate::locate::{ancestors, get, nothing_left, path_of};
+use crate::observe::observed_node;
 use crate::revalidate::parent_changes;
 use crate::survey::Scope;
 use crate::views::{DiffView, OperationView, reason};
@@ -40,9 +40,10 @@ pub struct Link {
 /// # Errors
 /// When there is no such node, or the state cannot be read.
 pub fn explain(ctx: &Context<'_>, words: &[String]) -> Result<Explanation, Failure> {
-    let id = locate_one(ctx, words)?;
-    let state = observed(ctx, Scope::Lineage(id))?;
-    let node = get(&*state, id)?;
+    let seen = observed_node(ctx, words, Scope::Lineage)?;
+    nothing_left(seen.rest)?;
+    let state = seen.state;
+    let node = get(&*state, seen.id)?;
     let path = path_of(&*state, &node)?;
     match node.status() {
         Status::Approved => Ok(approved(&node, path)),

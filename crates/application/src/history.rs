@@ -4,7 +4,7 @@ use domain::ids::OperationId;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::{Lookup, resolve};
+use crate::locate::find_top;
 use crate::observe::observed;
 use crate::survey::Scope;
 use crate::views::OperationView;
@@ -24,16 +24,7 @@ pub struct HistoryRequest {
 /// When there is no such node, or the state cannot be read.
 pub fn history(ctx: &Context<'_>, request: &HistoryRequest) -> Result<Vec<OperationView>, Failure> {
     let state = observed(ctx, Scope::Everything)?;
-    let node = if request.node.is_empty() {
-        None
-    } else {
-        let (reference, _) = domain::reference::NodeReference::read(&request.node, ctx.profiles)?;
-        match resolve(&*state, &reference) {
-            Ok(node) => Some(node.id),
-            Err(Lookup::Fault(fault)) => return Err(fault.into()),
-            Err(Lookup::Unresolved(unresolved)) => return Err(unresolved.into()),
-        }
-    };
+    let node = find_top(ctx, &*state, &request.node)?;
     let mut found = Vec::new();
     let mut before = request.before;
     while found.len() < request.most {

@@ -5,10 +5,9 @@ use domain::revalidation::condemn;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::locate::{get, locate_one, path_of};
-use crate::observe::with_observed;
+use crate::locate::{get, nothing_left, path_of};
+use crate::observe::with_node;
 use crate::settle::settle;
-use crate::survey::Scope;
 use crate::transitions::transitions;
 use crate::views::CascadeView;
 
@@ -28,8 +27,8 @@ pub fn invalidate(ctx: &Context<'_>, request: &InvalidateRequest) -> Result<Casc
     if reason.is_empty() {
         return Err(Failure::new(FailureKind::Invalid, "a reason is needed: it is what everyone below will see"));
     }
-    let id = locate_one(ctx, &request.node)?;
-    with_observed(ctx, Scope::Lineage(id), |tx| {
+    with_node(ctx, &request.node, |tx, id, rest| {
+        nothing_left(rest)?;
         let node = get(&*tx, id)?;
         let now = ctx.clock.now();
         let mut facts = vec![condemn(&node, reason, &ctx.actor, now)];

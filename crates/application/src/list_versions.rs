@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::{get, locate_one, path_of};
-use crate::observe::observed;
+use crate::locate::{get, nothing_left, path_of};
+use crate::observe::observed_node;
 use crate::survey::Scope;
 
 /// The versions of a node, newest first.
@@ -30,7 +30,7 @@ pub struct VersionView {
     pub at: Timestamp,
     /// The time as backups are named by it.
     pub timestamp: String,
-    pub size: u64,
+    pub size: Option<u64>,
     pub current: bool,
     pub approved: bool,
     /// Who brought it in, and how.
@@ -43,9 +43,10 @@ pub struct VersionView {
 /// # Errors
 /// When there is no such node, or the state cannot be read.
 pub fn list_versions(ctx: &Context<'_>, words: &[String]) -> Result<VersionsView, Failure> {
-    let id = locate_one(ctx, words)?;
-    let state = observed(ctx, Scope::Lineage(id))?;
-    let node = get(&*state, id)?;
+    let seen = observed_node(ctx, words, Scope::Lineage)?;
+    nothing_left(seen.rest)?;
+    let state = seen.state;
+    let node = get(&*state, seen.id)?;
     let mut back = 0;
     let mut versions = Vec::new();
     for entry in entries(&*state, &node)? {

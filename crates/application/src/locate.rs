@@ -9,43 +9,31 @@ use domain::reference::{NodeReference, Unresolved};
 use domain::tree::Tree;
 
 use crate::context::Context;
-use crate::failure::Failure;
-use crate::observe::observed;
-use crate::survey::Scope;
+use crate::failure::{Failure, FailureKind};
 
-/// Finds the node that `words` name; the first one or two are used. Returns the others with it.
-///
-/// A name that is not known may be a file that was written a moment ago: the files are looked at
-/// before the answer is no.
-pub(crate) fn locate<'w>(ctx: &Context<'_>, words: &'w [String]) -> Result<(NodeId, &'w [String]), Failure> {
+/// Finds the node that the first one or two of `words` name, and returns the words not used.
+pub(crate) fn find<'w>(ctx: &Context<'_>, state: &dyn Snapshot, words: &'w [String]) -> Result<(NodeId, &'w [String]), Failure> {
     let (reference, rest) = NodeReference::read(words, ctx.profiles)?;
-    let snapshot = ctx.store.read()?;
-    match resolve(&*snapshot, &reference) {
-        Ok(node) => return Ok((node.id, rest)),
-        Err(Lookup::Fault(fault)) => return Err(fault.into()),
-        Err(Lookup::Unresolved(Unresolved::Ambiguous { name, candidates })) => {
-            return Err(Unresolved::Ambiguous { name, candidates }.into());
-        }
-        Err(Lookup::Unresolved(_)) => {}
-    }
-    drop(snapshot);
-    let snapshot = observed(ctx, Scope::Everything)?;
-    match resolve(&*snapshot, &reference) {
-        Ok(node) => Ok((node.id, rest)),
-        Err(Lookup::Fault(fault)) => Err(fault.into()),
-        Err(Lookup::Unresolved(unresolved)) => Err(unresolved.into()),
-    }
+    Ok((resolve(state, &reference)?.id, rest))
 }
 
-/// Finds the one node that `words` name, and nothing may be left over.
-pub(crate) fn locate_one(ctx: &Context<'_>, words: &[String]) -> Result<NodeId, Failure> {
-    let (id, rest) = locate(ctx, words)?;
+/// Finds the node that `words` name, if there are any; nothing may be left over.
+pub(crate) fn find_top(ctx: &Context<'_>, state: &dyn Snapshot, words: &[String]) -> Result<Option<NodeId>, Failure> {
+    if words.is_empty() {
+        return Ok(None);
+    }
+    let (id, rest) = find(ctx, state, words)?;
+    nothing_left(rest)?;
+    Ok(Some(id))
+}
+
+/// Refuses words nobody asked for.
+pub(crate) fn nothing_left(rest: &[String]) -> Result<(), Failure> {
     match rest.first() {
-        None => Ok(id),
-        Some(extra) => Err(Failure::new(
-            crate::failure::FailureKind::Invalid,
-            format!("`{extra}` is one word too many after the node"),
-        )),
+        None => Ok(()),
+        Some(extra) => {
+            Err(Failure::new(FailureKind::Invalid, format!("`{extra}` is one word too many after the node")))
+        }
     }
 }
 
@@ -53,6 +41,15 @@ pub(crate) fn locate_one(ctx: &Context<'_>, words: &[String]) -> Result<NodeId, 
 pub(crate) enum Lookup {
     Fault(StoreFault),
     Unresolved(Unresolved),
+}
+
+impl From<Lookup> for Failure {
+    fn from(lookup: Lookup) -> Self {
+        match lookup {
+            Lookup::Fault(fault) => fault.into(),
+            Lookup::Unresolved(unresolved) => unresolved.into(),
+        }
+    }
 }
 
 impl From<StoreFault> for Lookup {

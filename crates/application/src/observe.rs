@@ -15,7 +15,8 @@ use domain::tree::Tree;
 use domain::version::backup_name;
 
 use crate::context::{Context, Noticed};
-use crate::failure::Failure;
+use crate::failure::{Failure, FailureKind};
+use crate::locate::find;
 use crate::settle::{count_stale, settle};
 use crate::survey::{Scope, Survey, survey};
 
@@ -43,6 +44,80 @@ pub(crate) fn observed<'s>(ctx: &Context<'s>, scope: Scope) -> Result<Box<dyn Sn
         Err(failure) => return Err(failure),
     }
     Ok(ctx.store.read()?)
+}
+
+/// A node that was named, with a view of the state that is true for it.
+pub(crate) struct ObservedNode<'s, 'w> {
+    pub(crate) state: Box<dyn Snapshot + 's>,
+    pub(crate) id: NodeId,
+    /// The words after the node.
+    pub(crate) rest: &'w [String],
+}
+
+/// Finds a node by its name and looks at the files it stands on.
+///
+/// A name that is not known may be a file that was written a moment ago: everything is looked at
+/// before the answer is no.
+pub(crate) fn observed_node<'s, 'w>(
+    ctx: &Context<'s>,
+    words: &'w [String],
+    scope: fn(NodeId) -> Scope,
+) -> Result<ObservedNode<'s, 'w>, Failure> {
+    let state = ctx.store.read()?;
+    match find(ctx, &*state, words) {
+        Ok((id, rest)) => {
+            let seen = survey(ctx, &*state, scope(id), NodeId(u32::MAX / 2))?;
+            if seen.sightings.is_empty() {
+                return Ok(ObservedNode { state, id, rest });
+            }
+            drop(state);
+            Ok(ObservedNode { state: observed(ctx, scope(id))?, id, rest })
+        }
+        Err(failure) if failure.kind == FailureKind::NotFound && failure.damage.is_none() => {
+            drop(state);
+            let state = observed(ctx, Scope::Everything)?;
+            let (id, rest) = find(ctx, &*state, words)?;
+            Ok(ObservedNode { state, id, rest })
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Finds a node by its name and runs `act` on it in a write transaction that first records what
+/// changed in the files it stands on. `act` is given the words after the node.
+pub(crate) fn with_node<T>(
+    ctx: &Context<'_>,
+    words: &[String],
+    act: impl FnOnce(&mut dyn Transaction, NodeId, &[String]) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut tx = ctx.store.write()?;
+    let mut observed = None;
+    let (id, rest) = match find(ctx, &*tx, words) {
+        Err(failure) if failure.kind == FailureKind::NotFound && failure.damage.is_none() => {
+            observed = observe_within(ctx, &mut *tx, Scope::Everything)?;
+            match find(ctx, &*tx, words) {
+                Ok(found) => found,
+                Err(failure) => return keep_observed(tx, observed, failure),
+            }
+        }
+        other => other?,
+    };
+    observed = observe_within(ctx, &mut *tx, Scope::Lineage(id))?.or(observed);
+    match act(&mut *tx, id, rest) {
+        Ok(value) => {
+            tx.commit()?;
+            Ok(value)
+        }
+        Err(failure) => keep_observed(tx, observed, failure),
+    }
+}
+
+/// What was observed is true whatever was refused afterwards.
+fn keep_observed<T>(tx: Box<dyn Transaction + '_>, observed: Option<OperationId>, failure: Failure) -> Result<T, Failure> {
+    if failure.is_answer() && observed.is_some() {
+        tx.commit()?;
+    }
+    Err(failure)
 }
 
 /// Looks at every file and records what changed; then returns the whole tree, which is true.
@@ -81,12 +156,7 @@ pub(crate) fn with_observed<T>(
             tx.commit()?;
             Ok(value)
         }
-        Err(failure) => {
-            if failure.is_answer() && observed.is_some() {
-                tx.commit()?;
-            }
-            Err(failure)
-        }
+        Err(failure) => keep_observed(tx, observed, failure),
     }
 }
 
@@ -212,7 +282,7 @@ pub(crate) fn write_backup(
             Err(fault) => return Err(fault.into()),
         }
     }
-    Err(Failure::new(crate::failure::FailureKind::Unavailable, format!("cannot find a free name for a backup in `{folder}`")))
+    Err(Failure::new(FailureKind::Unavailable, format!("cannot find a free name for a backup in `{folder}`")))
 }
 
 /// One line about what was noticed.

@@ -12,10 +12,9 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::list_versions::entries;
-use crate::locate::{get, locate, parent, path_of};
-use crate::observe::{with_observed, write_backup};
+use crate::locate::{get, parent, path_of};
+use crate::observe::{with_node, write_backup};
 use crate::settle::settle;
-use crate::survey::Scope;
 use crate::transitions::transitions;
 use crate::views::{CascadeView, NodeView, node_view};
 
@@ -35,13 +34,12 @@ pub struct RestoreOutcome {
 /// # Errors
 /// When there is no such node or version, or a file cannot be written.
 pub fn restore_version(ctx: &Context<'_>, words: &[String]) -> Result<RestoreOutcome, Failure> {
-    let (id, rest) = locate(ctx, words)?;
-    let [selector] = rest else {
-        let name = words.join(" ");
-        return Err(Failure::new(FailureKind::Invalid, "expected one version: -1, the first digits of a hash, or a time")
-            .step(format!("tl versions {name}")));
-    };
-    with_observed(ctx, Scope::Lineage(id), |tx| {
+    with_node(ctx, words, |tx, id, rest| {
+        let [selector] = rest else {
+            let name = words.join(" ");
+            return Err(Failure::new(FailureKind::Invalid, "expected one version: -1, the first digits of a hash, or a time")
+                .step(format!("tl versions {name}")));
+        };
         let node = get(&*tx, id)?;
         let entries = entries(&*tx, &node)?;
         let version = pick(&node.alias, &entries, selector)?.version.hash;

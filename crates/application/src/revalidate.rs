@@ -12,8 +12,8 @@ use serde::Serialize;
 use crate::approve::warnings;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::locate::{get, locate_one, parent, path_of};
-use crate::observe::{observed, observed_tree, with_observed};
+use crate::locate::{find_top, get, nothing_left, parent, path_of};
+use crate::observe::{observed_node, observed_tree, with_node, with_observed};
 use crate::settle::settle;
 use crate::survey::Scope;
 use crate::transitions::transitions;
@@ -40,9 +40,10 @@ pub struct StaleView {
 /// # Errors
 /// When there is no such node, or it is not stale.
 pub fn review(ctx: &Context<'_>, words: &[String]) -> Result<StaleView, Failure> {
-    let id = locate_one(ctx, words)?;
-    let state = observed(ctx, Scope::Lineage(id))?;
-    let node = get(&*state, id)?;
+    let seen = observed_node(ctx, words, Scope::Lineage)?;
+    nothing_left(seen.rest)?;
+    let state = seen.state;
+    let node = get(&*state, seen.id)?;
     if node.status() != Status::RequiresRevalidation {
         let path = path_of(&*state, &node)?;
         return Err(Failure::new(
@@ -58,8 +59,8 @@ pub fn review(ctx: &Context<'_>, words: &[String]) -> Result<StaleView, Failure>
 /// # Errors
 /// When there is no such node, or the state cannot be read.
 pub fn review_all(ctx: &Context<'_>, words: &[String]) -> Result<Vec<StaleView>, Failure> {
-    let top = if words.is_empty() { None } else { Some(locate_one(ctx, words)?) };
     let (state, tree) = observed_tree(ctx)?;
+    let top = find_top(ctx, &*state, words)?;
     by_urgency(&tree, &within(&tree, top)).into_iter().map(|node| stale_view(ctx, &*state, node)).collect()
 }
 
@@ -137,8 +138,8 @@ pub struct RefusedView {
 /// # Errors
 /// When it is not stale, its parent is not settled, or policy says no.
 pub fn keep_one(ctx: &Context<'_>, words: &[String], force: Force) -> Result<KeepOutcome, Failure> {
-    let id = locate_one(ctx, words)?;
-    with_observed(ctx, Scope::Lineage(id), |tx| {
+    with_node(ctx, words, |tx, id, rest| {
+        nothing_left(rest)?;
         let (kept, reinstated, operation) = keep_within(ctx, tx, id, force)?;
         Ok(KeepOutcome {
             success: true,
@@ -155,8 +156,8 @@ pub fn keep_one(ctx: &Context<'_>, words: &[String], force: Force) -> Result<Kee
 /// # Errors
 /// When there is no such node, or the state cannot be written.
 pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<KeepOutcome, Failure> {
-    let top = if words.is_empty() { None } else { Some(locate_one(ctx, words)?) };
     with_observed(ctx, Scope::Everything, |tx| {
+        let top = find_top(ctx, &*tx, words)?;
         let tree = Tree::new(tx.all_nodes()?);
         let order: Vec<NodeId> = by_urgency(&tree, &within(&tree, top)).into_iter().map(|node| node.id).collect();
         let mut outcome = KeepOutcome {

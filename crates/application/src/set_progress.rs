@@ -6,9 +6,8 @@ use domain::operation::Verb;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::{get, locate_one, path_of};
-use crate::observe::with_observed;
-use crate::survey::Scope;
+use crate::locate::{get, nothing_left, path_of};
+use crate::observe::with_node;
 use crate::views::{NodeView, node_view};
 
 /// What is asked.
@@ -23,8 +22,8 @@ pub struct ProgressRequest {
 /// # Errors
 /// When there is no such node, or the state cannot be written.
 pub fn set_progress(ctx: &Context<'_>, request: &ProgressRequest) -> Result<NodeView, Failure> {
-    let id = locate_one(ctx, &request.node)?;
-    with_observed(ctx, Scope::Lineage(id), |tx| {
+    with_node(ctx, &request.node, |tx, id, rest| {
+        nothing_left(rest)?;
         let node = get(&*tx, id)?;
         if node.progress != request.progress {
             let path = path_of(&*tx, &node)?;

@@ -2,8 +2,8 @@
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::locate_one;
-use crate::observe::observed;
+use crate::locate::nothing_left;
+use crate::observe::observed_node;
 use crate::survey::Scope;
 use crate::views::{NodeView, node_view};
 
@@ -12,7 +12,7 @@ use crate::views::{NodeView, node_view};
 /// # Errors
 /// When there is no such node, or the state cannot be read.
 pub fn show_node(ctx: &Context<'_>, words: &[String]) -> Result<NodeView, Failure> {
-    let id = locate_one(ctx, words)?;
-    let state = observed(ctx, Scope::Lineage(id))?;
-    Ok(node_view(&*state, id)?)
+    let seen = observed_node(ctx, words, Scope::Lineage)?;
+    nothing_left(seen.rest)?;
+    Ok(node_view(&*seen.state, seen.id)?)
 }

@@ -5,7 +5,7 @@ use domain::tree::Tree;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::locate_one;
+use crate::locate::find_top;
 use crate::observe::observed_tree;
 use crate::views::TreeView;
 
@@ -14,8 +14,8 @@ use crate::views::TreeView;
 /// # Errors
 /// When there is no such node, or the state cannot be read.
 pub fn show_tree(ctx: &Context<'_>, words: &[String]) -> Result<Vec<TreeView>, Failure> {
-    let top = if words.is_empty() { None } else { Some(locate_one(ctx, words)?) };
-    let (_, tree) = observed_tree(ctx)?;
+    let (state, tree) = observed_tree(ctx)?;
+    let top = find_top(ctx, &*state, words)?;
     let views = match top.and_then(|id| tree.get(id)) {
         Some(node) => vec![view(&tree, node, tree.path(node))],
         None => tree.tops().map(|node| view(&tree, node, node.alias.clone())).collect(),

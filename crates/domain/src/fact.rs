@@ -96,7 +96,7 @@ pub trait NodeTable {
     ///
     /// # Errors
     /// The engine's fault.
-    fn replace(&mut self, node: Node) -> Result<(), Self::Fault>;
+    fn replace(&mut self, before: &Node, after: Node) -> Result<(), Self::Fault>;
 
     /// Takes a node out.
     ///
@@ -196,14 +196,15 @@ fn change<T: NodeTable + ?Sized>(
     what: &str,
     edit: impl FnOnce(&mut Node) -> bool,
 ) -> Result<(), T::Fault> {
-    let Some(mut node) = table.get(id)? else {
+    let Some(before) = table.get(id)? else {
         return Err(table.misfit(format!("{what} of node {id} changed, but there is no such node")));
     };
-    if !edit(&mut node) {
-        return Err(table.misfit(format!("{what} of `{}` is not what the fact says it was", node.alias)));
+    let mut after = before.clone();
+    if !edit(&mut after) {
+        return Err(table.misfit(format!("{what} of `{}` is not what the fact says it was", before.alias)));
     }
-    node.updated_at = at;
-    table.replace(node)
+    after.updated_at = at;
+    table.replace(&before, after)
 }
 
 /// Puts `after` where `before` is; says no when something else is there.

@@ -185,8 +185,8 @@ impl NodeTable for Tree {
         Ok(())
     }
 
-    fn replace(&mut self, node: Node) -> Result<(), Misfit> {
-        self.nodes.insert(node.id, node);
+    fn replace(&mut self, _before: &Node, after: Node) -> Result<(), Misfit> {
+        self.nodes.insert(after.id, after);
         Ok(())
     }
 

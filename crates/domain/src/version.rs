@@ -45,7 +45,8 @@ pub struct Version {
     /// The operation that saw it first.
     pub operation: OperationId,
     pub at: Timestamp,
-    pub size: u64,
+    /// How many bytes it has; `None` when only its hash is known.
+    pub size: Option<u64>,
 }
 
 /// Returns the name of the `attempt`-th readable backup taken at one moment:

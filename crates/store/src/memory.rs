@@ -112,8 +112,8 @@ impl NodeTable for MemoryState {
         self.tree.insert(node)
     }
 
-    fn replace(&mut self, node: Node) -> Result<(), Misfit> {
-        self.tree.replace(node)
+    fn replace(&mut self, before: &Node, after: Node) -> Result<(), Misfit> {
+        self.tree.replace(before, after)
     }
 
     fn remove(&mut self, id: NodeId) -> Result<(), Misfit> {
@@ -126,7 +126,7 @@ impl NodeTable for MemoryState {
 
     fn keep_version(&mut self, node: NodeId, content: &Content) -> Result<(), Misfit> {
         let Content::Text { version, canonical, basis } = content else { return Ok(()) };
-        let size = self.texts.get(version).map_or(0, |text| text.len() as u64);
+        let size = self.texts.get(version).map(|text| text.len() as u64);
         let (operation, at) = self.applying;
         self.versions
             .entry((node, *version))

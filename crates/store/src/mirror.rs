@@ -208,8 +208,14 @@ impl Mirror {
             Some(node) => {
                 let alias_path = paths.of(&node)?;
                 let path = self.folder.join(file_name(&alias_path));
-                fs::create_dir_all(path.parent().unwrap_or(&self.folder))?;
-                replace(&path, render(&alias_path, &node)?.as_bytes(), Durability::Atomic)
+                let text = render(&alias_path, &node)?;
+                match replace(&path, text.as_bytes(), Durability::Atomic) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                        fs::create_dir_all(path.parent().unwrap_or(&self.folder))?;
+                        replace(&path, text.as_bytes(), Durability::Atomic)
+                    }
+                    other => other,
+                }
             }
             None => {
                 let Some(removed) = operation.facts.iter().find_map(|fact| match fact {
@@ -236,10 +242,20 @@ impl Mirror {
         serde_json::from_str(&text).ok()
     }
 
+    /// Overwrites the head where it is: a few bytes, and a torn one only costs a full synchronisation.
     fn write_head(&self, head: &Head) -> io::Result<()> {
-        fs::create_dir_all(&self.folder)?;
+        use std::io::Write as _;
         let text = serde_json::to_string_pretty(head).map_err(io::Error::other)? + "\n";
-        replace(&self.head_path(), text.as_bytes(), Durability::Atomic)
+        let open = || fs::OpenOptions::new().create(true).truncate(false).write(true).open(self.head_path());
+        let mut file = match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(&self.folder)?;
+                open()?
+            }
+            other => other?,
+        };
+        file.write_all(text.as_bytes())?;
+        file.set_len(text.len() as u64)
     }
 
     fn age(&self) -> Option<Duration> {

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use domain::ports::{Entry, EntryKind, FileFault, FileLook, FileStamp, PlanFiles, Reading};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
@@ -23,7 +24,7 @@ pub struct DiskFiles {
     root: OwnedFd,
     root_path: PathBuf,
     /// The folder of the last path: neighbours are mostly asked for one after the other.
-    last_folder: RefCell<Option<(String, std::rc::Rc<OwnedFd>)>>,
+    last_folder: RefCell<Option<(String, Rc<OwnedFd>)>>,
     now_ns: fn() -> i64,
 }
 
@@ -38,24 +39,33 @@ impl DiskFiles {
     }
 
     /// Opens a folder of the project, part by part, following no link.
-    fn folder(&self, folder: &str) -> Result<std::rc::Rc<OwnedFd>, Errno> {
+    fn folder(&self, folder: &str) -> Result<Rc<OwnedFd>, Errno> {
         if let Some((name, handle)) = &*self.last_folder.borrow()
             && name == folder
         {
             return Ok(handle.clone());
         }
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut handle = rustix::fs::openat(&self.root, ".", flags, Mode::empty())?;
-        for part in parts(folder)? {
-            handle = rustix::fs::openat(&handle, part, flags, Mode::empty())?;
+        // Below the last folder the walk goes on from there: that one was reached without a link.
+        let above = self.last_folder.borrow().as_ref().and_then(|(name, handle)| {
+            let rest = folder.strip_prefix(name.as_str())?;
+            let rest = if name.is_empty() { rest } else { rest.strip_prefix('/')? };
+            Some((handle.clone(), rest.to_owned()))
+        });
+        let (above, rest) = match above {
+            Some(known) => known,
+            None => (Rc::new(rustix::fs::openat(&self.root, ".", flags, Mode::empty())?), folder.to_owned()),
+        };
+        let mut handle = above;
+        for part in parts(&rest)? {
+            handle = Rc::new(rustix::fs::openat(&*handle, part, flags, Mode::empty())?);
         }
-        let handle = std::rc::Rc::new(handle);
         *self.last_folder.borrow_mut() = Some((folder.to_owned(), handle.clone()));
         Ok(handle)
     }
 
     /// Opens a folder, making the parts that are missing.
-    fn folder_made(&self, folder: &str) -> Result<std::rc::Rc<OwnedFd>, Errno> {
+    fn folder_made(&self, folder: &str) -> Result<Rc<OwnedFd>, Errno> {
         let mut made = String::new();
         for part in parts(folder)? {
             let above = self.folder(&made)?;

@@ -33,8 +33,8 @@ impl LogArgs {
         for operation in &operations {
             let undone = operation.undone_by.map(|by| styled(WARN, &format!("  (undone by {by})"))).unwrap_or_default();
             app.ui.line(format!(
-                "{:>5}  {}  {}{undone}  {}",
-                styled(BOLD, &operation.operation.to_string()),
+                "{}  {}  {}{undone}  {}",
+                styled(BOLD, &format!("{:>5}", operation.operation.0)),
                 styled(DIM, &operation.at.for_people()),
                 clean_line(&operation.summary),
                 styled(DIM, &format!("{}, {}", operation.verb.word(), operation.by))

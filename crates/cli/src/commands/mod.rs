@@ -15,6 +15,7 @@ mod next;
 mod plan;
 mod progress;
 mod rebuild;
+mod reference;
 mod repair;
 mod restore;
 mod revalidate;
@@ -86,4 +87,5 @@ commands! {
     Adopt => adopt::AdoptArgs,
     Completions => completions::CompletionsArgs,
     Man => man::ManArgs,
+    Reference => reference::ReferenceArgs,
 }

@@ -29,11 +29,11 @@ impl VersionsArgs {
             let name = version.back.as_deref().unwrap_or("now");
             let approved = if version.approved { styled(GOOD, "  ✓ approved") } else { String::new() };
             app.ui.line(format!(
-                "{:>4}  {}  {}  {:>7} bytes{approved}  {}",
-                styled(BOLD, name),
+                "{}  {}  {}  {:>7} bytes{approved}  {}",
+                styled(BOLD, &format!("{name:>4}")),
                 version.version_hash.short(),
                 version.timestamp,
-                version.size,
+                version.size.unwrap_or(0),
                 styled(DIM, &clean_line(&version.operation))
             ));
             for backup in &version.backups {

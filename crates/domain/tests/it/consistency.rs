@@ -442,8 +442,8 @@ fn timeline_of_other_units() {
         "timeline",
         &[
             ("Date: 2031-05-02\n", ""),
-            ("Date: 2031-04-30\n", "2031-04-30 (parent: 2031-05-01 – 2031-05-03)"),
-            ("---\ndate: 2031-06-01\n---\n", "2031-06-01 (parent: 2031-05-01 – 2031-05-03)"),
+            ("When: 2031-04-30\n", "2031-04-30 (parent: 2031-05-01 – 2031-05-03)"),
+            ("---\ntimeline: 2031-06-01\n---\n", "2031-06-01 (parent: 2031-05-01 – 2031-05-03)"),
             ("Date: 2031-13-45\n", ""),
             ("When: Week 2\n", "week 2 (parent: week 1)"),
             ("When: Year 2032; weeks 1–2\n", "year 2032 (parent: year 2031), week 2 (parent: week 1)"),

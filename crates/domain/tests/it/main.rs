@@ -1,3 +1,8 @@
 //! Tests of the rules.
 
 mod consistency;
+mod laws;
+mod names;
+mod needs;
+mod status;
+mod texts;

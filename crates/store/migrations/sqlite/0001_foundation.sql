@@ -65,6 +65,7 @@ CREATE TABLE text (
     zstd  BLOB    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- A version with a size has its text in the table above.
 CREATE TABLE version (
     node            INTEGER NOT NULL,
     hash            BLOB    NOT NULL,
@@ -73,6 +74,7 @@ CREATE TABLE version (
     basis_canonical BLOB,
     operation       INTEGER NOT NULL,
     at              INTEGER NOT NULL,
+    size            INTEGER,
     sum             INTEGER NOT NULL,
     PRIMARY KEY (node, hash)
 ) STRICT, WITHOUT ROWID;

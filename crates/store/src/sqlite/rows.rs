@@ -149,7 +149,7 @@ impl NodeValues {
 }
 
 /// Returns what a row with these sums adds to the table's total.
-pub(super) fn row_share(id: NodeId, footing: i64, standing: i64, words: i64) -> i64 {
+fn row_share(id: NodeId, footing: i64, standing: i64, words: i64) -> i64 {
     share(Part::Footing, id.0, footing) ^ share(Part::Standing, id.0, standing) ^ share(Part::Words, id.0, words)
 }
 

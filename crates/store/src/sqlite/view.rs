@@ -240,11 +240,12 @@ pub(super) fn version_values(version: &Version) -> Vec<Value> {
         version.basis.map_or(Value::Null, |basis| hash(basis.canonical.0)),
         Value::Integer(version.operation.0.cast_signed()),
         Value::Integer(version.at.as_millis()),
+        version.size.map_or(Value::Null, |size| Value::Integer(size.cast_signed())),
     ]
 }
 
-const VERSION_COLUMNS: &str = "v.node, v.hash, v.canonical, v.basis_version, v.basis_canonical, v.operation, v.at, v.sum, t.size \
-     FROM version v LEFT JOIN text t ON t.hash = v.hash";
+const VERSION_COLUMNS: &str =
+    "node, hash, canonical, basis_version, basis_canonical, operation, at, size, sum FROM version";
 
 fn read_version(row: &Row<'_>) -> Result<Version, BadRow> {
     let basis = match (row.get_ref(3)?, row.get_ref(4)?) {
@@ -261,9 +262,9 @@ fn read_version(row: &Row<'_>) -> Result<Version, BadRow> {
         basis,
         operation: OperationId(row.get::<_, i64>(5)?.cast_unsigned()),
         at: Timestamp::from_millis(row.get(6)?),
-        size: row.get::<_, Option<i64>>(8)?.unwrap_or(0).cast_unsigned(),
+        size: row.get::<_, Option<i64>>(7)?.map(i64::cast_unsigned),
     };
-    if version_sum(&version) != row.get::<_, i64>(7)? {
+    if version_sum(&version) != row.get::<_, i64>(8)? {
         return Err(BadRow::new(format!("a version of node {} does not fit its sum", version.node)));
     }
     Ok(version)
@@ -328,14 +329,14 @@ impl Snapshot for View<'_> {
     }
 
     fn versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> {
-        let mut found = self.rows(&format!("SELECT {VERSION_COLUMNS} WHERE v.node = ?1"), [node.0], read_version)?;
+        let mut found = self.rows(&format!("SELECT {VERSION_COLUMNS} WHERE node = ?1"), [node.0], read_version)?;
         found.sort_by_key(|version| std::cmp::Reverse((version.operation, version.hash)));
         Ok(found)
     }
 
     fn version(&self, node: NodeId, hash: VersionHash) -> Result<Option<Version>, StoreFault> {
         self.one(
-            &format!("SELECT {VERSION_COLUMNS} WHERE v.node = ?1 AND v.hash = ?2"),
+            &format!("SELECT {VERSION_COLUMNS} WHERE node = ?1 AND hash = ?2"),
             (node.0, hash.0.0.as_slice()),
             read_version,
         )
@@ -345,7 +346,14 @@ impl Snapshot for View<'_> {
         let found = self.one("SELECT size, zstd FROM text WHERE hash = ?1", [hash.0.0.as_slice()], |row| {
             Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?))
         })?;
-        let Some((size, packed)) = found else { return Ok(None) };
+        let Some((size, packed)) = found else {
+            // Not there is an answer only if no version says that it was kept.
+            let sql = "SELECT 1 FROM version WHERE hash = ?1 AND size IS NOT NULL LIMIT 1";
+            return match self.one(sql, [hash.0.0.as_slice()], |_| Ok(()))? {
+                None => Ok(None),
+                Some(()) => Err(StoreFault::Damaged { what: format!("the kept text {} is gone", hash.short()) }),
+            };
+        };
         let damaged = || StoreFault::Damaged { what: format!("the kept text {} does not fit its hash", hash.short()) };
         let size = usize::try_from(size).map_err(|_| damaged())?;
         let bytes = zstd::bulk::decompress(&packed, size.min(1 << 30)).map_err(|_| damaged())?;

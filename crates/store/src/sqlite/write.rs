@@ -13,7 +13,7 @@ use rusqlite::types::Value;
 use rusqlite::{Params, params_from_iter};
 
 use super::SqliteStore;
-use super::rows::{NodeValues, WIDE, WIDTH, row_share, standing_sum_of, standing_values};
+use super::rows::{NodeValues, WIDE, WIDTH, standing_sum_of, standing_values};
 use super::sums::{Part, share};
 use super::view::{StoreRow, View, child_sum, version_sum, version_values};
 use crate::engine::{Recorded, io_fault};
@@ -110,14 +110,8 @@ impl<'s> SqliteTransaction<'s> {
         Ok(())
     }
 
-    /// Returns the lineage of a row and what the row adds to the total now.
-    fn present(&self, id: NodeId) -> Result<(Vec<u8>, i64), StoreFault> {
-        self.view
-            .rows("SELECT lineage, footing_sum, standing_sum, words_sum FROM node WHERE id = ?1", [id.0], |row| {
-                Ok((row.get::<_, Vec<u8>>(0)?, row_share(id, row.get(1)?, row.get(2)?, row.get(3)?)))
-            })?
-            .pop()
-            .ok_or_else(|| StoreFault::Damaged { what: format!("node {id} is gone") })
+    fn lineage_of(&self, id: NodeId) -> Result<Vec<u8>, StoreFault> {
+        self.view.lineage(id)?.ok_or_else(|| StoreFault::Damaged { what: format!("node {id} is gone") })
     }
 }
 
@@ -207,9 +201,7 @@ impl NodeTable for SqliteTransaction<'_> {
     fn insert(&mut self, node: Node) -> Result<(), StoreFault> {
         let mut lineage = match node.parent {
             None => Vec::new(),
-            Some(parent) => self.view.lineage(parent)?.ok_or_else(|| StoreFault::Damaged {
-                what: format!("`{}` is added below node {parent}, which is not there", node.alias),
-            })?,
+            Some(parent) => self.lineage_of(parent)?,
         };
         lineage.extend_from_slice(&node.id.0.to_be_bytes());
         let row = NodeValues::of(&node, &lineage)?;
@@ -225,20 +217,24 @@ impl NodeTable for SqliteTransaction<'_> {
         self.change_child_total(node.parent, node.id)
     }
 
-    fn replace(&mut self, node: Node) -> Result<(), StoreFault> {
-        let (lineage, before) = self.present(node.id)?;
-        let row = NodeValues::of(&node, &lineage)?;
-        self.view.store.node_total ^= before ^ row.share(node.id);
-        // Only the columns that a fact can change, and the sums.
-        let sets = WIDE
-            .split(", ")
-            .map(str::trim)
-            .enumerate()
-            .skip(1)
-            .map(|(index, column)| format!("{column} = ?{}", index + 1))
-            .collect::<Vec<_>>()
-            .join(", ");
-        self.execute(&format!("UPDATE node SET {sets} WHERE id = ?1"), params_from_iter(row.values))?;
+    fn replace(&mut self, before: &Node, after: Node) -> Result<(), StoreFault> {
+        let lineage = self.lineage_of(after.id)?;
+        let old = NodeValues::of(before, &lineage)?;
+        let new = NodeValues::of(&after, &lineage)?;
+        self.view.store.node_total ^= old.share(after.id) ^ new.share(after.id);
+        // Only the columns that changed: a statement over all of them costs more to prepare than to run.
+        let mut sets = String::new();
+        let mut values = vec![Value::Integer(after.id.0.into())];
+        for ((column, old), new) in WIDE.split(", ").map(str::trim).zip(old.values).zip(new.values) {
+            if old != new {
+                values.push(new);
+                let comma = if sets.is_empty() { "" } else { ", " };
+                sets.push_str(&format!("{comma}{column} = ?{}", values.len()));
+            }
+        }
+        if values.len() > 1 {
+            self.execute(&format!("UPDATE node SET {sets} WHERE id = ?1"), params_from_iter(values))?;
+        }
         Ok(())
     }
 
@@ -246,12 +242,12 @@ impl NodeTable for SqliteTransaction<'_> {
         if self.view.child_total(id)? != 0 {
             return Err(StoreFault::Damaged { what: format!("node {id} is removed while it has children") });
         }
-        let (_, before) = self.present(id)?;
-        let parent = self.view.node(id)?.and_then(|node| node.parent);
+        let Some(node) = self.view.node(id)? else { return Ok(()) };
+        let row = NodeValues::of(&node, &self.lineage_of(id)?)?;
         self.execute("DELETE FROM node WHERE id = ?1", [id.0])?;
         self.execute("DELETE FROM stamp WHERE node = ?1", [id.0])?;
-        self.view.store.node_total ^= before;
-        self.change_child_total(parent, id)
+        self.view.store.node_total ^= row.share(id);
+        self.change_child_total(node.parent, id)
     }
 
     fn set_standings(&mut self, group: &StandingGroup) -> Result<(), StoreFault> {
@@ -285,13 +281,19 @@ impl NodeTable for SqliteTransaction<'_> {
         let (operation, at) = self.applying;
         let mut row = match self.view.version(node, *version)? {
             Some(known) => known,
-            None => Version { node, hash: *version, canonical: *canonical, basis: *basis, operation, at, size: 0 },
+            None => {
+                let sizes = self.view.rows("SELECT size FROM text WHERE hash = ?1", [version.0.0.as_slice()], |row| {
+                    Ok(row.get::<_, i64>(0)?.cast_unsigned())
+                })?;
+                let size = sizes.first().copied();
+                Version { node, hash: *version, canonical: *canonical, basis: *basis, operation, at, size }
+            }
         };
         row.basis = *basis;
         let values = version_values(&row).into_iter().chain([Value::Integer(version_sum(&row))]);
         self.execute(
-            "INSERT OR REPLACE INTO version (node, hash, canonical, basis_version, basis_canonical, operation, at, sum) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT OR REPLACE INTO version (node, hash, canonical, basis_version, basis_canonical, operation, at, size, sum) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             params_from_iter(values),
         )?;
         Ok(())

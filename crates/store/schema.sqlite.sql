@@ -1,0 +1,107 @@
+CREATE TABLE backup (
+    node    INTEGER NOT NULL,
+    version BLOB    NOT NULL,
+    path    TEXT    NOT NULL,
+    reason  TEXT    NOT NULL,
+    at      INTEGER NOT NULL,
+    PRIMARY KEY (node, path)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE node (
+    id              INTEGER PRIMARY KEY,
+    parent          INTEGER,
+    content         INTEGER NOT NULL,
+    canonical       BLOB,
+    basis_canonical BLOB,
+    approved        BLOB,
+    approved_parent BLOB,
+    is_condemned    INTEGER NOT NULL,
+    condemned       BLOB,
+    footing_sum     INTEGER NOT NULL,
+    status          INTEGER NOT NULL,
+    cause           TEXT,
+    since           INTEGER,
+    standing_sum    INTEGER NOT NULL,
+    lineage         BLOB    NOT NULL,
+    profile         TEXT    NOT NULL,
+    level           TEXT    NOT NULL,
+    alias           TEXT    NOT NULL,
+    ord             INTEGER NOT NULL,
+    path            TEXT,
+    title           TEXT,
+    needs           TEXT,
+    relies_on       TEXT,
+    content_note    TEXT,
+    version         BLOB,
+    basis_version   BLOB,
+    approved_version        BLOB,
+    approved_parent_version BLOB,
+    approved_by             TEXT,
+    approved_at             INTEGER,
+    approval_warnings       TEXT,
+    condemnation    TEXT,
+    progress        INTEGER NOT NULL,
+    created_at      INTEGER NOT NULL,
+    updated_at      INTEGER NOT NULL,
+    words_sum       INTEGER NOT NULL,
+    child_total     INTEGER NOT NULL,
+    child_sum       INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE operation (
+    id        INTEGER PRIMARY KEY,
+    body      TEXT    NOT NULL,
+    prev      BLOB    NOT NULL,
+    hash      BLOB    NOT NULL,
+    key       TEXT,
+    undone_by INTEGER
+) STRICT;
+
+CREATE TABLE stamp (
+    node        INTEGER PRIMARY KEY,
+    size        INTEGER NOT NULL,
+    modified_ns INTEGER NOT NULL,
+    changed_ns  INTEGER NOT NULL,
+    inode       INTEGER NOT NULL,
+    version     BLOB    NOT NULL
+) STRICT;
+
+CREATE TABLE store (
+    one          INTEGER PRIMARY KEY CHECK (one = 1),
+    store_id     TEXT    NOT NULL,
+    min_reader   INTEGER NOT NULL,
+    min_writer   INTEGER NOT NULL,
+    head         INTEGER NOT NULL,
+    head_hash    BLOB    NOT NULL,
+    journal_size INTEGER NOT NULL,
+    next_node    INTEGER NOT NULL,
+    node_total   INTEGER NOT NULL,
+    sum          INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE text (
+    hash  BLOB    PRIMARY KEY,
+    size  INTEGER NOT NULL,
+    zstd  BLOB    NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE version (
+    node            INTEGER NOT NULL,
+    hash            BLOB    NOT NULL,
+    canonical       BLOB    NOT NULL,
+    basis_version   BLOB,
+    basis_canonical BLOB,
+    operation       INTEGER NOT NULL,
+    at              INTEGER NOT NULL,
+    size            INTEGER,
+    sum             INTEGER NOT NULL,
+    PRIMARY KEY (node, hash)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX node_alias ON node (alias);
+
+CREATE UNIQUE INDEX node_lineage ON node (lineage);
+
+CREATE INDEX node_parent ON node (parent);
+
+CREATE UNIQUE INDEX operation_key ON operation (key) WHERE key IS NOT NULL;

@@ -1,0 +1,218 @@
+//! Damage is seen before it is used, put aside, and repaired without losing approved state.
+
+use std::path::PathBuf;
+
+use domain::node::Node;
+use domain::operation::Operation;
+use domain::ports::{Snapshot, Store, StoreFault};
+use domain::settings::Storage;
+use testkit::tell_store_story;
+
+use crate::Place;
+
+/// Everything a decision may rest on.
+#[derive(Debug, PartialEq)]
+struct State {
+    nodes: Vec<Node>,
+    operations: Vec<Operation>,
+    texts: Vec<Option<String>>,
+}
+
+fn state(store: &dyn Store) -> Result<State, StoreFault> {
+    let snapshot = store.read()?;
+    let nodes = snapshot.all_nodes()?;
+    let mut texts = Vec::new();
+    for node in &nodes {
+        for version in snapshot.versions(node.id)? {
+            texts.push(snapshot.text(version.hash)?);
+        }
+        snapshot.children(node.id)?;
+        snapshot.nodes_by_alias(&node.alias)?;
+        snapshot.footings(node.id)?;
+    }
+    Ok(State { operations: snapshot.operations(None, usize::MAX)?, nodes, texts })
+}
+
+/// Opens as the program does: what shows only on the way is mended, and the reading done again.
+fn state_as_the_program_sees_it(place: &Place) -> Result<(State, bool), StoreFault> {
+    let (store, told) = place.try_open(None)?;
+    match state(&*store) {
+        Ok(found) => Ok((found, !told.is_empty())),
+        Err(StoreFault::Damaged { what }) => {
+            drop(store);
+            let (store, _) = place.try_open(Some(&what))?;
+            Ok((state(&*store)?, true))
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// A copy of a told story, cheap to make anew.
+struct Original {
+    place: Place,
+    files: Vec<(PathBuf, Vec<u8>)>,
+    state: State,
+}
+
+impl Original {
+    fn new() -> Self {
+        let place = Place::new(Storage::Sqlite);
+        tell_store_story(&|| place.open());
+        // Everything into the database file itself, so that damage to it is damage to the state.
+        let connection = rusqlite::Connection::open(place.layout().database).unwrap();
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        drop(connection);
+        let state = state(&*place.open()).unwrap();
+        let layout = place.layout();
+        let files = [layout.database, layout.journal].map(|path| (path.clone(), std::fs::read(&path).unwrap())).to_vec();
+        Self { place, files, state }
+    }
+
+    fn reset(&self) {
+        let layout = self.place.layout();
+        for beside in ["-wal", "-shm"] {
+            let mut path = layout.database.clone().into_os_string();
+            path.push(beside);
+            let _ = std::fs::remove_file(path);
+        }
+        for (path, bytes) in &self.files {
+            std::fs::write(path, bytes).unwrap();
+        }
+        let _ = std::fs::remove_dir_all(&layout.damaged);
+    }
+}
+
+#[test]
+fn a_lost_emptied_or_broken_database_comes_back_from_the_journal() {
+    let original = Original::new();
+    let database = original.place.layout().database;
+    let cases: [(&str, fn(&std::path::Path)); 5] = [
+        ("missing", |path| std::fs::remove_file(path).unwrap()),
+        ("emptied", |path| std::fs::write(path, b"").unwrap()),
+        ("cut in half", |path| {
+            let bytes = std::fs::read(path).unwrap();
+            std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+        }),
+        ("not a database", |path| std::fs::write(path, b"hello, this is a text file and nothing else").unwrap()),
+        ("a valid but empty database", |path| {
+            std::fs::remove_file(path).unwrap();
+            rusqlite::Connection::open(path).unwrap().execute_batch("CREATE TABLE t (a); DROP TABLE t;").unwrap();
+        }),
+    ];
+    for (what, hurt) in cases {
+        original.reset();
+        hurt(&database);
+        let (found, repaired) = state_as_the_program_sees_it(&original.place).unwrap_or_else(|fault| panic!("{what}: {fault}"));
+        assert_eq!(found, original.state, "{what}");
+        assert!(repaired, "{what}: the user was not told");
+        if what != "missing" {
+            assert!(original.place.layout().damaged.join("state.db.1").exists(), "{what}: nothing was put aside");
+        }
+        assert!(original.place.open().verify().unwrap().is_empty(), "{what}");
+    }
+}
+
+#[test]
+fn a_lost_or_broken_journal_comes_back_from_the_database() {
+    let original = Original::new();
+    let journal = original.place.layout().journal;
+    let whole = std::fs::read_to_string(&journal).unwrap();
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    let cases = [
+        ("missing", None),
+        ("emptied", Some(String::new())),
+        ("only its header", Some(lines[0].to_owned())),
+        ("last line lost", Some(lines[..lines.len() - 1].concat())),
+        ("last line torn", Some(whole[..whole.len() - 20].to_owned())),
+        ("last line changed", Some(whole[..whole.len() - 10].to_owned() + "000000\"}\n")),
+        ("another store's", Some(whole.replacen("\"store\":\"", "\"store\":\"0", 1))),
+    ];
+    for (what, text) in cases {
+        original.reset();
+        match &text {
+            None => std::fs::remove_file(&journal).unwrap(),
+            Some(text) => std::fs::write(&journal, text).unwrap(),
+        }
+        let store = original.place.open();
+        // Reading mends it, or writing does where reading has no need to.
+        let found = state(&*store).unwrap_or_else(|fault| panic!("{what}: {fault}"));
+        drop(store.write().unwrap());
+        assert_eq!(found, original.state, "{what}");
+        let problems = store.verify().unwrap();
+        assert!(problems.iter().all(|finding| !finding.kind.is_damage()) || what == "another store's", "{what}: {problems:?}");
+    }
+}
+
+#[test]
+fn damage_in_the_middle_of_the_journal_is_found_and_mended() {
+    let original = Original::new();
+    let journal = original.place.layout().journal;
+    let whole = std::fs::read_to_string(&journal).unwrap();
+    std::fs::write(&journal, whole.replacen("approve act-1", "approve act-2", 1)).unwrap();
+    let store = original.place.open();
+    let found = store.verify().unwrap();
+    assert!(found.iter().any(|finding| finding.kind.is_damage()), "{found:?}");
+    drop(store);
+    let (store, told) = original.place.try_open(Some("the journal is damaged")).unwrap();
+    assert!(!told.is_empty());
+    assert_eq!(state(&*store).unwrap(), original.state);
+    assert!(store.verify().unwrap().is_empty());
+}
+
+#[test]
+fn both_damaged_gives_everything_up_to_the_first_broken_operation() {
+    let original = Original::new();
+    let layout = original.place.layout();
+    let whole = std::fs::read_to_string(&layout.journal).unwrap();
+    let lines: Vec<&str> = whole.split_inclusive('\n').collect();
+    std::fs::write(&layout.journal, lines[..3].concat() + "{\"op\": broken\n").unwrap();
+    std::fs::write(&layout.database, b"").unwrap();
+    let (store, told) = original.place.try_open(None).unwrap();
+    let found = state(&*store).unwrap();
+    assert_eq!(found.operations.len(), 2);
+    assert!(told[0].message.contains("journal line 4 was damaged"), "{told:?}");
+    assert!(layout.damaged.join("journal.jsonl.1").exists());
+    assert!(layout.damaged.join("state.db.1").exists());
+}
+
+/// Flips bits over every page of the database: whatever is read is the truth, or it is refused and
+/// comes back whole from the journal. Never a silent lie.
+#[test]
+fn no_flipped_bit_is_silent() {
+    let original = Original::new();
+    let (database, bytes) = original.files[0].clone();
+    let page = 4096;
+    let mut seen = 0;
+    for start in (0..bytes.len()).step_by(page) {
+        // Spread over the page, more where a page has its header.
+        for offset in [0, 1, 3, 5, 8, 12, 40, 68, 97, 333, 1021, 2000, 2777, 3333, 3700, 3900, 4000, 4060, 4090, 4095] {
+            let mut hurt = bytes.clone();
+            let Some(byte) = hurt.get_mut(start + offset) else { continue };
+            *byte ^= 1 << (offset % 8);
+            original.reset();
+            std::fs::write(&database, &hurt).unwrap();
+            match state_as_the_program_sees_it(&original.place) {
+                Ok((found, repaired)) => {
+                    assert!(found == original.state, "a flip at {} was not seen", start + offset);
+                    seen += usize::from(repaired);
+                }
+                // Refusing is no lie: another application id, a newer format …
+                Err(StoreFault::AnotherProgram { .. } | StoreFault::Newer { .. } | StoreFault::Foreign { .. }) => seen += 1,
+                Err(fault) => panic!("a flip at {}: {fault}", start + offset),
+            }
+        }
+    }
+    assert!(seen > 10, "the flips hit nothing: {seen}");
+}
+
+/// A newer database is not written by this program.
+#[test]
+fn a_newer_format_is_refused() {
+    let original = Original::new();
+    let connection = rusqlite::Connection::open(original.place.layout().database).unwrap();
+    connection.execute_batch("PRAGMA user_version = 99").unwrap();
+    drop(connection);
+    // Readable as long as it says so; its own row still fits its sum.
+    let store = original.place.open();
+    assert_eq!(state(&*store).unwrap(), original.state);
+}

@@ -1,0 +1,48 @@
+//! Tests of the engines: the same story for each, and what they survive.
+
+mod damage;
+mod engines;
+mod mirror;
+mod plan_files;
+mod schema;
+
+use std::path::Path;
+
+use domain::ports::{Clock, Recovery, Store, StoreFault};
+use domain::settings::{Settings, Storage};
+use store::{EngineSettings, KnownStores, Layout, SystemClock};
+
+/// A project's state in a directory of its own.
+pub(crate) struct Place {
+    directory: tempfile::TempDir,
+    pub(crate) storage: Storage,
+}
+
+impl Place {
+    pub(crate) fn new(storage: Storage) -> Self {
+        let place = Self { directory: tempfile::tempdir().unwrap(), storage };
+        store::create(&place.layout(), storage, &place.known()).unwrap();
+        place
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        Layout::new(self.root(), &Settings::default())
+    }
+
+    pub(crate) fn known(&self) -> KnownStores {
+        KnownStores::in_directory(&self.root().join("user"))
+    }
+
+    pub(crate) fn try_open(&self, damage: Option<&str>) -> Result<(Box<dyn Store>, Vec<Recovery>), StoreFault> {
+        let settings = EngineSettings::default();
+        store::open(&self.layout(), self.storage, &settings, &self.known(), damage, SystemClock.now())
+    }
+
+    pub(crate) fn open(&self) -> Box<dyn Store> {
+        self.try_open(None).unwrap().0
+    }
+}

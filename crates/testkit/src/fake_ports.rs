@@ -1,0 +1,118 @@
+//! Ports that need no disk and no clock.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+use domain::ports::{Clock, Entry, EntryKind, FileFault, FileLook, FileStamp, PlanFiles, Reading};
+use domain::time::Timestamp;
+
+/// A clock that stands until it is told otherwise, then one second later.
+#[derive(Debug)]
+pub struct FakeClock {
+    seconds: Cell<i64>,
+}
+
+impl Default for FakeClock {
+    fn default() -> Self {
+        Self { seconds: Cell::new(1) }
+    }
+}
+
+impl Clock for FakeClock {
+    fn now(&self) -> Timestamp {
+        self.seconds.set(self.seconds.get() + 1);
+        crate::timestamp(self.seconds.get())
+    }
+}
+
+/// Plan files in memory.
+#[derive(Debug, Default)]
+pub struct FakeFiles {
+    files: RefCell<BTreeMap<String, (String, i64)>>,
+    writes: Cell<i64>,
+}
+
+impl FakeFiles {
+    /// Writes a file as somebody outside would.
+    pub fn edit(&self, path: &str, text: &str) {
+        self.writes.set(self.writes.get() + 1);
+        self.files.borrow_mut().insert(path.to_owned(), (text.to_owned(), self.writes.get()));
+    }
+
+    /// Takes a file away as somebody outside would.
+    pub fn delete(&self, path: &str) {
+        self.files.borrow_mut().remove(path);
+    }
+
+    /// Returns a file's text.
+    #[must_use]
+    pub fn text(&self, path: &str) -> Option<String> {
+        self.files.borrow().get(path).map(|(text, _)| text.clone())
+    }
+
+    /// Returns every path.
+    #[must_use]
+    pub fn paths(&self) -> Vec<String> {
+        self.files.borrow().keys().cloned().collect()
+    }
+
+    fn stamp(text: &str, written: i64) -> FileStamp {
+        FileStamp { size: text.len() as u64, modified_ns: written, changed_ns: written, inode: 1 }
+    }
+}
+
+impl PlanFiles for FakeFiles {
+    fn look(&self, path: &str) -> FileLook {
+        match self.files.borrow().get(path) {
+            Some((text, written)) => FileLook::Present(Self::stamp(text, *written)),
+            None => FileLook::Missing,
+        }
+    }
+
+    fn read(&self, path: &str, max_bytes: u64) -> Reading {
+        match self.files.borrow().get(path) {
+            None => Reading::Missing,
+            Some((text, _)) if text.len() as u64 > max_bytes => Reading::Unreadable { why: "too large".to_owned() },
+            Some((text, _)) if text.contains('\0') => Reading::Unreadable { why: "binary".to_owned() },
+            Some((text, written)) => Reading::Text {
+                text: text.clone(),
+                stamp: Some(Self::stamp(text, *written)),
+                modified_ns: *written,
+            },
+        }
+    }
+
+    fn list(&self, folder: &str) -> Vec<Entry> {
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let mut found: Vec<Entry> = Vec::new();
+        for path in self.files.borrow().keys() {
+            let Some(rest) = path.strip_prefix(prefix.as_str()) else { continue };
+            let (name, kind) = match rest.split_once('/') {
+                Some((name, _)) => (name, EntryKind::Folder),
+                None => (rest, EntryKind::File),
+            };
+            if found.last().is_none_or(|last| last.name != name) {
+                found.push(Entry { name: name.to_owned(), kind });
+            }
+        }
+        found
+    }
+
+    fn replace(&self, path: &str, text: &str) -> Result<(), FileFault> {
+        self.edit(path, text);
+        Ok(())
+    }
+
+    fn create(&self, path: &str, text: &str) -> Result<(), FileFault> {
+        if self.text(path).is_some() {
+            return Err(FileFault::Exists { path: path.to_owned() });
+        }
+        self.edit(path, text);
+        Ok(())
+    }
+
+    fn remove(&self, path: &str) -> Result<(), FileFault> {
+        self.delete(path);
+        Ok(())
+    }
+}

@@ -1,0 +1,179 @@
+//! Running the real program in a project of its own.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A directory for one test, with a user directory of its own.
+#[derive(Debug)]
+pub struct Project {
+    directory: TempDir,
+    binary: PathBuf,
+    environment: Vec<(String, String)>,
+}
+
+/// What the program printed and how it ended.
+#[derive(Clone, Debug)]
+pub struct Output {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Project {
+    /// The act's file in [`Project::plan_story`].
+    pub const ACT: &'static str = "acts/act-1/strategic-plan.md";
+    /// The chapter's file in [`Project::plan_story`].
+    pub const CHAPTER: &'static str = "acts/act-1/chapters/chapter-01/plan.md";
+    /// The scene's file in [`Project::plan_story`].
+    pub const SCENE: &'static str = "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md";
+
+    /// Returns an empty directory; nothing is initialised.
+    ///
+    /// # Panics
+    /// When no temporary directory can be made.
+    #[must_use]
+    pub fn empty(binary: &Path) -> Self {
+        let directory = TempDir::with_prefix("tl-проект-").expect("a temporary directory");
+        std::fs::create_dir_all(directory.path().join("work")).expect("a directory");
+        Self { directory, binary: binary.to_owned(), environment: Vec::new() }
+    }
+
+    /// Returns a project with the story profile.
+    ///
+    /// # Panics
+    /// When `tl init` fails.
+    #[must_use]
+    pub fn story(binary: &Path) -> Self {
+        let project = Self::empty(binary);
+        project.ok(&["init"]);
+        project
+    }
+
+    /// Sets a variable for every command.
+    #[must_use]
+    pub fn with_environment(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// Returns the project's directory.
+    #[must_use]
+    pub fn root(&self) -> PathBuf {
+        self.directory.path().join("work")
+    }
+
+    /// Returns the user's own directory.
+    #[must_use]
+    pub fn user_directory(&self) -> PathBuf {
+        self.directory.path().join("home")
+    }
+
+    /// Returns a command that is ready to run.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "tests start the program under test")]
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command
+            .args(arguments)
+            .current_dir(self.root())
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("THROUGHLINE_HOME", self.user_directory())
+            .env("TZ", "UTC")
+            .env("NO_COLOR", "1")
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    #[must_use]
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        let output = self.command(arguments).output().expect("the program starts");
+        Output {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    /// Runs the program and expects it to succeed.
+    ///
+    /// # Panics
+    /// When it does not.
+    pub fn ok(&self, arguments: &[&str]) -> Output {
+        let output = self.run(arguments);
+        assert_eq!(output.code, 0, "tl {arguments:?}\nstdout: {}\nstderr: {}", output.stdout, output.stderr);
+        output
+    }
+
+    /// Runs the program and expects it to refuse.
+    ///
+    /// # Panics
+    /// When it does not.
+    pub fn refused(&self, arguments: &[&str]) -> Output {
+        let output = self.run(arguments);
+        assert_eq!(output.code, 1, "tl {arguments:?}\nstdout: {}\nstderr: {}", output.stdout, output.stderr);
+        output
+    }
+
+    /// Runs the program with `--json` and returns what it printed, whatever the exit code.
+    ///
+    /// # Panics
+    /// When it printed no JSON.
+    #[must_use]
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        let mut all = vec!["--json"];
+        all.extend(arguments);
+        let output = self.run(&all);
+        serde_json::from_str(&output.stdout)
+            .unwrap_or_else(|error| panic!("tl {all:?} printed no JSON ({error}): {}\n{}", output.stdout, output.stderr))
+    }
+
+    /// Returns a node's status.
+    ///
+    /// # Panics
+    /// When there is no such node.
+    #[must_use]
+    pub fn status(&self, node: &str) -> String {
+        let view = self.json(&["show", node]);
+        view["status"].as_str().unwrap_or_else(|| panic!("no status in {view}")).to_owned()
+    }
+
+    /// Writes a file as an editor or an agent would.
+    ///
+    /// # Panics
+    /// When it cannot be written.
+    pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.root().join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("the folder can be made");
+        let mut file = std::fs::File::create(&path).expect("the file can be made");
+        file.write_all(text.as_ref()).expect("the file can be written");
+    }
+
+    /// Reads a file.
+    ///
+    /// # Panics
+    /// When it cannot be read.
+    #[must_use]
+    pub fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// Makes an approved act, chapter and scene.
+    pub fn plan_story(&self) {
+        self.write(Self::ACT, "# Act 1\n\n## Characters\n- Mara\n\n## Purpose\nBegin.\n");
+        self.ok(&["approve", "act", "1"]);
+        self.write(Self::CHAPTER, "# Chapter 1\n\n## Characters\n- Mara\n");
+        self.ok(&["approve", "chapter", "1"]);
+        self.write(Self::SCENE, "# Scene 1.1\n\n## Characters\n- Mara\n");
+        self.ok(&["approve", "scene", "0101"]);
+    }
+}

@@ -1,0 +1,169 @@
+//! The story every store must be able to tell: written once, told to each engine.
+
+use domain::approval::Approval;
+use domain::cascade::StandingGroup;
+use domain::fact::Fact;
+use domain::ids::{NodeId, OperationId, Principal, VersionHash};
+use domain::node::{Content, Node, Progress, Standing, Status};
+use domain::operation::{Channel, Verb};
+use domain::ports::{FileStamp, NewOperation, Store};
+use domain::version::canonical_hash;
+
+use crate::{node, timestamp};
+
+/// Tells the story to a store that is empty. `reopen` closes it and opens it anew.
+///
+/// # Panics
+/// When the store does not keep its contract.
+pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
+    let act = node(1, None, "act-1", "# Act\n");
+    let chapter = node(2, Some(&act), "chapter-01", "# Chapter\n");
+    {
+        let store = reopen();
+        let mut tx = store.write().expect("the right to write");
+        assert_eq!(tx.next_operation().expect("a number"), OperationId(1));
+        assert_eq!(tx.next_node().expect("a number"), NodeId(1));
+        let facts = vec![added(&act), added(&chapter)];
+        tx.record(operation(Verb::Observe, "two plans", facts, &["# Act\n", "# Chapter\n"])).expect("recorded");
+        assert_eq!(tx.node(NodeId(2)).expect("readable").as_ref(), Some(&chapter), "a transaction sees its own changes");
+        tx.commit().expect("committed");
+    }
+    {
+        let store = reopen();
+        let mut tx = store.write().expect("the right to write");
+        tx.record(operation(Verb::Progress, "never", vec![progress(2, Progress::Pending, Progress::Active)], &[]))
+            .expect("recorded");
+        drop(tx);
+        let state = store.read().expect("readable");
+        assert_eq!(state.node(NodeId(2)).expect("readable").as_ref(), Some(&chapter), "without commit nothing happened");
+        assert_eq!(state.head().expect("readable"), OperationId(1));
+    }
+    approve_and_cascade(reopen, &act, &chapter);
+    read_everything(reopen);
+    refuse_misfits(reopen);
+}
+
+fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter: &Node) {
+    let store = reopen();
+    let mut tx = store.write().expect("the right to write");
+    let approval = Approval {
+        version: act.content.version().expect("text"),
+        canonical: act.content.canonical().expect("text"),
+        parent: None,
+        by: Principal::Human("Ада".to_owned()),
+        at: timestamp(5),
+        warnings: vec!["предупреждение".to_owned()],
+    };
+    let group = StandingGroup {
+        before: Standing::plain(Status::Draft),
+        after: Standing::plain(Status::Approved),
+        nodes: vec![NodeId(1)],
+    };
+    let facts = vec![
+        Fact::ApprovalChanged { node: NodeId(1), before: None, after: Some(approval.clone()) },
+        Fact::StandingsChanged { groups: vec![group] },
+    ];
+    tx.record(operation(Verb::Approve, "approve act-1", facts, &[])).expect("recorded");
+    let new_text = "# Chapter, again\n";
+    let content = Content::Text {
+        version: VersionHash::of(new_text.as_bytes()),
+        canonical: canonical_hash(new_text),
+        basis: act.content.as_parent(),
+    };
+    let facts = vec![
+        Fact::ContentChanged { node: NodeId(2), before: chapter.content.clone(), after: content.clone() },
+        Fact::BackupWritten {
+            node: NodeId(2),
+            version: chapter.content.version().expect("text"),
+            path: "backups/plan.md".to_owned(),
+            reason: "regeneration".to_owned(),
+        },
+    ];
+    tx.record(operation(Verb::Observe, "changed", facts, &[new_text])).expect("recorded");
+    let stamp = FileStamp { size: 1, modified_ns: -2, changed_ns: 3, inode: u64::MAX };
+    tx.keep_stamps(&[(NodeId(2), stamp, content.version().expect("text"))]).expect("kept");
+    tx.commit().expect("committed");
+    let state = store.read().expect("readable");
+    let found = state.node(NodeId(1)).expect("readable").expect("there");
+    assert_eq!(found.approval, Some(approval));
+    assert_eq!(found.status(), Status::Approved);
+    // Stamps are a cache of one machine: an engine may forget them, never garble them.
+    if let Some(kept) = state.stamp(NodeId(2)).expect("readable") {
+        assert_eq!(kept, (stamp, content.version().expect("text")));
+    }
+}
+
+fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
+    let store = reopen();
+    let state = store.read().expect("readable");
+    assert_eq!(state.head().expect("readable"), OperationId(3));
+    let all = state.all_nodes().expect("readable");
+    assert_eq!(all.iter().map(|node| node.alias.as_str()).collect::<Vec<_>>(), ["act-1", "chapter-01"]);
+    assert_eq!(state.subtree(NodeId(1)).expect("readable"), all);
+    assert_eq!(state.subtree(NodeId(2)).expect("readable"), all[1..]);
+    assert_eq!(state.children(NodeId(1)).expect("readable"), all[1..]);
+    let names = state.child_names(NodeId(1)).expect("readable");
+    assert_eq!(names.iter().map(|name| name.alias.as_str()).collect::<Vec<_>>(), ["chapter-01"]);
+    assert_eq!(state.nodes_by_alias("chapter-01").expect("readable"), all[1..]);
+    assert!(state.nodes_by_alias("chapter-02").expect("readable").is_empty());
+    let footings = state.footings(NodeId(1)).expect("readable");
+    assert_eq!(footings, all.iter().map(Node::footing).collect::<Vec<_>>());
+
+    let versions = state.versions(NodeId(2)).expect("readable");
+    assert_eq!(versions.iter().map(|version| version.operation).collect::<Vec<_>>(), [OperationId(3), OperationId(1)]);
+    let older = versions[1].hash;
+    assert_eq!(state.text(older).expect("readable").as_deref(), Some("# Chapter\n"));
+    assert_eq!(state.version(NodeId(2), older).expect("readable").as_ref(), Some(&versions[1]));
+    assert_eq!(state.text(VersionHash::of(b"never seen")).expect("readable"), None);
+    let backups = state.backups(NodeId(2)).expect("readable");
+    assert_eq!(backups.iter().map(|backup| backup.version).collect::<Vec<_>>(), [older]);
+
+    let operations = state.operations(None, 2).expect("readable");
+    assert_eq!(operations.iter().map(|operation| operation.id.0).collect::<Vec<_>>(), [3, 2]);
+    let earlier = state.operations(Some(OperationId(2)), 10).expect("readable");
+    assert_eq!(earlier.iter().map(|operation| operation.id.0).collect::<Vec<_>>(), [1]);
+    assert_eq!(state.operation(OperationId(2)).expect("readable").map(|operation| operation.summary).as_deref(), Some("approve act-1"));
+    assert_eq!(state.undone_by(OperationId(2)).expect("readable"), None);
+    drop(state);
+    assert!(store.verify().expect("a look at everything").is_empty());
+}
+
+/// A fact that does not fit is refused, and the store is as it was.
+fn refuse_misfits(reopen: &dyn Fn() -> Box<dyn Store>) {
+    let store = reopen();
+    let before = store.read().expect("readable").all_nodes().expect("readable");
+    let misfits = [
+        progress(2, Progress::Complete, Progress::Active),
+        progress(99, Progress::Pending, Progress::Active),
+        added(&before[0]),
+        Fact::NodeRemoved { node: Box::new(before[0].clone()) },
+    ];
+    for misfit in misfits {
+        let mut tx = store.write().expect("the right to write");
+        let recorded = tx.record(operation(Verb::Progress, "misfit", vec![misfit.clone()], &[]));
+        assert!(recorded.is_err(), "{misfit:?} was taken");
+        drop(tx);
+    }
+    assert_eq!(store.read().expect("readable").all_nodes().expect("readable"), before);
+}
+
+fn added(node: &Node) -> Fact {
+    Fact::NodeAdded { node: Box::new(node.clone()) }
+}
+
+fn progress(id: u32, before: Progress, after: Progress) -> Fact {
+    Fact::ProgressChanged { node: NodeId(id), before, after }
+}
+
+fn operation(verb: Verb, summary: &str, facts: Vec<Fact>, texts: &[&str]) -> NewOperation {
+    NewOperation {
+        at: timestamp(10),
+        by: Principal::Human("Ада".to_owned()),
+        channel: Channel::Cli,
+        verb,
+        summary: summary.to_owned(),
+        key: None,
+        facts,
+        texts: texts.iter().map(|text| (*text).to_owned()).collect(),
+    }
+}
