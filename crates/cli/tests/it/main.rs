@@ -1,0 +1,250 @@
+//! Program tests: the real `tl`, run as a person, a script or an agent runs it.
+//!
+//! One module per command, and one per matter that concerns several commands.
+
+mod adopt;
+mod approve;
+mod bad_input;
+mod cascade;
+mod check;
+mod children;
+mod completions;
+mod demo;
+mod diff;
+mod environment;
+mod help;
+mod init;
+mod invalidate;
+mod json_shapes;
+mod life;
+mod log;
+mod man;
+mod naming;
+mod next;
+mod observation;
+mod plan;
+mod profiles;
+mod progress;
+mod rebuild;
+mod recovery;
+mod repair;
+mod restore;
+mod revalidate;
+mod show;
+mod status;
+mod sync_hashes;
+mod tree;
+mod undo;
+mod unicode;
+mod usage;
+mod versions;
+mod why;
+
+use std::path::Path;
+
+use serde_json::Value;
+use testkit::{Output, Project};
+
+/// Every command, as `tl --help` lists them.
+const COMMANDS: [&str; 25] = [
+    "init",
+    "demo",
+    "status",
+    "tree",
+    "show",
+    "children",
+    "next",
+    "plan",
+    "approve",
+    "revalidate",
+    "invalidate",
+    "why",
+    "progress",
+    "versions",
+    "diff",
+    "restore",
+    "log",
+    "undo",
+    "check",
+    "repair",
+    "rebuild",
+    "sync-hashes",
+    "adopt",
+    "completions",
+    "man",
+];
+
+const ACT_TEXT: &str = "# Act 1\n\n## Characters\n- Mara\n\n## Purpose\nBegin.\n";
+const ACT_EDITED: &str = "# Act 1\n\n## Characters\n- Mara\n\n## Purpose\nBegin, but later.\n";
+
+fn binary() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_tl"))
+}
+
+/// A directory that is no project.
+fn empty() -> Project {
+    Project::empty(binary())
+}
+
+/// A project with nothing planned.
+fn story() -> Project {
+    Project::story(binary())
+}
+
+/// A project with an approved act, chapter and scene.
+fn planned() -> Project {
+    let project = story();
+    project.plan_story();
+    project
+}
+
+/// A project with `chapter-01` and `scene-0101` in two acts, all approved.
+fn two_acts() -> Project {
+    let project = planned();
+    project.write("acts/act-2/strategic-plan.md", "# Act 2\n\n## Characters\n- Mara\n");
+    project.ok(&["approve", "act-2"]);
+    project.write("acts/act-2/chapters/chapter-01/plan.md", "# Chapter 1 of act 2\n\n## Characters\n- Mara\n");
+    project.ok(&["approve", "act-2/chapter-01"]);
+    project.write("acts/act-2/chapters/chapter-01/scenes/scene-0101-blueprint.md", "# Scene 1.1 of act 2\n");
+    project.ok(&["approve", "act-2/chapter-01/scene-0101"]);
+    project
+}
+
+/// Runs the program with more environment.
+fn run_with(project: &Project, environment: &[(&str, &str)], arguments: &[&str]) -> Output {
+    let mut command = project.command(arguments);
+    command.envs(environment.iter().copied());
+    finished(&mut command)
+}
+
+/// Runs a prepared command.
+fn finished(command: &mut std::process::Command) -> Output {
+    let output = command.output().expect("the program starts");
+    Output {
+        code: output.status.code().unwrap_or(-1),
+        stdout: String::from_utf8(output.stdout).expect("UTF-8 on stdout"),
+        stderr: String::from_utf8(output.stderr).expect("UTF-8 on stderr"),
+    }
+}
+
+/// Returns every node with its status, in the order of the tree: `act-1/chapter-01 approved`.
+fn statuses(project: &Project) -> Vec<String> {
+    let mut lines = Vec::new();
+    for top in project.json(&["tree"]).as_array().expect("a list of trees") {
+        collect(top, &mut lines);
+    }
+    lines
+}
+
+fn collect(node: &Value, lines: &mut Vec<String>) {
+    lines.push(format!("{} {}", text(node, "path"), text(node, "status")));
+    node["children"].as_array().expect("children").iter().for_each(|child| collect(child, lines));
+}
+
+/// Returns a field that must be a text.
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key].as_str().unwrap_or_else(|| panic!("no text `{key}` in {value}"))
+}
+
+/// Returns the keys of an object, sorted.
+fn keys(value: &Value) -> Vec<&str> {
+    let mut keys: Vec<&str> =
+        value.as_object().unwrap_or_else(|| panic!("no object: {value}")).keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    keys
+}
+
+/// Returns the texts in a list.
+fn texts(value: &Value) -> Vec<&str> {
+    let list = value.as_array().unwrap_or_else(|| panic!("no list: {value}"));
+    list.iter().map(|one| one.as_str().unwrap_or_else(|| panic!("no text: {one}"))).collect()
+}
+
+/// Returns the number of the newest operation.
+fn newest_operation(project: &Project) -> u64 {
+    project.json(&["log", "--limit", "1"])[0]["operation"].as_u64().expect("an operation")
+}
+
+/// Returns what would change if the project changed: the tree with its hashes, and the log.
+fn fingerprint(project: &Project) -> (Value, Value) {
+    (project.json(&["tree"]), project.json(&["log"]))
+}
+
+/// Returns the names in a folder of the project, sorted; none when it is not there.
+fn names_in(project: &Project, folder: &str) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(project.root().join(folder)) else { return Vec::new() };
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("a Unicode name")).collect();
+    names.sort();
+    names
+}
+
+/// Copies a directory, leaving out what `skip` says.
+fn copy_directory(from: &Path, to: &Path, skip: &dyn Fn(&str) -> bool) {
+    std::fs::create_dir_all(to).expect("a directory");
+    for entry in std::fs::read_dir(from).expect("a directory") {
+        let entry = entry.expect("an entry");
+        let name = entry.file_name().into_string().expect("a Unicode name");
+        if skip(&name) {
+            continue;
+        }
+        if entry.file_type().expect("a type").is_dir() {
+            copy_directory(&entry.path(), &to.join(&name), skip);
+        } else {
+            std::fs::copy(entry.path(), to.join(&name)).expect("a copy");
+        }
+    }
+}
+
+/// What git leaves behind when a project is cloned.
+fn is_ignored_by_git(name: &str) -> bool {
+    name.starts_with("state.db")
+        || name.starts_with(".tl-")
+        || matches!(name, "journal.jsonl" | "lock" | "rebuild.lock" | "logs" | "damaged")
+}
+
+/// Asserts that a refusal says all of `parts` and names the cause in JSON with the same words.
+#[track_caller]
+fn assert_refused(project: &Project, arguments: &[&str], kind: &str, parts: &[&str]) -> Value {
+    let output = project.refused(arguments);
+    assert_eq!(output.stdout, "", "a refusal is talk, not data: tl {arguments:?}");
+    assert!(output.stderr.contains("error: "), "tl {arguments:?}: {}", output.stderr);
+    let mut with_json = vec!["--json"];
+    with_json.extend(arguments);
+    let again = project.refused(&with_json);
+    let value: Value = serde_json::from_str(&again.stdout).expect("JSON");
+    assert_eq!(keys(&value), ["error"]);
+    assert_eq!(keys(&value["error"]), ["kind", "message", "next_steps"]);
+    assert_eq!(text(&value["error"], "kind"), kind, "tl {arguments:?}: {value}");
+    let words = format!("{} {}", text(&value["error"], "message"), texts(&value["error"]["next_steps"]).join(" "));
+    for part in parts {
+        assert!(words.contains(part), "tl {arguments:?} does not say `{part}`: {words}");
+        assert!(output.stderr.contains(part), "tl {arguments:?} does not say `{part}`: {}", output.stderr);
+    }
+    value["error"].clone()
+}
+
+#[test]
+fn every_file_here_is_a_module() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    let main = std::fs::read_to_string(folder.join("main.rs")).expect("this file");
+    let declared: Vec<String> =
+        main.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')).map(str::to_owned).collect();
+    let mut found: Vec<String> = std::fs::read_dir(&folder)
+        .expect("this folder")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "rs"))
+        .map(|path| path.file_stem().expect("a name").to_str().expect("Unicode").to_owned())
+        .filter(|name| name != "main")
+        .collect();
+    found.sort();
+    assert_eq!(declared, found);
+}
+
+#[test]
+fn every_command_has_a_module() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    for command in COMMANDS {
+        assert!(folder.join(format!("{}.rs", command.replace('-', "_"))).is_file(), "{command}");
+    }
+}

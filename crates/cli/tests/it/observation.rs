@@ -1,0 +1,202 @@
+//! What happened to plan files is noticed, whichever way it happened.
+
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use serde_json::json;
+
+use crate::{newest_operation, planned, statuses, story};
+use testkit::Project;
+
+fn modified(project: &Project, path: &str) -> SystemTime {
+    fs::metadata(project.root().join(path)).expect("a file").modified().expect("a time")
+}
+
+fn set_modified(project: &Project, path: &str, at: SystemTime) {
+    let file = fs::File::options().write(true).open(project.root().join(path)).expect("a file");
+    file.set_modified(at).expect("a new time");
+}
+
+#[test]
+fn touching_a_file_changes_nothing() {
+    let project = planned();
+    let before = crate::fingerprint(&project);
+    set_modified(&project, Project::ACT, SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000));
+    assert_eq!(crate::fingerprint(&project), before);
+    project.write(Project::ACT, project.read(Project::ACT));
+    assert_eq!(crate::fingerprint(&project), before);
+}
+
+#[test]
+fn a_formatting_only_edit_changes_no_status() {
+    let original = crate::ACT_TEXT;
+    let forms = [
+        original.replace('\n', "\r\n"),
+        original.replace('\n', "   \n"),
+        original.replace("\n\n", "\n\n\n\n"),
+        original.trim_end().to_owned(),
+        format!("{original}\n\n\n"),
+        format!("\u{feff}{original}"),
+    ];
+    for form in forms {
+        let project = planned();
+        let before = project.json(&["show", "act-1"]);
+        project.write(Project::ACT, &form);
+        let after = project.json(&["show", "act-1"]);
+        assert_ne!(after["version_hash"], before["version_hash"], "{form:?}");
+        assert_eq!(after["approval"]["holds"], json!(true), "{form:?}");
+        assert_eq!(
+            statuses(&project),
+            ["act-1 approved", "act-1/chapter-01 approved", "act-1/chapter-01/scene-0101 approved"],
+            "{form:?}"
+        );
+    }
+}
+
+#[test]
+fn every_way_of_editing_is_noticed() {
+    let in_place = |project: &Project| project.write(Project::ACT, crate::ACT_EDITED);
+    let appended = |project: &Project| {
+        use std::io::Write;
+        let mut file = fs::File::options().append(true).open(project.root().join(Project::ACT)).expect("a file");
+        file.write_all(b"\nOne more line.\n").expect("written");
+    };
+    let renamed_over = |project: &Project| {
+        project.write("acts/act-1/new.md", crate::ACT_EDITED);
+        fs::rename(project.root().join("acts/act-1/new.md"), project.root().join(Project::ACT)).expect("renamed");
+    };
+    let removed_and_made_anew = |project: &Project| {
+        fs::remove_file(project.root().join(Project::ACT)).expect("removed");
+        project.write(Project::ACT, crate::ACT_EDITED);
+    };
+    let same_size_same_time = |project: &Project| {
+        let at = modified(project, Project::ACT);
+        project.write(Project::ACT, crate::ACT_TEXT.replace("Begin.", "Began."));
+        set_modified(project, Project::ACT, at);
+    };
+    let an_older_file_moved_here = |project: &Project| {
+        project.write("acts/act-1/new.md", crate::ACT_EDITED);
+        set_modified(project, "acts/act-1/new.md", SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000));
+        fs::rename(project.root().join("acts/act-1/new.md"), project.root().join(Project::ACT)).expect("renamed");
+    };
+    let folder_swapped = |project: &Project| {
+        let root = project.root();
+        crate::copy_directory(&root.join("acts/act-1"), &root.join("acts/copy"), &|_| false);
+        project.write("acts/copy/strategic-plan.md", crate::ACT_EDITED);
+        fs::rename(root.join("acts/act-1"), root.join("old")).expect("renamed");
+        fs::rename(root.join("acts/copy"), root.join("acts/act-1")).expect("renamed");
+    };
+    let ways: [(&str, &dyn Fn(&Project)); 7] = [
+        ("in place", &in_place),
+        ("appended", &appended),
+        ("renamed over", &renamed_over),
+        ("removed and made anew", &removed_and_made_anew),
+        ("same size, same time", &same_size_same_time),
+        ("an older file moved here", &an_older_file_moved_here),
+        ("the folder swapped", &folder_swapped),
+    ];
+    for (way, edit) in ways {
+        let project = planned();
+        assert_eq!(project.status("act-1"), "approved");
+        edit(&project);
+        assert_eq!(
+            statuses(&project),
+            [
+                "act-1 draft",
+                "act-1/chapter-01 requires-revalidation",
+                "act-1/chapter-01/scene-0101 requires-revalidation"
+            ],
+            "{way}"
+        );
+    }
+}
+
+#[test]
+fn many_edits_right_after_each_other_are_all_noticed() {
+    let project = story();
+    for turn in 0..20 {
+        // The same size every time: only the content tells.
+        project.write(Project::ACT, format!("# Act 1\n\nturn {turn:02}\n"));
+        let title = project.json(&["versions", "act-1"]);
+        assert_eq!(title["versions"].as_array().expect("a list").len(), turn + 1);
+    }
+}
+
+#[test]
+fn what_was_noticed_is_told_on_stderr() {
+    let project = planned();
+    project.write(Project::ACT, crate::ACT_EDITED);
+    let output = project.ok(&["show", "act-1"]);
+    let operation = newest_operation(&project);
+    assert_eq!(output.stderr, format!("noticed changed: act-1 → 2 plans to revalidate (operation {operation})\n"));
+    assert_eq!(project.ok(&["show", "act-1"]).stderr, "", "told once");
+}
+
+#[test]
+fn a_child_sees_its_parents_edit() {
+    let project = planned();
+    project.write(Project::ACT, crate::ACT_EDITED);
+    assert_eq!(project.status("scene-0101"), "requires-revalidation", "without looking at the act first");
+}
+
+#[test]
+fn a_deleted_file_is_invalid_until_it_comes_back() {
+    let project = planned();
+    let text = project.read(Project::CHAPTER);
+    fs::remove_file(project.root().join(Project::CHAPTER)).expect("removed");
+    assert_eq!(
+        statuses(&project),
+        ["act-1 approved", "act-1/chapter-01 invalid", "act-1/chapter-01/scene-0101 requires-revalidation"]
+    );
+    let reason = project.json(&["show", "chapter-01"])["invalidation_reason"].clone();
+    assert_eq!(reason, json!("the plan file is missing"));
+    project.write(Project::CHAPTER, text);
+    assert_eq!(
+        statuses(&project),
+        ["act-1 approved", "act-1/chapter-01 approved", "act-1/chapter-01/scene-0101 approved"]
+    );
+}
+
+#[test]
+fn a_folder_without_a_plan_counts_only_with_plans_below() {
+    let project = planned();
+    fs::create_dir_all(project.root().join("acts/act-2")).expect("a folder");
+    fs::create_dir_all(project.root().join("acts/act-1/chapters/chapter-07/scenes")).expect("a folder");
+    assert_eq!(statuses(&project).len(), 3, "empty folders are nothing");
+
+    project.write("acts/act-2/chapters/chapter-01/plan.md", "# Early\n");
+    assert_eq!(
+        statuses(&project)[3..],
+        ["act-2 invalid".to_owned(), "act-2/chapter-01 requires-revalidation".to_owned()]
+    );
+}
+
+#[test]
+fn other_files_are_nobodys_business() {
+    let project = planned();
+    let before = statuses(&project);
+    for path in [
+        "acts/act-1/notes.md",
+        "acts/notes/strategic-plan.md",
+        "acts/act-01/strategic-plan.md",
+        "acts/act-11/strategic-plan.md",
+        "acts/act-1/chapters/chapter-1/plan.md",
+        "acts/act-1/chapters/chapter-01/scenes/scene-0102.md",
+        "acts/act-1/chapters/chapter-01/content/scene-0101.md",
+        "README.md",
+    ] {
+        project.write(path, "# Something\n");
+    }
+    assert_eq!(statuses(&project), before);
+}
+
+#[test]
+fn a_renumbered_folder_is_a_new_node() {
+    let project = planned();
+    let root = project.root();
+    fs::rename(root.join("acts/act-1/chapters/chapter-01"), root.join("acts/act-1/chapters/chapter-02"))
+        .expect("renamed");
+    let found = statuses(&project);
+    assert!(found.contains(&"act-1/chapter-01 invalid".to_owned()), "{found:?}");
+    assert!(found.contains(&"act-1/chapter-02 draft".to_owned()), "{found:?}");
+}

@@ -1,0 +1,144 @@
+//! Damaged, emptied or missing state: put aside, rebuilt, and told.
+
+use std::fs;
+
+use crate::{names_in, planned, statuses};
+use testkit::Project;
+
+fn state(project: &Project, name: &str) -> std::path::PathBuf {
+    project.root().join(".throughline").join(name)
+}
+
+fn remove_database(project: &Project) {
+    for name in ["state.db", "state.db-wal", "state.db-shm"] {
+        let _ = fs::remove_file(state(project, name));
+    }
+}
+
+fn scribble(project: &Project, name: &str) {
+    let path = format!(".throughline/{name}");
+    let length = fs::metadata(project.root().join(&path)).expect("a file").len();
+    project.write(&path, vec![b'x'; usize::try_from(length).expect("a small file")]);
+}
+
+#[test]
+fn damage_is_mended_with_approvals_intact_and_told() {
+    let cases: &[(&str, &dyn Fn(&Project))] = &[
+        ("no database", &remove_database),
+        ("an emptied database", &|project| {
+            remove_database(project);
+            project.write(".throughline/state.db", "");
+        }),
+        ("a database of rubbish", &|project| {
+            remove_database(project);
+            project.write(".throughline/state.db", "this is not a database".repeat(500));
+        }),
+        ("no journal", &|project| fs::remove_file(state(project, "journal.jsonl")).expect("removed")),
+        ("an emptied journal", &|project| project.write(".throughline/journal.jsonl", "")),
+        ("a journal of rubbish", &|project| scribble(project, "journal.jsonl")),
+        ("only the mirror is left", &|project| {
+            remove_database(project);
+            fs::remove_file(state(project, "journal.jsonl")).expect("removed");
+        }),
+    ];
+    for (what, damage) in cases {
+        let project = planned();
+        let before = statuses(&project);
+        damage(&project);
+        let output = project.ok(&["tree"]);
+        assert!(output.stderr.contains("repaired: "), "{what} is told: {}", output.stderr);
+        assert_eq!(statuses(&project), before, "{what}");
+        assert_eq!(project.ok(&["tree"]).stderr, "", "{what} is told once");
+        project.write(Project::ACT, crate::ACT_EDITED);
+        project.ok(&["approve", "act-1"]);
+        let check = project.run(&["check"]);
+        assert_eq!(check.code, 0, "{what}: {}", check.stdout);
+        assert!(project.read(".throughline/logs/tl.log").lines().count() >= 1, "{what} is in the log file");
+    }
+}
+
+#[test]
+fn damaged_files_are_put_aside_never_deleted() {
+    let project = planned();
+    remove_database(&project);
+    let rubbish = "this is not a database".repeat(500);
+    project.write(".throughline/state.db", &rubbish);
+    project.ok(&["tree"]);
+    let names = names_in(&project, ".throughline/damaged");
+    assert_eq!(names.len(), 1, "{names:?}");
+    assert_eq!(project.read(&format!(".throughline/damaged/{}", names[0])), rubbish);
+}
+
+#[test]
+fn a_lost_database_loses_no_history() {
+    let project = planned();
+    project.write(Project::ACT, crate::ACT_EDITED);
+    project.ok(&["approve", "act-1"]);
+    let before = (project.json(&["log"]), project.json(&["versions", "act-1"]), project.json(&["tree"]));
+    remove_database(&project);
+    assert_eq!((project.json(&["log"]), project.json(&["versions", "act-1"]), project.json(&["tree"])), before);
+    project.ok(&["restore", "act-1", "-1"]);
+    assert_eq!(project.read(Project::ACT), crate::ACT_TEXT);
+}
+
+#[test]
+fn the_mirror_alone_gives_back_the_same_tree() {
+    let project = planned();
+    project.ok(&["progress", "scene-0101", "active"]);
+    let before = project.json(&["tree"]);
+    remove_database(&project);
+    fs::remove_file(state(&project, "journal.jsonl")).expect("removed");
+    let output = project.ok(&["status"]);
+    assert!(output.stderr.contains("mirror"), "says what was used: {}", output.stderr);
+    assert_eq!(project.json(&["tree"]), before);
+}
+
+#[test]
+fn an_edited_mirror_gives_no_approval() {
+    let project = planned();
+    project.write("acts/act-2/strategic-plan.md", "# Act 2\n");
+    project.ok(&["status"]);
+    // Somebody makes the second act approved by copying the first one's approval in.
+    let first: serde_json::Value =
+        serde_json::from_str(&project.read(".throughline/state/story/act-1.json")).expect("JSON");
+    let mut second: serde_json::Value =
+        serde_json::from_str(&project.read(".throughline/state/story/act-2.json")).expect("JSON");
+    second["node"]["approval"] = first["node"]["approval"].clone();
+    second["node"]["approval"]["version"] = second["node"]["content"]["version"].clone();
+    second["node"]["approval"]["canonical"] = second["node"]["content"]["canonical"].clone();
+    project.write(".throughline/state/story/act-2.json", second.to_string());
+    remove_database(&project);
+    fs::remove_file(state(&project, "journal.jsonl")).expect("removed");
+    assert_eq!(project.status("act-2"), "draft");
+    assert_eq!(project.status("act-1"), "approved");
+}
+
+#[test]
+fn a_file_that_is_no_database_is_not_lost() {
+    let project = planned();
+    project.write("notes.txt", "my notes\n");
+    let output = crate::run_with(&project, &[("THROUGHLINE_DATABASE", "notes.txt")], &["status"]);
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    assert!(output.stderr.contains("notes.txt"), "{}", output.stderr);
+    let kept: Vec<String> = names_in(&project, ".throughline/damaged")
+        .iter()
+        .map(|name| project.read(&format!(".throughline/damaged/{name}")))
+        .collect();
+    assert_eq!(kept, ["my notes\n"]);
+}
+
+#[test]
+fn a_read_only_project_can_still_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = planned();
+    let folder = state(&project, "");
+    let writable = fs::metadata(&folder).expect("a folder").permissions();
+    // The superuser is not bound by permissions: then there is nothing to see here.
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o555)).expect("permissions");
+    let bound = fs::File::create(folder.join("probe")).is_err();
+    let output = project.run(&["tree"]);
+    fs::set_permissions(&folder, writable).expect("permissions");
+    if bound {
+        assert_eq!(output.code, 0, "{}", output.stderr);
+    }
+}
