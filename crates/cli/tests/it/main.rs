@@ -32,6 +32,7 @@ mod restore;
 mod revalidate;
 mod show;
 mod status;
+mod survival;
 mod sync_hashes;
 mod tree;
 mod undo;
