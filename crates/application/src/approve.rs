@@ -127,9 +127,10 @@ fn refuse_circles(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node, path: &s
     }
     let tree = domain::tree::Tree::new(state.all_nodes()?);
     let needs = domain::needs::Needs::of(&tree, ctx.profiles);
-    let circle = needs.problems.iter().find(|problem| {
-        matches!(problem, domain::needs::NeedsProblem::Circle { .. }) && problem.node() == path
-    });
+    let circle = needs
+        .problems
+        .iter()
+        .find(|problem| matches!(problem, domain::needs::NeedsProblem::Circle { .. }) && problem.node() == path);
     match circle {
         None => Ok(()),
         Some(problem) => Err(Failure::new(FailureKind::Refused, problem.to_string())

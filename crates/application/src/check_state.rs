@@ -52,7 +52,12 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
     // texts, and was done when the parent changed.
     let precise = ctx.policy.cascade == domain::policy::CascadePolicy::Precise;
     let never = |_: &domain::status::Footing, _, _| false;
-    let own = audit::tree(&tree, ctx.profiles, ctx.policy.cascade_max_depth, if precise { &never } else { &any_change_counts });
+    let own = audit::tree(
+        &tree,
+        ctx.profiles,
+        ctx.policy.cascade_max_depth,
+        if precise { &never } else { &any_change_counts },
+    );
     findings.extend(own.into_iter().filter(|finding| !(precise && finding.kind == FindingKind::StatusMismatch)));
     drop(state);
     for found in ctx.store.verify()? {
@@ -63,7 +68,11 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
             next_steps: vec!["tl repair".to_owned()],
         });
     }
-    Ok(CheckOutcome { ok: findings.is_empty(), nodes: tree.len(), findings: findings.into_iter().map(FindingView::from).collect() })
+    Ok(CheckOutcome {
+        ok: findings.is_empty(),
+        nodes: tree.len(),
+        findings: findings.into_iter().map(FindingView::from).collect(),
+    })
 }
 
 /// Compares the recorded state with the files, without recording anything.
@@ -84,7 +93,9 @@ fn against_files(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Result
                 let path = tree.path(node);
                 let file = node.path.as_deref().unwrap_or_default();
                 let (kind, message) = match (&sighting.found, &node.content) {
-                    (Found::Missing, _) => (FindingKind::FileMissing, format!("the plan file of `{path}` is missing: `{file}`")),
+                    (Found::Missing, _) => {
+                        (FindingKind::FileMissing, format!("the plan file of `{path}` is missing: `{file}`"))
+                    }
                     (Found::Unreadable { why }, _) => {
                         (FindingKind::FileUnreadable, format!("the plan file of `{path}` cannot be read: {why}"))
                     }
@@ -96,7 +107,12 @@ fn against_files(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Result
                         (FindingKind::HashMismatch, format!("`{path}` has a plan file again: {}", version.short()))
                     }
                 };
-                findings.push(Finding { kind, node: Some(path), message, next_steps: vec!["tl sync-hashes".to_owned()] });
+                findings.push(Finding {
+                    kind,
+                    node: Some(path),
+                    message,
+                    next_steps: vec!["tl sync-hashes".to_owned()],
+                });
             }
         }
     }
@@ -113,7 +129,9 @@ fn against_files(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Result
     }
     for node in tree.all_in_order() {
         let Some(version) = node.content.version() else { continue };
-        if let Some(problem) = state.text(version).ok().flatten().and_then(|text| domain::front_matter::read(&text).problem) {
+        if let Some(problem) =
+            state.text(version).ok().flatten().and_then(|text| domain::front_matter::read(&text).problem)
+        {
             findings.push(Finding {
                 kind: FindingKind::FrontMatter,
                 node: Some(tree.path(node)),

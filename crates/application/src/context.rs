@@ -27,6 +27,8 @@ pub enum Noticed {
     Changes { operation: OperationId, summary: String, stale: usize },
     /// Files changed, but it could not be recorded.
     NotRecorded { why: String },
+    /// An overwritten plan is kept in the store, but not as a readable file.
+    NoBackup { node: String, why: String },
     /// A file looks like a plan but is not where it belongs.
     Misplaced { path: String, why: String },
 }
@@ -76,4 +78,3 @@ impl<'a> Context<'a> {
         }
     }
 }
-

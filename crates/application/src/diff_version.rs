@@ -21,7 +21,10 @@ pub fn diff_version(ctx: &Context<'_>, words: &[String]) -> Result<DiffView, Fai
         [] => "-1",
         [one] => one.as_str(),
         [_, extra, ..] => {
-            return Err(Failure::new(FailureKind::Invalid, format!("`{extra}` is one word too many after the version")));
+            return Err(Failure::new(
+                FailureKind::Invalid,
+                format!("`{extra}` is one word too many after the version"),
+            ));
         }
     };
     let state = seen.state;

@@ -61,7 +61,15 @@ fn approved(node: &Node, path: String) -> Explanation {
         ),
         None => "approved".to_owned(),
     };
-    Explanation { path, status: Status::Approved, summary, chain: Vec::new(), operation: None, diff: None, next_steps: Vec::new() }
+    Explanation {
+        path,
+        status: Status::Approved,
+        summary,
+        chain: Vec::new(),
+        operation: None,
+        diff: None,
+        next_steps: Vec::new(),
+    }
 }
 
 fn draft(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation, Failure> {
@@ -77,11 +85,7 @@ fn draft(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation,
                     &newer,
                 ));
             }
-            format!(
-                "its text is not the one {} approved on {}",
-                approval.by,
-                approval.at.for_people()
-            )
+            format!("its text is not the one {} approved on {}", approval.by, approval.at.for_people())
         }
         _ => "it was never approved".to_owned(),
     };
@@ -119,7 +123,10 @@ fn stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation,
         Status::Invalid => match cause.map(|cause| cause.kind) {
             Some(CauseKind::FileMissing) => vec![format!("tl versions {path}"), format!("tl restore {path} -1")],
             Some(CauseKind::Condemned) => {
-                vec![format!("edit {}", node.path.as_deref().unwrap_or("the plan")), format!("tl approve {path} --force")]
+                vec![
+                    format!("edit {}", node.path.as_deref().unwrap_or("the plan")),
+                    format!("tl approve {path} --force"),
+                ]
             }
             _ => vec![format!("look at {}", node.path.as_deref().unwrap_or("the plan"))],
         },

@@ -97,7 +97,9 @@ impl From<StoreFault> for Failure {
             StoreFault::Foreign { .. } => unavailable
                 .step("tl adopt     # take over its approvals; a person's decision")
                 .step("tl rebuild   # or start from the plan files: everything is a draft"),
-            StoreFault::AnotherProgram { .. } => unavailable.step("set `database` in .throughline/config.toml to another path"),
+            StoreFault::AnotherProgram { .. } => {
+                unavailable.step("set `database` in .throughline/config.toml to another path")
+            }
             StoreFault::ReadOnly { .. } => unavailable.step("make it writable, or work on a copy"),
             StoreFault::Full { .. } => unavailable.step("make room on the disk, then try again"),
             StoreFault::Io { .. } => unavailable,
@@ -108,7 +110,7 @@ impl From<StoreFault> for Failure {
 impl From<FileFault> for Failure {
     fn from(fault: FileFault) -> Self {
         let kind = match &fault {
-            FileFault::Outside { .. } => FailureKind::Refused,
+            FileFault::Outside { .. } | FileFault::NoFolder { .. } => FailureKind::Refused,
             FileFault::Exists { .. } => FailureKind::Conflict,
             FileFault::Io { .. } => FailureKind::Unavailable,
         };
@@ -127,7 +129,9 @@ impl From<TooDeep> for Failure {
 impl From<Unresolved> for Failure {
     fn from(error: Unresolved) -> Self {
         match &error {
-            Unresolved::Nothing => Self::new(FailureKind::Invalid, error.to_string()).step("tl tree"),
+            Unresolved::Nothing | Unresolved::NotAnAlias(_) => {
+                Self::new(FailureKind::Invalid, error.to_string()).step("tl tree")
+            }
             Unresolved::NotFound { near, .. } => {
                 let mut failure = Self::new(FailureKind::NotFound, error.to_string());
                 if !near.is_empty() {

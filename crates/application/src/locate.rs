@@ -12,7 +12,11 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
 /// Finds the node that the first one or two of `words` name, and returns the words not used.
-pub(crate) fn find<'w>(ctx: &Context<'_>, state: &dyn Snapshot, words: &'w [String]) -> Result<(NodeId, &'w [String]), Failure> {
+pub(crate) fn find<'w>(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    words: &'w [String],
+) -> Result<(NodeId, &'w [String]), Failure> {
     let (reference, rest) = NodeReference::read(words, ctx.profiles)?;
     Ok((resolve(state, &reference)?.id, rest))
 }

@@ -53,7 +53,8 @@ pub fn next_work(ctx: &Context<'_>) -> Result<NextWork, Failure> {
 
 /// A node with planned levels below is planned on; one at the bottom is carried out.
 fn action(profile: Option<&Profile>, tree: &Tree, node: &Node) -> String {
-    let below = profile.and_then(|profile| profile.levels_under(&node.level).find(|level| level.file.is_some() && !level.root));
+    let below =
+        profile.and_then(|profile| profile.levels_under(&node.level).find(|level| level.file.is_some() && !level.root));
     let path = tree.path(node);
     let has_children = tree.children(node.id).next().is_some();
     match below {

@@ -113,7 +113,11 @@ pub(crate) fn with_node<T>(
 }
 
 /// What was observed is true whatever was refused afterwards.
-fn keep_observed<T>(tx: Box<dyn Transaction + '_>, observed: Option<OperationId>, failure: Failure) -> Result<T, Failure> {
+fn keep_observed<T>(
+    tx: Box<dyn Transaction + '_>,
+    observed: Option<OperationId>,
+    failure: Failure,
+) -> Result<T, Failure> {
     if failure.is_answer() && observed.is_some() {
         tx.commit()?;
     }
@@ -245,7 +249,9 @@ fn back_up(
 ) -> Result<(), Failure> {
     let mut written = Vec::new();
     for fact in facts.iter() {
-        let Fact::ContentChanged { node, before: Content::Text { canonical: before, .. }, after } = fact else { continue };
+        let Fact::ContentChanged { node, before: Content::Text { canonical: before, .. }, after } = fact else {
+            continue;
+        };
         let Some(node) = tree.get(*node) else { continue };
         let wanted = match ctx.policy.backups {
             BackupPolicy::Always => true,
@@ -253,7 +259,11 @@ fn back_up(
             BackupPolicy::Off => false,
         };
         if wanted && after.canonical().is_some_and(|after| after != *before) {
-            written.extend(write_backup(ctx, tx, node, "regeneration", now)?);
+            match write_backup(ctx, tx, node, "regeneration", now) {
+                Ok(fact) => written.extend(fact),
+                // The text is kept in the store in any case; what changed must be recorded all the same.
+                Err(failure) => ctx.notice(Noticed::NoBackup { node: node.alias.clone(), why: failure.message }),
+            }
         }
     }
     facts.append(&mut written);
@@ -276,7 +286,12 @@ pub(crate) fn write_backup(
         let backup = format!("{folder}/{}", backup_name(name, now, attempt));
         match ctx.files.create(&backup, &text) {
             Ok(()) => {
-                return Ok(Some(Fact::BackupWritten { node: node.id, version, path: backup, reason: reason.to_owned() }));
+                return Ok(Some(Fact::BackupWritten {
+                    node: node.id,
+                    version,
+                    path: backup,
+                    reason: reason.to_owned(),
+                }));
             }
             Err(FileFault::Exists { .. }) => {}
             Err(fault) => return Err(fault.into()),
@@ -311,7 +326,9 @@ fn summarise(tree: &Tree, facts: &[Fact]) -> String {
         .filter(|(_, names)| !names.is_empty())
         .map(|(word, names)| match names.len() {
             1..=3 => format!("{word}: {}", names.join(", ")),
-            more => format!("{word}: {}, … ({})", names.first().map_or("", String::as_str), count(more, "plan", "plans")),
+            more => {
+                format!("{word}: {}, … ({})", names.first().map_or("", String::as_str), count(more, "plan", "plans"))
+            }
         })
         .collect();
     words.join("; ")

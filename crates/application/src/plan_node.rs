@@ -56,7 +56,7 @@ pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome
         None => None,
         Some(name) => Some(parent_named(ctx, &*state, level, &name)?),
     };
-    let parent = find_parent(&tree, profile, level, &wanted, under.as_ref())?;
+    let parent = find_parent(&tree, profile, level, &wanted, under.as_ref())?.cloned();
     let path = match &parent {
         Some(parent) => format!("{}/{}", tree.path(parent), wanted.alias),
         None => wanted.alias.clone(),
@@ -64,11 +64,10 @@ pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome
     if let Some(parent) = &parent
         && parent.status() != Status::Approved
     {
-        return Err(not_approved(&*state, &tree, level, &wanted, parent)?);
+        return Err(not_approved(&*state, &tree, &wanted, request, parent)?);
     }
-    let existing = tree
-        .nodes()
-        .find(|node| node.alias == wanted.alias && node.parent == parent.as_ref().map(|parent| parent.id));
+    let existing =
+        tree.nodes().find(|node| node.alias == wanted.alias && node.parent == parent.as_ref().map(|parent| parent.id));
     let file = match (existing.and_then(|node| node.path.clone()), &level.file) {
         (Some(path), _) => Some(path),
         (None, Some(pattern)) => {
@@ -152,7 +151,7 @@ fn siblings(tree: &Tree, parent: Option<NodeId>, path: &str) -> Vec<(String, Opt
 
 fn level_named<'a>(ctx: &Context<'a>, kind: &str) -> Result<(&'a Profile, &'a Level), Failure> {
     let levels = || ctx.profiles.iter().flat_map(|profile| profile.levels.iter().map(move |level| (profile, level)));
-    levels().find(|(_, level)| level.name.eq_ignore_ascii_case(kind)).ok_or_else(|| {
+    levels().find(|(_, level)| level.name.to_lowercase() == kind.to_lowercase()).ok_or_else(|| {
         let names: Vec<&str> = levels().map(|(_, level)| level.name.as_str()).collect();
         let near = nearest(kind, names.iter().copied(), 1);
         let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
@@ -171,11 +170,7 @@ fn parent_named(ctx: &Context<'_>, state: &dyn Snapshot, level: &Level, name: &s
     };
     let (reference, _) = NodeReference::read(&words, ctx.profiles)?;
     match resolve(state, &reference) {
-        Ok(node) if level.under.contains(&node.level) => Ok(node),
-        Ok(node) => Err(Failure::new(
-            FailureKind::Invalid,
-            format!("a {} cannot be below the {} `{}`: expected {}", level.name, node.level, node.alias, level.under.join(" or ")),
-        )),
+        Ok(node) => Ok(node),
         Err(Lookup::Fault(fault)) => Err(fault.into()),
         Err(Lookup::Unresolved(unresolved)) => {
             let mut failure = Failure::from(unresolved);
@@ -188,42 +183,49 @@ fn parent_named(ctx: &Context<'_>, state: &dyn Snapshot, level: &Level, name: &s
 }
 
 /// Finds the parent in the tree; it is never assumed.
-fn find_parent(
-    tree: &Tree,
+///
+/// `under` is the parent itself or a node further up, which narrows the choice.
+fn find_parent<'t>(
+    tree: &'t Tree,
     profile: &Profile,
     level: &Level,
     wanted: &ReadAlias,
     under: Option<&Node>,
-) -> Result<Option<Node>, Failure> {
-    if let Some(parent) = under {
-        if level.alias.carries_parent_number() && u32::try_from(parent.order).ok() != wanted.parent_number {
+) -> Result<Option<&'t Node>, Failure> {
+    let number_fits =
+        |node: &Node| wanted.parent_number.is_none() || u32::try_from(node.order).ok() == wanted.parent_number;
+    if let Some(parent) = under.filter(|node| level.under.contains(&node.level)) {
+        if !number_fits(parent) {
             return Err(Failure::new(
                 FailureKind::Invalid,
                 format!("`{}` does not belong to `{}`: its number says otherwise", wanted.alias, parent.alias),
             ));
         }
-        return Ok(Some(parent.clone()));
+        return Ok(tree.get(parent.id));
     }
-    if level.under.is_empty() || (level.root && !tree.nodes().any(|node| node.alias == wanted.alias && node.parent.is_some())) {
+    if under.is_none() && level.under.is_empty()
+        || (level.root && !tree.nodes().any(|node| node.alias == wanted.alias && node.parent.is_some()))
+    {
         return Ok(None);
     }
-    let same_kind = |node: &&Node| node.profile == profile.name && level.under.contains(&node.level);
+    let within = |node: &Node| under.is_none_or(|top| tree.ancestors(node).iter().any(|above| above.id == top.id));
     let existing: Vec<&Node> = tree
         .nodes()
         .filter(|node| node.profile == profile.name && node.level == level.name && node.alias == wanted.alias)
         .filter_map(|node| tree.parent(node))
+        .filter(|parent| within(parent))
         .collect();
     let candidates: Vec<&Node> = if existing.is_empty() {
         tree.all_in_order()
             .into_iter()
-            .filter(same_kind)
-            .filter(|node| wanted.parent_number.is_none() || u32::try_from(node.order).ok() == wanted.parent_number)
+            .filter(|node| node.profile == profile.name && level.under.contains(&node.level))
+            .filter(|node| within(node) && number_fits(node))
             .collect()
     } else {
         existing
     };
     match candidates.as_slice() {
-        [one] => Ok(Some((*one).clone())),
+        [one] => Ok(Some(*one)),
         [] => Err(parent_missing(profile, level, wanted)),
         several => {
             let names: Vec<String> = several.iter().map(|node| tree.path(node)).collect();
@@ -240,8 +242,11 @@ fn find_parent(
 
 fn parent_missing(profile: &Profile, level: &Level, wanted: &ReadAlias) -> Failure {
     let above = level.under.first().map_or("", String::as_str);
-    let alias = wanted.parent_number.and_then(|number| profile.level(above).and_then(|above| above.alias.numbered(number, None)));
-    let parent = alias.clone().map(|alias| format!("`{alias}`")).unwrap_or_else(|| format!("there is no {above} yet, and it"));
+    let alias = wanted
+        .parent_number
+        .and_then(|number| profile.level(above).and_then(|above| above.alias.numbered(number, None)));
+    let parent =
+        alias.clone().map(|alias| format!("`{alias}`")).unwrap_or_else(|| format!("there is no {above} yet, and it"));
     let failure = Failure::new(
         FailureKind::Refused,
         format!("cannot plan `{}`: its parent is missing ({parent} must be planned and approved first)", wanted.alias),
@@ -250,23 +255,26 @@ fn parent_missing(profile: &Profile, level: &Level, wanted: &ReadAlias) -> Failu
     failure.step(format!("tl plan {above} {id}")).step(format!("tl approve {above} {id}"))
 }
 
-fn not_approved(state: &dyn Snapshot, tree: &Tree, level: &Level, wanted: &ReadAlias, parent: &Node) -> Result<Failure, Failure> {
+fn not_approved(
+    state: &dyn Snapshot,
+    tree: &Tree,
+    wanted: &ReadAlias,
+    request: &PlanRequest,
+    parent: &Node,
+) -> Result<Failure, Failure> {
     let path = tree.path(parent);
     let why = reason(state, parent)?.map(|why| format!(" ({why})")).unwrap_or_default();
     let mut failure = Failure::new(
         FailureKind::Refused,
-        format!(
-            "cannot plan `{}`: parent `{path}` is `{}`, expected `approved`{why}",
-            wanted.alias,
-            parent.status()
-        ),
+        format!("cannot plan `{}`: parent `{path}` is `{}`, expected `approved`{why}", wanted.alias, parent.status()),
     );
     if let Some(file) = &parent.path {
         failure = failure.step(format!("review {file}"));
     }
     let verb = if parent.status() == Status::RequiresRevalidation { "revalidate" } else { "approve" };
     failure = failure.step(format!("tl {verb} {path}"));
-    Ok(failure.step(format!("tl plan {} {}", level.name, wanted.alias)))
+    let under = request.under.as_deref().map(|under| format!(" --under {under:?}")).unwrap_or_default();
+    Ok(failure.step(format!("tl plan {} {}{under}", request.kind, request.id)))
 }
 
 /// The menu of `tl plan` alone.

@@ -46,10 +46,12 @@ pub fn project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
     let mut status_counts = StatusCounts::default();
     let mut levels: Vec<LevelCounts> = Vec::new();
     for profile in ctx.profiles {
-        levels.extend(profile.levels.iter().map(|level| LevelCounts {
-            level: level.name.clone(),
-            status_counts: StatusCounts::default(),
-        }));
+        levels.extend(
+            profile
+                .levels
+                .iter()
+                .map(|level| LevelCounts { level: level.name.clone(), status_counts: StatusCounts::default() }),
+        );
     }
     let mut attention = Vec::new();
     for node in tree.all_in_order() {

@@ -46,6 +46,8 @@ pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairO
     let mut operations = Vec::new();
     let mut tx = ctx.store.write()?;
     if request.rebuild_orphans {
+        // What is gone is seen only by looking; what was put back, by looking again.
+        operations.extend(observe_within(ctx, &mut *tx, Scope::Everything)?);
         actions.extend(rebuild_orphans(ctx, &*tx)?);
     }
     let scope = if request.fix_hashes { Scope::EverythingAnew } else { Scope::Everything };
@@ -108,7 +110,8 @@ fn forget_missing(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<Option<
     if facts.is_empty() {
         return Ok(None);
     }
-    let mut operation = ctx.operation(Verb::Repair, format!("forget {}", count(names.len(), "missing plan", "missing plans")));
+    let mut operation =
+        ctx.operation(Verb::Repair, format!("forget {}", count(names.len(), "missing plan", "missing plans")));
     operation.facts = facts;
     Ok(Some((tx.record(operation)?, names)))
 }

@@ -37,8 +37,11 @@ pub fn restore_version(ctx: &Context<'_>, words: &[String]) -> Result<RestoreOut
     with_node(ctx, words, |tx, id, rest| {
         let [selector] = rest else {
             let name = words.join(" ");
-            return Err(Failure::new(FailureKind::Invalid, "expected one version: -1, the first digits of a hash, or a time")
-                .step(format!("tl versions {name}")));
+            return Err(Failure::new(
+                FailureKind::Invalid,
+                "expected one version: -1, the first digits of a hash, or a time",
+            )
+            .step(format!("tl versions {name}")));
         };
         let node = get(&*tx, id)?;
         let entries = entries(&*tx, &node)?;
@@ -50,7 +53,12 @@ pub fn restore_version(ctx: &Context<'_>, words: &[String]) -> Result<RestoreOut
     })
 }
 
-fn restore(ctx: &Context<'_>, tx: &mut dyn Transaction, id: NodeId, version: VersionHash) -> Result<RestoreOutcome, Failure> {
+fn restore(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    id: NodeId,
+    version: VersionHash,
+) -> Result<RestoreOutcome, Failure> {
     let node = get(&*tx, id)?;
     let path = path_of(&*tx, &node)?;
     let Some(file) = node.path.clone() else {

@@ -131,7 +131,9 @@ impl Surveyor<'_, '_> {
             self.known(node)?;
         }
         let Some(node) = chain.pop() else { return Ok(()) };
-        let (Some(profile), Some(path)) = (self.ctx.profile(&node.profile), node.path.as_deref()) else { return Ok(()) };
+        let (Some(profile), Some(path)) = (self.ctx.profile(&node.profile), node.path.as_deref()) else {
+            return Ok(());
+        };
         if with_children {
             self.remember(self.state.children(node.id)?);
             let children = self.survey.nodes.clone();
@@ -162,7 +164,8 @@ impl Surveyor<'_, '_> {
             return Ok(());
         }
         for entry in self.files.list(&pattern.listing(&above.folder)) {
-            let Some(read) = pattern.alias_in(&entry.name).and_then(|alias| level.alias.read_exact(alias, &level.numbers))
+            let Some(read) =
+                pattern.alias_in(&entry.name).and_then(|alias| level.alias.read_exact(alias, &level.numbers))
             else {
                 continue;
             };
@@ -182,7 +185,10 @@ impl Surveyor<'_, '_> {
         Ok(())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one entry is just these facts; a struct would be built for this call alone")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "one entry is just these facts; a struct would be built for this call alone"
+    )]
     fn entry(
         &mut self,
         profile: &Profile,

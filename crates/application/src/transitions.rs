@@ -15,7 +15,11 @@ pub(crate) struct Transitions {
 }
 
 /// Reads the changes of status out of facts. `root` is where it began, and is not listed.
-pub(crate) fn transitions(state: &dyn Snapshot, facts: &[Fact], root: Option<NodeId>) -> Result<Transitions, StoreFault> {
+pub(crate) fn transitions(
+    state: &dyn Snapshot,
+    facts: &[Fact],
+    root: Option<NodeId>,
+) -> Result<Transitions, StoreFault> {
     let mut found = Transitions { stale: Vec::new(), reinstated: Vec::new() };
     let mut paths = PathNames::new(state);
     for fact in facts {

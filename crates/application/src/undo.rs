@@ -129,8 +129,13 @@ fn chosen(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Operation>, Fa
 
 /// Returns every node the operations touched, with those above them.
 fn touched(state: &dyn Snapshot, operations: &[Operation]) -> Result<Tree, StoreFault> {
-    let mut wanted: Vec<NodeId> =
-        operations.iter().flat_map(|operation| &operation.facts).flat_map(Fact::nodes).collect();
+    let facts = || operations.iter().flat_map(|operation| &operation.facts);
+    let mut wanted: Vec<NodeId> = facts().flat_map(Fact::nodes).collect();
+    // A node that is to come back stands on one that may not have been touched.
+    wanted.extend(facts().filter_map(|fact| match fact {
+        Fact::NodeRemoved { node } => node.parent,
+        _ => None,
+    }));
     let mut nodes = std::collections::BTreeMap::new();
     while let Some(id) = wanted.pop() {
         if nodes.contains_key(&id) {
@@ -156,7 +161,8 @@ fn change_file(
     let backup = write_backup(ctx, tx, &node, "undo", now)?;
     match &change.after {
         Content::Text { version, .. } => {
-            let text = tx.text(*version)?.ok_or_else(|| StoreFault::Damaged { what: "a kept text is gone".to_owned() })?;
+            let text =
+                tx.text(*version)?.ok_or_else(|| StoreFault::Damaged { what: "a kept text is gone".to_owned() })?;
             ctx.files.replace(&file, &text)?;
         }
         // It was not there before: the copy just written is all that remains of it.

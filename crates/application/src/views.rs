@@ -100,10 +100,9 @@ pub(crate) fn reason(state: &dyn Snapshot, node: &Node) -> Result<Option<String>
             _ => "the plan file cannot be read".to_owned(),
         },
     };
-    let note = match (&cause.note, &node.condemnation) {
-        (Some(note), _) => Some(note.clone()),
-        (None, Some(condemnation)) if cause.kind == CauseKind::Condemned => Some(condemnation.reason.clone()),
-        _ => None,
+    let note = match &node.condemnation {
+        Some(condemnation) if cause.kind == CauseKind::Condemned => Some(condemnation.reason.clone()),
+        _ => cause.note.clone(),
     };
     Ok(Some(match note {
         Some(note) => format!("{fact}: {note}"),

@@ -33,6 +33,10 @@ pub(crate) struct Cli {
     #[arg(long, global = true, value_name = "DIR")]
     project: Option<PathBuf>,
 
+    /// Print nothing: `tl demo --json` runs its steps this way
+    #[arg(long, global = true, hide = true)]
+    silent: bool,
+
     #[command(subcommand)]
     command: Command,
 }
@@ -59,7 +63,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error, wants_json),
     };
-    let ui = Ui { json: cli.json };
+    let ui = Ui { json: cli.json, silent: cli.silent };
     let app = match App::new(ui, cli.project) {
         Ok(app) => app,
         Err(failure) => {
@@ -81,7 +85,7 @@ fn usage(error: &clap::Error, wants_json: bool) -> ExitCode {
     if wants_json && !asked_for {
         let text = error.render().to_string();
         let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        Ui { json: true }.error_value("usage", &message, &["tl --help".to_owned()]);
+        Ui { json: true, silent: false }.error_value("usage", &message, &["tl --help".to_owned()]);
         return ExitCode::Usage;
     }
     // Help goes to stdout, mistakes to stderr; a closed pipe is no news.

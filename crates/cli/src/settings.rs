@@ -34,7 +34,10 @@ pub(crate) fn load(root: &Path) -> Result<Settings, Failure> {
         Ok(text) => parse(".throughline/config.toml", &text).map_err(broken)?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Settings::default(),
         Err(error) => {
-            return Err(Failure::new(FailureKind::Unavailable, format!("cannot read .throughline/config.toml: {error}")));
+            return Err(Failure::new(
+                FailureKind::Unavailable,
+                format!("cannot read .throughline/config.toml: {error}"),
+            ));
         }
     };
     let settings = settings.overridden(&environment).map_err(broken)?;
@@ -51,7 +54,10 @@ fn stays_inside(path: &str) -> Result<(), Failure> {
     if inside && !path.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(FailureKind::Invalid, format!("`{path}` is outside the project: expected a relative path without `..`")))
+    Err(Failure::new(
+        FailureKind::Invalid,
+        format!("`{path}` is outside the project: expected a relative path without `..`"),
+    ))
 }
 
 /// Loads the profiles the project uses: built in, or from `.throughline/profiles/NAME.toml`.
@@ -67,11 +73,13 @@ fn load_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
     let shown = format!(".throughline/profiles/{name}.toml");
     match std::fs::read_to_string(root.join(&shown)) {
         Ok(text) => {
-            let profile = profile::parse(&shown, &text).map_err(|problem| {
-                invalid(problem.to_string()).step("see docs/guides/custom-profiles.md")
-            })?;
+            let profile = profile::parse(&shown, &text)
+                .map_err(|problem| invalid(problem.to_string()).step("see docs/guides/custom-profiles.md"))?;
             if profile.name != name {
-                return Err(invalid(format!("{shown}: the profile calls itself `{}`; name and file must agree", profile.name)));
+                return Err(invalid(format!(
+                    "{shown}: the profile calls itself `{}`; name and file must agree",
+                    profile.name
+                )));
             }
             Ok(profile)
         }

@@ -22,22 +22,32 @@ pub(crate) const INFO: Style = AnsiColor::Cyan.on_default();
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ui {
     pub(crate) json: bool,
+    pub(crate) silent: bool,
 }
 
 impl Ui {
     /// Prints a line of data.
     pub(crate) fn line(self, text: impl AsRef<str>) {
+        if self.silent {
+            return;
+        }
         finish(writeln!(anstream::stdout(), "{}", text.as_ref()));
     }
 
     /// Says something to the person.
     pub(crate) fn say(self, text: impl AsRef<str>) {
+        if self.silent {
+            return;
+        }
         // Nobody listening on stderr is no reason to fail.
         let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
     }
 
     /// Prints a value as JSON: on a terminal indented, in a pipe on one line.
     pub(crate) fn value<T: Serialize>(self, value: &T) {
+        if self.silent {
+            return;
+        }
         let stdout = io::stdout();
         let indented = stdout.is_terminal();
         let mut out = BufWriter::new(stdout.lock());
@@ -51,6 +61,9 @@ impl Ui {
 
     /// Prints raw text as data.
     pub(crate) fn text(self, text: &str) {
+        if self.silent {
+            return;
+        }
         finish(write!(anstream::stdout(), "{text}"));
     }
 

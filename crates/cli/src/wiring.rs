@@ -42,9 +42,9 @@ impl App {
         };
         let explicit = project.is_some();
         let start = match project {
-            Some(directory) => directory
-                .canonicalize()
-                .map_err(|error| unreachable(&format!("`{}`", directory.display()), error))?,
+            Some(directory) => {
+                directory.canonicalize().map_err(|error| unreachable(&format!("`{}`", directory.display()), error))?
+            }
             None => std::env::current_dir().map_err(|error| unreachable("the present directory", error))?,
         };
         Ok(Self { ui, start, explicit })
@@ -58,9 +58,16 @@ impl App {
             Layout::find_root(&self.start)
         };
         let root = root.ok_or_else(|| {
-            Failure::new(FailureKind::NotFound, format!("there is no Throughline project in `{}`{}", self.start.display(), if self.explicit { "" } else { " or above" }))
-                .step("tl init")
-                .step("tl demo   # to see it at work")
+            Failure::new(
+                FailureKind::NotFound,
+                format!(
+                    "there is no Throughline project in `{}`{}",
+                    self.start.display(),
+                    if self.explicit { "" } else { " or above" }
+                ),
+            )
+            .step("tl init")
+            .step("tl demo   # to see it at work")
         })?;
         Project::at(&root)
     }
@@ -168,7 +175,15 @@ fn say_noticed(ui: Ui, noticed: &Noticed) {
             ui.say(format!("{} {}{below} (operation {operation})", styled(INFO, "noticed"), clean_line(summary)));
         }
         Noticed::NotRecorded { why } => {
-            ui.say(format!("{}: plan files changed, but it cannot be recorded: {}", styled(WARN, "warning"), clean_line(why)));
+            ui.say(format!(
+                "{}: plan files changed, but it cannot be recorded: {}",
+                styled(WARN, "warning"),
+                clean_line(why)
+            ));
+        }
+        Noticed::NoBackup { node, why } => {
+            let what = format!("no readable backup of {}: {}", clean_line(node), clean_line(why));
+            ui.say(format!("{}: {what}", styled(WARN, "warning")));
         }
         Noticed::Misplaced { path, why } => {
             ui.say(format!("{}: {}: {}", styled(WARN, "warning"), clean_line(path), clean_line(why)));

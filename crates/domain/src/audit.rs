@@ -85,7 +85,10 @@ fn content(tree: &Tree, node: &Node, findings: &mut Vec<Finding>) {
         Content::Missing if has_children => findings.push(Finding {
             kind: FindingKind::Orphan,
             message: format!("`{path}` has no plan file `{file}`, but there are plans below it"),
-            next_steps: vec!["tl repair --rebuild-orphans".to_owned(), format!("tl plan {} {}", node.level, node.alias)],
+            next_steps: vec![
+                "tl repair --rebuild-orphans".to_owned(),
+                format!("tl plan {} {}", node.level, node.alias),
+            ],
             node: Some(path),
         }),
         Content::Missing => findings.push(Finding {

@@ -199,12 +199,7 @@ fn standing_after(
     occasion: Occasion<'_>,
 ) -> Standing {
     let Some(kind) = judgement.cause else { return Standing::plain(judgement.status) };
-    let own = |origin| Cause {
-        kind,
-        origin,
-        operation: occasion.operation,
-        note: occasion.note.map(str::to_owned),
-    };
+    let own = |origin| Cause { kind, origin, operation: occasion.operation, note: occasion.note.map(str::to_owned) };
     let cause = match kind {
         CauseKind::Condemned | CauseKind::FileMissing | CauseKind::FileUnreadable => own(footing.id),
         CauseKind::ParentChanged | CauseKind::ParentNotApproved | CauseKind::ParentInvalid => {
@@ -212,7 +207,9 @@ fn standing_after(
             match parent.and_then(|standing| standing.cause.as_ref()) {
                 Some(inherited) => Cause {
                     kind: match inherited.kind {
-                        CauseKind::Condemned | CauseKind::FileMissing | CauseKind::FileUnreadable => CauseKind::ParentInvalid,
+                        CauseKind::Condemned | CauseKind::FileMissing | CauseKind::FileUnreadable => {
+                            CauseKind::ParentInvalid
+                        }
                         other => other,
                     },
                     ..inherited.clone()

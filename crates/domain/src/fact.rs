@@ -15,18 +15,53 @@ use crate::time::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fact", rename_all = "kebab-case")]
 pub enum Fact {
-    NodeAdded { node: Box<Node> },
-    NodeRemoved { node: Box<Node> },
-    ContentChanged { node: NodeId, before: Content, after: Content },
-    DescriptionChanged { node: NodeId, before: Description, after: Description },
-    ApprovalChanged { node: NodeId, before: Option<Approval>, after: Option<Approval> },
-    CondemnationChanged { node: NodeId, before: Option<Condemnation>, after: Option<Condemnation> },
-    ProgressChanged { node: NodeId, before: Progress, after: Progress },
-    StandingsChanged { groups: Vec<StandingGroup> },
+    NodeAdded {
+        node: Box<Node>,
+    },
+    NodeRemoved {
+        node: Box<Node>,
+    },
+    ContentChanged {
+        node: NodeId,
+        before: Content,
+        after: Content,
+    },
+    DescriptionChanged {
+        node: NodeId,
+        before: Description,
+        after: Description,
+    },
+    ApprovalChanged {
+        node: NodeId,
+        before: Option<Approval>,
+        after: Option<Approval>,
+    },
+    CondemnationChanged {
+        node: NodeId,
+        before: Option<Condemnation>,
+        after: Option<Condemnation>,
+    },
+    ProgressChanged {
+        node: NodeId,
+        before: Progress,
+        after: Progress,
+    },
+    StandingsChanged {
+        groups: Vec<StandingGroup>,
+    },
     /// A readable copy of `version` was put at `path`.
-    BackupWritten { node: NodeId, version: VersionHash, path: String, reason: String },
+    BackupWritten {
+        node: NodeId,
+        version: VersionHash,
+        path: String,
+        reason: String,
+    },
     /// `operation` was undone by `after`, or (undone by `before`) is in force again.
-    UndoneChanged { operation: OperationId, before: Option<OperationId>, after: Option<OperationId> },
+    UndoneChanged {
+        operation: OperationId,
+        before: Option<OperationId>,
+        after: Option<OperationId>,
+    },
 }
 
 impl Fact {
@@ -40,11 +75,15 @@ impl Fact {
             Self::DescriptionChanged { node, before, after } => {
                 Self::DescriptionChanged { node, before: after, after: before }
             }
-            Self::ApprovalChanged { node, before, after } => Self::ApprovalChanged { node, before: after, after: before },
+            Self::ApprovalChanged { node, before, after } => {
+                Self::ApprovalChanged { node, before: after, after: before }
+            }
             Self::CondemnationChanged { node, before, after } => {
                 Self::CondemnationChanged { node, before: after, after: before }
             }
-            Self::ProgressChanged { node, before, after } => Self::ProgressChanged { node, before: after, after: before },
+            Self::ProgressChanged { node, before, after } => {
+                Self::ProgressChanged { node, before: after, after: before }
+            }
             Self::StandingsChanged { groups } => Self::StandingsChanged {
                 groups: groups
                     .into_iter()
@@ -165,26 +204,22 @@ pub fn apply<T: NodeTable + ?Sized>(table: &mut T, fact: &Fact, at: Timestamp) -
             change(table, *node, at, "content", |it| swap(&mut it.content, before, after))?;
             table.keep_version(*node, after)
         }
-        Fact::DescriptionChanged { node, before, after } => change(table, *node, at, "description", |it| {
-            swap(&mut it.description, before, after)
-        }),
-        Fact::ApprovalChanged { node, before, after } => change(table, *node, at, "approval", |it| {
-            swap(&mut it.approval, before, after)
-        }),
-        Fact::CondemnationChanged { node, before, after } => change(table, *node, at, "condemnation", |it| {
-            swap(&mut it.condemnation, before, after)
-        }),
-        Fact::ProgressChanged { node, before, after } => change(table, *node, at, "progress", |it| {
-            swap(&mut it.progress, before, after)
-        }),
+        Fact::DescriptionChanged { node, before, after } => {
+            change(table, *node, at, "description", |it| swap(&mut it.description, before, after))
+        }
+        Fact::ApprovalChanged { node, before, after } => {
+            change(table, *node, at, "approval", |it| swap(&mut it.approval, before, after))
+        }
+        Fact::CondemnationChanged { node, before, after } => {
+            change(table, *node, at, "condemnation", |it| swap(&mut it.condemnation, before, after))
+        }
+        Fact::ProgressChanged { node, before, after } => {
+            change(table, *node, at, "progress", |it| swap(&mut it.progress, before, after))
+        }
         Fact::StandingsChanged { groups } => groups.iter().try_for_each(|group| table.set_standings(group)),
-        Fact::BackupWritten { node, version, path, reason } => table.add_backup(Backup {
-            node: *node,
-            version: *version,
-            path: path.clone(),
-            reason: reason.clone(),
-            at,
-        }),
+        Fact::BackupWritten { node, version, path, reason } => {
+            table.add_backup(Backup { node: *node, version: *version, path: path.clone(), reason: reason.clone(), at })
+        }
         Fact::UndoneChanged { operation, after, .. } => table.set_undone(*operation, *after),
     }
 }

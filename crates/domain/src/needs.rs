@@ -127,9 +127,7 @@ impl Needs {
 #[must_use]
 pub fn ready<'t>(tree: &'t Tree, needs: &Needs) -> Vec<&'t Node> {
     let is_open = |node: &Node| node.progress != Progress::Complete;
-    let waits = |node: &Node| {
-        needs.of_node(node.id).iter().filter_map(|id| tree.get(*id)).any(is_open)
-    };
+    let waits = |node: &Node| needs.of_node(node.id).iter().filter_map(|id| tree.get(*id)).any(is_open);
     tree.all_in_order()
         .into_iter()
         .filter(|node| node.status() == Status::Approved)

@@ -137,9 +137,7 @@ impl Content {
     #[must_use]
     pub fn as_parent(&self) -> Option<ParentVersion> {
         match self {
-            Self::Text { version, canonical, .. } => {
-                Some(ParentVersion { version: *version, canonical: *canonical })
-            }
+            Self::Text { version, canonical, .. } => Some(ParentVersion { version: *version, canonical: *canonical }),
             Self::Missing | Self::Unreadable { .. } => None,
         }
     }

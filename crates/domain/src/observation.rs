@@ -49,7 +49,9 @@ pub enum Found {
         known_basis: Option<Option<ParentVersion>>,
     },
     Missing,
-    Unreadable { why: String },
+    Unreadable {
+        why: String,
+    },
 }
 
 /// Returns the facts; `sightings` list a parent before its children.

@@ -1,6 +1,6 @@
 //! How people and agents name a node: `chapter-02`, `act-2/chapter-02`, `chapter 2`, `scene 0204`.
 
-use crate::profile::Profile;
+use crate::profile::{NotAnAlias, Profile};
 use crate::suggest::nearest;
 
 /// A node, as it was named: one alias, or a path of them. Short forms are written out.
@@ -14,6 +14,8 @@ pub struct NodeReference {
 pub enum Unresolved {
     #[error("expected a node, as in `chapter-02`, `act-1/chapter-02` or `chapter 2`")]
     Nothing,
+    #[error(transparent)]
+    NotAnAlias(NotAnAlias),
     #[error("no node `{name}`")]
     NotFound { name: String, near: Vec<String> },
     #[error("`{name}` could be any of {}", candidates.join(", "))]
@@ -24,17 +26,19 @@ impl NodeReference {
     /// Reads the first one or two of `words` and returns the words that were not used.
     ///
     /// # Errors
-    /// [`Unresolved::Nothing`] when there is nothing to read.
+    /// [`Unresolved::Nothing`] when there is nothing to read, [`Unresolved::NotAnAlias`] when a level is
+    /// followed by something that is none of its aliases.
     pub fn read<'w>(words: &'w [String], profiles: &[Profile]) -> Result<(Self, &'w [String]), Unresolved> {
         let (first, rest) = words.split_first().ok_or(Unresolved::Nothing)?;
         let level = profiles
             .iter()
             .flat_map(|profile| &profile.levels)
-            .find(|level| level.name.eq_ignore_ascii_case(first));
-        if let (Some(level), Some((second, rest))) = (level, rest.split_first())
-            && let Ok(read) = level.read_alias(second)
-        {
-            return Ok((Self { segments: vec![read.alias] }, rest));
+            .find(|level| level.name.to_lowercase() == first.to_lowercase());
+        if let (Some(level), Some((second, rest))) = (level, rest.split_first()) {
+            return match level.read_alias(second) {
+                Ok(read) => Ok((Self { segments: vec![read.alias] }, rest)),
+                Err(error) => Err(Unresolved::NotAnAlias(error)),
+            };
         }
         let segments: Vec<String> = first
             .split('/')

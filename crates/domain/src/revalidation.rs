@@ -25,7 +25,11 @@ pub enum KeepRefused {
 ///
 /// # Errors
 /// [`KeepRefused`].
-pub fn keep(node: &Node, parent: Option<&Node>, approval: Result<Approval, ApprovalRefused>) -> Result<Vec<Fact>, KeepRefused> {
+pub fn keep(
+    node: &Node,
+    parent: Option<&Node>,
+    approval: Result<Approval, ApprovalRefused>,
+) -> Result<Vec<Fact>, KeepRefused> {
     if node.status() != Status::RequiresRevalidation {
         return Err(KeepRefused::NotStale { node: node.alias.clone(), status: node.status() });
     }
@@ -78,7 +82,8 @@ pub fn condemn(node: &Node, reason: &str, by: &Principal, now: Timestamp) -> Fac
         node: node.id,
         before: node.condemnation.clone(),
         after: Some(crate::approval::Condemnation {
-            canonical: node.content.canonical(),
+            // A text that is not there now would be the approved one, should it come back.
+            canonical: node.content.canonical().or_else(|| node.approval.as_ref().map(|approval| approval.canonical)),
             reason: reason.to_owned(),
             by: by.clone(),
             at: now,

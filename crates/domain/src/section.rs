@@ -147,8 +147,12 @@ pub fn touches(older: &str, newer: &str, reliance: &Reliance<'_>) -> bool {
         names.iter().any(|name| contains_word(&text, name))
     };
     let (older, newer) = (split(older), split(newer));
-    let relied: Vec<&str> =
-        older.iter().chain(&newer).filter(|section| speaks_of_it(section)).map(|section| section.heading.as_str()).collect();
+    let relied: Vec<&str> = older
+        .iter()
+        .chain(&newer)
+        .filter(|section| speaks_of_it(section))
+        .map(|section| section.heading.as_str())
+        .collect();
     if relied.is_empty() {
         return true;
     }

@@ -130,10 +130,17 @@ pub const KEYS: &[Key] = &[
         default: "\"anyone\"",
         allowed: "`anyone`, `human`",
         environment: &["THROUGHLINE_APPROVAL"],
-        text: "Whose approval counts. With `human` an approval must come from a person at a terminal who was shown the text.",
+        text: "Whose approval counts; the environment can only make it stricter. With `human` an approval must come from a person at a terminal who was shown the text.",
         set: |settings, text| {
             use crate::policy::ApprovalPolicy::{Anyone, Human};
-            settings.policy.approval = one_of(text, &[("anyone", Anyone), ("human", Human)])?;
+            let wanted = one_of(text, &[("anyone", Anyone), ("human", Human)])?;
+            // Whoever may only set a variable must not become the one who may approve.
+            if settings.policy.approval == Human && wanted == Anyone {
+                return Err(
+                    "the project asks for approval by a person; the environment cannot take that back".to_owned()
+                );
+            }
+            settings.policy.approval = wanted;
             Ok(())
         },
     },
@@ -168,7 +175,8 @@ pub const KEYS: &[Key] = &[
         text: "What happens when a plan names characters, places or times its parent does not know.",
         set: |settings, text| {
             use crate::policy::ConsistencyPolicy::{Off, RequireForce, Warn};
-            settings.policy.consistency = one_of(text, &[("warn", Warn), ("require-force", RequireForce), ("off", Off)])?;
+            settings.policy.consistency =
+                one_of(text, &[("warn", Warn), ("require-force", RequireForce), ("off", Off)])?;
             Ok(())
         },
     },
@@ -253,9 +261,16 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
 /// The first problem, with file and line. Unknown keys are one, with the nearest known key.
 pub fn parse(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
     let settings: Settings = toml::from_str(text).map_err(|error| {
-        let line = 1 + text.bytes().take(error.span().map_or(0, |span| span.start)).filter(|byte| *byte == b'\n').count();
+        let line =
+            1 + text.bytes().take(error.span().map_or(0, |span| span.start)).filter(|byte| *byte == b'\n').count();
         SettingsProblem { place: format!("{file}:{line}"), message: with_suggestion(error.message()) }
     })?;
+    if settings.profiles.is_empty() {
+        return Err(SettingsProblem {
+            place: file.to_owned(),
+            message: "`profiles` is empty: expected at least one, such as [\"story\"]".to_owned(),
+        });
+    }
     Ok(settings)
 }
 
@@ -272,6 +287,13 @@ impl Settings {
                     (key.set)(&mut self, &text)
                         .map_err(|message| SettingsProblem { place: (*name).to_owned(), message })?;
                 }
+            }
+        }
+        let mut seen = std::collections::HashSet::new();
+        self.profiles.retain(|name| seen.insert(name.clone()));
+        for (name, _) in ACCEPTED_WITHOUT_EFFECT {
+            if let Some(text) = environment(name) {
+                number::<u64>(&text).map_err(|message| SettingsProblem { place: (*name).to_owned(), message })?;
             }
         }
         Ok(self)

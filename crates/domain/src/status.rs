@@ -77,10 +77,7 @@ pub fn judge(footing: &Footing, parent: Option<ParentFooting>, moved: Moved<'_>)
     }
 
     let approval = footing.approval.filter(|approval| approval.canonical == canonical);
-    let settled = Judgement {
-        status: if approval.is_some() { Status::Approved } else { Status::Draft },
-        cause: None,
-    };
+    let settled = Judgement { status: if approval.is_some() { Status::Approved } else { Status::Draft }, cause: None };
     let Some(parent) = parent else { return settled };
 
     let against = match approval {

@@ -203,7 +203,9 @@ impl NodeTable for Tree {
         for id in &group.nodes {
             match self.nodes.get_mut(id) {
                 Some(node) if node.standing == group.before => node.standing = group.after.clone(),
-                Some(node) => return Err(Misfit(format!("standing of `{}` is not what the fact says it was", node.alias))),
+                Some(node) => {
+                    return Err(Misfit(format!("standing of `{}` is not what the fact says it was", node.alias)));
+                }
                 None => return Err(Misfit(format!("standing of {id} changed, but there is no such node"))),
             }
         }

@@ -44,10 +44,7 @@ pub struct FileChange {
 
 /// Picks what a bare `undo` takes back: the newest decision that is still in force.
 #[must_use]
-pub fn newest_decision<'o>(
-    operations: &'o [Operation],
-    undone: &dyn Fn(OperationId) -> bool,
-) -> Option<&'o Operation> {
+pub fn newest_decision<'o>(operations: &'o [Operation], undone: &dyn Fn(OperationId) -> bool) -> Option<&'o Operation> {
     operations.iter().find(|operation| operation.verb.is_a_decision() && !undone(operation.id))
 }
 
@@ -69,9 +66,7 @@ pub fn decide(operations: &[Operation], by: OperationId, tree: &Tree) -> Result<
             }
             let Some(reversed) = fact.reversed() else { continue };
             let reversed = match reversed {
-                Fact::StandingsChanged { groups } => {
-                    Fact::StandingsChanged { groups: still_standing(&after, groups) }
-                }
+                Fact::StandingsChanged { groups } => Fact::StandingsChanged { groups: still_standing(&after, groups) },
                 other => other,
             };
             after.apply_all([&reversed], operation.at).map_err(|Misfit(why)| UndoRefused::ChangedSince {

@@ -73,6 +73,8 @@ pub enum VersionSelector {
     HashPrefix(String),
     /// A moment as in a backup's name, or the first part of one.
     Moment(String),
+    /// A moment to the millisecond, as JSON output gives it.
+    Exact(Timestamp),
 }
 
 /// A version could not be picked.
@@ -94,6 +96,9 @@ impl VersionSelector {
     pub fn parse(text: &str) -> Result<Self, NoSuchVersion> {
         if let Some(back) = text.strip_prefix('-').and_then(|digits| digits.parse().ok()) {
             return Ok(Self::Back(back));
+        }
+        if let Ok(at) = serde_json::from_value(serde_json::Value::String(text.to_owned())) {
+            return Ok(Self::Exact(at));
         }
         let moment: String = text
             .chars()
@@ -137,6 +142,7 @@ pub fn pick<'a>(node: &str, entries: &'a [VersionEntry], text: &str) -> Result<&
         VersionSelector::HashPrefix(prefix) => {
             entries.iter().filter(|entry| entry.version.hash.to_string().starts_with(prefix.as_str())).collect()
         }
+        VersionSelector::Exact(at) => entries.iter().filter(|entry| entry.version.at == *at).collect(),
         VersionSelector::Moment(moment) => entries
             .iter()
             .filter(|entry| {

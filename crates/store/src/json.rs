@@ -111,8 +111,11 @@ impl Store for JsonStore {
                 let _ = self.journal.cut(size);
                 return Err(io_fault("cannot append to", path, error));
             }
-            // In this engine the mirror is the readable state itself: it is always brought up to date.
-            let recent: Vec<_> = state.operations.iter().rev().take(lines.len()).map(|one| one.operation.clone()).collect();
+            if !self.settings.mirror {
+                return Ok(());
+            }
+            let recent: Vec<_> =
+                state.operations.iter().rev().take(lines.len()).map(|one| one.operation.clone()).collect();
             let _ = self.mirror.catch_up(&state, &recent, self.settings.mirror_interval);
             Ok(())
         });
@@ -129,12 +132,18 @@ impl Store for JsonStore {
                 message: format!("journal line {}: {}", damage.line, damage.what),
             })
             .collect();
+        if !self.settings.mirror {
+            return Ok(findings);
+        }
         let mirror = self.mirror.verify(&state).map_err(|error| io_fault("cannot read", &self.layout.mirror, error))?;
         findings.extend(mirror);
         Ok(findings)
     }
 
     fn sync_mirror(&self) -> Result<usize, StoreFault> {
+        if !self.settings.mirror {
+            return Ok(0);
+        }
         let (state, _) = self.load()?;
         self.mirror.sync(&state).map_err(|error| io_fault("cannot write", &self.layout.mirror, error))
     }

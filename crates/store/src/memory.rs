@@ -128,10 +128,15 @@ impl NodeTable for MemoryState {
         let Content::Text { version, canonical, basis } = content else { return Ok(()) };
         let size = self.texts.get(version).map(|text| text.len() as u64);
         let (operation, at) = self.applying;
-        self.versions
-            .entry((node, *version))
-            .and_modify(|known| known.basis = *basis)
-            .or_insert(Version { node, hash: *version, canonical: *canonical, basis: *basis, operation, at, size });
+        self.versions.entry((node, *version)).and_modify(|known| known.basis = *basis).or_insert(Version {
+            node,
+            hash: *version,
+            canonical: *canonical,
+            basis: *basis,
+            operation,
+            at,
+            size,
+        });
         Ok(())
     }
 
@@ -202,8 +207,7 @@ impl Snapshot for MemoryState {
     }
 
     fn versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> {
-        let mut found: Vec<Version> =
-            self.versions.values().filter(|version| version.node == node).cloned().collect();
+        let mut found: Vec<Version> = self.versions.values().filter(|version| version.node == node).cloned().collect();
         found.sort_by_key(|version| std::cmp::Reverse((version.operation, version.hash)));
         Ok(found)
     }
@@ -270,10 +274,14 @@ impl Store for MemoryStore {
 
     fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
         let draft = self.state.borrow().clone();
-        Ok(Box::new(MemoryTransaction { draft, keep: Box::new(|draft, _| {
-            *self.state.borrow_mut() = draft;
-            Ok(())
-        }), lines: Vec::new() }))
+        Ok(Box::new(MemoryTransaction {
+            draft,
+            keep: Box::new(|draft, _| {
+                *self.state.borrow_mut() = draft;
+                Ok(())
+            }),
+            lines: Vec::new(),
+        }))
     }
 
     fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {

@@ -80,9 +80,14 @@ impl Mirror {
     pub(crate) fn catch_up(&self, state: &dyn Snapshot, recent: &[Operation], interval: Duration) -> io::Result<()> {
         let store = state.store_id().map_err(io::Error::other)?;
         let head = state.head().map_err(io::Error::other)?;
+        // Two at once could leave the older of two texts: who comes second leaves it to the next commit.
+        let Some(lock) = self.lock()? else { return Ok(()) };
         let mut done = match self.read_head() {
             Some(known) if known.store == store && known.operation <= head => known,
-            _ => return self.sync(state).map(|_| ()),
+            _ => {
+                drop(lock);
+                return self.sync(state).map(|_| ());
+            }
         };
         if !interval.is_zero() && self.age().is_some_and(|age| age < interval) {
             return Ok(());
@@ -137,6 +142,22 @@ impl Mirror {
         }
         self.write_head(&Head { format: 1, store, operation, and_nodes: 0 })?;
         Ok(changed)
+    }
+
+    /// Takes the right to write the mirror; `None` when someone else has it.
+    fn lock(&self) -> io::Result<Option<fs::File>> {
+        let open = || fs::OpenOptions::new().create(true).truncate(false).write(true).open(self.head_path());
+        let file = match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(&self.folder)?;
+                open()?
+            }
+            other => other?,
+        };
+        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(file)),
+            Err(_) => Ok(None),
+        }
     }
 
     /// Says where the mirror is behind or was changed.
@@ -244,18 +265,8 @@ impl Mirror {
 
     /// Overwrites the head where it is: a few bytes, and a torn one only costs a full synchronisation.
     fn write_head(&self, head: &Head) -> io::Result<()> {
-        use std::io::Write as _;
-        let text = serde_json::to_string_pretty(head).map_err(io::Error::other)? + "\n";
-        let open = || fs::OpenOptions::new().create(true).truncate(false).write(true).open(self.head_path());
-        let mut file = match open() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir_all(&self.folder)?;
-                open()?
-            }
-            other => other?,
-        };
-        file.write_all(text.as_bytes())?;
-        file.set_len(text.len() as u64)
+        fs::create_dir_all(&self.folder)?;
+        overwrite(&self.head_path(), &(serde_json::to_string_pretty(head).map_err(io::Error::other)? + "\n"))
     }
 
     fn age(&self) -> Option<Duration> {
@@ -278,7 +289,10 @@ impl Mirror {
                 let kind = entry.file_type()?;
                 if kind.is_dir() {
                     folders.push(path);
-                } else if kind.is_file() && path.extension().is_some_and(|ending| ending == "json") && path != Path::new("head.json") {
+                } else if kind.is_file()
+                    && path.extension().is_some_and(|ending| ending == "json")
+                    && path != Path::new("head.json")
+                {
                     found.push(path);
                 }
             }
@@ -320,6 +334,14 @@ impl<'s> Paths<'s> {
         parts.reverse();
         Ok(parts.join("/"))
     }
+}
+
+/// Writes a file's text over what is in it.
+fn overwrite(path: &Path, text: &str) -> io::Result<()> {
+    use std::io::Write as _;
+    let mut file = fs::OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.set_len(text.len() as u64)
 }
 
 fn expected(state: &dyn Snapshot) -> io::Result<BTreeMap<PathBuf, String>> {
@@ -389,4 +411,3 @@ impl MirrorContents {
         nodes
     }
 }
-

@@ -13,13 +13,14 @@ use crate::json::JsonStore;
 use crate::known_stores::KnownStores;
 use crate::layout::Layout;
 use crate::mirror::Mirror;
-use crate::recovery::{Trust, aside, database_files, rebuild};
+use crate::recovery::{Trust, aside, database_files, rebuild, rebuild_lock};
 use crate::sqlite::SqliteStore;
 
-/// A store that was just made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What [`create`] found to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Created {
-    pub store: StoreId,
+    /// Whether the store was made now, not by another process a moment ago.
+    pub new: bool,
 }
 
 /// An open store with what had to be repaired to open it.
@@ -98,11 +99,16 @@ fn engine(
 /// # Errors
 /// [`StoreFault`] when something cannot be written.
 pub fn create(layout: &Layout, storage: Storage, known: &KnownStores) -> Result<Created, StoreFault> {
-    let store = StoreId(uuid::Uuid::new_v4().to_string());
     fs::create_dir_all(&layout.home).map_err(|error| io_fault("cannot make", &layout.home, error))?;
+    let _lock = rebuild_lock(layout)?;
+    // Two at once: the second finds what the first made.
+    if main_file(layout, storage).exists() {
+        return Ok(Created { new: false });
+    }
+    let store = StoreId(uuid::Uuid::new_v4().to_string());
     known.remember(&store, &layout.root).map_err(|error| io_fault("cannot write in", known.folder(), error))?;
     lay(layout, storage, &store)?;
-    Ok(Created { store })
+    Ok(Created { new: true })
 }
 
 /// Puts database and journal aside and makes an empty store of the same identity.

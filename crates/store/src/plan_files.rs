@@ -34,7 +34,8 @@ impl DiskFiles {
     /// # Errors
     /// When it cannot be opened.
     pub fn open(root: &Path) -> io::Result<Self> {
-        let handle = rustix::fs::openat(CWD, root, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let handle =
+            rustix::fs::openat(CWD, root, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Self { root: handle, root_path: root.to_owned(), last_folder: RefCell::new(None), now_ns: wall_clock_ns })
     }
 
@@ -109,7 +110,8 @@ impl DiskFiles {
 
     fn fault(path: &str, error: io::Error) -> FileFault {
         match error.raw_os_error().map(Errno::from_raw_os_error) {
-            Some(Errno::LOOP | Errno::NOTDIR | Errno::INVAL) => FileFault::Outside { path: path.to_owned() },
+            Some(Errno::LOOP | Errno::INVAL) => FileFault::Outside { path: path.to_owned() },
+            Some(Errno::NOTDIR) => FileFault::NoFolder { path: path.to_owned() },
             Some(Errno::EXIST) => FileFault::Exists { path: path.to_owned() },
             _ => FileFault::Io { path: path.to_owned(), source: error },
         }

@@ -10,12 +10,13 @@ use std::time::{Duration, Instant};
 use domain::cascade::{Occasion, reevaluate};
 use domain::fact::Fact;
 use domain::ids::{OperationId, Principal, StoreId, VersionHash};
+use domain::node::Status;
 use domain::operation::{Channel, Verb};
 use domain::planning_prompt::count;
 use domain::policy::Policy;
 use domain::ports::{NewOperation, PlanFiles, Reading, Recovery, Store, StoreFault};
 use domain::settings::Storage;
-use domain::status::any_change_counts;
+use domain::status::Footing;
 use domain::time::Timestamp;
 use domain::tree::Tree;
 use rustix::fs::{FlockOperation, flock};
@@ -82,14 +83,9 @@ pub(crate) fn rebuild(
         if journal.path().exists() {
             put.push(aside(layout, journal.path())?);
         }
-        let lines = source
-            .entries
-            .iter()
-            .map(|entry| Recorded::from(entry.clone()).line())
-            .collect::<Result<Vec<_>, _>>()?;
-        journal
-            .write_whole(&source.store, &lines)
-            .map_err(|error| io_fault("cannot write", journal.path(), error))?
+        let lines =
+            source.entries.iter().map(|entry| Recorded::from(entry.clone()).line()).collect::<Result<Vec<_>, _>>()?;
+        journal.write_whole(&source.store, &lines).map_err(|error| io_fault("cannot write", journal.path(), error))?
     };
     if storage == Storage::Sqlite {
         for file in database_files(&layout.database) {
@@ -123,14 +119,16 @@ fn from_journal(layout: &Layout) -> Result<Option<Source>, StoreFault> {
     let Some(damage) = contents.damage else {
         return Ok(Some(Source { store, entries, journal_is_good: true, from: "journal", lost: None }));
     };
-    let (after, prev) = entries
-        .last()
-        .map_or((OperationId(0), chain_start(&store)), |entry| (entry.operation.id, entry.hash));
+    let (after, prev) =
+        entries.last().map_or((OperationId(0), chain_start(&store)), |entry| (entry.operation.id, entry.hash));
     let salvaged = SqliteStore::salvage(layout, &EngineSettings::default(), after, prev);
     let from = if salvaged.is_empty() { "journal" } else { "journal and the database" };
     entries.extend(salvaged);
     let lost = (!damage.torn).then(|| {
-        format!("journal line {} was damaged ({}): operations after {} could only be taken from the database", damage.line, damage.what, after)
+        format!(
+            "journal line {} was damaged ({}): operations after {} could only be taken from the database",
+            damage.line, damage.what, after
+        )
     });
     Ok(Some(Source { store, entries, journal_is_good: false, from, lost }))
 }
@@ -194,7 +192,9 @@ fn mirror_facts(contents: MirrorContents, now: Timestamp) -> Vec<Fact> {
     let occasion = Occasion { operation: OperationId(1), now, note: None };
     for top in tree.tops() {
         let depth = Policy::default().cascade_max_depth.max(64);
-        let groups = reevaluate(&tree.footings(top.id), &HashMap::new(), occasion, depth, &any_change_counts);
+        // What was settled although its parent differs was left so by a precise cascade.
+        let moved = |child: &Footing, _, _| child.standing.status == Status::RequiresRevalidation;
+        let groups = reevaluate(&tree.footings(top.id), &HashMap::new(), occasion, depth, &moved);
         if let Ok(groups) = groups
             && !groups.is_empty()
         {
@@ -221,7 +221,8 @@ pub(crate) fn aside(layout: &Layout, path: &Path) -> Result<String, StoreFault> 
         .map_err(|error| io_fault("cannot put aside", path, error))
 }
 
-fn rebuild_lock(layout: &Layout) -> Result<File, StoreFault> {
+/// One process at a time makes or rebuilds a store.
+pub(crate) fn rebuild_lock(layout: &Layout) -> Result<File, StoreFault> {
     let path = layout.home.join("rebuild.lock");
     let file = OpenOptions::new()
         .create(true)

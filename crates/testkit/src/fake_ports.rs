@@ -74,11 +74,9 @@ impl PlanFiles for FakeFiles {
             None => Reading::Missing,
             Some((text, _)) if text.len() as u64 > max_bytes => Reading::Unreadable { why: "too large".to_owned() },
             Some((text, _)) if text.contains('\0') => Reading::Unreadable { why: "binary".to_owned() },
-            Some((text, written)) => Reading::Text {
-                text: text.clone(),
-                stamp: Some(Self::stamp(text, *written)),
-                modified_ns: *written,
-            },
+            Some((text, written)) => {
+                Reading::Text { text: text.clone(), stamp: Some(Self::stamp(text, *written)), modified_ns: *written }
+            }
         }
     }
 

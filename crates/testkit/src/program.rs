@@ -133,8 +133,9 @@ impl Project {
         let mut all = vec!["--json"];
         all.extend(arguments);
         let output = self.run(&all);
-        serde_json::from_str(&output.stdout)
-            .unwrap_or_else(|error| panic!("tl {all:?} printed no JSON ({error}): {}\n{}", output.stdout, output.stderr))
+        serde_json::from_str(&output.stdout).unwrap_or_else(|error| {
+            panic!("tl {all:?} printed no JSON ({error}): {}\n{}", output.stdout, output.stderr)
+        })
     }
 
     /// Returns a node's status.

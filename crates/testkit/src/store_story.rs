@@ -25,7 +25,11 @@ pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
         assert_eq!(tx.next_node().expect("a number"), NodeId(1));
         let facts = vec![added(&act), added(&chapter)];
         tx.record(operation(Verb::Observe, "two plans", facts, &["# Act\n", "# Chapter\n"])).expect("recorded");
-        assert_eq!(tx.node(NodeId(2)).expect("readable").as_ref(), Some(&chapter), "a transaction sees its own changes");
+        assert_eq!(
+            tx.node(NodeId(2)).expect("readable").as_ref(),
+            Some(&chapter),
+            "a transaction sees its own changes"
+        );
         tx.commit().expect("committed");
     }
     {
@@ -35,7 +39,11 @@ pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
             .expect("recorded");
         drop(tx);
         let state = store.read().expect("readable");
-        assert_eq!(state.node(NodeId(2)).expect("readable").as_ref(), Some(&chapter), "without commit nothing happened");
+        assert_eq!(
+            state.node(NodeId(2)).expect("readable").as_ref(),
+            Some(&chapter),
+            "without commit nothing happened"
+        );
         assert_eq!(state.head().expect("readable"), OperationId(1));
     }
     approve_and_cascade(reopen, &act, &chapter);
@@ -122,7 +130,10 @@ fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
     assert_eq!(operations.iter().map(|operation| operation.id.0).collect::<Vec<_>>(), [3, 2]);
     let earlier = state.operations(Some(OperationId(2)), 10).expect("readable");
     assert_eq!(earlier.iter().map(|operation| operation.id.0).collect::<Vec<_>>(), [1]);
-    assert_eq!(state.operation(OperationId(2)).expect("readable").map(|operation| operation.summary).as_deref(), Some("approve act-1"));
+    assert_eq!(
+        state.operation(OperationId(2)).expect("readable").map(|operation| operation.summary).as_deref(),
+        Some("approve act-1")
+    );
     assert_eq!(state.undone_by(OperationId(2)).expect("readable"), None);
     drop(state);
     assert!(store.verify().expect("a look at everything").is_empty());

@@ -27,7 +27,8 @@ pub fn node(id: u32, parent: Option<&Node>, alias: &str, text: &str) -> Node {
     let read = profile.levels.iter().find_map(|level| {
         level.read_alias(alias).ok().filter(|read| read.alias == alias).map(|read| (level.name.clone(), read))
     });
-    let (level, order) = read.map_or_else(|| ("act".to_owned(), 0), |(level, read)| (level, i64::from(read.number.unwrap_or(0))));
+    let (level, order) =
+        read.map_or_else(|| ("act".to_owned(), 0), |(level, read)| (level, i64::from(read.number.unwrap_or(0))));
     Node {
         id: NodeId(id),
         parent: parent.map(|parent| parent.id),

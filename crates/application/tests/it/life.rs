@@ -157,6 +157,7 @@ proptest! {
 fn state(world: &World) -> (Vec<domain::node::Node>, Vec<Option<String>>) {
     let nodes = world.store.read().unwrap().all_nodes().unwrap();
     // The time of the last change moves on; everything else must be as it was.
-    let nodes = nodes.into_iter().map(|node| domain::node::Node { updated_at: testkit::timestamp(0), ..node }).collect();
+    let nodes =
+        nodes.into_iter().map(|node| domain::node::Node { updated_at: testkit::timestamp(0), ..node }).collect();
     (nodes, PLANS.iter().map(|(_, file)| world.files.text(file)).collect())
 }

@@ -76,7 +76,11 @@ fn plans_without_their_parents_plan_hang_on_a_missing_one() {
     let world = World::new();
     world.files.edit(SCENE, "# scene\n");
     assert_eq!(world.status("scene-0101"), Status::RequiresRevalidation);
-    assert_eq!(world.tree(), "act-1 invalid\n  chapter-01 requires-revalidation\n    scene-0101 requires-revalidation\n".replace("chapter-01 requires-revalidation", "chapter-01 invalid"));
+    assert_eq!(
+        world.tree(),
+        "act-1 invalid\n  chapter-01 requires-revalidation\n    scene-0101 requires-revalidation\n"
+            .replace("chapter-01 requires-revalidation", "chapter-01 invalid")
+    );
     world.files.edit(ACT, "# act\n");
     world.files.edit(CHAPTER, "# chapter\n");
     assert_eq!(world.statuses(), "ddd");

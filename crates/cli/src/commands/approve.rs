@@ -57,7 +57,7 @@ impl ApproveArgs {
 
 /// Where only a person may approve, they are shown what, and say yes to just that.
 fn confirm(view: &application::views::NodeView) -> Result<(), Failure> {
-    let ui = Ui { json: false };
+    let ui = Ui { json: false, silent: false };
     show::print(ui, view);
     let version = view.version_hash.map(domain::ids::VersionHash::short).unwrap_or_default();
     ui.say(format!("Approve {} at {version}? [y/N]", clean_line(&view.path)));

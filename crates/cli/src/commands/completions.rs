@@ -10,7 +10,9 @@ use crate::wiring::App;
 
 /// Print the completion script for a shell
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl completions bash > ~/.local/share/bash-completion/completions/tl\n  tl completions fish > ~/.config/fish/completions/tl.fish")]
+#[command(
+    after_help = "Examples:\n  tl completions bash > ~/.local/share/bash-completion/completions/tl\n  tl completions fish > ~/.config/fish/completions/tl.fish"
+)]
 pub(crate) struct CompletionsArgs {
     /// Which shell
     #[arg(value_enum)]
@@ -21,7 +23,12 @@ impl CompletionsArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "tl", &mut script);
-        app.ui.text(&String::from_utf8_lossy(&script));
+        let script = String::from_utf8_lossy(&script);
+        if app.ui.json {
+            app.ui.value(&serde_json::json!({ "shell": self.shell.to_string(), "script": script }));
+        } else {
+            app.ui.text(&script);
+        }
         Ok(ExitCode::Done)
     }
 }

@@ -1,11 +1,13 @@
 //! `tl demo`: the whole life of a plan, in a new directory, with the real commands.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::ports::PlanFiles;
+use serde::Serialize;
 use store::DiskFiles;
 
 use crate::exit_code::ExitCode;
@@ -34,15 +36,32 @@ impl DemoArgs {
         let cannot = |error: std::io::Error| {
             Failure::new(FailureKind::Unavailable, format!("cannot make `{}`: {error}", root.display()))
         };
-        if root.join(".throughline").exists() {
-            return Err(Failure::new(FailureKind::Refused, format!("`{}` is a project already", root.display()))
-                .step("tl demo SOME_NEW_DIRECTORY"));
+        let why_not = if root.join(".throughline").exists() {
+            Some("is a project already")
+        } else if std::fs::read_dir(&root).is_ok_and(|mut entries| entries.next().is_some()) {
+            Some("is not empty")
+        } else {
+            None
+        };
+        if let Some(why_not) = why_not {
+            return Err(Failure::new(
+                FailureKind::Refused,
+                format!("`{}` {why_not}; the demo makes a new directory", root.display()),
+            )
+            .step("tl demo SOME_NEW_DIRECTORY"));
         }
         std::fs::create_dir_all(&root).map_err(cannot)?;
         let root = root.canonicalize().map_err(cannot)?;
         let files = DiskFiles::open(&root).map_err(cannot)?;
-        let demo = Demo { ui: Ui { json: false }, root, files };
+        let demo = Demo { ui: Ui { json: false, silent: app.ui.json }, root, files, steps: RefCell::new(Vec::new()) };
         demo.walk()?;
+        if app.ui.json {
+            app.ui.value(&DemoOutcome {
+                success: true,
+                project: demo.root.display().to_string(),
+                steps: demo.steps.take(),
+            });
+        }
         Ok(ExitCode::Done)
     }
 }
@@ -59,6 +78,22 @@ struct Demo {
     ui: Ui,
     root: PathBuf,
     files: DiskFiles,
+    steps: RefCell<Vec<Step>>,
+}
+
+/// What `tl demo --json` prints.
+#[derive(Debug, Serialize)]
+struct DemoOutcome {
+    success: bool,
+    project: String,
+    steps: Vec<Step>,
+}
+
+/// A command the demo ran.
+#[derive(Debug, Serialize)]
+struct Step {
+    command: String,
+    exit_code: u8,
 }
 
 impl Demo {
@@ -82,7 +117,8 @@ impl Demo {
         self.command(&["tree"], ExitCode::Done)?;
 
         self.heading("3. Someone edits the act, in whatever way: everything below is stale at once");
-        let edited = ACT.replace("She refuses to leave the ship.", "She leaves the ship for the first time in nine years.");
+        let edited =
+            ACT.replace("She refuses to leave the ship.", "She leaves the ship for the first time in nine years.");
         self.author(ACT_FILE, &edited)?;
         self.command(&["tree"], ExitCode::Done)?;
         self.command(&["why", "scene", "0101"], ExitCode::Done)?;
@@ -158,11 +194,15 @@ impl Demo {
 
     fn arguments(&self, words: &[&str]) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = vec!["tl".into(), "--project".into(), self.root.clone().into()];
+        if self.ui.silent {
+            arguments.push("--silent".into());
+        }
         arguments.extend(words.iter().map(OsString::from));
         arguments
     }
 
     fn expect(&self, found: ExitCode, words: &[&str], expected: ExitCode) -> Result<(), Failure> {
+        self.steps.borrow_mut().push(Step { command: format!("tl {}", words.join(" ")), exit_code: found.number() });
         if found == expected {
             if expected == ExitCode::Failed {
                 self.ui.line(styled(BAD, "(refused, as it should be)"));
@@ -170,6 +210,9 @@ impl Demo {
             return Ok(());
         }
         let command = words.join(" ");
-        Err(Failure::new(FailureKind::Internal, format!("the demo stopped: `tl {command}` ended with {}", found.number())))
+        Err(Failure::new(
+            FailureKind::Internal,
+            format!("the demo stopped: `tl {command}` ended with {}", found.number()),
+        ))
     }
 }

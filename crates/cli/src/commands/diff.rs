@@ -13,7 +13,9 @@ use crate::wiring::App;
 
 /// Show what changed since a version, word by word on a terminal
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl diff chapter 2             since the version before\n  tl diff chapter-02 3f2a       since the version with that hash\n  tl diff act 1 2026-02-11-14-30-05")]
+#[command(
+    after_help = "Examples:\n  tl diff chapter 2             since the version before\n  tl diff chapter-02 3f2a       since the version with that hash\n  tl diff act 1 2026-02-11-14-30-05"
+)]
 pub(crate) struct DiffArgs {
     /// The node, then the version: `-1`, the first digits of a hash, or a time
     #[arg(required = true, num_args = 1..=3, allow_negative_numbers = true, value_names = ["NODE", "VERSION"])]

@@ -74,9 +74,13 @@ impl InitArgs {
             Ok(())
         };
         let names = if self.profile.is_empty() { vec!["story".to_owned()] } else { self.profile.clone() };
-        let written = lay(".throughline/config.toml", &config(&names)).and_then(|()| lay(".throughline/.gitignore", IGNORED));
+        let written =
+            lay(".throughline/config.toml", &config(&names)).and_then(|()| lay(".throughline/.gitignore", IGNORED));
         if let Err(failure) = written.and_then(|()| Project::at(root).map(|_| ())) {
             // A wrong profile name must not leave a half-made project behind.
+            for path in &outcome.made {
+                let _ = files.remove(path);
+            }
             if new {
                 let _ = std::fs::remove_dir_all(root.join(".throughline"));
             }
@@ -96,10 +100,14 @@ impl InitArgs {
         match project.open(app.ui, None) {
             Ok(_) => outcome.kept.push(state),
             Err(StoreFault::Missing) => {
-                store::create(&project.layout, project.settings.storage, &project.known)?;
-                let profiles = outcome.profiles.join(", ");
-                project.run(app.ui, &|ctx| record_event(ctx, Verb::Init, &format!("init with profiles {profiles}")))?;
-                outcome.made.push(state);
+                let created = store::create(&project.layout, project.settings.storage, &project.known)?;
+                if created.new {
+                    let summary = format!("init with profiles {}", outcome.profiles.join(", "));
+                    project.run(app.ui, &|ctx| record_event(ctx, Verb::Init, &summary))?;
+                    outcome.made.push(state);
+                } else {
+                    outcome.kept.push(state);
+                }
             }
             Err(other) => return Err(other.into()),
         }
@@ -113,7 +121,11 @@ fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
         app.ui.value(outcome);
         return;
     }
-    app.ui.line(format!("{} {} is a Throughline project", styled(GOOD, "✓"), styled(BOLD, &root.display().to_string())));
+    app.ui.line(format!(
+        "{} {} is a Throughline project",
+        styled(GOOD, "✓"),
+        styled(BOLD, &root.display().to_string())
+    ));
     for path in &outcome.made {
         app.ui.line(format!("  made {path}"));
     }
@@ -128,7 +140,8 @@ fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
 
 /// Returns a configuration file that says what every key does; what is not set is a comment.
 fn config(profiles: &[String]) -> String {
-    let mut text = String::from("# Settings of this project. Every key is here; what is commented out is the default.\n");
+    let mut text =
+        String::from("# Settings of this project. Every key is here; what is commented out is the default.\n");
     let mut table = "";
     for key in KEYS {
         let (section, name) = key.name.rsplit_once('.').unwrap_or(("", key.name));

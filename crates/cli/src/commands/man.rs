@@ -1,6 +1,6 @@
 //! `tl man`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use application::{Failure, FailureKind};
 use clap::{Args, CommandFactory};
@@ -20,12 +20,32 @@ pub(crate) struct ManArgs {
 
 impl ManArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        std::fs::create_dir_all(&self.directory)
+        let pages = std::fs::create_dir_all(&self.directory)
             .and_then(|()| clap_mangen::generate_to(Cli::command(), &self.directory))
+            .and_then(|()| pages_in(&self.directory))
             .map_err(|error| {
-                Failure::new(FailureKind::Unavailable, format!("cannot write in `{}`: {error}", self.directory.display()))
+                Failure::new(
+                    FailureKind::Unavailable,
+                    format!("cannot write in `{}`: {error}", self.directory.display()),
+                )
             })?;
+        if app.ui.json {
+            app.ui.value(&serde_json::json!({ "success": true, "pages": pages }));
+            return Ok(ExitCode::Done);
+        }
         app.ui.say(format!("{} manual pages are in {}", styled(GOOD, "✓"), self.directory.display()));
         Ok(ExitCode::Done)
     }
+}
+
+fn pages_in(directory: &Path) -> std::io::Result<Vec<String>> {
+    let mut pages = Vec::new();
+    for entry in std::fs::read_dir(directory)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.starts_with("tl") {
+            pages.push(name);
+        }
+    }
+    pages.sort();
+    Ok(pages)
 }

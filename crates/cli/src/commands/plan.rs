@@ -14,7 +14,9 @@ use crate::wiring::App;
 /// The prompt holds the whole plan of the parent in a marked block and the phases to go through.
 /// It is refused while the parent is missing or not approved.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl plan                      what can be planned now\n  tl plan act 1\n  tl plan chapter 2 --act 1\n  tl plan scene 0204\n  tl plan lesson 3 --under part-1")]
+#[command(
+    after_help = "Examples:\n  tl plan                      what can be planned now\n  tl plan act 1\n  tl plan chapter 2 --act 1\n  tl plan scene 0204\n  tl plan lesson 3 --under part-1"
+)]
 pub(crate) struct PlanArgs {
     /// The level: act, chapter, scene …
     kind: Option<String>,
@@ -39,11 +41,14 @@ impl PlanArgs {
             // `tl plan chapter-02` says the level as well.
             (None, Some((level, _))) => (level.to_owned(), kind.clone()),
             (None, None) => {
-                return Err(Failure::new(FailureKind::Invalid, format!("which {kind}? its number or alias is missing"))
-                    .step(format!("tl plan {kind} 1")));
+                let missing =
+                    Failure::new(FailureKind::Invalid, format!("which {kind}? its number or alias is missing"));
+                app.ui.failure(&missing.step(format!("tl plan {kind} 1")));
+                return Ok(ExitCode::Usage);
             }
         };
-        let request = PlanRequest { kind, id, under: self.under.clone().or_else(|| self.act.clone()) };
+        let act = self.act.as_ref().map(|act| format!("act {act}"));
+        let request = PlanRequest { kind, id, under: self.under.clone().or(act) };
         let outcome = app.run(|ctx| plan_node(ctx, &request))?;
         if app.ui.json {
             app.ui.value(&outcome);
@@ -69,7 +74,11 @@ fn menu(app: &App) -> Result<ExitCode, Failure> {
         }
         match &entry.blocked {
             None => app.ui.line(format!("  {}", entry.command)),
-            Some(why) => app.ui.line(format!("  {}  {}", styled(DIM, &entry.command), styled(WARN, &format!("not yet: {}", clean_line(why))))),
+            Some(why) => app.ui.line(format!(
+                "  {}  {}",
+                styled(DIM, &entry.command),
+                styled(WARN, &format!("not yet: {}", clean_line(why)))
+            )),
         }
     }
     Ok(ExitCode::Done)

@@ -20,11 +20,16 @@ pub(crate) struct ProgressArgs {
 
 impl ProgressArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let (state, node) = self.words.split_last().ok_or_else(|| Failure::new(FailureKind::Invalid, "a node is missing"))?;
-        let progress = Progress::ALL.into_iter().find(|progress| progress.word() == state.to_lowercase()).ok_or_else(|| {
-            let words: Vec<&str> = Progress::ALL.iter().map(|progress| progress.word()).collect();
-            Failure::new(FailureKind::Invalid, format!("`{state}` is no progress: expected one of {}", words.join(", ")))
-        })?;
+        let (state, node) =
+            self.words.split_last().ok_or_else(|| Failure::new(FailureKind::Invalid, "a node is missing"))?;
+        let progress =
+            Progress::ALL.into_iter().find(|progress| progress.word() == state.to_lowercase()).ok_or_else(|| {
+                let words: Vec<&str> = Progress::ALL.iter().map(|progress| progress.word()).collect();
+                Failure::new(
+                    FailureKind::Invalid,
+                    format!("`{state}` is no progress: expected one of {}", words.join(", ")),
+                )
+            })?;
         let request = ProgressRequest { node: node.to_vec(), progress };
         let view = app.run(|ctx| set_progress(ctx, &request))?;
         if app.ui.json {

@@ -37,8 +37,13 @@ impl RebuildArgs {
             app.ui.value(&outcome);
             return Ok(ExitCode::Done);
         }
-        let levels: Vec<String> = outcome.levels.iter().map(|(level, number)| count(*number, level, &format!("{level}s"))).collect();
-        app.ui.line(format!("{} rebuilt {}", styled(GOOD, "✓"), if levels.is_empty() { "nothing: there are no plan files".to_owned() } else { levels.join(", ") }));
+        let levels: Vec<String> =
+            outcome.levels.iter().map(|(level, number)| count(*number, level, &format!("{level}s"))).collect();
+        app.ui.line(format!(
+            "{} rebuilt {}",
+            styled(GOOD, "✓"),
+            if levels.is_empty() { "nothing: there are no plan files".to_owned() } else { levels.join(", ") }
+        ));
         for one in Status::ALL.into_iter().filter(|one| outcome.status_counts.of(*one) > 0) {
             app.ui.line(format!("  {} {}", outcome.status_counts.of(one), status(one)));
         }

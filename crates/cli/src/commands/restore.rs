@@ -14,7 +14,9 @@ use crate::wiring::App;
 ///
 /// What is there now is kept as a version and as a readable backup first.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl restore chapter 2 -1\n  tl restore act-1 3f2a9c\n  tl restore chapter 2 2026-02-11-14-30-05")]
+#[command(
+    after_help = "Examples:\n  tl restore chapter 2 -1\n  tl restore act-1 3f2a9c\n  tl restore chapter 2 2026-02-11-14-30-05"
+)]
 pub(crate) struct RestoreArgs {
     /// The node, then the version: `-1`, the first digits of a hash, or a time
     #[arg(required = true, num_args = 2..=3, allow_negative_numbers = true, value_names = ["NODE", "VERSION"])]

@@ -13,7 +13,9 @@ use crate::wiring::App;
 
 /// See what changed above a stale node, and keep it or write it anew
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl revalidate chapter 2           what changed in its act, section by section\n  tl revalidate chapter 2 --keep    it still holds as it is\n  tl revalidate --all               everything stale, most urgent first\n  tl revalidate --all act 1 --keep")]
+#[command(
+    after_help = "Examples:\n  tl revalidate chapter 2           what changed in its act, section by section\n  tl revalidate chapter 2 --keep    it still holds as it is\n  tl revalidate --all               everything stale, most urgent first\n  tl revalidate --all act 1 --keep"
+)]
 pub(crate) struct RevalidateArgs {
     /// The node; with `--all` the top of what is worked through
     #[arg(num_args = 0..=2, value_name = "NODE", required_unless_present = "all")]
@@ -54,7 +56,8 @@ impl RevalidateArgs {
                 }
             }
             (all, true) => {
-                let outcome = app.run(|ctx| if all { keep_all(ctx, &self.node, force) } else { keep_one(ctx, &self.node, force) })?;
+                let outcome = app
+                    .run(|ctx| if all { keep_all(ctx, &self.node, force) } else { keep_one(ctx, &self.node, force) })?;
                 return kept(app.ui, &outcome);
             }
         }
@@ -80,7 +83,9 @@ fn kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
     match outcome.refused.len() {
         0 => Ok(ExitCode::Done),
         _ if ui.json => Ok(ExitCode::Failed),
-        number => Err(Failure::new(FailureKind::Refused, format!("{} could not be kept", count(number, "plan", "plans")))),
+        number => {
+            Err(Failure::new(FailureKind::Refused, format!("{} could not be kept", count(number, "plan", "plans"))))
+        }
     }
 }
 

@@ -35,7 +35,8 @@ impl ShowArgs {
 pub(super) fn print(ui: Ui, view: &NodeView) {
     let title = view.title.as_deref().map(|title| format!("  {}", clean_line(title))).unwrap_or_default();
     ui.line(format!("{}  {}{title}", styled(BOLD, &clean_line(&view.path)), status(view.status)));
-    let field = |name: &str, value: &str| ui.line(format!("  {} {}", styled(DIM, &format!("{name:<9}")), clean_line(value)));
+    let field =
+        |name: &str, value: &str| ui.line(format!("  {} {}", styled(DIM, &format!("{name:<9}")), clean_line(value)));
     field("level", &format!("{} ({})", view.entity_type, view.profile));
     if let Some(reason) = &view.invalidation_reason {
         ui.line(format!("  {} {}", styled(DIM, "because  "), styled(WARN, &clean_line(reason))));
@@ -48,7 +49,10 @@ pub(super) fn print(ui: Ui, view: &NodeView) {
     }
     if let Some(approval) = &view.approval {
         let holds = if approval.holds { "" } else { " (for another text)" };
-        field("approved", &format!("by {}, {}, {}{holds}", approval.by, approval.at.for_people(), approval.version_hash.short()));
+        field(
+            "approved",
+            &format!("by {}, {}, {}{holds}", approval.by, approval.at.for_people(), approval.version_hash.short()),
+        );
         for warning in &approval.warnings {
             field("", &format!("in spite of: {warning}"));
         }

@@ -47,7 +47,8 @@ fn print(ui: Ui, view: &ProjectStatus) {
         ui.line(format!("\n{}", styled(BOLD, "Needs someone")));
         const MOST: usize = 20;
         for attention in view.attention.iter().take(MOST) {
-            let reason = attention.reason.as_deref().map(|reason| format!(": {}", clean_line(reason))).unwrap_or_default();
+            let reason =
+                attention.reason.as_deref().map(|reason| format!(": {}", clean_line(reason))).unwrap_or_default();
             ui.line(format!("  {} {}{reason}", status(attention.status), clean_line(&attention.path)));
             ui.line(format!("      {}", styled(DIM, &attention.next_step)));
         }
@@ -56,7 +57,13 @@ fn print(ui: Ui, view: &ProjectStatus) {
         }
     }
     if let Some(last) = &view.last_operation {
-        let text = format!("\nLast: {} {} by {}, {}", last.operation, clean_line(&last.summary), last.by, last.at.for_people());
+        let text = format!(
+            "\nLast: {} {} by {}, {}",
+            last.operation,
+            clean_line(&last.summary),
+            last.by,
+            last.at.for_people()
+        );
         ui.line(styled(DIM, &text));
     }
 }

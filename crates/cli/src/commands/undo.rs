@@ -16,7 +16,9 @@ use crate::wiring::App;
 /// An undo is an operation too: undoing it brings the first one back. Plan files that the operation
 /// changed are changed back; what is in them now is kept as a version.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl undo          the last approval, restore, …\n  tl undo 12       just operation 12\n  tl undo --to 8   everything after operation 8")]
+#[command(
+    after_help = "Examples:\n  tl undo          the last approval, restore, …\n  tl undo 12       just operation 12\n  tl undo --to 8   everything after operation 8"
+)]
 pub(crate) struct UndoArgs {
     /// The operation, as `tl log` numbers it
     #[arg(value_name = "OP")]
@@ -40,7 +42,12 @@ impl UndoArgs {
             return Ok(ExitCode::Done);
         }
         for operation in &outcome.undone {
-            app.ui.line(format!("{} undone: {} ({})", styled(GOOD, "✓"), clean_line(&operation.summary), operation.operation));
+            app.ui.line(format!(
+                "{} undone: {} ({})",
+                styled(GOOD, "✓"),
+                clean_line(&operation.summary),
+                operation.operation
+            ));
         }
         for file in &outcome.files {
             app.ui.line(format!("  changed back: {}", clean_line(file)));

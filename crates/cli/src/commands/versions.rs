@@ -12,7 +12,9 @@ use crate::wiring::App;
 
 /// List every version of a node's text, newest first
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl versions act 1\n  tl diff act 1 -1      what changed since the version before\n  tl restore act 1 -1   go back to it")]
+#[command(
+    after_help = "Examples:\n  tl versions act 1\n  tl diff act 1 -1      what changed since the version before\n  tl restore act 1 -1   go back to it"
+)]
 pub(crate) struct VersionsArgs {
     #[command(flatten)]
     node: NodeArgs,

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::{planned, run_with, story, text};
+use crate::{Event, planned, run_with, story, text};
 use testkit::Project;
 
 /// Returns what is found as `kind node`, and asserts the exit code.
@@ -49,7 +49,7 @@ fn a_finding_is_code_3_and_says_what_to_do() {
 
 #[test]
 fn every_kind_is_found() {
-    let cases: &[(&str, &dyn Fn(&Project), &[&str])] = &[
+    let cases: &[(&str, Event<'_>, &[&str])] = &[
         (
             "a missing file",
             &|project| fs::remove_file(project.root().join(Project::SCENE)).expect("removed"),

@@ -84,3 +84,11 @@ fn with_json_the_demo_prints_json() {
     serde_json::from_str::<serde_json::Value>(&output.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", output.stdout.chars().take(200).collect::<String>()));
 }
+
+#[test]
+fn the_demo_leaves_the_directory_it_was_started_in_alone() {
+    let project = empty();
+    project.write("notes.md", "mine\n");
+    project.ok(&["demo", "tour"]);
+    assert_eq!(names_in(&project, "."), ["notes.md", "tour"]);
+}

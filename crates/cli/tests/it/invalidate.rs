@@ -74,3 +74,11 @@ fn a_reason_is_needed() {
     assert_refused(&project, &["invalidate", "act-1", "--reason", "  "], "invalid", &["a reason is needed"]);
     assert_eq!(project.status("act-1"), "approved");
 }
+
+#[test]
+fn the_newest_reason_is_the_one_that_is_shown() {
+    let project = planned();
+    project.ok(&["invalidate", "act-1", "--reason", "first"]);
+    project.ok(&["invalidate", "act-1", "--reason", "second"]);
+    assert_eq!(text(&project.json(&["show", "act-1"]), "invalidation_reason"), "condemned: second");
+}

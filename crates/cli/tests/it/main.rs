@@ -82,6 +82,9 @@ fn binary() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_tl"))
 }
 
+/// Something that happens to a project.
+type Event<'e> = &'e dyn Fn(&Project);
+
 /// A directory that is no project.
 fn empty() -> Project {
     Project::empty(binary())

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
-use crate::{newest_operation, planned, statuses, story};
+use crate::{Event, newest_operation, planned, statuses, story};
 use testkit::Project;
 
 fn modified(project: &Project, path: &str) -> SystemTime {
@@ -86,7 +86,7 @@ fn every_way_of_editing_is_noticed() {
         fs::rename(root.join("acts/act-1"), root.join("old")).expect("renamed");
         fs::rename(root.join("acts/copy"), root.join("acts/act-1")).expect("renamed");
     };
-    let ways: [(&str, &dyn Fn(&Project)); 7] = [
+    let ways: [(&str, Event<'_>); 7] = [
         ("in place", &in_place),
         ("appended", &appended),
         ("renamed over", &renamed_over),
@@ -199,4 +199,28 @@ fn a_renumbered_folder_is_a_new_node() {
     let found = statuses(&project);
     assert!(found.contains(&"act-1/chapter-01 invalid".to_owned()), "{found:?}");
     assert!(found.contains(&"act-1/chapter-02 draft".to_owned()), "{found:?}");
+}
+
+#[test]
+fn several_processes_notice_one_edit_once() {
+    let project = planned();
+    project.write(Project::ACT, crate::ACT_EDITED);
+    let children: Vec<_> = (0..6)
+        .map(|_| {
+            let mut command = project.command(&["tree"]);
+            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+            command.spawn().expect("the program starts")
+        })
+        .collect();
+    let mut noticed = 0;
+    for child in children {
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert!(String::from_utf8_lossy(&output.stdout).starts_with("act-1  ○ draft"));
+        noticed += said.matches("noticed").count();
+    }
+    assert_eq!(noticed, 1);
+    assert_eq!(crate::names_in(&project, "acts/act-1/backups").len(), 1);
+    project.ok(&["check"]);
 }

@@ -153,7 +153,7 @@ fn nothing_is_planned_below_a_parent_that_is_not_approved() {
     );
     assert_eq!(
         error["next_steps"],
-        json!([format!("review {}", Project::ACT), "tl approve act-1", "tl plan chapter chapter-02"])
+        json!([format!("review {}", Project::ACT), "tl approve act-1", "tl plan chapter 2"])
     );
     let error = assert_refused(
         &project,
@@ -232,9 +232,17 @@ fn wrong_ids_say_what_is_expected() {
         (&["plan", "scene", "0100"], &["1–99"]),
         (&["plan", "chapetr", "1"], &["no level `chapetr`", "did you mean `chapter`?", "act, chapter, scene"]),
         (&["plan", "scene", "0201", "--under", "act-1/chapter-01"], &["does not belong to"]),
-        (&["plan", "scene", "0101", "--under", "act-1"], &["a scene cannot be below the act `act-1`"]),
     ];
     for (arguments, parts) in cases {
         assert_refused(&project, arguments, "invalid", parts);
+    }
+}
+
+#[test]
+fn the_act_may_be_said_for_a_scene_too() {
+    let project = two_acts();
+    for (act, path) in [("1", "act-1/chapter-01/scene-0102"), ("2", "act-2/chapter-01/scene-0102")] {
+        let view = project.json(&["plan", "scene", "0102", "--act", act]);
+        assert_eq!(view["path"], json!(path), "{view}");
     }
 }

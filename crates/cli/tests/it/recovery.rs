@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::{names_in, planned, statuses};
+use crate::{Event, names_in, planned, statuses};
 use testkit::Project;
 
 fn state(project: &Project, name: &str) -> std::path::PathBuf {
@@ -23,7 +23,7 @@ fn scribble(project: &Project, name: &str) {
 
 #[test]
 fn damage_is_mended_with_approvals_intact_and_told() {
-    let cases: &[(&str, &dyn Fn(&Project))] = &[
+    let cases: &[(&str, Event<'_>)] = &[
         ("no database", &remove_database),
         ("an emptied database", &|project| {
             remove_database(project);
@@ -141,4 +141,33 @@ fn a_read_only_project_can_still_be_read() {
     if bound {
         assert_eq!(output.code, 0, "{}", output.stderr);
     }
+}
+
+#[test]
+fn the_mirror_gives_back_reasons_and_condemnations() {
+    let project = planned();
+    project.ok(&["invalidate", "act-1", "--reason", "the ending changed"]);
+    let nodes = ["act-1", "chapter-01", "scene-0101"];
+    let before = nodes.map(|node| project.json(&["show", node]));
+    remove_database(&project);
+    fs::remove_file(state(&project, "journal.jsonl")).expect("removed");
+    assert_eq!(nodes.map(|node| project.json(&["show", node])), before);
+    project.ok(&["check"]);
+}
+
+#[test]
+fn the_mirror_gives_back_what_a_precise_cascade_left_approved() {
+    let project = crate::story().with_environment("THROUGHLINE_CASCADE", "precise");
+    project.write(Project::ACT, "# Act 1\n\n## Mood\nGrey.\n\n## Chapter 1\nMara wakes.\n");
+    project.ok(&["approve", "act-1"]);
+    project.write(Project::CHAPTER, "# The first part\n");
+    project.ok(&["approve", "chapter-01"]);
+    project.write(Project::ACT, "# Act 1\n\n## Mood\nGolden.\n\n## Chapter 1\nMara wakes.\n");
+    project.ok(&["approve", "act-1"]);
+    let before = statuses(&project);
+    assert_eq!(before, ["act-1 approved", "act-1/chapter-01 approved"]);
+    remove_database(&project);
+    fs::remove_file(state(&project, "journal.jsonl")).expect("removed");
+    assert_eq!(statuses(&project), before);
+    project.ok(&["check"]);
 }

@@ -35,8 +35,12 @@ fn kill_loses_nothing_that_was_acknowledged() {
     let mut killed = 0;
     for round in 1..=ROUNDS {
         let node = format!("scene-01{round:02}");
-        let mut child =
-            project.command(&["progress", &node, "active"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = project
+            .command(&["progress", &node, "active"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         // Steps over the whole life and a little beyond it.
         let step = u32::try_from(round % 30).unwrap();
         std::thread::sleep(whole * step / 25);

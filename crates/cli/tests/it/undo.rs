@@ -226,3 +226,30 @@ fn text_survives_an_undo_of_everything() {
     assert!(kept.contains(&crate::ACT_EDITED.to_owned()), "{kept:?}");
     assert_eq!(text(&project.json(&["show", "act-1"]), "status"), "draft");
 }
+
+#[test]
+fn a_noticed_deletion_is_taken_back() {
+    let project = planned();
+    let before = project.read(Project::SCENE);
+    std::fs::remove_file(project.root().join(Project::SCENE)).expect("removed");
+    project.ok(&["status"]);
+    let deletion = newest_operation(&project);
+    let outcome = project.json(&["undo", &deletion.to_string()]);
+    assert_eq!(project.read(Project::SCENE), before);
+    assert_eq!(statuses(&project), ALL_APPROVED);
+    project.ok(&["undo", &text_of(&outcome["operation"])]);
+    assert!(!project.root().join(Project::SCENE).exists());
+    assert_eq!(project.status("scene-0101"), "invalid");
+}
+
+#[test]
+fn a_forced_approval_taken_back_leaves_the_condemnation() {
+    let project = planned();
+    project.ok(&["invalidate", "scene-0101", "--reason", "dull"]);
+    project.ok(&["approve", "scene-0101", "--force"]);
+    project.ok(&["undo"]);
+    assert_eq!(project.status("scene-0101"), "invalid");
+    assert_eq!(text(&project.json(&["show", "scene-0101"]), "invalidation_reason"), "condemned: dull");
+    project.ok(&["undo"]);
+    assert_eq!(statuses(&project), ALL_APPROVED);
+}

@@ -26,9 +26,15 @@ pub enum FileLook {
 pub enum Reading {
     /// The text, and the stamp if it is safe to trust later: a file changed in the same tick of the
     /// clock in which it was read has none.
-    Text { text: String, stamp: Option<FileStamp>, modified_ns: i64 },
+    Text {
+        text: String,
+        stamp: Option<FileStamp>,
+        modified_ns: i64,
+    },
     Missing,
-    Unreadable { why: String },
+    Unreadable {
+        why: String,
+    },
 }
 
 /// An entry of a folder.
@@ -51,6 +57,8 @@ pub enum EntryKind {
 pub enum FileFault {
     #[error("`{path}` is outside the project or reached through a link")]
     Outside { path: String },
+    #[error("`{path}` cannot be reached: a part of it is a link or a file, not a folder")]
+    NoFolder { path: String },
     #[error("`{path}` is already there")]
     Exists { path: String },
     #[error("cannot write `{path}`")]

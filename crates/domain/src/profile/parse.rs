@@ -120,8 +120,8 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
                 &format!("`{name}` is neither `root = true` nor `under` another level"),
             ));
         }
-        let alias =
-            AliasPattern::parse(level.alias.get_ref()).map_err(|why| reader.problem(&level.alias, "level.alias", &why))?;
+        let alias = AliasPattern::parse(level.alias.get_ref())
+            .map_err(|why| reader.problem(&level.alias, "level.alias", &why))?;
         let pattern = |key: &str, value: &Option<Spanned<String>>| match value {
             None => Ok(None),
             Some(value) => {
@@ -134,9 +134,8 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
             alias,
             numbers: match &level.numbers {
                 None => 1..=999_999,
-                Some(range) => parse_range(range.get_ref()).ok_or_else(|| {
-                    reader.problem(range, "level.numbers", "expected a range such as \"1-99\"")
-                })?,
+                Some(range) => parse_range(range.get_ref())
+                    .ok_or_else(|| reader.problem(range, "level.numbers", "expected a range such as \"1-99\""))?,
             },
             file: pattern("level.file", &level.file)?,
             output: pattern("level.output", &level.output)?,
@@ -160,7 +159,11 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
         title: raw.title.unwrap_or_else(|| raw.name.get_ref().clone()),
         name: raw.name.into_inner(),
         levels,
-        phases: raw.phases.into_iter().map(|phase| Phase { title: phase.title, text: phase.text.trim().to_owned() }).collect(),
+        phases: raw
+            .phases
+            .into_iter()
+            .map(|phase| Phase { title: phase.title, text: phase.text.trim().to_owned() })
+            .collect(),
         facets: raw
             .facets
             .into_iter()

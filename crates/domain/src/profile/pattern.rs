@@ -43,7 +43,8 @@ pub enum NotAnAlias {
     OutOfRange { level: String, text: String, range: RangeInclusive<u32> },
 }
 
-const ALIAS_PLACEHOLDERS: &str = "`{n}`, `{n:2}` (padded to two digits), `{parent.n:2}`, `{id}` (letters and digits) or `{name}`";
+const ALIAS_PLACEHOLDERS: &str =
+    "`{n}`, `{n:2}` (padded to two digits), `{parent.n:2}`, `{id}` (letters and digits) or `{name}`";
 
 impl AliasPattern {
     /// Reads a pattern.
@@ -70,8 +71,9 @@ impl AliasPattern {
                 Piece::Placeholder(name) => {
                     let (name, width) = match name.split_once(':') {
                         Some((name, width)) => {
-                            let width: usize =
-                                width.parse().map_err(|_| format!("`{width}` is no width: expected a number of digits"))?;
+                            let width: usize = width
+                                .parse()
+                                .map_err(|_| format!("`{width}` is no width: expected a number of digits"))?;
                             (name.to_owned(), Some(width).filter(|width| (1..=9).contains(width)))
                         }
                         None => (name, None),
@@ -90,7 +92,9 @@ impl AliasPattern {
                             };
                         }
                         "n" | "id" | "name" | "parent.n" => return Err(format!("`{{{name}}}` may stand only once")),
-                        other => return Err(format!("unknown placeholder `{{{other}}}`: expected {ALIAS_PLACEHOLDERS}")),
+                        other => {
+                            return Err(format!("unknown placeholder `{{{other}}}`: expected {ALIAS_PLACEHOLDERS}"));
+                        }
                     }
                 }
             }
@@ -306,7 +310,7 @@ impl EntryPattern {
     fn parse(segment: &str) -> Result<Self, String> {
         let (prefix, rest) = segment.split_once("{alias}").ok_or("no `{alias}`")?;
         let (slug_after, suffix) = match rest.split_once("{slug}") {
-            Some((between, _)) if between.is_empty() => {
+            Some(("", _)) => {
                 return Err("something must stand between `{alias}` and `{slug}`, as in `{alias}-{slug}`".to_owned());
             }
             Some((between, suffix)) => (Some(between.to_owned()), suffix),

@@ -66,7 +66,9 @@ impl History {
             Deed::Add { below } => {
                 let parent = self.pick(*below).filter(|parent| self.tree.ancestors(parent).len() < 5);
                 let id = u32::try_from(self.operations.len()).unwrap() + 1;
-                Some(Fact::NodeAdded { node: Box::new(node(id, parent.as_ref(), &format!("n{id}"), &format!("# {id}\n"))) })
+                Some(Fact::NodeAdded {
+                    node: Box::new(node(id, parent.as_ref(), &format!("n{id}"), &format!("# {id}\n"))),
+                })
             }
             Deed::Edit { which, text } => self.pick(*which).map(|node| {
                 let text = format!("# {} {text}\n", node.alias);

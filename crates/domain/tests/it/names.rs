@@ -113,7 +113,11 @@ fn references_are_written_out_and_picked() {
     assert!(matches!(NodeReference::one("/", &story()), Err(Unresolved::Nothing)));
 
     let paths = ["act-1/chapter-02".to_owned(), "act-2/chapter-02".to_owned()];
-    let pick = |name: &str| NodeReference::one(name, &story()).unwrap().pick(&paths, || vec!["act-1".to_owned(), "act-1/chapter-02".to_owned()]);
+    let pick = |name: &str| {
+        NodeReference::one(name, &story())
+            .unwrap()
+            .pick(&paths, || vec!["act-1".to_owned(), "act-1/chapter-02".to_owned()])
+    };
     assert_eq!(pick("act-2/chapter-02"), Ok(1));
     assert_eq!(
         pick("chapter-02"),

@@ -12,13 +12,11 @@ fn sections_and_their_changes() {
     let older = "---\ntitle: T\n---\nintro\n\n# A\none\n\n## B\ntwo\n\n## B\nthree\n\n```\n# no heading\n```\n";
     let headings: Vec<String> = split(older).into_iter().map(|section| section.heading).collect();
     assert_eq!(headings, ["front matter", "", "A", "B", "B"]);
-    let newer = "---\ntitle: T\n---\nintro\n\n# A\none  \n\n\n## B\ntwo\n\n## B\nfour\n\n```\n# no heading\n```\n\n## C\n";
+    let newer =
+        "---\ntitle: T\n---\nintro\n\n# A\none  \n\n\n## B\ntwo\n\n## B\nfour\n\n```\n# no heading\n```\n\n## C\n";
     let found: Vec<(String, SectionChangeKind)> =
         changes(older, newer).into_iter().map(|change| (change.heading, change.kind)).collect();
-    assert_eq!(
-        found,
-        [("B".to_owned(), SectionChangeKind::Changed), ("C".to_owned(), SectionChangeKind::Added)]
-    );
+    assert_eq!(found, [("B".to_owned(), SectionChangeKind::Changed), ("C".to_owned(), SectionChangeKind::Added)]);
     assert_eq!(changes(newer, older).last().map(|change| change.kind), Some(SectionChangeKind::Removed));
     assert!(changes(older, older).is_empty());
 }
@@ -40,7 +38,8 @@ fn a_child_is_touched_by_what_it_relies_on() {
 
 #[test]
 fn plans_describe_themselves() {
-    let described = describe("---\ntitle: Глава\nneeds: [chapter-01, act-1]\nrelies_on: Tone, Chapters\n---\n# Other\n");
+    let described =
+        describe("---\ntitle: Глава\nneeds: [chapter-01, act-1]\nrelies_on: Tone, Chapters\n---\n# Other\n");
     assert_eq!(described.title.as_deref(), Some("Глава"));
     assert_eq!(described.needs, ["chapter-01", "act-1"]);
     assert_eq!(described.relies_on, ["Tone", "Chapters"]);
@@ -76,10 +75,16 @@ proptest! {
 fn backups_are_named_after_the_moment() {
     let at = testkit::timestamp(0);
     let name = backup_name("plan.md", at, 1);
-    assert!(name.starts_with("plan-2026-0") && std::path::Path::new(&name).extension().is_some_and(|ending| ending == "md"), "{name}");
+    assert!(
+        name.starts_with("plan-2026-0") && std::path::Path::new(&name).extension().is_some_and(|ending| ending == "md"),
+        "{name}"
+    );
     assert_eq!(backup_name("plan.md", at, 2), name.replace(".md", "-2.md"));
     assert_eq!(backup_moment(&format!("a/backups/{name}")), Some(at.file_name_part()));
-    assert_eq!(backup_moment("backups/scene-0204-blueprint-2025-11-11-16-45-10-3.md").as_deref(), Some("2025-11-11-16-45-10-3"));
+    assert_eq!(
+        backup_moment("backups/scene-0204-blueprint-2025-11-11-16-45-10-3.md").as_deref(),
+        Some("2025-11-11-16-45-10-3")
+    );
     assert_eq!(backup_moment("backups/plan.md"), None);
 }
 
@@ -103,14 +108,38 @@ fn profile_mistakes_name_line_key_and_what_is_allowed() {
     let check = |text: &str, expected: &str| {
         assert_eq!(profile::parse("course.toml", text).unwrap_err().to_string(), expected);
     };
-    check(&good.replace("root", "rot"), "course.toml:5: unknown field `rot`, expected one of `name`, `root`, `under`, `alias`, `numbers`, `file`, `output`, `purpose`, `outline`; did you mean `root`?");
-    check(&good.replace("root = true", "under = [\"book\"]"), "course.toml:5: `level.under`: no level `book`: expected one of `part`");
-    check(&good.replace("root = true\n", ""), "course.toml:4: `level.under`: `part` is neither `root = true` nor `under` another level");
-    check(&good.replace("root = true", "root = true\nnumbers = \"9-1\""), "course.toml:6: `level.numbers`: expected a range such as \"1-99\"");
-    check(&good.replace("part-{n}", "part"), "course.toml:6: `level.alias`: no placeholder for the node's own name: expected `{n}`, `{n:2}` (padded to two digits), `{parent.n:2}`, `{id}` (letters and digits) or `{name}`");
-    check(&good.replace("{alias}/plan.md", "plan.md"), "course.toml:7: `level.file`: no `{alias}`: expected it in the part that differs from node to node");
-    check(&good.replace("\"course\"", "\"my course\""), "course.toml:1: `name`: expected one word of letters, digits, `-` or `_`");
-    check(&good.replace("root = true", "root = \"yes\""), "course.toml:5: invalid type: string \"yes\", expected a boolean");
+    check(
+        &good.replace("root", "rot"),
+        "course.toml:5: unknown field `rot`, expected one of `name`, `root`, `under`, `alias`, `numbers`, `file`, `output`, `purpose`, `outline`; did you mean `root`?",
+    );
+    check(
+        &good.replace("root = true", "under = [\"book\"]"),
+        "course.toml:5: `level.under`: no level `book`: expected one of `part`",
+    );
+    check(
+        &good.replace("root = true\n", ""),
+        "course.toml:4: `level.under`: `part` is neither `root = true` nor `under` another level",
+    );
+    check(
+        &good.replace("root = true", "root = true\nnumbers = \"9-1\""),
+        "course.toml:6: `level.numbers`: expected a range such as \"1-99\"",
+    );
+    check(
+        &good.replace("part-{n}", "part"),
+        "course.toml:6: `level.alias`: no placeholder for the node's own name: expected `{n}`, `{n:2}` (padded to two digits), `{parent.n:2}`, `{id}` (letters and digits) or `{name}`",
+    );
+    check(
+        &good.replace("{alias}/plan.md", "plan.md"),
+        "course.toml:7: `level.file`: no `{alias}`: expected it in the part that differs from node to node",
+    );
+    check(
+        &good.replace("\"course\"", "\"my course\""),
+        "course.toml:1: `name`: expected one word of letters, digits, `-` or `_`",
+    );
+    check(
+        &good.replace("root = true", "root = \"yes\""),
+        "course.toml:5: invalid type: string \"yes\", expected a boolean",
+    );
 }
 
 #[test]
@@ -118,8 +147,14 @@ fn settings_mistakes_name_line_and_nearest_key() {
     let check = |text: &str, expected: &str| {
         assert_eq!(settings::parse("config.toml", text).unwrap_err().to_string(), expected);
     };
-    check("[policy]\naproval = \"human\"\n", "config.toml:2: unknown field `aproval`, expected one of `approval`, `cascade`, `cascade_max_depth`, `consistency`, `backups`, `max_plan_bytes`; did you mean `approval`?");
-    check("storage = \"sqlit\"\n", "config.toml:1: unknown variant `sqlit`, expected `sqlite` or `json`; did you mean `sqlite`?");
+    check(
+        "[policy]\naproval = \"human\"\n",
+        "config.toml:2: unknown field `aproval`, expected one of `approval`, `cascade`, `cascade_max_depth`, `consistency`, `backups`, `max_plan_bytes`; did you mean `approval`?",
+    );
+    check(
+        "storage = \"sqlit\"\n",
+        "config.toml:1: unknown variant `sqlit`, expected `sqlite` or `json`; did you mean `sqlite`?",
+    );
     let read = settings::parse("config.toml", "[policy]\napproval = \"human\"\n").unwrap();
     let environment = |name: &str| match name {
         "PLANNING_CASCADE_MAX_DEPTH" => Some("4".to_owned()),

@@ -88,10 +88,16 @@ fn check_file(path: &Path) -> Result<(), StoreFault> {
 pub(super) fn keep_log_short(connection: &Connection, path: &Path) {
     if fs::metadata(log_of(path)).is_ok_and(|log| log.len() > LOG_PAGES * PAGE) {
         // Someone who is reading keeps it as it is; then the next writer tries again.
-        let patience = GIVE_UP_AFTER_MS.swap(0, Ordering::Relaxed);
-        let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-        GIVE_UP_AFTER_MS.store(patience, Ordering::Relaxed);
+        let _ = without_patience(|| connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
     }
+}
+
+/// Does something without waiting for anyone.
+pub(super) fn without_patience<T>(act: impl FnOnce() -> T) -> T {
+    let patience = GIVE_UP_AFTER_MS.swap(0, Ordering::Relaxed);
+    let outcome = act();
+    GIVE_UP_AFTER_MS.store(patience, Ordering::Relaxed);
+    outcome
 }
 
 fn log_of(path: &Path) -> std::ffi::OsString {
@@ -150,9 +156,12 @@ pub(super) fn fault(path: &Path, error: rusqlite::Error) -> StoreFault {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
             StoreFault::Locked { holder: holder(path) }
         }
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::TypeMismatch | ErrorCode::ConstraintViolation) => {
-            StoreFault::Damaged { what: error.to_string() }
-        }
+        Some(
+            ErrorCode::DatabaseCorrupt
+            | ErrorCode::NotADatabase
+            | ErrorCode::TypeMismatch
+            | ErrorCode::ConstraintViolation,
+        ) => StoreFault::Damaged { what: error.to_string() },
         Some(ErrorCode::ReadOnly) => StoreFault::ReadOnly { path: path.to_owned() },
         Some(ErrorCode::DiskFull) => StoreFault::Full { path: path.to_owned() },
         Some(ErrorCode::CannotOpen) if !path.exists() => StoreFault::Missing,

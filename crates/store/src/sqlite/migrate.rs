@@ -10,15 +10,16 @@ use crate::engine::io_fault;
 use crate::layout::Layout;
 
 /// The steps, in order. A released one is never edited.
-pub(super) const STEPS: [(i64, &str); 1] =
-    [(1, include_str!("../../migrations/sqlite/0001_foundation.sql"))];
+pub(super) const STEPS: [(i64, &str); 1] = [(1, include_str!("../../migrations/sqlite/0001_foundation.sql"))];
 
 /// The format this program writes.
 pub(super) const FORMAT: i64 = STEPS[STEPS.len() - 1].0;
 
 /// Says what a file is before any table of it is read.
 pub(super) enum Condition {
-    Ours { format: i64 },
+    Ours {
+        format: i64,
+    },
     /// A valid database without anything in it: emptied, or never filled.
     Empty,
     AnotherProgram,
@@ -42,9 +43,7 @@ pub(super) fn apply(connection: &Connection, path: &Path, from: i64) -> Result<(
     for (_, step) in STEPS.iter().filter(|(number, _)| *number > from) {
         script.push_str(step);
     }
-    script.push_str(&format!(
-        "PRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {FORMAT};\nCOMMIT;\n"
-    ));
+    script.push_str(&format!("PRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {FORMAT};\nCOMMIT;\n"));
     connection.execute_batch(&script).map_err(|error| {
         // The first failing statement left the transaction open.
         let _ = connection.execute_batch("ROLLBACK");

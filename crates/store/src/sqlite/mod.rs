@@ -15,10 +15,10 @@ use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 
+use domain::fact::Backup;
 use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
 use domain::node::Node;
 use domain::operation::Operation;
-use domain::fact::Backup;
 use domain::ports::{ChildName, FileStamp, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction};
 use domain::status::Footing;
 use domain::version::Version;
@@ -33,6 +33,14 @@ use crate::journal::{self, Journal, JournalEntry};
 use crate::layout::Layout;
 use crate::memory::delegate_snapshot;
 use crate::mirror::Mirror;
+
+/// Where the journal stands, seen from the database.
+enum JournalIs {
+    Equal,
+    Ahead,
+    /// Missing, shorter, or another one.
+    Wrong,
+}
 
 /// A project's SQLite database, open.
 pub(crate) struct SqliteStore {
@@ -167,25 +175,27 @@ impl SqliteStore {
         let _ = self.connection.execute_batch("ROLLBACK");
     }
 
-    /// Says whether the journal reaches at least as far as the database, in the same chain.
-    fn journal_agrees(&self, row: &StoreRow) -> Result<bool, StoreFault> {
+    /// Compares where the journal's chain stands with where the database does.
+    fn compare_journal(&self, row: &StoreRow) -> Result<JournalIs, StoreFault> {
         let unreadable = |error| io_fault("cannot read", self.journal.path(), error);
-        let Some(size) = self.journal.size().map_err(unreadable)? else { return Ok(false) };
-        Ok(size >= row.journal_size
-            && self.journal.ends_in(&row.store, row.journal_size, row.head_hash).map_err(unreadable)?)
+        let Some(size) = self.journal.size().map_err(unreadable)? else { return Ok(JournalIs::Wrong) };
+        let same_chain = size >= row.journal_size
+            && self.journal.ends_in(&row.store, row.journal_size, row.head_hash).map_err(unreadable)?;
+        Ok(match same_chain {
+            false => JournalIs::Wrong,
+            true if size == row.journal_size => JournalIs::Equal,
+            true => JournalIs::Ahead,
+        })
     }
 
     /// Brings journal and database together. Only ever called while holding the write lock: another
     /// process may otherwise be between its append and its commit.
     fn reconcile(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
-        if !self.journal_agrees(&row)? {
-            return self.mend_journal(row);
+        match self.compare_journal(&row)? {
+            JournalIs::Equal => Ok(row),
+            JournalIs::Ahead => self.catch_up(row),
+            JournalIs::Wrong => self.mend_journal(row),
         }
-        let size = self.journal.size().map_err(|error| io_fault("cannot read", self.journal.path(), error))?;
-        if size == Some(row.journal_size) {
-            return Ok(row);
-        }
-        self.catch_up(row)
     }
 
     /// The journal is ahead: a process died between append and commit. Its operation is durable and
@@ -254,7 +264,9 @@ impl SqliteStore {
         let mut entries = Vec::with_capacity(recorded.len());
         for operation in &recorded {
             if operation.prev != prev {
-                return Err(StoreFault::Damaged { what: format!("operation {} does not follow the one before", operation.id) });
+                return Err(StoreFault::Damaged {
+                    what: format!("operation {} does not follow the one before", operation.id),
+                });
             }
             prev = operation.hash;
             entries.push(entry(&view, operation)?);
@@ -266,7 +278,12 @@ impl SqliteStore {
     }
 
     /// Returns what can still be read of the operations after `prev`, for a rebuild.
-    pub(crate) fn salvage(layout: &Layout, settings: &EngineSettings, after: OperationId, prev: domain::ids::Digest32) -> Vec<JournalEntry> {
+    pub(crate) fn salvage(
+        layout: &Layout,
+        settings: &EngineSettings,
+        after: OperationId,
+        prev: domain::ids::Digest32,
+    ) -> Vec<JournalEntry> {
         let Ok(store) = Self::open(layout, settings) else { return Vec::new() };
         let Ok(row) = read_store_row(&store.connection, &layout.database) else { return Vec::new() };
         let view = store.view(row.clone());
@@ -368,12 +385,24 @@ impl Store for SqliteStore {
     fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
         let row = self.begin("BEGIN")?;
         let snapshot = ReadView { view: self.view(row.clone()), store: self };
-        if self.read_only || self.journal_agrees(&row)? {
-            return Ok(Box::new(snapshot));
+        match self.compare_journal(&row)? {
+            _ if self.read_only => return Ok(Box::new(snapshot)),
+            JournalIs::Equal => return Ok(Box::new(snapshot)),
+            JournalIs::Ahead => {
+                drop(snapshot);
+                // Either someone is just committing, and then holds the lock and is not to be waited
+                // for; or someone died there, and their operation is taken over.
+                let patience = connection::without_patience(|| self.write().map(drop));
+                if !matches!(patience, Ok(()) | Err(StoreFault::Locked { .. })) {
+                    patience?;
+                }
+            }
+            JournalIs::Wrong => {
+                drop(snapshot);
+                // Taking the write lock mends the journal.
+                drop(self.write()?);
+            }
         }
-        drop(snapshot);
-        // Taking the write lock mends the journal.
-        drop(self.write()?);
         let row = self.begin("BEGIN")?;
         Ok(Box::new(ReadView { view: self.view(row), store: self }))
     }
@@ -406,6 +435,9 @@ impl Store for SqliteStore {
     }
 
     fn sync_mirror(&self) -> Result<usize, StoreFault> {
+        if !self.settings.mirror {
+            return Ok(0);
+        }
         let row = self.begin("BEGIN")?;
         let view = ReadView { view: self.view(row), store: self };
         self.mirror.sync(&view.view).map_err(|error| io_fault("cannot write", &self.layout.mirror, error))

@@ -333,5 +333,9 @@ fn position<T: PartialEq>(all: &[T], value: T) -> i64 {
 }
 
 fn from_position<T: Copy>(all: &[T], index: i64) -> Result<T, BadRow> {
-    usize::try_from(index).ok().and_then(|index| all.get(index)).copied().ok_or_else(|| BadRow(format!("{index} is no known word")))
+    usize::try_from(index)
+        .ok()
+        .and_then(|index| all.get(index))
+        .copied()
+        .ok_or_else(|| BadRow(format!("{index} is no known word")))
 }

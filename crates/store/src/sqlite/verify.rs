@@ -22,14 +22,14 @@ pub(super) fn verify(store: &SqliteStore) -> Result<Vec<StoreFinding>, StoreFaul
     tables(view, &mut findings);
     match store.journal.read_all() {
         Ok(journal) => against_journal(view, &journal, &mut findings),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => findings.push(finding(
-            StoreFindingKind::JournalDamaged,
-            "the journal is missing".to_owned(),
-        )),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            findings.push(finding(StoreFindingKind::JournalDamaged, "the journal is missing".to_owned()))
+        }
         Err(error) => return Err(io_fault("cannot read", store.journal.path(), error)),
     }
     if store.settings.mirror {
-        findings.extend(store.mirror.verify(view).map_err(|error| io_fault("cannot read", &store.layout.mirror, error))?);
+        findings
+            .extend(store.mirror.verify(view).map_err(|error| io_fault("cannot read", &store.layout.mirror, error))?);
     }
     Ok(findings)
 }
@@ -41,8 +41,7 @@ fn finding(kind: StoreFindingKind, message: String) -> StoreFinding {
 /// Checks the database by itself.
 fn tables(view: &View<'_>, findings: &mut Vec<StoreFinding>) {
     let damaged = |what: String| finding(StoreFindingKind::DatabaseDamaged, what);
-    let check: rusqlite::Result<String> =
-        view.connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
+    let check: rusqlite::Result<String> = view.connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0));
     match check {
         Ok(answer) if answer == "ok" => {}
         Ok(answer) => findings.push(damaged(answer)),
@@ -97,13 +96,15 @@ fn against_journal(view: &View<'_>, journal: &JournalContents, findings: &mut Ve
         }
         let replayed = state.replay(&entry.operation, &entry.body, &entry.texts, entry.prev, entry.hash);
         if let Err(Misfit(what)) = replayed {
-            findings.push(finding(JournalDamaged, format!("operation {} cannot be replayed: {what}", entry.operation.id)));
+            findings
+                .push(finding(JournalDamaged, format!("operation {} cannot be replayed: {what}", entry.operation.id)));
             return;
         }
     }
     if state.head() < view.store.head {
         if journal.damage.is_none() {
-            let missing = format!("the journal ends at operation {}, the database at {}", state.head(), view.store.head);
+            let missing =
+                format!("the journal ends at operation {}, the database at {}", state.head(), view.store.head);
             findings.push(finding(JournalDamaged, missing));
         }
         return;
@@ -118,7 +119,8 @@ fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), String> {
     let faulty = |fault: StoreFault| fault.to_string();
     let nodes = Tree::new(view.all_nodes().map_err(faulty)?);
     if nodes != state.tree {
-        let ids = nodes.nodes().chain(state.tree.nodes()).map(|node| node.id).collect::<std::collections::BTreeSet<_>>();
+        let ids =
+            nodes.nodes().chain(state.tree.nodes()).map(|node| node.id).collect::<std::collections::BTreeSet<_>>();
         let odd = ids.into_iter().find(|id| nodes.get(*id) != state.tree.get(*id));
         return Err(format!("node {} is not what the journal makes it", odd.unwrap_or(NodeId(0))));
     }

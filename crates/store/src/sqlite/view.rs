@@ -49,6 +49,9 @@ impl StoreRow {
     }
 }
 
+/// From this lineage up to, not including, that one.
+type LineageRange = (Vec<u8>, Vec<u8>);
+
 /// A view of the database in one read or write transaction.
 pub(super) struct View<'c> {
     pub(super) connection: &'c Connection,
@@ -58,7 +61,8 @@ pub(super) struct View<'c> {
 
 /// Reads the store's row.
 pub(super) fn read_store_row(connection: &Connection, path: &Path) -> Result<StoreRow, StoreFault> {
-    let sql = "SELECT store_id, min_reader, min_writer, head, head_hash, journal_size, next_node, node_total, sum FROM store";
+    let sql =
+        "SELECT store_id, min_reader, min_writer, head, head_hash, journal_size, next_node, node_total, sum FROM store";
     let row = connection
         .prepare_cached(sql)
         .and_then(|mut statement| {
@@ -147,7 +151,7 @@ impl View<'_> {
         Err(StoreFault::Damaged { what: format!("children of node {parent} are missing") })
     }
 
-    fn range(&self, top: NodeId) -> Result<Option<(Vec<u8>, Vec<u8>)>, StoreFault> {
+    fn range(&self, top: NodeId) -> Result<Option<LineageRange>, StoreFault> {
         let Some(start) = self.lineage(top)? else { return Ok(None) };
         let mut end = start.clone();
         // The ids below `top` follow its lineage: the next lineage of the same length ends them.
@@ -250,10 +254,9 @@ const VERSION_COLUMNS: &str =
 fn read_version(row: &Row<'_>) -> Result<Version, BadRow> {
     let basis = match (row.get_ref(3)?, row.get_ref(4)?) {
         (ValueRef::Null, _) | (_, ValueRef::Null) => None,
-        (version, canonical) => Some(ParentVersion {
-            version: VersionHash(digest(version)?),
-            canonical: CanonicalHash(digest(canonical)?),
-        }),
+        (version, canonical) => {
+            Some(ParentVersion { version: VersionHash(digest(version)?), canonical: CanonicalHash(digest(canonical)?) })
+        }
     };
     let version = Version {
         node: NodeId(row.get(0)?),

@@ -282,9 +282,10 @@ impl NodeTable for SqliteTransaction<'_> {
         let mut row = match self.view.version(node, *version)? {
             Some(known) => known,
             None => {
-                let sizes = self.view.rows("SELECT size FROM text WHERE hash = ?1", [version.0.0.as_slice()], |row| {
-                    Ok(row.get::<_, i64>(0)?.cast_unsigned())
-                })?;
+                let sizes =
+                    self.view.rows("SELECT size FROM text WHERE hash = ?1", [version.0.0.as_slice()], |row| {
+                        Ok(row.get::<_, i64>(0)?.cast_unsigned())
+                    })?;
                 let size = sizes.first().copied();
                 Version { node, hash: *version, canonical: *canonical, basis: *basis, operation, at, size }
             }

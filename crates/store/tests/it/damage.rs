@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use domain::node::Node;
 use domain::operation::Operation;
-use domain::ports::{Snapshot, Store, StoreFault};
+use domain::ports::{Store, StoreFault};
 use domain::settings::Storage;
 use testkit::tell_store_story;
 
@@ -64,7 +64,8 @@ impl Original {
         drop(connection);
         let state = state(&*place.open()).unwrap();
         let layout = place.layout();
-        let files = [layout.database, layout.journal].map(|path| (path.clone(), std::fs::read(&path).unwrap())).to_vec();
+        let files =
+            [layout.database, layout.journal].map(|path| (path.clone(), std::fs::read(&path).unwrap())).to_vec();
         Self { place, files, state }
     }
 
@@ -86,7 +87,8 @@ impl Original {
 fn a_lost_emptied_or_broken_database_comes_back_from_the_journal() {
     let original = Original::new();
     let database = original.place.layout().database;
-    let cases: [(&str, fn(&std::path::Path)); 5] = [
+    type Hurt = fn(&std::path::Path);
+    let cases: [(&str, Hurt); 5] = [
         ("missing", |path| std::fs::remove_file(path).unwrap()),
         ("emptied", |path| std::fs::write(path, b"").unwrap()),
         ("cut in half", |path| {
@@ -102,7 +104,8 @@ fn a_lost_emptied_or_broken_database_comes_back_from_the_journal() {
     for (what, hurt) in cases {
         original.reset();
         hurt(&database);
-        let (found, repaired) = state_as_the_program_sees_it(&original.place).unwrap_or_else(|fault| panic!("{what}: {fault}"));
+        let (found, repaired) =
+            state_as_the_program_sees_it(&original.place).unwrap_or_else(|fault| panic!("{what}: {fault}"));
         assert_eq!(found, original.state, "{what}");
         assert!(repaired, "{what}: the user was not told");
         if what != "missing" {
@@ -139,7 +142,10 @@ fn a_lost_or_broken_journal_comes_back_from_the_database() {
         drop(store.write().unwrap());
         assert_eq!(found, original.state, "{what}");
         let problems = store.verify().unwrap();
-        assert!(problems.iter().all(|finding| !finding.kind.is_damage()) || what == "another store's", "{what}: {problems:?}");
+        assert!(
+            problems.iter().all(|finding| !finding.kind.is_damage()) || what == "another store's",
+            "{what}: {problems:?}"
+        );
     }
 }
 
@@ -197,7 +203,9 @@ fn no_flipped_bit_is_silent() {
                     seen += usize::from(repaired);
                 }
                 // Refusing is no lie: another application id, a newer format …
-                Err(StoreFault::AnotherProgram { .. } | StoreFault::Newer { .. } | StoreFault::Foreign { .. }) => seen += 1,
+                Err(StoreFault::AnotherProgram { .. } | StoreFault::Newer { .. } | StoreFault::Foreign { .. }) => {
+                    seen += 1
+                }
                 Err(fault) => panic!("a flip at {}: {fault}", start + offset),
             }
         }

@@ -11,7 +11,9 @@ fn migrations_make_the_checked_in_schema() {
     let place = Place::new(Storage::Sqlite);
     let connection = rusqlite::Connection::open(place.layout().database).unwrap();
     let mut statement = connection
-        .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type DESC, name")
+        .prepare(
+            "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%' ORDER BY type DESC, name",
+        )
         .unwrap();
     let parts: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
     let found = parts.iter().map(|sql| format!("{sql};\n")).collect::<Vec<_>>().join("\n");
@@ -19,7 +21,11 @@ fn migrations_make_the_checked_in_schema() {
     if std::env::var("UPDATE_SCHEMA").is_ok() {
         std::fs::write(path, &found).unwrap();
     }
-    assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), found, "run with UPDATE_SCHEMA=1 after a new migration");
+    assert_eq!(
+        std::fs::read_to_string(path).unwrap_or_default(),
+        found,
+        "run with UPDATE_SCHEMA=1 after a new migration"
+    );
 }
 
 /// One-shot processes depend on a SQLite that does not lose committed pages.
