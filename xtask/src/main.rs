@@ -1,1 +1,54 @@
-fn main(){}
+//! Repository work that has logic in it: generated pages, repository rules, whole-process benchmarks.
+//!
+//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask bench [--quick]`. The product never
+//! uses anything from here.
+
+mod bench;
+mod generate;
+mod tidy;
+mod workspace;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+/// What a task ends with: nothing, or a message for people.
+type Outcome = Result<(), String>;
+
+const USAGE: &str = "\
+usage: cargo xtask generate [--check]   write docs/reference, or see whether it is fresh
+       cargo xtask tidy                 check the rules of the repository
+       cargo xtask bench [--quick]      measure the whole program against an empty process";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.as_slice() {
+        ["generate"] => generate::write(),
+        ["generate", "--check"] => generate::check(),
+        ["tidy"] => tidy::tidy(),
+        ["bench"] => bench::bench(bench::Length::Full),
+        ["bench", "--quick"] => bench::bench(bench::Length::Quick),
+        _ => {
+            say_error(USAGE);
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            say_error(&format!("error: {message}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints a line.
+fn say(text: &str) {
+    // A closed pipe is the reader's decision.
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
+/// Prints a line to stderr.
+fn say_error(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

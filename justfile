@@ -1,0 +1,30 @@
+# What a person does here. Anything with logic in it is in xtask.
+
+# List the recipes
+list:
+    @just --list --unsorted
+
+# Everything continuous integration checks
+check:
+    ./test
+
+# The tests alone
+test:
+    ./test --quick
+
+# Format the code
+fmt:
+    cargo fmt --all
+
+# Write the generated pages (docs/reference)
+gen:
+    cargo xtask generate
+
+# Benchmarks: the rules, the use case, the whole program (pass --quick for a first look)
+bench *flags:
+    cargo bench --package domain --package application --bench cascade
+    cargo xtask bench {{ flags }}
+
+# A small story in a new directory, and a plan's whole life
+demo:
+    cargo run --release -- demo

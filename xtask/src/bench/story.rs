@@ -1,0 +1,128 @@
+//! Story projects of a given size, made with the program itself.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::Length;
+use crate::workspace::command;
+
+/// The node that is shown and changed; it is there in every size, with as many neighbours.
+pub(crate) const SHOWN: &str = "act-1/chapter-01/scene-0101";
+
+/// How many nodes of which level.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    acts: usize,
+    chapters_per_act: usize,
+    scenes_per_chapter: usize,
+    /// So many chapters have one scene more, to make the number round.
+    with_one_more: usize,
+}
+
+/// 1 + 9 + 90 nodes.
+pub(crate) const SMALL: Shape = Shape { acts: 1, chapters_per_act: 9, scenes_per_chapter: 10, with_one_more: 0 };
+/// 10 + 900 + 9,090 nodes.
+pub(crate) const LARGE: Shape = Shape { acts: 10, chapters_per_act: 90, scenes_per_chapter: 10, with_one_more: 90 };
+
+/// A project on disk.
+#[derive(Debug)]
+pub(crate) struct Story {
+    program: PathBuf,
+    root: PathBuf,
+    home: PathBuf,
+}
+
+impl Story {
+    /// Makes the project: acts and chapters approved, scenes drafts but for the shown one.
+    pub(crate) fn make(program: &Path, folder: &Path, shape: Shape, length: Length) -> Result<Self, String> {
+        let story = Self { program: program.to_owned(), root: folder.join("work"), home: folder.join("home") };
+        std::fs::create_dir_all(&story.root).map_err(|error| format!("cannot make a directory: {error}"))?;
+        story.tl(&["init"])?;
+        for act in 1..=shape.acts {
+            story.write(&format!("acts/act-{act}/strategic-plan.md"), &plan(&format!("Act {act}"), 40))?;
+        }
+        story.tl(&["status"])?;
+        for act in 1..=shape.acts {
+            story.tl(&["approve", &format!("act-{act}")])?;
+        }
+        // Approving nine hundred chapters one by one takes a while; a quick look does with one act's.
+        let approved_acts = if length == Length::Quick { 1 } else { shape.acts };
+        for act in 1..=shape.acts {
+            for chapter in 1..=shape.chapters_per_act {
+                let file = format!("acts/act-{act}/chapters/chapter-{chapter:02}/plan.md");
+                story.write(&file, &plan(&format!("Chapter {chapter}"), 25))?;
+            }
+        }
+        story.tl(&["status"])?;
+        for act in 1..=approved_acts {
+            for chapter in 1..=shape.chapters_per_act {
+                story.tl(&["approve", &format!("act-{act}/chapter-{chapter:02}")])?;
+            }
+        }
+        story.write_scenes(shape)?;
+        story.tl(&["status"])?;
+        story.tl(&["approve", SHOWN])?;
+        // A file that was only just written is read again next time; let that pass, then bring the mirror
+        // up to date, so that the measured commands have nothing of this to make up for.
+        std::thread::sleep(Duration::from_millis(200));
+        story.tl(&["sync-hashes"])?;
+        story.tl(&["repair"])?;
+        Ok(story)
+    }
+
+    /// Returns a command on this project.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = command(&self.program);
+        command.args(arguments).current_dir(&self.root).env("THROUGHLINE_HOME", &self.home);
+        command
+    }
+
+    fn tl(&self, arguments: &[&str]) -> Result<(), String> {
+        let output = self
+            .command(arguments)
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| format!("cannot start the program: {error}"))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        Err(format!("`tl {}` ended with {}: {}", arguments.join(" "), output.status, said.trim()))
+    }
+
+    fn write_scenes(&self, shape: Shape) -> Result<(), String> {
+        let mut with_one_more = shape.with_one_more;
+        for act in (1..=shape.acts).rev() {
+            for chapter in (1..=shape.chapters_per_act).rev() {
+                let more = usize::from(with_one_more > 0);
+                with_one_more -= more;
+                for scene in 1..=shape.scenes_per_chapter + more {
+                    let folder = format!("acts/act-{act}/chapters/chapter-{chapter:02}/scenes");
+                    let file = format!("{folder}/scene-{chapter:02}{scene:02}-blueprint.md");
+                    self.write(&file, &plan(&format!("Scene {chapter}.{scene}"), 12))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, path: &str, text: &str) -> Result<(), String> {
+        let path = self.root.join(path);
+        let folder = path.parent().unwrap_or(&self.root);
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::File::create(&path))
+            .and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|error| format!("cannot write {}: {error}", path.display()))
+    }
+}
+
+/// Returns a plan of a usual kind: a title, who and where, some lines of text.
+fn plan(title: &str, lines: usize) -> String {
+    let mut text = format!("# {title}\n\n## Characters\n- Mara\n- Teo\n\n## Locations\n- the harbour\n\n## Purpose\n");
+    for line in 1..=lines {
+        text.push_str(&format!("Line {line} of {title} says what happens and why it has to happen here.\n"));
+    }
+    text
+}
