@@ -7,6 +7,11 @@ CREATE TABLE backup (
     PRIMARY KEY (node, path)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE cause (
+    id   INTEGER PRIMARY KEY,
+    body TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE node (
     id              INTEGER PRIMARY KEY,
     parent          INTEGER,
@@ -18,10 +23,6 @@ CREATE TABLE node (
     is_condemned    INTEGER NOT NULL,
     condemned       BLOB,
     footing_sum     INTEGER NOT NULL,
-    status          INTEGER NOT NULL,
-    cause           TEXT,
-    since           INTEGER,
-    standing_sum    INTEGER NOT NULL,
     lineage         BLOB    NOT NULL,
     profile         TEXT    NOT NULL,
     level           TEXT    NOT NULL,
@@ -64,6 +65,14 @@ CREATE TABLE stamp (
     changed_ns  INTEGER NOT NULL,
     inode       INTEGER NOT NULL,
     version     BLOB    NOT NULL
+) STRICT;
+
+CREATE TABLE standing (
+    node         INTEGER PRIMARY KEY,
+    status       INTEGER NOT NULL,
+    cause        INTEGER,
+    since        INTEGER,
+    standing_sum INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE store (

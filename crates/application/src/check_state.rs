@@ -45,6 +45,8 @@ impl From<Finding> for FindingView {
 /// # Errors
 /// When the state cannot even be read.
 pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
+    // What earlier commits left for later is not yet a lag.
+    ctx.store.finish_mirror();
     let state = ctx.store.read()?;
     let tree = Tree::new(state.all_nodes()?);
     let mut findings = against_files(ctx, &*state, &tree)?;

@@ -125,7 +125,10 @@ fn keep_observed<T>(
 }
 
 /// Looks at every file and records what changed; then returns the whole tree, which is true.
+///
+/// Such a look is the moment to finish what was left out of the mirror.
 pub(crate) fn observed_tree<'s>(ctx: &Context<'s>) -> Result<(Box<dyn Snapshot + 's>, Tree), Failure> {
+    ctx.store.finish_mirror();
     let snapshot = ctx.store.read()?;
     let seen = survey(ctx, &*snapshot, Scope::Everything, NodeId(u32::MAX / 2))?;
     if seen.sightings.is_empty() && seen.stamps.len() < STAMPS_WORTH_A_WRITE {
@@ -142,6 +145,9 @@ fn record(ctx: &Context<'_>, scope: Scope) -> Result<(), Failure> {
     let mut tx = ctx.store.write()?;
     observe_within(ctx, &mut *tx, scope)?;
     tx.commit()?;
+    if scope == Scope::Everything {
+        ctx.store.finish_mirror();
+    }
     Ok(())
 }
 

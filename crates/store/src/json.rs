@@ -140,6 +140,14 @@ impl Store for JsonStore {
         Ok(findings)
     }
 
+    fn finish_mirror(&self) {
+        if self.settings.mirror
+            && let Ok((state, _)) = self.load()
+        {
+            let _ = self.mirror.finish(&state, self.settings.mirror_interval);
+        }
+    }
+
     fn sync_mirror(&self) -> Result<usize, StoreFault> {
         if !self.settings.mirror {
             return Ok(0);

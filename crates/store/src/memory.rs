@@ -288,6 +288,8 @@ impl Store for MemoryStore {
         Ok(Vec::new())
     }
 
+    fn finish_mirror(&self) {}
+
     fn sync_mirror(&self) -> Result<usize, StoreFault> {
         Ok(0)
     }

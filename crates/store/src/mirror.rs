@@ -18,8 +18,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::durable::{Durability, replace};
 
-/// How many files one commit writes at most; a large cascade is caught up with over several.
-const FILES_PER_COMMIT: usize = 64;
+/// How many files one commit writes at most; a large cascade is caught up with later, by the commits
+/// that follow or by the next command that looks at the whole tree.
+const FILES_PER_COMMIT: usize = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Head {
@@ -76,8 +77,24 @@ impl Mirror {
         Self { folder: folder.to_owned() }
     }
 
-    /// Writes what `recent` (or what earlier commits left out) changed.
+    /// Writes what `recent` (or what earlier commits left out) changed, a few files at most.
     pub(crate) fn catch_up(&self, state: &dyn Snapshot, recent: &[Operation], interval: Duration) -> io::Result<()> {
+        self.catch_up_by(state, recent, interval, FILES_PER_COMMIT)
+    }
+
+    /// Writes everything earlier commits left out.
+    pub(crate) fn finish(&self, state: &dyn Snapshot, interval: Duration) -> io::Result<()> {
+        let behind = self.read_head().is_none_or(|head| state.head().is_ok_and(|now| head.operation < now));
+        if behind { self.catch_up_by(state, &[], interval, usize::MAX) } else { Ok(()) }
+    }
+
+    fn catch_up_by(
+        &self,
+        state: &dyn Snapshot,
+        recent: &[Operation],
+        interval: Duration,
+        files: usize,
+    ) -> io::Result<()> {
         let store = state.store_id().map_err(io::Error::other)?;
         let head = state.head().map_err(io::Error::other)?;
         // Two at once could leave the older of two texts: who comes second leaves it to the next commit.
@@ -92,7 +109,7 @@ impl Mirror {
         if !interval.is_zero() && self.age().is_some_and(|age| age < interval) {
             return Ok(());
         }
-        let mut left = FILES_PER_COMMIT;
+        let mut left = files;
         let mut paths = Paths::new(state);
         while done.operation < head && left > 0 {
             let next = done.operation.next();

@@ -232,7 +232,10 @@ pub trait Store {
     /// [`StoreFault`] when it cannot even look.
     fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault>;
 
-    /// Brings the mirror up to date, all of it.
+    /// Writes what earlier commits left out of the mirror. A copy: a failure is no one's concern now.
+    fn finish_mirror(&self);
+
+    /// Makes the whole mirror right, whatever was done to it, and returns how many files were wrong.
     ///
     /// # Errors
     /// [`StoreFault`].

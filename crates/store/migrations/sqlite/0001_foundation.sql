@@ -13,7 +13,7 @@ CREATE TABLE store (
 ) STRICT;
 
 -- lineage: the ids from the root down, four bytes each; a subtree is one range of it.
--- Four sums per row, because a cascade reads and writes only part of it.
+-- Several sums per row, because a cascade reads only part of it.
 CREATE TABLE node (
     id              INTEGER PRIMARY KEY,
     parent          INTEGER,
@@ -25,10 +25,6 @@ CREATE TABLE node (
     is_condemned    INTEGER NOT NULL,
     condemned       BLOB,
     footing_sum     INTEGER NOT NULL,
-    status          INTEGER NOT NULL,
-    cause           TEXT,
-    since           INTEGER,
-    standing_sum    INTEGER NOT NULL,
     lineage         BLOB    NOT NULL,
     profile         TEXT    NOT NULL,
     level           TEXT    NOT NULL,
@@ -54,6 +50,21 @@ CREATE TABLE node (
     child_total     INTEGER NOT NULL,
     child_sum       INTEGER NOT NULL
 ) STRICT;
+-- Apart from the nodes, because a cascade rewrites these and nothing else: a few bytes a node.
+CREATE TABLE standing (
+    node         INTEGER PRIMARY KEY,
+    status       INTEGER NOT NULL,
+    cause        INTEGER,
+    since        INTEGER,
+    standing_sum INTEGER NOT NULL
+) STRICT;
+
+-- Causes, each kept once; the sums of the standings that name it guard it too.
+CREATE TABLE cause (
+    id   INTEGER PRIMARY KEY,
+    body TEXT NOT NULL
+) STRICT;
+
 CREATE UNIQUE INDEX node_lineage ON node (lineage);
 CREATE INDEX node_parent ON node (parent);
 CREATE INDEX node_alias ON node (alias);

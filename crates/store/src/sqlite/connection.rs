@@ -169,7 +169,9 @@ pub(super) fn fault(path: &Path, error: rusqlite::Error) -> StoreFault {
         // A statement of ours that the schema does not know: tables are gone.
         Some(ErrorCode::Unknown) => StoreFault::Damaged { what: error.to_string() },
         _ => match &error {
-            rusqlite::Error::InvalidColumnType(..)
+            // Our own statements are right: if one cannot be prepared, it is the schema that is not.
+            rusqlite::Error::SqlInputError { .. }
+            | rusqlite::Error::InvalidColumnType(..)
             | rusqlite::Error::FromSqlConversionFailure(..)
             | rusqlite::Error::IntegralValueOutOfRange(..)
             | rusqlite::Error::QueryReturnedNoRows => StoreFault::Damaged { what: error.to_string() },

@@ -161,7 +161,7 @@ impl SqliteStore {
     }
 
     fn view(&self, row: StoreRow) -> View<'_> {
-        View { connection: &self.connection, path: &self.layout.database, store: row }
+        View::new(&self.connection, &self.layout.database, row)
     }
 
     fn begin(&self, how: &str) -> Result<StoreRow, StoreFault> {
@@ -432,6 +432,16 @@ impl Store for SqliteStore {
 
     fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {
         verify::verify(self)
+    }
+
+    fn finish_mirror(&self) {
+        if self.settings.mirror
+            && !self.read_only
+            && let Ok(row) = self.begin("BEGIN")
+        {
+            let reading = ReadView { view: self.view(row), store: self };
+            let _ = self.mirror.finish(&reading.view, self.settings.mirror_interval);
+        }
     }
 
     fn sync_mirror(&self) -> Result<usize, StoreFault> {

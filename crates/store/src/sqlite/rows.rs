@@ -1,8 +1,10 @@
 //! Nodes as rows of the database.
 //!
 //! The columns come in four groups, each with its own sum: what a status rests on (footing), the
-//! status (standing), the words, and the total over the children. A cascade reads and writes only
-//! the first two.
+//! status (standing, a table of its own), the words, and the total over the children. A cascade reads
+//! the first two and writes only the second.
+
+use std::rc::Rc;
 
 use domain::approval::Approval;
 use domain::ids::{CanonicalHash, Digest32, NodeId, Principal, VersionHash};
@@ -15,24 +17,49 @@ use rusqlite::types::{Value, ValueRef};
 
 use super::sums::{Part, Sum, share, sum_of};
 
-/// Columns of a footing and a standing, in the order [`read_footing`] expects.
-pub(super) const NARROW: &str = "id, parent, content, canonical, basis_canonical, approved, approved_parent, \
-    is_condemned, condemned, footing_sum, status, cause, since, standing_sum";
+macro_rules! footing_columns {
+    () => {
+        "id, parent, content, canonical, basis_canonical, approved, approved_parent, is_condemned, condemned, footing_sum"
+    };
+}
+macro_rules! words_columns {
+    () => {
+        "lineage, profile, level, alias, ord, path, title, needs, relies_on, content_note, version, basis_version, \
+         approved_version, approved_parent_version, approved_by, approved_at, approval_warnings, condemnation, \
+         progress, created_at, updated_at, words_sum"
+    };
+}
 
-/// All columns but the children's, in the order [`read_node`] expects.
-pub(super) const WIDE: &str = "id, parent, content, canonical, basis_canonical, approved, approved_parent, \
-    is_condemned, condemned, footing_sum, status, cause, since, standing_sum, lineage, profile, level, alias, ord, \
-    path, title, needs, relies_on, content_note, version, basis_version, approved_version, approved_parent_version, \
-    approved_by, approved_at, approval_warnings, condemnation, progress, created_at, updated_at, words_sum";
+/// Where nodes and their standings are read from, nodes first.
+pub(super) const JOINED: &str = "node CROSS JOIN standing ON standing.node = node.id";
+
+/// Columns of a footing and a standing, in the order [`read_footing`] expects.
+pub(super) const NARROW: &str = concat!(footing_columns!(), ", status, cause, since, standing_sum");
+
+/// All columns of a node and its standing, in the order [`read_node`] expects.
+pub(super) const WIDE: &str = concat!(footing_columns!(), ", status, cause, since, standing_sum, ", words_columns!());
+
+/// The columns of the table `node` but the children's, in the order of [`NodeValues`].
+pub(super) const STORED: &str = concat!(footing_columns!(), ", ", words_columns!());
+
+/// How many columns [`STORED`] has.
+pub(super) const STORED_WIDTH: usize = WORDS_SUM - STANDING_WIDTH + 1;
 
 const FOOTING_SUM: usize = 9;
 const STATUS: usize = 10;
 const STANDING_SUM: usize = 13;
+const STANDING_WIDTH: usize = 4;
 const LINEAGE: usize = 14;
 const WORDS_SUM: usize = 35;
 
-/// How many columns [`WIDE`] has.
-pub(super) const WIDTH: usize = WORDS_SUM + 1;
+/// A cause as it is kept, and as it is meant.
+pub(super) struct CauseRow {
+    pub(super) body: String,
+    pub(super) cause: Cause,
+}
+
+/// Looks a kept cause up.
+pub(super) type Causes<'c> = &'c dyn Fn(i64) -> Result<Rc<CauseRow>, BadRow>;
 
 /// A row that does not fit its sum, or cannot be read.
 #[derive(Debug)]
@@ -102,8 +129,6 @@ impl NodeValues {
             canonical_value(footing.condemnation.flatten()),
         ];
         values.push(Value::Integer(sum_of(&values)));
-        values.extend(standing_values(&node.standing)?);
-        values.push(Value::Integer(standing_sum(node.id, &node.standing)?));
         values.extend([
             Value::Blob(lineage.to_vec()),
             Value::Text(node.profile.clone()),
@@ -133,7 +158,7 @@ impl NodeValues {
             Value::Integer(node.created_at.as_millis()),
             Value::Integer(node.updated_at.as_millis()),
         ]);
-        let words = sum_of(std::iter::once(&values[0]).chain(&values[LINEAGE..]));
+        let words = sum_of(std::iter::once(&values[0]).chain(&values[FOOTING_SUM + 1..]));
         values.push(Value::Integer(words));
         Ok(Self { values })
     }
@@ -144,45 +169,39 @@ impl NodeValues {
             Value::Integer(sum) => sum,
             _ => 0,
         };
-        row_share(id, sum(FOOTING_SUM), sum(STANDING_SUM), sum(WORDS_SUM))
+        share(Part::Footing, id.0, sum(FOOTING_SUM)) ^ share(Part::Words, id.0, sum(STORED_WIDTH - 1))
     }
 }
 
-/// Returns what a row with these sums adds to the table's total.
-fn row_share(id: NodeId, footing: i64, standing: i64, words: i64) -> i64 {
-    share(Part::Footing, id.0, footing) ^ share(Part::Standing, id.0, standing) ^ share(Part::Words, id.0, words)
+/// Returns a cause as it is kept.
+pub(super) fn cause_body(standing: &Standing) -> Result<Option<String>, StoreFault> {
+    standing
+        .cause
+        .as_ref()
+        .map(serde_json::to_string)
+        .transpose()
+        .map_err(|error| StoreFault::Io { action: "cannot write a cause as JSON".to_owned(), source: error.into() })
 }
 
-/// Returns the values of `status, cause, since`.
-pub(super) fn standing_values(standing: &Standing) -> Result<[Value; 3], StoreFault> {
-    let cause = match &standing.cause {
-        None => Value::Null,
-        Some(cause) => Value::Text(serde_json::to_string(cause).map_err(|error| StoreFault::Io {
-            action: "cannot write a cause as JSON".to_owned(),
-            source: error.into(),
-        })?),
-    };
-    Ok([
-        Value::Integer(position(&Status::ALL, standing.status)),
-        cause,
-        standing.since.map_or(Value::Null, |since| Value::Integer(since.as_millis())),
-    ])
+/// Returns the values of `status` and `since`.
+pub(super) fn standing_values(standing: &Standing) -> (i64, Option<i64>) {
+    (position(&Status::ALL, standing.status), standing.since.map(Timestamp::as_millis))
 }
 
-/// Returns the sum of a node's standing.
-pub(super) fn standing_sum(id: NodeId, standing: &Standing) -> Result<i64, StoreFault> {
-    Ok(standing_sum_of(id, &standing_values(standing)?))
-}
-
-/// Returns the sum of standing columns already at hand.
-pub(super) fn standing_sum_of(id: NodeId, values: &[Value; 3]) -> i64 {
-    sum_of(std::iter::once(&Value::Integer(id.0.into())).chain(values))
+/// Returns the sum of a node's standing, with its cause's words.
+pub(super) fn standing_sum(id: NodeId, standing: &Standing, cause: Option<&str>, sum: &mut Sum) -> i64 {
+    let (status, since) = standing_values(standing);
+    sum.add(ValueRef::Integer(id.0.into()));
+    sum.add(ValueRef::Integer(status));
+    sum.add(cause.map_or(ValueRef::Null, |body| ValueRef::Text(body.as_bytes())));
+    sum.add(since.map_or(ValueRef::Null, ValueRef::Integer));
+    sum.take()
 }
 
 /// Reads a whole node, checking its sums. Returns what it adds to the table's total with it.
-pub(super) fn read_node(row: &Row<'_>) -> Result<(Node, i64), BadRow> {
+pub(super) fn read_node(row: &Row<'_>, causes: Causes<'_>) -> Result<(Node, i64), BadRow> {
     let mut sum = Sum::default();
-    let footing = checked_footing(row, &mut sum)?;
+    let footing = read_footing(row, &mut sum, causes)?;
     sum.add(row.get_ref(0)?);
     for index in LINEAGE..WORDS_SUM {
         sum.add(row.get_ref(index)?);
@@ -195,7 +214,9 @@ pub(super) fn read_node(row: &Row<'_>) -> Result<(Node, i64), BadRow> {
     if !lineage.ends_with(&footing.id.0.to_be_bytes()) {
         return Err(BadRow(format!("node {} has a lineage that is not its own", footing.id)));
     }
-    let share = row_share(footing.id, row.get(FOOTING_SUM)?, row.get(STANDING_SUM)?, words_sum);
+    let share = share(Part::Footing, footing.id.0, row.get(FOOTING_SUM)?)
+        ^ share(Part::Standing, footing.id.0, row.get(STANDING_SUM)?)
+        ^ share(Part::Words, footing.id.0, words_sum);
     let parent_version = |canonical: Option<CanonicalHash>, index: usize| match canonical {
         None => Ok(None),
         Some(canonical) => version_column(row, index).map(|version| Some(ParentVersion { version, canonical })),
@@ -243,11 +264,7 @@ pub(super) fn read_node(row: &Row<'_>) -> Result<(Node, i64), BadRow> {
 }
 
 /// Reads what a status rests on, checking its sums.
-pub(super) fn read_footing(row: &Row<'_>) -> Result<Footing, BadRow> {
-    checked_footing(row, &mut Sum::default())
-}
-
-fn checked_footing(row: &Row<'_>, sum: &mut Sum) -> Result<Footing, BadRow> {
+pub(super) fn read_footing(row: &Row<'_>, sum: &mut Sum, causes: Causes<'_>) -> Result<Footing, BadRow> {
     let id = NodeId(row.get(0)?);
     for index in 0..FOOTING_SUM {
         sum.add(row.get_ref(index)?);
@@ -255,11 +272,14 @@ fn checked_footing(row: &Row<'_>, sum: &mut Sum) -> Result<Footing, BadRow> {
     if sum.take() != row.get::<_, i64>(FOOTING_SUM)? {
         return Err(BadRow(format!("the footing of node {id} does not fit its sum")));
     }
-    sum.add(row.get_ref(0)?);
-    for index in STATUS..STANDING_SUM {
-        sum.add(row.get_ref(index)?);
-    }
-    if sum.take() != row.get::<_, i64>(STANDING_SUM)? {
+    let cause = row.get::<_, Option<i64>>(STATUS + 1)?.map(causes).transpose()?;
+    let standing = Standing {
+        status: from_position(&Status::ALL, row.get(STATUS)?)?,
+        cause: cause.as_ref().map(|kept| kept.cause.clone()),
+        since: row.get::<_, Option<i64>>(STATUS + 2)?.map(Timestamp::from_millis),
+    };
+    let body = cause.as_ref().map(|kept| kept.body.as_str());
+    if standing_sum(id, &standing, body, sum) != row.get::<_, i64>(STANDING_SUM)? {
         return Err(BadRow(format!("the status of node {id} does not fit its sum")));
     }
     let text = match row.get::<_, i64>(2)? {
@@ -282,11 +302,7 @@ fn checked_footing(row: &Row<'_>, sum: &mut Sum) -> Result<Footing, BadRow> {
         text,
         approval,
         condemnation: if is_condemned { Some(canonical(row, 8)?) } else { None },
-        standing: Standing {
-            status: from_position(&Status::ALL, row.get(STATUS)?)?,
-            cause: json_column::<Cause>(row, 11)?,
-            since: row.get::<_, Option<i64>>(12)?.map(Timestamp::from_millis),
-        },
+        standing,
     })
 }
 

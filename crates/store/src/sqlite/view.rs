@@ -1,6 +1,9 @@
 //! Reading the database: the queries behind `domain::ports::Snapshot`.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::Path;
+use std::rc::Rc;
 
 use domain::fact::Backup;
 use domain::ids::{CanonicalHash, Digest32, NodeId, OperationId, StoreId, VersionHash};
@@ -14,8 +17,8 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Params, Row};
 
 use super::connection::fault;
-use super::rows::{BadRow, NARROW, WIDE, digest, read_footing, read_node};
-use super::sums::{Part, share, sum_of};
+use super::rows::{BadRow, CauseRow, JOINED, NARROW, WIDE, digest, read_footing, read_node};
+use super::sums::{Part, Sum, share, sum_of};
 use crate::journal;
 
 /// The row that says who the store is and where it stands.
@@ -57,6 +60,8 @@ pub(super) struct View<'c> {
     pub(super) connection: &'c Connection,
     pub(super) path: &'c Path,
     pub(super) store: StoreRow,
+    /// Causes that were read: a whole subtree mostly shares one.
+    causes: RefCell<HashMap<i64, Rc<CauseRow>>>,
 }
 
 /// Reads the store's row.
@@ -89,7 +94,25 @@ pub(super) fn read_store_row(connection: &Connection, path: &Path) -> Result<Sto
     Ok(store)
 }
 
+impl<'c> View<'c> {
+    pub(super) fn new(connection: &'c Connection, path: &'c Path, store: StoreRow) -> Self {
+        Self { connection, path, store, causes: RefCell::new(HashMap::new()) }
+    }
+}
+
 impl View<'_> {
+    /// Returns a kept cause.
+    fn cause(&self, id: i64) -> Result<Rc<CauseRow>, BadRow> {
+        if let Some(known) = self.causes.borrow().get(&id) {
+            return Ok(known.clone());
+        }
+        let mut statement = self.connection.prepare_cached("SELECT body FROM cause WHERE id = ?1")?;
+        let body: String = statement.query_row([id], |row| row.get(0))?;
+        let row = Rc::new(CauseRow { cause: serde_json::from_str(&body)?, body });
+        self.causes.borrow_mut().insert(id, row.clone());
+        Ok(row)
+    }
+
     pub(super) fn fault(&self, error: rusqlite::Error) -> StoreFault {
         fault(self.path, error)
     }
@@ -120,7 +143,8 @@ impl View<'_> {
     }
 
     fn nodes(&self, condition: &str, params: impl Params) -> Result<Vec<Node>, StoreFault> {
-        self.rows(&format!("SELECT {WIDE} FROM node {condition}"), params, |row| Ok(read_node(row)?.0))
+        let sql = format!("SELECT {WIDE} FROM {JOINED} {condition}");
+        self.rows(&sql, params, |row| Ok(read_node(row, &|id| self.cause(id))?.0))
     }
 
     /// Returns a node's lineage: the ids from the root down.
@@ -308,8 +332,8 @@ impl Snapshot for View<'_> {
     fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> {
         let mut total = 0;
         // Ids are given in order, and a parent is there before its children.
-        let nodes = self.rows(&format!("SELECT {WIDE} FROM node ORDER BY id"), [], |row| {
-            let (node, share) = read_node(row)?;
+        let nodes = self.rows(&format!("SELECT {WIDE} FROM {JOINED} ORDER BY id"), [], |row| {
+            let (node, share) = read_node(row, &|id| self.cause(id))?;
             total ^= share;
             Ok(node)
         })?;
@@ -324,10 +348,11 @@ impl Snapshot for View<'_> {
 
     fn footings(&self, top: NodeId) -> Result<Vec<Footing>, StoreFault> {
         let Some((start, end)) = self.range(top)? else { return Ok(Vec::new()) };
+        let mut sum = Sum::default();
         self.rows(
-            &format!("SELECT {NARROW} FROM node WHERE lineage >= ?1 AND lineage < ?2 ORDER BY lineage"),
+            &format!("SELECT {NARROW} FROM {JOINED} WHERE lineage >= ?1 AND lineage < ?2 ORDER BY lineage"),
             [start, end],
-            read_footing,
+            |row| read_footing(row, &mut sum, &|id| self.cause(id)),
         )
     }
 

@@ -3,7 +3,7 @@
 use domain::cascade::StandingGroup;
 use domain::fact::{Backup, NodeTable, apply};
 use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
-use domain::node::{Content, Node};
+use domain::node::{Content, Node, Standing};
 use domain::operation::Operation;
 use domain::ports::{ChildName, FileStamp, NewOperation, Snapshot, StoreFault, Transaction};
 use domain::status::Footing;
@@ -13,8 +13,8 @@ use rusqlite::types::Value;
 use rusqlite::{Params, params_from_iter};
 
 use super::SqliteStore;
-use super::rows::{NodeValues, WIDE, WIDTH, standing_sum_of, standing_values};
-use super::sums::{Part, share};
+use super::rows::{NodeValues, STORED, STORED_WIDTH, cause_body, standing_sum, standing_values};
+use super::sums::{Part, Sum, share};
 use super::view::{StoreRow, View, child_sum, version_sum, version_values};
 use crate::engine::{Recorded, io_fault};
 use crate::memory::delegate_snapshot;
@@ -33,7 +33,7 @@ pub(super) struct SqliteTransaction<'s> {
 impl<'s> SqliteTransaction<'s> {
     /// `BEGIN IMMEDIATE` was done; `row` is the store's row as read since.
     pub(super) fn new(store: &'s SqliteStore, row: StoreRow) -> Self {
-        let view = View { connection: &store.connection, path: &store.layout.database, store: row };
+        let view = View::new(&store.connection, &store.layout.database, row);
         Self {
             store,
             view,
@@ -108,6 +108,13 @@ impl<'s> SqliteTransaction<'s> {
             (parent.0, total, child_sum(parent, total)),
         )?;
         Ok(())
+    }
+
+    /// Keeps a standing's cause and returns under which number, and its words.
+    fn keep_cause(&self, standing: &Standing) -> Result<(Option<i64>, Option<String>), StoreFault> {
+        let Some(body) = cause_body(standing)? else { return Ok((None, None)) };
+        self.execute("INSERT INTO cause (body) VALUES (?1)", [&body])?;
+        Ok((Some(self.view.connection.last_insert_rowid()), Some(body)))
     }
 
     fn lineage_of(&self, id: NodeId) -> Result<Vec<u8>, StoreFault> {
@@ -207,12 +214,19 @@ impl NodeTable for SqliteTransaction<'_> {
         let row = NodeValues::of(&node, &lineage)?;
         let share = row.share(node.id);
         let values = row.values.into_iter().chain([Value::Integer(0), Value::Integer(child_sum(node.id, 0))]);
-        let places: String = (1..=WIDTH + 2).map(|place| format!("?{place}")).collect::<Vec<_>>().join(", ");
+        let places: String = (1..=STORED_WIDTH + 2).map(|place| format!("?{place}")).collect::<Vec<_>>().join(", ");
         self.execute(
-            &format!("INSERT INTO node ({WIDE}, child_total, child_sum) VALUES ({places})"),
+            &format!("INSERT INTO node ({STORED}, child_total, child_sum) VALUES ({places})"),
             params_from_iter(values),
         )?;
-        self.view.store.node_total ^= share;
+        let (cause, body) = self.keep_cause(&node.standing)?;
+        let (status, since) = standing_values(&node.standing);
+        let standing = standing_sum(node.id, &node.standing, body.as_deref(), &mut Sum::default());
+        self.execute(
+            "INSERT INTO standing (node, status, cause, since, standing_sum) VALUES (?1, ?2, ?3, ?4, ?5)",
+            (node.id.0, status, cause, since, standing),
+        )?;
+        self.view.store.node_total ^= share ^ self::share(Part::Standing, node.id.0, standing);
         self.view.store.next_node = self.view.store.next_node.max(node.id.0 + 1);
         self.change_child_total(node.parent, node.id)
     }
@@ -225,7 +239,7 @@ impl NodeTable for SqliteTransaction<'_> {
         // Only the columns that changed: a statement over all of them costs more to prepare than to run.
         let mut sets = String::new();
         let mut values = vec![Value::Integer(after.id.0.into())];
-        for ((column, old), new) in WIDE.split(", ").map(str::trim).zip(old.values).zip(new.values) {
+        for ((column, old), new) in STORED.split(", ").map(str::trim).zip(old.values).zip(new.values) {
             if old != new {
                 values.push(new);
                 let comma = if sets.is_empty() { "" } else { ", " };
@@ -245,26 +259,31 @@ impl NodeTable for SqliteTransaction<'_> {
         let Some(node) = self.view.node(id)? else { return Ok(()) };
         let row = NodeValues::of(&node, &self.lineage_of(id)?)?;
         self.execute("DELETE FROM node WHERE id = ?1", [id.0])?;
+        self.execute("DELETE FROM standing WHERE node = ?1", [id.0])?;
         self.execute("DELETE FROM stamp WHERE node = ?1", [id.0])?;
-        self.view.store.node_total ^= row.share(id);
+        let standing = standing_sum(id, &node.standing, cause_body(&node.standing)?.as_deref(), &mut Sum::default());
+        self.view.store.node_total ^= row.share(id) ^ share(Part::Standing, id.0, standing);
         self.change_child_total(node.parent, id)
     }
 
     fn set_standings(&mut self, group: &StandingGroup) -> Result<(), StoreFault> {
-        let before = standing_values(&group.before)?;
-        let after = standing_values(&group.after)?;
+        let before = cause_body(&group.before)?;
+        let (cause, after) = self.keep_cause(&group.after)?;
+        let (status, since) = standing_values(&group.after);
         let connection = self.view.connection;
         let mut statement = connection
             .prepare_cached(
-                "UPDATE node SET status = ?3, cause = ?4, since = ?5, standing_sum = ?6 WHERE id = ?1 AND standing_sum = ?2",
+                "UPDATE standing SET status = ?3, cause = ?4, since = ?5, standing_sum = ?6 \
+                 WHERE node = ?1 AND standing_sum = ?2",
             )
             .map_err(|error| self.view.fault(error))?;
+        let mut sum = Sum::default();
         let mut total = 0;
         for id in &group.nodes {
-            let (old, new) = (standing_sum_of(*id, &before), standing_sum_of(*id, &after));
-            let changed = statement
-                .execute((id.0, old, &after[0], &after[1], &after[2], new))
-                .map_err(|error| self.view.fault(error))?;
+            let old = standing_sum(*id, &group.before, before.as_deref(), &mut sum);
+            let new = standing_sum(*id, &group.after, after.as_deref(), &mut sum);
+            let changed =
+                statement.execute((id.0, old, status, cause, since, new)).map_err(|error| self.view.fault(error))?;
             if changed != 1 {
                 return Err(StoreFault::Damaged {
                     what: format!("the standing of node {id} is not what the fact says it was"),

@@ -44,6 +44,10 @@ impl Store for Shared {
         self.0.verify()
     }
 
+    fn finish_mirror(&self) {
+        self.0.finish_mirror();
+    }
+
     fn sync_mirror(&self) -> Result<usize, StoreFault> {
         self.0.sync_mirror()
     }
