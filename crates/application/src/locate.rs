@@ -64,7 +64,10 @@ impl From<StoreFault> for Lookup {
 
 /// Finds a node in a view of the state.
 pub(crate) fn resolve(state: &dyn Snapshot, reference: &NodeReference) -> Result<Node, Lookup> {
-    let mut candidates = state.nodes_by_alias(reference.alias())?;
+    let mut candidates = chained(state, reference)?;
+    if let [_] = candidates.as_slice() {
+        return Ok(candidates.swap_remove(0));
+    }
     let mut paths = candidates.iter().map(|node| path_of(state, node)).collect::<Result<Vec<_>, _>>()?;
     match reference.pick(&paths, Vec::new) {
         Ok(index) => return Ok(candidates.swap_remove(index)),
@@ -80,6 +83,19 @@ pub(crate) fn resolve(state: &dyn Snapshot, reference: &NodeReference) -> Result
         Ok(index) => Ok(candidates.swap_remove(index)),
         Err(unresolved) => Err(Lookup::Unresolved(unresolved)),
     }
+}
+
+/// Returns the nodes of that alias whose parents are called as the reference says.
+fn chained(state: &dyn Snapshot, reference: &NodeReference) -> Result<Vec<Node>, StoreFault> {
+    let mut found: Option<Vec<Node>> = None;
+    for alias in reference.segments() {
+        let mut nodes = state.nodes_by_alias(alias)?;
+        if let Some(above) = &found {
+            nodes.retain(|node| above.iter().any(|parent| node.parent == Some(parent.id)));
+        }
+        found = Some(nodes);
+    }
+    Ok(found.unwrap_or_default())
 }
 
 /// Returns a node's path alias.

@@ -53,7 +53,7 @@ pub(crate) fn survey(
         ctx,
         files: ctx.files,
         state,
-        by_place: HashMap::new(),
+        children: HashMap::new(),
         stamps: HashMap::new(),
         trust_stamps: scope != Scope::EverythingAnew,
         next_node: next_node.0,
@@ -73,8 +73,8 @@ struct Surveyor<'c, 'a> {
     ctx: &'c Context<'a>,
     files: &'c dyn PlanFiles,
     state: &'c dyn Snapshot,
-    /// Where known nodes stand in `survey.nodes`, by parent and alias.
-    by_place: HashMap<(Option<NodeId>, String), usize>,
+    /// Where the known children of a node stand in `survey.nodes`.
+    children: HashMap<Option<NodeId>, Vec<usize>>,
     stamps: HashMap<NodeId, (FileStamp, VersionHash)>,
     trust_stamps: bool,
     next_node: u32,
@@ -107,8 +107,10 @@ impl Surveyor<'_, '_> {
     }
 
     fn remember(&mut self, nodes: Vec<Node>) {
-        let place = |(index, node): (usize, &Node)| ((node.parent, node.alias.clone()), index);
-        self.by_place = nodes.iter().enumerate().map(place).collect();
+        self.children.clear();
+        for (index, node) in nodes.iter().enumerate() {
+            self.children.entry(node.parent).or_default().push(index);
+        }
         self.survey.nodes = Rc::new(nodes);
     }
 
@@ -200,7 +202,8 @@ impl Surveyor<'_, '_> {
         depth: Depth,
     ) -> Result<(), Failure> {
         let nodes = self.survey.nodes.clone();
-        let known = self.by_place.get(&(above.id, alias.to_owned())).and_then(|index| nodes.get(*index));
+        let siblings = self.children.get(&above.id).map_or(&[][..], Vec::as_slice);
+        let known = siblings.iter().filter_map(|index| nodes.get(*index)).find(|node| node.alias == alias);
         if depth == Depth::One && self.passed_by.contains(alias) {
             return Ok(());
         }
@@ -302,6 +305,19 @@ impl Surveyor<'_, '_> {
                 if let Some(stamp) = stamp {
                     self.survey.stamps.push((id, stamp, version));
                 }
+                // The same bytes say the same: nothing to read out of them again.
+                if let Some(node) = known
+                    && let Content::Text { version: same, canonical, basis } = &node.content
+                    && *same == version
+                {
+                    return Ok(Found::Text {
+                        version,
+                        canonical: *canonical,
+                        description: node.description.clone(),
+                        modified_ns,
+                        known_basis: Some(*basis),
+                    });
+                }
                 let known_basis = match known {
                     Some(node) => self.state.version(node.id, version)?.map(|version| version.basis),
                     None => None,
@@ -313,9 +329,7 @@ impl Surveyor<'_, '_> {
                     modified_ns,
                     known_basis,
                 };
-                if known.is_none_or(|node| node.content.version() != Some(version)) {
-                    self.survey.texts.push(text);
-                }
+                self.survey.texts.push(text);
                 found
             }
         })

@@ -10,8 +10,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{Args, FromArgMatches, Parser};
 
 use crate::commands::Command;
 use crate::exit_code::ExitCode;
@@ -25,6 +25,16 @@ use crate::wiring::App;
 #[derive(Debug, Parser)]
 #[command(name = "tl", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Cli {
+    #[command(flatten)]
+    everywhere: Everywhere,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+struct Everywhere {
     /// Print data as JSON
     #[arg(long, global = true)]
     json: bool,
@@ -36,9 +46,6 @@ pub(crate) struct Cli {
     /// Print nothing: `tl demo --json` runs its steps this way
     #[arg(long, global = true, hide = true)]
     silent: bool,
-
-    #[command(subcommand)]
-    command: Command,
 }
 
 const AFTER_HELP: &str = "\
@@ -52,6 +59,7 @@ A node is named by its alias (chapter-02), its path (act-1/chapter-02) or two wo
 Exit codes: 0 done, 1 failed or refused, 2 wrong usage, 3 problems found by `tl check`.";
 
 fn main() -> process::ExitCode {
+    domain::time::local_zone_from(|| store::local_zone(settings::environment("TZ").as_deref()));
     let code = run(std::env::args_os().collect());
     process::ExitCode::from(code.number())
 }
@@ -59,25 +67,43 @@ fn main() -> process::ExitCode {
 /// Runs one command line; `tl demo` comes back here for each of its steps.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     let wants_json = arguments.iter().any(|argument| argument == "--json");
-    let cli = match Cli::try_parse_from(arguments) {
-        Ok(cli) => cli,
-        Err(error) => return usage(&error, wants_json),
+    let cli = match parse_quickly(&arguments) {
+        Some(cli) => cli,
+        // Anything out of the ordinary is for the whole parser to explain.
+        None => match Cli::try_parse_from(arguments) {
+            Ok(cli) => cli,
+            Err(error) => return usage(&error, wants_json),
+        },
     };
-    let ui = Ui { json: cli.json, silent: cli.silent };
-    let app = match App::new(ui, cli.project) {
+    let ui = Ui { json: cli.everywhere.json, silent: cli.everywhere.silent };
+    let app = match App::new(ui, cli.everywhere.project) {
         Ok(app) => app,
         Err(failure) => {
             ui.failure(&failure);
             return ExitCode::Failed;
         }
     };
-    match cli.command.run(&app) {
+    let code = match cli.command.run(&app) {
         Ok(code) => code,
         Err(failure) => {
             ui.failure(&failure);
             ExitCode::Failed
         }
-    }
+    };
+    ui::flush();
+    code
+}
+
+/// Reads a command line with the parser of its command alone; `None` when that does not fit.
+fn parse_quickly(arguments: &[OsString]) -> Option<Cli> {
+    let name = arguments.iter().skip(1).find_map(|argument| argument.to_str().filter(|word| !word.starts_with('-')))?;
+    let parser = Everywhere::augment_args(clap::Command::new("tl")).subcommand(Command::parser_of(name)?);
+    let matches = parser.try_get_matches_from(arguments).ok()?;
+    let (_, own) = matches.subcommand()?;
+    Some(Cli {
+        everywhere: Everywhere::from_arg_matches(&matches).ok()?,
+        command: Command::from_matches(name, own).ok()?,
+    })
 }
 
 fn usage(error: &clap::Error, wants_json: bool) -> ExitCode {

@@ -3,6 +3,7 @@
 //! Meaning never depends on colour. `NO_COLOR` and pipes are respected by `anstream`; control bytes
 //! of stored text never reach the terminal.
 
+use std::cell::RefCell;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -28,10 +29,7 @@ pub(crate) struct Ui {
 impl Ui {
     /// Prints a line of data.
     pub(crate) fn line(self, text: impl AsRef<str>) {
-        if self.silent {
-            return;
-        }
-        finish(writeln!(anstream::stdout(), "{}", text.as_ref()));
+        self.text(&format!("{}\n", text.as_ref()));
     }
 
     /// Says something to the person.
@@ -39,6 +37,7 @@ impl Ui {
         if self.silent {
             return;
         }
+        flush();
         // Nobody listening on stderr is no reason to fail.
         let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
     }
@@ -48,6 +47,7 @@ impl Ui {
         if self.silent {
             return;
         }
+        flush();
         let stdout = io::stdout();
         let indented = stdout.is_terminal();
         let mut out = BufWriter::new(stdout.lock());
@@ -64,7 +64,13 @@ impl Ui {
         if self.silent {
             return;
         }
-        finish(write!(anstream::stdout(), "{text}"));
+        let full = OUTPUT.with_borrow_mut(|output| {
+            output.push_str(text);
+            output.len() > 16 * 1024
+        });
+        if full {
+            flush();
+        }
     }
 
     /// Reports a failure: as JSON on stdout, or in words on stderr.
@@ -84,6 +90,19 @@ impl Ui {
         self.value(&serde_json::json!({
             "error": { "kind": kind, "message": message, "next_steps": next_steps }
         }));
+    }
+}
+
+thread_local! {
+    /// What is still to be printed: one write instead of one a line.
+    static OUTPUT: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Prints what is still to be printed. Called before anything else is said and when a command ends.
+pub(crate) fn flush() {
+    let output = OUTPUT.with_borrow_mut(std::mem::take);
+    if !output.is_empty() {
+        finish(anstream::stdout().write_all(output.as_bytes()));
     }
 }
 

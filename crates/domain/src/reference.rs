@@ -60,6 +60,12 @@ impl NodeReference {
         Self::read(&[word.to_owned()], profiles).map(|(reference, _)| reference)
     }
 
+    /// Returns the aliases that were given, from the top down.
+    #[must_use]
+    pub fn segments(&self) -> &[String] {
+        &self.segments
+    }
+
     /// Returns the node's own alias.
     #[must_use]
     pub fn alias(&self) -> &str {

@@ -1,8 +1,24 @@
 //! Moments in time. The domain never asks what time it is: `now` is always given.
 
 use std::fmt;
+use std::sync::OnceLock;
+
+use jiff::tz::TimeZone;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+static ZONE_SOURCE: OnceLock<fn() -> TimeZone> = OnceLock::new();
+static ZONE: OnceLock<TimeZone> = OnceLock::new();
+
+/// Says how to find the local time zone, should anyone ask for a local time. Without it that is UTC.
+pub fn local_zone_from(source: fn() -> TimeZone) {
+    // The first one stays: a process does not move between zones.
+    let _ = ZONE_SOURCE.set(source);
+}
+
+fn local_zone() -> TimeZone {
+    ZONE.get_or_init(|| ZONE_SOURCE.get().map_or(TimeZone::UTC, |source| source())).clone()
+}
 
 /// A moment with millisecond precision, in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,16 +37,16 @@ impl Timestamp {
         self.0.as_millisecond()
     }
 
-    /// Returns the moment in the system's time zone as `2026-02-11-14-30-05`, as backups are named.
+    /// Returns the moment in local time as `2026-02-11-14-30-05`, as backups are named.
     #[must_use]
     pub fn file_name_part(self) -> String {
-        self.0.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d-%H-%M-%S").to_string()
+        self.0.to_zoned(local_zone()).strftime("%Y-%m-%d-%H-%M-%S").to_string()
     }
 
-    /// Returns the moment in the system's time zone as `2026-02-11 14:30`, for people.
+    /// Returns the moment in local time as `2026-02-11 14:30`, for people.
     #[must_use]
     pub fn for_people(self) -> String {
-        self.0.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
+        self.0.to_zoned(local_zone()).strftime("%Y-%m-%d %H:%M").to_string()
     }
 }
 

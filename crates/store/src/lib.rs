@@ -17,7 +17,7 @@ mod plan_files;
 mod recovery;
 mod sqlite;
 
-pub use clock::SystemClock;
+pub use clock::{SystemClock, local_zone};
 pub use engine::EngineSettings;
 pub use known_stores::KnownStores;
 pub use layout::Layout;

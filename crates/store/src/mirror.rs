@@ -1,7 +1,7 @@
 //! The JSON mirror: one readable file per node, for people, git and the last resort.
 //!
-//! An export, never a second store: it is written after a commit, atomically, and `head.json` says
-//! up to which operation it is complete. What a crash left out is made up for at the next commit.
+//! An export, never a second store: it is written after a commit, and `head.json` says up to which
+//! operation it is complete; every file carries its sum. What a crash left out is made up for at the next commit.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -247,7 +247,9 @@ impl Mirror {
                 let alias_path = paths.of(&node)?;
                 let path = self.folder.join(file_name(&alias_path));
                 let text = render(&alias_path, &node)?;
-                match replace(&path, text.as_bytes(), Durability::Atomic) {
+                // One write over what is there: a new file and a rename cost several times as much, and a
+                // write cut short is done again, because the head still names the operation before it.
+                match overwrite(&path, &text) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {
                         fs::create_dir_all(path.parent().unwrap_or(&self.folder))?;
                         replace(&path, text.as_bytes(), Durability::Atomic)
@@ -282,8 +284,14 @@ impl Mirror {
 
     /// Overwrites the head where it is: a few bytes, and a torn one only costs a full synchronisation.
     fn write_head(&self, head: &Head) -> io::Result<()> {
-        fs::create_dir_all(&self.folder)?;
-        overwrite(&self.head_path(), &(serde_json::to_string_pretty(head).map_err(io::Error::other)? + "\n"))
+        let text = serde_json::to_string_pretty(head).map_err(io::Error::other)? + "\n";
+        match overwrite(&self.head_path(), &text) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(&self.folder)?;
+                replace(&self.head_path(), text.as_bytes(), Durability::Atomic)
+            }
+            other => other,
+        }
     }
 
     fn age(&self) -> Option<Duration> {
@@ -353,10 +361,10 @@ impl<'s> Paths<'s> {
     }
 }
 
-/// Writes a file's text over what is in it.
+/// Writes a text over what is in a file that is there.
 fn overwrite(path: &Path, text: &str) -> io::Result<()> {
     use std::io::Write as _;
-    let mut file = fs::OpenOptions::new().create(true).truncate(false).write(true).open(path)?;
+    let mut file = fs::OpenOptions::new().write(true).open(path)?;
     file.write_all(text.as_bytes())?;
     file.set_len(text.len() as u64)
 }

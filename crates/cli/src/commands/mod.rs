@@ -28,7 +28,7 @@ mod versions;
 mod why;
 
 use application::Failure;
-use clap::{Args, Subcommand};
+use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
@@ -41,13 +41,13 @@ pub(crate) struct NodeArgs {
     pub(crate) node: Vec<String>,
 }
 
-/// Declares the commands once: their variants and where each runs.
+/// Declares the commands once: their names, their arguments and where each runs.
 macro_rules! commands {
-    ($($variant:ident => $module:ident::$args:ident),+ $(,)?) => {
+    ($($variant:ident $name:literal => $module:ident::$args:ident),+ $(,)?) => {
         /// What to do.
         #[derive(Debug, Subcommand)]
         pub(crate) enum Command {
-            $($variant($module::$args)),+
+            $(#[command(name = $name)] $variant($module::$args)),+
         }
 
         impl Command {
@@ -57,35 +57,52 @@ macro_rules! commands {
                     $(Self::$variant(args) => args.run(app)),+
                 }
             }
+
+            /// Returns the parser of one command alone: building that of all of them takes longer
+            /// than many a command does.
+            pub(crate) fn parser_of(name: &str) -> Option<clap::Command> {
+                match name {
+                    $($name => Some($module::$args::augment_args(clap::Command::new($name))),)+
+                    _ => None,
+                }
+            }
+
+            /// Reads what the parser of one command found.
+            pub(crate) fn from_matches(name: &str, matches: &ArgMatches) -> Result<Self, clap::Error> {
+                match name {
+                    $($name => $module::$args::from_arg_matches(matches).map(Self::$variant),)+
+                    _ => Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand)),
+                }
+            }
         }
     };
 }
 
 commands! {
-    Init => init::InitArgs,
-    Demo => demo::DemoArgs,
-    Status => status::StatusArgs,
-    Tree => tree::TreeArgs,
-    Show => show::ShowArgs,
-    Children => children::ChildrenArgs,
-    Next => next::NextArgs,
-    Plan => plan::PlanArgs,
-    Approve => approve::ApproveArgs,
-    Revalidate => revalidate::RevalidateArgs,
-    Invalidate => invalidate::InvalidateArgs,
-    Why => why::WhyArgs,
-    Progress => progress::ProgressArgs,
-    Versions => versions::VersionsArgs,
-    Diff => diff::DiffArgs,
-    Restore => restore::RestoreArgs,
-    Log => log::LogArgs,
-    Undo => undo::UndoArgs,
-    Check => check::CheckArgs,
-    Repair => repair::RepairArgs,
-    Rebuild => rebuild::RebuildArgs,
-    SyncHashes => sync_hashes::SyncHashesArgs,
-    Adopt => adopt::AdoptArgs,
-    Completions => completions::CompletionsArgs,
-    Man => man::ManArgs,
-    Reference => reference::ReferenceArgs,
+    Init "init" => init::InitArgs,
+    Demo "demo" => demo::DemoArgs,
+    Status "status" => status::StatusArgs,
+    Tree "tree" => tree::TreeArgs,
+    Show "show" => show::ShowArgs,
+    Children "children" => children::ChildrenArgs,
+    Next "next" => next::NextArgs,
+    Plan "plan" => plan::PlanArgs,
+    Approve "approve" => approve::ApproveArgs,
+    Revalidate "revalidate" => revalidate::RevalidateArgs,
+    Invalidate "invalidate" => invalidate::InvalidateArgs,
+    Why "why" => why::WhyArgs,
+    Progress "progress" => progress::ProgressArgs,
+    Versions "versions" => versions::VersionsArgs,
+    Diff "diff" => diff::DiffArgs,
+    Restore "restore" => restore::RestoreArgs,
+    Log "log" => log::LogArgs,
+    Undo "undo" => undo::UndoArgs,
+    Check "check" => check::CheckArgs,
+    Repair "repair" => repair::RepairArgs,
+    Rebuild "rebuild" => rebuild::RebuildArgs,
+    SyncHashes "sync-hashes" => sync_hashes::SyncHashesArgs,
+    Adopt "adopt" => adopt::AdoptArgs,
+    Completions "completions" => completions::CompletionsArgs,
+    Man "man" => man::ManArgs,
+    Reference "reference" => reference::ReferenceArgs,
 }

@@ -56,7 +56,8 @@ pub struct Phase {
 pub struct Facet {
     pub name: String,
     pub kind: FacetKind,
-    /// Headings, keys and labels under which it stands, in any language.
+    /// Headings, keys and labels under which it stands, in any language. In TOML one text may hold several,
+    /// with commas between them.
     pub words: Vec<String>,
     /// Levels whose plans are checked; empty means all.
     pub levels: Vec<String>,

@@ -173,7 +173,12 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
                     RawFacetKind::Names => FacetKind::Names,
                     RawFacetKind::Timeline => FacetKind::Timeline,
                 },
-                words: facet.words,
+                words: facet
+                    .words
+                    .iter()
+                    .flat_map(|words| words.split(','))
+                    .map(|word| word.trim().to_owned())
+                    .collect(),
                 levels: facet.levels.into_iter().map(Spanned::into_inner).collect(),
             })
             .collect(),

@@ -293,10 +293,12 @@ impl FilePattern {
     /// Returns the file behind a directory entry.
     #[must_use]
     pub fn file_at(&self, parent_folder: &str, entry: &str, alias: &str) -> String {
-        let mut parts = self.before.clone();
-        parts.push(entry.to_owned());
-        parts.extend(self.after.iter().map(|part| part.replace("{alias}", alias)));
-        join(parent_folder, &parts)
+        let mut path = join(parent_folder, &self.before);
+        push_part(&mut path, entry);
+        for part in &self.after {
+            push_part(&mut path, &part.replace("{alias}", alias));
+        }
+        path
     }
 
     /// Returns where a new node's file belongs.
@@ -336,14 +338,17 @@ impl EntryPattern {
 }
 
 fn join(folder: &str, parts: &[String]) -> String {
-    let mut path = folder.to_owned();
-    for part in parts {
-        if !path.is_empty() {
-            path.push('/');
-        }
-        path.push_str(part);
-    }
+    let mut path = String::with_capacity(folder.len() + 64);
+    path.push_str(folder);
+    parts.iter().for_each(|part| push_part(&mut path, part));
     path
+}
+
+fn push_part(path: &mut String, part: &str) {
+    if !path.is_empty() {
+        path.push('/');
+    }
+    path.push_str(part);
 }
 
 enum Piece {

@@ -113,6 +113,8 @@ fn configure(connection: &mut Connection, patience: Duration) -> rusqlite::Resul
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    // Without it SQLite may prepare a statement anew for every value that is bound to it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch("PRAGMA cell_size_check=ON; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=0;")
 }
 

@@ -128,6 +128,10 @@ impl View<'_> {
         let mut rows = statement.query(params).map_err(|error| self.fault(error))?;
         let mut found = Vec::new();
         while let Some(row) = rows.next().map_err(|error| self.fault(error))? {
+            // A table of many rows is met all at once or hardly at all: grow in one step, copy nothing.
+            if found.len() == 64 {
+                found.reserve_exact(self.store.next_node as usize);
+            }
             found.push(read(row)?);
         }
         Ok(found)
