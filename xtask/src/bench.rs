@@ -93,8 +93,8 @@ pub(crate) fn bench(length: Length) -> Outcome {
         }
     }
     for round in 0..rounds / 4 {
-        for index in Case::SHORT..Case::ALL.len() {
-            samples[index].push(sample(&mut runner.command(Case::ALL[index], round))?);
+        for (case, samples) in Case::ALL.into_iter().zip(&mut samples).skip(Case::SHORT) {
+            samples.push(sample(&mut runner.command(case, round))?);
         }
     }
     say(&report::table(&samples, rounds));

@@ -1,5 +1,7 @@
 //! Changes of status as they are reported.
 
+use std::collections::HashMap;
+
 use domain::fact::Fact;
 use domain::ids::NodeId;
 use domain::node::Status;
@@ -20,25 +22,39 @@ pub(crate) fn transitions(
     facts: &[Fact],
     root: Option<NodeId>,
 ) -> Result<Transitions, StoreFault> {
-    let mut found = Transitions { stale: Vec::new(), reinstated: Vec::new() };
-    let mut paths = PathNames::new(state);
+    // Several facts may speak of one node: what counts is where it began and where it ended.
+    let mut order: Vec<NodeId> = Vec::new();
+    let mut net: HashMap<NodeId, (Status, Status)> = HashMap::new();
     for fact in facts {
         let Fact::StandingsChanged { groups } = fact else { continue };
         for group in groups {
             for id in group.nodes.iter().filter(|id| Some(**id) != root) {
-                let node = get(state, *id)?;
-                let view = TransitionView {
-                    path: paths.of(&node)?,
-                    entity_type: node.level,
-                    entity_id: node.alias,
-                    previous_status: group.before.status,
-                    new_status: group.after.status,
-                };
-                match group.after.status {
-                    Status::RequiresRevalidation | Status::Invalid => found.stale.push(view),
-                    Status::Approved | Status::Draft => found.reinstated.push(view),
-                }
+                let (before, after) = (group.before.status, group.after.status);
+                net.entry(*id).and_modify(|known| known.1 = after).or_insert_with(|| {
+                    order.push(*id);
+                    (before, after)
+                });
             }
+        }
+    }
+    let mut found = Transitions { stale: Vec::new(), reinstated: Vec::new() };
+    let mut paths = PathNames::new(state);
+    for id in order {
+        let (previous_status, new_status) = net[&id];
+        if previous_status == new_status {
+            continue;
+        }
+        let node = get(state, id)?;
+        let view = TransitionView {
+            path: paths.of(&node)?,
+            entity_type: node.level,
+            entity_id: node.alias,
+            previous_status,
+            new_status,
+        };
+        match new_status {
+            Status::RequiresRevalidation | Status::Invalid => found.stale.push(view),
+            Status::Approved | Status::Draft => found.reinstated.push(view),
         }
     }
     Ok(found)

@@ -73,7 +73,7 @@ pub fn compose(prompt: &Prompt<'_>) -> String {
     }
     if let Some(parent) = prompt.ancestors.first() {
         parent_block(&mut out, parent, &prompt.ancestors[1..]);
-        rules(&mut out, level, parent.level);
+        rules(&mut out, prompt.profile, level, parent.level);
     }
     if !prompt.siblings.is_empty() {
         line(&mut out, format_args!("\n## Beside it\n"));
@@ -124,11 +124,13 @@ fn parent_block(out: &mut String, parent: &Ancestor<'_>, above: &[Ancestor<'_>])
     line(out, format_args!("└──── end of parent plan {} ────", parent.path));
 }
 
-fn rules(out: &mut String, level: &str, parent_level: &str) {
+fn rules(out: &mut String, profile: &Profile, level: &str, parent_level: &str) {
+    let facets: Vec<&str> = profile.facets.iter().map(|facet| facet.name.as_str()).collect();
+    let names = if facets.is_empty() { String::new() } else { format!(" in its {}", facets.join(", ")) };
     line(
         out,
         format_args!(
-            "\nThe {level} must agree with this {parent_level}: its characters, its places, its order of events and its times.\n\
+            "\nThe {level} must agree with this {parent_level}{names} and in the order of what happens.\n\
              What the {level} needs and the {parent_level} does not know goes under a heading `New elements`, each with the reason;\n\
              the author decides whether the {parent_level} changes."
         ),

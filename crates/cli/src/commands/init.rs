@@ -7,7 +7,7 @@ use application::{Failure, FailureKind};
 use clap::Args;
 use domain::operation::Verb;
 use domain::ports::{PlanFiles, StoreFault};
-use domain::settings::KEYS;
+use domain::settings::{KEYS, Storage};
 use serde::Serialize;
 use store::DiskFiles;
 
@@ -96,7 +96,10 @@ impl InitArgs {
             )
             .step(format!("add \"{name}\" to `profiles` in .throughline/config.toml")));
         }
-        let state = project.layout.relative(&project.layout.database);
+        let state = project.layout.relative(match project.settings.storage {
+            Storage::Sqlite => &project.layout.database,
+            Storage::Json => &project.layout.journal,
+        });
         match project.open(app.ui, None) {
             Ok(_) => outcome.kept.push(state),
             Err(StoreFault::Missing) => {

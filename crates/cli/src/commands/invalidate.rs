@@ -3,7 +3,7 @@
 use application::Failure;
 use application::invalidate::{InvalidateRequest, invalidate};
 use clap::Args;
-use domain::planning_prompt::count;
+use domain::planning_prompt::{clean_line, count};
 
 use super::{NodeArgs, approve::print_transitions};
 use crate::exit_code::ExitCode;
@@ -31,7 +31,8 @@ impl InvalidateArgs {
             return Ok(ExitCode::Done);
         }
         let below = count(outcome.invalidated_entities.len(), "plan below it", "plans below it");
-        app.ui.line(format!("{} invalid; {below} to revalidate", styled(WARN, "✗")));
+        let node = self.node.node.join(" ");
+        app.ui.line(format!("{} {} is invalid; {below} to revalidate", styled(WARN, "✗"), clean_line(&node)));
         print_transitions(app.ui, &outcome.invalidated_entities);
         Ok(ExitCode::Done)
     }

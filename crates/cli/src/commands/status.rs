@@ -39,7 +39,8 @@ fn print(ui: Ui, view: &ProjectStatus) {
             .filter(|one| level.status_counts.of(**one) > 0)
             .map(|one| format!("{} {}", level.status_counts.of(*one), status(*one)))
             .collect();
-        ui.line(format!("{} {}: {}", styled(BOLD, &total.to_string()), level.level, parts.join(", ")));
+        let levels = count(total, &level.level, &format!("{}s", level.level));
+        ui.line(format!("{}: {}", styled(BOLD, &levels), parts.join(", ")));
     }
     if view.attention.is_empty() {
         ui.line("\nNothing needs you. What is ready:  tl next");

@@ -64,7 +64,7 @@ fn people_see_what_became_of_what() {
     let project = planned();
     assert_eq!(
         project.ok(&["invalidate", "chapter", "1", "--reason", "contradicts the ending"]).stdout,
-        "✗ invalid; 1 plan below it to revalidate\n  act-1/chapter-01/scene-0101  approved → ↻ requires-revalidation\n"
+        "✗ chapter 1 is invalid; 1 plan below it to revalidate\n  act-1/chapter-01/scene-0101  approved → ↻ requires-revalidation\n"
     );
 }
 

@@ -65,6 +65,10 @@ fn check_file(path: &Path) -> Result<(), StoreFault> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(StoreFault::Missing),
         Err(error) => return Err(crate::engine::io_fault("cannot look at", path, error)),
     };
+    // SQLite takes a file of no bytes for a new database and throws its log away.
+    if metadata.file_type().is_file() && metadata.len() == 0 {
+        return Err(StoreFault::Damaged { what: "the database is empty".to_owned() });
+    }
     let refuse = |why: &str| {
         Err(StoreFault::Io {
             action: format!("`{}` is not used: {why}", path.display()),
