@@ -23,9 +23,21 @@ const COARSE_TICK_NS: i64 = 2_500_000_000;
 pub struct DiskFiles {
     root: OwnedFd,
     root_path: PathBuf,
-    /// The folder of the last path: neighbours are mostly asked for one after the other.
-    last_folder: RefCell<Option<(String, Rc<OwnedFd>)>>,
+    /// The open folders on the way to the last one asked for.
+    way: RefCell<Vec<Step>>,
     now_ns: fn() -> i64,
+}
+
+/// A folder that was opened, and its path.
+#[derive(Debug)]
+struct Step {
+    path: String,
+    handle: Rc<OwnedFd>,
+}
+
+/// Says whether `path` is the folder `above` or lies below it.
+fn is_below(path: &str, above: &str) -> bool {
+    above.is_empty() || path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 impl DiskFiles {
@@ -36,33 +48,31 @@ impl DiskFiles {
     pub fn open(root: &Path) -> io::Result<Self> {
         let handle =
             rustix::fs::openat(CWD, root, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(Self { root: handle, root_path: root.to_owned(), last_folder: RefCell::new(None), now_ns: wall_clock_ns })
+        Ok(Self { root: handle, root_path: root.to_owned(), way: RefCell::new(Vec::new()), now_ns: wall_clock_ns })
     }
 
     /// Opens a folder of the project, part by part, following no link.
+    ///
+    /// The way to the last one is kept open: neighbours are mostly asked for one after the other.
     fn folder(&self, folder: &str) -> Result<Rc<OwnedFd>, Errno> {
-        if let Some((name, handle)) = &*self.last_folder.borrow()
-            && name == folder
-        {
-            return Ok(handle.clone());
-        }
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // Below the last folder the walk goes on from there: that one was reached without a link.
-        let above = self.last_folder.borrow().as_ref().and_then(|(name, handle)| {
-            let rest = folder.strip_prefix(name.as_str())?;
-            let rest = if name.is_empty() { rest } else { rest.strip_prefix('/')? };
-            Some((handle.clone(), rest.to_owned()))
-        });
-        let (above, rest) = match above {
-            Some(known) => known,
-            None => (Rc::new(rustix::fs::openat(&self.root, ".", flags, Mode::empty())?), folder.to_owned()),
-        };
-        let mut handle = above;
-        for part in parts(&rest)? {
-            handle = Rc::new(rustix::fs::openat(&*handle, part, flags, Mode::empty())?);
+        let mut way = self.way.borrow_mut();
+        while way.last().is_some_and(|step| !is_below(folder, &step.path)) {
+            way.pop();
         }
-        *self.last_folder.borrow_mut() = Some((folder.to_owned(), handle.clone()));
-        Ok(handle)
+        if way.is_empty() {
+            let handle = rustix::fs::openat(&self.root, ".", flags, Mode::empty())?;
+            way.push(Step { path: String::new(), handle: Rc::new(handle) });
+        }
+        let known = way.last().map_or(0, |step| step.path.len());
+        let rest = folder.get(known..).unwrap_or_default();
+        for part in parts(rest.strip_prefix('/').unwrap_or(rest))? {
+            let Some(above) = way.last() else { break };
+            let handle = rustix::fs::openat(&*above.handle, part, flags, Mode::empty())?;
+            let path = if above.path.is_empty() { part.to_owned() } else { format!("{}/{part}", above.path) };
+            way.push(Step { path, handle: Rc::new(handle) });
+        }
+        way.last().map(|step| step.handle.clone()).ok_or(Errno::INVAL)
     }
 
     /// Opens a folder, making the parts that are missing.
