@@ -50,7 +50,7 @@ impl Ui {
         flush();
         let stdout = io::stdout();
         let indented = stdout.is_terminal();
-        let mut out = BufWriter::new(stdout.lock());
+        let mut out = BufWriter::with_capacity(128 * 1024, stdout.lock());
         let written = if indented {
             serde_json::to_writer_pretty(&mut out, value)
         } else {
