@@ -21,6 +21,8 @@ pub(crate) struct Sample {
 pub(crate) fn sample(command: &mut Command) -> Result<Sample, String> {
     let shown = format!("{command:?}");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // Cargo sets it for its own; people do not, and it makes the loader look for every library in more places.
+    command.env_remove("LD_LIBRARY_PATH");
     let start = Instant::now();
     let mut child = command.spawn().map_err(|error| format!("cannot start {shown}: {error}"))?;
     let used = child.wait4().map_err(|error| format!("cannot wait for {shown}: {error}"))?;
