@@ -1,6 +1,6 @@
 //! From a name to a node.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use domain::ids::NodeId;
 use domain::node::Node;
@@ -121,6 +121,20 @@ pub(crate) fn ancestors(state: &dyn Snapshot, node: &Node) -> Result<Vec<Node>, 
         found.push(parent);
     }
     Ok(found)
+}
+
+/// Returns the tree of these nodes and all above them; those that are not there are left out.
+pub(crate) fn with_ancestors(state: &dyn Snapshot, mut wanted: Vec<NodeId>) -> Result<Tree, StoreFault> {
+    let mut nodes: BTreeMap<NodeId, Node> = BTreeMap::new();
+    while let Some(id) = wanted.pop() {
+        if let std::collections::btree_map::Entry::Vacant(place) = nodes.entry(id)
+            && let Some(node) = state.node(id)?
+        {
+            wanted.extend(node.parent);
+            place.insert(node);
+        }
+    }
+    Ok(Tree::new(nodes.into_values()))
 }
 
 /// Returns a node that must be there.

@@ -16,7 +16,7 @@ use domain::version::backup_name;
 
 use crate::context::{Context, Noticed};
 use crate::failure::{Failure, FailureKind};
-use crate::locate::find;
+use crate::locate::{find, with_ancestors};
 use crate::settle::{count_stale, settle};
 use crate::survey::{Scope, Survey, survey};
 
@@ -232,17 +232,7 @@ fn slice(tx: &dyn Transaction, sightings: &[Sighting]) -> Result<Tree, StoreFaul
             Place::New(new) => wanted.extend(new.parent),
         }
     }
-    let mut nodes: std::collections::BTreeMap<NodeId, Node> = std::collections::BTreeMap::new();
-    while let Some(id) = wanted.pop() {
-        if nodes.contains_key(&id) {
-            continue;
-        }
-        if let Some(node) = tx.node(id)? {
-            wanted.extend(node.parent);
-            nodes.insert(id, node);
-        }
-    }
-    Ok(Tree::new(nodes.into_values()))
+    with_ancestors(tx, wanted)
 }
 
 /// Writes the readable backup of every plan that was overwritten.

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::get;
+use crate::locate::{get, with_ancestors};
 use crate::observe::{with_observed, write_backup};
 use crate::settle::settle;
 use crate::survey::Scope;
@@ -136,17 +136,7 @@ fn touched(state: &dyn Snapshot, operations: &[Operation]) -> Result<Tree, Store
         Fact::NodeRemoved { node } => node.parent,
         _ => None,
     }));
-    let mut nodes = std::collections::BTreeMap::new();
-    while let Some(id) = wanted.pop() {
-        if nodes.contains_key(&id) {
-            continue;
-        }
-        if let Some(node) = state.node(id)? {
-            wanted.extend(node.parent);
-            nodes.insert(id, node);
-        }
-    }
-    Ok(Tree::new(nodes.into_values()))
+    with_ancestors(state, wanted)
 }
 
 /// Puts a plan file back. What is in it now is kept first.

@@ -206,14 +206,7 @@ impl View<'_> {
         self.rows(
             "SELECT id, body, prev, hash FROM operation WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
             [from.0.cast_signed(), to.0.cast_signed()],
-            |row| {
-                Ok(RecordedRow {
-                    id: OperationId(row.get::<_, i64>(0)?.cast_unsigned()),
-                    body: row.get(1)?,
-                    prev: digest(row.get_ref(2)?)?,
-                    hash: digest(row.get_ref(3)?)?,
-                })
-            },
+            RecordedRow::read,
         )
     }
 
@@ -237,6 +230,16 @@ pub(super) struct RecordedRow {
 }
 
 impl RecordedRow {
+    /// Reads `id, body, prev, hash`.
+    fn read(row: &Row<'_>) -> Result<Self, BadRow> {
+        Ok(Self {
+            id: OperationId(row.get::<_, i64>(0)?.cast_unsigned()),
+            body: row.get(1)?,
+            prev: digest(row.get_ref(2)?)?,
+            hash: digest(row.get_ref(3)?)?,
+        })
+    }
+
     pub(super) fn operation(&self) -> Result<Operation, StoreFault> {
         let damaged = |what: String| StoreFault::Damaged { what };
         if journal::chain(self.prev, &self.body) != self.hash {
@@ -418,14 +421,7 @@ impl Snapshot for View<'_> {
         let rows = self.rows(
             "SELECT id, body, prev, hash FROM operation WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
             [before, most],
-            |row| {
-                Ok(RecordedRow {
-                    id: OperationId(row.get::<_, i64>(0)?.cast_unsigned()),
-                    body: row.get(1)?,
-                    prev: digest(row.get_ref(2)?)?,
-                    hash: digest(row.get_ref(3)?)?,
-                })
-            },
+            RecordedRow::read,
         )?;
         rows.iter().map(RecordedRow::operation).collect()
     }
