@@ -11,6 +11,7 @@ mod children;
 mod completions;
 mod demo;
 mod diff;
+mod disk;
 mod environment;
 mod help;
 mod init;
