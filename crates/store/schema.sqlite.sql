@@ -107,7 +107,7 @@ CREATE TABLE version (
     PRIMARY KEY (node, hash)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX node_alias ON node (alias);
+CREATE INDEX node_alias ON node (alias, parent);
 
 CREATE UNIQUE INDEX node_lineage ON node (lineage);
 

@@ -87,15 +87,19 @@ pub(crate) fn resolve(state: &dyn Snapshot, reference: &NodeReference) -> Result
 
 /// Returns the nodes of that alias whose parents are called as the reference says.
 fn chained(state: &dyn Snapshot, reference: &NodeReference) -> Result<Vec<Node>, StoreFault> {
-    let mut found: Option<Vec<Node>> = None;
-    for alias in reference.segments() {
-        let mut nodes = state.nodes_by_alias(alias)?;
-        if let Some(above) = &found {
-            nodes.retain(|node| above.iter().any(|parent| node.parent == Some(parent.id)));
+    let mut segments = reference.segments().iter();
+    let mut found = match segments.next() {
+        Some(first) => state.nodes_by_alias(first)?,
+        None => Vec::new(),
+    };
+    for alias in segments {
+        let mut below = Vec::new();
+        for parent in &found {
+            below.append(&mut state.children_by_alias(parent.id, alias)?);
         }
-        found = Some(nodes);
+        found = below;
     }
-    Ok(found.unwrap_or_default())
+    Ok(found)
 }
 
 /// Returns a node's path alias.

@@ -3,14 +3,14 @@
 //! A file is read only when its size, times or inode differ from when it was last read, so a survey
 //! of ten thousand unchanged files reads none.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use domain::ids::{NodeId, VersionHash};
 use domain::node::{Content, Node};
 use domain::observation::{Found, NewNode, Place, Sighting};
 use domain::ports::{EntryKind, FileLook, FileStamp, PlanFiles, Reading, Snapshot};
-use domain::profile::{Level, Profile, folder_of};
+use domain::profile::{Level, Profile, ReadAlias, folder_of};
 use domain::section::describe;
 use domain::version::canonical_hash;
 
@@ -54,11 +54,11 @@ pub(crate) fn survey(
         files: ctx.files,
         state,
         children: HashMap::new(),
-        stamps: HashMap::new(),
+        stamps: Vec::new(),
         trust_stamps: scope != Scope::EverythingAnew,
         next_node: next_node.0,
         survey: Survey::default(),
-        met: HashSet::new(),
+        met: Vec::new(),
         passed_by: BTreeSet::new(),
     };
     match scope {
@@ -73,13 +73,15 @@ struct Surveyor<'c, 'a> {
     ctx: &'c Context<'a>,
     files: &'c dyn PlanFiles,
     state: &'c dyn Snapshot,
-    /// Where the known children of a node stand in `survey.nodes`.
+    /// Where the known children of a node stand in `survey.nodes`, by alias.
     children: HashMap<Option<NodeId>, Vec<usize>>,
-    stamps: HashMap<NodeId, (FileStamp, VersionHash)>,
+    /// By node.
+    stamps: Vec<(NodeId, FileStamp, VersionHash)>,
     trust_stamps: bool,
     next_node: u32,
     survey: Survey,
-    met: HashSet<NodeId>,
+    /// By node number: whether its file was looked at.
+    met: Vec<bool>,
     /// Aliases of known children that are not looked at.
     passed_by: BTreeSet<String>,
 }
@@ -95,7 +97,8 @@ struct Above {
 impl Surveyor<'_, '_> {
     fn everything(&mut self) -> Result<(), Failure> {
         self.remember(self.state.all_nodes()?);
-        self.stamps = self.state.stamps()?.into_iter().map(|(node, stamp, version)| (node, (stamp, version))).collect();
+        self.stamps = self.state.stamps()?;
+        self.stamps.sort_by_key(|(node, ..)| *node);
         for profile in self.ctx.profiles {
             for level in profile.levels.iter().filter(|level| level.root) {
                 let above = Above { id: None, number: None, folder: String::new() };
@@ -110,6 +113,9 @@ impl Surveyor<'_, '_> {
         self.children.clear();
         for (index, node) in nodes.iter().enumerate() {
             self.children.entry(node.parent).or_default().push(index);
+        }
+        for siblings in self.children.values_mut() {
+            siblings.sort_unstable_by_key(|index| &nodes[*index].alias);
         }
         self.survey.nodes = Rc::new(nodes);
     }
@@ -152,10 +158,14 @@ impl Surveyor<'_, '_> {
     }
 
     fn load_stamp(&mut self, id: NodeId) -> Result<(), Failure> {
-        if let Some(stamp) = self.state.stamp(id)? {
-            self.stamps.insert(id, stamp);
+        if let (Some((stamp, version)), Err(at)) = (self.state.stamp(id)?, self.stamp_of(id)) {
+            self.stamps.insert(at, (id, stamp, version));
         }
         Ok(())
+    }
+
+    fn stamp_of(&self, id: NodeId) -> Result<usize, usize> {
+        self.stamps.binary_search_by_key(&id, |(node, ..)| *node)
     }
 
     /// Goes through the entries of the folder in which a level's nodes lie.
@@ -166,15 +176,24 @@ impl Surveyor<'_, '_> {
             return Ok(());
         }
         for entry in self.files.list(&pattern.listing(&above.folder)) {
-            let Some(read) =
-                pattern.alias_in(&entry.name).and_then(|alias| level.alias.read_exact(alias, &level.numbers))
-            else {
-                continue;
-            };
-            let path = pattern.file_at(&above.folder, &entry.name, &read.alias);
+            let Some(alias) = pattern.alias_in(&entry.name) else { continue };
             if !pattern.entry_is_file() && entry.kind == EntryKind::File {
                 continue;
             }
+            if depth == Depth::One && self.passed_by.contains(alias) {
+                continue;
+            }
+            let nodes = self.survey.nodes.clone();
+            if let Some(node) = self.recorded(&nodes, above.id, level, alias) {
+                self.known(node)?;
+                if depth == Depth::All && profile.levels_under(&level.name).next().is_some() {
+                    let path = pattern.file_at(&above.folder, &entry.name, alias);
+                    self.below(profile, level, node.id, number_of(node), &path, depth)?;
+                }
+                continue;
+            }
+            let Some(read) = level.alias.read_exact(alias, &level.numbers) else { continue };
+            let path = pattern.file_at(&above.folder, &entry.name, &read.alias);
             if read.parent_number.is_some() && read.parent_number != above.number {
                 self.ctx.notice(Noticed::Misplaced {
                     path,
@@ -182,41 +201,35 @@ impl Surveyor<'_, '_> {
                 });
                 continue;
             }
-            self.entry(profile, level, above, &read.alias, read.number, path, depth)?;
+            self.new_entry(profile, level, above, &read, path, depth)?;
         }
         Ok(())
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "one entry is just these facts; a struct would be built for this call alone"
-    )]
-    fn entry(
+    /// Returns the recorded child of that alias.
+    fn recorded<'n>(&self, nodes: &'n [Node], parent: Option<NodeId>, level: &Level, alias: &str) -> Option<&'n Node> {
+        let siblings = self.children.get(&parent)?;
+        let place = siblings.binary_search_by_key(&alias, |index| &nodes[*index].alias).ok()?;
+        let node = &nodes[siblings[place]];
+        Some(node).filter(|node| node.level == level.name)
+    }
+
+    fn new_entry(
         &mut self,
         profile: &Profile,
         level: &Level,
         above: &Above,
-        alias: &str,
-        number: Option<u32>,
+        read: &ReadAlias,
         path: String,
         depth: Depth,
     ) -> Result<(), Failure> {
-        let nodes = self.survey.nodes.clone();
-        let siblings = self.children.get(&above.id).map_or(&[][..], Vec::as_slice);
-        let known = siblings.iter().filter_map(|index| nodes.get(*index)).find(|node| node.alias == alias);
-        if depth == Depth::One && self.passed_by.contains(alias) {
-            return Ok(());
-        }
-        if let Some(node) = known {
-            self.known(node)?;
-            return self.below(profile, level, node.id, number, &path, depth);
-        }
+        let number = read.number;
         let new = NewNode {
             id: NodeId(self.next_node),
             parent: above.id,
             profile: profile.name.clone(),
             level: level.name.clone(),
-            alias: alias.to_owned(),
+            alias: read.alias.clone(),
             order: number.map_or(0, i64::from),
             path: Some(path.clone()),
         };
@@ -264,14 +277,19 @@ impl Surveyor<'_, '_> {
 
     /// Looks at a known node's file and reads it if it may have changed.
     fn known(&mut self, node: &Node) -> Result<(), Failure> {
-        if !self.met.insert(node.id) {
+        let number = node.id.0 as usize;
+        if self.met.len() <= number {
+            self.met.resize(number + 1, false);
+        }
+        if std::mem::replace(&mut self.met[number], true) {
             return Ok(());
         }
         let Some(path) = &node.path else { return Ok(()) };
         let look = self.files.look(path);
         if let FileLook::Present(stamp) = &look
             && self.trust_stamps
-            && let Some((known, version)) = self.stamps.get(&node.id)
+            && let Ok(at) = self.stamp_of(node.id)
+            && let (_, known, version) = &self.stamps[at]
             && known == stamp
             && node.content.version() == Some(*version)
         {

@@ -49,14 +49,11 @@ impl Ui {
         }
         flush();
         let stdout = io::stdout();
-        let indented = stdout.is_terminal();
-        let mut out = BufWriter::with_capacity(128 * 1024, stdout.lock());
-        let written = if indented {
-            serde_json::to_writer_pretty(&mut out, value)
-        } else {
-            serde_json::to_writer(&mut out, value)
-        };
-        finish(written.map_err(io::Error::from).and_then(|()| writeln!(out)).and_then(|()| out.flush()));
+        let written = if stdout.is_terminal() { serde_json::to_vec_pretty(value) } else { serde_json::to_vec(value) };
+        finish(written.map_err(io::Error::from).and_then(|mut bytes| {
+            bytes.push(b'\n');
+            stdout.lock().write_all(&bytes)
+        }));
     }
 
     /// Prints raw text as data.
@@ -102,8 +99,20 @@ thread_local! {
 pub(crate) fn flush() {
     let output = OUTPUT.with_borrow_mut(std::mem::take);
     if !output.is_empty() {
-        finish(anstream::stdout().write_all(output.as_bytes()));
+        finish(print(&output));
     }
+}
+
+/// Writes everything at once; `anstream` alone would write line by line.
+fn print(output: &str) -> io::Result<()> {
+    let stdout = io::stdout();
+    let plain = anstream::AutoStream::choice(&stdout) == anstream::ColorChoice::Never;
+    if !plain {
+        return anstream::AutoStream::auto(stdout).write_all(output.as_bytes());
+    }
+    let mut out = BufWriter::with_capacity(output.len(), stdout.lock());
+    write!(out, "{}", anstream::adapter::strip_str(output))?;
+    out.flush()
 }
 
 /// A closed pipe (`tl tree | head`) is the reader's decision, not an error.

@@ -62,15 +62,21 @@ impl Digest32 {
     }
 }
 
-impl fmt::Display for Digest32 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Digest32 {
+    fn with_digits<T>(&self, use_them: impl FnOnce(&str) -> T) -> T {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut text = [0u8; 64];
         for (index, byte) in self.0.iter().enumerate() {
             text[index * 2] = DIGITS[usize::from(byte >> 4)];
             text[index * 2 + 1] = DIGITS[usize::from(byte & 15)];
         }
-        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
+        use_them(std::str::from_utf8(&text).unwrap_or_default())
+    }
+}
+
+impl fmt::Display for Digest32 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.with_digits(|digits| f.write_str(digits))
     }
 }
 
@@ -105,7 +111,7 @@ impl FromStr for Digest32 {
 
 impl Serialize for Digest32 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        self.with_digits(|digits| serializer.serialize_str(digits))
     }
 }
 

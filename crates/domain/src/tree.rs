@@ -1,6 +1,6 @@
 //! A tree of nodes in memory: a whole project, or just the part a decision needs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use crate::cascade::StandingGroup;
 use crate::fact::{Backup, Fact, NodeTable, apply};
@@ -12,7 +12,8 @@ use crate::time::Timestamp;
 /// Nodes with their order. A node whose parent is not in it counts as a top.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
-    nodes: BTreeMap<NodeId, Node>,
+    /// By id. A node is as good as always added at the end, because ids are given in order.
+    nodes: Vec<Node>,
     children: HashMap<NodeId, Vec<NodeId>>,
     tops: Vec<NodeId>,
 }
@@ -26,7 +27,12 @@ impl Tree {
     /// Returns the tree of these nodes.
     #[must_use]
     pub fn new(nodes: impl IntoIterator<Item = Node>) -> Self {
-        let mut tree = Self { nodes: nodes.into_iter().map(|node| (node.id, node)).collect(), ..Self::default() };
+        let mut nodes: Vec<Node> = nodes.into_iter().collect();
+        if !nodes.is_sorted_by_key(|node| node.id) {
+            nodes.sort_by_key(|node| node.id);
+        }
+        nodes.dedup_by_key(|node| node.id);
+        let mut tree = Self { nodes, ..Self::default() };
         tree.link();
         tree
     }
@@ -34,12 +40,12 @@ impl Tree {
     /// Returns a node.
     #[must_use]
     pub fn get(&self, id: NodeId) -> Option<&Node> {
-        self.nodes.get(&id)
+        self.find(id).ok().map(|index| &self.nodes[index])
     }
 
     /// Returns every node, by id.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
-        self.nodes.values()
+        self.nodes.iter()
     }
 
     /// Returns how many nodes there are.
@@ -135,28 +141,47 @@ impl Tree {
     fn link(&mut self) {
         self.children.clear();
         self.tops.clear();
-        for node in self.nodes.values() {
-            match node.parent.filter(|parent| self.nodes.contains_key(parent)) {
+        for node in &self.nodes {
+            match node.parent.filter(|parent| self.find(*parent).is_ok()) {
                 Some(parent) => self.children.entry(parent).or_default().push(node.id),
                 None => self.tops.push(node.id),
             }
         }
-        let nodes = &self.nodes;
-        let sort = |ids: &mut Vec<NodeId>| ids.sort_by(|a, b| sibling_order(&nodes[a], &nodes[b]));
-        self.children.values_mut().for_each(sort);
-        sort(&mut self.tops);
+        let (mut children, mut tops) = (std::mem::take(&mut self.children), std::mem::take(&mut self.tops));
+        children.values_mut().chain([&mut tops]).for_each(|siblings| siblings.sort_by(|a, b| self.compare(*a, *b)));
+        (self.children, self.tops) = (children, tops);
+    }
+
+    fn compare(&self, a: NodeId, b: NodeId) -> std::cmp::Ordering {
+        match (self.get(a), self.get(b)) {
+            (Some(a), Some(b)) => sibling_order(a, b),
+            _ => a.cmp(&b),
+        }
+    }
+
+    /// Returns where a node is, or where it would have to be.
+    fn find(&self, id: NodeId) -> Result<usize, usize> {
+        self.nodes.binary_search_by_key(&id, |node| node.id)
+    }
+
+    /// Returns a node's parent, if it is in this tree.
+    fn parent_here(&self, node: NodeId) -> Option<NodeId> {
+        let parent = self.find(node).ok().and_then(|at| self.nodes[at].parent);
+        parent.filter(|parent| self.find(*parent).is_ok())
+    }
+
+    fn siblings_of(&mut self, node: NodeId) -> &mut Vec<NodeId> {
+        match self.parent_here(node) {
+            Some(parent) => self.children.entry(parent).or_default(),
+            None => &mut self.tops,
+        }
     }
 
     fn place(&mut self, id: NodeId) {
-        let Some(node) = self.nodes.get(&id) else { return };
-        let parent = node.parent.filter(|parent| self.nodes.contains_key(parent));
-        let nodes = &self.nodes;
-        let siblings = match parent {
-            Some(parent) => self.children.entry(parent).or_default(),
-            None => &mut self.tops,
-        };
-        let at = siblings.partition_point(|other| sibling_order(&nodes[other], node).is_lt());
+        let mut siblings = std::mem::take(self.siblings_of(id));
+        let at = siblings.partition_point(|other| self.compare(*other, id).is_lt());
         siblings.insert(at, id);
+        *self.siblings_of(id) = siblings;
     }
 }
 
@@ -170,23 +195,29 @@ impl NodeTable for Tree {
     type Fault = Misfit;
 
     fn get(&mut self, id: NodeId) -> Result<Option<Node>, Misfit> {
-        Ok(self.nodes.get(&id).cloned())
+        Ok(Tree::get(self, id).cloned())
     }
 
     fn insert(&mut self, node: Node) -> Result<(), Misfit> {
         let id = node.id;
         if let Some(parent) = node.parent
-            && !self.nodes.contains_key(&parent)
+            && self.find(parent).is_err()
         {
             return Err(Misfit(format!("`{}` added below {parent}, which is not there", node.alias)));
         }
-        self.nodes.insert(id, node);
+        match self.find(id) {
+            Ok(_) => return Err(Misfit(format!("`{}` added under a number that is taken", node.alias))),
+            Err(at) => self.nodes.insert(at, node),
+        }
         self.place(id);
         Ok(())
     }
 
     fn replace(&mut self, _before: &Node, after: Node) -> Result<(), Misfit> {
-        self.nodes.insert(after.id, after);
+        match self.find(after.id) {
+            Ok(at) => self.nodes[at] = after,
+            Err(_) => return Err(Misfit(format!("`{}` changed, but there is no such node", after.alias))),
+        }
         Ok(())
     }
 
@@ -194,14 +225,24 @@ impl NodeTable for Tree {
         if self.children.get(&id).is_some_and(|children| !children.is_empty()) {
             return Err(Misfit(format!("{id} removed while it has children")));
         }
-        self.nodes.remove(&id);
-        self.link();
+        let parent = self.parent_here(id);
+        let siblings = self.siblings_of(id);
+        siblings.retain(|sibling| *sibling != id);
+        // No list is left for a node without children, so that equal trees are equal.
+        if siblings.is_empty()
+            && let Some(parent) = parent
+        {
+            self.children.remove(&parent);
+        }
+        if let Ok(at) = self.find(id) {
+            self.nodes.remove(at);
+        }
         Ok(())
     }
 
     fn set_standings(&mut self, group: &StandingGroup) -> Result<(), Misfit> {
         for id in &group.nodes {
-            match self.nodes.get_mut(id) {
+            match self.find(*id).ok().map(|at| &mut self.nodes[at]) {
                 Some(node) if node.standing == group.before => node.standing = group.after.clone(),
                 Some(node) => {
                     return Err(Misfit(format!("standing of `{}` is not what the fact says it was", node.alias)));

@@ -175,6 +175,10 @@ impl Snapshot for MemoryState {
         Ok(self.tree.nodes().filter(|node| node.alias == alias).cloned().collect())
     }
 
+    fn children_by_alias(&self, parent: NodeId, alias: &str) -> Result<Vec<Node>, StoreFault> {
+        Ok(self.tree.children(parent).filter(|node| node.alias == alias).cloned().collect())
+    }
+
     fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> {
         Ok(self.tree.children(parent).cloned().collect())
     }
@@ -346,6 +350,7 @@ macro_rules! delegate_snapshot {
             fn head(&self) -> Result<OperationId, StoreFault> { Snapshot::head(&self.$($field).+) }
             fn node(&self, id: NodeId) -> Result<Option<Node>, StoreFault> { self.$($field).+.node(id) }
             fn nodes_by_alias(&self, alias: &str) -> Result<Vec<Node>, StoreFault> { self.$($field).+.nodes_by_alias(alias) }
+            fn children_by_alias(&self, parent: NodeId, alias: &str) -> Result<Vec<Node>, StoreFault> { self.$($field).+.children_by_alias(parent, alias) }
             fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> { Snapshot::children(&self.$($field).+, parent) }
             fn child_names(&self, parent: NodeId) -> Result<Vec<ChildName>, StoreFault> { self.$($field).+.child_names(parent) }
             fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> { self.$($field).+.all_nodes() }

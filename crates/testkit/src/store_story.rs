@@ -114,6 +114,8 @@ fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
     assert_eq!(names.iter().map(|name| name.alias.as_str()).collect::<Vec<_>>(), ["chapter-01"]);
     assert_eq!(state.nodes_by_alias("chapter-01").expect("readable"), all[1..]);
     assert!(state.nodes_by_alias("chapter-02").expect("readable").is_empty());
+    assert_eq!(state.children_by_alias(all[0].id, "chapter-01").expect("readable"), all[1..]);
+    assert!(state.children_by_alias(all[1].id, "chapter-01").expect("readable").is_empty());
     let footings = state.footings(NodeId(1)).expect("readable");
     assert_eq!(footings, all.iter().map(Node::footing).collect::<Vec<_>>());
 

@@ -92,6 +92,12 @@ pub trait Snapshot {
     /// [`StoreFault`].
     fn nodes_by_alias(&self, alias: &str) -> Result<Vec<Node>, StoreFault>;
 
+    /// Returns the children of this node with this alias.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn children_by_alias(&self, parent: NodeId, alias: &str) -> Result<Vec<Node>, StoreFault>;
+
     /// Returns a node's children, in no particular order.
     ///
     /// # Errors

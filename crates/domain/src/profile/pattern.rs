@@ -214,7 +214,8 @@ fn strip_ignoring_case<'a>(text: &'a str, prefix: &str, suffix: &str) -> Option<
     let rest = text.get(prefix.len()..)?;
     let cut = rest.len().checked_sub(suffix.len())?;
     let (middle, tail) = (rest.get(..cut)?, rest.get(cut..)?);
-    (head.to_lowercase() == prefix.to_lowercase() && tail.to_lowercase() == suffix.to_lowercase()).then_some(middle)
+    let same = |a: &str, b: &str| a == b || a.to_lowercase() == b.to_lowercase();
+    (same(head, prefix) && same(tail, suffix)).then_some(middle)
 }
 
 /// The pattern of a level's files, relative to the folder of the parent's file.

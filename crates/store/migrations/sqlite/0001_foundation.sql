@@ -67,7 +67,7 @@ CREATE TABLE cause (
 
 CREATE UNIQUE INDEX node_lineage ON node (lineage);
 CREATE INDEX node_parent ON node (parent);
-CREATE INDEX node_alias ON node (alias);
+CREATE INDEX node_alias ON node (alias, parent);
 
 -- Texts, by the SHA-256 of their bytes; that hash is also their sum.
 CREATE TABLE text (

@@ -198,131 +198,181 @@ pub(super) fn standing_sum(id: NodeId, standing: &Standing, cause: Option<&str>,
     sum.take()
 }
 
-/// Reads a whole node, checking its sums. Returns what it adds to the table's total with it.
-pub(super) fn read_node(row: &Row<'_>, causes: Causes<'_>) -> Result<(Node, i64), BadRow> {
-    let mut sum = Sum::default();
-    let footing = read_footing(row, &mut sum, causes)?;
-    sum.add(row.get_ref(0)?);
-    for index in LINEAGE..WORDS_SUM {
-        sum.add(row.get_ref(index)?);
+/// The values of a row, each fetched once: asking SQLite for a column costs more than reading it.
+struct Columns<'r, const WIDTH: usize>([ValueRef<'r>; WIDTH]);
+
+impl<'r, const WIDTH: usize> Columns<'r, WIDTH> {
+    fn of(row: &'r Row<'_>) -> Result<Self, BadRow> {
+        let mut values = [ValueRef::Null; WIDTH];
+        for (index, value) in values.iter_mut().enumerate() {
+            *value = row.get_ref(index)?;
+        }
+        Ok(Self(values))
     }
-    let words_sum: i64 = row.get(WORDS_SUM)?;
+
+    fn optional_number(&self, index: usize) -> Result<Option<i64>, BadRow> {
+        match self.0[index] {
+            ValueRef::Null => Ok(None),
+            ValueRef::Integer(number) => Ok(Some(number)),
+            _ => Err(BadRow(format!("column {index} holds no number"))),
+        }
+    }
+
+    fn number(&self, index: usize) -> Result<i64, BadRow> {
+        self.optional_number(index)?.ok_or_else(|| BadRow(format!("column {index} is empty")))
+    }
+
+    fn id(&self) -> Result<NodeId, BadRow> {
+        node_id(self.number(0)?)
+    }
+
+    fn optional_text(&self, index: usize) -> Result<Option<&'r str>, BadRow> {
+        match self.0[index] {
+            ValueRef::Null => Ok(None),
+            ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => Ok(Some(text)),
+                Err(_) => Err(BadRow(format!("column {index} holds no UTF-8"))),
+            },
+            _ => Err(BadRow(format!("column {index} holds no text"))),
+        }
+    }
+
+    fn text(&self, index: usize) -> Result<String, BadRow> {
+        self.optional_text(index)?.map(str::to_owned).ok_or_else(|| BadRow(format!("column {index} is empty")))
+    }
+
+    fn json<T: serde::de::DeserializeOwned>(&self, index: usize) -> Result<Option<T>, BadRow> {
+        Ok(self.optional_text(index)?.map(serde_json::from_str).transpose()?)
+    }
+
+    fn version(&self, index: usize) -> Result<VersionHash, BadRow> {
+        Ok(VersionHash(digest(self.0[index])?))
+    }
+
+    fn canonical(&self, index: usize) -> Result<Option<CanonicalHash>, BadRow> {
+        match self.0[index] {
+            ValueRef::Null => Ok(None),
+            value => Ok(Some(CanonicalHash(digest(value)?))),
+        }
+    }
+}
+
+fn node_id(number: i64) -> Result<NodeId, BadRow> {
+    u32::try_from(number).map(NodeId).map_err(|_| BadRow(format!("{number} is no node's number")))
+}
+
+/// Reads a whole node, checking its sums. Returns what it adds to the table's total with it.
+pub(super) fn read_node(row: &Row<'_>, sum: &mut Sum, causes: Causes<'_>) -> Result<(Node, i64), BadRow> {
+    let columns = Columns::<{ WORDS_SUM + 1 }>::of(row)?;
+    let footing = footing_in(&columns, sum, causes)?;
+    sum.add(columns.0[0]);
+    columns.0[LINEAGE..WORDS_SUM].iter().for_each(|value| sum.add(*value));
+    let words_sum = columns.number(WORDS_SUM)?;
     if sum.take() != words_sum {
         return Err(BadRow(format!("the words of node {} do not fit their sum", footing.id)));
     }
-    let lineage = row.get_ref(LINEAGE)?.as_blob().map_err(|error| BadRow(error.to_string()))?;
+    let lineage = columns.0[LINEAGE].as_blob().map_err(|error| BadRow(error.to_string()))?;
     if !lineage.ends_with(&footing.id.0.to_be_bytes()) {
         return Err(BadRow(format!("node {} has a lineage that is not its own", footing.id)));
     }
-    let share = share(Part::Footing, footing.id.0, row.get(FOOTING_SUM)?)
-        ^ share(Part::Standing, footing.id.0, row.get(STANDING_SUM)?)
+    let share = share(Part::Footing, footing.id.0, columns.number(FOOTING_SUM)?)
+        ^ share(Part::Standing, footing.id.0, columns.number(STANDING_SUM)?)
         ^ share(Part::Words, footing.id.0, words_sum);
     let parent_version = |canonical: Option<CanonicalHash>, index: usize| match canonical {
         None => Ok(None),
-        Some(canonical) => version_column(row, index).map(|version| Some(ParentVersion { version, canonical })),
+        Some(canonical) => columns.version(index).map(|version| Some(ParentVersion { version, canonical })),
     };
     let content = match footing.text {
         TextFooting::Text { canonical, basis } => {
-            Content::Text { version: version_column(row, 24)?, canonical, basis: parent_version(basis, 25)? }
+            Content::Text { version: columns.version(24)?, canonical, basis: parent_version(basis, 25)? }
         }
         TextFooting::Missing => Content::Missing,
-        TextFooting::Unreadable => Content::Unreadable { why: row.get::<_, Option<String>>(23)?.unwrap_or_default() },
+        TextFooting::Unreadable => {
+            Content::Unreadable { why: columns.optional_text(23)?.unwrap_or_default().to_owned() }
+        }
     };
     let approval = match footing.approval {
         None => None,
         Some(approval) => Some(Approval {
-            version: version_column(row, 26)?,
+            version: columns.version(26)?,
             canonical: approval.canonical,
             parent: parent_version(approval.parent, 27)?,
-            by: Principal::from(row.get_ref(28)?.as_str().map_err(|error| BadRow(error.to_string()))?),
-            at: Timestamp::from_millis(row.get(29)?),
-            warnings: json_column(row, 30)?.unwrap_or_default(),
+            by: Principal::from(columns.text(28)?.as_str()),
+            at: Timestamp::from_millis(columns.number(29)?),
+            warnings: columns.json(30)?.unwrap_or_default(),
         }),
     };
     let node = Node {
         id: footing.id,
         parent: footing.parent,
-        profile: row.get(15)?,
-        level: row.get(16)?,
-        alias: row.get(17)?,
-        order: row.get(18)?,
-        path: row.get(19)?,
+        profile: columns.text(15)?,
+        level: columns.text(16)?,
+        alias: columns.text(17)?,
+        order: columns.number(18)?,
+        path: columns.optional_text(19)?.map(str::to_owned),
         description: Description {
-            title: row.get(20)?,
-            needs: json_column(row, 21)?.unwrap_or_default(),
-            relies_on: json_column(row, 22)?.unwrap_or_default(),
+            title: columns.optional_text(20)?.map(str::to_owned),
+            needs: columns.json(21)?.unwrap_or_default(),
+            relies_on: columns.json(22)?.unwrap_or_default(),
         },
         content,
         approval,
-        condemnation: json_column(row, 31)?,
-        progress: from_position(&Progress::ALL, row.get(32)?)?,
+        condemnation: columns.json(31)?,
+        progress: from_position(&Progress::ALL, columns.number(32)?)?,
         standing: footing.standing,
-        created_at: Timestamp::from_millis(row.get(33)?),
-        updated_at: Timestamp::from_millis(row.get(34)?),
+        created_at: Timestamp::from_millis(columns.number(33)?),
+        updated_at: Timestamp::from_millis(columns.number(34)?),
     };
     Ok((node, share))
 }
 
 /// Reads what a status rests on, checking its sums.
 pub(super) fn read_footing(row: &Row<'_>, sum: &mut Sum, causes: Causes<'_>) -> Result<Footing, BadRow> {
-    let id = NodeId(row.get(0)?);
-    for index in 0..FOOTING_SUM {
-        sum.add(row.get_ref(index)?);
-    }
-    if sum.take() != row.get::<_, i64>(FOOTING_SUM)? {
+    footing_in(&Columns::<{ STANDING_SUM + 1 }>::of(row)?, sum, causes)
+}
+
+fn footing_in<const WIDTH: usize>(
+    columns: &Columns<'_, WIDTH>,
+    sum: &mut Sum,
+    causes: Causes<'_>,
+) -> Result<Footing, BadRow> {
+    let id = columns.id()?;
+    columns.0[..FOOTING_SUM].iter().for_each(|value| sum.add(*value));
+    if sum.take() != columns.number(FOOTING_SUM)? {
         return Err(BadRow(format!("the footing of node {id} does not fit its sum")));
     }
-    let cause = row.get::<_, Option<i64>>(STATUS + 1)?.map(causes).transpose()?;
+    let cause = columns.optional_number(STATUS + 1)?.map(causes).transpose()?;
     let standing = Standing {
-        status: from_position(&Status::ALL, row.get(STATUS)?)?,
+        status: from_position(&Status::ALL, columns.number(STATUS)?)?,
         cause: cause.as_ref().map(|kept| kept.cause.clone()),
-        since: row.get::<_, Option<i64>>(STATUS + 2)?.map(Timestamp::from_millis),
+        since: columns.optional_number(STATUS + 2)?.map(Timestamp::from_millis),
     };
     let body = cause.as_ref().map(|kept| kept.body.as_str());
-    if standing_sum(id, &standing, body, sum) != row.get::<_, i64>(STANDING_SUM)? {
+    if standing_sum(id, &standing, body, sum) != columns.number(STANDING_SUM)? {
         return Err(BadRow(format!("the status of node {id} does not fit its sum")));
     }
-    let text = match row.get::<_, i64>(2)? {
+    let text = match columns.number(2)? {
         0 => TextFooting::Text {
-            canonical: canonical(row, 3)?.ok_or_else(|| BadRow(format!("node {id} has text but no hash")))?,
-            basis: canonical(row, 4)?,
+            canonical: columns.canonical(3)?.ok_or_else(|| BadRow(format!("node {id} has text but no hash")))?,
+            basis: columns.canonical(4)?,
         },
         1 => TextFooting::Missing,
         2 => TextFooting::Unreadable,
         other => return Err(BadRow(format!("node {id} has content of kind {other}"))),
     };
-    let approval = match canonical(row, 5)? {
+    let approval = match columns.canonical(5)? {
         None => None,
-        Some(approved) => Some(ApprovalFooting { canonical: approved, parent: canonical(row, 6)? }),
+        Some(approved) => Some(ApprovalFooting { canonical: approved, parent: columns.canonical(6)? }),
     };
-    let is_condemned: bool = row.get(7)?;
+    let is_condemned = columns.number(7)? != 0;
     Ok(Footing {
         id,
-        parent: row.get::<_, Option<u32>>(1)?.map(NodeId),
+        parent: columns.optional_number(1)?.map(node_id).transpose()?,
         text,
         approval,
-        condemnation: if is_condemned { Some(canonical(row, 8)?) } else { None },
+        condemnation: if is_condemned { Some(columns.canonical(8)?) } else { None },
         standing,
     })
-}
-
-fn version_column(row: &Row<'_>, index: usize) -> Result<VersionHash, BadRow> {
-    Ok(VersionHash(digest(row.get_ref(index)?)?))
-}
-
-fn json_column<T: serde::de::DeserializeOwned>(row: &Row<'_>, index: usize) -> Result<Option<T>, BadRow> {
-    match row.get_ref(index)? {
-        ValueRef::Null => Ok(None),
-        ValueRef::Text(bytes) => Ok(Some(serde_json::from_slice(bytes)?)),
-        _ => Err(BadRow(format!("column {index} holds no text"))),
-    }
-}
-
-fn canonical(row: &Row<'_>, index: usize) -> Result<Option<CanonicalHash>, BadRow> {
-    match row.get_ref(index)? {
-        ValueRef::Null => Ok(None),
-        value => Ok(Some(CanonicalHash(digest(value)?))),
-    }
 }
 
 /// Reads a hash column.

@@ -148,7 +148,8 @@ impl View<'_> {
 
     fn nodes(&self, condition: &str, params: impl Params) -> Result<Vec<Node>, StoreFault> {
         let sql = format!("SELECT {WIDE} FROM {JOINED} {condition}");
-        self.rows(&sql, params, |row| Ok(read_node(row, &|id| self.cause(id))?.0))
+        let mut sum = Sum::default();
+        self.rows(&sql, params, |row| Ok(read_node(row, &mut sum, &|id| self.cause(id))?.0))
     }
 
     /// Returns a node's lineage: the ids from the root down.
@@ -321,6 +322,10 @@ impl Snapshot for View<'_> {
         self.nodes("WHERE alias = ?1", [alias])
     }
 
+    fn children_by_alias(&self, parent: NodeId, alias: &str) -> Result<Vec<Node>, StoreFault> {
+        self.nodes("WHERE alias = ?1 AND parent = ?2", (alias, parent.0))
+    }
+
     fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> {
         let children = self.nodes("WHERE parent = ?1", [parent.0])?;
         self.check_children(parent, children.iter().map(|child| child.id))?;
@@ -337,10 +342,10 @@ impl Snapshot for View<'_> {
     }
 
     fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> {
-        let mut total = 0;
+        let (mut total, mut sum) = (0, Sum::default());
         // Ids are given in order, and a parent is there before its children.
         let nodes = self.rows(&format!("SELECT {WIDE} FROM {JOINED} ORDER BY id"), [], |row| {
-            let (node, share) = read_node(row, &|id| self.cause(id))?;
+            let (node, share) = read_node(row, &mut sum, &|id| self.cause(id))?;
             total ^= share;
             Ok(node)
         })?;

@@ -28,6 +28,9 @@ fn state(store: &dyn Store) -> Result<State, StoreFault> {
         }
         snapshot.children(node.id)?;
         snapshot.nodes_by_alias(&node.alias)?;
+        if let Some(parent) = node.parent {
+            snapshot.children_by_alias(parent, &node.alias)?;
+        }
         snapshot.footings(node.id)?;
     }
     Ok(State { operations: snapshot.operations(None, usize::MAX)?, nodes, texts })

@@ -1,0 +1,49 @@
+//! Links the program statically where that is possible without asking anything of the user.
+//!
+//! A hook starts the program before and after every tool call, and loading shared libraries is a quarter of
+//! what such a start costs (docs/benchmarks.md). Rust's own switch for it, `crt-static`, can only be given for
+//! the whole build, moves the built program to another directory, and fails where the C library has no
+//! static form. So the linker is told here, for this program alone, and only where the C compiler knows the
+//! static libraries; everywhere else, and with `THROUGHLINE_LINK=dynamic`, the build stays as it was.
+#![allow(clippy::disallowed_methods)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// The shared libraries Rust asks for, and the static ones that stand in for them.
+const LIBRARIES: [(&str, &str); 3] = [("libc.so", "libc.a"), ("libm.so", "libm.a"), ("libgcc_s.so", "libgcc_eh.a")];
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-env-changed=THROUGHLINE_LINK");
+    let asked = |name: &str| env::var(name).unwrap_or_default();
+    let native = asked("HOST") == asked("TARGET");
+    let glibc = asked("CARGO_CFG_TARGET_OS") == "linux" && asked("CARGO_CFG_TARGET_ENV") == "gnu";
+    if native && glibc && asked("THROUGHLINE_LINK") != "dynamic" {
+        link_statically(Path::new(&asked("OUT_DIR")));
+    }
+}
+
+/// Puts linker scripts that name the static libraries where the linker looks first.
+fn link_statically(directory: &Path) {
+    let Some(found) = LIBRARIES.map(|(_, archive)| find(archive)).into_iter().collect::<Option<Vec<_>>>() else {
+        return;
+    };
+    for ((shared, _), archive) in LIBRARIES.iter().zip(found) {
+        let script = format!("INPUT(\"{}\")\n", archive.display());
+        fs::write(directory.join(shared), script).expect("the build's own directory is writable");
+    }
+    // As arguments of this program's own link: tests are linked as ever.
+    for argument in [&format!("-L{}", directory.display()), "-static", "-no-pie"] {
+        println!("cargo::rustc-link-arg-bin=tl={argument}");
+    }
+}
+
+/// Asks the C compiler where a library is; it repeats the bare name when it does not know.
+fn find(archive: &str) -> Option<PathBuf> {
+    let compiler = env::var_os("CC").unwrap_or_else(|| "cc".into());
+    let answer = Command::new(compiler).arg(format!("-print-file-name={archive}")).output().ok()?;
+    let path = PathBuf::from(String::from_utf8(answer.stdout).ok()?.trim());
+    (path.is_absolute() && path.is_file()).then_some(path)
+}
