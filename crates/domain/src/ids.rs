@@ -96,7 +96,8 @@ impl FromStr for Digest32 {
 
     fn from_str(text: &str) -> Result<Self, NotADigest> {
         let text = text.as_bytes();
-        if text.len() != 64 {
+        // One spelling only: a hash that was changed in any way is not the same hash.
+        if text.len() != 64 || text.iter().any(u8::is_ascii_uppercase) {
             return Err(NotADigest);
         }
         let mut bytes = [0; 32];

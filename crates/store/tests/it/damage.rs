@@ -40,7 +40,7 @@ fn state(store: &dyn Store) -> Result<State, StoreFault> {
 fn state_as_the_program_sees_it(place: &Place) -> Result<(State, bool), StoreFault> {
     let (store, told) = place.try_open(None)?;
     match state(&*store) {
-        Ok(found) => Ok((found, !told.is_empty())),
+        Ok(found) => Ok((found, !told.is_empty() || !store.take_recoveries().is_empty())),
         Err(StoreFault::Damaged { what }) => {
             drop(store);
             let (store, _) = place.try_open(Some(&what))?;
@@ -58,32 +58,49 @@ struct Original {
 }
 
 impl Original {
+    /// Everything in the database file itself, so that damage to it is damage to the state.
     fn new() -> Self {
         let place = Place::new(Storage::Sqlite);
         tell_store_story(&|| place.open());
-        // Everything into the database file itself, so that damage to it is damage to the state.
         let connection = rusqlite::Connection::open(place.layout().database).unwrap();
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
         drop(connection);
+        Self::of(place)
+    }
+
+    /// The last changes in the write-ahead log only.
+    fn with_log() -> Self {
+        let place = Place::new(Storage::Sqlite);
+        tell_store_story(&|| place.open());
+        let original = Self::of(place);
+        assert!(original.files.len() == 3 && original.files[2].1.len() > 4096, "the story left no log");
+        original
+    }
+
+    fn of(place: Place) -> Self {
         let state = state(&*place.open()).unwrap();
         let layout = place.layout();
-        let files =
-            [layout.database, layout.journal].map(|path| (path.clone(), std::fs::read(&path).unwrap())).to_vec();
+        let files = [layout.database.clone(), layout.journal, beside(&layout.database, "-wal")];
+        let files = files.into_iter().filter_map(|path| Some((path.clone(), std::fs::read(&path).ok()?))).collect();
         Self { place, files, state }
     }
 
     fn reset(&self) {
         let layout = self.place.layout();
-        for beside in ["-wal", "-shm"] {
-            let mut path = layout.database.clone().into_os_string();
-            path.push(beside);
-            let _ = std::fs::remove_file(path);
+        for end in ["-wal", "-shm"] {
+            let _ = std::fs::remove_file(beside(&layout.database, end));
         }
         for (path, bytes) in &self.files {
             std::fs::write(path, bytes).unwrap();
         }
         let _ = std::fs::remove_dir_all(&layout.damaged);
     }
+}
+
+fn beside(path: &std::path::Path, end: &str) -> PathBuf {
+    let mut path = path.to_owned().into_os_string();
+    path.push(end);
+    path.into()
 }
 
 #[test]
@@ -214,6 +231,48 @@ fn no_flipped_bit_is_silent() {
         }
     }
     assert!(seen > 10, "the flips hit nothing: {seen}");
+}
+
+/// The same in the write-ahead log: what SQLite drops from it comes back from the journal.
+#[test]
+fn no_flipped_bit_in_the_log_is_silent() {
+    let original = Original::with_log();
+    let (log, bytes) = original.files[2].clone();
+    let mut seen = 0;
+    // The log's header, then frames: each a header of 24 bytes and a page.
+    let frames = (32..bytes.len()).step_by(24 + 4096);
+    let within_frames = frames.flat_map(|start| [0, 5, 9, 17, 24, 31, 124, 1000, 2500, 4100].map(|at| start + at));
+    for at in (0..32).chain(within_frames).filter(|at| *at < bytes.len()) {
+        let mut hurt = bytes.clone();
+        hurt[at] ^= 1 << (at % 8);
+        original.reset();
+        std::fs::write(&log, &hurt).unwrap();
+        let (found, repaired) = state_as_the_program_sees_it(&original.place)
+            .unwrap_or_else(|fault| panic!("a flip at {at} of the log: {fault}"));
+        assert!(found == original.state, "a flip at {at} of the log was not seen");
+        seen += usize::from(repaired);
+    }
+    assert!(seen > 10, "the flips hit nothing: {seen}");
+}
+
+/// The same in the journal: the state stays, and a check sees it.
+#[test]
+fn no_flipped_bit_in_the_journal_is_silent() {
+    let original = Original::new();
+    let (journal, bytes) = original.files[1].clone();
+    for at in (0..bytes.len()).step_by(29) {
+        let mut hurt = bytes.clone();
+        hurt[at] ^= 1 << (at % 8);
+        original.reset();
+        std::fs::write(&journal, &hurt).unwrap();
+        let (store, told) = original.place.try_open(None).unwrap();
+        let found = state(&*store).unwrap_or_else(|fault| panic!("a flip at {at} of the journal: {fault}"));
+        assert!(found == original.state, "a flip at {at} of the journal changed the state");
+        let seen = !told.is_empty()
+            || std::fs::read(&journal).unwrap() == bytes
+            || store.verify().unwrap().iter().any(|finding| finding.kind.is_damage());
+        assert!(seen, "a flip at {at} of the journal was not seen");
+    }
 }
 
 /// A newer database is not written by this program.
