@@ -12,7 +12,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("application", &["domain"]),
     ("store", &["domain"]),
-    ("throughline", &["domain", "application", "store"]),
+    ("hosts", &["domain"]),
+    ("throughline", &["domain", "application", "store", "hosts"]),
     ("testkit", &["domain", "application"]),
     ("xtask", &[]),
 ];

@@ -10,6 +10,7 @@ pub mod consistency;
 pub mod diff;
 pub mod fact;
 pub mod front_matter;
+pub mod host_event;
 pub mod ids;
 pub mod needs;
 pub mod node;

@@ -1,0 +1,1 @@
+//! Getting into the hosts' own settings files, and out of them again.
