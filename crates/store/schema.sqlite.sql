@@ -49,6 +49,12 @@ CREATE TABLE node (
     child_sum       INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE note (
+    key  TEXT    PRIMARY KEY,
+    body TEXT    NOT NULL,
+    at   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE operation (
     id        INTEGER PRIMARY KEY,
     body      TEXT    NOT NULL,

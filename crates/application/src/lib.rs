@@ -17,6 +17,7 @@ pub mod check_state;
 pub mod children_status;
 pub mod diff_version;
 pub mod explain;
+pub mod handle_host_event;
 pub mod history;
 pub mod invalidate;
 pub mod list_versions;

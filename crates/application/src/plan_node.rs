@@ -1,6 +1,6 @@
 //! Plan a node: the prompt with the parent's plan, or why it may not be planned yet.
 
-use domain::ids::NodeId;
+use domain::ids::{NodeId, VersionHash};
 use domain::node::{Node, Status};
 use domain::planning_prompt::{Ancestor, Prompt, Replaces, compose};
 use domain::ports::Snapshot;
@@ -38,6 +38,9 @@ pub struct PlanOutcome {
     /// Whether there is a plan already.
     pub exists: bool,
     pub prompt: String,
+    /// The parent whose plan is in the prompt, and which version of it.
+    #[serde(skip)]
+    pub parent: Option<(NodeId, VersionHash)>,
 }
 
 /// Returns the planning prompt of a node.
@@ -82,6 +85,7 @@ pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome
         entity_type: level.name.clone(),
         path,
         file_path: file,
+        parent: parent.as_ref().and_then(|parent| Some((parent.id, parent.content.version()?))),
         parent_id: parent.map(|parent| parent.alias),
         exists: existing.is_some_and(|node| node.content.version().is_some()),
         prompt,

@@ -144,6 +144,12 @@ impl StatusCounts {
         }
     }
 
+    /// Returns how many there are.
+    #[must_use]
+    pub fn all(&self) -> usize {
+        Status::ALL.into_iter().map(|status| self.of(status)).sum()
+    }
+
     /// Returns how many there are of a status.
     #[must_use]
     pub fn of(&self, status: Status) -> usize {

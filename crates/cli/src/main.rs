@@ -2,6 +2,8 @@
 
 mod commands;
 mod exit_code;
+mod hook_entry;
+mod hook_ledger;
 mod settings;
 mod ui;
 mod wiring;
@@ -60,8 +62,17 @@ Exit codes: 0 done, 1 failed or refused, 2 wrong usage, 3 problems found by `tl 
 
 fn main() -> process::ExitCode {
     domain::time::local_zone_from(|| store::local_zone(settings::environment("TZ").as_deref()));
-    let code = run(std::env::args_os().collect());
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    // Before the parser: a hook is run so often that its start is all that it costs.
+    if arguments.get(1).is_some_and(|word| word == "hook") && !asks_for_help(&arguments) {
+        return hook_entry::run(&arguments[2..]);
+    }
+    let code = run(arguments);
     process::ExitCode::from(code.number())
+}
+
+fn asks_for_help(arguments: &[OsString]) -> bool {
+    arguments.iter().any(|word| word == "--help" || word == "-h")
 }
 
 /// Runs one command line; `tl demo` comes back here for each of its steps.

@@ -110,7 +110,8 @@ pub(crate) fn at_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-fn user_name() -> String {
+/// Returns who sits at this machine.
+pub(crate) fn user_name() -> String {
     ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| environment(name)).unwrap_or_else(|| "unknown".to_owned())
 }
 

@@ -110,6 +110,18 @@ impl Project {
         Ok(store)
     }
 
+    /// Opens the store for a hook: nobody is there to be told, so repairs go to the log.
+    pub(crate) fn open_quietly(
+        &self,
+        engine: &EngineSettings,
+        damage: Option<&str>,
+    ) -> Result<Box<dyn Store>, StoreFault> {
+        let now = SystemClock.now();
+        let (store, told) = store::open(&self.layout, self.settings.storage, engine, &self.known, damage, now)?;
+        told.iter().for_each(|recovery| self.log(&recovery.message));
+        Ok(store)
+    }
+
     /// Runs a use case. Damage that shows only on the way is mended, and the use case tried once more.
     pub(crate) fn run<T>(&self, ui: Ui, use_case: &dyn Fn(&Context<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
         let store = self.open(ui, None)?;

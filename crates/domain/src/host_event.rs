@@ -41,6 +41,15 @@ impl Host {
         Self::ALL.into_iter().find(|host| host.word() == word)
     }
 
+    /// Says whether the model hears what is said before a tool runs.
+    #[must_use]
+    pub fn hears_before_tools(self) -> bool {
+        match self {
+            Self::ClaudeCode | Self::Cursor | Self::Codex | Self::Copilot => true,
+            Self::OpenCode | Self::Gemini => false,
+        }
+    }
+
     /// Returns the name people know it by.
     #[must_use]
     pub fn title(self) -> &'static str {

@@ -5,11 +5,13 @@
 
 pub mod approval;
 pub mod audit;
+pub mod briefing;
 pub mod cascade;
 pub mod consistency;
 pub mod diff;
 pub mod fact;
 pub mod front_matter;
+pub mod gates;
 pub mod host_event;
 pub mod ids;
 pub mod needs;
@@ -23,10 +25,12 @@ pub mod profile;
 pub mod reference;
 pub mod revalidation;
 pub mod section;
+pub mod session_memory;
 pub mod settings;
 pub mod status;
 pub mod suggest;
 pub mod time;
 pub mod tree;
+pub mod typed_command;
 pub mod undo;
 pub mod version;

@@ -99,6 +99,14 @@ pub fn compose(prompt: &Prompt<'_>) -> String {
     out
 }
 
+/// Returns a parent's plan as it is handed to whoever plans below it.
+#[must_use]
+pub fn parent_context(parent: &Ancestor<'_>) -> String {
+    let mut out = String::new();
+    parent_block(&mut out, parent, &[]);
+    out.trim_start().to_owned()
+}
+
 fn parent_block(out: &mut String, parent: &Ancestor<'_>, above: &[Ancestor<'_>]) {
     line(out, format_args!("\n## Parent context: {} `{}`\n", parent.level, parent.path));
     if let Some(file) = parent.file {

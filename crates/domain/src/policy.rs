@@ -43,6 +43,44 @@ pub enum BackupPolicy {
     Off,
 }
 
+/// What a gate does when it fires.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GateMode {
+    Off,
+    /// The step happens, and the agent is told.
+    Warn,
+    #[default]
+    Block,
+}
+
+/// The gates' switches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GatePolicy {
+    pub hierarchy: GateMode,
+    pub read_before_write: GateMode,
+    pub shrink: GateMode,
+    pub session: GateMode,
+    /// A write may not cut a plan below this share of its size.
+    pub shrink_below_percent: u64,
+    /// Gates that stop the step when they cannot be asked.
+    pub fail_closed: Vec<String>,
+}
+
+impl Default for GatePolicy {
+    fn default() -> Self {
+        Self {
+            hierarchy: GateMode::Block,
+            read_before_write: GateMode::Block,
+            shrink: GateMode::Block,
+            session: GateMode::Off,
+            shrink_below_percent: 40,
+            fail_closed: vec!["read-before-write".to_owned()],
+        }
+    }
+}
+
 /// The rules' switches. See [`crate::settings::KEYS`] for what each does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -53,6 +91,9 @@ pub struct Policy {
     pub consistency: ConsistencyPolicy,
     pub backups: BackupPolicy,
     pub max_plan_bytes: u64,
+    pub gates: GatePolicy,
+    /// How long a hook may take before it lets the agent go on.
+    pub hook_deadline_ms: u64,
 }
 
 impl Default for Policy {
@@ -64,6 +105,8 @@ impl Default for Policy {
             consistency: ConsistencyPolicy::default(),
             backups: BackupPolicy::default(),
             max_plan_bytes: 4 * 1024 * 1024,
+            gates: GatePolicy::default(),
+            hook_deadline_ms: 1_500,
         }
     }
 }

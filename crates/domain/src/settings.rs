@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::policy::Policy;
+use crate::policy::{GateMode, Policy};
 use crate::suggest::with_suggestion;
 
 /// Which engine keeps the state.
@@ -204,6 +204,72 @@ pub const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "policy.hook_deadline_ms",
+        default: "1500",
+        allowed: "a number of milliseconds",
+        environment: &["THROUGHLINE_HOOK_DEADLINE_MS"],
+        text: "How long a hook may take before it gives up and lets the agent go on; it waits for another writer at most a quarter of this.",
+        set: |settings, text| {
+            settings.policy.hook_deadline_ms = number(text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.gates.hierarchy",
+        default: "\"block\"",
+        allowed: "`block`, `warn`, `off`",
+        environment: &["THROUGHLINE_GATE_HIERARCHY"],
+        text: "What happens when an agent plans or writes below a parent that is missing or not approved. The environment can only make a gate stricter.",
+        set: |settings, text| set_gate(&mut settings.policy.gates.hierarchy, text),
+    },
+    Key {
+        name: "policy.gates.read_before_write",
+        default: "\"block\"",
+        allowed: "`block`, `warn`, `off`",
+        environment: &["THROUGHLINE_GATE_READ_BEFORE_WRITE"],
+        text: "What happens when an agent overwrites a plan it has not read, or that changed since it did.",
+        set: |settings, text| set_gate(&mut settings.policy.gates.read_before_write, text),
+    },
+    Key {
+        name: "policy.gates.shrink",
+        default: "\"block\"",
+        allowed: "`block`, `warn`, `off`",
+        environment: &["THROUGHLINE_GATE_SHRINK"],
+        text: "What happens when a write would throw most of a plan away.",
+        set: |settings, text| set_gate(&mut settings.policy.gates.shrink, text),
+    },
+    Key {
+        name: "policy.gates.session",
+        default: "\"off\"",
+        allowed: "`block`, `warn`, `off`",
+        environment: &["THROUGHLINE_GATE_SESSION"],
+        text: "What happens when plans are changed in a session that was not seen to start.",
+        set: |settings, text| set_gate(&mut settings.policy.gates.session, text),
+    },
+    Key {
+        name: "policy.gates.shrink_below_percent",
+        default: "40",
+        allowed: "a number from 0 to 100",
+        environment: &["THROUGHLINE_GATE_SHRINK_BELOW_PERCENT"],
+        text: "The share of its size a plan must keep in one write.",
+        set: |settings, text| {
+            settings.policy.gates.shrink_below_percent = number(text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.gates.fail_closed",
+        default: "[\"read-before-write\"]",
+        allowed: "names of gates: `hierarchy`, `read-before-write`, `shrink`, `session`",
+        environment: &[],
+        text: "Gates that stop the agent when they cannot be asked, because the state is locked, damaged or too slow. All others let it go on; it is noted and told at the next contact.",
+        set: |settings, text| {
+            settings.policy.gates.fail_closed =
+                text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+            Ok(())
+        },
+    },
+    Key {
         name: "mirror.enabled",
         default: "true",
         allowed: "`true`, `false`",
@@ -249,6 +315,16 @@ fn one_of<T: Copy>(text: &str, known: &[(&str, T)]) -> Result<T, String> {
         let words = known.iter().map(|(word, _)| format!("`{word}`")).collect::<Vec<_>>().join(", ");
         format!("`{text}` is not allowed: expected one of {words}")
     })
+}
+
+/// Whoever may only set a variable must not be able to open a gate.
+fn set_gate(mode: &mut GateMode, text: &str) -> Result<(), String> {
+    let wanted = one_of(text, &[("block", GateMode::Block), ("warn", GateMode::Warn), ("off", GateMode::Off)])?;
+    if wanted < *mode {
+        return Err("the project asks for more; the environment cannot take that back".to_owned());
+    }
+    *mode = wanted;
+    Ok(())
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {

@@ -13,6 +13,7 @@ use domain::ports::{Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFi
 use domain::tree::Misfit;
 use rustix::fs::{FlockOperation, flock};
 
+use crate::durable::{Durability, replace};
 use crate::engine::{EngineSettings, io_fault};
 use crate::journal::{Journal, JournalContents, JournalDamage};
 use crate::layout::Layout;
@@ -67,6 +68,9 @@ impl JsonStore {
                 |Misfit(what)| StoreFault::Damaged { what: format!("operation {}: {what}", entry.operation.id) },
             )?;
         }
+        // Notes that cannot be read are notes that were lost.
+        let notes = std::fs::read(&self.layout.notes).ok();
+        state.notes = notes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         Ok((state, contents))
     }
 
@@ -103,8 +107,17 @@ impl Store for JsonStore {
             self.journal.cut(contents.good_size).map_err(|error| io_fault("cannot cut", path, error))?;
         }
         let size = contents.good_size;
+        let notes_before = draft.notes.clone();
         let keep = Box::new(move |state: MemoryState, lines: Vec<String>| {
             let _held_until_here = lock;
+            if state.notes != notes_before {
+                let notes = serde_json::to_vec(&state.notes).unwrap_or_default();
+                replace(&self.layout.notes, &notes, Durability::Atomic)
+                    .map_err(|error| io_fault("cannot write", &self.layout.notes, error))?;
+            }
+            if lines.is_empty() {
+                return Ok(());
+            }
             let path = self.journal.path();
             if let Err(error) = self.journal.append(&lines) {
                 // Nothing was acknowledged: leave no half-written line behind.

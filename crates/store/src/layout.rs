@@ -13,6 +13,8 @@ pub struct Layout {
     pub journal: PathBuf,
     pub mirror: PathBuf,
     pub lock: PathBuf,
+    /// Notes of the JSON engine.
+    pub notes: PathBuf,
     /// Where damaged files are put aside.
     pub damaged: PathBuf,
     pub log: PathBuf,
@@ -32,6 +34,7 @@ impl Layout {
             journal: home.join("journal.jsonl"),
             mirror: root.join(&settings.mirror.directory),
             lock: home.join("lock"),
+            notes: home.join("notes.json"),
             damaged: home.join("damaged"),
             log: root.join(&settings.log_file),
             home,

@@ -13,6 +13,7 @@ mod layout;
 mod memory;
 mod mirror;
 mod open;
+mod path_lead;
 mod plan_files;
 mod recovery;
 mod sqlite;

@@ -18,6 +18,7 @@ use domain::status::Footing;
 use domain::time::Timestamp;
 use domain::tree::{Misfit, Tree};
 use domain::version::Version;
+use serde::{Deserialize, Serialize};
 
 use crate::engine::Recorded;
 use crate::journal;
@@ -33,6 +34,7 @@ pub(crate) struct MemoryState {
     pub(crate) undone: BTreeMap<OperationId, OperationId>,
     pub(crate) backups: Vec<Backup>,
     pub(crate) stamps: BTreeMap<NodeId, (FileStamp, VersionHash)>,
+    pub(crate) notes: BTreeMap<String, Note>,
     pub(crate) head_hash: Digest32,
     next_node: u32,
     /// The operation whose facts are being applied.
@@ -60,6 +62,7 @@ impl MemoryState {
             undone: BTreeMap::new(),
             backups: Vec::new(),
             stamps: BTreeMap::new(),
+            notes: BTreeMap::new(),
             next_node: 1,
             applying: (OperationId(0), Timestamp::from_millis(0)),
         }
@@ -255,6 +258,17 @@ impl Snapshot for MemoryState {
     fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> {
         Ok(self.stamps.iter().map(|(node, (stamp, version))| (*node, *stamp, *version)).collect())
     }
+
+    fn note(&self, key: &str) -> Result<Option<String>, StoreFault> {
+        Ok(self.notes.get(key).map(|note| note.body.clone()))
+    }
+}
+
+/// A kept note.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Note {
+    pub(crate) body: String,
+    pub(crate) at: Timestamp,
 }
 
 /// A store that lives as long as the process: for tests and for trying things out.
@@ -336,6 +350,19 @@ impl Transaction for MemoryTransaction<'_> {
         Ok(())
     }
 
+    fn keep_note(&mut self, key: &str, body: Option<&str>, at: Timestamp) -> Result<(), StoreFault> {
+        match body {
+            Some(body) => self.draft.notes.insert(key.to_owned(), Note { body: body.to_owned(), at }),
+            None => self.draft.notes.remove(key),
+        };
+        Ok(())
+    }
+
+    fn forget_notes(&mut self, prefix: &str, before: Timestamp) -> Result<(), StoreFault> {
+        self.draft.notes.retain(|key, note| !key.starts_with(prefix) || note.at >= before);
+        Ok(())
+    }
+
     fn commit(self: Box<Self>) -> Result<(), StoreFault> {
         let Self { draft, keep, lines } = *self;
         keep(draft, lines)
@@ -365,6 +392,7 @@ macro_rules! delegate_snapshot {
             fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault> { self.$($field).+.undone_by(id) }
             fn stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> { self.$($field).+.stamp(node) }
             fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> { Snapshot::stamps(&self.$($field).+) }
+            fn note(&self, key: &str) -> Result<Option<String>, StoreFault> { self.$($field).+.note(key) }
         }
     };
 }

@@ -149,6 +149,14 @@ impl PlanFiles for DiskFiles {
         }
     }
 
+    fn lead(&self, directory: Option<&str>, path: &str) -> Option<String> {
+        let root = self.root_path.canonicalize().ok()?;
+        let base = directory.map_or_else(|| root.clone(), |directory| root.join(directory));
+        let real = crate::path_lead::lead(&base.join(path))?;
+        let inside = real.strip_prefix(&root).ok()?.to_str()?;
+        (!inside.is_empty()).then(|| inside.to_owned())
+    }
+
     fn read(&self, path: &str, max_bytes: u64) -> Reading {
         let unreadable = |why: String| Reading::Unreadable { why };
         let opened = split(path).and_then(|(folder, name)| {

@@ -69,6 +69,10 @@ impl PlanFiles for FakeFiles {
         }
     }
 
+    fn lead(&self, _directory: Option<&str>, path: &str) -> Option<String> {
+        Some(path.trim_start_matches("/project/").to_owned()).filter(|path| !path.starts_with(['/', '.']))
+    }
+
     fn read(&self, path: &str, max_bytes: u64) -> Reading {
         match self.files.borrow().get(path) {
             None => Reading::Missing,

@@ -7,6 +7,7 @@ use domain::ids::{NodeId, OperationId, Principal, VersionHash};
 use domain::node::{Content, Node, Progress, Standing, Status};
 use domain::operation::{Channel, Verb};
 use domain::ports::{FileStamp, NewOperation, Store};
+use domain::time::Timestamp;
 use domain::version::canonical_hash;
 
 use crate::{node, timestamp};
@@ -91,6 +92,7 @@ fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter:
     let stamp = FileStamp { size: 1, modified_ns: -2, changed_ns: 3, inode: u64::MAX };
     tx.keep_stamps(&[(NodeId(2), stamp, content.version().expect("text"))]).expect("kept");
     tx.commit().expect("committed");
+    keep_notes(&*store);
     let state = store.read().expect("readable");
     let found = state.node(NodeId(1)).expect("readable").expect("there");
     assert_eq!(found.approval, Some(approval));
@@ -99,6 +101,28 @@ fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter:
     if let Some(kept) = state.stamp(NodeId(2)).expect("readable") {
         assert_eq!(kept, (stamp, content.version().expect("text")));
     }
+}
+
+/// Notes are kept, replaced, forgotten; no operation tells of them.
+fn keep_notes(store: &dyn Store) {
+    let at = Timestamp::from_millis;
+    let mut tx = store.write_notes().expect("writable");
+    tx.keep_note("session/a", Some("old"), at(10)).expect("kept");
+    tx.keep_note("session/a", Some("new"), at(20)).expect("kept");
+    tx.keep_note("session/b", Some("aged"), at(1)).expect("kept");
+    tx.keep_note("other", Some("aged too"), at(1)).expect("kept");
+    tx.commit().expect("committed");
+    let mut tx = store.write_notes().expect("writable");
+    tx.forget_notes("session/", at(5)).expect("forgotten");
+    tx.commit().expect("committed");
+    let mut given_up = store.write_notes().expect("writable");
+    given_up.keep_note("session/a", None, at(30)).expect("kept");
+    drop(given_up);
+    let state = store.read().expect("readable");
+    assert_eq!(state.note("session/a").expect("readable").as_deref(), Some("new"));
+    assert_eq!(state.note("session/b").expect("readable"), None);
+    assert_eq!(state.note("other").expect("readable").as_deref(), Some("aged too"));
+    assert_eq!(state.note("never").expect("readable"), None);
 }
 
 fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {

@@ -74,6 +74,12 @@ pub trait PlanFiles {
     /// Looks at a file without reading it.
     fn look(&self, path: &str) -> FileLook;
 
+    /// Returns where a path that someone else was given leads to: relative to the project, every link on
+    /// the way followed, also where the last parts are not there yet. `None` when it leads outside.
+    ///
+    /// `path` is absolute or relative to `directory`; without one, to the project.
+    fn lead(&self, directory: Option<&str>, path: &str) -> Option<String>;
+
     /// Reads a file as text, at most `max_bytes` of it.
     fn read(&self, path: &str, max_bytes: u64) -> Reading;
 

@@ -183,6 +183,14 @@ pub trait Snapshot {
     /// # Errors
     /// [`StoreFault`].
     fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault>;
+
+    /// Returns a note kept under a key: what a session has read, a gate that was overridden.
+    ///
+    /// Notes are not part of the state: no operation records them, and a lost one costs a question.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn note(&self, key: &str) -> Result<Option<String>, StoreFault>;
 }
 
 /// The state, held for writing.
@@ -211,6 +219,18 @@ pub trait Transaction: Snapshot {
     /// [`StoreFault`].
     fn keep_stamps(&mut self, stamps: &[(NodeId, FileStamp, VersionHash)]) -> Result<(), StoreFault>;
 
+    /// Keeps a note, or with `None` forgets it.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn keep_note(&mut self, key: &str, body: Option<&str>, at: Timestamp) -> Result<(), StoreFault>;
+
+    /// Forgets the notes under keys with this prefix that were last kept before `before`.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn forget_notes(&mut self, prefix: &str, before: Timestamp) -> Result<(), StoreFault>;
+
     /// Makes all of it durable: when this returns, a power cut cannot take it back.
     ///
     /// # Errors
@@ -231,6 +251,14 @@ pub trait Store {
     /// # Errors
     /// [`StoreFault::Locked`] when others do not finish in time.
     fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault>;
+
+    /// The same, for notes: a power cut may take back what is kept in it, except recorded operations.
+    ///
+    /// # Errors
+    /// [`StoreFault::Locked`] when others do not finish in time.
+    fn write_notes(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
+        self.write()
+    }
 
     /// Looks at everything: sums, chain, replay against the tables, texts, mirror.
     ///

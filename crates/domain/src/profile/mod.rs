@@ -5,10 +5,12 @@
 
 mod parse;
 pub mod pattern;
+mod place;
 
 use std::ops::RangeInclusive;
 
 pub use parse::{ProfileProblem, parse};
+pub use place::{PlanPlace, place_of};
 pub use pattern::{AliasPattern, FilePattern, NotAnAlias, ReadAlias};
 
 /// One kind of tree.

@@ -291,6 +291,19 @@ impl FilePattern {
         self.entry.alias_in(entry)
     }
 
+    /// Reads the alias out of the start of a path below the parent's folder. Returns it with the file it
+    /// belongs to, as far as the pattern goes.
+    #[must_use]
+    pub fn alias_at<'a>(&self, path: &'a str) -> Option<(&'a str, String)> {
+        let mut parts = path.split('/');
+        if !self.before.iter().all(|folder| parts.next() == Some(folder)) {
+            return None;
+        }
+        let entry = parts.next()?;
+        let alias = self.alias_in(entry)?;
+        Some((alias, self.file_at("", entry, alias)))
+    }
+
     /// Returns the file behind a directory entry.
     #[must_use]
     pub fn file_at(&self, parent_folder: &str, entry: &str, alias: &str) -> String {

@@ -119,3 +119,10 @@ CREATE TABLE stamp (
     inode       INTEGER NOT NULL,
     version     BLOB    NOT NULL
 ) STRICT;
+
+-- Notes of this machine, not part of the state: what a session has read, a gate that was overridden.
+CREATE TABLE note (
+    key  TEXT    PRIMARY KEY,
+    body TEXT    NOT NULL,
+    at   INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

@@ -454,6 +454,10 @@ impl Snapshot for View<'_> {
     fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> {
         self.rows("SELECT node, size, modified_ns, changed_ns, inode, version FROM stamp", [], read_stamp)
     }
+
+    fn note(&self, key: &str) -> Result<Option<String>, StoreFault> {
+        self.one("SELECT body FROM note WHERE key = ?1", [key], |row| Ok(row.get(0)?))
+    }
 }
 
 fn read_stamp(row: &Row<'_>) -> Result<(NodeId, FileStamp, VersionHash), BadRow> {

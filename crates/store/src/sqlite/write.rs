@@ -173,6 +173,25 @@ impl Transaction for SqliteTransaction<'_> {
         Ok(())
     }
 
+    fn keep_note(&mut self, key: &str, body: Option<&str>, at: Timestamp) -> Result<(), StoreFault> {
+        match body {
+            Some(body) => self.execute(
+                "INSERT OR REPLACE INTO note (key, body, at) VALUES (?1, ?2, ?3)",
+                (key, body, at.as_millis()),
+            ),
+            None => self.execute("DELETE FROM note WHERE key = ?1", [key]),
+        }?;
+        Ok(())
+    }
+
+    fn forget_notes(&mut self, prefix: &str, before: Timestamp) -> Result<(), StoreFault> {
+        self.execute(
+            "DELETE FROM note WHERE substr(key, 1, length(?1)) = ?1 AND at < ?2",
+            (prefix, before.as_millis()),
+        )?;
+        Ok(())
+    }
+
     fn commit(mut self: Box<Self>) -> Result<(), StoreFault> {
         if self.lines.is_empty() {
             let size = self.view.store.journal_size;

@@ -1,0 +1,29 @@
+//! The briefing of a session: gathered here, worded by `domain::briefing`.
+
+use domain::briefing::{Attention, Briefing, compose};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::project_status::project_status;
+
+/// Looks at everything and returns where the work stands.
+pub(super) fn brief(ctx: &Context<'_>, faults: Option<&str>) -> Result<String, Failure> {
+    let status = project_status(ctx)?;
+    let hierarchies = ctx.profiles.iter().map(|profile| profile.hierarchy()).collect();
+    let levels = status
+        .levels
+        .iter()
+        .map(|counts| (counts.level.as_str(), counts.status_counts.all(), counts.status_counts.approved))
+        .collect();
+    let attention = status
+        .attention
+        .iter()
+        .map(|one| Attention {
+            path: &one.path,
+            status: one.status,
+            reason: one.reason.as_deref(),
+            next_step: &one.next_step,
+        })
+        .collect();
+    Ok(compose(&Briefing { hierarchies, levels, attention, faults }))
+}

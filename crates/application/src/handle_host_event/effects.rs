@@ -1,0 +1,120 @@
+//! What is worth telling an agent about what happened to plans.
+
+use domain::fact::Fact;
+use domain::ids::{NodeId, OperationId};
+use domain::node::{Content, Node, Status};
+use domain::planning_prompt::{Ancestor, count};
+use domain::ports::Snapshot;
+use domain::session_memory::SessionMemory;
+
+use crate::approve::warnings;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::locate::{parent, path_of};
+use crate::settle::count_stale;
+
+/// So many plans are named in one message.
+const MOST_NAMED: usize = 6;
+
+/// Says what these operations mean, and what the checks say about the plans that were touched.
+pub(super) fn tell(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    operations: &[OperationId],
+    touched: &[NodeId],
+) -> Result<Option<String>, Failure> {
+    let mut lines = Vec::new();
+    for id in operations {
+        let Some(operation) = state.operation(*id)? else { continue };
+        let stale = count_stale(&operation.facts);
+        let changed = changed_plans(&operation.facts);
+        for id in changed.iter().take(MOST_NAMED) {
+            let Some(node) = state.node(*id)? else { continue };
+            lines.extend(about(state, &node, touched.contains(id))?);
+        }
+        if changed.len() > MOST_NAMED {
+            lines.push(format!("- and {} more plans changed: tl log", changed.len() - MOST_NAMED));
+        }
+        if stale > 0 {
+            lines.insert(
+                0,
+                format!(
+                    "Throughline: {} below what changed now {} revalidation. See: tl status; tl why NODE",
+                    count(stale, "plan", "plans"),
+                    if stale == 1 { "requires" } else { "require" }
+                ),
+            );
+        }
+    }
+    for id in touched {
+        let Some(node) = state.node(*id)? else { continue };
+        let above = parent(state, &node)?;
+        let found = warnings(ctx, state, &node, above.as_ref())?;
+        if !found.is_empty() {
+            lines.push(format!("Consistency of `{}` with its parent:", path_of(state, &node)?));
+            lines.extend(found.into_iter().take(MOST_NAMED).map(|warning| format!("- {warning}")));
+        }
+    }
+    Ok((!lines.is_empty()).then(|| lines.join("\n")))
+}
+
+/// Returns the plans whose text is another one, without those that only follow.
+fn changed_plans(facts: &[Fact]) -> Vec<NodeId> {
+    let mut found = Vec::new();
+    for fact in facts {
+        let id = match fact {
+            Fact::NodeAdded { node } => node.id,
+            Fact::ContentChanged { node, .. } => *node,
+            _ => continue,
+        };
+        if !found.contains(&id) {
+            found.push(id);
+        }
+    }
+    found
+}
+
+/// Returns what an agent has to know about one changed plan.
+fn about(state: &dyn Snapshot, node: &Node, meant: bool) -> Result<Option<String>, Failure> {
+    let path = path_of(state, node)?;
+    let above = parent(state, node)?.filter(|parent| parent.status() != Status::Approved);
+    let line = match (&node.content, above) {
+        (Content::Missing, _) => format!("- `{path}`: its plan file is gone. tl restore {path} -1 brings it back"),
+        (Content::Unreadable { why }, _) => format!("- `{path}`: its plan file cannot be read: {why}"),
+        (Content::Text { .. }, Some(parent)) => format!(
+            "- `{path}` was written although its parent `{}` is {}: it stays a draft and cannot be approved before the \
+             parent is. Do not build on it; ask the person, or take it back: tl undo --help",
+            parent.alias,
+            parent.status()
+        ),
+        // The agent knows what it wrote itself; that the text waits for a word is in its status.
+        (Content::Text { .. }, None) if meant => match node.status() {
+            Status::Draft => format!("- `{path}` is a draft. A person approves it: tl approve {path}"),
+            _ => return Ok(None),
+        },
+        (Content::Text { .. }, None) => format!("- `{path}` changed and is {} now", node.status()),
+    };
+    Ok(Some(line))
+}
+
+/// Returns the parent's plan, unless the session has it before it already.
+pub(super) fn parent_context(
+    state: &dyn Snapshot,
+    memory: &SessionMemory,
+    parent: &Node,
+) -> Result<Option<String>, Failure> {
+    let Some(version) = parent.content.version() else { return Ok(None) };
+    let known = [memory.given.get(&parent.id), memory.read.get(&parent.id)];
+    if known.contains(&Some(&version)) {
+        return Ok(None);
+    }
+    let Some(text) = state.text(version)? else { return Ok(None) };
+    let approved_by = parent.approval.as_ref().map(|approval| approval.by.to_string());
+    Ok(Some(domain::planning_prompt::parent_context(&Ancestor {
+        level: &parent.level,
+        path: &path_of(state, parent)?,
+        file: parent.path.as_deref(),
+        approved_by: approved_by.as_deref(),
+        text: Some(&text),
+    })))
+}

@@ -1,0 +1,69 @@
+//! From the files a tool call names to the plans they are.
+
+use domain::host_event::{Effect, HostEvent, ToolCall, ToolKind};
+use domain::node::Node;
+use domain::ports::{PlanFiles, Snapshot, StoreFault};
+use domain::profile::{PlanPlace, Profile, place_of};
+
+/// A plan file that a tool call touches.
+#[derive(Clone, Debug)]
+pub struct TouchedPlan<'p> {
+    /// Relative to the project, links followed.
+    pub file: String,
+    pub place: PlanPlace<'p>,
+    pub effect: Effect,
+}
+
+/// Returns the plans a tool call touches. Asks the disk where paths lead to, never the store.
+#[must_use]
+pub fn touched_plans<'p>(
+    files: &dyn PlanFiles,
+    profiles: &'p [Profile],
+    event: &HostEvent,
+) -> Vec<TouchedPlan<'p>> {
+    let Some(call) = event.happening.call() else { return Vec::new() };
+    let directory = event.directory.as_deref();
+    let plan_at = |path: &str, effect: &Effect| {
+        let file = files.lead(directory, path)?;
+        let place = place_of(profiles, &file)?;
+        Some(TouchedPlan { file, place, effect: effect.clone() })
+    };
+    let mut found: Vec<TouchedPlan<'p>> =
+        call.touches.iter().filter_map(|touch| plan_at(&touch.path, &touch.effect)).collect();
+    // A host without a tool for reading reads with the shell: a file that a command names counts as read.
+    if call.kind == ToolKind::Shell {
+        found.extend(words(call).filter_map(|word| plan_at(word, &Effect::Read)));
+    }
+    found
+}
+
+/// Returns the words of a command line that may be paths of plans.
+fn words(call: &ToolCall) -> impl Iterator<Item = &str> {
+    let separators = |c: char| c.is_whitespace() || "'\"`;|&<>()=,".contains(c);
+    let words = call.command.as_deref().unwrap_or_default().split(separators);
+    // A word without a folder or an ending is a program, an option, a text.
+    words.filter(|word| word.contains(['/', '.']) && word.len() < 512).take(256)
+}
+
+/// A plan's node and its parent, as recorded.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recorded {
+    pub(super) node: Option<Node>,
+    pub(super) parent: Option<Node>,
+}
+
+/// Finds the node of a place.
+pub(super) fn recorded(state: &dyn Snapshot, place: &PlanPlace<'_>) -> Result<Recorded, StoreFault> {
+    let mut found = Recorded::default();
+    for (depth, alias) in place.aliases.iter().enumerate() {
+        let candidates = match (depth, &found.node) {
+            (0, _) => state.nodes_by_alias(alias)?,
+            (_, Some(above)) => state.children_by_alias(above.id, alias)?,
+            (_, None) => return Ok(Recorded::default()),
+        };
+        let fits = |node: &Node| node.profile == place.profile.name && (depth > 0 || node.parent.is_none());
+        found.parent = found.node.take();
+        found.node = candidates.into_iter().find(fits);
+    }
+    Ok(found)
+}

@@ -1,0 +1,111 @@
+//! A person sent a prompt: commands that hooks act on, and what happened since the last one.
+
+use domain::approval::Force;
+use domain::gates::{Fired, Objection};
+use domain::host_event::{HostEvent, Reply};
+use domain::planning_prompt::count;
+use domain::policy::GateMode;
+use domain::typed_command::{TypedCommand, read};
+
+use super::{Handled, Surroundings, session};
+use crate::approve::{ApproveRequest, approve};
+use crate::context::{Context, Noticed};
+use crate::failure::Failure;
+use crate::observe::observed;
+use crate::plan_node::{PlanRequest, plan_node};
+use crate::survey::Scope;
+
+/// Acts on a typed command, and tells what changed outside meanwhile.
+pub(super) fn handle(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    prompt: &str,
+    surroundings: &Surroundings<'_>,
+) -> Result<Handled, Failure> {
+    drop(observed(ctx, Scope::Everything)?);
+    // What a subagent is sent was not typed by a person.
+    let command = read(prompt).filter(|_| event.agent.is_none());
+    let mut handled = match command {
+        Some(TypedCommand::Approve { node }) => approved_by_person(ctx, node, surroundings)?,
+        Some(TypedCommand::Plan { level, id }) if knows_level(ctx, &level) => plan(ctx, event, level, id)?,
+        Some(TypedCommand::Plan { .. }) | None => Handled::default(),
+    };
+    let mut told: Vec<String> = surroundings.faults.map(str::to_owned).into_iter().collect();
+    told.extend(ctx.take_noticed().into_iter().filter_map(|noticed| in_words(&noticed)));
+    told.extend(handled.reply.context.take());
+    if told.is_empty() {
+        return Ok(handled);
+    }
+    let text = told.join("\n\n");
+    let mut is_news = false;
+    session::change(ctx, event, |memory| is_news = memory.is_news(&text))?;
+    handled.reply.context = is_news.then_some(text);
+    Ok(handled)
+}
+
+fn knows_level(ctx: &Context<'_>, name: &str) -> bool {
+    ctx.profiles.iter().any(|profile| profile.level(name).is_some())
+}
+
+/// A person typed that a plan is approved.
+fn approved_by_person(
+    ctx: &Context<'_>,
+    node: Vec<String>,
+    surroundings: &Surroundings<'_>,
+) -> Result<Handled, Failure> {
+    let as_person = Context::new(
+        ctx.store,
+        ctx.files,
+        ctx.clock,
+        ctx.profiles,
+        ctx.policy,
+        surroundings.person.clone(),
+        ctx.channel,
+    );
+    match approve(&as_person, &ApproveRequest { node, force: Force::No, shown: None }) {
+        Ok(outcome) => {
+            let text = format!("Throughline: {} (typed by {}).", outcome.message, surroundings.person);
+            let warnings: String = outcome.warnings.iter().map(|warning| format!("\n- {warning}")).collect();
+            let mut handled = Handled::saying(Some(format!("{text}{warnings}")));
+            handled.reply.notice = Some(text);
+            Ok(handled)
+        }
+        Err(failure) if failure.is_answer() => Ok(refused("approve", &failure)),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// A person asked for a node to be planned: its prompt with the parent's plan, or why not.
+fn plan(ctx: &Context<'_>, event: &HostEvent, level: String, id: String) -> Result<Handled, Failure> {
+    match plan_node(ctx, &PlanRequest { kind: level, id, under: None }) {
+        Ok(outcome) => {
+            session::change(ctx, event, |memory| memory.given.extend(outcome.parent))?;
+            Ok(Handled::saying(Some(outcome.prompt)))
+        }
+        Err(failure) if failure.is_answer() => match ctx.policy.gates.hierarchy {
+            GateMode::Block => Ok(refused("plan", &failure)),
+            GateMode::Warn | GateMode::Off => Ok(Handled::saying(Some(failure.message))),
+        },
+        Err(failure) => Err(failure),
+    }
+}
+
+fn refused(what: &str, failure: &Failure) -> Handled {
+    let objection = Objection { why: failure.message.clone(), next_steps: failure.next_steps.clone() };
+    let fired = vec![Fired { gate: "hierarchy", plan: what.to_owned(), objection }];
+    let block = Some(domain::gates::explain(&fired));
+    Handled { reply: Reply { block, ..Reply::default() }, blocked: fired, warned: Vec::new() }
+}
+
+/// Returns what happened outside, as an agent needs it.
+fn in_words(noticed: &Noticed) -> Option<String> {
+    match noticed {
+        Noticed::Changes { summary, stale: 0, .. } => Some(format!("Throughline noticed: {summary}.")),
+        Noticed::Changes { summary, stale, .. } => Some(format!(
+            "Throughline noticed: {summary}; {} below to revalidate (tl status).",
+            count(*stale, "plan", "plans")
+        )),
+        Noticed::Misplaced { path, why } => Some(format!("Throughline: {path}: {why}.")),
+        Noticed::NotRecorded { .. } | Noticed::NoBackup { .. } => None,
+    }
+}

@@ -1,0 +1,80 @@
+//! What is remembered of a session, and its beginning and end.
+
+use domain::host_event::{HostEvent, StartSource};
+use domain::ports::{Snapshot, Transaction};
+use domain::session_memory::{KEPT_FOR_MS, PREFIX, SessionMemory};
+use domain::time::Timestamp;
+
+use super::{Handled, brief};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Returns what is remembered of the event's session.
+pub(super) fn memory(state: &dyn Snapshot, event: &HostEvent) -> Result<SessionMemory, Failure> {
+    let note = state.note(&SessionMemory::key(event.host, &event.session))?;
+    // A note of another version of this program is a note that was lost.
+    Ok(note.and_then(|body| serde_json::from_str(&body).ok()).unwrap_or_default())
+}
+
+/// Keeps what is remembered.
+pub(super) fn remember(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    event: &HostEvent,
+    memory: &SessionMemory,
+) -> Result<(), Failure> {
+    let body = serde_json::to_string(memory).unwrap_or_default();
+    Ok(tx.keep_note(&SessionMemory::key(event.host, &event.session), Some(&body), ctx.clock.now())?)
+}
+
+/// Changes what is remembered, in a transaction of its own.
+pub(super) fn change(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    how: impl FnOnce(&mut SessionMemory),
+) -> Result<(), Failure> {
+    let mut tx = ctx.store.write_notes()?;
+    let mut memory = memory(&*tx, event)?;
+    how(&mut memory);
+    remember(ctx, &mut *tx, event, &memory)?;
+    Ok(tx.commit()?)
+}
+
+/// A session starts, goes on after a break, or begins anew after `clear` or a compaction.
+pub(super) fn started(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    source: StartSource,
+    faults: Option<&str>,
+) -> Result<Handled, Failure> {
+    let text = brief::brief(ctx, faults)?;
+    let mut tx = ctx.store.write_notes()?;
+    let mut memory = memory(&*tx, event)?;
+    memory.started = true;
+    match source {
+        StartSource::Startup | StartSource::Resume => {}
+        StartSource::Compact => memory.forget_what_was_shown(),
+        StartSource::Clear => memory = SessionMemory { started: true, ..SessionMemory::default() },
+    }
+    // Told or not, a session that starts is told where it stands; the next one must not repeat it.
+    memory.is_news(&text);
+    remember(ctx, &mut *tx, event, &memory)?;
+    let long_ago = ctx.clock.now().as_millis() - KEPT_FOR_MS;
+    tx.forget_notes(PREFIX, Timestamp::from_millis(long_ago))?;
+    tx.commit()?;
+    Ok(Handled::saying(Some(text)))
+}
+
+/// The conversation was compacted.
+pub(super) fn compacted(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
+    change(ctx, event, SessionMemory::forget_what_was_shown)?;
+    Ok(Handled::default())
+}
+
+/// The session is over.
+pub(super) fn ended(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
+    let mut tx = ctx.store.write_notes()?;
+    tx.keep_note(&SessionMemory::key(event.host, &event.session), None, ctx.clock.now())?;
+    tx.commit()?;
+    Ok(Handled::default())
+}

@@ -1,0 +1,152 @@
+//! Before a tool runs: may it touch the plans it names?
+
+use domain::gates::{self, Doing, Fired, Parent, Step, Verdict};
+use domain::host_event::{HostEvent, Reply};
+use domain::ids::NodeId;
+use domain::ports::{FileLook, Snapshot};
+use domain::session_memory::SessionMemory;
+
+use super::plans::{Recorded, TouchedPlan, recorded};
+use super::{Handled, effects, session};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::observe::observed;
+use crate::survey::Scope;
+
+/// Asks the gates about every plan the call would change.
+pub(super) fn handle(ctx: &Context<'_>, event: &HostEvent, plans: &[TouchedPlan<'_>]) -> Result<Handled, Failure> {
+    let plans: Vec<&TouchedPlan<'_>> = plans.iter().filter(|plan| plan.effect.changes()).collect();
+    if plans.is_empty() {
+        return Ok(Handled::default());
+    }
+    let (state, found) = look(ctx, &plans)?;
+    let memory = session::memory(&*state, event)?;
+    let verdict = ask(ctx, &memory, &plans, &found, &[]);
+    let (verdict, used) = if verdict.blocks.is_empty() {
+        (verdict, Vec::new())
+    } else {
+        let overridden = overrides(&*state, &verdict.blocks)?;
+        (ask(ctx, &memory, &plans, &found, &overridden), overridden)
+    };
+    if !verdict.blocks.is_empty() {
+        let block = Some(gates::explain(&verdict.blocks));
+        return Ok(Handled {
+            reply: Reply { block, ..Reply::default() },
+            blocked: verdict.blocks,
+            warned: verdict.warnings,
+        });
+    }
+    let mut told: Vec<String> = Vec::new();
+    if !verdict.warnings.is_empty() {
+        told.push(gates::explain(&verdict.warnings));
+    }
+    let mut given: Vec<NodeId> = Vec::new();
+    if event.host.hears_before_tools() {
+        for parent in found.iter().filter_map(|one| one.parent.as_ref()) {
+            if given.contains(&parent.id) {
+                continue;
+            }
+            if let Some(text) = effects::parent_context(&*state, &memory, parent)? {
+                told.push(text);
+                given.push(parent.id);
+            }
+        }
+    }
+    drop(state);
+    if !given.is_empty() || !used.is_empty() {
+        let mut tx = ctx.store.write_notes()?;
+        let mut memory = session::memory(&*tx, event)?;
+        for parent in found.iter().filter_map(|one| one.parent.as_ref()).filter(|parent| given.contains(&parent.id)) {
+            memory.given.extend(parent.content.version().map(|version| (parent.id, version)));
+        }
+        session::remember(ctx, &mut *tx, event, &memory)?;
+        for (gate, plan) in &used {
+            tx.keep_note(&override_key(gate, plan), None, ctx.clock.now())?;
+        }
+        tx.commit()?;
+    }
+    let context = (!told.is_empty()).then(|| told.join("\n\n"));
+    Ok(Handled { warned: verdict.warnings, ..Handled::saying(context) })
+}
+
+/// Looks at the files above the plans, so that a gate is asked about what is, and finds the nodes.
+fn look<'s>(
+    ctx: &Context<'s>,
+    plans: &[&TouchedPlan<'_>],
+) -> Result<(Box<dyn Snapshot + 's>, Vec<Recorded>), Failure> {
+    let mut state = ctx.store.read()?;
+    let mut found = Vec::with_capacity(plans.len());
+    for plan in plans {
+        let mut one = recorded(&*state, &plan.place)?;
+        drop(state);
+        let scope = match (&one.node, &one.parent) {
+            (Some(node), _) => Scope::Lineage(node.id),
+            (None, Some(parent)) => Scope::Lineage(parent.id),
+            // The parent may have been written a moment ago.
+            (None, None) => Scope::Everything,
+        };
+        state = observed(ctx, scope)?;
+        one = recorded(&*state, &plan.place)?;
+        found.push(one);
+    }
+    Ok((state, found))
+}
+
+/// A gate and the path alias of the plan it may be passed for.
+type Override = (&'static str, String);
+
+fn ask(
+    ctx: &Context<'_>,
+    memory: &SessionMemory,
+    plans: &[&TouchedPlan<'_>],
+    found: &[Recorded],
+    overrides: &[Override],
+) -> Verdict {
+    let overridden: Vec<Vec<String>> = plans
+        .iter()
+        .map(|plan| {
+            let alias = plan.place.path_alias();
+            overrides.iter().filter(|(_, plan)| *plan == alias).map(|(gate, _)| (*gate).to_owned()).collect()
+        })
+        .collect();
+    let steps: Vec<Step<'_>> = plans
+        .iter()
+        .zip(found)
+        .zip(&overridden)
+        .map(|((plan, found), overridden)| Step {
+            doing: Doing::Changing(&plan.effect),
+            place: &plan.place,
+            file: &plan.file,
+            node: found.node.as_ref(),
+            parent: match &found.parent {
+                Some(parent) => Parent::Known(parent),
+                None if plan.place.aliases.len() > 1 => Parent::Missing,
+                None => Parent::None,
+            },
+            size: match ctx.files.look(&plan.file) {
+                FileLook::Present(stamp) => Some(stamp.size),
+                FileLook::Missing | FileLook::Refused(_) => None,
+            },
+            read: found.node.as_ref().and_then(|node| memory.read.get(&node.id)).copied(),
+            session_is_known: memory.started,
+            overridden,
+        })
+        .collect();
+    gates::evaluate(&steps, ctx.policy)
+}
+
+/// Returns which of these gates a person has let pass, once, for the same plan.
+fn overrides(state: &dyn Snapshot, blocks: &[Fired]) -> Result<Vec<Override>, Failure> {
+    let mut found = Vec::new();
+    for fired in blocks {
+        if state.note(&override_key(fired.gate, &fired.plan))?.is_some() {
+            found.push((fired.gate, fired.plan.clone()));
+        }
+    }
+    Ok(found)
+}
+
+/// Under which key a person's word is kept until it is used.
+pub(crate) fn override_key(gate: &str, plan: &str) -> String {
+    format!("override/{gate}/{plan}")
+}

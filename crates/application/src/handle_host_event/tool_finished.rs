@@ -1,0 +1,88 @@
+//! After a tool ran: what did it really do, and what follows?
+
+use domain::host_event::{Effect, HostEvent, ToolCall, ToolKind};
+use domain::ids::{NodeId, OperationId};
+use domain::ports::Transaction;
+
+use super::plans::{TouchedPlan, recorded};
+use super::{Handled, effects, session};
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::observe::observe_within;
+use crate::survey::{Scope, survey};
+
+/// Records what changed, with everything that follows, and tells the agent.
+pub(super) fn handle(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    call: &ToolCall,
+    failed: bool,
+    plans: &[TouchedPlan<'_>],
+) -> Result<Handled, Failure> {
+    let anything = may_change_anything(call.kind);
+    if plans.is_empty() && !(anything && something_changed(ctx)?) {
+        return Ok(Handled::default());
+    }
+    let mut tx = ctx.store.write_notes()?;
+    let mut operations: Vec<OperationId> = Vec::new();
+    if anything {
+        operations.extend(observe_within(ctx, &mut *tx, Scope::Everything)?);
+    } else {
+        for plan in plans {
+            let scope = scope_of(&*tx, plan)?;
+            operations.extend(observe_within(ctx, &mut *tx, scope)?);
+        }
+    }
+    let mut memory = session::memory(&*tx, event)?;
+    let mut touched: Vec<NodeId> = Vec::new();
+    let mut told: Vec<String> = Vec::new();
+    for plan in plans {
+        let found = recorded(&*tx, &plan.place)?;
+        let Some(node) = &found.node else { continue };
+        // Who has written it knows it as well as who has read it.
+        if let (Some(version), false) = (node.content.version(), failed) {
+            memory.read.insert(node.id, version);
+        }
+        if plan.effect == Effect::Read || touched.contains(&node.id) {
+            continue;
+        }
+        touched.push(node.id);
+        if let (Some(parent), false) = (&found.parent, event.host.hears_before_tools())
+            && let Some(text) = effects::parent_context(&*tx, &memory, parent)?
+        {
+            memory.given.extend(parent.content.version().map(|version| (parent.id, version)));
+            told.push(text);
+        }
+    }
+    let news = effects::tell(ctx, &*tx, &operations, &touched)?;
+    if let Some(news) = news.filter(|news| memory.is_news(news)) {
+        told.insert(0, news);
+    }
+    session::remember(ctx, &mut *tx, event, &memory)?;
+    tx.commit()?;
+    Ok(Handled::saying((!told.is_empty()).then(|| told.join("\n\n"))))
+}
+
+/// Says whether a tool's name and input do not tell what it changes.
+fn may_change_anything(kind: ToolKind) -> bool {
+    match kind {
+        ToolKind::Shell | ToolKind::Mcp | ToolKind::Agent => true,
+        ToolKind::Write | ToolKind::Edit | ToolKind::Delete | ToolKind::Read | ToolKind::Other => false,
+    }
+}
+
+/// Looks at every plan file without taking the right to write.
+fn something_changed(ctx: &Context<'_>) -> Result<bool, Failure> {
+    let state = ctx.store.read()?;
+    Ok(!survey(ctx, &*state, Scope::Everything, NodeId(u32::MAX / 2))?.sightings.is_empty())
+}
+
+/// Returns the smallest look that shows what happened to a plan.
+fn scope_of(tx: &dyn Transaction, plan: &TouchedPlan<'_>) -> Result<Scope, Failure> {
+    let found = recorded(tx, &plan.place)?;
+    Ok(match (found.node, found.parent) {
+        (Some(node), _) => Scope::Lineage(node.id),
+        (None, Some(parent)) => Scope::Lineage(parent.id),
+        (None, None) => Scope::Everything,
+    })
+}

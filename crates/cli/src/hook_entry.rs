@@ -1,0 +1,241 @@
+//! `tl hook HOST [EVENT]`: the heartbeat, run before and after every tool call of an agent.
+//!
+//! Reached before the command line parser exists: no logger, no runtime, one short transaction. Nothing goes
+//! to stderr, because some hosts read it as an answer. A fault of ours lets the agent go on, unless the gate
+//! that could not be asked says otherwise; it is noted, and told at the next contact.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Mutex, OnceLock};
+use std::time::{Duration, Instant};
+
+use application::handle_host_event::{Handled, Surroundings, TouchedPlan, handle_host_event, touched_plans};
+use application::{Context, Failure};
+use domain::host_event::{Effect, Happening, Host, HostEvent, Reply, ToolKind};
+use domain::ids::Principal;
+use domain::operation::Channel;
+use domain::ports::{FileLook, PlanFiles};
+use domain::typed_command::{self, TypedCommand};
+use store::{DiskFiles, EngineSettings, SystemClock};
+
+use crate::hook_ledger::{Entry, Ledger, Outcome};
+use crate::settings;
+use crate::wiring::Project;
+
+/// More than any plan may have; what is longer is not read to the end and passes.
+const MOST_BYTES: u64 = 16 * 1024 * 1024;
+
+/// Turns every hook into nothing: for the day something is badly wrong.
+const SWITCH: &str = "THROUGHLINE_HOOKS";
+
+/// Runs one hook. `arguments` are those after `tl hook`.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let start = Instant::now();
+    let Some(host) = arguments.first().and_then(|word| Host::from_word(word.to_str()?)) else {
+        let known = Host::ALL.map(Host::word).join(", ");
+        let _ = writeln!(std::io::stderr(), "error: expected `tl hook HOST [EVENT]` with HOST one of {known}");
+        return ExitCode::from(1);
+    };
+    // A panic is told in the ledger; a host may take a word on stderr for an answer.
+    std::panic::set_hook(Box::new(|_| {}));
+    let event = arguments.get(1).and_then(|word| word.to_str());
+    let outcome = catch_unwind(AssertUnwindSafe(|| hook(host, event, start)));
+    let printed = match outcome {
+        Ok(printed) => printed,
+        Err(_) => on_fault("it failed with a bug of its own"),
+    };
+    print(&printed);
+    ExitCode::SUCCESS
+}
+
+fn print(text: &str) {
+    if !text.is_empty() {
+        // A host that does not listen any more has decided for itself.
+        let _ = std::io::stdout().write_all(text.as_bytes());
+    }
+}
+
+/// Returns what is to be printed.
+fn hook(host: Host, event: Option<&str>, start: Instant) -> String {
+    let mut payload = Vec::new();
+    let whole = std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut payload).is_ok();
+    let read = hosts::wire::read(host, event, &payload);
+    let event = match read {
+        Ok(Some(event)) if whole => event,
+        Ok(None) => return String::new(),
+        unreadable => {
+            let why = unreadable.err().map_or_else(|| "it was cut off".to_owned(), |error| error.to_string());
+            if let Some(root) = std::env::current_dir().ok().and_then(|here| store::Layout::find_root(&here)) {
+                let ledger = Ledger::in_project(&root);
+                ledger.fault(Entry::bare(host, "?", start), &format!("the event could not be read: {why}"));
+            }
+            return String::new();
+        }
+    };
+    let Some(root) = root_of(&event) else { return String::new() };
+    let ledger = Ledger::in_project(&root);
+    if settings::environment(SWITCH).is_some_and(|word| matches!(word.as_str(), "off" | "0" | "false")) {
+        ledger.note(Entry::of(&event, start), Outcome::Off);
+        return String::new();
+    }
+    remember(Running { event: event.clone(), ledger, start, fallback: Reply::default() });
+    match answer(&event, &root) {
+        Ok(handled) => finish(handled),
+        Err(failure) => on_fault(&failure.message),
+    }
+}
+
+/// The project a session works in: where the host says it is, or where we are.
+fn root_of(event: &HostEvent) -> Option<PathBuf> {
+    let here = || std::env::current_dir().ok();
+    let said = event.directory.as_deref().map(PathBuf::from).filter(|directory| directory.is_absolute());
+    said.and_then(|directory| store::Layout::find_root(&directory)).or_else(|| store::Layout::find_root(&here()?))
+}
+
+fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
+    let project = Project::at(root)?;
+    let files = DiskFiles::open(root).map_err(|error| {
+        Failure::new(application::FailureKind::Unavailable, format!("cannot open `{}`: {error}", root.display()))
+    })?;
+    let plans = touched_plans(&files, &project.profiles, event);
+    if !concerns_state(event, &plans) {
+        return Ok(Handled::default());
+    }
+    let deadline = Duration::from_millis(project.settings.policy.hook_deadline_ms);
+    set_fallback(fallback(event, &plans, &files, &project.settings.policy.gates.fail_closed));
+    watch(deadline);
+    let engine = EngineSettings { patience: deadline / 4, ..project.engine_settings() };
+    let person = Principal::Human(settings::user_name());
+    let actor = Principal::Agent { host: event.host.word().to_owned(), session: event.session.clone() };
+    let faults = with_running(|running| running.ledger.pending_faults()).flatten();
+    let handle = |damage: Option<&str>| -> Result<Handled, Failure> {
+        let store = project.open_quietly(&engine, damage)?;
+        let clock = SystemClock;
+        let (profiles, policy) = (&project.profiles, &project.settings.policy);
+        let ctx = Context::new(&*store, &files, &clock, profiles, policy, actor.clone(), Channel::Hook);
+        let surroundings = Surroundings { person: &person, plans: &plans, faults: faults.as_deref() };
+        handle_host_event(&ctx, event, &surroundings)
+    };
+    let handled = match handle(None) {
+        Err(Failure { damage: Some(what), .. }) => handle(Some(&format!("the state was damaged ({what})")))?,
+        other => other?,
+    };
+    if faults.is_some() && handled.reply.context.is_some() {
+        with_running(|running| running.ledger.forget_faults());
+    }
+    Ok(handled)
+}
+
+/// Most tool calls have nothing to do with plans: those cost no more than finding that out.
+fn concerns_state(event: &HostEvent, plans: &[TouchedPlan<'_>]) -> bool {
+    match &event.happening {
+        Happening::ToolAboutToRun(_) => plans.iter().any(|plan| plan.effect.changes()),
+        Happening::ToolFinished { call, .. } => {
+            !plans.is_empty() || matches!(call.kind, ToolKind::Shell | ToolKind::Mcp | ToolKind::Agent)
+        }
+        Happening::SubagentStopping => false,
+        _ => true,
+    }
+}
+
+/// What is answered when the gates cannot be asked.
+fn fallback(event: &HostEvent, plans: &[TouchedPlan<'_>], files: &DiskFiles, fail_closed: &[String]) -> Reply {
+    let closed = |gate: &str| fail_closed.iter().any(|name| name == gate);
+    let exists = |plan: &TouchedPlan<'_>| matches!(files.look(&plan.file), FileLook::Present(_));
+    let unasked = match &event.happening {
+        Happening::ToolAboutToRun(_) => plans.iter().find_map(|plan| {
+            let overwrites = matches!(plan.effect, Effect::Write { .. }) && exists(plan);
+            let gate = if overwrites && closed("read-before-write") {
+                "read-before-write"
+            } else if plan.effect.changes() && plan.place.aliases.len() > 1 && closed("hierarchy") {
+                "hierarchy"
+            } else if plan.effect.changes() && exists(plan) && closed("shrink") {
+                "shrink"
+            } else {
+                return None;
+            };
+            Some((gate, format!("`{}`", plan.place.path_alias())))
+        }),
+        // The command is ours: it fails when we do.
+        Happening::PromptSubmitted { prompt } => match typed_command::read(prompt) {
+            Some(TypedCommand::Plan { level, id }) => Some(("hierarchy", format!("planning {level} {id}"))),
+            Some(TypedCommand::Approve { node }) => Some(("hierarchy", format!("approving {}", node.join(" ")))),
+            None => None,
+        },
+        _ => None,
+    };
+    let block = unasked.map(|(gate, what)| {
+        format!(
+            "Throughline could not check this step ({gate} gate, {what}): @WHY@. It is a fault of Throughline, not a rule.\n  \
+             next: try again in a moment\n  next: tl doctor   # what is wrong?"
+        )
+    });
+    Reply { block, ..Reply::default() }
+}
+
+/// What the watchdog and the panic handler need to answer in our stead.
+struct Running {
+    event: HostEvent,
+    ledger: Ledger,
+    start: Instant,
+    fallback: Reply,
+}
+
+static RUNNING: OnceLock<Mutex<Option<Running>>> = OnceLock::new();
+
+fn remember(running: Running) {
+    let _ = RUNNING.set(Mutex::new(Some(running)));
+}
+
+fn with_running<T>(use_it: impl FnOnce(&mut Running) -> T) -> Option<T> {
+    let mut running = RUNNING.get()?.lock().ok()?;
+    running.as_mut().map(use_it)
+}
+
+fn set_fallback(fallback: Reply) {
+    with_running(|running| running.fallback = fallback);
+}
+
+/// Takes the right to answer: it is given once, to the hook or to its watchdog.
+fn take_running() -> Option<Running> {
+    RUNNING.get()?.lock().ok()?.take()
+}
+
+fn finish(handled: Handled) -> String {
+    let Some(running) = take_running() else { return String::new() };
+    let printed = hosts::wire::render(&running.event, &handled.reply);
+    let outcome = match (&handled.reply.block, printed.is_empty()) {
+        (Some(_), _) => Outcome::Block,
+        (None, false) => Outcome::Context,
+        (None, true) => Outcome::Pass,
+    };
+    let mut entry = Entry::of(&running.event, running.start);
+    entry.gate = handled.blocked.first().or(handled.warned.first()).map(|fired| fired.gate);
+    entry.plan = handled.blocked.first().or(handled.warned.first()).map(|fired| fired.plan.clone());
+    running.ledger.note(entry, outcome);
+    printed
+}
+
+fn on_fault(why: &str) -> String {
+    let Some(running) = take_running() else { return String::new() };
+    running.ledger.fault(Entry::of(&running.event, running.start), why);
+    let mut reply = running.fallback;
+    reply.block = reply.block.map(|text| text.replace("@WHY@", why));
+    hosts::wire::render(&running.event, &reply)
+}
+
+/// Answers in our stead when we do not come to an end: a disk that hangs must not hang the agent.
+#[expect(clippy::exit, reason = "the thread that hangs cannot be asked to end")]
+fn watch(deadline: Duration) {
+    let watchdog = move || {
+        std::thread::sleep(deadline);
+        let printed = on_fault(&format!("it took longer than {} ms", deadline.as_millis()));
+        print(&printed);
+        std::process::exit(0);
+    };
+    // Without a watchdog the host's own timeout is left.
+    let _ = std::thread::Builder::new().stack_size(256 * 1024).spawn(watchdog);
+}

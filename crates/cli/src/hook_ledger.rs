@@ -1,0 +1,175 @@
+//! The ledger of hooks: one line of JSON each, appended to `.throughline/hooks.jsonl`.
+//!
+//! It is for `tl doctor` and `tl gate stats`, and holds no text of plans or tools. A line is one write at the
+//! end of the file, so that hooks running at the same time lose nothing; it is not synced.
+
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use domain::host_event::{Host, HostEvent};
+use domain::planning_prompt::{clean_line, count};
+use domain::ports::Clock;
+use serde::{Deserialize, Serialize};
+use store::SystemClock;
+
+/// Then a new file is begun; the one before is kept.
+const MOST_BYTES: u64 = 1024 * 1024;
+
+/// What became of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Outcome {
+    Pass,
+    Block,
+    Context,
+    Fault,
+    Off,
+}
+
+/// One line of the ledger.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Entry<'e> {
+    at: i64,
+    host: Host,
+    event: &'e str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    session: &'e str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<&'e str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool: Option<&'static str>,
+    micros: u64,
+    #[serde(skip)]
+    start: Instant,
+    outcome: Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) gate: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) plan: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fault: Option<String>,
+}
+
+impl<'e> Entry<'e> {
+    /// Returns the line of an event.
+    pub(crate) fn of(event: &'e HostEvent, start: Instant) -> Self {
+        let call = event.happening.call();
+        Self {
+            session: &event.session,
+            call: call.and_then(|call| call.id.as_deref()),
+            tool: call.map(|call| call.kind.word()),
+            ..Self::bare(event.host, event.happening.word(), start)
+        }
+    }
+
+    /// Returns a line of which only this is known.
+    pub(crate) fn bare(host: Host, event: &'e str, start: Instant) -> Self {
+        Self {
+            at: SystemClock.now().as_millis(),
+            host,
+            event,
+            session: "",
+            call: None,
+            tool: None,
+            micros: 0,
+            start,
+            outcome: Outcome::Pass,
+            gate: None,
+            plan: None,
+            fault: None,
+        }
+    }
+}
+
+/// A line as it is read back. Lenient: another version may have written it.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Line {
+    pub(crate) at: i64,
+    pub(crate) host: Host,
+    #[serde(default)]
+    pub(crate) event: String,
+    #[serde(default)]
+    pub(crate) session: String,
+    #[serde(default)]
+    pub(crate) call: Option<String>,
+    #[serde(default)]
+    pub(crate) micros: u64,
+    pub(crate) outcome: Outcome,
+    #[serde(default)]
+    pub(crate) gate: Option<String>,
+    #[serde(default)]
+    pub(crate) fault: Option<String>,
+}
+
+/// The ledger of one project.
+#[derive(Clone, Debug)]
+pub(crate) struct Ledger {
+    path: PathBuf,
+    /// Faults nobody was told of yet, one line each.
+    untold: PathBuf,
+}
+
+impl Ledger {
+    /// Returns the ledger of the project at `root`.
+    pub(crate) fn in_project(root: &Path) -> Self {
+        let home = root.join(".throughline");
+        Self { path: home.join("hooks.jsonl"), untold: home.join("hook-faults") }
+    }
+
+    /// Writes a line. What cannot be noted must not stop what it is about.
+    pub(crate) fn note(&self, mut entry: Entry<'_>, outcome: Outcome) {
+        entry.outcome = outcome;
+        entry.micros = u64::try_from(entry.start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let Ok(mut line) = serde_json::to_vec(&entry) else { return };
+        line.push(b'\n');
+        let Ok(mut file) = OpenOptions::new().create(true).append(true).open(&self.path) else { return };
+        let _ = file.write_all(&line);
+        if file.metadata().is_ok_and(|metadata| metadata.len() > MOST_BYTES) {
+            let _ = std::fs::rename(&self.path, self.older());
+        }
+    }
+
+    /// Notes a fault of ours, to be told once at the next contact.
+    pub(crate) fn fault(&self, mut entry: Entry<'_>, why: &str) {
+        let why = clean_line(why);
+        entry.fault = Some(why.clone());
+        let line = format!("{} {why}\n", SystemClock.now().for_people());
+        self.note(entry, Outcome::Fault);
+        let _ = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&self.untold)
+            .and_then(|mut file| file.write_all(line.as_bytes()));
+    }
+
+    /// Returns what an agent is told about faults since the last contact.
+    pub(crate) fn pending_faults(&self) -> Option<String> {
+        let text = std::fs::read_to_string(&self.untold).ok()?;
+        let mut lines = text.lines();
+        let (first, last) = (lines.next()?, text.lines().last()?);
+        Some(format!(
+            "Throughline: {} could not be made. First: {first}. Last: {last}. Everything was looked at again now; tl doctor says more.",
+            count(text.lines().count(), "check", "checks")
+        ))
+    }
+
+    /// They were told.
+    pub(crate) fn forget_faults(&self) {
+        let _ = std::fs::remove_file(&self.untold);
+    }
+
+    /// Returns every line there is, oldest first; lines that cannot be read are left out.
+    pub(crate) fn lines(&self) -> Vec<Line> {
+        [self.older(), self.path.clone()]
+            .into_iter()
+            .filter_map(|path| std::fs::read_to_string(path).ok())
+            .flat_map(|text| text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<_>>())
+            .collect()
+    }
+
+    fn older(&self) -> PathBuf {
+        self.path.with_extension("1.jsonl")
+    }
+}

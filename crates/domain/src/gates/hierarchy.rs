@@ -1,0 +1,59 @@
+//! Nothing is planned below a parent that is missing or not approved.
+
+use super::{Doing, Gate, Objection, Parent, Step};
+use crate::host_event::Effect;
+use crate::node::{Content, Status};
+use crate::policy::Policy;
+
+pub(super) const GATE: Gate = Gate { name: "hierarchy", mode: |policy| policy.hierarchy, check };
+
+fn check(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
+    // Taking a plan away plans nothing.
+    if matches!(step.doing, Doing::Changing(Effect::Delete | Effect::Read)) {
+        return None;
+    }
+    let plan = step.place.path_alias();
+    let above = step.place.parent_alias()?;
+    let missing = || Objection {
+        why: format!("`{plan}` cannot be planned: its parent `{above}` has no plan yet"),
+        next_steps: vec![
+            format!("tl plan {}   # plan the parent first", spoken(&above, step)),
+            format!("tl approve {above}   # then a person approves it"),
+        ],
+    };
+    let parent = match step.parent {
+        Parent::None => return None,
+        Parent::Missing => return Some(missing()),
+        Parent::Known(parent) => parent,
+    };
+    let objection = |why: String, first: String| Objection {
+        why,
+        next_steps: vec![first, format!("write `{plan}` again once `{above}` is approved")],
+    };
+    match (parent.status(), &parent.content) {
+        (Status::Approved, _) => None,
+        (_, Content::Missing) => Some(missing()),
+        (Status::RequiresRevalidation, _) => Some(objection(
+            format!("`{plan}` cannot be changed: its parent `{above}` went stale and waits to be revalidated"),
+            format!("tl why {above}   # then: tl revalidate {above}"),
+        )),
+        (Status::Invalid, _) => Some(objection(
+            format!("`{plan}` cannot be changed: its parent `{above}` is invalid"),
+            format!("tl why {above}   # it has to be written anew"),
+        )),
+        (Status::Draft, _) => Some(objection(
+            format!("`{plan}` cannot be planned: its parent `{above}` is a draft, not approved"),
+            format!("tl approve {above}   # ask the person; the text is in {}", file_of(parent)),
+        )),
+    }
+}
+
+fn file_of(parent: &crate::node::Node) -> &str {
+    parent.path.as_deref().unwrap_or("the store")
+}
+
+/// `act 1` for `act-1`: the level and the alias, as `tl plan` takes them.
+fn spoken(above: &str, step: &Step<'_>) -> String {
+    let level = step.place.level.under.first().map_or("", String::as_str);
+    format!("{level} {above}")
+}

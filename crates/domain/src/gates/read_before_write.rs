@@ -1,0 +1,20 @@
+//! A plan is overwritten only by a session that knows what it overwrites.
+
+use super::{Doing, Gate, Objection, Step};
+use crate::host_event::Effect;
+use crate::policy::Policy;
+
+pub(super) const GATE: Gate = Gate { name: "read-before-write", mode: |policy| policy.read_before_write, check };
+
+fn check(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
+    // An edit quotes what it replaces; only writing the whole file can lose what nobody looked at.
+    let Doing::Changing(Effect::Write { .. }) = step.doing else { return None };
+    let now = step.node?.content.version()?;
+    let plan = step.place.path_alias();
+    let why = match step.read {
+        Some(read) if read == now => return None,
+        Some(_) => format!("`{plan}` was not overwritten: it changed since this session last read it"),
+        None => format!("`{plan}` was not overwritten: this session has not read it"),
+    };
+    Some(Objection { why, next_steps: vec![format!("read {}, then write it again", step.file)] })
+}

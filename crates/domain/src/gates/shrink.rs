@@ -1,0 +1,34 @@
+//! A write that throws most of a plan away is stopped and asked about.
+
+use super::{Doing, Gate, Objection, Step};
+use crate::host_event::Effect;
+use crate::policy::Policy;
+
+pub(super) const GATE: Gate = Gate { name: "shrink", mode: |policy| policy.shrink, check };
+
+/// Below this a plan is a stub, and a stub may be written anew.
+const SMALL: u64 = 400;
+
+fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
+    let before = step.size.filter(|size| *size >= SMALL)?;
+    let Doing::Changing(effect) = step.doing else { return None };
+    let after = match effect {
+        Effect::Write { text: Some(text) } => text.len() as u64,
+        Effect::Edit { removed, added } => before.saturating_sub(*removed as u64) + *added as u64,
+        Effect::Write { text: None } | Effect::Delete | Effect::Read => return None,
+    };
+    let least = policy.gates.shrink_below_percent;
+    if after * 100 >= before * least {
+        return None;
+    }
+    let plan = step.place.path_alias();
+    Some(Objection {
+        why: format!(
+            "`{plan}` would shrink from {before} to {after} bytes, below {least} %: this looks like an accident"
+        ),
+        next_steps: vec![
+            format!("change {} in smaller steps, or keep what is still true", step.file),
+            format!("tl gate override shrink {plan} --reason \"…\"   # a person lets it pass once"),
+        ],
+    })
+}

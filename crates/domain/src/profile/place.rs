@@ -1,0 +1,94 @@
+//! From a file's path to the node it is the plan of, whether or not anybody has recorded it.
+
+use super::{Level, Profile, folder_of};
+
+/// The place of a plan file in its tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlanPlace<'p> {
+    pub profile: &'p Profile,
+    pub level: &'p Level,
+    /// The aliases from the root down; the last is the node's own.
+    pub aliases: Vec<String>,
+}
+
+impl PlanPlace<'_> {
+    /// Returns the path alias: `act-1/chapter-02`.
+    #[must_use]
+    pub fn path_alias(&self) -> String {
+        self.aliases.join("/")
+    }
+
+    /// Returns the parent's path alias.
+    #[must_use]
+    pub fn parent_alias(&self) -> Option<String> {
+        let (_, above) = self.aliases.split_last()?;
+        (!above.is_empty()).then(|| above.join("/"))
+    }
+}
+
+/// Returns whose plan the file at `path`, relative to the project, is or would be.
+#[must_use]
+pub fn place_of<'p>(profiles: &'p [Profile], path: &str) -> Option<PlanPlace<'p>> {
+    profiles.iter().find_map(|profile| {
+        let roots = profile.levels.iter().filter(|level| level.root);
+        roots.into_iter().find_map(|level| below(profile, level, path, None, &mut Vec::new()))
+    })
+}
+
+/// `path` is relative to the parent's folder.
+fn below<'p>(
+    profile: &'p Profile,
+    level: &'p Level,
+    path: &str,
+    parent_number: Option<u32>,
+    aliases: &mut Vec<String>,
+) -> Option<PlanPlace<'p>> {
+    let (alias, file) = level.file.as_ref()?.alias_at(path)?;
+    let read = level.alias.read_exact(alias, &level.numbers)?;
+    if read.parent_number.is_some() && !aliases.is_empty() && read.parent_number != parent_number {
+        return None;
+    }
+    aliases.push(read.alias);
+    if file == path {
+        return Some(PlanPlace { profile, level, aliases: aliases.clone() });
+    }
+    let rest = path.strip_prefix(folder_of(&file)).and_then(|rest| rest.strip_prefix('/'));
+    let found = rest.and_then(|rest| {
+        let levels = profile.levels_under(&level.name).filter(|level| !level.root);
+        levels.into_iter().find_map(|level| below(profile, level, rest, read.number, aliases))
+    });
+    aliases.pop();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place_of;
+    use crate::profile::built_in;
+
+    #[test]
+    fn a_plan_file_says_whose_it_is() {
+        let profiles: Vec<_> = ["story", "tickets"].into_iter().filter_map(built_in).collect();
+        let cases = [
+            ("acts/act-1/strategic-plan.md", Some("act-1")),
+            ("acts/act-1/chapters/chapter-02/plan.md", Some("act-1/chapter-02")),
+            (
+                "acts/act-1/chapters/chapter-02/scenes/scene-0204-blueprint.md",
+                Some("act-1/chapter-02/scene-0204"),
+            ),
+            // Its number says another chapter.
+            ("acts/act-1/chapters/chapter-02/scenes/scene-0104-blueprint.md", None),
+            ("acts/act-1/chapters/chapter-2/plan.md", None),
+            ("acts/act-1/chapters/chapter-02/plan.md.bak", None),
+            ("acts/act-1/chapters/chapter-02/backups/plan.md", None),
+            ("acts/act-1/notes.md", None),
+            ("chapters/chapter-02/plan.md", None),
+            ("acts", None),
+            ("", None),
+            ("src/main.rs", None),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(place_of(&profiles, path).map(|place| place.path_alias()).as_deref(), expected, "{path}");
+        }
+    }
+}

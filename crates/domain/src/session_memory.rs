@@ -1,0 +1,50 @@
+//! What is remembered of one host session between its hooks.
+//!
+//! Notes, not state: losing them costs a question, never a plan.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::host_event::Host;
+use crate::ids::{Digest32, NodeId, VersionHash};
+
+/// The memory of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionMemory {
+    /// Whether its start was seen.
+    pub started: bool,
+    /// Which version of a plan it last read or wrote.
+    pub read: BTreeMap<NodeId, VersionHash>,
+    /// Which version of a parent's plan it was handed.
+    pub given: BTreeMap<NodeId, VersionHash>,
+    /// What it was told last: never the same twice in a row.
+    pub told: Option<Digest32>,
+}
+
+impl SessionMemory {
+    /// Returns under which key it is kept.
+    #[must_use]
+    pub fn key(host: Host, session: &str) -> String {
+        format!("{PREFIX}{}/{session}", host.word())
+    }
+
+    /// The conversation begins anew: what the model was shown, it does not have any more.
+    pub fn forget_what_was_shown(&mut self) {
+        self.given.clear();
+        self.told = None;
+    }
+
+    /// Says whether a text is news, and remembers that it was told.
+    pub fn is_news(&mut self, text: &str) -> bool {
+        let digest = Digest32::of(text.as_bytes());
+        self.told.replace(digest) != Some(digest)
+    }
+}
+
+/// What the keys of all sessions begin with.
+pub const PREFIX: &str = "session/";
+
+/// How long a session that is not heard of is remembered.
+pub const KEPT_FOR_MS: i64 = 30 * 24 * 60 * 60 * 1000;

@@ -1,0 +1,77 @@
+//! Where a path leads to, links followed: the file a tool would really write.
+//!
+//! Unlike `canonicalize`, it also answers for a file that is not there yet, and for a link to one.
+
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+/// Links after links: more than the kernel itself follows.
+const MOST_LINKS: usize = 40;
+
+/// Returns the path without links, `.` and `..`. `path` is absolute. `None` when links go in a circle.
+pub(crate) fn lead(path: &Path) -> Option<PathBuf> {
+    let mut real = PathBuf::from("/");
+    let mut rest: Vec<OsString> = parts(path);
+    let mut links = 0;
+    while let Some(part) = rest.pop() {
+        if part == ".." {
+            real.pop();
+            continue;
+        }
+        real.push(&part);
+        let Ok(target) = std::fs::read_link(&real) else { continue };
+        links += 1;
+        if links > MOST_LINKS {
+            return None;
+        }
+        real.pop();
+        if target.is_absolute() {
+            real = PathBuf::from("/");
+        }
+        rest.append(&mut parts(&target));
+    }
+    Some(real)
+}
+
+/// The parts still to go, the next one last.
+fn parts(path: &Path) -> Vec<OsString> {
+    path.components()
+        .rev()
+        .filter_map(|component| match component {
+            Component::Normal(part) => Some(part.to_owned()),
+            Component::ParentDir => Some("..".into()),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::disallowed_methods)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::lead;
+
+    #[test]
+    fn links_dots_and_missing_parts_are_seen_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("acts/act-1")).unwrap();
+        symlink("acts/act-1", root.join("short")).unwrap();
+        symlink(root.join("acts/act-1/new.md"), root.join("dangling.md")).unwrap();
+        symlink("loop-b", root.join("loop-a")).unwrap();
+        symlink("loop-a", root.join("loop-b")).unwrap();
+        let cases = [
+            ("acts/act-1/plan.md", Some("acts/act-1/plan.md")),
+            ("acts/./act-1//plan.md", Some("acts/act-1/plan.md")),
+            ("short/plan.md", Some("acts/act-1/plan.md")),
+            ("short/../act-1/chapters/none/plan.md", Some("acts/act-1/chapters/none/plan.md")),
+            ("nowhere/../acts/x", Some("acts/x")),
+            ("dangling.md", Some("acts/act-1/new.md")),
+            ("loop-a/x", None),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(lead(&root.join(path)), expected.map(|path| root.join(path)), "{path}");
+        }
+    }
+}
