@@ -22,6 +22,7 @@ pub mod history;
 pub mod invalidate;
 pub mod list_versions;
 pub mod next_work;
+pub mod override_gate;
 pub mod plan_node;
 pub mod project_status;
 pub mod rebuild_state;

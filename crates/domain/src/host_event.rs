@@ -50,6 +50,12 @@ impl Host {
         }
     }
 
+    /// Says whether the host tells of a start after it has compacted a conversation.
+    #[must_use]
+    pub fn starts_again_after_compaction(self) -> bool {
+        matches!(self, Self::ClaudeCode | Self::Codex)
+    }
+
     /// Returns the name people know it by.
     #[must_use]
     pub fn title(self) -> &'static str {
@@ -154,6 +160,15 @@ pub struct ToolCall {
     pub touches: Vec<Touch>,
     /// The command line of a shell tool.
     pub command: Option<String>,
+}
+
+impl ToolCall {
+    /// Says whether the call may change files it does not name.
+    #[must_use]
+    pub fn may_change_anything(&self) -> bool {
+        // A patch given to a shell names its files; what else stands in that command line does not.
+        self.command.is_some() || matches!(self.kind, ToolKind::Shell | ToolKind::Mcp | ToolKind::Agent)
+    }
 }
 
 /// What a tool does, whatever it is called.

@@ -33,6 +33,8 @@ pub enum Verb {
     Rebuild,
     Adopt,
     Undo,
+    /// A person let a step pass a gate.
+    Override,
 }
 
 impl Verb {
@@ -51,6 +53,7 @@ impl Verb {
             Self::Rebuild => "rebuild",
             Self::Adopt => "adopt",
             Self::Undo => "undo",
+            Self::Override => "override",
         }
     }
 
@@ -62,7 +65,7 @@ impl Verb {
     pub fn is_a_decision(self) -> bool {
         match self {
             Self::Approve | Self::Revalidate | Self::Invalidate | Self::Progress | Self::Restore | Self::Repair => true,
-            Self::Init | Self::Observe | Self::Rebuild | Self::Adopt | Self::Undo => false,
+            Self::Init | Self::Observe | Self::Rebuild | Self::Adopt | Self::Undo | Self::Override => false,
         }
     }
 }

@@ -19,6 +19,8 @@ pub struct SessionMemory {
     pub read: BTreeMap<NodeId, VersionHash>,
     /// Which version of a parent's plan it was handed.
     pub given: BTreeMap<NodeId, VersionHash>,
+    /// The conversation was compacted, and nobody has told the model where it stands since.
+    pub owed_a_briefing: bool,
     /// What it was told last: never the same twice in a row.
     pub told: Option<Digest32>,
 }

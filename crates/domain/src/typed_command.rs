@@ -34,9 +34,8 @@ mod tests {
     #[test]
     fn only_what_stands_at_the_start_is_a_command() {
         let plan = |level: &str, id: &str| Some(TypedCommand::Plan { level: level.to_owned(), id: id.to_owned() });
-        let approve = |node: &[&str]| {
-            Some(TypedCommand::Approve { node: node.iter().map(|word| (*word).to_owned()).collect() })
-        };
+        let approve =
+            |node: &[&str]| Some(TypedCommand::Approve { node: node.iter().map(|word| (*word).to_owned()).collect() });
         let cases = [
             ("/plan-chapter 2", plan("chapter", "2")),
             ("  /plan-scene 0204 please\nand more", plan("scene", "0204")),

@@ -57,7 +57,7 @@ pub fn decide(operations: &[Operation], by: OperationId, tree: &Tree) -> Result<
     let mut undo = Undo::default();
     let mut after = tree.clone();
     for operation in operations {
-        if matches!(operation.verb, Verb::Init | Verb::Rebuild | Verb::Adopt) {
+        if matches!(operation.verb, Verb::Init | Verb::Rebuild | Verb::Adopt | Verb::Override) {
             return Err(UndoRefused::Beginning { operation: operation.id, verb: operation.verb });
         }
         for fact in operation.facts.iter().rev() {

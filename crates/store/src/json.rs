@@ -48,6 +48,11 @@ impl JsonStore {
         Ok(self.load()?.0.store)
     }
 
+    /// Returns the state as the journal makes it.
+    pub(crate) fn state(&self) -> Result<MemoryState, StoreFault> {
+        Ok(self.load()?.0)
+    }
+
     fn contents(&self) -> Result<JournalContents, StoreFault> {
         self.journal.read_all().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => StoreFault::Missing,

@@ -16,6 +16,7 @@ mod open;
 mod path_lead;
 mod plan_files;
 mod recovery;
+mod rehearsal;
 mod sqlite;
 
 pub use clock::{SystemClock, local_zone};
@@ -25,3 +26,4 @@ pub use layout::Layout;
 pub use memory::MemoryStore;
 pub use open::{Created, adopt, create, open, start_afresh};
 pub use plan_files::DiskFiles;
+pub use rehearsal::{ReadOnlyFiles, copy_in_memory};

@@ -281,7 +281,11 @@ impl MemoryStore {
     /// Returns an empty store.
     #[must_use]
     pub fn new(store: StoreId) -> Self {
-        Self { state: RefCell::new(MemoryState::new(store)) }
+        Self::holding(MemoryState::new(store))
+    }
+
+    pub(crate) fn holding(state: MemoryState) -> Self {
+        Self { state: RefCell::new(state) }
     }
 }
 

@@ -16,6 +16,7 @@ use domain::host_event::{Happening, HostEvent, Reply};
 use domain::ids::Principal;
 
 pub use self::plans::{TouchedPlan, touched_plans};
+pub(crate) use self::tool_about_to_run::override_key;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::observe::observed;
@@ -64,7 +65,7 @@ pub fn handle_host_event(
         }
         Happening::PromptSubmitted { prompt } => prompt_submitted::handle(ctx, event, prompt, surroundings),
         Happening::SessionStarted { source } => session::started(ctx, event, *source, surroundings.faults),
-        Happening::Compacting => brief::brief(ctx, None).map(|text| Handled::saying(Some(text))),
+        Happening::Compacting => session::compacting(ctx, event),
         Happening::Compacted => session::compacted(ctx, event),
         Happening::Stopping { .. } => {
             // What a command in the background did is noticed before anybody believes the turn is over.

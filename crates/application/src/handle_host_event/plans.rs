@@ -1,6 +1,6 @@
 //! From the files a tool call names to the plans they are.
 
-use domain::host_event::{Effect, HostEvent, ToolCall, ToolKind};
+use domain::host_event::{Effect, HostEvent, ToolCall};
 use domain::node::Node;
 use domain::ports::{PlanFiles, Snapshot, StoreFault};
 use domain::profile::{PlanPlace, Profile, place_of};
@@ -16,11 +16,7 @@ pub struct TouchedPlan<'p> {
 
 /// Returns the plans a tool call touches. Asks the disk where paths lead to, never the store.
 #[must_use]
-pub fn touched_plans<'p>(
-    files: &dyn PlanFiles,
-    profiles: &'p [Profile],
-    event: &HostEvent,
-) -> Vec<TouchedPlan<'p>> {
+pub fn touched_plans<'p>(files: &dyn PlanFiles, profiles: &'p [Profile], event: &HostEvent) -> Vec<TouchedPlan<'p>> {
     let Some(call) = event.happening.call() else { return Vec::new() };
     let directory = event.directory.as_deref();
     let plan_at = |path: &str, effect: &Effect| {
@@ -31,7 +27,7 @@ pub fn touched_plans<'p>(
     let mut found: Vec<TouchedPlan<'p>> =
         call.touches.iter().filter_map(|touch| plan_at(&touch.path, &touch.effect)).collect();
     // A host without a tool for reading reads with the shell: a file that a command names counts as read.
-    if call.kind == ToolKind::Shell {
+    if call.command.is_some() {
         found.extend(words(call).filter_map(|word| plan_at(word, &Effect::Read)));
     }
     found

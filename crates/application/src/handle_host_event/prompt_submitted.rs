@@ -7,6 +7,7 @@ use domain::planning_prompt::count;
 use domain::policy::GateMode;
 use domain::typed_command::{TypedCommand, read};
 
+use super::brief::brief;
 use super::{Handled, Surroundings, session};
 use crate::approve::{ApproveRequest, approve};
 use crate::context::{Context, Noticed};
@@ -33,12 +34,19 @@ pub(super) fn handle(
     let mut told: Vec<String> = surroundings.faults.map(str::to_owned).into_iter().collect();
     told.extend(ctx.take_noticed().into_iter().filter_map(|noticed| in_words(&noticed)));
     told.extend(handled.reply.context.take());
+    let owed = session::memory(&*ctx.store.read()?, event)?.owed_a_briefing;
+    if owed {
+        told.push(brief(ctx, None)?);
+    }
     if told.is_empty() {
         return Ok(handled);
     }
     let text = told.join("\n\n");
     let mut is_news = false;
-    session::change(ctx, event, |memory| is_news = memory.is_news(&text))?;
+    session::change(ctx, event, |memory| {
+        memory.owed_a_briefing = false;
+        is_news = memory.is_news(&text);
+    })?;
     handled.reply.context = is_news.then_some(text);
     Ok(handled)
 }

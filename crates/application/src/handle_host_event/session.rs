@@ -51,6 +51,7 @@ pub(super) fn started(
     let mut tx = ctx.store.write_notes()?;
     let mut memory = memory(&*tx, event)?;
     memory.started = true;
+    memory.owed_a_briefing = false;
     match source {
         StartSource::Startup | StartSource::Resume => {}
         StartSource::Compact => memory.forget_what_was_shown(),
@@ -62,6 +63,16 @@ pub(super) fn started(
     let long_ago = ctx.clock.now().as_millis() - KEPT_FOR_MS;
     tx.forget_notes(PREFIX, Timestamp::from_millis(long_ago))?;
     tx.commit()?;
+    Ok(Handled::saying(Some(text)))
+}
+
+/// The conversation is about to be compacted: what is worth keeping goes along, where the host takes it.
+pub(super) fn compacting(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
+    let text = brief::brief(ctx, None)?;
+    change(ctx, event, |memory| {
+        memory.forget_what_was_shown();
+        memory.owed_a_briefing = !event.host.starts_again_after_compaction();
+    })?;
     Ok(Handled::saying(Some(text)))
 }
 

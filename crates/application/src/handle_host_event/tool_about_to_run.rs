@@ -70,10 +70,7 @@ pub(super) fn handle(ctx: &Context<'_>, event: &HostEvent, plans: &[TouchedPlan<
 }
 
 /// Looks at the files above the plans, so that a gate is asked about what is, and finds the nodes.
-fn look<'s>(
-    ctx: &Context<'s>,
-    plans: &[&TouchedPlan<'_>],
-) -> Result<(Box<dyn Snapshot + 's>, Vec<Recorded>), Failure> {
+fn look<'s>(ctx: &Context<'s>, plans: &[&TouchedPlan<'_>]) -> Result<(Box<dyn Snapshot + 's>, Vec<Recorded>), Failure> {
     let mut state = ctx.store.read()?;
     let mut found = Vec::with_capacity(plans.len());
     for plan in plans {

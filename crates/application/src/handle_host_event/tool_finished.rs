@@ -1,9 +1,10 @@
 //! After a tool ran: what did it really do, and what follows?
 
-use domain::host_event::{Effect, HostEvent, ToolCall, ToolKind};
+use domain::host_event::{Effect, HostEvent, ToolCall};
 use domain::ids::{NodeId, OperationId};
 use domain::ports::Transaction;
 
+use super::brief::brief;
 use super::plans::{TouchedPlan, recorded};
 use super::{Handled, effects, session};
 use crate::context::Context;
@@ -19,8 +20,8 @@ pub(super) fn handle(
     failed: bool,
     plans: &[TouchedPlan<'_>],
 ) -> Result<Handled, Failure> {
-    let anything = may_change_anything(call.kind);
-    if plans.is_empty() && !(anything && something_changed(ctx)?) {
+    let anything = call.may_change_anything();
+    if plans.is_empty() && !(anything && something_to_do(ctx, event)?) {
         return Ok(Handled::default());
     }
     let mut tx = ctx.store.write_notes()?;
@@ -58,22 +59,21 @@ pub(super) fn handle(
     if let Some(news) = news.filter(|news| memory.is_news(news)) {
         told.insert(0, news);
     }
+    let owed = std::mem::take(&mut memory.owed_a_briefing);
     session::remember(ctx, &mut *tx, event, &memory)?;
     tx.commit()?;
+    if owed {
+        told.push(brief(ctx, None)?);
+    }
     Ok(Handled::saying((!told.is_empty()).then(|| told.join("\n\n"))))
 }
 
-/// Says whether a tool's name and input do not tell what it changes.
-fn may_change_anything(kind: ToolKind) -> bool {
-    match kind {
-        ToolKind::Shell | ToolKind::Mcp | ToolKind::Agent => true,
-        ToolKind::Write | ToolKind::Edit | ToolKind::Delete | ToolKind::Read | ToolKind::Other => false,
-    }
-}
-
 /// Looks at every plan file without taking the right to write.
-fn something_changed(ctx: &Context<'_>) -> Result<bool, Failure> {
+fn something_to_do(ctx: &Context<'_>, event: &HostEvent) -> Result<bool, Failure> {
     let state = ctx.store.read()?;
+    if session::memory(&*state, event)?.owed_a_briefing {
+        return Ok(true);
+    }
     Ok(!survey(ctx, &*state, Scope::Everything, NodeId(u32::MAX / 2))?.sightings.is_empty())
 }
 

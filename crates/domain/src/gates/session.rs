@@ -13,6 +13,9 @@ fn check(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
     let plan = step.place.path_alias();
     Some(Objection {
         why: format!("`{plan}` cannot be planned: this session was not seen to start, and policy asks for one"),
-        next_steps: vec!["start a new session in this project".to_owned(), "tl doctor   # are the hooks in place?".to_owned()],
+        next_steps: vec![
+            "start a new session in this project".to_owned(),
+            "tl doctor   # are the hooks in place?".to_owned(),
+        ],
     })
 }

@@ -10,8 +10,8 @@ mod place;
 use std::ops::RangeInclusive;
 
 pub use parse::{ProfileProblem, parse};
-pub use place::{PlanPlace, place_of};
 pub use pattern::{AliasPattern, FilePattern, NotAnAlias, ReadAlias};
+pub use place::{PlanPlace, place_of};
 
 /// One kind of tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

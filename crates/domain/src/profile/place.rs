@@ -72,10 +72,7 @@ mod tests {
         let cases = [
             ("acts/act-1/strategic-plan.md", Some("act-1")),
             ("acts/act-1/chapters/chapter-02/plan.md", Some("act-1/chapter-02")),
-            (
-                "acts/act-1/chapters/chapter-02/scenes/scene-0204-blueprint.md",
-                Some("act-1/chapter-02/scene-0204"),
-            ),
+            ("acts/act-1/chapters/chapter-02/scenes/scene-0204-blueprint.md", Some("act-1/chapter-02/scene-0204")),
             // Its number says another chapter.
             ("acts/act-1/chapters/chapter-02/scenes/scene-0104-blueprint.md", None),
             ("acts/act-1/chapters/chapter-2/plan.md", None),

@@ -1,6 +1,26 @@
 //! Hook payloads of each host, and the answers each understands.
+//!
+//! One file per host says which of its events are ours and how it wants to be answered; the others hold what
+//! hosts share. Whatever a host adds or changes is passed over, never an error: a hook that fails stops work.
+
+mod answer;
+mod claude_code;
+mod codex;
+mod copilot;
+mod cursor;
+mod envelope;
+mod fields;
+mod gemini;
+mod opencode;
+mod patch;
+mod prompt;
+mod tools;
+mod touches;
 
 use domain::host_event::{Host, HostEvent, Reply};
+
+use self::answer::Answer;
+use self::fields::Fields;
 
 /// A payload that cannot be an event of this host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,20 +34,43 @@ pub struct Unreadable(pub String);
 /// # Errors
 /// [`Unreadable`] when the bytes are no JSON object.
 pub fn read(host: Host, event: Option<&str>, payload: &[u8]) -> Result<Option<HostEvent>, Unreadable> {
-    let _ = (host, event, payload);
-    Ok(None)
+    let fields = Fields::parse(payload).map_err(|error| Unreadable(format!("payload is no JSON object: {error}")))?;
+    let Some(name) = fields.text(&["hook_event_name"]).or_else(|| event.map(str::to_owned)) else {
+        return Ok(None);
+    };
+    Ok(match host {
+        Host::ClaudeCode => claude_code::read(host, &name, &fields),
+        Host::Cursor => cursor::read(&name, &fields),
+        Host::OpenCode => opencode::read(&name, &fields),
+        Host::Codex => codex::read(&name, &fields),
+        Host::Gemini => gemini::read(&name, &fields),
+        Host::Copilot => copilot::read(&name, &fields),
+    })
 }
 
 /// Returns what the host is to read on our standard output; empty when there is nothing to say.
 #[must_use]
 pub fn render(event: &HostEvent, reply: &Reply) -> String {
-    let _ = (event, reply);
-    String::new()
+    let answer = Answer::of(event, reply);
+    let said = match event.host {
+        Host::ClaudeCode => claude_code::render(event, &answer),
+        Host::Cursor => cursor::render(event, &answer),
+        Host::OpenCode => opencode::render(event, &answer),
+        Host::Codex => codex::render(event, &answer),
+        Host::Gemini => gemini::render(event, &answer),
+        Host::Copilot => copilot::render(event, &answer),
+    };
+    said.map(|value| value.to_string()).unwrap_or_default()
 }
 
-/// How many characters of context the host passes on whole.
+/// How much context the host passes on whole, in the unit it counts: see [`render`], which cuts what is longer.
+///
+/// Claude Code spills what is above 10,000 characters to a file, Codex cuts the middle out of what is above
+/// about 2,500 tokens, Copilot takes 10 KB of all hooks together. Others have shown no limit.
 #[must_use]
 pub fn context_cap(host: Host) -> usize {
-    let _ = host;
-    9_000
+    match host {
+        Host::Codex => 8_000,
+        Host::ClaudeCode | Host::Cursor | Host::OpenCode | Host::Gemini | Host::Copilot => 9_500,
+    }
 }

@@ -1,0 +1,59 @@
+//! Let one step pass a gate, once: a person's decision, recorded with its reason.
+
+use domain::gates;
+use domain::ids::OperationId;
+use domain::operation::Verb;
+use domain::suggest::nearest;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::handle_host_event::override_key;
+use crate::locate::{get, nothing_left, path_of};
+use crate::observe::with_node;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct OverrideRequest {
+    pub gate: String,
+    pub node: Vec<String>,
+    pub reason: String,
+}
+
+/// What was done.
+#[derive(Clone, Debug, Serialize)]
+pub struct OverrideOutcome {
+    pub gate: &'static str,
+    pub path: String,
+    pub operation: OperationId,
+}
+
+/// Lets the next step on a node pass a gate.
+///
+/// # Errors
+/// When the gate or the node is unknown, no reason is given, or it is not a person who asks.
+pub fn override_gate(ctx: &Context<'_>, request: &OverrideRequest) -> Result<OverrideOutcome, Failure> {
+    let names: Vec<&str> = gates::GATES.iter().map(|gate| gate.name).collect();
+    let gate = gates::named(&request.gate).ok_or_else(|| {
+        let near = nearest(&request.gate, names.iter().copied(), 1);
+        let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        Failure::new(FailureKind::Invalid, format!("there is no gate `{}`{hint}", request.gate))
+            .step(format!("gates: {}", names.join(", ")))
+    })?;
+    if !ctx.actor.is_human() {
+        return Err(Failure::new(FailureKind::Refused, "a gate is overridden by a person, at a terminal")
+            .step("ask the person who works with you"));
+    }
+    if request.reason.trim().is_empty() {
+        return Err(Failure::new(FailureKind::Invalid, "an override needs a reason").step("--reason \"…\""));
+    }
+    with_node(ctx, &request.node, |tx, id, rest| {
+        nothing_left(rest)?;
+        let node = get(&*tx, id)?;
+        let path = path_of(&*tx, &node)?;
+        let summary = format!("override {} gate for {path}: {}", gate.name, request.reason.trim());
+        let operation = tx.record(ctx.operation(Verb::Override, summary))?;
+        tx.keep_note(&override_key(gate.name, &path), Some(request.reason.trim()), ctx.clock.now())?;
+        Ok(OverrideOutcome { gate: gate.name, path, operation })
+    })
+}

@@ -1,0 +1,37 @@
+//! Gemini CLI: its events and answers.
+
+use domain::host_event::{Happening, Host, HostEvent};
+use serde_json::Value;
+
+use super::answer::{self, Answer, Verdict};
+use super::fields::Fields;
+use super::{envelope, prompt, tools};
+
+pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
+    let happening = match name {
+        "BeforeTool" => Happening::ToolAboutToRun(tools::call_of(Host::Gemini, fields)),
+        "AfterTool" => Happening::ToolFinished {
+            call: tools::call_of(Host::Gemini, fields),
+            failed: fields.inner("tool_response").has("error"),
+        },
+        "BeforeAgent" => {
+            Happening::PromptSubmitted { prompt: prompt::typed(fields.text(&["prompt"]).unwrap_or_default()) }
+        }
+        "AfterAgent" => Happening::Stopping { again: fields.flag("stop_hook_active") },
+        "SessionStart" => Happening::SessionStarted { source: envelope::start_source(fields) },
+        "SessionEnd" => Happening::SessionEnded,
+        // PreCompress comes before every request to the model, so it does not say that anything is compacted.
+        _ => return None,
+    };
+    Some(envelope::event(Host::Gemini, name, fields, happening))
+}
+
+pub(super) fn render(event: &HostEvent, answer: &Answer) -> Option<Value> {
+    let said = match (&answer.verdict, &event.happening) {
+        (Verdict::Block(reason), _) => Some(answer::decision("deny", reason)),
+        // Before a tool it reads no context.
+        (Verdict::Nothing, _) | (Verdict::Context(_), Happening::ToolAboutToRun(_)) => None,
+        (Verdict::Context(context), _) => Some(answer::nested_context(&event.name, context)),
+    };
+    answer::with_notice(said, answer.notice.as_deref())
+}

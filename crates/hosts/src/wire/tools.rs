@@ -1,0 +1,188 @@
+//! Tool names of all hosts, and what the tools do.
+//!
+//! One table for all: hosts copy each other's names with their meaning, and some run under another's settings.
+
+use domain::host_event::{Host, ToolCall, ToolKind};
+use serde_json::Value;
+
+use super::fields::Fields;
+use super::{patch, touches};
+
+/// What a tool does to the files its input names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Deed {
+    Read,
+    Write,
+    Edit,
+    Delete,
+    Move,
+    Copy,
+    /// Its input names no file of the project, or none that we could know of.
+    Nothing,
+}
+
+/// A call as a host describes it.
+pub(super) struct Described {
+    pub(super) host: Host,
+    pub(super) id: Option<String>,
+    pub(super) name: String,
+    pub(super) input: Value,
+    /// The tool's own name where the host says that a server offers it.
+    pub(super) server_tool: Option<String>,
+}
+
+/// Reads the call of a payload that has its fields at the top.
+pub(super) fn call_of(host: Host, fields: &Fields<'_>) -> ToolCall {
+    let name = fields.text(&["tool_name", "toolName"]).unwrap_or_default();
+    let from_server = fields.has("mcp_context") || fields.has("mcp_server");
+    call(Described {
+        host,
+        id: fields.text(&["tool_use_id", "toolUseId", "tool_call_id", "toolCallId"]),
+        input: fields.value(&["tool_input", "toolArgs", "toolInput", "tool_args"]),
+        server_tool: from_server
+            .then(|| fields.inner("mcp_context").text(&["tool_name"]).unwrap_or_else(|| own_name(&name).to_owned())),
+        name,
+    })
+}
+
+pub(super) fn call(described: Described) -> ToolCall {
+    let Described { host, id, name, input, server_tool } = described;
+    let input = opened(input);
+    let (kind, deed) = match server_tool.as_deref().or_else(|| server_tool_in(host, &name)) {
+        Some(tool) => (ToolKind::Mcp, guessed(tool)),
+        None => built_in(&name).unwrap_or_else(|| (ToolKind::Other, guessed(&name))),
+    };
+    if kind == ToolKind::Shell {
+        return shell(id, name, &input);
+    }
+    let (kind, deed) = match (kind, editor_command(&input)) {
+        (ToolKind::Edit, Some(command)) => command,
+        _ => (kind, deed),
+    };
+    ToolCall { id, touches: touches::of(deed, &input), command: None, name, kind }
+}
+
+/// A shell call; where the command is a patch in disguise, the patch.
+fn shell(id: Option<String>, name: String, input: &Value) -> ToolCall {
+    let command = touches::command_line(input);
+    let patched = command.as_deref().map(|command| patched_by(command, input)).unwrap_or_default();
+    let kind = if patched.is_empty() { ToolKind::Shell } else { ToolKind::Edit };
+    ToolCall { id, name, kind, touches: patched, command }
+}
+
+/// Returns what `apply_patch <<'EOF' …` touches, also after `cd somewhere &&`.
+fn patched_by(command: &str, input: &Value) -> Vec<domain::host_event::Touch> {
+    let Some((before, rest)) = command.split_once("apply_patch").or_else(|| command.split_once("applypatch")) else {
+        return Vec::new();
+    };
+    let base = touches::text(input, &["workdir", "cwd"]).unwrap_or_default();
+    let inner = before.trim().strip_suffix("&&").and_then(|before| before.trim().strip_prefix("cd "));
+    let base = inner.map_or_else(|| base.to_owned(), |inner| patch::join(base, inner.trim().trim_matches(['"', '\''])));
+    patch::touches(rest, &base)
+}
+
+/// Some hosts give the input as a text that holds the object; a bare text is the only argument there is.
+fn opened(input: Value) -> Value {
+    match input {
+        Value::String(text) => serde_json::from_str(&text)
+            .ok()
+            .filter(Value::is_object)
+            .unwrap_or_else(|| serde_json::json!({ "command": text })),
+        Value::Array(words) => serde_json::json!({ "command": words }),
+        other => other,
+    }
+}
+
+/// Returns the tool's own name where the name alone says that it comes from a server.
+fn server_tool_in(host: Host, name: &str) -> Option<&str> {
+    if name.starts_with("mcp__") || name.starts_with("MCP:") {
+        return Some(own_name(name));
+    }
+    if built_in(name).is_some() {
+        return None;
+    }
+    match host {
+        Host::Gemini => name.strip_prefix("mcp_"),
+        // A server's name ends at the first separator, or later; what then precedes the tool does little harm.
+        Host::Copilot => name.split_once(['-', '/']).map(|(_, tool)| tool),
+        Host::OpenCode => name.split_once('_').map(|(_, tool)| tool),
+        Host::ClaudeCode | Host::Cursor | Host::Codex => None,
+    }
+}
+
+/// Returns `tool` of `mcp__server__tool` and `MCP:tool`.
+fn own_name(name: &str) -> &str {
+    let name = name.strip_prefix("MCP:").unwrap_or(name);
+    name.rsplit_once("__").map_or(name, |(_, tool)| tool)
+}
+
+/// What the tools of the hosts themselves do.
+fn built_in(name: &str) -> Option<(ToolKind, Deed)> {
+    Some(match name.to_ascii_lowercase().as_str() {
+        "write" | "write_file" | "create" | "create_file" => (ToolKind::Write, Deed::Write),
+        "edit"
+        | "multiedit"
+        | "multi_edit"
+        | "edit_file"
+        | "replace"
+        | "search_replace"
+        | "str_replace"
+        | "strreplace"
+        | "insert"
+        | "str_replace_editor"
+        | "str_replace_based_edit_tool"
+        | "notebookedit"
+        | "editnotebook"
+        | "edit_notebook"
+        | "patch"
+        | "apply_patch"
+        | "applypatch" => (ToolKind::Edit, Deed::Edit),
+        "delete" | "delete_file" => (ToolKind::Delete, Deed::Delete),
+        "read" | "read_file" | "read_many_files" | "view" | "notebookread" => (ToolKind::Read, Deed::Read),
+        // These look through many files; the path they have is a place to begin.
+        "grep" | "grep_search" | "search_file_content" | "rg" | "glob" | "ls" | "list" | "list_directory" => {
+            (ToolKind::Read, Deed::Nothing)
+        }
+        "bash" | "shell" | "shell_command" | "local_shell" | "exec_command" | "write_stdin" | "run_shell_command"
+        | "run_terminal_cmd" | "write_bash" | "powershell" | "write_powershell" => (ToolKind::Shell, Deed::Nothing),
+        "agent" | "task" | "spawn_agent" | "delegate_to_agent" | "invoke_agent" => (ToolKind::Agent, Deed::Nothing),
+        // Known so that the separator in them is not taken for a server's.
+        "plan_enter" | "plan_exit" => (ToolKind::Other, Deed::Nothing),
+        _ => return None,
+    })
+}
+
+/// One tool for all, as `str_replace_editor`: a command says what it does.
+fn editor_command(input: &Value) -> Option<(ToolKind, Deed)> {
+    Some(match input.get("command")?.as_str()? {
+        "view" => (ToolKind::Read, Deed::Read),
+        "create" => (ToolKind::Write, Deed::Write),
+        "delete" => (ToolKind::Delete, Deed::Delete),
+        "rename" => (ToolKind::Edit, Deed::Move),
+        _ => return None,
+    })
+}
+
+/// What a tool we do not know seems to do, from its name. Rather too much: a gate looks at the path as well.
+fn guessed(name: &str) -> Deed {
+    let name = name.to_ascii_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    // "remove" has "move" in it, so it comes first.
+    if says(&["delete", "remove", "unlink"]) {
+        Deed::Delete
+    } else if says(&["move", "rename"]) {
+        Deed::Move
+    } else if says(&["copy"]) {
+        Deed::Copy
+    } else if says(&["create_dir", "createdir", "create_folder", "createfolder"]) {
+        Deed::Nothing
+    } else if says(&["edit", "append", "patch", "replace", "insert"]) {
+        Deed::Edit
+    } else if says(&["write", "create", "save", "update"]) {
+        Deed::Write
+    } else if says(&["read", "get", "view"]) {
+        Deed::Read
+    } else {
+        Deed::Nothing
+    }
+}

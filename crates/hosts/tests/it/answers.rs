@@ -1,0 +1,101 @@
+//! Every answer to every recorded event, and what becomes of long ones.
+
+use domain::host_event::{Host, HostEvent, Reply};
+use hosts::wire;
+use serde_json::{Value, json};
+
+use crate::recorded::{FOLDERS, assert_golden, read, recorded};
+
+fn reply(block: Option<&str>, context: Option<&str>, notice: Option<&str>) -> Reply {
+    Reply { block: block.map(str::to_owned), context: context.map(str::to_owned), notice: notice.map(str::to_owned) }
+}
+
+#[test]
+fn every_event_is_answered_in_its_hosts_words() {
+    let replies = [
+        ("block  ", reply(Some("B"), None, None)),
+        ("context", reply(None, Some("C"), None)),
+        ("notice ", reply(None, None, Some("N"))),
+        ("all    ", reply(Some("B"), Some("C"), Some("N"))),
+    ];
+    for (folder, host) in FOLDERS {
+        let mut text = String::new();
+        for recorded in recorded(folder) {
+            let Some(event) = recorded.payloads.iter().find_map(|payload| read(host, &recorded.event, payload)) else {
+                continue;
+            };
+            text += &format!("{} ({})\n", event.name, event.happening.word());
+            for (title, reply) in &replies {
+                text += format!("  {title} {}", wire::render(&event, reply)).trim_end();
+                text += "\n";
+            }
+            assert_eq!(wire::render(&event, &Reply::default()), "");
+        }
+        assert_golden!(format!("render_{folder}"), text);
+    }
+}
+
+fn about_to_write(host: Host) -> HostEvent {
+    let name = match host {
+        Host::ClaudeCode | Host::Codex => "PreToolUse",
+        Host::Cursor | Host::Copilot => "preToolUse",
+        Host::OpenCode => "tool.execute.before",
+        Host::Gemini => "BeforeTool",
+    };
+    read(host, name, &json!({})).unwrap()
+}
+
+/// Returns the text of an answer: its longest one.
+fn text_of(answer: &str) -> String {
+    fn texts(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::String(text) => found.push(text.clone()),
+            Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
+            Value::Object(fields) => fields.values().for_each(|item| texts(item, found)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    let mut found = Vec::new();
+    texts(&serde_json::from_str(answer).unwrap(), &mut found);
+    found.into_iter().max_by_key(String::len).unwrap()
+}
+
+#[test]
+fn a_long_text_is_cut_at_a_line_and_says_so() {
+    for host in Host::ALL {
+        let long: String = (0..2_000).map(|number| format!("line {number} ü😀\n")).collect();
+        let text = text_of(&wire::render(&about_to_write(host), &reply(Some(&long), None, None)));
+        assert!(text.encode_utf16().count() <= wire::context_cap(host));
+        assert!(text.len() <= wire::context_cap(host) || !matches!(host, Host::Codex | Host::Copilot));
+        let (kept, last) = text.rsplit_once('\n').unwrap();
+        assert_eq!(last, "… cut here; `tl status` shows the rest");
+        assert!(long.starts_with(&format!("{kept}\n")), "{host:?}");
+        assert!(text.encode_utf16().count() > wire::context_cap(host) / 2, "{host:?} keeps what it can");
+    }
+}
+
+#[test]
+fn one_long_line_is_cut_between_characters() {
+    for host in Host::ALL {
+        let long = "😀".repeat(20_000);
+        let text = text_of(&wire::render(&about_to_write(host), &reply(Some(&long), None, None)));
+        assert!(text.starts_with("😀😀") && text.ends_with("shows the rest"), "{host:?}");
+        assert!(text.encode_utf16().count() <= wire::context_cap(host));
+    }
+}
+
+#[test]
+fn what_fits_is_left_alone() {
+    for host in Host::ALL {
+        let whole = "x".repeat(wire::context_cap(host));
+        assert_eq!(text_of(&wire::render(&about_to_write(host), &reply(Some(&whole), None, None))), whole);
+    }
+}
+
+#[test]
+fn a_denial_always_has_a_reason() {
+    for host in Host::ALL {
+        let text = text_of(&wire::render(&about_to_write(host), &reply(Some(" "), None, None)));
+        assert_eq!(text, "blocked by Throughline; `tl status` shows why");
+    }
+}
