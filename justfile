@@ -24,6 +24,7 @@ gen:
 bench *flags:
     cargo bench --package domain --package application --bench cascade
     cargo xtask bench {{ flags }}
+    cargo xtask bench hooks {{ flags }}
 
 # A small story in a new directory, and a plan's whole life
 demo:

@@ -3,6 +3,7 @@
 //! Every round runs each command once, so that a busy moment of the machine hits all of them alike; the
 //! ratios are what to look at. It never fails because of a number: machines differ.
 
+pub(crate) mod hooks;
 mod measure;
 mod report;
 mod story;

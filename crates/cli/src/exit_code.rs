@@ -15,7 +15,7 @@ impl ExitCode {
         (Self::Done, "done"),
         (Self::Failed, "failed or refused; nothing was changed unless the message says so"),
         (Self::Usage, "wrong usage: an unknown command, a missing argument"),
-        (Self::Findings, "`tl check` or `tl repair` found problems (that remain)"),
+        (Self::Findings, "`tl check`, `tl repair` or `tl doctor` found problems (that remain)"),
     ];
 
     /// Returns the number.

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use application::handle_host_event::{Handled, Surroundings, TouchedPlan, handle_host_event, touched_plans};
 use application::{Context, Failure};
-use domain::host_event::{Effect, Happening, Host, HostEvent, Reply, ToolKind};
+use domain::host_event::{Effect, Happening, Host, HostEvent, Reply};
 use domain::ids::Principal;
 use domain::operation::Channel;
 use domain::ports::{FileLook, PlanFiles};
@@ -39,6 +39,9 @@ pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
         let _ = writeln!(std::io::stderr(), "error: expected `tl hook HOST [EVENT]` with HOST one of {known}");
         return ExitCode::from(1);
     };
+    // Copilot also runs what it finds in Claude Code's settings, but listens to its own words only.
+    let copilot = host == Host::ClaudeCode && settings::environment("COPILOT_CLI").is_some();
+    let host = if copilot { Host::Copilot } else { host };
     // A panic is told in the ledger; a host may take a word on stderr for an answer.
     std::panic::set_hook(Box::new(|_| {}));
     let event = arguments.get(1).and_then(|word| word.to_str());
@@ -134,7 +137,7 @@ fn concerns_state(event: &HostEvent, plans: &[TouchedPlan<'_>]) -> bool {
     match &event.happening {
         Happening::ToolAboutToRun(_) => plans.iter().any(|plan| plan.effect.changes()),
         Happening::ToolFinished { call, .. } => {
-            !plans.is_empty() || matches!(call.kind, ToolKind::Shell | ToolKind::Mcp | ToolKind::Agent)
+            !plans.is_empty() || call.may_change_anything()
         }
         Happening::SubagentStopping => false,
         _ => true,

@@ -1,5 +1,6 @@
 //! One run of one process: its CPU time, its wall time, its peak memory.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -17,10 +18,31 @@ pub(crate) struct Sample {
     pub(crate) peak_bytes: u64,
 }
 
+impl Sample {
+    /// Returns what two runs took, one after the other.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            cpu: self.cpu + other.cpu,
+            wall: self.wall + other.wall,
+            peak_bytes: self.peak_bytes.max(other.peak_bytes),
+        }
+    }
+}
+
+/// Runs a command whose output nobody reads, with a file as its input.
+pub(crate) fn sample_with(command: &mut Command, input: &Path) -> Result<Sample, String> {
+    let file = std::fs::File::open(input).map_err(|error| format!("cannot read {}: {error}", input.display()))?;
+    measured(command.stdin(file))
+}
+
 /// Runs a command whose output nobody reads.
 pub(crate) fn sample(command: &mut Command) -> Result<Sample, String> {
+    measured(command.stdin(Stdio::null()))
+}
+
+fn measured(command: &mut Command) -> Result<Sample, String> {
     let shown = format!("{command:?}");
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     // Cargo sets it for its own; people do not, and it makes the loader look for every library in more places.
     command.env_remove("LD_LIBRARY_PATH");
     let start = Instant::now();

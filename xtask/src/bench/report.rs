@@ -74,15 +74,15 @@ fn name(case: Case) -> &'static str {
     }
 }
 
-fn ratio(value: Duration, to: Duration) -> f64 {
+pub(super) fn ratio(value: Duration, to: Duration) -> f64 {
     if to.is_zero() { 0.0 } else { value.as_secs_f64() / to.as_secs_f64() }
 }
 
-fn milliseconds(duration: Duration) -> String {
+pub(super) fn milliseconds(duration: Duration) -> String {
     format!("{:.2}", duration.as_secs_f64() * 1e3)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "megabytes are shown with one digit")]
-fn megabytes(bytes: u64) -> f64 {
+pub(super) fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }

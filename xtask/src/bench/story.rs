@@ -23,6 +23,9 @@ pub(crate) struct Shape {
 
 /// 1 + 9 + 90 nodes.
 pub(crate) const SMALL: Shape = Shape { acts: 1, chapters_per_act: 9, scenes_per_chapter: 10, with_one_more: 0 };
+/// An act with 20 chapters and 200 scenes.
+pub(crate) const ACT_OF_220: Shape =
+    Shape { acts: 1, chapters_per_act: 20, scenes_per_chapter: 10, with_one_more: 0 };
 /// 10 + 900 + 9,090 nodes.
 pub(crate) const LARGE: Shape = Shape { acts: 10, chapters_per_act: 90, scenes_per_chapter: 10, with_one_more: 90 };
 
@@ -79,7 +82,13 @@ impl Story {
         command
     }
 
-    fn tl(&self, arguments: &[&str]) -> Result<(), String> {
+    /// Returns the absolute path of a file of the project.
+    pub(crate) fn path(&self, file: &str) -> PathBuf {
+        self.root.join(file)
+    }
+
+    /// Runs a command that must succeed.
+    pub(crate) fn tl(&self, arguments: &[&str]) -> Result<(), String> {
         let output = self
             .command(arguments)
             .stdin(Stdio::null())
@@ -108,18 +117,22 @@ impl Story {
         Ok(())
     }
 
-    fn write(&self, path: &str, text: &str) -> Result<(), String> {
-        let path = self.root.join(path);
-        let folder = path.parent().unwrap_or(&self.root);
-        std::fs::create_dir_all(folder)
-            .and_then(|()| std::fs::File::create(&path))
-            .and_then(|mut file| file.write_all(text.as_bytes()))
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))
+    /// Writes a file of the project.
+    pub(crate) fn write(&self, path: &str, text: &str) -> Result<(), String> {
+        write_file(&self.root.join(path), text)
     }
 }
 
+/// Writes a file, with its folders.
+pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::create_dir_all(path.parent().unwrap_or(path))
+        .and_then(|()| std::fs::File::create(path))
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
 /// Returns a plan of a usual kind: a title, who and where, some lines of text.
-fn plan(title: &str, lines: usize) -> String {
+pub(crate) fn plan(title: &str, lines: usize) -> String {
     let mut text = format!("# {title}\n\n## Characters\n- Mara\n- Teo\n\n## Locations\n- the harbour\n\n## Purpose\n");
     for line in 1..=lines {
         text.push_str(&format!("Line {line} of {title} says what happens and why it has to happen here.\n"));

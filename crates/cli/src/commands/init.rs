@@ -1,29 +1,50 @@
 //! `tl init`
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use application::record_event::record_event;
 use application::{Failure, FailureKind};
 use clap::Args;
+use domain::host_event::Host;
 use domain::operation::Verb;
 use domain::ports::{PlanFiles, StoreFault};
 use domain::settings::{KEYS, Storage};
+use hosts::install::{Setup, is_program_name};
 use serde::Serialize;
-use store::DiskFiles;
+use store::{DiskFiles, Layout};
 
+use crate::commands::host_choice::{Choice, FoundHost, choice, detect, is_same, on_path, unfindable};
+use crate::commands::host_files::{self, HostChange};
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, GOOD, styled};
+use crate::ui::{BOLD, DIM, GOOD, INFO, WARN, styled};
 use crate::wiring::{App, Project};
 
 /// Make this directory a project
 ///
 /// Asks nothing and shows what it made. Safe to run twice: what is there is left as it is.
+///
+/// With `--host` it also puts hooks and commands into the settings of agent hosts in this directory. Entries of others
+/// stay as they are, and a copy of each changed file is kept. `tl uninstall --host` is the way back.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl init\n  tl init --profile story,tickets\n  tl --project ~/novel init")]
+#[command(
+    after_help = "Examples:\n  tl init\n  tl init --profile story,tickets\n  tl --project ~/novel init\n  tl init --host claude-code,codex\n  tl init --host auto              the hosts that are found here\n  tl init --host all --program tl  entries that work on every machine"
+)]
 pub(crate) struct InitArgs {
     /// The kinds of tree: story, tickets, trail, milestones, or your own
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     profile: Vec<String>,
+
+    /// Agent hosts to connect: claude-code, cursor, opencode, codex, gemini, copilot, all, or auto
+    #[arg(long, value_name = "HOSTS", value_delimiter = ',')]
+    host: Vec<String>,
+
+    /// Stop the agent when the hook cannot run, also where the host has no setting for it
+    #[arg(long, requires = "host")]
+    strict: bool,
+
+    /// The program the hooks start; without it this one, by its whole path
+    #[arg(long, value_name = "PATH", requires = "host")]
+    program: Option<String>,
 }
 
 /// What `tl init` did.
@@ -34,6 +55,13 @@ struct InitOutcome {
     profiles: Vec<String>,
     made: Vec<String>,
     kept: Vec<String>,
+    /// Hosts that `--host auto` found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    found: Option<Vec<FoundHost>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hosts: Option<Vec<HostChange>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
 }
 
 const IGNORED: &str = "\
@@ -43,15 +71,20 @@ const IGNORED: &str = "\
 /state-before-format-*.db
 /journal.jsonl
 /lock
+/notes.json
 /rebuild.lock
 /logs/
+/hooks.jsonl
+/hooks.1.jsonl
+/hook-faults
+/host-backups/
 /damaged/
 .tl-*
 ";
 
 impl InitArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let root = &app.start;
+        let root = &self.root(app);
         let cannot = |error: std::io::Error| {
             Failure::new(FailureKind::Unavailable, format!("cannot write in `{}`: {error}", root.display()))
         };
@@ -61,7 +94,12 @@ impl InitArgs {
             profiles: Vec::new(),
             made: Vec::new(),
             kept: Vec::new(),
+            found: None,
+            hosts: None,
+            notes: Vec::new(),
         };
+        // A host's file that cannot be read stops everything before anything is made.
+        let mut changes = self.host_changes(root, &mut outcome)?;
         let new = !root.join(".throughline").exists();
         std::fs::create_dir_all(root.join(".throughline/profiles")).map_err(cannot)?;
         let files = DiskFiles::open(root).map_err(cannot)?;
@@ -114,8 +152,78 @@ impl InitArgs {
             }
             Err(other) => return Err(other.into()),
         }
+        if let Some(changes) = &mut changes {
+            host_files::apply(&files, changes)?;
+        }
+        outcome.hosts = changes;
         report(app, root, &project, &outcome);
         Ok(ExitCode::Done)
+    }
+
+    /// Hosts are connected to the project one is in; without them a project is made right here.
+    fn root(&self, app: &App) -> PathBuf {
+        let above = || Layout::find_root(&app.start);
+        if self.host.is_empty() || app.explicit { None } else { above() }.unwrap_or_else(|| app.start.clone())
+    }
+
+    /// Decides what changes in the hosts' files; `None` without `--host`.
+    fn host_changes(&self, root: &Path, outcome: &mut InitOutcome) -> Result<Option<Vec<HostChange>>, Failure> {
+        if self.host.is_empty() {
+            return Ok(None);
+        }
+        let hosts: Vec<Host> = match choice(&self.host, true)? {
+            Choice::Named(hosts) => hosts,
+            Choice::Auto => {
+                let found = detect(root);
+                let hosts = found.iter().map(|found| found.host).collect();
+                outcome.found = Some(found);
+                hosts
+            }
+        };
+        let setup = Setup { program: self.program()?, strict: self.strict };
+        outcome.notes.extend(unfindable());
+        if self.program.is_none() && !hosts.is_empty() {
+            outcome.notes.push(format!(
+                "the hooks start {}; for files that go to other machines: tl init --host {} --program tl",
+                setup.program,
+                self.host.join(",")
+            ));
+        }
+        let disk = DiskFiles::open(root).map_err(|error| {
+            Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", root.display()))
+        })?;
+        host_files::plan_install(&disk, &hosts, &setup).map(Some)
+    }
+
+    /// Returns the program the hooks start.
+    fn program(&self) -> Result<String, Failure> {
+        let program = match &self.program {
+            Some(program) => program.clone(),
+            None => {
+                // The path a person knows outlives an update; what it leads to may not.
+                let own = std::env::current_exe().ok();
+                let known = on_path("tl").filter(|known| own.as_ref().is_some_and(|own| is_same(own, known)));
+                let path = known.or(own).and_then(|path| path.to_str().map(str::to_owned));
+                path.ok_or_else(|| {
+                    Failure::new(FailureKind::Unavailable, "cannot tell the path of this program")
+                        .step("tl init --host … --program tl")
+                })?
+            }
+        };
+        if !is_program_name(&program) {
+            return Err(Failure::new(
+                FailureKind::Invalid,
+                format!("`{program}` is not called `tl`: by another name its entries would not be known again"),
+            )
+            .step("tl init --host … --program tl"));
+        }
+        if program.contains('/') && !Path::new(&program).is_absolute() {
+            return Err(Failure::new(
+                FailureKind::Invalid,
+                format!("`{program}` is a relative path: expected an absolute one, or a name on PATH"),
+            ));
+        }
+        Ok(program)
     }
 }
 
@@ -137,6 +245,26 @@ fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
     }
     for profile in &project.profiles {
         app.ui.line(format!("  {}: {}", profile.name, profile.hierarchy()));
+    }
+    for found in outcome.found.iter().flatten() {
+        app.ui.line(format!("  found {}: {}", found.host.title(), found.because.join(", ")));
+    }
+    if let Some(changes) = &outcome.hosts {
+        app.ui.line("");
+        host_files::report(app.ui, changes);
+        if changes.is_empty() {
+            app.ui.say(format!(
+                "{}: no agent host was found here or on PATH; name one: tl init --host claude-code",
+                styled(WARN, "warning")
+            ));
+        }
+    }
+    for note in &outcome.notes {
+        app.ui.say(format!("{}: {note}", styled(INFO, "note")));
+    }
+    if outcome.hosts.is_some() {
+        app.ui.line(format!("\nNext:  {}   does it work?", styled(BOLD, "tl doctor")));
+        return;
     }
     app.ui.line(format!("\nNext:  {}   what can be planned", styled(BOLD, "tl plan")));
 }

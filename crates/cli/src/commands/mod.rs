@@ -7,6 +7,11 @@ mod children;
 mod completions;
 mod demo;
 mod diff;
+mod doctor;
+mod gate;
+mod hook;
+mod host_choice;
+mod host_files;
 mod init;
 mod invalidate;
 mod log;
@@ -17,6 +22,7 @@ mod progress;
 mod rebuild;
 mod reference;
 mod repair;
+mod replay;
 mod restore;
 mod revalidate;
 mod show;
@@ -24,6 +30,7 @@ mod status;
 mod sync_hashes;
 mod tree;
 mod undo;
+mod uninstall;
 mod versions;
 mod why;
 
@@ -102,6 +109,11 @@ commands! {
     Rebuild "rebuild" => rebuild::RebuildArgs,
     SyncHashes "sync-hashes" => sync_hashes::SyncHashesArgs,
     Adopt "adopt" => adopt::AdoptArgs,
+    Gate "gate" => gate::GateArgs,
+    Hook "hook" => hook::HookArgs,
+    Replay "replay" => replay::ReplayArgs,
+    Doctor "doctor" => doctor::DoctorArgs,
+    Uninstall "uninstall" => uninstall::UninstallArgs,
     Completions "completions" => completions::CompletionsArgs,
     Man "man" => man::ManArgs,
     Reference "reference" => reference::ReferenceArgs,

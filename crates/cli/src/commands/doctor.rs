@@ -1,0 +1,146 @@
+//! `tl doctor`
+
+mod codex_trust;
+mod double;
+mod health;
+mod latency;
+mod probe;
+
+use application::{Failure, FailureKind};
+use clap::Args;
+use domain::host_event::Host;
+use domain::planning_prompt::{clean_line, count};
+use serde::Serialize;
+use store::DiskFiles;
+
+use crate::commands::doctor::codex_trust::trust;
+use crate::commands::doctor::health::{Finding, HostHealth, Severity, examine};
+use crate::commands::doctor::latency::{Latency, latencies};
+use crate::commands::host_choice::unfindable;
+use crate::exit_code::ExitCode;
+use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Ui, WARN, styled};
+use crate::wiring::App;
+
+/// Prove that the hooks in the agent hosts' settings work
+///
+/// For every host connected to this project: are all entries there and up to date, does the program exist, is anything
+/// installed twice, does Codex trust the hooks. Then one harmless event goes through the very command line the host
+/// uses. Shows how long hooks took and what they could not do. Exits with 3 when something is wrong.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tl doctor\n  tl doctor --json\n  tl doctor --trust codex   let Codex run this project's hooks"
+)]
+pub(crate) struct DoctorArgs {
+    /// Tell this host to run the hooks of this project; only Codex asks for it
+    #[arg(long, value_name = "HOST", value_parser = ["codex"])]
+    trust: Option<String>,
+}
+
+/// What `tl doctor` found.
+#[derive(Debug, Serialize)]
+struct DoctorOutcome {
+    ok: bool,
+    project: String,
+    /// Why the state cannot be used, if it cannot.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<Finding>,
+    hosts: Vec<HostHealth>,
+    latency: Vec<Latency>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+}
+
+impl DoctorArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let project = app.project()?;
+        let root = project.root.clone();
+        let disk = DiskFiles::open(&root).map_err(|error| {
+            Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", root.display()))
+        })?;
+        if self.trust.is_some() {
+            trust(app.ui, &disk)?;
+        }
+        let hosts: Vec<HostHealth> = Host::ALL.into_iter().filter_map(|host| examine(&disk, host)).collect();
+        // A hook that cannot open the state lets the agent go on; a probe that touches no plan would not show it.
+        let state = project.open(app.ui, None).err().map(|fault| Finding::from(Failure::from(fault)));
+        let problems = hosts.iter().map(|health| health.count(Severity::Problem)).sum::<usize>();
+        let outcome = DoctorOutcome {
+            ok: problems == 0 && state.is_none(),
+            project: root.display().to_string(),
+            notes: if hosts.is_empty() { Vec::new() } else { unfindable().into_iter().collect() },
+            state,
+            hosts,
+            latency: latencies(&root),
+        };
+        if app.ui.json {
+            app.ui.value(&outcome);
+        } else {
+            print(app.ui, &outcome);
+        }
+        Ok(if outcome.ok { ExitCode::Done } else { ExitCode::Findings })
+    }
+}
+
+fn print(ui: Ui, outcome: &DoctorOutcome) {
+    if let Some(finding) = &outcome.state {
+        print_finding(ui, "", finding);
+    }
+    if outcome.hosts.is_empty() {
+        ui.line("No agent host is connected to this project.");
+        ui.line(format!("\nNext:  {}   connect those that are found", styled(BOLD, "tl init --host auto")));
+    }
+    for health in &outcome.hosts {
+        ui.line(format!("{}  {}", styled(BOLD, health.host.title()), styled(DIM, &clean_line(&health.file))));
+        if let Some(program) = &health.program {
+            ui.line(format!("  {} starting {}", count(health.hooks, "hook", "hooks"), clean_line(program)));
+        }
+        for probe in &health.probes {
+            let milliseconds = micros_as_ms(probe.micros);
+            ui.line(format!("  {} {}: {milliseconds}", styled(GOOD, "✓"), clean_line(&probe.what)));
+        }
+        health.findings.iter().for_each(|finding| print_finding(ui, "  ", finding));
+    }
+    if !outcome.latency.is_empty() {
+        ui.line(format!("\n{}", styled(BOLD, "Hooks so far")));
+    }
+    for one in &outcome.latency {
+        let faults = match (&one.last_fault, one.faults) {
+            (Some(last), number) if number > 0 => {
+                let last = format!("{}: {}", last.at.for_people(), clean_line(&last.message));
+                styled(WARN, &format!(", {}, last {last}", count(number, "fault", "faults")))
+            }
+            _ => String::new(),
+        };
+        ui.line(format!(
+            "  {}: {}, p50 {}, p99 {}, {}{faults}",
+            one.host.title(),
+            count(one.events, "event", "events"),
+            micros_as_ms(one.p50_micros),
+            micros_as_ms(one.p99_micros),
+            count(one.blocks, "block", "blocks")
+        ));
+    }
+    for note in &outcome.notes {
+        ui.say(format!("{}: {note}", styled(INFO, "note")));
+    }
+    let problems: usize = outcome.hosts.iter().map(|health| health.count(Severity::Problem)).sum();
+    let problems = problems + usize::from(outcome.state.is_some());
+    if problems > 0 {
+        ui.line(format!("\n{} found", count(problems, "problem", "problems")));
+    }
+}
+
+fn print_finding(ui: Ui, indent: &str, finding: &Finding) {
+    let mark = match finding.severity {
+        Severity::Problem => styled(BAD, "✗"),
+        Severity::Warning => styled(WARN, "!"),
+    };
+    ui.line(format!("{indent}{mark} {}", clean_line(&finding.message)));
+    for step in &finding.next_steps {
+        ui.line(format!("{indent}    {}", styled(DIM, &clean_line(step))));
+    }
+}
+
+fn micros_as_ms(micros: u64) -> String {
+    format!("{}.{} ms", micros / 1000, micros % 1000 / 100)
+}

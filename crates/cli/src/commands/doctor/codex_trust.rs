@@ -1,0 +1,218 @@
+//! Whether Codex trusts our hooks, asked of Codex itself: `codex app-server` speaks JSON lines on its standard streams.
+//!
+//! Codex skips hooks it does not trust without a word. It keeps a sum of each trusted hook in the user's own
+//! configuration; that is written by Codex, and only when the person says `tl doctor --trust codex`.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::{Duration, Instant};
+
+use application::{Failure, FailureKind};
+use domain::host_event::Host;
+use domain::planning_prompt::{clean_line, count};
+use hosts::install::{After, Call, Found, found, hooks_path, is_our_command, pieces};
+use serde_json::{Value, json};
+use store::DiskFiles;
+
+use super::health::may_be_fired;
+use super::probe::command;
+use crate::commands::host_choice::on_path;
+use crate::commands::host_files::read;
+use crate::ui::{GOOD, INFO, Ui, styled};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What Codex says about our hooks.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    All,
+    /// So many are not trusted.
+    Missing(usize),
+    /// It does not list them: the folder itself is not trusted.
+    Unseen,
+}
+
+/// A hook as Codex lists it.
+struct Listed {
+    key: String,
+    command: String,
+    hash: String,
+    trusted: bool,
+}
+
+/// A running `codex app-server`.
+pub(super) struct Codex {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    calls: u64,
+}
+
+impl Codex {
+    /// Starts it and shakes hands.
+    pub(super) fn start(program: &Path, root: &Path) -> Result<Self, String> {
+        let mut child = command(&program.display().to_string())
+            .arg("app-server")
+            .current_dir(root)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| error.to_string())?;
+        let output = child.stdout.take().ok_or("it has no output")?;
+        let (sender, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let mut codex = Self { input: child.stdin.take(), child, lines, calls: 0 };
+        let client = json!({ "name": "throughline", "title": "Throughline", "version": env!("CARGO_PKG_VERSION") });
+        codex.call("initialize", &json!({ "clientInfo": client }))?;
+        codex.send(&json!({ "method": "initialized" }))?;
+        Ok(codex)
+    }
+
+    fn send(&mut self, message: &Value) -> Result<(), String> {
+        let input = self.input.as_mut().ok_or("it has no input")?;
+        writeln!(input, "{message}").and_then(|()| input.flush()).map_err(|error| error.to_string())
+    }
+
+    fn call(&mut self, method: &str, params: &Value) -> Result<Value, String> {
+        self.calls += 1;
+        let id = self.calls;
+        self.send(&json!({ "method": method, "id": id, "params": params }))?;
+        let start = Instant::now();
+        loop {
+            let left = PATIENCE.saturating_sub(start.elapsed());
+            let line = self.lines.recv_timeout(left).map_err(|_| format!("no answer to {method}"))?;
+            let Ok(mut answer) = serde_json::from_str::<Value>(&line) else { continue };
+            if answer["id"] != json!(id) {
+                continue;
+            }
+            if let Some(error) = answer.get("error") {
+                return Err(format!("{method}: {}", clean_line(error["message"].as_str().unwrap_or("refused"))));
+            }
+            return Ok(answer["result"].take());
+        }
+    }
+
+    fn hooks(&mut self, root: &Path) -> Result<Vec<Listed>, String> {
+        let answer = self.call("hooks/list", &json!({ "cwds": [root] }))?;
+        let text = |hook: &Value, name: &str| hook[name].as_str().unwrap_or_default().to_owned();
+        let file = root.join(hooks_path(Host::Codex));
+        let of_project = |hook: &&Value| file == Path::new(&text(hook, "sourcePath"));
+        let all = answer["data"].as_array().into_iter().flatten().flat_map(|one| one["hooks"].as_array()).flatten();
+        Ok(all
+            .filter(of_project)
+            .map(|hook| Listed {
+                key: text(hook, "key"),
+                command: text(hook, "command"),
+                hash: text(hook, "currentHash"),
+                trusted: matches!(hook["trustStatus"].as_str(), Some("trusted" | "managed")),
+            })
+            .filter(|hook| is_our_command(Host::Codex, &hook.command))
+            .collect())
+    }
+
+    /// Asks whether our hooks in this project are trusted.
+    pub(super) fn trust_of(&mut self, root: &Path) -> Result<Trust, String> {
+        let hooks = self.hooks(root)?;
+        let missing = hooks.iter().filter(|hook| !hook.trusted).count();
+        Ok(match (hooks.is_empty(), missing) {
+            (true, _) => Trust::Unseen,
+            (false, 0) => Trust::All,
+            (false, missing) => Trust::Missing(missing),
+        })
+    }
+}
+
+impl Drop for Codex {
+    fn drop(&mut self) {
+        // It ends when nobody speaks to it any more; one that does not is ended.
+        self.input = None;
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(2) {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Tells Codex to run the hooks of this project.
+pub(super) fn trust(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
+    let root = disk.root();
+    let lines = own_lines(disk)?;
+    let program = on_path("codex").ok_or_else(|| {
+        Failure::new(FailureKind::NotFound, "codex is not on your PATH, and only codex can write down what it trusts")
+    })?;
+    let cannot = |why: String| Failure::new(FailureKind::Unavailable, format!("codex could not be asked: {why}"));
+    let mut codex = Codex::start(&program, root).map_err(cannot)?;
+    let listed = codex.hooks(root).map_err(cannot)?;
+    if listed.is_empty() {
+        return Err(Failure::new(
+            FailureKind::Refused,
+            "Codex does not see the hooks: it does not trust this folder yet",
+        )
+        .step("codex   # here, and trust the folder")
+        .step("tl doctor --trust codex"));
+    }
+    let wanted: Vec<&Listed> = listed.iter().filter(|hook| !hook.trusted && lines.contains(&hook.command)).collect();
+    if wanted.is_empty() {
+        ui.say(format!("{}: Codex trusts these hooks already", styled(INFO, "note")));
+        return Ok(());
+    }
+    ui.say(format!(
+        "{}: telling Codex to run {} of this project from now on (`config/batchWrite` of `hooks.state`, in your Codex settings):",
+        styled(INFO, "note"),
+        count(wanted.len(), "hook", "hooks")
+    ));
+    let mut commands: Vec<&str> = wanted.iter().map(|hook| hook.command.as_str()).collect();
+    commands.dedup();
+    for line in commands {
+        ui.say(format!("  {}", clean_line(line)));
+    }
+    let state: serde_json::Map<String, Value> =
+        wanted.iter().map(|hook| (hook.key.clone(), json!({ "enabled": true, "trusted_hash": hook.hash }))).collect();
+    let edit = json!({ "keyPath": "hooks.state", "value": state, "mergeStrategy": "upsert" });
+    codex.call("config/batchWrite", &json!({ "edits": [edit], "reloadUserConfig": true })).map_err(cannot)?;
+    ui.say(format!("{} Codex runs them from its next session on", styled(GOOD, "✓")));
+    Ok(())
+}
+
+/// Returns the command lines that are ours beyond doubt. What else stands in a repository is not for us to trust.
+fn own_lines(disk: &DiskFiles) -> Result<Vec<String>, Failure> {
+    let path = hooks_path(Host::Codex);
+    let text = read(disk, path)?;
+    let ours: Option<(String, Found)> = text.and_then(|text| found(Host::Codex, &text).map(|found| (text, found)));
+    let Some((text, ours)) = ours else {
+        return Err(Failure::new(FailureKind::NotFound, format!("there are no hooks of ours in {path}"))
+            .step("tl init --host codex"));
+    };
+    let program = &ours.setup.program;
+    let file = if program.contains('/') { Some(PathBuf::from(program)) } else { on_path(program) };
+    let current = pieces(Host::Codex, &ours.setup).first().map(|piece| piece.install(Some(&text), &ours.setup));
+    if current != Some(Ok(After::Text(text))) || !file.is_some_and(|file| may_be_fired(&file)) {
+        return Err(Failure::new(
+            FailureKind::Refused,
+            format!(
+                "the hooks in {path} are not what this program would write, so it does not ask Codex to trust them"
+            ),
+        )
+        .step("tl init --host codex")
+        .step("tl doctor --trust codex"));
+    }
+    let lines = ours.entries.into_iter().filter_map(|entry| match entry.call {
+        Call::Shell(line) => Some(line),
+        Call::Program(..) => None,
+    });
+    Ok(lines.collect())
+}

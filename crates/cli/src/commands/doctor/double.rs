@@ -1,0 +1,61 @@
+//! Hooks that would run twice: installed in two files that one host reads.
+
+use std::path::PathBuf;
+
+use domain::host_event::Host;
+use hosts::install::{found, has_claude_plugin, hooks_path};
+use store::DiskFiles;
+
+use super::health::HostHealth;
+use crate::commands::host_files::read;
+use crate::settings;
+
+/// Looks for the host's other files.
+pub(super) fn twice(health: &mut HostHealth, disk: &DiskFiles) {
+    match health.host {
+        Host::ClaudeCode => claude_code(health, disk),
+        Host::Copilot => {
+            let claude = read(disk, hooks_path(Host::ClaudeCode)).ok().flatten();
+            if claude.is_some_and(|text| found(Host::ClaudeCode, &text).is_some()) {
+                let other = hooks_path(Host::ClaudeCode);
+                let message = format!("installed twice: Copilot runs the hooks in {other} as well as its own");
+                health.problem(message, &["tl uninstall --host copilot"]);
+            }
+        }
+        Host::Cursor | Host::OpenCode | Host::Codex | Host::Gemini => {}
+    }
+}
+
+fn claude_code(health: &mut HostHealth, disk: &DiskFiles) {
+    let local = ".claude/settings.local.json";
+    let own = (hooks_path(Host::ClaudeCode).to_owned(), read(disk, hooks_path(Host::ClaudeCode)).ok().flatten());
+    let others = [
+        (local.to_owned(), read(disk, local).ok().flatten()),
+        user_settings()
+            .map_or((String::new(), None), |file| (file.display().to_string(), std::fs::read_to_string(file).ok())),
+    ];
+    for (file, text) in &others {
+        if text.as_deref().is_some_and(|text| found(Host::ClaudeCode, text).is_some()) {
+            health.problem(
+                format!("installed twice: the hooks are in {file} as well"),
+                &[&format!("take the entries with `hook claude-code` out of {file}")],
+            );
+        }
+    }
+    for (file, text) in others.iter().chain([&own]) {
+        if text.as_deref().is_some_and(has_claude_plugin) {
+            health.problem(
+                format!("installed twice: the plugin that {file} turns on has the same hooks"),
+                &["tl uninstall --host claude-code", "claude plugin disable throughline@throughline   # or this"],
+            );
+        }
+    }
+}
+
+/// Returns the user's own settings of Claude Code. They are read, never written.
+fn user_settings() -> Option<PathBuf> {
+    let folder = settings::environment("CLAUDE_CONFIG_DIR")
+        .map(PathBuf::from)
+        .or_else(|| settings::environment("HOME").map(|home| PathBuf::from(home).join(".claude")))?;
+    Some(folder.join("settings.json"))
+}

@@ -1,0 +1,65 @@
+//! How long hooks took and what they could not do, from the ledger.
+
+use std::path::Path;
+
+use domain::host_event::Host;
+use domain::time::Timestamp;
+use serde::Serialize;
+
+use super::probe::SESSION;
+use crate::hook_ledger::{Ledger, Line, Outcome};
+
+/// The hooks of one host so far.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Latency {
+    pub(super) host: Host,
+    pub(super) events: usize,
+    pub(super) p50_micros: u64,
+    pub(super) p99_micros: u64,
+    pub(super) blocks: usize,
+    pub(super) faults: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) last_fault: Option<LastFault>,
+}
+
+/// The newest fault of ours.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub(super) struct LastFault {
+    pub(super) at: Timestamp,
+    pub(super) message: String,
+}
+
+/// Returns what the ledger of the project says, for hosts that are in it.
+pub(super) fn latencies(root: &Path) -> Vec<Latency> {
+    let lines = Ledger::in_project(root).lines();
+    Host::ALL.into_iter().filter_map(|host| of(host, &lines)).collect()
+}
+
+fn of(host: Host, lines: &[Line]) -> Option<Latency> {
+    // Our own probes are no work of an agent.
+    let lines: Vec<&Line> = lines
+        .iter()
+        .filter(|line| line.host == host && line.outcome != Outcome::Off && line.session != SESSION)
+        .collect();
+    let mut micros: Vec<u64> = lines.iter().map(|line| line.micros).collect();
+    micros.sort_unstable();
+    let number = |outcome: Outcome| lines.iter().filter(|line| line.outcome == outcome).count();
+    Some(Latency {
+        host,
+        events: lines.len(),
+        p50_micros: percentile(&micros, 50)?,
+        p99_micros: percentile(&micros, 99)?,
+        blocks: number(Outcome::Block),
+        faults: number(Outcome::Fault),
+        last_fault: lines
+            .iter()
+            .rev()
+            .find_map(|line| Some(LastFault { at: Timestamp::from_millis(line.at), message: line.fault.clone()? })),
+    })
+}
+
+/// Returns the value that so many in a hundred do not exceed.
+fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
+    let rank = (sorted.len() * percent).div_ceil(100);
+    sorted.get(rank.saturating_sub(1)).copied()
+}

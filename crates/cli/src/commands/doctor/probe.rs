@@ -1,0 +1,171 @@
+//! A harmless event through a configured command line: the reading of a file that is no plan.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use domain::host_event::Host;
+use domain::planning_prompt::clean_line;
+use hosts::install::Call;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// The session our events say they belong to.
+pub(super) const SESSION: &str = "throughline-doctor";
+
+const PATIENCE: Duration = Duration::from_secs(10);
+/// An answer is short; what is longer is none.
+const MOST_BYTES: u64 = 1024 * 1024;
+
+/// A command line that answered as it should.
+#[derive(Debug, Serialize)]
+pub(super) struct Probe {
+    pub(super) what: String,
+    pub(super) micros: u64,
+}
+
+/// Fires through the command line of a host.
+pub(super) fn fire(host: Host, event: &str, call: &Call, root: &Path) -> Result<Probe, String> {
+    let (program, arguments) = match call {
+        Call::Shell(line) => ("sh".to_owned(), vec!["-c".to_owned(), line.clone()]),
+        Call::Program(program, arguments) => (program.clone(), arguments.clone()),
+    };
+    let what = match event {
+        "" => "answered".to_owned(),
+        event => format!("answered {event}"),
+    };
+    let ran = run(&program, &arguments, root, payload(host, root).to_string().as_bytes())?;
+    let answer = ran.stdout.trim();
+    if !answer.is_empty() && serde_json::from_str::<Value>(answer).is_err() {
+        return Err(format!("the hook printed what is no JSON: {}", short(answer)));
+    }
+    Ok(Probe { what, micros: ran.micros })
+}
+
+/// Loads the OpenCode plugin as OpenCode would, and calls its gate.
+pub(super) fn fire_plugin(node: &Path, plugin: &str, root: &Path) -> Result<Probe, String> {
+    // The plugin comes on the input and not from its file: what is run is what was looked at.
+    const SCRIPT: &str = r#"
+        let text = "";
+        process.stdin.setEncoding("utf8");
+        for await (const piece of process.stdin) text += piece;
+        const plugin = await import("data:text/javascript;base64," + Buffer.from(text).toString("base64"));
+        const directory = process.cwd();
+        const hooks = await plugin.Throughline({ directory, worktree: directory, client: {} });
+        const input = { tool: "read", sessionID: "throughline-doctor", callID: "throughline-doctor" };
+        await hooks["tool.execute.before"](input, { args: { filePath: directory + "/throughline-doctor.txt" } });
+    "#;
+    let arguments = ["--input-type=module".to_owned(), "-e".to_owned(), SCRIPT.to_owned()];
+    let ran = run(&node.display().to_string(), &arguments, root, plugin.as_bytes())?;
+    Ok(Probe { what: "the plugin loads in node, and its gate answered".to_owned(), micros: ran.micros })
+}
+
+/// Returns an event in the host's own words.
+fn payload(host: Host, root: &Path) -> Value {
+    let root = root.display().to_string();
+    let file = format!("{root}/throughline-doctor.txt");
+    match host {
+        Host::ClaudeCode | Host::Codex => json!({
+            "session_id": SESSION, "transcript_path": "", "cwd": root, "hook_event_name": "PreToolUse",
+            "tool_name": "Read", "tool_input": { "file_path": file }, "tool_use_id": SESSION,
+        }),
+        Host::Gemini => json!({
+            "session_id": SESSION, "transcript_path": "", "cwd": root, "hook_event_name": "BeforeTool",
+            "tool_name": "read_file", "tool_input": { "file_path": file },
+        }),
+        Host::Cursor => json!({
+            "conversation_id": SESSION, "generation_id": SESSION, "session_id": SESSION,
+            "hook_event_name": "preToolUse", "workspace_roots": [root],
+            "tool_name": "Read", "tool_input": { "file_path": file }, "tool_use_id": SESSION,
+        }),
+        Host::Copilot => json!({
+            "sessionId": SESSION, "timestamp": 0, "cwd": root, "toolName": "view", "toolArgs": { "path": file },
+        }),
+        Host::OpenCode => json!({
+            "hook_event_name": "tool.execute.before", "directory": root, "worktree": root,
+            "input": { "tool": "read", "sessionID": SESSION, "callID": SESSION },
+            "output": { "args": { "filePath": file } },
+        }),
+    }
+}
+
+struct Ran {
+    stdout: String,
+    micros: u64,
+}
+
+/// Runs a program to its end, if that comes in time, without a word on stderr and with exit code 0.
+fn run(program: &str, arguments: &[String], directory: &Path, input: &[u8]) -> Result<Ran, String> {
+    let start = Instant::now();
+    let mut child = command(program)
+        .args(arguments)
+        .current_dir(directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("`{program}` cannot be started: {error}"))?;
+    let (sender, receiver) = mpsc::channel();
+    let pipes: [Option<Box<dyn Read + Send>>; 2] = [
+        child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
+        child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
+    ];
+    for (index, pipe) in pipes.into_iter().enumerate() {
+        let sender = sender.clone();
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            if let Some(pipe) = pipe {
+                let _ = pipe.take(MOST_BYTES).read_to_end(&mut bytes);
+            }
+            let _ = sender.send((index, bytes));
+        });
+    }
+    if let Some(mut pipe) = child.stdin.take() {
+        let input = input.to_vec();
+        // A program that does not read its input must not hold us up.
+        std::thread::spawn(move || pipe.write_all(&input));
+    }
+    let mut texts = [String::new(), String::new()];
+    let mut status = None;
+    let too_long = || format!("the hook did not end within {} s", PATIENCE.as_secs());
+    for _ in 0..2 {
+        let Ok((index, bytes)) = receiver.recv_timeout(PATIENCE.saturating_sub(start.elapsed())) else {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(too_long());
+        };
+        if let Some(text) = texts.get_mut(index) {
+            *text = String::from_utf8_lossy(&bytes).into_owned();
+        }
+    }
+    while status.is_none() {
+        status = child.try_wait().map_err(|error| error.to_string())?;
+        if status.is_none() && start.elapsed() > PATIENCE {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(too_long());
+        }
+        if status.is_none() {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+    let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+    let [stdout, stderr] = texts;
+    match status.and_then(|status| status.code()) {
+        Some(0) if stderr.trim().is_empty() => Ok(Ran { stdout, micros }),
+        Some(0) => Err(format!("the hook wrote to stderr, which some hosts read as an answer: {}", short(&stderr))),
+        Some(code) => Err(format!("the hook ended with exit code {code}: {}", short(&stderr))),
+        None => Err("the hook was killed".to_owned()),
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the doctor starts what the hosts start, to prove that it answers")]
+pub(super) fn command(program: &str) -> Command {
+    Command::new(program)
+}
+
+fn short(text: &str) -> String {
+    clean_line(text.lines().next().unwrap_or_default()).chars().take(200).collect()
+}

@@ -1,0 +1,106 @@
+//! Which hosts are meant on the command line: by name, all, or those that are found.
+
+use std::path::{Path, PathBuf};
+
+use application::{Failure, FailureKind};
+use domain::host_event::Host;
+use domain::suggest::nearest;
+use serde::Serialize;
+
+use crate::settings;
+
+/// A host that was found, and by what.
+#[derive(Debug, Serialize)]
+pub(super) struct FoundHost {
+    pub(super) host: Host,
+    pub(super) because: Vec<String>,
+}
+
+/// The words of `--host`.
+#[derive(Debug)]
+pub(super) enum Choice {
+    Named(Vec<Host>),
+    /// Whatever is found.
+    Auto,
+}
+
+/// Reads `--host`. `with_auto` where `auto` means something.
+pub(super) fn choice(words: &[String], with_auto: bool) -> Result<Choice, Failure> {
+    let mut hosts = Vec::new();
+    for word in words {
+        match (word.trim(), Host::from_word(word.trim())) {
+            ("all", _) => hosts.extend(Host::ALL),
+            ("auto", _) if with_auto && words.len() == 1 => return Ok(Choice::Auto),
+            (_, Some(host)) => hosts.push(host),
+            (other, None) => return Err(unknown(other, with_auto)),
+        }
+    }
+    // Always in the same order, each once.
+    Ok(Choice::Named(Host::ALL.into_iter().filter(|host| hosts.contains(host)).collect()))
+}
+
+fn unknown(word: &str, with_auto: bool) -> Failure {
+    let known: Vec<&str> = Host::ALL.iter().map(|host| host.word()).collect();
+    // Names people use for the same programs.
+    let alias = match word.to_lowercase().as_str() {
+        "claude" | "claudecode" | "claude_code" => Some("claude-code"),
+        "cursor-agent" => Some("cursor"),
+        "gemini-cli" => Some("gemini"),
+        "copilot-cli" | "github-copilot" => Some("copilot"),
+        _ => None,
+    };
+    let near = alias.or_else(|| nearest(word, known.iter().copied(), 1).first().copied());
+    let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    let more = if with_auto { "auto (alone) or all" } else { "all" };
+    let failure =
+        Failure::new(FailureKind::Invalid, format!("no host `{word}`: expected {}, {more}{hint}", known.join(", ")));
+    match near {
+        Some(near) => failure.step(format!("tl {} --host {near}", if with_auto { "init" } else { "uninstall" })),
+        None => failure,
+    }
+}
+
+/// Finds hosts by what they keep in a project and by their programs.
+pub(super) fn detect(root: &Path) -> Vec<FoundHost> {
+    let find = |host: Host| {
+        let (places, programs): (&[&str], &[&str]) = match host {
+            Host::ClaudeCode => (&[".claude", "CLAUDE.md"], &["claude"]),
+            Host::Cursor => (&[".cursor"], &["cursor", "cursor-agent"]),
+            Host::OpenCode => (&[".opencode", "opencode.json"], &["opencode"]),
+            Host::Codex => (&[".codex"], &["codex"]),
+            Host::Gemini => (&[".gemini", "GEMINI.md"], &["gemini"]),
+            Host::Copilot => (&[".github/hooks", ".github/copilot", ".github/copilot-instructions.md"], &["copilot"]),
+        };
+        let places = places.iter().filter(|place| root.join(place).exists()).map(|place| (*place).to_owned());
+        let programs = programs.iter().filter(|name| on_path(name).is_some()).map(|name| format!("{name} on PATH"));
+        FoundHost { host, because: places.chain(programs).collect() }
+    };
+    Host::ALL.into_iter().map(find).filter(|found| !found.because.is_empty()).collect()
+}
+
+/// Finds a program as a shell would.
+pub(super) fn on_path(name: &str) -> Option<PathBuf> {
+    let path = settings::environment("PATH")?;
+    std::env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|file| is_executable(file))
+}
+
+/// Says whether a file can be started.
+pub(super) fn is_executable(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+/// Says whether two paths are one file.
+pub(super) fn is_same(one: &Path, other: &Path) -> bool {
+    one.canonicalize().ok().zip(other.canonicalize().ok()).is_some_and(|(one, other)| one == other)
+}
+
+/// What to say when the agent's commands would not find us.
+pub(super) fn unfindable() -> Option<String> {
+    on_path("tl")
+        .is_none()
+        .then(|| "`tl` is not on your PATH, and the agent's commands call it by that name".to_owned())
+}

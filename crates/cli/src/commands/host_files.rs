@@ -1,0 +1,386 @@
+//! Our files and entries in the agent hosts' settings: what would change, doing it, and how it is shown.
+//!
+//! Everything is decided before anything is written, so that a file that cannot be read stops the whole. What is
+//! changed or taken away and is not exactly as we would write it is copied to `.throughline/host-backups` first.
+
+use std::collections::BTreeMap;
+
+use application::{Failure, FailureKind};
+use domain::diff::{LineKind, hunks};
+use domain::host_event::Host;
+use domain::planning_prompt::{clean_line, count};
+use domain::ports::{Clock, PlanFiles, Reading};
+use hosts::install::{After, Piece, Problem, Setup, agent_commands, found, hooks_path, pieces};
+use serde::Serialize;
+use store::{DiskFiles, SystemClock};
+
+use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Ui, WARN, styled};
+
+const BACKUPS: &str = ".throughline/host-backups";
+/// Settings are written by hand; what is larger is something else.
+const MOST_BYTES: u64 = 4 * 1024 * 1024;
+
+/// What was done for one host.
+#[derive(Debug, Serialize)]
+pub(super) struct HostChange {
+    pub(super) host: Host,
+    pub(super) files: Vec<FileChange>,
+    /// The file of another host that this one reads too, with the same hooks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) covered_by: Option<&'static str>,
+    /// What the person has to know or to do.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) notes: Vec<String>,
+}
+
+/// What was done to one file.
+#[derive(Debug, Serialize)]
+pub(super) struct FileChange {
+    pub(super) path: String,
+    pub(super) action: Action,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) backup: Option<String>,
+    #[serde(skip)]
+    before: Option<String>,
+    #[serde(skip)]
+    after: Option<String>,
+    /// Not as we would write it: a copy is kept.
+    #[serde(skip)]
+    precious: bool,
+}
+
+/// What happens to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Action {
+    Created,
+    Changed,
+    Unchanged,
+    Removed,
+    /// It has the name of one of ours but is somebody else's; it stays.
+    NotOurs,
+    /// Another host uses it as well; it stays.
+    StillUsed,
+}
+
+impl Action {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Changed => "changed",
+            Self::Unchanged => "unchanged",
+            Self::Removed => "removed",
+            Self::NotOurs => "not ours, left as it is:",
+            Self::StillUsed => "still used by another host:",
+        }
+    }
+}
+
+/// Files as they will be: what is decided for one host is seen by the next.
+struct Desk<'d> {
+    disk: &'d DiskFiles,
+    decided: BTreeMap<String, Option<String>>,
+}
+
+impl<'d> Desk<'d> {
+    fn new(disk: &'d DiskFiles) -> Self {
+        Self { disk, decided: BTreeMap::new() }
+    }
+
+    fn read(&self, path: &str) -> Result<Option<String>, Failure> {
+        match self.decided.get(path) {
+            Some(text) => Ok(text.clone()),
+            None => read(self.disk, path),
+        }
+    }
+
+    fn has_hooks(&self, host: Host) -> Result<bool, Failure> {
+        Ok(self.read(hooks_path(host))?.is_some_and(|text| found(host, &text).is_some()))
+    }
+
+    /// Decides what becomes of a file.
+    fn decide(&mut self, path: &str, after: After, precious: bool) -> Result<FileChange, Failure> {
+        let before = self.read(path)?;
+        let (action, after) = match after {
+            After::NotOurs => (Action::NotOurs, before.clone()),
+            After::Gone => (if before.is_some() { Action::Removed } else { Action::Unchanged }, None),
+            After::Text(text) => match &before {
+                None => (Action::Created, Some(text)),
+                Some(old) if *old == text => (Action::Unchanged, Some(text)),
+                Some(_) => (Action::Changed, Some(text)),
+            },
+        };
+        self.decided.insert(path.to_owned(), after.clone());
+        Ok(FileChange { path: path.to_owned(), action, backup: None, before, after, precious })
+    }
+}
+
+/// Reads a file of the project; `None` when there is none.
+pub(super) fn read(files: &DiskFiles, path: &str) -> Result<Option<String>, Failure> {
+    match files.read(path, MOST_BYTES) {
+        Reading::Text { text, .. } => Ok(Some(text)),
+        Reading::Missing => Ok(None),
+        Reading::Unreadable { why } => {
+            Err(Failure::new(FailureKind::Unavailable, format!("cannot use `{path}`: {}", clean_line(&why))))
+        }
+    }
+}
+
+/// Decides what installing changes.
+pub(super) fn plan_install(disk: &DiskFiles, hosts: &[Host], setup: &Setup) -> Result<Vec<HostChange>, Failure> {
+    let mut desk = Desk::new(disk);
+    let mut wanted = hosts.to_vec();
+    // Copilot runs Claude Code's hooks too: with both files every hook would run twice.
+    if hosts.contains(&Host::ClaudeCode) && !hosts.contains(&Host::Copilot) && desk.has_hooks(Host::Copilot)? {
+        wanted.push(Host::Copilot);
+    }
+    wanted.into_iter().map(|host| install(&mut desk, host, setup)).collect()
+}
+
+fn install(desk: &mut Desk<'_>, host: Host, setup: &Setup) -> Result<HostChange, Failure> {
+    let mut change = HostChange { host, files: Vec::new(), covered_by: None, notes: Vec::new() };
+    let covered = host == Host::Copilot && desk.has_hooks(Host::ClaudeCode)?;
+    for piece in pieces(host, setup) {
+        let existing = desk.read(&piece.path)?;
+        if covered && piece.is_settings() {
+            change.covered_by = Some(hooks_path(Host::ClaudeCode));
+            if let Some(text) = existing.filter(|text| found(host, text).is_some()) {
+                let after = piece.uninstall(&text).map_err(|problem| unreadable(&piece, &problem))?;
+                change.files.push(desk.decide(&piece.path, after, true)?);
+            }
+            continue;
+        }
+        let after = piece.install(existing.as_deref(), setup).map_err(|problem| unreadable(&piece, &problem))?;
+        change.files.push(desk.decide(&piece.path, after, true)?);
+    }
+    if change.covered_by.is_some() {
+        change
+            .notes
+            .push("it runs the hooks in .claude/settings.json too; a second file would run them twice".to_owned());
+    }
+    let hooks_changed = change.files.first().is_some_and(|file| file.action != Action::Unchanged);
+    if host == Host::Codex && hooks_changed {
+        change.notes.push(
+            "Codex runs hooks only once they are trusted: open codex here, or `tl doctor --trust codex`".to_owned(),
+        );
+    }
+    Ok(change)
+}
+
+/// Decides what uninstalling changes.
+pub(super) fn plan_uninstall(disk: &DiskFiles, hosts: &[Host]) -> Result<Vec<HostChange>, Failure> {
+    let mut desk = Desk::new(disk);
+    let mut changes = Vec::new();
+    for host in hosts.iter().copied() {
+        changes.push(uninstall(&mut desk, host)?);
+    }
+    if let Some(claude) = changes.iter_mut().find(|change| change.host == Host::ClaudeCode)
+        && !claude.files.is_empty()
+        && !hosts.contains(&Host::Copilot)
+        && covers_copilot(&desk)?
+    {
+        claude.notes.push("GitHub Copilot CLI ran these hooks too; for its own: tl init --host copilot".to_owned());
+    }
+    Ok(changes)
+}
+
+fn uninstall(desk: &mut Desk<'_>, host: Host) -> Result<HostChange, Failure> {
+    let mut change = HostChange { host, files: Vec::new(), covered_by: None, notes: Vec::new() };
+    let hooks = desk.read(hooks_path(host))?;
+    let setup = hooks.as_deref().and_then(|text| found(host, text)).map(|found| found.setup);
+    let setup = setup.unwrap_or_else(|| Setup { program: "tl".to_owned(), strict: false });
+    let sharing = match host {
+        Host::Codex => Some(Host::Copilot),
+        Host::Copilot => Some(Host::Codex),
+        Host::ClaudeCode | Host::Cursor | Host::OpenCode | Host::Gemini => None,
+    };
+    let shared = sharing.map(|other| desk.has_hooks(other)).transpose()?.unwrap_or_default();
+    for piece in pieces(host, &setup) {
+        let Some(existing) = desk.read(&piece.path)? else { continue };
+        if piece.path.starts_with(".agents/") && shared {
+            let mut kept = desk.decide(&piece.path, After::Text(existing), false)?;
+            kept.action = Action::StillUsed;
+            change.files.push(kept);
+            continue;
+        }
+        let ours = piece.install(None, &setup).ok() == Some(After::Text(existing.clone()));
+        let after = if piece.is_settings()
+            && let Some(original) = original(desk.disk, &piece, &existing, &setup)
+        {
+            After::Text(original)
+        } else {
+            piece.uninstall(&existing).map_err(|problem| unreadable(&piece, &problem))?
+        };
+        let decided = desk.decide(&piece.path, after, !ours)?;
+        if decided.action != Action::Unchanged {
+            change.files.push(decided);
+        }
+    }
+    Ok(change)
+}
+
+/// Says whether Copilot was installed on top of Claude Code's hooks: it has skills, and nobody else does.
+fn covers_copilot(desk: &Desk<'_>) -> Result<bool, Failure> {
+    let Some(skill) = agent_commands().first().map(|command| command.path(Host::Copilot)) else { return Ok(false) };
+    Ok(desk.read(&skill)?.is_some() && !desk.has_hooks(Host::Codex)? && !desk.has_hooks(Host::Copilot)?)
+}
+
+/// Returns the file as it was before we came, if nobody changed it since: from the newest copy into which our
+/// entries would go just as they are.
+fn original(disk: &DiskFiles, piece: &Piece, existing: &str, setup: &Setup) -> Option<String> {
+    let mut kept = disk.list(BACKUPS);
+    kept.reverse();
+    kept.into_iter().find_map(|folder| {
+        let copy = read(disk, &format!("{BACKUPS}/{}/{}", folder.name, piece.path)).ok()??;
+        let fits = found(piece.host, &copy).is_none()
+            && piece.install(Some(&copy), setup).ok() == Some(After::Text(existing.to_owned()));
+        fits.then_some(copy)
+    })
+}
+
+fn unreadable(piece: &Piece, problem: &Problem) -> Failure {
+    let line = problem.line.map(|line| format!(", line {line}")).unwrap_or_default();
+    let message = format!("cannot read the settings of {} in `{}`{line}: {problem}", piece.host.title(), piece.path);
+    Failure::new(FailureKind::Invalid, message)
+        .step(format!("mend {}, then run this again; nothing was changed", piece.path))
+}
+
+/// Does what was decided. When a file cannot be written, those before it are put back.
+pub(super) fn apply(disk: &DiskFiles, changes: &mut [HostChange]) -> Result<(), Failure> {
+    let folder = backup_folder(disk);
+    let mut done: Vec<(String, Option<String>)> = Vec::new();
+    for file in changes.iter_mut().flat_map(|change| change.files.iter_mut()) {
+        if !matches!(file.action, Action::Created | Action::Changed | Action::Removed) {
+            continue;
+        }
+        if let Err(failure) = write(disk, file, &folder) {
+            for (path, before) in done.iter().rev() {
+                // What cannot be put back has its copy.
+                let _ = match before {
+                    Some(text) => disk.replace(path, text),
+                    None => disk.remove(path),
+                };
+            }
+            return Err(
+                failure.step("nothing was changed; see to it that the file can be written, then run this again")
+            );
+        }
+        done.push((file.path.clone(), file.before.clone()));
+    }
+    Ok(())
+}
+
+fn write(disk: &DiskFiles, file: &mut FileChange, folder: &str) -> Result<(), Failure> {
+    if let Some(before) = file.before.as_ref().filter(|_| file.precious) {
+        let copy = format!("{BACKUPS}/{folder}/{}", file.path);
+        disk.create(&copy, before)?;
+        file.backup = Some(copy);
+    }
+    match &file.after {
+        Some(text) if file.before.is_none() => disk.create(&file.path, text)?,
+        Some(text) => {
+            let whole = disk.root().join(&file.path);
+            let mode = std::fs::symlink_metadata(&whole).map(|metadata| metadata.permissions());
+            disk.replace(&file.path, text)?;
+            // A file that others may not read stays one.
+            if let Ok(mode) = mode {
+                let _ = std::fs::set_permissions(&whole, mode);
+            }
+        }
+        None => {
+            disk.remove(&file.path)?;
+            // Folders that are empty now go too; one that is not stays by itself.
+            let mut above = file.path.as_str();
+            while let Some((parent, _)) = above.rsplit_once('/') {
+                if std::fs::remove_dir(disk.root().join(parent)).is_err() {
+                    break;
+                }
+                above = parent;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns a name for the folder of this run's copies that is not there yet.
+fn backup_folder(disk: &DiskFiles) -> String {
+    let stamp = SystemClock.now().file_name_part();
+    let taken: Vec<String> = disk.list(BACKUPS).into_iter().map(|entry| entry.name).collect();
+    let mut name = stamp.clone();
+    let mut number = 2;
+    while taken.contains(&name) {
+        name = format!("{stamp}-{number}");
+        number += 1;
+    }
+    name
+}
+
+/// Shows what was done.
+pub(super) fn report(ui: Ui, changes: &[HostChange]) {
+    for change in changes {
+        ui.line(styled(BOLD, change.host.title()));
+        if let Some(file) = change.covered_by {
+            ui.line(format!("  covered by {file}"));
+        }
+        if change.files.is_empty() && change.covered_by.is_none() {
+            ui.line(styled(DIM, "  nothing of ours is there"));
+        }
+        let (commands, hooks): (Vec<&FileChange>, Vec<&FileChange>) =
+            change.files.iter().partition(|file| file.path != hooks_path(change.host));
+        for file in hooks {
+            show(ui, file);
+        }
+        let mut by_action: BTreeMap<&str, Vec<&FileChange>> = BTreeMap::new();
+        for file in commands {
+            by_action.entry(file.action.word()).or_default().push(file);
+        }
+        for (action, files) in by_action {
+            summary(ui, action, &files);
+        }
+        for note in &change.notes {
+            ui.say(format!("  {}: {note}", styled(INFO, "note")));
+        }
+    }
+}
+
+fn show(ui: Ui, file: &FileChange) {
+    let line = format!("  {} {}", file.action.word(), clean_line(&file.path));
+    ui.line(if file.action == Action::Unchanged { styled(DIM, &line) } else { line });
+    if let Some(backup) = &file.backup {
+        ui.line(styled(DIM, &format!("    as it was: {}", clean_line(backup))));
+    }
+    let (Action::Changed, Some(before), Some(after)) = (file.action, &file.before, &file.after) else { return };
+    for hunk in hunks(before, after) {
+        ui.line(format!("    {}", styled(INFO, hunk.header.trim_end())));
+        for line in &hunk.lines {
+            let text: String = line.pieces.iter().map(|(_, piece)| clean_line(piece)).collect();
+            let text = format!("{}{text}", line.kind.sign());
+            ui.line(format!(
+                "    {}",
+                match line.kind {
+                    LineKind::Same => text,
+                    LineKind::Removed => styled(BAD, &text),
+                    LineKind::Added => styled(GOOD, &text),
+                }
+            ));
+        }
+    }
+}
+
+/// The agent's commands are many and alike: one line says what happened to them.
+fn summary(ui: Ui, action: &str, files: &[&FileChange]) {
+    if files.len() < 4 {
+        for file in files {
+            show(ui, file);
+        }
+        return;
+    }
+    let folder = files.first().and_then(|file| file.path.split('/').nth(1).zip(file.path.split('/').next()));
+    let folder = folder.map(|(inner, outer)| format!("{outer}/{inner}")).unwrap_or_default();
+    let line = format!("  {action} {} in {folder}", count(files.len(), "command", "commands"));
+    let quiet = files.iter().all(|file| file.action == Action::Unchanged);
+    ui.line(if quiet { styled(DIM, &line) } else { line });
+    if files.iter().any(|file| file.action == Action::NotOurs) {
+        ui.say(format!("  {}: rename them to make room for those of Throughline", styled(WARN, "warning")));
+    }
+}

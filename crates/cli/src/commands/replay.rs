@@ -1,0 +1,151 @@
+//! `tl replay`
+
+use std::path::PathBuf;
+
+use application::handle_host_event::{Handled, Surroundings, handle_host_event, touched_plans};
+use application::{Context, Failure, FailureKind};
+use clap::Args;
+use domain::host_event::Host;
+use domain::ids::Principal;
+use domain::operation::Channel;
+use domain::planning_prompt::clean_line;
+use domain::suggest::nearest;
+use serde::Serialize;
+use serde_json::Value;
+use store::{DiskFiles, ReadOnlyFiles, SystemClock};
+
+use crate::exit_code::ExitCode;
+use crate::settings;
+use crate::ui::{BAD, DIM, GOOD, WARN, styled};
+use crate::wiring::{App, Project};
+
+/// Run recorded events of a host through the gates, changing nothing
+///
+/// Each line of the file is one event as the host sent it, or {"event": NAME, "payload": {…}} where the
+/// payload does not name it. The state is copied into memory first: neither the store nor any file changes.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl replay claude-code events.jsonl\n  tl replay copilot events.jsonl --json")]
+pub(crate) struct ReplayArgs {
+    /// claude-code, cursor, opencode, codex, gemini or copilot
+    host: String,
+    /// Recorded events, one JSON object a line
+    #[arg(value_name = "FILE.jsonl")]
+    file: PathBuf,
+}
+
+/// What would have become of one event.
+#[derive(Debug, Serialize)]
+struct Replayed {
+    line: usize,
+    event: String,
+    tool: Option<String>,
+    plans: Vec<String>,
+    outcome: &'static str,
+    gates: Vec<String>,
+    block: Option<String>,
+    context: Option<String>,
+}
+
+impl ReplayArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let invalid = |message: String| Failure::new(FailureKind::Invalid, message);
+        let words = Host::ALL.map(Host::word);
+        let host = Host::from_word(&self.host).ok_or_else(|| {
+            let near = nearest(&self.host, words.into_iter(), 1);
+            let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            invalid(format!("`{}` is no host{hint}", self.host)).step(format!("hosts: {}", words.join(", ")))
+        })?;
+        let text = std::fs::read_to_string(&self.file).map_err(|error| {
+            Failure::new(FailureKind::NotFound, format!("cannot read `{}`: {error}", self.file.display()))
+        })?;
+        let project = app.project()?;
+        let replayed = replay(&project, host, &text)?;
+        if app.ui.json {
+            app.ui.value(&replayed);
+        } else {
+            replayed.iter().for_each(|one| show(app, one));
+        }
+        Ok(ExitCode::Done)
+    }
+}
+
+fn replay(project: &Project, host: Host, text: &str) -> Result<Vec<Replayed>, Failure> {
+    let unreachable =
+        |error| Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", project.root.display()));
+    let store = store::copy_in_memory(&project.layout)?;
+    let disk = DiskFiles::open(&project.root).map_err(unreachable)?;
+    let files = ReadOnlyFiles::new(&disk);
+    let (clock, person) = (SystemClock, Principal::Human(settings::user_name()));
+    let mut replayed = Vec::new();
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let line_number = index + 1;
+        let broken = |what: String| Failure::new(FailureKind::Invalid, format!("line {line_number}: {what}"));
+        let value: Value = serde_json::from_str(line).map_err(|error| broken(error.to_string()))?;
+        let (name, payload) = match (value.get("event").and_then(Value::as_str), value.get("payload")) {
+            (Some(name), Some(payload)) => (Some(name.to_owned()), payload.clone()),
+            _ => (None, value),
+        };
+        let bytes = payload.to_string().into_bytes();
+        let event = hosts::wire::read(host, name.as_deref(), &bytes).map_err(|error| broken(error.to_string()))?;
+        let Some(event) = event else {
+            let event = name.unwrap_or_else(|| "?".to_owned());
+            replayed.push(Replayed::passed_by(line_number, event));
+            continue;
+        };
+        let plans = touched_plans(&files, &project.profiles, &event);
+        let actor = Principal::Agent { host: host.word().to_owned(), session: event.session.clone() };
+        let policy = &project.settings.policy;
+        let ctx = Context::new(&*store, &files, &clock, &project.profiles, policy, actor, Channel::Hook);
+        let handled = handle_host_event(&ctx, &event, &Surroundings { person: &person, plans: &plans, faults: None })?;
+        replayed.push(Replayed {
+            line: line_number,
+            tool: event.happening.call().map(|call| call.name.clone()),
+            plans: plans.iter().map(|plan| plan.place.path_alias()).collect(),
+            outcome: outcome(&handled),
+            gates: handled.blocked.iter().chain(&handled.warned).map(|fired| fired.gate.to_owned()).collect(),
+            block: handled.reply.block,
+            context: handled.reply.context,
+            event: event.name,
+        });
+    }
+    Ok(replayed)
+}
+
+fn outcome(handled: &Handled) -> &'static str {
+    match (&handled.reply.block, &handled.reply.context) {
+        (Some(_), _) => "block",
+        (None, Some(_)) => "context",
+        (None, None) => "pass",
+    }
+}
+
+impl Replayed {
+    fn passed_by(line: usize, event: String) -> Self {
+        Self {
+            line,
+            event,
+            tool: None,
+            plans: Vec::new(),
+            outcome: "not ours",
+            gates: Vec::new(),
+            block: None,
+            context: None,
+        }
+    }
+}
+
+fn show(app: &App, one: &Replayed) {
+    let style = match one.outcome {
+        "block" => BAD,
+        "context" => WARN,
+        "pass" => GOOD,
+        _ => DIM,
+    };
+    let tool = one.tool.as_deref().map(|tool| format!(" {tool}")).unwrap_or_default();
+    let plans = if one.plans.is_empty() { String::new() } else { format!(" [{}]", one.plans.join(", ")) };
+    let what = clean_line(&format!("{}{tool}{plans}", one.event));
+    app.ui.line(format!("{:>4}  {}  {what}", one.line, styled(style, &format!("{:<8}", one.outcome))));
+    for line in one.block.iter().chain(&one.context).flat_map(|text| text.lines()) {
+        app.ui.line(format!("      {}", styled(DIM, &clean_line(line))));
+    }
+}

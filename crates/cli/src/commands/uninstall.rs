@@ -1,0 +1,53 @@
+//! `tl uninstall`
+
+use application::{Failure, FailureKind};
+use clap::Args;
+use serde::Serialize;
+use store::DiskFiles;
+
+use crate::commands::host_choice::{Choice, choice};
+use crate::commands::host_files::{HostChange, apply, plan_uninstall, report};
+use crate::exit_code::ExitCode;
+use crate::wiring::App;
+
+/// Take Throughline out of an agent host's settings
+///
+/// The reverse of `tl init --host`: our hooks and commands go, everything else stays as it is. The project, its plans
+/// and its state are not touched.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tl uninstall --host claude-code\n  tl uninstall --host codex,gemini\n  tl uninstall --host all"
+)]
+pub(crate) struct UninstallArgs {
+    /// The hosts: claude-code, cursor, opencode, codex, gemini, copilot, or all
+    #[arg(long, value_name = "HOSTS", value_delimiter = ',', required = true)]
+    host: Vec<String>,
+}
+
+/// What `tl uninstall` did.
+#[derive(Debug, Serialize)]
+struct UninstallOutcome {
+    success: bool,
+    project: String,
+    hosts: Vec<HostChange>,
+}
+
+impl UninstallArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let Choice::Named(hosts) = choice(&self.host, false)? else {
+            return Err(Failure::new(FailureKind::Invalid, "which hosts?").step("tl uninstall --host all"));
+        };
+        let root = app.project()?.root;
+        let disk = DiskFiles::open(&root).map_err(|error| {
+            Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", root.display()))
+        })?;
+        let mut changes = plan_uninstall(&disk, &hosts)?;
+        apply(&disk, &mut changes)?;
+        if app.ui.json {
+            app.ui.value(&UninstallOutcome { success: true, project: root.display().to_string(), hosts: changes });
+        } else {
+            report(app.ui, &changes);
+        }
+        Ok(ExitCode::Done)
+    }
+}

@@ -1,0 +1,93 @@
+//! JSON values in the order they are written, for what goes into a settings file and what is found in one.
+
+use jsonc_parser::cst::{CstInputValue, CstNode};
+
+/// A value; the order of an object's members is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Json {
+    Null,
+    Bool(bool),
+    Number(String),
+    Text(String),
+    List(Vec<Self>),
+    Object(Vec<(String, Self)>),
+}
+
+impl Json {
+    /// Reads a value; what is none is `Null`.
+    pub(super) fn of(node: &CstNode) -> Self {
+        if let Some(object) = node.as_object() {
+            let member = |property: jsonc_parser::cst::CstObjectProp| {
+                let value = property.value().map_or(Self::Null, |value| Self::of(&value));
+                (property.decoded_name().unwrap_or_default(), value)
+            };
+            return Self::Object(object.properties().into_iter().map(member).collect());
+        }
+        if let Some(array) = node.as_array() {
+            return Self::List(array.elements().iter().map(Self::of).collect());
+        }
+        if let Some(text) = node.as_string_lit() {
+            return Self::Text(text.decoded_value().unwrap_or_default());
+        }
+        if let Some(number) = node.as_number_lit() {
+            return Self::Number(number.to_string());
+        }
+        node.as_boolean_lit().map_or(Self::Null, |bool| Self::Bool(bool.value()))
+    }
+
+    /// Returns a member of an object.
+    pub(super) fn get(&self, name: &str) -> Option<&Self> {
+        match self {
+            Self::Object(members) => members.iter().find(|(key, _)| key == name).map(|(_, value)| value),
+            _ => None,
+        }
+    }
+
+    /// Returns the text, if it is one.
+    pub(super) fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// Returns the elements, if it is a list.
+    pub(super) fn as_list(&self) -> Option<&[Self]> {
+        match self {
+            Self::List(list) => Some(list),
+            _ => None,
+        }
+    }
+}
+
+/// Returns an object of these members.
+pub(super) fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
+    Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+impl From<&str> for Json {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<u32> for Json {
+    fn from(number: u32) -> Self {
+        Self::Number(number.to_string())
+    }
+}
+
+impl From<Json> for CstInputValue {
+    fn from(json: Json) -> Self {
+        match json {
+            Json::Null => Self::Null,
+            Json::Bool(bool) => Self::Bool(bool),
+            Json::Number(number) => Self::Number(number),
+            Json::Text(text) => Self::String(text),
+            Json::List(list) => Self::Array(list.into_iter().map(Into::into).collect()),
+            Json::Object(members) => {
+                Self::Object(members.into_iter().map(|(name, value)| (name, value.into())).collect())
+            }
+        }
+    }
+}

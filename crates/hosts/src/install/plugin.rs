@@ -1,0 +1,69 @@
+//! The plugin for Claude Code: the same hooks and commands as in a project's settings, for those who want them in
+//! every project at once. `integrations/claude-code` is written from this.
+
+use domain::host_event::Host;
+
+use super::agent_commands::agent_commands;
+use super::{Setup, settings};
+
+/// How Claude Code names the plugin in its settings, before the marketplace.
+pub(super) const NAME_AND_AT: &str = "throughline@";
+
+const MANIFEST: &str = r#"{
+  "name": "throughline",
+  "version": "0.1.0",
+  "description": "Keeps an agent's long work on its plan: approvals bound to content, gates before every write",
+  "author": {
+    "name": "Throughline"
+  },
+  "license": "MIT OR Apache-2.0",
+  "keywords": ["planning", "hooks", "approval", "writing"]
+}
+"#;
+
+const MARKETPLACE: &str = r#"{
+  "name": "throughline",
+  "owner": {
+    "name": "Throughline"
+  },
+  "metadata": {
+    "description": "Throughline for Claude Code"
+  },
+  "plugins": [
+    {
+      "name": "throughline",
+      "source": "./throughline",
+      "description": "Keeps an agent's long work on its plan: approvals bound to content, gates before every write"
+    }
+  ]
+}
+"#;
+
+const README: &str = include_str!("../../assets/claude-code/README.md");
+
+/// Returns the plugin's files, relative to `integrations/claude-code`.
+#[must_use]
+pub fn plugin_files() -> Vec<(String, String)> {
+    // A plugin goes to every machine: the program is found on PATH there.
+    let setup = Setup { program: "tl".to_owned(), strict: false };
+    let hooks = settings::install(None, Host::ClaudeCode, &setup).expect("BUG: an empty file can be written");
+    let listed: String = agent_commands()
+        .iter()
+        .map(|command| {
+            let hint = if command.hint.is_empty() { String::new() } else { format!(" {}", command.hint) };
+            format!("- `/{}{hint}`: {}\n", command.name, command.description)
+        })
+        .collect();
+    let mut files = vec![
+        (".claude-plugin/marketplace.json".to_owned(), MARKETPLACE.to_owned()),
+        ("throughline/.claude-plugin/plugin.json".to_owned(), MANIFEST.to_owned()),
+        ("throughline/hooks/hooks.json".to_owned(), hooks),
+        ("throughline/README.md".to_owned(), README.replace("{{COMMANDS}}", listed.trim_end())),
+    ];
+    files.extend(
+        agent_commands()
+            .iter()
+            .map(|command| (format!("throughline/commands/{}.md", command.name), command.render(Host::ClaudeCode))),
+    );
+    files
+}

@@ -1,0 +1,395 @@
+//! Our entries in a host's JSON settings: what others wrote stays as it is, with its comments, order and indentation.
+//!
+//! An entry is ours when its command is `tl hook HOST`, whatever path `tl` has. Nothing else marks it, so an entry
+//! written by hand is taken over as well.
+
+use domain::host_event::Host;
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstArray, CstContainerNode, CstNode, CstObject, CstObjectProp, CstRootNode};
+
+use super::command_line::program_of;
+use super::hooks::{Shape, events, hook, is_strict, shape, version};
+use super::json::{Json, object};
+use super::{Call, Entry, Found, Problem, Setup};
+
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// Returns the settings with our entries.
+pub(super) fn install(existing: Option<&str>, host: Host, setup: &Setup) -> Result<String, Problem> {
+    let (mark, text) = without_mark(existing.unwrap_or_default());
+    let blank = text.trim().is_empty();
+    let root = parse(if blank { "{}\n" } else { text })?;
+    let top = root.object_value().ok_or_else(|| problem("expected an object at the top"))?;
+    if let Some(version) = version(host).filter(|_| top.get("version").is_none()) {
+        top.insert(0, "version", Json::from(version).into());
+    }
+    let hooks = match top.get("hooks") {
+        Some(property) => property.object_value().ok_or_else(|| problem("expected an object in `hooks`"))?,
+        None => top.object_value_or_set("hooks"),
+    };
+    for property in hooks.properties() {
+        let name = property.decoded_name().unwrap_or_default();
+        let list = property.array_value().ok_or_else(|| problem(&format!("expected a list in `hooks.{name}`")));
+        match list {
+            Ok(_) if !events(host).contains(&name.as_str()) => empty_of_ours(property, host),
+            // What others keep in events that do not concern us may look as they like.
+            Err(problem) if events(host).contains(&name.as_str()) => return Err(problem),
+            _ => {}
+        }
+    }
+    for event in events(host) {
+        let list = hooks.array_value_or_set(event);
+        place(&list, host, &hook(host, event, setup));
+    }
+    Ok(format!("{mark}{root}"))
+}
+
+/// Returns the settings without our entries; `None` when nothing is left.
+pub(super) fn uninstall(existing: &str, host: Host) -> Result<Option<String>, Problem> {
+    let (mark, text) = without_mark(existing);
+    if found(host, existing).is_none() {
+        parse(text)?;
+        return Ok(Some(existing.to_owned()));
+    }
+    let root = parse(text)?;
+    if let (Some(top), Some(hooks)) = (root.object_value(), hooks_of(&root)) {
+        hooks.properties().into_iter().for_each(|property| empty_of_ours(property, host));
+        if hooks.properties().is_empty()
+            && let Some(property) = top.get("hooks")
+        {
+            remove(CstContainerNode::from(property).into());
+        }
+        let needless = |name: &str| version(host).is_some() && name == "version";
+        let empty = top.properties().iter().all(|left| left.decoded_name().is_some_and(|name| needless(&name)));
+        if empty && !has_comment(&root) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(format!("{mark}{root}")))
+}
+
+/// Returns our entries; `None` when there are none, or when the text cannot be read.
+pub(super) fn found(host: Host, text: &str) -> Option<Found> {
+    let root = parse(without_mark(text).1).ok()?;
+    let mut entries = Vec::new();
+    let mut programs = Vec::new();
+    for property in hooks_of(&root)?.properties() {
+        let Some(list) = property.array_value() else { continue };
+        for spot in ours_in(&list, host) {
+            let call = call_of(&Json::of(&spot.hook))?;
+            programs.extend(program_of(host, &call));
+            entries.push(Entry { event: property.decoded_name().unwrap_or_default(), call });
+        }
+    }
+    let program = programs.into_iter().next()?;
+    let strict = entries.iter().any(|entry| matches!(&entry.call, Call::Shell(line) if is_strict(line)));
+    Some(Found { setup: Setup { program, strict }, entries })
+}
+
+/// Returns the plugins that settings of Claude Code turn on.
+pub(super) fn enabled_plugins(text: &str) -> Vec<String> {
+    let Ok(root) = parse(without_mark(text).1) else { return Vec::new() };
+    let Some(plugins) = root.object_value().and_then(|top| top.object_value("enabledPlugins")) else {
+        return Vec::new();
+    };
+    let is_on = |property: &CstObjectProp| property.value().is_some_and(|value| Json::of(&value) == Json::Bool(true));
+    plugins.properties().iter().filter(|property| is_on(property)).filter_map(|one| one.decoded_name()).collect()
+}
+
+/// Where a hook of ours is.
+struct Spot {
+    /// The element of the event's list: the hook itself, or the group it is in.
+    element: CstNode,
+    hook: CstNode,
+    /// Nobody else's hook is in the group.
+    alone: bool,
+    /// The group says for which tools it is.
+    narrowed: bool,
+}
+
+fn ours_in(list: &CstArray, host: Host) -> Vec<Spot> {
+    let is_ours = |hook: &CstNode| call_of(&Json::of(hook)).is_some_and(|call| program_of(host, &call).is_some());
+    let mut spots = Vec::new();
+    for element in list.elements() {
+        match shape(host) {
+            Shape::Flat if is_ours(&element) => {
+                spots.push(Spot { hook: element.clone(), element, alone: true, narrowed: false });
+            }
+            Shape::Flat => {}
+            Shape::Grouped => {
+                let group = Json::of(&element);
+                let hooks = element.as_object().and_then(|group| group.array_value("hooks"));
+                let hooks = hooks.map(|hooks| hooks.elements()).unwrap_or_default();
+                let alone = hooks.len() == 1;
+                let narrowed = !matches!(group.get("matcher").map(Json::as_text), None | Some(Some("" | "*")));
+                spots.extend(hooks.into_iter().filter(is_ours).map(|hook| Spot {
+                    element: element.clone(),
+                    hook,
+                    alone,
+                    narrowed,
+                }));
+            }
+        }
+    }
+    spots
+}
+
+/// Sees to it that exactly one hook of ours is in the list, and that it is as wanted.
+fn place(list: &CstArray, host: Host, wanted: &Json) {
+    let spots = ours_in(list, host);
+    let right = spots.iter().position(|spot| !spot.narrowed && Json::of(&spot.hook) == *wanted);
+    if right.is_some() {
+        take_out(list, host, right);
+        return;
+    }
+    // An older entry with the same members is changed where it stands.
+    if let Some(index) = spots.iter().position(|spot| !spot.narrowed && bring_up_to_date(&spot.hook, wanted)) {
+        take_out(list, host, Some(index));
+        return;
+    }
+    let whole = match shape(host) {
+        Shape::Flat => wanted.clone(),
+        Shape::Grouped => object([("hooks", Json::List(vec![wanted.clone()]))]),
+    };
+    // One with others keeps at least its place.
+    if let Some(index) = spots.iter().position(|spot| spot.alone) {
+        take_out(list, host, Some(index));
+        let old = ours_in(list, host).into_iter().next().map(|spot| spot.element);
+        if let Some((place, old)) = old.and_then(|old| Some((old.element_index()?, old))) {
+            remove(old);
+            list.insert(place, whole.into());
+            return;
+        }
+    }
+    take_out(list, host, None);
+    list.append(whole.into());
+}
+
+/// Gives a hook the values it should have; `false` when it has other members.
+fn bring_up_to_date(hook: &CstNode, wanted: &Json) -> bool {
+    let (Some(hook), Json::Object(members)) = (hook.as_object(), wanted) else { return false };
+    let properties = hook.properties();
+    let names = properties.iter().map(|property| property.decoded_name().unwrap_or_default());
+    if !names.eq(members.iter().map(|(name, _)| name.clone())) {
+        return false;
+    }
+    for (property, (_, value)) in properties.iter().zip(members) {
+        if property.value().is_none_or(|old| Json::of(&old) != *value) {
+            property.set_value(value.clone().into());
+        }
+    }
+    true
+}
+
+/// Takes a node out. One that was put behind the last on a single line takes its line break along.
+fn remove(node: CstNode) {
+    let parent = node.parent();
+    let is_snug = node
+        .next_siblings()
+        .find(|sibling| !sibling.is_whitespace())
+        .is_some_and(|sibling| matches!(sibling.token_char(), Some(']' | '}')));
+    node.remove();
+    if !is_snug {
+        return;
+    }
+    let children = parent.map(|parent| parent.children()).unwrap_or_default();
+    for child in children.into_iter().rev().skip(1).take_while(|child| child.is_whitespace() || child.is_newline()) {
+        if child.is_newline() {
+            child.remove();
+        }
+    }
+}
+
+/// Takes our hooks out of a list, but for the one at `keep`, and groups that are empty then.
+fn take_out(list: &CstArray, host: Host, keep: Option<usize>) {
+    for (index, spot) in ours_in(list, host).into_iter().enumerate() {
+        if Some(index) == keep {
+            continue;
+        }
+        if spot.alone {
+            remove(spot.element);
+            continue;
+        }
+        remove(spot.hook);
+        let group = spot.element.as_object().and_then(|group| group.array_value("hooks"));
+        if group.is_some_and(|hooks| hooks.elements().is_empty()) {
+            remove(spot.element);
+        }
+    }
+}
+
+/// Takes our hooks out of an event, and the event when nothing is left of it.
+fn empty_of_ours(event: CstObjectProp, host: Host) {
+    let Some(list) = event.array_value().filter(|list| !ours_in(list, host).is_empty()) else { return };
+    take_out(&list, host, None);
+    if list.elements().is_empty() {
+        remove(CstContainerNode::from(event).into());
+    }
+}
+
+/// Returns how a hook is started.
+fn call_of(hook: &Json) -> Option<Call> {
+    let line = ["command", "bash"].iter().find_map(|name| hook.get(name)).and_then(Json::as_text)?;
+    match hook.get("args").and_then(Json::as_list) {
+        None => Some(Call::Shell(line.to_owned())),
+        Some(arguments) => {
+            let arguments = arguments.iter().filter_map(Json::as_text).map(str::to_owned).collect();
+            Some(Call::Program(line.to_owned(), arguments))
+        }
+    }
+}
+
+fn hooks_of(root: &CstRootNode) -> Option<CstObject> {
+    root.object_value()?.object_value("hooks")
+}
+
+fn has_comment(root: &CstRootNode) -> bool {
+    fn within(node: &CstNode) -> bool {
+        node.is_comment() || node.children().iter().any(within)
+    }
+    root.children().iter().any(within)
+}
+
+fn without_mark(text: &str) -> (&str, &str) {
+    match text.strip_prefix(BYTE_ORDER_MARK) {
+        Some(rest) => ("\u{feff}", rest),
+        None => ("", text),
+    }
+}
+
+fn problem(what: &str) -> Problem {
+    Problem { line: None, what: what.to_owned() }
+}
+
+/// Reads JSON with comments and trailing commas, which some hosts allow in their settings, and nothing looser.
+fn parse(text: &str) -> Result<CstRootNode, Problem> {
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    CstRootNode::parse(text, &options).map_err(|error| {
+        let what = error.kind().to_string();
+        let mut chars = what.chars();
+        let first = chars.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
+        Problem { line: Some(error.line_display()), what: format!("{first}{}", chars.as_str()) }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOSTS: [Host; 5] = [Host::ClaudeCode, Host::Cursor, Host::Codex, Host::Gemini, Host::Copilot];
+
+    fn setup(program: &str) -> Setup {
+        Setup { program: program.to_owned(), strict: false }
+    }
+
+    /// Files as people have them; each must come back byte for byte. (One that is all on a single line comes back
+    /// from its copy: it is broken into lines on the way.)
+    const ORIGINALS: [&str; 10] = [
+        "{\n  \"version\": 1,\n  \"hooks\": {\n    \"stop\": [{ \"command\": \"x\" }],\n    \"Stop\": [{ \"hooks\": [ { \"command\": \"x\" } ] } ]\n  }\n}\n",
+        "{\n  \"model\": \"opus\"\n}\n",
+        "{\n\t\"model\": \"opus\",\n\t\"list\": [1, 2]\n}",
+        "// mine\n{\n    // about the model\n    \"model\": \"opus\", // why\n    \"last\": true // end\n}\n",
+        "{\r\n  \"model\": \"opus\"\r\n}\r\n",
+        "{\n  \"model\": \"opus\",\n}\n",
+        "{\n  \"hooks\": {\n    \"Notification\": [\n      {\n        \"hooks\": [{ \"type\": \"command\", \"command\": \"say hi\" }]\n      }\n    ]\n  },\n  \"z\": null\n}\n",
+        "{\n  \"hooks\": {\n    // before\n    \"Stop\": [\n      // theirs\n      { \"matcher\": \"*\", \"hooks\": [{ \"type\": \"command\", \"command\": \"./stop.sh\" }] } // after\n    ],\n    \"stop\": [\n      { \"command\": \"./stop.sh\" }\n    ]\n    // last\n  }\n}\n",
+        "\u{feff}{\n  \"model\": \"opus\"\n}\n",
+        "{\n  \"version\": 1,\n  \"model\": \"opus\"\n}\n",
+    ];
+
+    #[test]
+    fn there_and_back_again() {
+        for host in HOSTS {
+            for original in ORIGINALS {
+                // A `version` that was put in stays: others may rely on it by then.
+                if version(host).is_some() && !original.contains("\"version\"") {
+                    continue;
+                }
+                let installed = install(Some(original), host, &setup("/usr/bin/tl")).expect("installs");
+                assert_eq!(install(Some(&installed), host, &setup("/usr/bin/tl")).expect("again"), installed);
+                let moved = install(Some(&installed), host, &setup("/opt/my tools/tl")).expect("moves");
+                let afresh = install(Some(original), host, &setup("/opt/my tools/tl")).expect("installs");
+                assert_eq!(moved, afresh, "{host:?}");
+                let back = uninstall(&moved, host).expect("uninstalls");
+                assert_eq!(back.as_deref(), Some(original), "{host:?} by way of\n{moved}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_file_of_ours_goes_as_a_whole() {
+        for host in HOSTS {
+            for existing in [None, Some(""), Some(" \n")] {
+                let installed = install(existing, host, &setup("tl")).expect("installs");
+                assert!(installed.starts_with("{\n  \"") && installed.ends_with("\n}\n"), "{installed}");
+                assert_eq!(uninstall(&installed, host), Ok(None), "{host:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_event_has_one_entry() {
+        for host in HOSTS {
+            let installed = install(None, host, &setup("/usr/bin/tl")).expect("installs");
+            let found = found(host, &installed).expect("entries");
+            assert_eq!(found.setup, setup("/usr/bin/tl"));
+            let names: Vec<&str> = found.entries.iter().map(|entry| entry.event.as_str()).collect();
+            assert_eq!(names, events(host));
+        }
+    }
+
+    #[test]
+    fn older_entries_are_brought_up_to_date() {
+        let old = r#"{
+  "hooks": {
+    "PreToolUse": [
+      { "matcher": "Write", "hooks": [{ "type": "command", "command": "/old/tl", "args": ["hook", "claude-code"] }] },
+      { "hooks": [{ "type": "command", "command": "./theirs" }, { "type": "command", "command": "tl hook claude-code" }] },
+      { "hooks": [{ "type": "command", "command": "tl hook claude-code" }, { "type": "command", "command": "tl hook claude-code" }] }
+    ],
+    "Notification": [{ "hooks": [{ "type": "command", "command": "tl hook claude-code" }] }]
+  }
+}
+"#;
+        let new = install(Some(old), Host::ClaudeCode, &setup("/new/tl")).expect("installs");
+        let found = found(Host::ClaudeCode, &new).expect("entries");
+        assert_eq!(found.entries.len(), events(Host::ClaudeCode).len(), "{new}");
+        assert!(!new.contains("Notification") && !new.contains("matcher") && new.contains("./theirs"), "{new}");
+        let left = uninstall(&new, Host::ClaudeCode).expect("uninstalls").expect("theirs");
+        assert_eq!(left.matches("command\":").count(), 1, "{left}");
+    }
+
+    #[test]
+    fn strict_is_found_again() {
+        let strict = Setup { program: "/usr/bin/tl".to_owned(), strict: true };
+        let installed = install(None, Host::Codex, &strict).expect("installs");
+        assert_eq!(found(Host::Codex, &installed).expect("entries").setup, strict);
+        assert_eq!(installed.matches("exit 2").count(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused() {
+        for (text, line, what) in [
+            ("{\n  \"a\": 1,\n  \"b\": \n}\n", Some(4), "expected"),
+            ("{ 'a': 1 }", Some(1), "single-quoted"),
+            ("[]", None, "expected an object at the top"),
+            ("{\"hooks\": []}", None, "expected an object in `hooks`"),
+            ("{\"hooks\": {\"PreToolUse\": {}}}", None, "expected a list in `hooks.PreToolUse`"),
+        ] {
+            let problem = install(Some(text), Host::ClaudeCode, &setup("tl")).expect_err(text);
+            assert_eq!(problem.line, line, "{text}: {problem}");
+            assert!(problem.what.contains(what), "{text}: {problem}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! The hooks as hosts run them: a process per event, beside an empty process and beside the four hooks of the first
+//! design in Python and JavaScript.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use super::measure::{Sample, percentile, sample_with};
+use super::report::{megabytes, milliseconds, ratio};
+use super::story::{self, Story};
+use super::{Length, WARM_UP};
+use crate::workspace::{command, root, target_directory};
+use crate::{Outcome, generate, say, say_error};
+
+const ACT: &str = "acts/act-1/strategic-plan.md";
+const SCENE: &str = "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md";
+const SEED_HOOKS: [&str; 4] = ["hierarchy_validation", "state_sync", "consistency_check", "invalidation_cascade"];
+
+/// What is measured, in the order of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Case {
+    Empty,
+    OtherSmall,
+    BeforeSmall,
+    BeforeLarge,
+    AfterSmall,
+    AfterLarge,
+    CascadeSmall,
+    ShellSmall,
+    ShellLarge,
+    Python,
+    Node,
+}
+
+impl Case {
+    const ALL: [Self; 11] = [
+        Self::Empty,
+        Self::OtherSmall,
+        Self::BeforeSmall,
+        Self::BeforeLarge,
+        Self::AfterSmall,
+        Self::AfterLarge,
+        Self::CascadeSmall,
+        Self::ShellSmall,
+        Self::ShellLarge,
+        Self::Python,
+        Self::Node,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Empty => "an empty process",
+            Self::OtherSmall => "before a tool that touches no plan",
+            Self::BeforeSmall => "before a plan write, allowed, 221 nodes",
+            Self::BeforeLarge => "before a plan write, allowed, 10,000 nodes",
+            Self::AfterSmall => "after a plan write, 221 nodes",
+            Self::AfterLarge => "after a plan write, 10,000 nodes",
+            Self::CascadeSmall => "after a write of the act: 220 plans go stale",
+            Self::ShellSmall => "after a shell command that changed nothing, 221 nodes",
+            Self::ShellLarge => "after a shell command that changed nothing, 10,000 nodes",
+            Self::Python => "the first design's four hooks in Python, four processes",
+            Self::Node => "the first design's four hooks in Node, four processes",
+        }
+    }
+}
+
+/// Builds, makes the projects, measures, prints Markdown tables.
+pub(crate) fn bench(length: Length) -> Outcome {
+    say_error("building (release)");
+    generate::build_release()?;
+    let target = target_directory()?;
+    let folder = tempfile::Builder::new()
+        .prefix("bench-hooks-")
+        .tempdir_in(&target)
+        .map_err(|error| format!("no directory for the benchmark: {error}"))?;
+    let release = target.join("release");
+    let program = release.join("tl");
+    say_error("making stories of 221 and of 10,000 nodes");
+    let runner = Runner {
+        small: Story::make(&program, &folder.path().join("small"), story::ACT_OF_220, length)?,
+        large: Story::make(&program, &folder.path().join("large"), story::LARGE, length)?,
+        release,
+        scratch: folder.path().to_owned(),
+    };
+    runner.prepare()?;
+    let rounds = length.rounds();
+    say_error(&format!("measuring hooks, {rounds} rounds"));
+    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); Case::ALL.len()];
+    for round in 0..rounds + WARM_UP {
+        for step in 0..Case::ALL.len() {
+            // Each round starts with another case: none always follows the same neighbour.
+            let index = (step + round) % Case::ALL.len();
+            if let Some(taken) = runner.sample(Case::ALL[index], round)?
+                && round >= WARM_UP
+            {
+                samples[index].push(taken);
+            }
+        }
+    }
+    say(&table(&samples, rounds));
+    Ok(())
+}
+
+struct Runner {
+    release: PathBuf,
+    scratch: PathBuf,
+    small: Story,
+    large: Story,
+}
+
+impl Runner {
+    /// Lets each session read what it will overwrite, and makes the yardsticks' state.
+    fn prepare(&self) -> Outcome {
+        for story in [&self.small, &self.large] {
+            for file in [ACT, SCENE] {
+                let read = payload(story, "PostToolUse", "Read", file, None);
+                sample_with(&mut story.command(&["hook", "claude-code"]), &self.stdin(&read)?)?;
+            }
+        }
+        if let Some(mut python) = self.yardstick("python3", "seed_hooks.py", "make", "seed.db") {
+            let made = python.arg("220").stdin(Stdio::null()).status();
+            made.map_err(|error| format!("cannot start python3: {error}"))?;
+        }
+        Ok(())
+    }
+
+    fn sample(&self, case: Case, round: usize) -> Result<Option<Sample>, String> {
+        let hook = |story: &Story, payload: String| {
+            sample_with(&mut story.command(&["hook", "claude-code"]), &self.stdin(&payload)?).map(Some)
+        };
+        let after = |story: &Story, file: &str, title: &str| {
+            // Back and forth between two texts: every call changes something, and an approved act comes back.
+            let text = story::plan(title, if round.is_multiple_of(2) { 13 } else { 12 });
+            story.write(file, &text)?;
+            hook(story, payload(story, "PostToolUse", "Write", file, Some(&text)))
+        };
+        let before = |story: &Story| {
+            let text = story::plan("Scene 1.1", 14);
+            hook(story, payload(story, "PreToolUse", "Write", SCENE, Some(&text)))
+        };
+        let shell = |story: &Story| hook(story, shell_payload(story));
+        match case {
+            Case::Empty => sample_with(&mut command(self.release.join("empty")), &self.stdin("")?).map(Some),
+            Case::OtherSmall => hook(&self.small, payload(&self.small, "PreToolUse", "Write", "src/x.rs", Some("x"))),
+            Case::BeforeSmall => before(&self.small),
+            Case::BeforeLarge => before(&self.large),
+            Case::AfterSmall => after(&self.small, SCENE, "Scene 1.1"),
+            Case::AfterLarge => after(&self.large, SCENE, "Scene 1.1"),
+            Case::CascadeSmall => {
+                let text = story::plan("Act 1", 41);
+                self.small.write(ACT, &text)?;
+                let taken = hook(&self.small, payload(&self.small, "PostToolUse", "Write", ACT, Some(&text)));
+                // Outside the measuring: the other cases want the act approved, and so does the next round.
+                self.small.write(ACT, &story::plan("Act 1", 40))?;
+                self.small.tl(&["status"])?;
+                taken
+            }
+            Case::ShellSmall => shell(&self.small),
+            Case::ShellLarge => shell(&self.large),
+            Case::Python => self.seed_hooks("python3", "seed_hooks.py", "seed.db"),
+            Case::Node => self.seed_hooks("node", "seed_hooks.js", "seed.json"),
+        }
+    }
+
+    /// Runs the four hooks one after the other; `None` where the language is not on the machine.
+    fn seed_hooks(&self, language: &str, script: &str, state: &str) -> Result<Option<Sample>, String> {
+        let event = payload(&self.small, "PostToolUse", "Write", ACT, Some(&story::plan("Act 1", 40)));
+        let stdin = self.stdin(&event)?;
+        let mut total: Option<Sample> = None;
+        for hook in SEED_HOOKS {
+            let Some(mut one) = self.yardstick(language, script, hook, state) else { return Ok(None) };
+            let taken = sample_with(&mut one, &stdin)?;
+            total = Some(total.map_or(taken, |before| before.and(taken)));
+        }
+        Ok(total)
+    }
+
+    fn yardstick(&self, language: &str, script: &str, hook: &str, state: &str) -> Option<Command> {
+        let there = command(language).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if !there.is_ok_and(|status| status.success()) {
+            return None;
+        }
+        let mut one = command(language);
+        one.arg(root().join("xtask/baselines").join(script)).arg(hook).arg(self.scratch.join(state));
+        Some(one)
+    }
+
+    /// Puts a payload where a process can read it as its standard input.
+    fn stdin(&self, payload: &str) -> Result<PathBuf, String> {
+        let path = self.scratch.join("stdin.json");
+        story::write_file(&path, payload)?;
+        Ok(path)
+    }
+}
+
+fn payload(story: &Story, event: &str, tool: &str, file: &str, content: Option<&str>) -> String {
+    let mut input = serde_json::json!({ "file_path": story.path(file) });
+    if let Some(content) = content {
+        input["content"] = content.into();
+    }
+    event_of(story, event, tool, &input)
+}
+
+fn shell_payload(story: &Story) -> String {
+    event_of(story, "PostToolUse", "Bash", &serde_json::json!({ "command": "cargo test" }))
+}
+
+/// What Claude Code sends.
+fn event_of(story: &Story, event: &str, tool: &str, input: &serde_json::Value) -> String {
+    serde_json::json!({
+        "session_id": "00000000-0000-4000-8000-000000000001",
+        "transcript_path": "/home/user/.claude/projects/p/s.jsonl",
+        "cwd": story.path(""),
+        "permission_mode": "default",
+        "hook_event_name": event,
+        "tool_name": tool,
+        "tool_input": input,
+        "tool_use_id": "toolu_00000001",
+    })
+    .to_string()
+}
+
+fn table(samples: &[Vec<Sample>], rounds: usize) -> String {
+    let of = |case: Case| {
+        let index = Case::ALL.iter().position(|other| *other == case).unwrap_or_default();
+        samples.get(index).map(Vec::as_slice).unwrap_or_default()
+    };
+    let cpu = |case: Case, share| percentile(of(case).iter().map(|sample| sample.cpu), share);
+    let wall = |case: Case| percentile(of(case).iter().map(|sample| sample.wall), 50);
+    let peak = |case: Case| of(case).iter().map(|sample| sample.peak_bytes).max().unwrap_or_default();
+    let mut text = format!(
+        "{rounds} interleaved rounds; milliseconds; × is the ratio of medians to the empty process.\n\n\
+         | hook | CPU median | CPU p90 | CPU × | wall median | peak MB |\n| --- | ---: | ---: | ---: | ---: | ---: |\n"
+    );
+    for case in Case::ALL.into_iter().filter(|case| !of(*case).is_empty()) {
+        text.push_str(&format!(
+            "| {} | {} | {} | {:.2} | {} | {:.1} |\n",
+            case.name(),
+            milliseconds(cpu(case, 50)),
+            milliseconds(cpu(case, 90)),
+            ratio(cpu(case, 50), cpu(Case::Empty, 50)),
+            milliseconds(wall(case)),
+            megabytes(peak(case)),
+        ));
+    }
+    let times = |case: Case| ratio(cpu(case, 50), cpu(Case::Empty, 50));
+    let both = |before: Case, after: Case| (cpu(before, 50) + cpu(after, 50)).as_secs_f64() * 1e3;
+    let flat = ratio(
+        cpu(Case::BeforeLarge, 50) + cpu(Case::AfterLarge, 50),
+        cpu(Case::BeforeSmall, 50) + cpu(Case::AfterSmall, 50),
+    );
+    let most = [Case::BeforeSmall, Case::BeforeLarge, Case::AfterSmall, Case::AfterLarge, Case::CascadeSmall];
+    let memory = megabytes(most.into_iter().map(peak).max().unwrap_or_default());
+    text.push_str("\n| asked | limit | measured | |\n| --- | ---: | ---: | --- |\n");
+    for (asked, limit, measured, unit) in [
+        ("before a plan write, allowed, 221 nodes, CPU against an empty process", 3.0, times(Case::BeforeSmall), " ×"),
+        ("the same, 10,000 nodes", 4.0, times(Case::BeforeLarge), " ×"),
+        ("after a plan write with a cascade of 220", 8.0, times(Case::CascadeSmall), " ×"),
+        ("both hooks of one plan write, 221 nodes", 8.0, both(Case::BeforeSmall, Case::AfterSmall), " ms"),
+        ("both hooks of one plan write, 10,000 nodes", 8.0, both(Case::BeforeLarge, Case::AfterLarge), " ms"),
+        ("both hooks, 10,000 nodes against 221", 1.2, flat, " ×"),
+        ("peak memory of a hook", 12.0, memory, " MB"),
+    ] {
+        let verdict = if measured <= limit { "✓" } else { "over" };
+        text.push_str(&format!("| {asked} | ≤ {limit}{unit} | {measured:.2}{unit} | {verdict} |\n"));
+    }
+    text
+}
