@@ -26,6 +26,10 @@ bench *flags:
     cargo xtask bench {{ flags }}
     cargo xtask bench hooks {{ flags }}
 
+# The real agent hosts, offline, against a scripted model
+hosts *names:
+    ./test --hosts {{ names }}
+
 # A small story in a new directory, and a plan's whole life
 demo:
     cargo run --release -- demo

@@ -25,6 +25,9 @@ pub struct Attention<'a> {
     pub next_step: &'a str,
 }
 
+/// What every briefing begins with: a conversation without it has lost it.
+pub const OPENING: &str = "Throughline keeps the plans of this project";
+
 /// So many plans are named; the rest is counted.
 const MOST_NAMED: usize = 8;
 
@@ -39,7 +42,7 @@ pub fn compose(briefing: &Briefing<'_>) -> String {
         .collect();
     let plans = if plans.is_empty() { "no plans yet".to_owned() } else { plans.join(", ") };
     lines.push(format!(
-        "Throughline keeps the plans of this project: {}. Now: {plans}.",
+        "{OPENING}: {}. Now: {plans}.",
         briefing.hierarchies.join("; ")
     ));
     if let Some(faults) = briefing.faults {

@@ -21,6 +21,8 @@ pub struct SessionMemory {
     pub given: BTreeMap<NodeId, VersionHash>,
     /// The conversation was compacted, and nobody has told the model where it stands since.
     pub owed_a_briefing: bool,
+    /// It was told so in this turn already: some hosts do not show us again what we said.
+    pub briefed_this_turn: bool,
     /// What it was told last: never the same twice in a row.
     pub told: Option<Digest32>,
 }

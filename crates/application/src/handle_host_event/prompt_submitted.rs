@@ -34,18 +34,19 @@ pub(super) fn handle(
     let mut told: Vec<String> = surroundings.faults.map(str::to_owned).into_iter().collect();
     told.extend(ctx.take_noticed().into_iter().filter_map(|noticed| in_words(&noticed)));
     told.extend(handled.reply.context.take());
-    let owed = session::memory(&*ctx.store.read()?, event)?.owed_a_briefing;
-    if owed {
+    let memory = session::memory(&*ctx.store.read()?, event)?;
+    if memory.owed_a_briefing {
         told.push(brief(ctx, None)?);
     }
-    if told.is_empty() {
+    if told.is_empty() && !memory.briefed_this_turn {
         return Ok(handled);
     }
     let text = told.join("\n\n");
     let mut is_news = false;
     session::change(ctx, event, |memory| {
         memory.owed_a_briefing = false;
-        is_news = memory.is_news(&text);
+        memory.briefed_this_turn = false;
+        is_news = !text.is_empty() && memory.is_news(&text);
     })?;
     handled.reply.context = is_news.then_some(text);
     Ok(handled)

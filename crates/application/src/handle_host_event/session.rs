@@ -69,16 +69,16 @@ pub(super) fn started(
 /// The conversation is about to be compacted: what is worth keeping goes along, where the host takes it.
 pub(super) fn compacting(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
     let text = brief::brief(ctx, None)?;
-    change(ctx, event, |memory| {
-        memory.forget_what_was_shown();
-        memory.owed_a_briefing = !event.host.starts_again_after_compaction();
-    })?;
+    compacted(ctx, event)?;
     Ok(Handled::saying(Some(text)))
 }
 
 /// The conversation was compacted.
 pub(super) fn compacted(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
-    change(ctx, event, SessionMemory::forget_what_was_shown)?;
+    change(ctx, event, |memory| {
+        memory.forget_what_was_shown();
+        memory.owed_a_briefing = !memory.briefed_this_turn && !event.host.starts_again_after_compaction();
+    })?;
     Ok(Handled::default())
 }
 

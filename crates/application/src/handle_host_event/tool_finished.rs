@@ -60,6 +60,7 @@ pub(super) fn handle(
         told.insert(0, news);
     }
     let owed = std::mem::take(&mut memory.owed_a_briefing);
+    memory.briefed_this_turn |= owed;
     session::remember(ctx, &mut *tx, event, &memory)?;
     tx.commit()?;
     if owed {

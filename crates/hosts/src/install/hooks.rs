@@ -65,8 +65,10 @@ pub(super) fn events(host: Host) -> &'static [&'static str] {
             "SubagentStop",
             "SessionEnd",
         ],
-        // `PreCompress` fires before every request and is left out.
-        Host::Gemini => &["SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"],
+        // `PreCompress` fires before every request and says nothing; `BeforeModel` shows whether the briefing is still there.
+        Host::Gemini => {
+            &["SessionStart", "BeforeAgent", "BeforeModel", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"]
+        }
         Host::Copilot => &[
             "sessionStart",
             "userPromptSubmitted",

@@ -42,6 +42,11 @@ impl<'a> Fields<'a> {
         self.0.get(name).is_some_and(|raw| raw.get() != "null")
     }
 
+    /// Returns a field as it stands in the payload.
+    pub(super) fn raw(&self, name: &str) -> Option<&'a str> {
+        self.0.get(name).map(|raw| raw.get())
+    }
+
     /// Returns the fields of the object in a field; none where it is no object.
     pub(super) fn inner(&self, name: &str) -> Fields<'a> {
         self.0.get(name).and_then(|raw| serde_json::from_str(raw.get()).ok().map(Fields)).unwrap_or_default()

@@ -1,5 +1,6 @@
 //! Gemini CLI: its events and answers.
 
+use domain::briefing::OPENING;
 use domain::host_event::{Happening, Host, HostEvent};
 use serde_json::Value;
 
@@ -20,7 +21,9 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
         "AfterAgent" => Happening::Stopping { again: fields.flag("stop_hook_active") },
         "SessionStart" => Happening::SessionStarted { source: envelope::start_source(fields) },
         "SessionEnd" => Happening::SessionEnded,
-        // PreCompress comes before every request to the model, so it does not say that anything is compacted.
+        // PreCompress comes before every request to the model, so it does not say that anything is compacted. What
+        // the model is about to read does: once the briefing is gone from it, it was.
+        "BeforeModel" if !fields.raw("llm_request")?.contains(OPENING) => Happening::Compacted,
         _ => return None,
     };
     Some(envelope::event(Host::Gemini, name, fields, happening))
