@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use application::handle_host_event::{Handled, Surroundings, TouchedPlan, handle_host_event, touched_plans};
@@ -17,7 +17,9 @@ use application::{Context, Failure};
 use domain::host_event::{Effect, Happening, Host, HostEvent, Reply};
 use domain::ids::Principal;
 use domain::operation::Channel;
+use domain::policy::{ApprovalPolicy, GatePolicy, Policy};
 use domain::ports::{FileLook, PlanFiles};
+use domain::profile::{BUILT_IN, Profile, built_in};
 use domain::typed_command::{self, TypedCommand};
 use store::{DiskFiles, EngineSettings, SystemClock};
 
@@ -78,67 +80,119 @@ fn hook(host: Host, event: Option<&str>, start: Instant) -> String {
             return String::new();
         }
     };
-    let Some(root) = root_of(&event) else { return String::new() };
-    let ledger = Ledger::in_project(&root);
+    let roots = roots_of(&event);
+    let Some(first) = roots.first() else { return String::new() };
+    let ledger = Ledger::in_project(first);
     if settings::environment(SWITCH).is_some_and(|word| matches!(word.as_str(), "off" | "0" | "false")) {
         ledger.note(Entry::of(&event, start), Outcome::Off);
         return String::new();
     }
     remember(Running { event: event.clone(), ledger, start, fallback: Reply::default() });
-    match answer(&event, &root) {
-        Ok(handled) => finish(handled),
-        Err(failure) => on_fault(&failure.message),
+    let mut all = Handled::default();
+    for root in &roots {
+        match answer(&event, root) {
+            Ok(handled) => add(&mut all, handled),
+            Err(failure) => return on_fault(&failure.message),
+        }
     }
+    finish(all)
 }
 
-/// The project a session works in: where the host says it is, or where we are.
-fn root_of(event: &HostEvent) -> Option<PathBuf> {
-    let here = || std::env::current_dir().ok();
+/// Adds what another project says about the same event.
+fn add(all: &mut Handled, more: Handled) {
+    let join = |into: &mut Option<String>, text: Option<String>| match (into.as_mut(), text) {
+        (Some(before), Some(text)) => before.push_str(&format!("\n\n{text}")),
+        (None, text) => *into = text,
+        (Some(_), None) => {}
+    };
+    join(&mut all.reply.block, more.reply.block);
+    join(&mut all.reply.context, more.reply.context);
+    join(&mut all.reply.notice, more.reply.notice);
+    all.blocked.extend(more.blocked);
+    all.warned.extend(more.warned);
+}
+
+/// The projects an event is about: mostly one. Where the host says it is, where it started us, and where the files of
+/// a tool call lie: whoever stands in one project can still write into another.
+fn roots_of(event: &HostEvent) -> Vec<PathBuf> {
+    let here = std::env::current_dir().ok();
     let said = event.directory.as_deref().map(PathBuf::from).filter(|directory| directory.is_absolute());
-    said.and_then(|directory| store::Layout::find_root(&directory)).or_else(|| store::Layout::find_root(&here()?))
+    let base = said.clone().or_else(|| here.clone()).unwrap_or_default();
+    let touched = event.happening.call().into_iter().flat_map(|call| &call.touches);
+    let folders = touched.filter_map(|touch| store::lead(&base.join(&touch.path))?.parent().map(Path::to_owned));
+    let mut roots: Vec<PathBuf> = Vec::new();
+    for folder in said.into_iter().chain(here).chain(folders) {
+        // Below a project that is known already, it is that one, unless there is one in between.
+        if let Some(root) = store::Layout::find_root(&folder)
+            && !roots.contains(&root)
+        {
+            roots.push(root);
+        }
+    }
+    roots
 }
 
 fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
-    let project = Project::at(root)?;
     let files = DiskFiles::open(root).map_err(|error| {
         Failure::new(application::FailureKind::Unavailable, format!("cannot open `{}`: {error}", root.display()))
     })?;
+    let project = Project::for_hook(root).inspect_err(|_| {
+        // Without settings the plans are where they mostly are, and the gates as they are without settings.
+        let profiles: Vec<Profile> = BUILT_IN.iter().filter_map(|(name, _)| built_in(name)).collect();
+        let plans = touched_plans(&files, &profiles, event);
+        set_fallback(fallback(event, &plans, &files, &GatePolicy::default().fail_closed));
+    })?;
+    let policy = &project.settings.policy;
     let plans = touched_plans(&files, &project.profiles, event);
+    if let Some(handled) = impersonation(event, policy) {
+        return Ok(handled);
+    }
     if !concerns_state(event, &plans) {
         return Ok(Handled::default());
     }
-    let deadline = Duration::from_millis(project.settings.policy.hook_deadline_ms);
-    set_fallback(fallback(event, &plans, &files, &project.settings.policy.gates.fail_closed));
+    let deadline = Duration::from_millis(policy.hook_deadline_ms);
+    set_fallback(fallback(event, &plans, &files, &policy.gates.fail_closed));
     watch(deadline);
     let engine = EngineSettings { patience: deadline / 4, ..project.engine_settings() };
     let person = Principal::Human(settings::user_name());
     let actor = Principal::Agent { host: event.host.word().to_owned(), session: event.session.clone() };
-    let faults = with_running(|running| running.ledger.pending_faults()).flatten();
+    let ledger = Ledger::in_project(root);
+    let faults = ledger.pending_faults();
     let handle = |damage: Option<&str>| -> Result<Handled, Failure> {
         let store = project.open_quietly(&engine, damage)?;
         let clock = SystemClock;
-        let (profiles, policy) = (&project.profiles, &project.settings.policy);
-        let ctx = Context::new(&*store, &files, &clock, profiles, policy, actor.clone(), Channel::Hook);
+        let ctx = Context::new(&*store, &files, &clock, &project.profiles, policy, actor.clone(), Channel::Hook);
         let surroundings = Surroundings { person: &person, plans: &plans, faults: faults.as_deref() };
-        handle_host_event(&ctx, event, &surroundings)
+        let handled = handle_host_event(&ctx, event, &surroundings);
+        store.take_recoveries().iter().for_each(|recovery| project.log(&recovery.message));
+        handled
     };
     let handled = match handle(None) {
         Err(Failure { damage: Some(what), .. }) => handle(Some(&format!("the state was damaged ({what})")))?,
         other => other?,
     };
-    if faults.is_some() && handled.reply.context.is_some() {
-        with_running(|running| running.ledger.forget_faults());
+    if handled.faults_told {
+        ledger.forget_faults();
     }
     Ok(handled)
+}
+
+/// Where only people may approve, an agent must not send itself what a person would type.
+fn impersonation(event: &HostEvent, policy: &Policy) -> Option<Handled> {
+    let Happening::ToolAboutToRun(call) = &event.happening else { return None };
+    if policy.approval != ApprovalPolicy::Human || !typed_command::runs_a_hook(call.command.as_deref()?) {
+        return None;
+    }
+    let block = "Throughline: `tl hook` is run by the host, not by an agent: here a person approves, and what they type is \
+                 told to hooks.\n  next: ask the person";
+    Some(Handled { reply: Reply { block: Some(block.to_owned()), ..Reply::default() }, ..Handled::default() })
 }
 
 /// Most tool calls have nothing to do with plans: those cost no more than finding that out.
 fn concerns_state(event: &HostEvent, plans: &[TouchedPlan<'_>]) -> bool {
     match &event.happening {
         Happening::ToolAboutToRun(_) => plans.iter().any(|plan| plan.effect.changes()),
-        Happening::ToolFinished { call, .. } => {
-            !plans.is_empty() || call.may_change_anything()
-        }
+        Happening::ToolFinished { call, .. } => !plans.is_empty() || call.may_change_anything(),
         Happening::SubagentStopping => false,
         _ => true,
     }
@@ -233,6 +287,11 @@ fn on_fault(why: &str) -> String {
 /// Answers in our stead when we do not come to an end: a disk that hangs must not hang the agent.
 #[expect(clippy::exit, reason = "the thread that hangs cannot be asked to end")]
 fn watch(deadline: Duration) {
+    static WATCHED: Once = Once::new();
+    if WATCHED.is_completed() {
+        return;
+    }
+    WATCHED.call_once(|| {});
     let watchdog = move || {
         std::thread::sleep(deadline);
         let printed = on_fault(&format!("it took longer than {} ms", deadline.as_millis()));

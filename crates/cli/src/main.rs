@@ -58,7 +58,7 @@ Examples:
   tl why scene 0204            why is this scene stale?
 
 A node is named by its alias (chapter-02), its path (act-1/chapter-02) or two words (chapter 2).
-Exit codes: 0 done, 1 failed or refused, 2 wrong usage, 3 problems found by `tl check` or `tl doctor`.";
+Exit codes: 0 done, 1 failed or refused, 2 wrong usage, 3 problems found (check, doctor).";
 
 fn main() -> process::ExitCode {
     domain::time::local_zone_from(|| store::local_zone(settings::environment("TZ").as_deref()));

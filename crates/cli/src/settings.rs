@@ -26,21 +26,31 @@ pub(crate) fn environment(name: &str) -> Option<String> {
 
 /// Reads the settings of the project at `root`.
 pub(crate) fn load(root: &Path) -> Result<Settings, Failure> {
+    let settings = from_file(root)?;
+    checked(settings.overridden(&environment).map_err(|problem| broken(&problem))?)
+}
+
+/// The same for a hook: a wrong word in the environment is passed over.
+pub(crate) fn load_for_hook(root: &Path) -> Result<Settings, Failure> {
+    checked(from_file(root)?.overridden_where_allowed(&environment))
+}
+
+fn broken(problem: &domain::settings::SettingsProblem) -> Failure {
+    Failure::new(FailureKind::Invalid, problem.to_string()).step("see docs/reference/configuration.md")
+}
+
+fn from_file(root: &Path) -> Result<Settings, Failure> {
     let file = root.join(".throughline/config.toml");
-    let broken = |error: domain::settings::SettingsProblem| {
-        Failure::new(FailureKind::Invalid, error.to_string()).step("see docs/reference/configuration.md")
-    };
-    let settings = match std::fs::read_to_string(&file) {
-        Ok(text) => parse(".throughline/config.toml", &text).map_err(broken)?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Settings::default(),
+    match std::fs::read_to_string(&file) {
+        Ok(text) => parse(".throughline/config.toml", &text).map_err(|problem| broken(&problem)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Settings::default()),
         Err(error) => {
-            return Err(Failure::new(
-                FailureKind::Unavailable,
-                format!("cannot read .throughline/config.toml: {error}"),
-            ));
+            Err(Failure::new(FailureKind::Unavailable, format!("cannot read .throughline/config.toml: {error}")))
         }
-    };
-    let settings = settings.overridden(&environment).map_err(broken)?;
+    }
+}
+
+fn checked(settings: Settings) -> Result<Settings, Failure> {
     for path in [&settings.database, &settings.log_file, &settings.mirror.directory] {
         stays_inside(path)?;
     }

@@ -82,7 +82,15 @@ impl App {
 impl Project {
     /// Reads the settings and profiles of the project at `root`.
     pub(crate) fn at(root: &Path) -> Result<Self, Failure> {
-        let settings = settings::load(root)?;
+        Self::with_settings(root, settings::load(root)?)
+    }
+
+    /// The same for a hook.
+    pub(crate) fn for_hook(root: &Path) -> Result<Self, Failure> {
+        Self::with_settings(root, settings::load_for_hook(root)?)
+    }
+
+    fn with_settings(root: &Path, settings: Settings) -> Result<Self, Failure> {
         Ok(Self {
             profiles: settings::profiles(root, &settings)?,
             layout: Layout::new(root, &settings),
@@ -164,7 +172,7 @@ impl Project {
         }
     }
 
-    fn log(&self, message: &str) {
+    pub(crate) fn log(&self, message: &str) {
         let path = &self.layout.log;
         let line = format!("{} {}\n", SystemClock.now(), clean_line(message));
         // A log that cannot be written must not stop the work it is about.

@@ -41,10 +41,7 @@ pub fn compose(briefing: &Briefing<'_>) -> String {
         .map(|(level, all, approved)| format!("{} ({approved} approved)", count(*all, level, &plural(level))))
         .collect();
     let plans = if plans.is_empty() { "no plans yet".to_owned() } else { plans.join(", ") };
-    lines.push(format!(
-        "{OPENING}: {}. Now: {plans}.",
-        briefing.hierarchies.join("; ")
-    ));
+    lines.push(format!("{OPENING}: {}. Now: {plans}.", briefing.hierarchies.join("; ")));
     if let Some(faults) = briefing.faults {
         lines.push(faults.to_owned());
     }

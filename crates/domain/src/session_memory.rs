@@ -23,6 +23,12 @@ pub struct SessionMemory {
     pub owed_a_briefing: bool,
     /// It was told so in this turn already: some hosts do not show us again what we said.
     pub briefed_this_turn: bool,
+    /// What was noticed when nobody could be told, for the next prompt.
+    pub untold: Vec<String>,
+    /// Which warnings it was told about a plan: the version and the words.
+    pub warned: BTreeMap<NodeId, Digest32>,
+    /// The last typed command that was acted on, with what was answered: some hosts tell of one twice.
+    pub answered: Option<Digest32>,
     /// What it was told last: never the same twice in a row.
     pub told: Option<Digest32>,
 }

@@ -253,7 +253,12 @@ pub const KEYS: &[Key] = &[
         environment: &["THROUGHLINE_GATE_SHRINK_BELOW_PERCENT"],
         text: "The share of its size a plan must keep in one write.",
         set: |settings, text| {
-            settings.policy.gates.shrink_below_percent = number(text)?;
+            let wanted = number(text)?;
+            let gates = &mut settings.policy.gates;
+            if wanted > 100 || wanted < gates.shrink_below_percent {
+                return Err("expected a number up to 100 that asks for no less than the project does".to_owned());
+            }
+            gates.shrink_below_percent = wanted;
             Ok(())
         },
     },
@@ -347,6 +352,15 @@ pub fn parse(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
             message: "`profiles` is empty: expected at least one, such as [\"story\"]".to_owned(),
         });
     }
+    let gates = &settings.policy.gates;
+    let wrong = |message: String| Err(SettingsProblem { place: file.to_owned(), message });
+    if let Some(unknown) = gates.fail_closed.iter().find(|name| crate::gates::named(name).is_none()) {
+        let known: Vec<String> = crate::gates::GATES.iter().map(|gate| format!("`{}`", gate.name)).collect();
+        return wrong(format!("`fail_closed`: there is no gate `{unknown}`: expected {}", known.join(", ")));
+    }
+    if gates.shrink_below_percent > 100 {
+        return wrong(format!("`shrink_below_percent` is {}: expected 0 to 100", gates.shrink_below_percent));
+    }
     Ok(settings)
 }
 
@@ -356,22 +370,40 @@ impl Settings {
     /// # Errors
     /// When a variable holds something that is not allowed.
     pub fn overridden(mut self, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, SettingsProblem> {
-        for key in KEYS {
-            // Ours is looked at last, so that it wins over an older name.
-            for name in key.environment.iter().rev() {
-                if let Some(text) = environment(name) {
-                    (key.set)(&mut self, &text)
-                        .map_err(|message| SettingsProblem { place: (*name).to_owned(), message })?;
-                }
-            }
+        if let Some(problem) = self.take_over(environment).into_iter().next() {
+            return Err(problem);
         }
-        let mut seen = std::collections::HashSet::new();
-        self.profiles.retain(|name| seen.insert(name.clone()));
         for (name, _) in ACCEPTED_WITHOUT_EFFECT {
             if let Some(text) = environment(name) {
                 number::<u64>(&text).map_err(|message| SettingsProblem { place: (*name).to_owned(), message })?;
             }
         }
         Ok(self)
+    }
+
+    /// The same for a hook: what is wrong in the environment is left out, because a wrong word there must not keep
+    /// a gate from being asked.
+    #[must_use]
+    pub fn overridden_where_allowed(mut self, environment: &dyn Fn(&str) -> Option<String>) -> Self {
+        self.take_over(environment);
+        self
+    }
+
+    /// Takes over every variable that may be, and returns what is wrong with the others.
+    fn take_over(&mut self, environment: &dyn Fn(&str) -> Option<String>) -> Vec<SettingsProblem> {
+        let mut problems = Vec::new();
+        for key in KEYS {
+            // Ours is looked at last, so that it wins over an older name.
+            for name in key.environment.iter().rev() {
+                if let Some(text) = environment(name)
+                    && let Err(message) = (key.set)(self, &text)
+                {
+                    problems.push(SettingsProblem { place: (*name).to_owned(), message });
+                }
+            }
+        }
+        let mut seen = std::collections::HashSet::new();
+        self.profiles.retain(|name| seen.insert(name.clone()));
+        problems
     }
 }

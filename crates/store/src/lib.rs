@@ -25,5 +25,6 @@ pub use known_stores::KnownStores;
 pub use layout::Layout;
 pub use memory::MemoryStore;
 pub use open::{Created, adopt, create, open, start_afresh};
+pub use path_lead::lead;
 pub use plan_files::DiskFiles;
 pub use rehearsal::{ReadOnlyFiles, copy_in_memory};

@@ -9,7 +9,8 @@ use std::path::{Component, Path, PathBuf};
 const MOST_LINKS: usize = 40;
 
 /// Returns the path without links, `.` and `..`. `path` is absolute. `None` when links go in a circle.
-pub(crate) fn lead(path: &Path) -> Option<PathBuf> {
+#[must_use]
+pub fn lead(path: &Path) -> Option<PathBuf> {
     let mut real = PathBuf::from("/");
     let mut rest: Vec<OsString> = parts(path);
     let mut links = 0;

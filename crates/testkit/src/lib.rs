@@ -2,11 +2,13 @@
 //! able to tell, and a runner for the real program. Never a dependency of the product.
 
 mod fake_ports;
+mod hooks;
 mod program;
 mod store_story;
 mod tree_fixture;
 
 pub use fake_ports::{FakeClock, FakeFiles};
+pub use hooks::{Answer, Session};
 pub use program::{Output, Project};
 pub use store_story::tell_store_story;
 pub use tree_fixture::{node, parse_tree, render_tree, timestamp};

@@ -24,8 +24,7 @@ pub(crate) struct Shape {
 /// 1 + 9 + 90 nodes.
 pub(crate) const SMALL: Shape = Shape { acts: 1, chapters_per_act: 9, scenes_per_chapter: 10, with_one_more: 0 };
 /// An act with 20 chapters and 200 scenes.
-pub(crate) const ACT_OF_220: Shape =
-    Shape { acts: 1, chapters_per_act: 20, scenes_per_chapter: 10, with_one_more: 0 };
+pub(crate) const ACT_OF_220: Shape = Shape { acts: 1, chapters_per_act: 20, scenes_per_chapter: 10, with_one_more: 0 };
 /// 10 + 900 + 9,090 nodes.
 pub(crate) const LARGE: Shape = Shape { acts: 10, chapters_per_act: 90, scenes_per_chapter: 10, with_one_more: 90 };
 

@@ -1,14 +1,14 @@
 //! What is worth telling an agent about what happened to plans.
 
 use domain::fact::Fact;
-use domain::ids::{NodeId, OperationId};
+use domain::ids::{Digest32, NodeId, OperationId};
 use domain::node::{Content, Node, Status};
 use domain::planning_prompt::{Ancestor, count};
 use domain::ports::Snapshot;
 use domain::session_memory::SessionMemory;
 
 use crate::approve::warnings;
-use crate::context::Context;
+use crate::context::{Context, Noticed};
 use crate::failure::Failure;
 use crate::locate::{parent, path_of};
 use crate::settle::count_stale;
@@ -22,6 +22,7 @@ pub(super) fn tell(
     state: &dyn Snapshot,
     operations: &[OperationId],
     touched: &[NodeId],
+    memory: &mut SessionMemory,
 ) -> Result<Option<String>, Failure> {
     let mut lines = Vec::new();
     for id in operations {
@@ -50,7 +51,9 @@ pub(super) fn tell(
         let Some(node) = state.node(*id)? else { continue };
         let above = parent(state, &node)?;
         let found = warnings(ctx, state, &node, above.as_ref())?;
-        if !found.is_empty() {
+        // The same words about the same text are no news, also where a host tells of one call twice.
+        let digest = Digest32::of(format!("{:?}{found:?}", node.content.version()).as_bytes());
+        if !found.is_empty() && memory.warned.insert(*id, digest) != Some(digest) {
             lines.push(format!("Consistency of `{}` with its parent:", path_of(state, &node)?));
             lines.extend(found.into_iter().take(MOST_NAMED).map(|warning| format!("- {warning}")));
         }
@@ -117,4 +120,17 @@ pub(super) fn parent_context(
         approved_by: approved_by.as_deref(),
         text: Some(&text),
     })))
+}
+
+/// Returns what happened outside, as an agent needs it.
+pub(super) fn in_words(noticed: &Noticed) -> Option<String> {
+    match noticed {
+        Noticed::Changes { summary, stale: 0, .. } => Some(format!("Throughline noticed: {summary}.")),
+        Noticed::Changes { summary, stale, .. } => Some(format!(
+            "Throughline noticed: {summary}; {} below to revalidate (tl status).",
+            count(*stale, "plan", "plans")
+        )),
+        Noticed::Misplaced { path, why } => Some(format!("Throughline: {path}: {why}.")),
+        Noticed::NotRecorded { .. } | Noticed::NoBackup { .. } => None,
+    }
 }

@@ -19,8 +19,6 @@ pub use self::plans::{TouchedPlan, touched_plans};
 pub(crate) use self::tool_about_to_run::override_key;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::observe::observed;
-use crate::survey::Scope;
 
 /// What a host's event led to.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +28,8 @@ pub struct Handled {
     pub blocked: Vec<Fired>,
     /// Gates that only warned.
     pub warned: Vec<Fired>,
+    /// The reply holds what went wrong in hooks.
+    pub faults_told: bool,
 }
 
 impl Handled {
@@ -67,11 +67,7 @@ pub fn handle_host_event(
         Happening::SessionStarted { source } => session::started(ctx, event, *source, surroundings.faults),
         Happening::Compacting => session::compacting(ctx, event),
         Happening::Compacted => session::compacted(ctx, event),
-        Happening::Stopping { .. } => {
-            // What a command in the background did is noticed before anybody believes the turn is over.
-            drop(observed(ctx, Scope::Everything)?);
-            Ok(Handled::default())
-        }
+        Happening::Stopping { .. } => session::stopping(ctx, event),
         Happening::SubagentStopping => Ok(Handled::default()),
         Happening::SessionEnded => session::ended(ctx, event),
     }

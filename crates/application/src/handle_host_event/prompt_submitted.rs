@@ -3,14 +3,14 @@
 use domain::approval::Force;
 use domain::gates::{Fired, Objection};
 use domain::host_event::{HostEvent, Reply};
-use domain::planning_prompt::count;
+use domain::ids::Digest32;
 use domain::policy::GateMode;
 use domain::typed_command::{TypedCommand, read};
 
 use super::brief::brief;
-use super::{Handled, Surroundings, session};
+use super::{Handled, Surroundings, effects, session};
 use crate::approve::{ApproveRequest, approve};
-use crate::context::{Context, Noticed};
+use crate::context::Context;
 use crate::failure::Failure;
 use crate::observe::observed;
 use crate::plan_node::{PlanRequest, plan_node};
@@ -31,14 +31,26 @@ pub(super) fn handle(
         Some(TypedCommand::Plan { level, id }) if knows_level(ctx, &level) => plan(ctx, event, level, id)?,
         Some(TypedCommand::Plan { .. }) | None => Handled::default(),
     };
-    let mut told: Vec<String> = surroundings.faults.map(str::to_owned).into_iter().collect();
-    told.extend(ctx.take_noticed().into_iter().filter_map(|noticed| in_words(&noticed)));
-    told.extend(handled.reply.context.take());
+    let noticed: Vec<String> = ctx.take_noticed().iter().filter_map(effects::in_words).collect();
+    if handled.reply.block.is_some() {
+        // The model does not hear this prompt: what there is to tell waits for the next one.
+        if !noticed.is_empty() {
+            session::change(ctx, event, |memory| memory.untold.extend(noticed))?;
+        }
+        return Ok(handled);
+    }
     let memory = session::memory(&*ctx.store.read()?, event)?;
+    let answered = handled.reply.context.as_ref().map(|answer| Digest32::of(format!("{prompt}\n{answer}").as_bytes()));
+    if answered.is_some() && answered == memory.answered {
+        handled.reply = Reply::default();
+    }
+    let mut told: Vec<String> = surroundings.faults.map(str::to_owned).into_iter().collect();
+    told.extend(memory.untold.iter().cloned().chain(noticed));
+    told.extend(handled.reply.context.take());
     if memory.owed_a_briefing {
         told.push(brief(ctx, None)?);
     }
-    if told.is_empty() && !memory.briefed_this_turn {
+    if told.is_empty() && !memory.briefed_this_turn && memory.answered == answered {
         return Ok(handled);
     }
     let text = told.join("\n\n");
@@ -46,8 +58,11 @@ pub(super) fn handle(
     session::change(ctx, event, |memory| {
         memory.owed_a_briefing = false;
         memory.briefed_this_turn = false;
+        memory.untold.clear();
+        memory.answered = answered;
         is_news = !text.is_empty() && memory.is_news(&text);
     })?;
+    handled.faults_told = is_news && surroundings.faults.is_some();
     handled.reply.context = is_news.then_some(text);
     Ok(handled)
 }
@@ -73,7 +88,8 @@ fn approved_by_person(
     );
     match approve(&as_person, &ApproveRequest { node, force: Force::No, shown: None }) {
         Ok(outcome) => {
-            let text = format!("Throughline: {} (typed by {}).", outcome.message, surroundings.person);
+            // The same words whether it was approved just now or is already: some hosts tell of one prompt twice.
+            let text = format!("Throughline: `{}` is approved (typed by {}).", outcome.path, surroundings.person);
             let warnings: String = outcome.warnings.iter().map(|warning| format!("\n- {warning}")).collect();
             let mut handled = Handled::saying(Some(format!("{text}{warnings}")));
             handled.reply.notice = Some(text);
@@ -103,18 +119,5 @@ fn refused(what: &str, failure: &Failure) -> Handled {
     let objection = Objection { why: failure.message.clone(), next_steps: failure.next_steps.clone() };
     let fired = vec![Fired { gate: "hierarchy", plan: what.to_owned(), objection }];
     let block = Some(domain::gates::explain(&fired));
-    Handled { reply: Reply { block, ..Reply::default() }, blocked: fired, warned: Vec::new() }
-}
-
-/// Returns what happened outside, as an agent needs it.
-fn in_words(noticed: &Noticed) -> Option<String> {
-    match noticed {
-        Noticed::Changes { summary, stale: 0, .. } => Some(format!("Throughline noticed: {summary}.")),
-        Noticed::Changes { summary, stale, .. } => Some(format!(
-            "Throughline noticed: {summary}; {} below to revalidate (tl status).",
-            count(*stale, "plan", "plans")
-        )),
-        Noticed::Misplaced { path, why } => Some(format!("Throughline: {path}: {why}.")),
-        Noticed::NotRecorded { .. } | Noticed::NoBackup { .. } => None,
-    }
+    Handled { reply: Reply { block, ..Reply::default() }, blocked: fired, ..Handled::default() }
 }

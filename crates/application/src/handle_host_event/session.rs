@@ -5,9 +5,11 @@ use domain::ports::{Snapshot, Transaction};
 use domain::session_memory::{KEPT_FOR_MS, PREFIX, SessionMemory};
 use domain::time::Timestamp;
 
-use super::{Handled, brief};
+use super::{Handled, brief, effects};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::observe::observed;
+use crate::survey::Scope;
 
 /// Returns what is remembered of the event's session.
 pub(super) fn memory(state: &dyn Snapshot, event: &HostEvent) -> Result<SessionMemory, Failure> {
@@ -63,7 +65,7 @@ pub(super) fn started(
     let long_ago = ctx.clock.now().as_millis() - KEPT_FOR_MS;
     tx.forget_notes(PREFIX, Timestamp::from_millis(long_ago))?;
     tx.commit()?;
-    Ok(Handled::saying(Some(text)))
+    Ok(Handled { faults_told: faults.is_some(), ..Handled::saying(Some(text)) })
 }
 
 /// The conversation is about to be compacted: what is worth keeping goes along, where the host takes it.
@@ -79,6 +81,16 @@ pub(super) fn compacted(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled,
         memory.forget_what_was_shown();
         memory.owed_a_briefing = !memory.briefed_this_turn && !event.host.starts_again_after_compaction();
     })?;
+    Ok(Handled::default())
+}
+
+/// The turn is over: what a command in the background did is noticed, and told at the next prompt.
+pub(super) fn stopping(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
+    drop(observed(ctx, Scope::Everything)?);
+    let noticed: Vec<String> = ctx.take_noticed().iter().filter_map(effects::in_words).collect();
+    if !noticed.is_empty() {
+        change(ctx, event, |memory| memory.untold.extend(noticed))?;
+    }
     Ok(Handled::default())
 }
 

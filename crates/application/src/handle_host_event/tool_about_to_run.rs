@@ -8,8 +8,8 @@ use domain::session_memory::SessionMemory;
 
 use super::plans::{Recorded, TouchedPlan, recorded};
 use super::{Handled, effects, session};
-use crate::context::Context;
-use crate::failure::Failure;
+use crate::context::{Context, Noticed};
+use crate::failure::{Failure, FailureKind};
 use crate::observe::observed;
 use crate::survey::Scope;
 
@@ -20,6 +20,13 @@ pub(super) fn handle(ctx: &Context<'_>, event: &HostEvent, plans: &[TouchedPlan<
         return Ok(Handled::default());
     }
     let (state, found) = look(ctx, &plans)?;
+    // A plan changed and the state cannot say so: then nobody can say what may be done.
+    if let Some(why) = ctx.take_noticed().into_iter().find_map(|noticed| match noticed {
+        Noticed::NotRecorded { why } => Some(why),
+        _ => None,
+    }) {
+        return Err(Failure::new(FailureKind::Unavailable, why));
+    }
     let memory = session::memory(&*state, event)?;
     let verdict = ask(ctx, &memory, &plans, &found, &[]);
     let (verdict, used) = if verdict.blocks.is_empty() {
@@ -34,6 +41,7 @@ pub(super) fn handle(ctx: &Context<'_>, event: &HostEvent, plans: &[TouchedPlan<
             reply: Reply { block, ..Reply::default() },
             blocked: verdict.blocks,
             warned: verdict.warnings,
+            ..Handled::default()
         });
     }
     let mut told: Vec<String> = Vec::new();
@@ -54,19 +62,34 @@ pub(super) fn handle(ctx: &Context<'_>, event: &HostEvent, plans: &[TouchedPlan<
     }
     drop(state);
     if !given.is_empty() || !used.is_empty() {
-        let mut tx = ctx.store.write_notes()?;
-        let mut memory = session::memory(&*tx, event)?;
-        for parent in found.iter().filter_map(|one| one.parent.as_ref()).filter(|parent| given.contains(&parent.id)) {
-            memory.given.extend(parent.content.version().map(|version| (parent.id, version)));
+        let kept = note(ctx, event, &found, &given, &used);
+        // A person's word counts once, so it must be used up; that a parent's plan is given again harms nobody.
+        if !used.is_empty() {
+            kept?;
         }
-        session::remember(ctx, &mut *tx, event, &memory)?;
-        for (gate, plan) in &used {
-            tx.keep_note(&override_key(gate, plan), None, ctx.clock.now())?;
-        }
-        tx.commit()?;
     }
     let context = (!told.is_empty()).then(|| told.join("\n\n"));
     Ok(Handled { warned: verdict.warnings, ..Handled::saying(context) })
+}
+
+/// Notes what the session was given, and uses up the overrides it needed.
+fn note(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    found: &[Recorded],
+    given: &[NodeId],
+    used: &[Override],
+) -> Result<(), Failure> {
+    let mut tx = ctx.store.write_notes()?;
+    let mut memory = session::memory(&*tx, event)?;
+    for parent in found.iter().filter_map(|one| one.parent.as_ref()).filter(|parent| given.contains(&parent.id)) {
+        memory.given.extend(parent.content.version().map(|version| (parent.id, version)));
+    }
+    session::remember(ctx, &mut *tx, event, &memory)?;
+    for (gate, plan) in used {
+        tx.keep_note(&override_key(gate, plan), None, ctx.clock.now())?;
+    }
+    Ok(tx.commit()?)
 }
 
 /// Looks at the files above the plans, so that a gate is asked about what is, and finds the nodes.

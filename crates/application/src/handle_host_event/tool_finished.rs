@@ -55,7 +55,7 @@ pub(super) fn handle(
             told.push(text);
         }
     }
-    let news = effects::tell(ctx, &*tx, &operations, &touched)?;
+    let news = effects::tell(ctx, &*tx, &operations, &touched, &mut memory)?;
     if let Some(news) = news.filter(|news| memory.is_news(news)) {
         told.insert(0, news);
     }

@@ -51,7 +51,7 @@ impl ReplayArgs {
         let invalid = |message: String| Failure::new(FailureKind::Invalid, message);
         let words = Host::ALL.map(Host::word);
         let host = Host::from_word(&self.host).ok_or_else(|| {
-            let near = nearest(&self.host, words.into_iter(), 1);
+            let near = nearest(&self.host, words, 1);
             let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             invalid(format!("`{}` is no host{hint}", self.host)).step(format!("hosts: {}", words.join(", ")))
         })?;

@@ -32,7 +32,7 @@ fn the_help_lists_every_command_and_the_exit_codes() {
     assert!(
         output
             .stdout
-            .contains("Exit codes: 0 done, 1 failed or refused, 2 wrong usage, 3 problems found by `tl check`.")
+            .contains("Exit codes: 0 done, 1 failed or refused, 2 wrong usage, 3 problems found (check, doctor).")
     );
 }
 

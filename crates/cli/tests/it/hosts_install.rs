@@ -13,7 +13,7 @@ pub(crate) const HOSTS: [(&str, &str, usize, &str); 6] = [
     ("cursor", ".cursor/hooks.json", 9, ".cursor/commands/plan-chapter.md"),
     ("opencode", ".opencode/plugins/throughline.js", 1, ".opencode/commands/plan-chapter.md"),
     ("codex", ".codex/hooks.json", 8, ".agents/skills/plan-chapter/SKILL.md"),
-    ("gemini", ".gemini/settings.json", 6, ".gemini/commands/plan-chapter.toml"),
+    ("gemini", ".gemini/settings.json", 7, ".gemini/commands/plan-chapter.toml"),
     ("copilot", ".github/hooks/throughline.json", 9, ".agents/skills/plan-chapter/SKILL.md"),
 ];
 

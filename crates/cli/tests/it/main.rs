@@ -12,8 +12,18 @@ mod completions;
 mod demo;
 mod diff;
 mod disk;
+mod doctor;
 mod environment;
+mod gate;
 mod help;
+mod hook;
+mod hook_approvals;
+mod hook_concurrency;
+mod hook_faults;
+mod hook_gates;
+mod hook_legitimate;
+mod hook_ways_round;
+mod hosts_install;
 mod init;
 mod invalidate;
 mod json_shapes;
@@ -29,6 +39,7 @@ mod progress;
 mod rebuild;
 mod recovery;
 mod repair;
+mod replay;
 mod restore;
 mod revalidate;
 mod show;
@@ -38,6 +49,7 @@ mod sync_hashes;
 mod tree;
 mod undo;
 mod unicode;
+mod uninstall;
 mod usage;
 mod versions;
 mod why;
@@ -48,7 +60,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 30] = [
     "init",
     "demo",
     "status",
@@ -72,6 +84,11 @@ const COMMANDS: [&str; 25] = [
     "rebuild",
     "sync-hashes",
     "adopt",
+    "gate",
+    "hook",
+    "replay",
+    "doctor",
+    "uninstall",
     "completions",
     "man",
 ];

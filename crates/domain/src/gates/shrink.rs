@@ -18,7 +18,7 @@ fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
         Effect::Write { text: None } | Effect::Delete | Effect::Read => return None,
     };
     let least = policy.gates.shrink_below_percent;
-    if after * 100 >= before * least {
+    if after.saturating_mul(100) >= before.saturating_mul(least) {
         return None;
     }
     let plan = step.place.path_alias();

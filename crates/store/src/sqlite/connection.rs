@@ -187,15 +187,21 @@ pub(super) fn fault(path: &Path, error: rusqlite::Error) -> StoreFault {
 }
 
 /// Returns the process that holds the write lock, where the system tells.
+///
+/// Never by opening the file: closing it again would drop every lock this process has on it, and another process
+/// would then cut it short under our feet.
 fn holder(path: &Path) -> Option<u32> {
     // Byte 120 of the shared-memory file is SQLite's write lock.
-    const WRITE_LOCK: u64 = 120;
+    const WRITE_LOCK: &str = "120";
     let mut shm = path.as_os_str().to_owned();
     shm.push("-shm");
-    let file = fs::OpenOptions::new().read(true).write(true).open(shm).ok()?;
-    let mut lock = rustix::process::Flock::from(rustix::process::FlockType::WriteLock);
-    lock.start = WRITE_LOCK;
-    lock.length = 1;
-    let found = rustix::process::fcntl_getlk(&file, &lock).ok()??;
-    found.pid.map(|pid| pid.as_raw_nonzero().get().unsigned_abs())
+    let inode = fs::metadata(shm).ok()?.ino().to_string();
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        // `5: POSIX  ADVISORY  WRITE 4711 fd:01:131234 120 120`
+        let mut fields = line.split_whitespace().skip_while(|field| *field != "WRITE").skip(1);
+        let (pid, file, start) = (fields.next()?, fields.next()?, fields.next()?);
+        let held = file.rsplit(':').next() == Some(&inode) && start == WRITE_LOCK;
+        held.then(|| pid.parse().ok()).flatten()
+    })
 }

@@ -1,0 +1,631 @@
+//! Faults of our own: the agent goes on, or is stopped where the gate asks for it; it is noted once and told once.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+use testkit::{Answer, Project, Session};
+
+use crate::{Event, planned, statuses};
+
+const CHAPTER_2: &str = "acts/act-1/chapters/chapter-02/plan.md";
+const NOT_A_RULE: &str = "It is a fault of Throughline, not a rule.";
+
+fn state(project: &Project, name: &str) -> PathBuf {
+    project.root().join(".throughline").join(name)
+}
+
+fn faults(project: &Project) -> Vec<Value> {
+    project.ledger().into_iter().filter(|line| line["outcome"] == "fault").collect()
+}
+
+fn may_write(project: &Project, session: &Session<'_>, path: &str) -> Answer {
+    session.before("Write", &json!({ "file_path": project.root().join(path), "content": "# Anew\n" }))
+}
+
+/// A hook must end well whatever happens.
+#[track_caller]
+fn ended_well(what: &str, answer: &Answer) {
+    assert_eq!((answer.code, answer.stderr.as_str()), (0, ""), "{what}: {answer:?}");
+    let _ = answer.json();
+}
+
+// Faults that can be mended on the way.
+
+fn remove_database(project: &Project) {
+    for name in ["state.db", "state.db-wal", "state.db-shm"] {
+        let _ = fs::remove_file(state(project, name));
+    }
+}
+
+/// Overwrites the middle of a file.
+fn scribble(project: &Project, name: &str) {
+    let path = state(project, name);
+    let Ok(mut bytes) = fs::read(&path) else { return };
+    let length = bytes.len();
+    bytes[length / 8..].fill(b'x');
+    project.write(&format!(".throughline/{name}"), bytes);
+}
+
+#[test]
+fn damaged_state_is_mended_and_the_gates_are_right() {
+    let cases: [(&str, Event<'_>); 6] = [
+        ("overwritten", &|project| {
+            scribble(project, "state.db");
+            scribble(project, "state.db-wal");
+        }),
+        ("rubbish", &|project| {
+            remove_database(project);
+            project.write(".throughline/state.db", "this is not a database".repeat(500));
+        }),
+        ("emptied", &|project| {
+            remove_database(project);
+            project.write(".throughline/state.db", "");
+        }),
+        ("missing", &remove_database),
+        ("no journal", &|project| fs::remove_file(state(project, "journal.jsonl")).expect("removed")),
+        ("a journal of rubbish", &|project| scribble(project, "journal.jsonl")),
+    ];
+    for (what, damage) in cases {
+        // The scene may be written below its chapter; a chapter of the second act may not.
+        let project = planned();
+        project.write("acts/act-2/strategic-plan.md", "# Act 2\n");
+        project.ok(&["status"]);
+        let before = statuses(&project);
+        let session = project.session("s");
+        damage(&project);
+        let answer = may_write(&project, &session, "acts/act-2/chapters/chapter-01/plan.md");
+        ended_well(what, &answer);
+        let reason = answer.block().unwrap_or_else(|| panic!("{what}: passed: {answer:?}"));
+        assert!(reason.contains("its parent `act-2` is a draft"), "{what}: {reason}");
+        damage(&project);
+        let (allowed, after) = session.write(CHAPTER_2, "# Chapter 2\n");
+        ended_well(what, &allowed);
+        let after = after.unwrap_or_else(|| panic!("{what}: blocked: {allowed:?}"));
+        ended_well(what, &after);
+        damage(&project);
+        ended_well(what, &session.start("startup"));
+        assert_eq!(faults(&project), Vec::<Value>::new(), "{what} is mended, so it is no fault");
+        let mut expected = before;
+        expected.insert(2, "act-1/chapter-02 draft".to_owned());
+        expected.sort();
+        let mut found = statuses(&project);
+        found.sort();
+        assert_eq!(found, expected, "{what}");
+        assert!(state(&project, "logs/tl.log").is_file(), "{what}: mended, and nobody can know");
+    }
+}
+
+/// A later version has been here; it says that we may still read and write.
+#[test]
+fn a_newer_format_that_we_may_use_is_used() {
+    let project = planned();
+    let Some(()) = sqlite(&project, "connection.execute('PRAGMA user_version = 99')") else { return };
+    let session = project.session("s");
+    ended_well("a start", &session.start("startup"));
+    let (allowed, after) = session.write(CHAPTER_2, "# Chapter 2\n");
+    ended_well("before", &allowed);
+    ended_well("after", &after.expect("the act is approved"));
+    assert_eq!(faults(&project), Vec::<Value>::new());
+    assert_eq!(project.status("chapter-02"), "draft");
+}
+
+// Faults that cannot.
+
+/// Runs a line of Python on the project's database. `None` where there is no Python with SQLite.
+#[expect(clippy::disallowed_methods, reason = "a test needs another program at the database")]
+fn sqlite(project: &Project, line: &str) -> Option<()> {
+    let script = format!(
+        "import sqlite3, sys\nconnection = sqlite3.connect(sys.argv[1], isolation_level=None)\n{line}\nconnection.close()\n"
+    );
+    let output = Command::new("python3").args(["-c", &script]).arg(state(project, "state.db")).output().ok()?;
+    output.status.success().then_some(())
+}
+
+/// Another process that holds the database until it is dropped.
+struct Lock {
+    child: Child,
+}
+
+impl Lock {
+    /// `whole`: nobody can even read. `None` where there is no Python with SQLite.
+    #[expect(clippy::disallowed_methods, reason = "a test needs another program at the database")]
+    fn hold(project: &Project, whole: bool) -> Option<Self> {
+        let script = "import sqlite3, sys\n\
+                      connection = sqlite3.connect(sys.argv[1], isolation_level=None)\n\
+                      if sys.argv[2] == 'whole': connection.execute('PRAGMA locking_mode = EXCLUSIVE')\n\
+                      connection.execute('BEGIN EXCLUSIVE')\n\
+                      print('held', flush=True)\n\
+                      sys.stdin.read()\n";
+        let mut child = Command::new("python3")
+            .args(["-c", script])
+            .arg(state(project, "state.db"))
+            .arg(if whole { "whole" } else { "write" })
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        let mut line = String::new();
+        BufReader::new(child.stdout.take()?).read_line(&mut line).ok()?;
+        let lock = Self { child };
+        (line == "held\n").then_some(lock)
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// A hook that does not wait long for another writer.
+fn impatient<'p>(project: &'p Project, id: &str) -> Session<'p> {
+    project.session(id).with_environment("THROUGHLINE_HOOK_DEADLINE_MS", "400")
+}
+
+/// What is wrong, until it is dropped.
+enum Wrong {
+    Locked(Lock),
+    Mended(Box<dyn Fn()>),
+}
+
+impl Wrong {
+    fn mend(self) {
+        match self {
+            Self::Locked(lock) => drop(lock),
+            Self::Mended(mend) => mend(),
+        }
+    }
+}
+
+/// Puts a file in another's place until it is mended.
+fn replaced(project: &Project, name: &str, text: &str) -> Wrong {
+    let path = state(project, name);
+    let before = fs::read(&path).expect("a file");
+    project.write(&format!(".throughline/{name}"), text);
+    Wrong::Mended(Box::new(move || {
+        fs::remove_file(&path).expect("removed");
+        let mut file = fs::File::create(&path).expect("a file");
+        std::io::Write::write_all(&mut file, &before).expect("written");
+    }))
+}
+
+type Fault = fn(&Project) -> Option<Wrong>;
+
+const FAULTS: [(&str, Fault); 6] = [
+    ("the state is locked", |project| Lock::hold(project, true).map(Wrong::Locked)),
+    ("the settings are broken", |project| Some(replaced(project, "config.toml", "[policy\nthis is no TOML"))),
+    ("the settings have an unknown word", |project| {
+        Some(replaced(project, "config.toml", "[policy.gates]\nhierarchy = \"perhaps\"\n"))
+    }),
+    ("there is no such profile", |project| Some(replaced(project, "config.toml", "profiles = [\"nope\"]\n"))),
+    ("the database is a folder", |project| {
+        remove_database(project);
+        let path = state(project, "state.db");
+        fs::create_dir(&path).expect("a folder");
+        Some(Wrong::Mended(Box::new(move || fs::remove_dir(&path).expect("removed"))))
+    }),
+    ("the database is another program's", |project| {
+        remove_database(project);
+        sqlite(project, "connection.execute('PRAGMA application_id = 7'); connection.execute('CREATE TABLE t (x)')")?;
+        let path = state(project, "state.db");
+        Some(Wrong::Mended(Box::new(move || fs::remove_file(&path).expect("removed"))))
+    }),
+];
+
+/// Every event of a session while something is wrong: none fails, none is stopped for our fault, each is noted.
+#[test]
+fn a_fault_lets_the_agent_go_on_and_is_noted() {
+    let mut failed = Vec::new();
+    for (what, break_it) in FAULTS {
+        let project = planned();
+        let session = impatient(&project, "s");
+        let Some(wrong) = break_it(&project) else { continue };
+        let chapter = json!({ "file_path": project.root().join(CHAPTER_2), "content": "# Chapter 2\n" });
+        let events: [(&str, Answer); 7] = [
+            ("a start", session.start("startup")),
+            ("a prompt", session.prompt("go on")),
+            ("before a new plan", session.before("Write", &chapter)),
+            ("after a new plan", session.after("Write", &chapter)),
+            ("after a command", session.after("Bash", &json!({ "command": "true" }))),
+            ("before a compaction", session.event("PreCompact", json!({ "trigger": "auto" }))),
+            ("a stop", session.stop()),
+        ];
+        for (event, answer) in &events {
+            if !answer.is_silent() {
+                failed.push(format!("{what}, {event}: {answer:?}"));
+            }
+        }
+        let noted = faults(&project);
+        if noted.len() != events.len() || noted.iter().any(|line| line["fault"].as_str().is_none_or(str::is_empty)) {
+            failed.push(format!("{what}: {} of {} noted: {noted:?}", noted.len(), events.len()));
+        }
+        if what == "the state is locked" {
+            // What has nothing to do with plans is not even asked about.
+            for answer in
+                [may_write(&project, &session, "notes.md"), session.before("Bash", &json!({ "command": "ls" }))]
+            {
+                assert!(answer.is_silent(), "{answer:?}");
+            }
+            assert_eq!(faults(&project).len(), events.len(), "{what}");
+        }
+        wrong.mend();
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// A lost plan cannot be derived from anything: what exists is not overwritten unseen.
+#[test]
+fn a_fault_stops_who_would_overwrite_a_plan() {
+    let mut failed = Vec::new();
+    for (what, break_it) in FAULTS {
+        let project = planned();
+        let session = impatient(&project, "s");
+        let Some(wrong) = break_it(&project) else { continue };
+        let answer = may_write(&project, &session, Project::ACT);
+        ended_well(what, &answer);
+        match answer.block() {
+            None => failed.push(format!("{what}: passed")),
+            Some(reason) => {
+                for part in ["read-before-write gate", "`act-1`", NOT_A_RULE, "\n  next: "] {
+                    if !reason.contains(part) {
+                        failed.push(format!("{what}: no `{part}` in {reason}"));
+                    }
+                }
+                if reason.contains("@WHY@") || reason.starts_with("Throughline (") {
+                    failed.push(format!("{what}: looks like a rule: {reason}"));
+                }
+            }
+        }
+        if faults(&project).len() != 1 {
+            failed.push(format!("{what}: noted {:?}", faults(&project)));
+        }
+        wrong.mend();
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// A typed command is ours, so it fails when we do, and says so.
+#[test]
+fn a_fault_stops_a_typed_command() {
+    let project = planned();
+    let session = impatient(&project, "s");
+    let Some(lock) = Lock::hold(&project, true) else { return };
+    for prompt in ["/plan-chapter 2", "/approve-plan act 1"] {
+        let answer = session.prompt(prompt);
+        ended_well(prompt, &answer);
+        let reason = answer.block().unwrap_or_else(|| panic!("{prompt}: {answer:?}"));
+        assert!(reason.contains(NOT_A_RULE), "{reason}");
+    }
+    assert!(session.prompt("/compact").is_silent());
+    drop(lock);
+}
+
+#[test]
+fn a_fault_is_told_once_at_the_next_contact() {
+    type Contact = fn(&Session<'_>) -> Answer;
+    let contacts: [(&str, Contact); 2] =
+        [("a start", |session| session.start("startup")), ("a prompt", |session| session.prompt("go on"))];
+    for (name, contact) in contacts {
+        let project = planned();
+        let session = project.session("s");
+        let wrong = replaced(&project, "config.toml", "this is no TOML");
+        for _ in 0..3 {
+            ended_well(name, &may_write(&project, &session, CHAPTER_2));
+        }
+        wrong.mend();
+        let told = contact(&session).context().unwrap_or_default();
+        assert!(told.contains("3 checks could not be made"), "{name}: {told}");
+        assert!(told.contains("tl doctor"), "{name}: {told}");
+        for _ in 0..2 {
+            let again = contact(&session).context().unwrap_or_default();
+            assert!(!again.contains("could not be made"), "{name}, again: {again}");
+        }
+        assert_eq!(faults(&project).len(), 3, "{name}: the ledger keeps them");
+    }
+}
+
+/// Only what was really told may be forgotten.
+#[test]
+fn a_fault_is_not_forgotten_by_an_event_that_does_not_tell_it() {
+    type Between = fn(&Project, &Session<'_>) -> Answer;
+    let between: [(&str, Between); 4] = [
+        ("the parent's plan is given", |project, session| may_write(project, session, CHAPTER_2)),
+        ("a command's effects are told", |_, session| session.shell(&format!("echo more >> {}", Project::ACT))),
+        ("a compaction", |_, session| session.event("PreCompact", json!({ "trigger": "auto" }))),
+        ("a refused command", |_, session| session.prompt("/plan-chapter 777")),
+    ];
+    let mut failed = Vec::new();
+    for (name, happens) in between {
+        let project = planned();
+        let session = project.session("s");
+        let wrong = replaced(&project, "config.toml", "this is no TOML");
+        ended_well(name, &may_write(&project, &session, CHAPTER_2));
+        wrong.mend();
+        let first = happens(&project, &session);
+        ended_well(name, &first);
+        let told = first.context().unwrap_or_default() + &first.block().unwrap_or_default();
+        let later = session.prompt("go on").context().unwrap_or_default();
+        if !told.contains("could not be made") && !later.contains("could not be made") {
+            failed.push(format!("{name}: forgotten without having been told"));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
+
+/// What could not be seen while something was wrong is seen as soon as it is right again.
+#[test]
+fn what_a_fault_hid_is_made_up_for() {
+    let project = planned();
+    let session = impatient(&project, "s");
+    let Some(lock) = Lock::hold(&project, false) else { return };
+    let answer = session.shell(&format!("echo more >> {}", Project::ACT));
+    assert!(answer.is_silent(), "{answer:?}");
+    assert_eq!(faults(&project).len(), 1, "{:?}", faults(&project));
+    drop(lock);
+    let told = session.prompt("go on").context().unwrap_or_default();
+    assert!(told.contains("1 check could not be made"), "{told}");
+    assert!(told.contains("changed: act-1"), "{told}");
+    assert_eq!(project.status("scene-0101"), "requires-revalidation");
+}
+
+/// Another process writes; reading goes on all the while.
+#[test]
+fn while_somebody_else_writes_the_gates_are_asked_all_the_same() {
+    let project = planned();
+    project.write("acts/act-2/strategic-plan.md", "# Act 2\n");
+    project.ok(&["status"]);
+    let session = impatient(&project, "s");
+    let Some(lock) = Lock::hold(&project, false) else { return };
+    let answer = may_write(&project, &session, "acts/act-2/chapters/chapter-01/plan.md");
+    let reason = answer.block().expect("the second act is a draft");
+    assert!(reason.contains("(hierarchy gate)") && !reason.contains("fault"), "{reason}");
+    let answer = may_write(&project, &session, Project::ACT);
+    assert!(answer.block().is_some_and(|reason| reason.contains("has not read it")), "{answer:?}");
+    drop(lock);
+}
+
+/// The gates were asked and have nothing against it; that a note cannot be kept is no reason to stop.
+#[test]
+fn a_note_that_cannot_be_kept_stops_nothing() {
+    let project = planned();
+    let session = impatient(&project, "s");
+    let _ = session.read(Project::CHAPTER);
+    let Some(lock) = Lock::hold(&project, false) else { return };
+    let answer = may_write(&project, &session, Project::CHAPTER);
+    ended_well("read before", &answer);
+    assert_eq!(answer.block(), None, "it was read, and the act is approved");
+    drop(lock);
+}
+
+/// The act is edited, and the state cannot say so: a child is stopped, or at least it is noted that nobody knew.
+#[test]
+fn an_approval_of_another_text_does_not_count_while_nothing_can_be_recorded() {
+    let project = planned();
+    let session = impatient(&project, "s");
+    let _ = session.read(Project::ACT);
+    let Some(lock) = Lock::hold(&project, false) else { return };
+    project.write(Project::ACT, crate::ACT_EDITED);
+    let answer = may_write(&project, &session, CHAPTER_2);
+    ended_well("a child of a changed act", &answer);
+    assert!(answer.block().is_some() || !faults(&project).is_empty(), "the old approval counted, and nobody knows");
+    drop(lock);
+}
+
+/// A plan was changed by somebody else since it was read: overwriting it would lose that.
+#[test]
+fn a_plan_that_changed_is_not_overwritten_while_nothing_can_be_recorded() {
+    let project = planned();
+    let session = impatient(&project, "s");
+    let _ = session.read(Project::ACT);
+    let Some(lock) = Lock::hold(&project, false) else { return };
+    project.write(Project::ACT, crate::ACT_EDITED);
+    let answer = may_write(&project, &session, Project::ACT);
+    ended_well("a changed plan", &answer);
+    assert!(answer.block().is_some(), "somebody's text would be lost, and nobody knows: {:?}", faults(&project));
+    drop(lock);
+}
+
+#[test]
+fn gates_named_in_the_settings_are_closed_by_a_fault() {
+    let project = planned();
+    let config = project.read(".throughline/config.toml");
+    let closed = config.replace("# fail_closed = [\"read-before-write\"]", "fail_closed = [\"hierarchy\"]");
+    assert_ne!(closed, config);
+    project.write(".throughline/config.toml", closed);
+    let session = impatient(&project, "s");
+    let Some(lock) = Lock::hold(&project, true) else { return };
+    let reason = may_write(&project, &session, CHAPTER_2).block().expect("closed");
+    assert!(reason.contains("hierarchy gate") && reason.contains(NOT_A_RULE), "{reason}");
+    assert!(may_write(&project, &session, Project::ACT).is_silent(), "the other one is open now, and it has no parent");
+    drop(lock);
+}
+
+#[test]
+fn a_gate_that_there_is_not_cannot_be_closed() {
+    let project = planned();
+    let config = project.read(".throughline/config.toml");
+    let typo = config.replace("# fail_closed = [\"read-before-write\"]", "fail_closed = [\"read_before_write\"]");
+    project.write(".throughline/config.toml", typo);
+    let output = project.run(&["status"]);
+    assert_eq!(output.code, 1, "a typo here would open a gate in silence: {}", output.stdout);
+    assert!(output.stderr.contains("fail_closed"), "{}", output.stderr);
+}
+
+#[test]
+fn nonsense_on_standard_input_passes_and_is_noted() {
+    let deep = "[".repeat(200_000);
+    let huge = format!("{{\"hook_event_name\": \"PreToolUse\", \"x\": \"{}\"}}", "x".repeat(17 * 1024 * 1024));
+    let inputs: [(&str, &[u8]); 11] = [
+        ("nothing", b""),
+        ("blanks", b" \n "),
+        ("a word", b"nonsense"),
+        ("null", b"null"),
+        ("a list", b"[]"),
+        ("a text", b"\"PreToolUse\""),
+        ("half of it", b"{\"hook_event_name\": \"PreToolUse\", \"tool_input\": {"),
+        ("two of them", b"{} {}"),
+        ("not UTF-8", b"{\"hook_event_name\": \"\xff\xfe\"}"),
+        ("too deep", deep.as_bytes()),
+        ("too much", huge.as_bytes()),
+    ];
+    for host in ["claude-code", "cursor", "opencode", "codex", "gemini", "copilot"] {
+        let project = planned();
+        // One host is enough for the large ones.
+        let inputs = if host == "claude-code" { &inputs[..] } else { &inputs[..4] };
+        for (index, (what, input)) in inputs.iter().enumerate() {
+            let answer = project.hook_bytes(&[host], input, &[]);
+            assert!(answer.is_silent(), "{host}, {what}: {answer:?}");
+            let noted = faults(&project);
+            assert_eq!(noted.len(), index + 1, "{host}, {what}: {noted:?}");
+            let line = noted.last().expect("a line");
+            assert_eq!(line["host"], host);
+            assert!(
+                line["fault"].as_str().is_some_and(|why| why.contains("could not be read")),
+                "{host}, {what}: {line}"
+            );
+        }
+        let told = project.session("s").start("startup").context().unwrap_or_default();
+        assert!(told.contains(&format!("{} checks could not be made", inputs.len())), "{host}: {told}");
+    }
+}
+
+#[test]
+fn an_object_that_is_no_event_passes_and_is_no_fault() {
+    let project = planned();
+    for payload in
+        [json!({}), json!({ "hook_event_name": 7 }), json!({ "hook_event_name": "Later" }), json!({ "a": {} })]
+    {
+        assert!(project.hook(&payload).is_silent(), "{payload}");
+    }
+    assert_eq!(faults(&project), Vec::<Value>::new());
+    // A mark at the beginning, as some programs on Windows write it, is no nonsense.
+    let payload = project.session("s").payload("SessionStart", json!({ "source": "startup" })).to_string();
+    let answer = project.hook_bytes(&["claude-code"], format!("\u{feff}{payload}").as_bytes(), &[]);
+    assert!(answer.context().is_some(), "{answer:?}");
+}
+
+#[test]
+fn an_unknown_host_is_a_mistake_in_the_settings_and_told_to_who_made_it() {
+    let project = planned();
+    for arguments in [&["nope"][..], &[], &["Claude-Code"], &["claude"]] {
+        let answer = project.hook_bytes(arguments, b"{}", &[]);
+        assert_eq!((answer.code, answer.stdout.as_str()), (1, ""), "{arguments:?}");
+        assert!(answer.stderr.contains("expected `tl hook HOST [EVENT]`"), "{arguments:?}: {}", answer.stderr);
+        assert!(answer.stderr.contains("claude-code, cursor, opencode, codex, gemini, copilot"), "{}", answer.stderr);
+    }
+}
+
+#[test]
+fn state_that_came_from_elsewhere_is_not_trusted_and_stops_nobody() {
+    let project = planned();
+    // Another user's home: this state was never seen here.
+    let home = project.root().with_file_name("another-home");
+    let session = project.session("s").with_environment("THROUGHLINE_HOME", home.to_str().expect("Unicode"));
+    for answer in
+        [session.start("startup"), session.prompt("go on"), may_write(&project, &session, CHAPTER_2), session.stop()]
+    {
+        ended_well("a clone", &answer);
+    }
+    // There is no home at all.
+    let session = project.session("s").with_environment("THROUGHLINE_HOME", "");
+    for answer in [session.start("startup"), session.prompt("go on"), session.stop()] {
+        ended_well("no home", &answer);
+        assert!(answer.is_silent(), "{answer:?}");
+    }
+}
+
+#[test]
+fn a_file_where_the_ledger_should_be_stops_nothing() {
+    let project = planned();
+    fs::create_dir(state(&project, "hooks.jsonl")).expect("a folder");
+    fs::create_dir(state(&project, "hook-faults")).expect("a folder");
+    let session = project.session("s");
+    ended_well("nonsense", &project.hook_bytes(&["claude-code"], b"nonsense", &[]));
+    assert!(session.start("startup").context().is_some());
+    let (before, after) = session.write(CHAPTER_2, "# Chapter 2\n");
+    assert_eq!(before.block(), None);
+    assert!(after.is_some_and(|after| after.context().is_some()));
+}
+
+// Disks.
+
+/// A small file system of its own at a project's directory.
+struct SmallDisk {
+    at: PathBuf,
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test mounts its own small disk")]
+fn run(program: &str, arguments: &[&str], at: &std::path::Path) -> bool {
+    Command::new(program).args(arguments).arg(at).output().is_ok_and(|output| output.status.success())
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        run("umount", &[], &self.at);
+    }
+}
+
+/// Needs the right to mount; where there is none, nothing is shown and nothing fails.
+#[test]
+fn a_full_or_read_only_disk_stops_nobody() {
+    let project = crate::empty();
+    if !run("mount", &["-t", "tmpfs", "-o", "size=900k", "tmpfs"], &project.root()) {
+        return;
+    }
+    let disk = SmallDisk { at: project.root() };
+    project.ok(&["init"]);
+    project.plan_story();
+    let session = project.session("s");
+    let _ = session.read(Project::ACT);
+    let all = |what: &str| {
+        let chapter = json!({ "file_path": project.root().join(CHAPTER_2), "content": "# Chapter 2\n" });
+        let answers = [
+            session.start("startup"),
+            session.prompt("go on"),
+            session.before("Write", &chapter),
+            session.after("Write", &chapter),
+            session.after("Bash", &json!({ "command": "true" })),
+            session.stop(),
+        ];
+        for answer in &answers {
+            ended_well(what, answer);
+            assert_eq!(answer.block(), None, "{what}");
+        }
+        // What can be known is known: this session has not read the scene.
+        let answer = may_write(&project, &session, Project::SCENE);
+        ended_well(what, &answer);
+        assert!(answer.block().is_some(), "{what}: {answer:?}");
+    };
+    let filler = project.root().join("filler");
+    let mut file = fs::File::create(&filler).expect("room for a name");
+    assert!(std::io::Write::write_all(&mut file, &vec![0; 2_000_000]).is_err());
+    drop(file);
+    all("full");
+    fs::remove_file(&filler).expect("removed");
+    assert!(run("mount", &["-o", "remount,ro"], &disk.at));
+    all("read-only");
+}
+
+/// The superuser is not bound by permissions: then there is nothing to see here.
+#[test]
+fn a_folder_that_may_not_be_written_stops_nobody() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = planned();
+    let folder = state(&project, "");
+    let writable = fs::metadata(&folder).expect("a folder").permissions();
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o555)).expect("permissions");
+    let bound = fs::File::create(folder.join("probe")).is_err();
+    let session = project.session("s");
+    let answers =
+        [session.start("startup"), session.prompt("go on"), may_write(&project, &session, CHAPTER_2), session.stop()];
+    fs::set_permissions(&folder, writable).expect("permissions");
+    for answer in answers.iter().filter(|_| bound) {
+        ended_well("read-only", answer);
+        assert_eq!(answer.block(), None);
+    }
+}

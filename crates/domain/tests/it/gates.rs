@@ -1,0 +1,350 @@
+//! The gates as tables: what is about to happen, and who objects.
+
+use domain::gates::{Doing, Fired, GATES, Objection, Parent, Step, evaluate, explain, named};
+use domain::host_event::Effect;
+use domain::ids::VersionHash;
+use domain::node::{Content, Node, Standing, Status};
+use domain::policy::{GateMode, Policy};
+use domain::profile::{Profile, built_in, place_of};
+use testkit::parse_tree;
+
+const ACT: &str = "acts/act-1/strategic-plan.md";
+const CHAPTER: &str = "acts/act-1/chapters/chapter-01/plan.md";
+const SCENE: &str = "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md";
+
+fn story() -> Vec<Profile> {
+    vec![built_in("story").unwrap()]
+}
+
+/// What is known about a step; the tables change one thing at a time.
+struct Scene {
+    file: &'static str,
+    effect: Option<Effect>,
+    node: Option<Node>,
+    parent: Option<Option<Node>>,
+    size: Option<u64>,
+    read: Option<VersionHash>,
+    session_is_known: bool,
+    overridden: Vec<String>,
+    policy: Policy,
+}
+
+impl Scene {
+    /// A root act is written that is not there yet, in a session that is known: nobody objects.
+    fn new(file: &'static str, effect: Effect) -> Self {
+        Self {
+            file,
+            effect: Some(effect),
+            node: None,
+            parent: None,
+            size: None,
+            read: None,
+            session_is_known: true,
+            overridden: Vec::new(),
+            policy: Policy::default(),
+        }
+    }
+
+    fn verdict(&self) -> domain::gates::Verdict {
+        let profiles = story();
+        let place = place_of(&profiles, self.file).unwrap();
+        let step = Step {
+            doing: self.effect.as_ref().map_or(Doing::Planning, Doing::Changing),
+            place: &place,
+            file: self.file,
+            node: self.node.as_ref(),
+            parent: match &self.parent {
+                None => Parent::None,
+                Some(None) => Parent::Missing,
+                Some(Some(parent)) => Parent::Known(parent),
+            },
+            size: self.size,
+            read: self.read,
+            session_is_known: self.session_is_known,
+            overridden: &self.overridden,
+        };
+        evaluate(&[step], &self.policy)
+    }
+
+    /// Returns the names of the gates that block.
+    fn blocks(&self) -> Vec<&'static str> {
+        self.verdict().blocks.iter().map(|fired| fired.gate).collect()
+    }
+
+    /// Returns the first gate's words.
+    fn why(&self) -> String {
+        self.verdict().blocks.first().map(|fired| fired.objection.why.clone()).unwrap_or_default()
+    }
+}
+
+fn write(text: &str) -> Effect {
+    Effect::Write { text: Some(text.to_owned()) }
+}
+
+fn act(status: &str) -> Node {
+    parse_tree(&format!("act-1 {status}\n")).all_in_order()[0].clone()
+}
+
+fn chapter(status: &str) -> Node {
+    parse_tree(&format!("act-1 approved\n  chapter-01 {status}\n")).all_in_order()[1].clone()
+}
+
+fn without_text(mut node: Node) -> Node {
+    node.content = Content::Missing;
+    node.standing = Standing::plain(Status::Invalid);
+    node
+}
+
+#[test]
+fn hierarchy_asks_for_an_approved_parent() {
+    let none: &[&str] = &[];
+    type Row<'r> = (&'r str, Option<Option<Node>>, &'r [&'r str], &'r str);
+    let table: Vec<Row<'_>> = vec![
+        ("approved", Some(Some(act("approved"))), none, ""),
+        ("a draft", Some(Some(act("draft"))), &["hierarchy"], "its parent `act-1` is a draft, not approved"),
+        ("stale", Some(Some(act("requires-revalidation"))), &["hierarchy"], "its parent `act-1` went stale"),
+        ("invalid", Some(Some(act("invalid"))), &["hierarchy"], "its parent `act-1` is invalid"),
+        (
+            "without its file",
+            Some(Some(without_text(act("draft")))),
+            &["hierarchy"],
+            "its parent `act-1` has no plan yet",
+        ),
+        ("missing", Some(None), &["hierarchy"], "its parent `act-1` has no plan yet"),
+        // The place says that there is one above, but nobody has to be asked: as for a root.
+        ("none", None, none, ""),
+    ];
+    for (name, parent, gates, why) in table {
+        for effect in
+            [Some(write("x")), Some(Effect::Write { text: None }), Some(Effect::Edit { removed: 1, added: 1 }), None]
+        {
+            let scene = Scene { effect: effect.clone(), parent: parent.clone(), ..Scene::new(CHAPTER, write("x")) };
+            assert_eq!(scene.blocks(), gates, "{name}, {effect:?}");
+            assert!(scene.why().contains(why), "{name}: {}", scene.why());
+        }
+        // Taking a plan away plans nothing, reading neither.
+        for effect in [Effect::Delete, Effect::Read] {
+            let scene = Scene { parent: parent.clone(), ..Scene::new(CHAPTER, effect.clone()) };
+            assert_eq!(scene.blocks(), none, "{name}, {effect:?}");
+        }
+    }
+}
+
+#[test]
+fn hierarchy_says_what_to_do_next() {
+    let next = |file: &'static str, parent: Option<Node>| {
+        let scene = Scene { parent: Some(parent), ..Scene::new(file, write("x")) };
+        scene.verdict().blocks[0].objection.next_steps.clone()
+    };
+    assert_eq!(
+        next(CHAPTER, None),
+        ["tl plan act act-1   # plan the parent first", "tl approve act-1   # then a person approves it"]
+    );
+    assert_eq!(
+        next(SCENE, None),
+        [
+            "tl plan chapter act-1/chapter-01   # plan the parent first",
+            "tl approve act-1/chapter-01   # then a person approves it",
+        ]
+    );
+    assert_eq!(
+        next(CHAPTER, Some(act("draft"))),
+        [
+            "tl approve act-1   # ask the person; the text is in act-1.md",
+            "write `act-1/chapter-01` again once `act-1` is approved",
+        ]
+    );
+    assert_eq!(
+        next(SCENE, Some(chapter("requires-revalidation")))[0],
+        "tl why act-1/chapter-01   # then: tl revalidate act-1/chapter-01"
+    );
+}
+
+#[test]
+fn read_before_write_asks_for_the_present_version() {
+    let node = act("approved");
+    let now = node.content.version();
+    let other = Some(VersionHash::of(b"another"));
+    let write = || write("# Another text\n");
+    let edit = Effect::Edit { removed: 3, added: 3 };
+    type Row<'r> = (&'r str, Effect, Option<Node>, Option<VersionHash>, &'r str);
+    let table: Vec<Row<'_>> = vec![
+        ("never read", write(), Some(node.clone()), None, "this session has not read it"),
+        ("another version was read", write(), Some(node.clone()), other, "it changed since this session last read it"),
+        ("this version was read", write(), Some(node.clone()), now, ""),
+        ("a text nobody shows", Effect::Write { text: None }, Some(node.clone()), None, "this session has not read it"),
+        ("an edit", edit, Some(node.clone()), None, ""),
+        ("a deletion", Effect::Delete, Some(node.clone()), None, ""),
+        ("reading", Effect::Read, Some(node.clone()), None, ""),
+        ("a new plan", write(), None, None, ""),
+        ("a plan whose file is gone", write(), Some(without_text(node)), None, ""),
+    ];
+    for (name, effect, node, read, why) in table {
+        let scene = Scene { node, read, ..Scene::new(ACT, effect) };
+        let expected: &[&str] = if why.is_empty() { &[] } else { &["read-before-write"] };
+        assert_eq!(scene.blocks(), expected, "{name}");
+        assert!(scene.why().ends_with(why), "{name}: {}", scene.why());
+    }
+}
+
+#[test]
+fn shrink_asks_for_forty_percent_of_what_is_not_a_stub() {
+    // The size of the file, what is done, whether it may.
+    let text = |bytes: usize| write(&"x".repeat(bytes));
+    let edit = |removed, added| Effect::Edit { removed, added };
+    let table: Vec<(Option<u64>, Effect, bool)> = vec![
+        (Some(1000), text(400), true),
+        (Some(1000), text(399), false),
+        (Some(1000), text(0), false),
+        (Some(400), text(160), true),
+        (Some(400), text(159), false),
+        (Some(399), text(0), true),
+        (Some(0), text(0), true),
+        (None, text(0), true),
+        (Some(1000), edit(600, 0), true),
+        (Some(1000), edit(601, 0), false),
+        (Some(1000), edit(601, 1), true),
+        // A replacement of everything, counted twice by a sloppy host.
+        (Some(1000), edit(5000, 0), false),
+        (Some(1000), edit(5000, 400), true),
+        (Some(1000), Effect::Write { text: None }, true),
+        (Some(1000), Effect::Delete, true),
+        (Some(1000), Effect::Read, true),
+        (Some(u64::MAX / 200), text(1000), false),
+    ];
+    for (size, effect, may) in table {
+        let scene = Scene { size, ..Scene::new(ACT, effect.clone()) };
+        assert_eq!(scene.blocks().is_empty(), may, "{size:?} {effect:?}: {}", scene.why());
+    }
+    // Letters of more than one byte count as bytes, as the file does.
+    let scene = Scene { size: Some(1000), ..Scene::new(ACT, write(&"ж".repeat(200))) };
+    assert!(scene.blocks().is_empty());
+}
+
+#[test]
+fn shrink_takes_its_share_from_the_policy() {
+    for (percent, bytes, may) in [(0, 0, true), (90, 899, false), (90, 900, true), (100, 999, false), (100, 1000, true)]
+    {
+        let mut scene = Scene { size: Some(1000), ..Scene::new(ACT, write(&"x".repeat(bytes))) };
+        scene.policy.gates.shrink_below_percent = percent;
+        assert_eq!(scene.blocks().is_empty(), may, "{percent} % and {bytes} bytes");
+    }
+}
+
+/// Numbers that come from a settings file must not make the sum run over.
+#[test]
+fn shrink_counts_with_any_number() {
+    for (size, percent) in [(u64::MAX, 40), (u64::MAX / 40 + 1, 40), (1000, u64::MAX), (1000, u64::MAX / 1000 + 1)] {
+        let mut scene = Scene { size: Some(size), ..Scene::new(ACT, write("x")) };
+        scene.policy.gates.shrink_below_percent = percent;
+        assert_eq!(scene.blocks(), ["shrink"], "{size} bytes, {percent} %");
+    }
+}
+
+#[test]
+fn session_asks_for_a_start_where_the_policy_does() {
+    let scene = |mode, known, effect| {
+        let mut scene = Scene { session_is_known: known, ..Scene::new(ACT, effect) };
+        scene.policy.gates.session = mode;
+        scene.blocks()
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(scene(GateMode::Off, false, write("x")), none, "off by default");
+    assert_eq!(Policy::default().gates.session, GateMode::Off);
+    assert_eq!(scene(GateMode::Block, false, write("x")), ["session"]);
+    assert_eq!(scene(GateMode::Block, false, Effect::Delete), ["session"]);
+    assert_eq!(scene(GateMode::Block, true, write("x")), none);
+    assert_eq!(scene(GateMode::Block, false, Effect::Read), none);
+}
+
+/// A step to which every gate has something to say.
+fn hopeless() -> Scene {
+    let mut scene = Scene {
+        node: Some(chapter("approved")),
+        parent: Some(Some(act("draft"))),
+        size: Some(1000),
+        session_is_known: false,
+        ..Scene::new(CHAPTER, write(""))
+    };
+    scene.policy.gates.session = GateMode::Block;
+    scene
+}
+
+#[test]
+fn all_gates_are_asked_in_the_order_of_their_weight() {
+    assert_eq!(hopeless().blocks(), ["session", "hierarchy", "read-before-write", "shrink"]);
+    assert_eq!(GATES.map(|gate| gate.name), ["session", "hierarchy", "read-before-write", "shrink"]);
+    for gate in GATES {
+        assert_eq!(named(gate.name).unwrap().name, gate.name);
+    }
+    assert!(named("Shrink").is_none());
+}
+
+#[test]
+fn each_gate_has_its_own_switch() {
+    type Switch = fn(&mut Policy, GateMode);
+    let switches: [(&str, Switch); 4] = [
+        ("session", |policy, mode| policy.gates.session = mode),
+        ("hierarchy", |policy, mode| policy.gates.hierarchy = mode),
+        ("read-before-write", |policy, mode| policy.gates.read_before_write = mode),
+        ("shrink", |policy, mode| policy.gates.shrink = mode),
+    ];
+    for (name, switch) in switches {
+        let others: Vec<&str> = GATES.iter().map(|gate| gate.name).filter(|gate| *gate != name).collect();
+        for (mode, warned) in [(GateMode::Warn, vec![name]), (GateMode::Off, Vec::new())] {
+            let mut scene = hopeless();
+            switch(&mut scene.policy, mode);
+            let verdict = scene.verdict();
+            assert_eq!(scene.blocks(), others, "{name} {mode:?}");
+            assert_eq!(verdict.warnings.iter().map(|fired| fired.gate).collect::<Vec<_>>(), warned, "{name} {mode:?}");
+        }
+    }
+}
+
+#[test]
+fn an_override_is_for_one_gate() {
+    for gate in GATES {
+        let scene = Scene { overridden: vec![gate.name.to_owned()], ..hopeless() };
+        let others: Vec<&str> = GATES.iter().map(|one| one.name).filter(|one| *one != gate.name).collect();
+        assert_eq!(scene.blocks(), others);
+    }
+    let scene = Scene { overridden: vec!["all".to_owned(), String::new()], ..hopeless() };
+    assert_eq!(scene.blocks().len(), 4);
+}
+
+#[test]
+fn every_step_of_a_call_is_asked_about() {
+    let profiles = story();
+    let (first, second) = (place_of(&profiles, ACT).unwrap(), place_of(&profiles, CHAPTER).unwrap());
+    let effect = write("x");
+    let step = |place, file, parent| Step {
+        doing: Doing::Changing(&effect),
+        place,
+        file,
+        node: None,
+        parent,
+        size: None,
+        read: None,
+        session_is_known: true,
+        overridden: &[],
+    };
+    let verdict =
+        evaluate(&[step(&first, ACT, Parent::None), step(&second, CHAPTER, Parent::Missing)], &Policy::default());
+    assert_eq!(verdict.blocks.iter().map(|fired| fired.plan.as_str()).collect::<Vec<_>>(), ["act-1/chapter-01"]);
+    assert_eq!(evaluate(&[], &Policy::default()), domain::gates::Verdict::default());
+}
+
+#[test]
+fn a_refusal_says_what_why_and_what_next() {
+    let fired = |gate, why: &str, next: &[&str]| Fired {
+        gate,
+        plan: "act-1".to_owned(),
+        objection: Objection { why: why.to_owned(), next_steps: next.iter().map(|step| (*step).to_owned()).collect() },
+    };
+    let text = explain(&[fired("hierarchy", "it is so", &["do this", "or that"]), fired("shrink", "and so", &[])]);
+    assert_eq!(
+        text,
+        "Throughline (hierarchy gate): it is so\n  next: do this\n  next: or that\nThroughline (shrink gate): and so"
+    );
+    assert_eq!(explain(&[]), "");
+}
