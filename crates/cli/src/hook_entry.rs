@@ -9,7 +9,8 @@ use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Mutex, Once, OnceLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use application::handle_host_event::{Handled, Surroundings, TouchedPlan, handle_host_event, touched_plans};
@@ -88,6 +89,7 @@ fn hook(host: Host, event: Option<&str>, start: Instant) -> String {
         return String::new();
     }
     remember(Running { event: event.clone(), ledger, start, fallback: Reply::default() });
+    watch(start);
     let mut all = Handled::default();
     for root in &roots {
         match answer(&event, root) {
@@ -150,9 +152,9 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
     if !concerns_state(event, &plans) {
         return Ok(Handled::default());
     }
-    let deadline = Duration::from_millis(policy.hook_deadline_ms);
     set_fallback(fallback(event, &plans, &files, &policy.gates.fail_closed));
-    watch(deadline);
+    let deadline = Duration::from_millis(policy.hook_deadline_ms);
+    DEADLINE_MS.store(policy.hook_deadline_ms, Ordering::Relaxed);
     let engine = EngineSettings { patience: deadline / 4, ..project.engine_settings() };
     let person = Principal::Human(settings::user_name());
     let actor = Principal::Agent { host: event.host.word().to_owned(), session: event.session.clone() };
@@ -284,20 +286,23 @@ fn on_fault(why: &str) -> String {
     hosts::wire::render(&running.event, &reply)
 }
 
+/// Until the settings are read, their default, or what the environment says.
+static DEADLINE_MS: AtomicU64 = AtomicU64::new(0);
+
 /// Answers in our stead when we do not come to an end: a disk that hangs must not hang the agent.
 #[expect(clippy::exit, reason = "the thread that hangs cannot be asked to end")]
-fn watch(deadline: Duration) {
-    static WATCHED: Once = Once::new();
-    if WATCHED.is_completed() {
-        return;
-    }
-    WATCHED.call_once(|| {});
+fn watch(start: Instant) {
+    let said = settings::environment("THROUGHLINE_HOOK_DEADLINE_MS").and_then(|text| text.parse().ok());
+    DEADLINE_MS.store(said.unwrap_or_else(|| Policy::default().hook_deadline_ms), Ordering::Relaxed);
     let watchdog = move || {
-        std::thread::sleep(deadline);
-        let printed = on_fault(&format!("it took longer than {} ms", deadline.as_millis()));
+        let deadline = || Duration::from_millis(DEADLINE_MS.load(Ordering::Relaxed));
+        while let Some(left) = deadline().checked_sub(start.elapsed()).filter(|left| !left.is_zero()) {
+            std::thread::sleep(left);
+        }
+        let printed = on_fault(&format!("it took longer than {} ms", deadline().as_millis()));
         print(&printed);
         std::process::exit(0);
     };
     // Without a watchdog the host's own timeout is left.
-    let _ = std::thread::Builder::new().stack_size(256 * 1024).spawn(watchdog);
+    let _ = std::thread::Builder::new().stack_size(64 * 1024).spawn(watchdog);
 }

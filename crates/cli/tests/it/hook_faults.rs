@@ -430,6 +430,25 @@ fn a_plan_that_changed_is_not_overwritten_while_nothing_can_be_recorded() {
     drop(lock);
 }
 
+/// A disk that hangs must not hang the agent: here a file of ours never gives an answer.
+#[test]
+fn a_hook_that_does_not_come_to_an_end_gives_up() {
+    let project = planned();
+    let settings = state(&project, "config.toml");
+    fs::remove_file(&settings).expect("removed");
+    let made = Command::new("mkfifo").arg(&settings).status();
+    if !made.is_ok_and(|status| status.success()) {
+        return;
+    }
+    let session = project.session("s").with_environment("THROUGHLINE_HOOK_DEADLINE_MS", "60");
+    let answer = may_write(&project, &session, CHAPTER_2);
+    ended_well("a new plan", &answer);
+    assert!(answer.is_silent(), "{answer:?}");
+    let noted = faults(&project);
+    assert_eq!(noted.len(), 1, "{noted:?}");
+    assert_eq!(noted[0]["fault"], "it took longer than 60 ms");
+}
+
 #[test]
 fn gates_named_in_the_settings_are_closed_by_a_fault() {
     let project = planned();
