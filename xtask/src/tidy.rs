@@ -13,7 +13,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("application", &["domain"]),
     ("store", &["domain"]),
     ("hosts", &["domain"]),
-    ("throughline", &["domain", "application", "store", "hosts"]),
+    ("mcp", &["domain", "application"]),
+    ("throughline", &["domain", "application", "store", "hosts", "mcp"]),
     ("testkit", &["domain", "application"]),
     ("xtask", &[]),
 ];

@@ -13,8 +13,10 @@ mod transitions;
 pub mod views;
 
 pub mod approve;
+pub mod brief;
 pub mod check_state;
 pub mod children_status;
+pub mod create_backup;
 pub mod diff_version;
 pub mod explain;
 pub mod handle_host_event;

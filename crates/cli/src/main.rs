@@ -7,6 +7,7 @@ mod hook_ledger;
 mod settings;
 mod ui;
 mod wiring;
+mod workspace;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -35,6 +35,7 @@ pub enum Verb {
     Undo,
     /// A person let a step pass a gate.
     Override,
+    Backup,
 }
 
 impl Verb {
@@ -54,6 +55,7 @@ impl Verb {
             Self::Adopt => "adopt",
             Self::Undo => "undo",
             Self::Override => "override",
+            Self::Backup => "backup",
         }
     }
 
@@ -65,7 +67,9 @@ impl Verb {
     pub fn is_a_decision(self) -> bool {
         match self {
             Self::Approve | Self::Revalidate | Self::Invalidate | Self::Progress | Self::Restore | Self::Repair => true,
-            Self::Init | Self::Observe | Self::Rebuild | Self::Adopt | Self::Undo | Self::Override => false,
+            Self::Init | Self::Observe | Self::Rebuild | Self::Adopt | Self::Undo | Self::Override | Self::Backup => {
+                false
+            }
         }
     }
 }

@@ -3,8 +3,8 @@
 //! The JSON engine works on it, `verify` and `recovery` replay into it, and tests use it as the
 //! engine that cannot be wrong about a disk.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use domain::cascade::StandingGroup;
 use domain::fact::{Backup, NodeTable, apply};
@@ -274,7 +274,7 @@ pub(crate) struct Note {
 /// A store that lives as long as the process: for tests and for trying things out.
 #[derive(Debug)]
 pub struct MemoryStore {
-    state: RefCell<MemoryState>,
+    state: Mutex<MemoryState>,
 }
 
 impl MemoryStore {
@@ -285,21 +285,26 @@ impl MemoryStore {
     }
 
     pub(crate) fn holding(state: MemoryState) -> Self {
-        Self { state: RefCell::new(state) }
+        Self { state: Mutex::new(state) }
+    }
+
+    fn held(&self) -> MutexGuard<'_, MemoryState> {
+        // The state is replaced whole or not at all, so a panic elsewhere left it right.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Store for MemoryStore {
     fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
-        Ok(Box::new(self.state.borrow().clone()))
+        Ok(Box::new(self.held().clone()))
     }
 
     fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
-        let draft = self.state.borrow().clone();
+        let draft = self.held().clone();
         Ok(Box::new(MemoryTransaction {
             draft,
             keep: Box::new(|draft, _| {
-                *self.state.borrow_mut() = draft;
+                *self.held() = draft;
                 Ok(())
             }),
             lines: Vec::new(),

@@ -3,7 +3,6 @@
 //! One process, one event, at most one transaction that writes. What is recorded as an operation is in the
 //! synced journal; what is only noted (who has read what) may be lost without harm.
 
-mod brief;
 mod effects;
 mod plans;
 mod prompt_submitted;

@@ -7,9 +7,9 @@ use domain::ids::Digest32;
 use domain::policy::GateMode;
 use domain::typed_command::{TypedCommand, read};
 
-use super::brief::brief;
 use super::{Handled, Surroundings, effects, session};
 use crate::approve::{ApproveRequest, approve};
+use crate::brief::brief;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::observe::observed;

@@ -5,7 +5,8 @@ use domain::ports::{Snapshot, Transaction};
 use domain::session_memory::{KEPT_FOR_MS, PREFIX, SessionMemory};
 use domain::time::Timestamp;
 
-use super::{Handled, brief, effects};
+use super::{Handled, effects};
+use crate::brief::brief;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::observe::observed;
@@ -49,7 +50,7 @@ pub(super) fn started(
     source: StartSource,
     faults: Option<&str>,
 ) -> Result<Handled, Failure> {
-    let text = brief::brief(ctx, faults)?;
+    let text = brief(ctx, faults)?;
     let mut tx = ctx.store.write_notes()?;
     let mut memory = memory(&*tx, event)?;
     memory.started = true;
@@ -70,7 +71,7 @@ pub(super) fn started(
 
 /// The conversation is about to be compacted: what is worth keeping goes along, where the host takes it.
 pub(super) fn compacting(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
-    let text = brief::brief(ctx, None)?;
+    let text = brief(ctx, None)?;
     compacted(ctx, event)?;
     Ok(Handled::saying(Some(text)))
 }

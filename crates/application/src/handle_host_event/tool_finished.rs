@@ -4,9 +4,9 @@ use domain::host_event::{Effect, HostEvent, ToolCall};
 use domain::ids::{NodeId, OperationId};
 use domain::ports::Transaction;
 
-use super::brief::brief;
 use super::plans::{TouchedPlan, recorded};
 use super::{Handled, effects, session};
+use crate::brief::brief;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::observe::observe_within;

@@ -189,15 +189,9 @@ fn uninstall(desk: &mut Desk<'_>, host: Host) -> Result<HostChange, Failure> {
     let hooks = desk.read(hooks_path(host))?;
     let setup = hooks.as_deref().and_then(|text| found(host, text)).map(|found| found.setup);
     let setup = setup.unwrap_or_else(|| Setup { program: "tl".to_owned(), strict: false });
-    let sharing = match host {
-        Host::Codex => Some(Host::Copilot),
-        Host::Copilot => Some(Host::Codex),
-        Host::ClaudeCode | Host::Cursor | Host::OpenCode | Host::Gemini => None,
-    };
-    let shared = sharing.map(|other| desk.has_hooks(other)).transpose()?.unwrap_or_default();
     for piece in pieces(host, &setup) {
         let Some(existing) = desk.read(&piece.path)? else { continue };
-        if piece.path.starts_with(".agents/") && shared {
+        if is_still_used(desk, host, &piece.path)? {
             let mut kept = desk.decide(&piece.path, After::Text(existing), false)?;
             kept.action = Action::StillUsed;
             change.files.push(kept);
@@ -217,6 +211,18 @@ fn uninstall(desk: &mut Desk<'_>, host: Host) -> Result<HostChange, Failure> {
         }
     }
     Ok(change)
+}
+
+/// Says whether another host that is connected reads the same file.
+fn is_still_used(desk: &Desk<'_>, host: Host, path: &str) -> Result<bool, Failure> {
+    let sharing = match (host, path) {
+        (Host::Codex, path) if path.starts_with(".agents/") => Host::Copilot,
+        (Host::Copilot, path) if path.starts_with(".agents/") => Host::Codex,
+        (Host::ClaudeCode, ".mcp.json") => Host::Copilot,
+        (Host::Copilot, ".mcp.json") => Host::ClaudeCode,
+        _ => return Ok(false),
+    };
+    desk.has_hooks(sharing)
 }
 
 /// Says whether Copilot was installed on top of Claude Code's hooks: it has skills, and nobody else does.
@@ -326,7 +332,7 @@ pub(super) fn report(ui: Ui, changes: &[HostChange]) {
             ui.line(styled(DIM, "  nothing of ours is there"));
         }
         let (commands, hooks): (Vec<&FileChange>, Vec<&FileChange>) =
-            change.files.iter().partition(|file| file.path != hooks_path(change.host));
+            change.files.iter().partition(|file| file.path.contains("/commands/") || file.path.contains("/skills/"));
         for file in hooks {
             show(ui, file);
         }

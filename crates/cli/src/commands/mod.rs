@@ -16,6 +16,7 @@ mod init;
 mod invalidate;
 mod log;
 mod man;
+mod mcp;
 mod next;
 mod plan;
 mod progress;
@@ -25,6 +26,7 @@ mod repair;
 mod replay;
 mod restore;
 mod revalidate;
+mod serve;
 mod show;
 mod status;
 mod sync_hashes;
@@ -112,6 +114,8 @@ commands! {
     Gate "gate" => gate::GateArgs,
     Hook "hook" => hook::HookArgs,
     Replay "replay" => replay::ReplayArgs,
+    Mcp "mcp" => mcp::McpArgs,
+    Serve "serve" => serve::ServeArgs,
     Doctor "doctor" => doctor::DoctorArgs,
     Uninstall "uninstall" => uninstall::UninstallArgs,
     Completions "completions" => completions::CompletionsArgs,

@@ -3,6 +3,8 @@
 //! Hidden: it is for `just gen`. The commands come from clap, the settings from `domain::settings`,
 //! the exit codes from `exit_code.rs`; nothing is said here that is said there.
 
+mod mcp_page;
+
 use std::path::PathBuf;
 
 use application::{Failure, FailureKind};
@@ -32,8 +34,12 @@ impl ReferenceArgs {
                 Failure::new(FailureKind::Unavailable, message)
             },
         )?;
-        let pages =
-            [("commands.md", commands()), ("configuration.md", configuration()), ("exit-codes.md", exit_codes())];
+        let pages = [
+            ("commands.md", commands()),
+            ("configuration.md", configuration()),
+            ("exit-codes.md", exit_codes()),
+            ("mcp.md", mcp_page::page()?),
+        ];
         for (name, page) in pages {
             files.replace(name, &page)?;
         }

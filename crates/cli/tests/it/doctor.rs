@@ -64,7 +64,8 @@ fn every_host_answers_through_its_own_command_line() {
         assert_eq!(health["hooks"], json!(hooks), "{host}");
         assert_eq!(text(health, "program"), binary().to_str().expect("Unicode"));
         let node = Path::new("/usr/bin/node").exists() || Path::new("/bin/node").exists();
-        let expected = if host == "opencode" && node { 2 } else { 1 };
+        // The gate, the plugin where there is one, and the MCP server.
+        let expected = if host == "opencode" && node { 3 } else { 2 };
         assert_eq!(health["probes"].as_array().expect("probes").len(), expected, "{host}: {health}");
         assert!(health["probes"][0]["micros"].as_u64().is_some_and(|micros| micros > 0), "{host}");
         assert_eq!(outcome["latency"], json!([]), "a probe is no work of an agent");

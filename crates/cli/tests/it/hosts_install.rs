@@ -49,18 +49,24 @@ fn copies(project: &Project) -> usize {
     names_in(project, ".throughline/host-backups").len()
 }
 
+/// Gemini keeps its MCP servers in the same file.
+fn servers_beside(host: &str) -> usize {
+    usize::from(host == "gemini")
+}
+
 #[test]
 fn each_host_gets_hooks_and_commands_once() {
     for (host, file, hooks, command) in HOSTS {
         let project = empty();
         let outcome = project.json(&["init", "--host", host]);
         let done = actions(&outcome, 0);
-        assert_eq!(done.len(), 16, "{host}");
+        // Hooks, commands, and the list of MCP servers where it is a file of its own.
+        assert_eq!(done.len(), if host == "gemini" { 16 } else { 17 }, "{host}");
         assert!(done.iter().all(|(_, action)| *action == "created"), "{host}: {done:?}");
         assert_eq!(done.first(), Some(&(file, "created")));
         let program = binary().to_str().expect("Unicode");
         let entries = project.read(file);
-        assert_eq!(entries.matches(program).count(), hooks, "{host}: {entries}");
+        assert_eq!(entries.matches(program).count(), hooks + servers_beside(host), "{host}: {entries}");
         assert!(project.read(command).contains("Throughline command: /plan-chapter"), "{host}");
         assert_eq!(copies(&project), 0, "{host}: nothing was there to be kept");
 
@@ -99,7 +105,7 @@ fn another_program_takes_the_place_of_the_old_one() {
     for (host, file, hooks, _) in HOSTS {
         let project = story();
         project.ok(&["init", "--host", host, "--program", "/opt/some tools/tl"]);
-        assert_eq!(project.read(file).matches("/opt/some tools/tl").count(), hooks, "{host}");
+        assert_eq!(project.read(file).matches("/opt/some tools/tl").count(), hooks + servers_beside(host), "{host}");
         let outcome = project.json(&["init", "--host", host, "--program", "tl"]);
         assert_eq!(actions(&outcome, 0).first(), Some(&(file, "changed")), "{host}");
         assert!(!project.read(file).contains("/opt"), "{host}");
@@ -275,7 +281,7 @@ fn a_person_sees_what_was_done() {
         "Gemini CLI\n  changed .gemini/settings.json\n    as it was: .throughline/host-backups/",
         "    -  \"theme\": \"Dracula\"\n    +  \"theme\": \"Dracula\",\n",
         "  created 15 commands in .gemini/commands",
-        "Codex CLI\n  created .codex/hooks.json\n  created 15 commands in .agents/skills",
+        "Codex CLI\n  created .codex/hooks.json\n  created .codex/config.toml\n  created 15 commands in .agents/skills",
         "tl doctor",
     ] {
         assert!(output.stdout.contains(part), "no `{part}` in:\n{}", output.stdout);

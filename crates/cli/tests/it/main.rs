@@ -30,6 +30,9 @@ mod json_shapes;
 mod life;
 mod log;
 mod man;
+mod mcp;
+mod mcp_approvals;
+mod mcp_faults;
 mod naming;
 mod next;
 mod observation;
@@ -42,6 +45,7 @@ mod repair;
 mod replay;
 mod restore;
 mod revalidate;
+mod serve;
 mod show;
 mod status;
 mod survival;
@@ -60,7 +64,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 30] = [
+const COMMANDS: [&str; 32] = [
     "init",
     "demo",
     "status",
@@ -87,6 +91,8 @@ const COMMANDS: [&str; 30] = [
     "gate",
     "hook",
     "replay",
+    "mcp",
+    "serve",
     "doctor",
     "uninstall",
     "completions",

@@ -85,7 +85,7 @@ fn all_at_once() {
     assert!(
         output
             .stdout
-            .contains("Claude Code\n  removed .claude/settings.json\n  removed 15 commands in .claude/commands")
+            .contains("Claude Code\n  removed .claude/settings.json\n  removed .mcp.json\n  removed 15 commands in .claude/commands")
     );
     assert_eq!(snapshot(&project), before);
     project.ok(&["status"]);

@@ -239,7 +239,7 @@ pub trait Transaction: Snapshot {
 }
 
 /// One project's store.
-pub trait Store {
+pub trait Store: Send {
     /// Opens a view for reading.
     ///
     /// # Errors

@@ -10,6 +10,7 @@ mod hooks;
 mod json;
 mod opencode;
 mod plugin;
+mod servers;
 mod settings;
 
 pub use agent_commands::{AgentCommand, agent_commands};
@@ -40,6 +41,8 @@ pub struct Piece {
 enum Make {
     /// A settings file of the host; others have entries in it too.
     Settings,
+    /// The host's list of MCP servers.
+    Servers,
     /// A file that is ours as a whole, and the words by which it is known to be.
     Whole { text: String, mark: String },
 }
@@ -89,7 +92,8 @@ pub enum Call {
     Program(String, Vec<String>),
 }
 
-/// Returns the files of a host: the one with the hooks first, then the agent's commands.
+/// Returns the files of a host: the one with the hooks first, then its list of MCP servers where that is another one,
+/// then the agent's commands.
 #[must_use]
 pub fn pieces(host: Host, setup: &Setup) -> Vec<Piece> {
     let hooks = match host {
@@ -99,6 +103,9 @@ pub fn pieces(host: Host, setup: &Setup) -> Vec<Piece> {
         Host::ClaudeCode | Host::Cursor | Host::Codex | Host::Gemini | Host::Copilot => Make::Settings,
     };
     let mut all = vec![Piece { host, path: hooks_path(host).to_owned(), make: hooks }];
+    if servers::path(host) != hooks_path(host) {
+        all.push(Piece { host, path: servers::path(host).to_owned(), make: Make::Servers });
+    }
     all.extend(agent_commands().into_iter().map(|command| Piece {
         host,
         path: command.path(host),
@@ -142,7 +149,13 @@ pub fn has_claude_plugin(text: &str) -> bool {
 }
 
 impl Piece {
-    /// Says whether the file is one that others have entries in.
+    /// Says whether the file is the host's list of MCP servers.
+    #[must_use]
+    pub fn is_servers(&self) -> bool {
+        matches!(self.make, Make::Servers)
+    }
+
+    /// Says whether the file is the one with our hooks, in which others have entries too.
     #[must_use]
     pub fn is_settings(&self) -> bool {
         matches!(self.make, Make::Settings)
@@ -155,6 +168,7 @@ impl Piece {
     pub fn install(&self, existing: Option<&str>, setup: &Setup) -> Result<After, Problem> {
         match &self.make {
             Make::Settings => settings::install(existing, self.host, setup).map(After::Text),
+            Make::Servers => servers::install(existing, self.host, setup).map(After::Text),
             Make::Whole { mark, .. } if existing.is_some_and(|text| !text.contains(mark)) => Ok(After::NotOurs),
             Make::Whole { text, .. } => Ok(After::Text(text.clone())),
         }
@@ -167,6 +181,7 @@ impl Piece {
     pub fn uninstall(&self, existing: &str) -> Result<After, Problem> {
         match &self.make {
             Make::Settings => Ok(settings::uninstall(existing, self.host)?.map_or(After::Gone, After::Text)),
+            Make::Servers => Ok(servers::uninstall(existing, self.host)?.map_or(After::Gone, After::Text)),
             Make::Whole { mark, .. } if !existing.contains(mark) => Ok(After::NotOurs),
             Make::Whole { .. } => Ok(After::Gone),
         }

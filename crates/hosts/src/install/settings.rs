@@ -10,7 +10,7 @@ use jsonc_parser::cst::{CstArray, CstContainerNode, CstNode, CstObject, CstObjec
 use super::command_line::program_of;
 use super::hooks::{Shape, events, hook, is_strict, shape, version};
 use super::json::{Json, object};
-use super::{Call, Entry, Found, Problem, Setup};
+use super::{Call, Entry, Found, Problem, Setup, hooks_path, servers};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -41,6 +41,9 @@ pub(super) fn install(existing: Option<&str>, host: Host, setup: &Setup) -> Resu
         let list = hooks.array_value_or_set(event);
         place(&list, host, &hook(host, event, setup));
     }
+    if has_servers(host) {
+        servers::add(&top, host, setup)?;
+    }
     Ok(format!("{mark}{root}"))
 }
 
@@ -59,6 +62,9 @@ pub(super) fn uninstall(existing: &str, host: Host) -> Result<Option<String>, Pr
         {
             remove(CstContainerNode::from(property).into());
         }
+        if has_servers(host) {
+            servers::take_out(&top, host);
+        }
         let needless = |name: &str| version(host).is_some() && name == "version";
         let empty = top.properties().iter().all(|left| left.decoded_name().is_some_and(|name| needless(&name)));
         if empty && !has_comment(&root) {
@@ -66,6 +72,11 @@ pub(super) fn uninstall(existing: &str, host: Host) -> Result<Option<String>, Pr
         }
     }
     Ok(Some(format!("{mark}{root}")))
+}
+
+/// Says whether the host keeps its MCP servers in the same file.
+fn has_servers(host: Host) -> bool {
+    servers::path(host) == hooks_path(host)
 }
 
 /// Returns our entries; `None` when there are none, or when the text cannot be read.
@@ -182,7 +193,7 @@ fn bring_up_to_date(hook: &CstNode, wanted: &Json) -> bool {
 }
 
 /// Takes a node out. One that was put behind the last on a single line takes its line break along.
-fn remove(node: CstNode) {
+pub(super) fn remove(node: CstNode) {
     let parent = node.parent();
     let is_snug = node
         .next_siblings()
@@ -243,26 +254,26 @@ fn hooks_of(root: &CstRootNode) -> Option<CstObject> {
     root.object_value()?.object_value("hooks")
 }
 
-fn has_comment(root: &CstRootNode) -> bool {
+pub(super) fn has_comment(root: &CstRootNode) -> bool {
     fn within(node: &CstNode) -> bool {
         node.is_comment() || node.children().iter().any(within)
     }
     root.children().iter().any(within)
 }
 
-fn without_mark(text: &str) -> (&str, &str) {
+pub(super) fn without_mark(text: &str) -> (&str, &str) {
     match text.strip_prefix(BYTE_ORDER_MARK) {
         Some(rest) => ("\u{feff}", rest),
         None => ("", text),
     }
 }
 
-fn problem(what: &str) -> Problem {
+pub(super) fn problem(what: &str) -> Problem {
     Problem { line: None, what: what.to_owned() }
 }
 
 /// Reads JSON with comments and trailing commas, which some hosts allow in their settings, and nothing looser.
-fn parse(text: &str) -> Result<CstRootNode, Problem> {
+pub(super) fn parse(text: &str) -> Result<CstRootNode, Problem> {
     let options = ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,

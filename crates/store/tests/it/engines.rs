@@ -1,6 +1,6 @@
 //! Every engine tells the same story.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use domain::ids::StoreId;
 use domain::ports::{Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction};
@@ -24,12 +24,12 @@ fn json() {
 
 #[test]
 fn memory() {
-    let store = Rc::new(MemoryStore::new(StoreId("memory".to_owned())));
+    let store = Arc::new(MemoryStore::new(StoreId("memory".to_owned())));
     tell_store_story(&|| Box::new(Shared(store.clone())));
 }
 
 /// A memory store has nothing to open again: the same one is handed out.
-struct Shared(Rc<MemoryStore>);
+struct Shared(Arc<MemoryStore>);
 
 impl Store for Shared {
     fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {

@@ -14,7 +14,7 @@ use store::DiskFiles;
 
 use super::codex_trust::{Codex, Trust};
 use super::double::twice;
-use super::probe::{Probe, fire, fire_plugin};
+use super::probe::{Probe, fire, fire_plugin, list_tools};
 use crate::commands::host_choice::{is_executable, is_same, on_path};
 use crate::commands::host_files::read;
 
@@ -136,7 +136,10 @@ fn commands(health: &mut HostHealth, disk: &DiskFiles, all: &[Piece], setup: &Se
         let text = read(disk, &piece.path).ok().flatten();
         piece.install(text.as_deref(), setup) != text.map_or(Ok(After::Gone), |text| Ok(After::Text(text)))
     };
-    let old = all.iter().skip(1).filter(differs).count();
+    if all.iter().filter(|piece| piece.is_servers()).any(|piece| differs(&piece)) {
+        health.warning("the MCP server is missing, changed or out of date", &[again]);
+    }
+    let old = all.iter().skip(1).filter(|piece| !piece.is_servers()).filter(differs).count();
     if old > 0 {
         let message = format!("{} missing, changed or out of date", count(old, "command is", "commands are"));
         health.warning(message, &[again]);
@@ -181,6 +184,7 @@ fn prove(health: &mut HostHealth, root: &Path, ours: &Found, text: &str) {
     {
         fired.push(fire_plugin(&node, text, root));
     }
+    fired.push(list_tools(&ours.setup.program, root));
     for one in fired {
         match one {
             Ok(probe) => health.probes.push(probe),

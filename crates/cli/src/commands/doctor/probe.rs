@@ -62,6 +62,29 @@ pub(super) fn fire_plugin(node: &Path, plugin: &str, root: &Path) -> Result<Prob
     Ok(Probe { what: "the plugin loads in node, and its gate answered".to_owned(), micros: ran.micros })
 }
 
+/// Starts the MCP server as a host would, and asks it for its tools.
+pub(super) fn list_tools(program: &str, root: &Path) -> Result<Probe, String> {
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": SESSION, "version": "1" },
+        },
+    });
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+    let ran = run(program, &["mcp".to_owned()], root, format!("{hello}\n{ready}\n{list}\n").as_bytes())?;
+    let answers = ran.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let tools =
+        answers.filter(|answer| answer["id"] == 2).find_map(|answer| answer["result"]["tools"].as_array().cloned());
+    match tools {
+        Some(tools) if !tools.is_empty() => {
+            Ok(Probe { what: format!("the MCP server offers {} tools", tools.len()), micros: ran.micros })
+        }
+        _ => Err(format!("the MCP server did not list its tools: {}", short(ran.stdout.trim()))),
+    }
+}
+
 /// Returns an event in the host's own words.
 fn payload(host: Host, root: &Path) -> Value {
     let root = root.display().to_string();

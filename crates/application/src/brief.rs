@@ -1,4 +1,4 @@
-//! The briefing of a session: gathered here, worded by `domain::briefing`.
+//! Brief an agent: where the work stands, in one short text.
 
 use domain::briefing::{Attention, Briefing, compose};
 
@@ -6,8 +6,11 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::project_status::project_status;
 
-/// Looks at everything and returns where the work stands.
-pub(super) fn brief(ctx: &Context<'_>, faults: Option<&str>) -> Result<String, Failure> {
+/// Looks at everything and returns where the work stands; `faults` is what went wrong in hooks since the last time.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn brief(ctx: &Context<'_>, faults: Option<&str>) -> Result<String, Failure> {
     let status = project_status(ctx)?;
     let hierarchies = ctx.profiles.iter().map(|profile| profile.hierarchy()).collect();
     let levels = status

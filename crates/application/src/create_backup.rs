@@ -1,0 +1,47 @@
+//! Keep a readable copy of a plan beside it.
+
+use domain::fact::Fact;
+use domain::ids::{OperationId, VersionHash};
+use domain::operation::Verb;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::locate::{get, nothing_left, path_of};
+use crate::observe::{with_node, write_backup};
+
+/// What was written.
+#[derive(Clone, Debug, Serialize)]
+pub struct BackupOutcome {
+    pub success: bool,
+    pub path: String,
+    /// The copy, relative to the project.
+    pub backup: String,
+    pub version_hash: VersionHash,
+    pub operation: OperationId,
+}
+
+/// Writes the plan, as it is recorded, into `backups/` beside it.
+///
+/// # Errors
+/// When there is no such node, it has no text, or the copy cannot be written.
+pub fn create_backup(ctx: &Context<'_>, words: &[String]) -> Result<BackupOutcome, Failure> {
+    with_node(ctx, words, |tx, id, rest| {
+        nothing_left(rest)?;
+        let node = get(&*tx, id)?;
+        let path = path_of(&*tx, &node)?;
+        let now = ctx.clock.now();
+        let Some(fact) = write_backup(ctx, &*tx, &node, "asked for", now)? else {
+            return Err(Failure::new(FailureKind::Refused, format!("`{path}` has no text to keep")));
+        };
+        let Fact::BackupWritten { version, path: backup, .. } = &fact else {
+            return Err(Failure::new(FailureKind::Internal, "a backup was not recorded as one"));
+        };
+        let (version_hash, backup) = (*version, backup.clone());
+        let mut operation = ctx.operation(Verb::Backup, format!("back up {path}"));
+        operation.at = now;
+        operation.facts = vec![fact];
+        let operation = tx.record(operation)?;
+        Ok(BackupOutcome { success: true, path, backup, version_hash, operation })
+    })
+}

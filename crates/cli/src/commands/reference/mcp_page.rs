@@ -1,0 +1,65 @@
+//! The page of what an MCP client is offered.
+
+use application::Failure;
+use domain::profile::built_in;
+use mcp::surface::{Catalogue, Offered};
+use serde_json::Value;
+
+use super::GENERATED;
+
+/// Returns the page, for a story project.
+pub(super) fn page() -> Result<String, Failure> {
+    let profiles: Vec<_> = built_in("story").into_iter().collect();
+    let catalogue = Catalogue::of(&profiles)?;
+    let mut page = format!(
+        "{GENERATED}# MCP: tools, resources, prompts\n\n\
+         What `tl mcp` (stdio) and `tl serve` (HTTP) offer on a story project. `--toolsets core,story` chooses sets, \
+         `--read-only` leaves out what changes anything. Results are structured, and the same as compact JSON text. A tool \
+         that fails answers with `isError` and `{{\"error\": {{\"kind\", \"message\", \"next_steps\"}}}}`.\n\n## Tools\n"
+    );
+    catalogue.tools.iter().for_each(|tool| page.push_str(&one_tool(tool)));
+    page.push_str("\n## Resources\n\n| URI | is |\n| --- | --- |\n| `plan://briefing` | where the work stands |\n");
+    for template in &catalogue.templates {
+        page.push_str(&format!(
+            "| `{}` | {} ({}) |\n",
+            template.uri_template, template.description, template.mime_type
+        ));
+    }
+    page.push_str("\n## Prompts\n\n| prompt | arguments | does |\n| --- | --- | --- |\n");
+    for prompt in &catalogue.prompts {
+        let arguments: Vec<String> = prompt
+            .arguments
+            .iter()
+            .map(|argument| format!("`{}`{}", argument.name, if argument.required { "" } else { " (optional)" }))
+            .collect();
+        page.push_str(&format!("| `{}` | {} | {} |\n", prompt.name, arguments.join(", "), prompt.description));
+    }
+    Ok(page)
+}
+
+fn one_tool(tool: &Offered) -> String {
+    let kind = match (tool.hints.read_only, tool.hints.destructive) {
+        (true, _) => "reads",
+        (false, true) => "changes, and may take something away",
+        (false, false) => "changes",
+    };
+    let mut text = format!("\n### {}\n\n{} *{}; set {}.*\n", tool.name, tool.description, kind, tool.set.word());
+    let required: Vec<&str> =
+        tool.input_schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let properties = tool.input_schema["properties"].as_object();
+    if properties.is_some_and(|properties| !properties.is_empty()) {
+        text.push_str("\n| argument | | |\n| --- | --- | --- |\n");
+    }
+    for (name, schema) in properties.into_iter().flatten() {
+        let what = match schema["enum"].as_array() {
+            Some(words) => {
+                words.iter().filter_map(Value::as_str).map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+            }
+            None => schema["type"].as_str().unwrap_or("anything").to_owned(),
+        };
+        let about = schema["description"].as_str().unwrap_or_default();
+        let must = if required.contains(&name.as_str()) { "" } else { " (optional)" };
+        text.push_str(&format!("| `{name}`{must} | {what} | {about} |\n"));
+    }
+    text
+}

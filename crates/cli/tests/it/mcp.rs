@@ -1,0 +1,467 @@
+//! `tl mcp`: a client that starts the real program and speaks over its standard streams, in both eras.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::Project;
+
+use crate::{empty, keys, planned, story, text, texts};
+
+/// Nothing a server does by itself takes longer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Which era a client speaks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Era {
+    Old,
+    New,
+}
+
+pub(crate) const ERAS: [Era; 2] = [Era::Old, Era::New];
+
+/// A client.
+pub(crate) struct Client {
+    child: Child,
+    input: Option<ChildStdin>,
+    pub(crate) heard: Receiver<Value>,
+    /// What came without being asked for.
+    pub(crate) notes: Vec<Value>,
+    pub(crate) era: Era,
+    capabilities: Value,
+    pub(crate) next: u64,
+}
+
+impl Client {
+    /// Starts the program; an old client greets it.
+    pub(crate) fn start(project: &Project, era: Era, arguments: &[&str]) -> Self {
+        Self::with_capabilities(project, era, arguments, json!({}))
+    }
+
+    pub(crate) fn with_capabilities(project: &Project, era: Era, arguments: &[&str], capabilities: Value) -> Self {
+        let mut all = vec!["mcp"];
+        all.extend(arguments);
+        let mut command = project.command(&all);
+        command.env("USER", "mara").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        let output = BufReader::new(child.stdout.take().expect("an output"));
+        let (out, heard) = channel();
+        std::thread::spawn(move || {
+            for line in output.lines() {
+                let line = line.expect("a line");
+                let value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("no JSON ({error}): {line}"));
+                if out.send(value).is_err() {
+                    return;
+                }
+            }
+        });
+        let input = child.stdin.take();
+        let mut client = Self { child, input, heard, notes: Vec::new(), era, capabilities, next: 0 };
+        if era == Era::Old {
+            let greeting = json!({
+                "protocolVersion": "2025-06-18",
+                "capabilities": client.capabilities,
+                "clientInfo": { "name": "old-client", "version": "1" },
+            });
+            assert_eq!(client.ask("initialize", greeting)["result"]["protocolVersion"], "2025-06-18");
+            client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        }
+        client
+    }
+
+    pub(crate) fn say(&mut self, message: &Value) {
+        self.say_raw(&format!("{message}\n"));
+    }
+
+    pub(crate) fn say_raw(&mut self, text: &str) {
+        let input = self.input.as_mut().expect("an open input");
+        input.write_all(text.as_bytes()).and_then(|()| input.flush()).expect("the program reads");
+    }
+
+    /// Sends a request and returns its number.
+    pub(crate) fn request(&mut self, method: &str, mut params: Value) -> u64 {
+        self.next += 1;
+        if self.era == Era::New {
+            params["_meta"] = json!({
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientCapabilities": self.capabilities,
+                "io.modelcontextprotocol/clientInfo": { "name": "new-client", "version": "1" },
+            });
+        }
+        let id = self.next;
+        self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        id
+    }
+
+    /// Returns the next message, whatever it is.
+    pub(crate) fn hear(&mut self) -> Value {
+        self.heard.recv_timeout(PATIENCE).expect("a message")
+    }
+
+    /// Returns the answer to a request; what comes before it is kept.
+    pub(crate) fn answer_to(&mut self, id: u64) -> Value {
+        loop {
+            let message = self.hear();
+            if message["id"] == id && message.get("method").is_none() {
+                return message;
+            }
+            self.notes.push(message);
+        }
+    }
+
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.request(method, params);
+        self.answer_to(id)
+    }
+
+    /// Calls a tool and returns its result.
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
+        let answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+        assert!(answer.get("error").is_none(), "{tool}: {answer}");
+        answer["result"].clone()
+    }
+
+    /// Waits for a notification of this method.
+    pub(crate) fn notified(&mut self, method: &str) -> Value {
+        if let Some(place) = self.notes.iter().position(|note| note["method"] == method) {
+            return self.notes.remove(place);
+        }
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            let message = self.hear();
+            if message["method"] == method {
+                return message;
+            }
+            self.notes.push(message);
+        }
+        panic!("no {method}");
+    }
+
+    /// Closes the streams and returns the exit code and what was said beside the protocol.
+    pub(crate) fn end(mut self) -> (i32, String) {
+        drop(self.input.take());
+        let begun = Instant::now();
+        let status = self.child.wait().expect("an end");
+        assert!(begun.elapsed() < Duration::from_secs(3), "the end took {:?}", begun.elapsed());
+        let mut said = String::new();
+        let mut errors = self.child.stderr.take().expect("errors");
+        std::io::Read::read_to_string(&mut errors, &mut said).expect("text");
+        (status.code().unwrap_or(-1), said)
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub(crate) fn act(id: &str) -> Value {
+    json!({ "entity_type": "act", "entity_id": id })
+}
+
+/// Asserts that text and structure of a result say the same.
+#[track_caller]
+pub(crate) fn structured(result: &Value) -> &Value {
+    let content = result["content"].as_array().expect("content");
+    assert_eq!(content.len(), 1, "{result}");
+    let parsed: Value = serde_json::from_str(text(&content[0], "text")).expect("JSON as text");
+    assert_eq!(parsed, result["structuredContent"]);
+    &result["structuredContent"]
+}
+
+#[test]
+fn both_eras_are_greeted_by_one_process() {
+    let project = planned();
+    let mut client = Client::start(&project, Era::New, &[]);
+    let found = client.ask("server/discover", json!({}))["result"].clone();
+    for version in ["2026-07-28", "2025-11-25", "2025-06-18"] {
+        assert!(texts(&found["supportedVersions"]).contains(&version), "{found}");
+    }
+    assert_eq!(
+        keys(&found["capabilities"]),
+        ["completions", "logging", "prompts", "resources", "tools"],
+        "the list of tools never changes, so nothing is said about that"
+    );
+    assert_eq!((found["ttlMs"].as_u64(), text(&found, "cacheScope")), (Some(300_000), "public"));
+    let instructions = text(&found, "instructions").to_owned();
+    assert!((100..=1_500).contains(&instructions.len()));
+    assert_eq!(found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "throughline");
+    let new_tools = client.ask("tools/list", json!({}))["result"].clone();
+    // A client may look around in the new way and go on in the old one.
+    client.era = Era::Old;
+    let before = client.ask("tools/list", json!({}));
+    assert_eq!(before["error"]["code"], -32602, "nobody said who they are: {before}");
+    let greeting = json!({
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" },
+    });
+    let greeted = client.ask("initialize", greeting)["result"].clone();
+    assert_eq!(text(&greeted, "protocolVersion"), "2025-11-25");
+    assert_eq!(text(&greeted, "instructions"), instructions);
+    assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
+    let old_tools = client.ask("tools/list", json!({}))["result"].clone();
+    assert_eq!(old_tools["tools"], new_tools["tools"]);
+    assert_eq!(keys(&old_tools), ["tools"], "an old client gets nothing it does not know");
+    assert_eq!(keys(&new_tools), ["cacheScope", "resultType", "tools", "ttlMs"]);
+    client.era = Era::New;
+    assert_eq!(client.ask("ping", json!({}))["error"]["code"], -32601, "the new era has no ping");
+    assert_eq!(client.end(), (0, String::new()));
+}
+
+#[test]
+fn a_version_nobody_knows_is_answered_with_those_we_know() {
+    let project = planned();
+    let mut client = Client::start(&project, Era::Old, &[]);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2031-01-01",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let answer = client.ask("tools/list", json!({ "_meta": meta }));
+    assert_eq!(answer["error"]["code"], -32022, "{answer}");
+    assert!(texts(&answer["error"]["data"]["supported"]).contains(&"2026-07-28"));
+    let greeting = json!({
+        "protocolVersion": "2031-01-01", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" },
+    });
+    assert_eq!(client.ask("initialize", greeting)["result"]["protocolVersion"], "2025-11-25");
+}
+
+#[test]
+fn every_process_lists_the_same_tools_byte_for_byte() {
+    let list = || {
+        let project = planned();
+        let mut client = Client::start(&project, Era::New, &[]);
+        client.ask("tools/list", json!({})).to_string()
+    };
+    let first = list();
+    assert_eq!(first, list());
+    let first: Value = serde_json::from_str(&first).expect("JSON");
+    for tool in first["result"]["tools"].as_array().expect("tools") {
+        let is_core = ["where", "next", "brief", "why", "wait"].contains(&text(tool, "name"));
+        assert_eq!(tool["_meta"]["anthropic/alwaysLoad"] == true, is_core, "{tool}");
+        assert!(tool["annotations"]["readOnlyHint"].is_boolean(), "{tool}");
+        assert_eq!(tool["annotations"]["openWorldHint"], false);
+        assert_eq!((&tool["inputSchema"]["type"], &tool["outputSchema"]["type"]), (&json!("object"), &json!("object")));
+    }
+}
+
+#[test]
+fn tool_sets_are_chosen_at_the_start() {
+    let project = planned();
+    let names = |arguments: &[&str]| {
+        let mut client = Client::start(&project, Era::Old, arguments);
+        let answer = client.ask("tools/list", json!({}));
+        let tools = answer["result"]["tools"].as_array().expect("tools").clone();
+        tools.iter().map(|tool| text(tool, "name").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&["--toolsets", "core"]), ["where", "next", "brief", "why", "wait"]);
+    let reading = names(&["--read-only"]);
+    assert!(reading.contains(&"get_entity_state".to_owned()) && !reading.contains(&"approve_entity".to_owned()));
+    let output = project.refused(&["mcp", "--toolsets", "cats"]);
+    assert_eq!(output.stdout, "");
+    assert!(output.stderr.contains("`cats`") && output.stderr.contains("core, story"), "{}", output.stderr);
+}
+
+#[test]
+fn calls_succeed_fail_and_are_refused_alike_in_both_eras() {
+    for era in ERAS {
+        let project = planned();
+        let mut client = Client::start(&project, era, &[]);
+        let result = client.call("get_entity_state", act("act-1"));
+        assert_eq!(result["isError"], false);
+        assert_eq!(result.get("resultType").is_some(), era == Era::New);
+        assert_eq!(text(structured(&result), "status"), "approved");
+
+        let result = client.call("get_entity_state", act("act-9"));
+        assert_eq!(result["isError"], true, "{result}");
+        let error = &structured(&result)["error"];
+        assert_eq!((keys(error), text(error, "kind")), (vec!["kind", "message", "next_steps"], "not-found"));
+
+        for wrong in [json!({}), json!({ "entity_type": 5, "entity_id": [] }), json!({ "entity": "act-1" })] {
+            let result = client.call("get_entity_state", wrong);
+            assert_eq!((&result["isError"], text(&structured(&result)["error"], "kind")), (&json!(true), "invalid"));
+        }
+
+        let answer = client.ask("tools/call", json!({ "name": "get_entity_stat" }));
+        assert_eq!(answer["error"]["code"], -32602);
+        assert!(text(&answer["error"], "message").contains("did you mean `get_entity_state`?"));
+
+        for malformed in [json!({}), json!({ "name": 5 }), json!({ "name": "where", "arguments": "x" })] {
+            let answer = client.ask("tools/call", malformed);
+            assert_eq!(answer["error"]["code"], -32602, "{answer}");
+            assert!(text(&answer["error"], "message").contains("expected {\"name\": string"), "{answer}");
+        }
+
+        let answer = client.ask("tools/cal", json!({}));
+        assert_eq!(answer["error"]["code"], -32601);
+        assert!(text(&answer["error"], "message").contains("did you mean `tools/call`?"), "{answer}");
+        assert_eq!(client.end(), (0, String::new()));
+    }
+}
+
+#[test]
+fn a_change_is_recorded_under_the_clients_name() {
+    let project = story();
+    project.write(Project::ACT, crate::ACT_TEXT);
+    let mut client = Client::start(&project, Era::New, &[]);
+    let result = client.call("approve_entity", act("act-1"));
+    assert_eq!(structured(&result)["success"], true, "{result}");
+    let newest = &project.json(&["log", "--limit", "1"])[0];
+    assert_eq!((text(newest, "verb"), text(newest, "channel")), ("approve", "mcp"));
+    let session = text(newest, "by").strip_prefix("agent:new-client/").expect("the client's name").to_owned();
+    client.call("cascade_invalidate", json!({ "entity_type": "act", "entity_id": "act-1", "reason": "a test" }));
+    let newest = &project.json(&["log", "--limit", "1"])[0];
+    assert_eq!(text(newest, "by"), format!("agent:new-client/{session}"), "one connection is one session");
+}
+
+#[test]
+fn resources_are_listed_read_and_completed() {
+    for era in ERAS {
+        let project = planned();
+        let mut client = Client::start(&project, era, &[]);
+        let listed = client.ask("resources/list", json!({}))["result"].clone();
+        let uris: Vec<&str> =
+            listed["resources"].as_array().expect("resources").iter().map(|r| text(r, "uri")).collect();
+        assert!(uris.contains(&"plan://node/act-1/chapter-01"), "{uris:?}");
+        assert_eq!(client.ask("resources/list", json!({ "cursor": "cats" }))["error"]["code"], -32602);
+
+        let read = client.ask("resources/read", json!({ "uri": "state://planning/act/act-1" }))["result"].clone();
+        assert_eq!(read["contents"][0]["mimeType"], "application/json");
+        let state: Value = serde_json::from_str(text(&read["contents"][0], "text")).expect("JSON");
+        assert_eq!(text(&state, "status"), "approved");
+        if era == Era::New {
+            assert_eq!((read["ttlMs"].as_u64(), text(&read, "cacheScope")), (Some(0), "private"));
+        }
+        let missing = client.ask("resources/read", json!({ "uri": "plan://node/act-9" }));
+        let code = if era == Era::New { -32602 } else { -32002 };
+        assert_eq!(missing["error"]["code"], code, "{missing}");
+
+        let templates = client.ask("resources/templates/list", json!({}))["result"]["resourceTemplates"].clone();
+        assert_eq!(templates[0]["uriTemplate"], "state://planning/{entity_type}/{entity_id}");
+        let complete = json!({
+            "ref": { "type": "ref/resource", "uri": "state://planning/{entity_type}/{entity_id}" },
+            "argument": { "name": "entity_id", "value": "chap" },
+        });
+        let completed = client.ask("completion/complete", complete)["result"]["completion"].clone();
+        assert_eq!(texts(&completed["values"]), ["act-1/chapter-01"]);
+        assert_eq!((&completed["total"], &completed["hasMore"]), (&json!(1), &json!(false)));
+        let unknown =
+            json!({ "ref": { "type": "ref/resource", "uri": "x://y" }, "argument": { "name": "a", "value": "" } });
+        assert_eq!(client.ask("completion/complete", unknown)["result"]["completion"]["values"], json!([]));
+    }
+}
+
+#[test]
+fn prompts_are_listed_filled_in_and_completed() {
+    for era in ERAS {
+        let project = planned();
+        let mut client = Client::start(&project, era, &[]);
+        let listed = client.ask("prompts/list", json!({}))["result"]["prompts"].clone();
+        let names: Vec<&str> = listed.as_array().expect("prompts").iter().map(|prompt| text(prompt, "name")).collect();
+        assert_eq!(names, ["plan_act", "plan_chapter", "plan_scene", "approve", "revalidate", "resume"]);
+        let arguments = json!({ "id": 2, "under": "act-1" });
+        let given = client.ask("prompts/get", json!({ "name": "plan_chapter", "arguments": arguments }));
+        let message = &given["result"]["messages"][0];
+        assert_eq!(text(message, "role"), "user");
+        let said = project.ok(&["plan", "chapter", "2", "--under", "act-1"]).stdout;
+        assert_eq!(text(&message["content"], "text").trim(), said.trim(), "the same as tl plan");
+        for wrong in [
+            json!({ "name": "cats" }),
+            json!({ "name": "plan_chapter" }),
+            json!({ "name": "plan_chapter", "arguments": { "id": {} } }),
+            json!({ "name": "approve", "arguments": { "node": "act-9" } }),
+        ] {
+            let answer = client.ask("prompts/get", wrong);
+            assert_eq!(answer["error"]["code"], -32602, "{answer}");
+        }
+        let complete = json!({
+            "ref": { "type": "ref/prompt", "name": "approve" }, "argument": { "name": "node", "value": "act" },
+        });
+        let completed = client.ask("completion/complete", complete)["result"]["completion"].clone();
+        assert!(texts(&completed["values"]).contains(&"act-1"), "{completed}");
+    }
+}
+
+#[test]
+fn an_old_client_hears_what_another_process_changes() {
+    let project = planned();
+    let mut client = Client::start(&project, Era::Old, &[]);
+    let uri = "state://planning/act/act-1";
+    assert_eq!(client.ask("resources/subscribe", json!({ "uri": uri }))["result"], json!({}));
+    assert_eq!(client.ask("resources/subscribe", json!({ "uri": "plan://node/act-1" }))["result"], json!({}));
+    project.ok(&["invalidate", "act-1", "--reason", "a test"]);
+    let note = client.notified("notifications/resources/updated");
+    assert_eq!(note["params"], json!({ "uri": uri }), "the text of the plan is what it was");
+    // Nobody has told the state of this edit yet.
+    project.write(Project::ACT, crate::ACT_EDITED);
+    let updated: Vec<String> =
+        (0..2).map(|_| text(&client.notified("notifications/resources/updated")["params"], "uri").to_owned()).collect();
+    assert!(updated.contains(&"plan://node/act-1".to_owned()) && updated.contains(&uri.to_owned()), "{updated:?}");
+    assert!(!client.notes.iter().any(|note| note["method"] == "notifications/resources/list_changed"));
+    project.write("acts/act-2/strategic-plan.md", "# Act 2\n");
+    project.ok(&["status"]);
+    client.notified("notifications/resources/list_changed");
+    assert_eq!(client.ask("resources/unsubscribe", json!({ "uri": uri }))["result"], json!({}));
+    assert_eq!(client.ask("subscriptions/listen", json!({ "notifications": {} }))["error"]["code"], -32601);
+}
+
+#[test]
+fn a_new_client_hears_what_another_process_changes() {
+    let project = planned();
+    let mut client = Client::start(&project, Era::New, &[]);
+    let uri = "state://planning/act/act-1";
+    let filter =
+        json!({ "resourcesListChanged": true, "toolsListChanged": true, "resourceSubscriptions": [uri, "x://y"] });
+    let id = client.request("subscriptions/listen", json!({ "notifications": filter }));
+    let accepted = client.notified("notifications/subscriptions/acknowledged");
+    let notifications = &accepted["params"]["notifications"];
+    assert_eq!(
+        keys(notifications),
+        ["resourceSubscriptions", "resourcesListChanged"],
+        "the list of tools never changes"
+    );
+    // Others are served meanwhile.
+    client.call("where", json!({}));
+    project.ok(&["invalidate", "act-1", "--reason", "a test"]);
+    let note = client.notified("notifications/resources/updated");
+    assert_eq!(note["params"]["uri"], uri);
+    assert_eq!(note["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
+    project.write("acts/act-2/strategic-plan.md", "# Act 2\n");
+    project.ok(&["status"]);
+    let note = client.notified("notifications/resources/list_changed");
+    assert_eq!(note["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
+    assert_eq!(client.ask("resources/subscribe", json!({ "uri": uri }))["error"]["code"], -32601);
+    // An open subscription does not hold up the end.
+    assert_eq!(client.end(), (0, String::new()));
+}
+
+#[test]
+fn what_goes_on_is_told_at_the_level_the_client_asked_for() {
+    let project = planned();
+    let mut client = Client::start(&project, Era::Old, &[]);
+    client.call("where", json!({}));
+    assert_eq!(client.ask("logging/setLevel", json!({ "level": "cats" }))["error"]["code"], -32602);
+    assert_eq!(client.ask("logging/setLevel", json!({ "level": "debug" }))["result"], json!({}));
+    assert!(client.notes.is_empty(), "{:?}", client.notes);
+    client.call("where", json!({}));
+    let note = client.notified("notifications/message");
+    assert_eq!((text(&note["params"], "level"), &note["params"]["data"]["tool"]), ("debug", &json!("where")));
+
+    let mut client = Client::start(&project, Era::New, &[]);
+    client.call("where", json!({}));
+    client.call("where", json!({}));
+    assert!(client.notes.is_empty(), "a new client that asks for nothing hears nothing");
+}
+
+#[test]
+fn outside_a_project_it_says_so_and_never_on_the_protocols_stream() {
+    let project = empty();
+    for arguments in [vec!["mcp"], vec!["--json", "mcp"]] {
+        let output = project.refused(&arguments);
+        assert_eq!(output.stdout, "");
+        assert!(output.stderr.contains("there is no Throughline project"), "{}", output.stderr);
+        assert!(output.stderr.contains("tl init"), "{}", output.stderr);
+    }
+}

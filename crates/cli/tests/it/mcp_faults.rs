@@ -1,0 +1,136 @@
+//! `tl mcp`: what no client should send, and many clients at once.
+
+use serde_json::{Map, Value, json};
+
+use crate::mcp::{Client, ERAS, Era, act};
+use crate::{planned, story, text};
+
+#[test]
+fn a_thousand_malformed_frames_each_get_what_they_are_due() {
+    let project = planned();
+    for era in ERAS {
+        let mut client = Client::start(&project, era, &[]);
+        let answered = [
+            "{",
+            "nonsense",
+            "[]",
+            "[{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}]",
+            "5",
+            "null",
+            "{}",
+            "\"text\"",
+            "{\"jsonrpc\":\"2.0\"}",
+            "{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}",
+            "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}",
+            "{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}",
+            "{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"ping\"}",
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":null}",
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":[]}",
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":{}}}",
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\\u0000\",\"params\":5}",
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"result\":{}}",
+            "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"",
+            "\u{1}\u{2}",
+        ];
+        let ignored = [
+            "",
+            "   ",
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cats\"}",
+            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":5}",
+            "{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\",\"params\":{}}",
+            "{\"jsonrpc\":\"2.0\",\"id\":77,\"result\":{}}",
+            "{\"jsonrpc\":\"2.0\",\"id\":77,\"error\":{\"code\":1,\"message\":\"x\"}}",
+        ];
+        for _ in 0..50 {
+            for frame in answered.iter().chain(&ignored) {
+                client.say_raw(&format!("{frame}\n"));
+            }
+            for frame in answered {
+                let answer = client.hear();
+                assert!(answer["error"]["code"].as_i64().is_some_and(|code| code <= -32600), "{frame}: {answer}");
+            }
+        }
+        client.next = 1_000;
+        let result = client.call("get_entity_state", act("act-1"));
+        assert_eq!(result["isError"], false, "the server lives, and nothing else was answered");
+        assert!(client.notes.is_empty(), "{:?}", client.notes);
+        assert_eq!(client.end(), (0, String::new()));
+    }
+}
+
+#[test]
+fn a_line_that_never_ends_is_not_kept() {
+    let project = planned();
+    let mut client = Client::start(&project, Era::Old, &[]);
+    let chunk = "x".repeat(1024 * 1024);
+    for _ in 0..20 {
+        client.say_raw(&chunk);
+    }
+    client.say_raw("\n");
+    assert_eq!(client.hear()["error"]["code"], -32600);
+    assert_eq!(client.call("where", json!({}))["isError"], false);
+}
+
+#[test]
+fn an_end_before_any_greeting_is_nothing_wrong() {
+    let project = planned();
+    assert_eq!(Client::start(&project, Era::New, &[]).end(), (0, String::new()));
+    let output = project.run(&["mcp"]);
+    assert_eq!((output.code, output.stdout.as_str(), output.stderr.as_str()), (0, "", ""));
+}
+
+#[test]
+fn many_clients_at_once_lose_nothing() {
+    let project = story();
+    for number in 1..=4 {
+        project.write(&format!("acts/act-{number}/strategic-plan.md"), format!("# Act {number}\n"));
+    }
+    project.ok(&["status"]);
+    let before = crate::newest_operation(&project);
+    std::thread::scope(|scope| {
+        for number in 1..=4 {
+            let project = &project;
+            scope.spawn(move || {
+                let mut client = Client::start(project, if number % 2 == 0 { Era::Old } else { Era::New }, &[]);
+                for round in 0..50 {
+                    let id = format!("act-{number}");
+                    let result = if round % 2 == 0 {
+                        let forced = json!({ "entity_type": "act", "entity_id": id, "force": true });
+                        client.call("approve_entity", forced)
+                    } else {
+                        let why = format!("round {round}");
+                        client
+                            .call("cascade_invalidate", json!({ "entity_type": "act", "entity_id": id, "reason": why }))
+                    };
+                    assert_eq!(result["isError"], false, "{result}");
+                }
+            });
+        }
+    });
+    assert_eq!(crate::newest_operation(&project), before + 200);
+}
+
+#[test]
+fn nothing_but_objects_reaches_the_tools() {
+    let project = planned();
+    let mut client = Client::start(&project, Era::Old, &[]);
+    let answer = client.ask("tools/list", json!({}));
+    let tools: Vec<String> =
+        answer["result"]["tools"].as_array().expect("tools").iter().map(|tool| text(tool, "name").to_owned()).collect();
+    let odd =
+        [json!(null), json!(-1), json!(1e300), json!("\u{0}"), json!([]), json!({}), json!("../../etc"), json!(true)];
+    let known =
+        ["node", "entity_type", "entity_id", "reason", "limit", "depth", "status", "until", "timestamp", "force"];
+    let mut asked = 0;
+    for tool in tools.iter().filter(|tool| *tool != "wait") {
+        for value in &odd {
+            for name in known {
+                let arguments: Map<String, Value> = [(name.to_owned(), value.clone())].into_iter().collect();
+                let answer = client.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+                assert!(answer["result"]["isError"].is_boolean(), "{tool} {name} {value}: {answer}");
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked >= 1_000, "{asked}");
+}

@@ -1,0 +1,326 @@
+//! `tl serve`: the same over HTTP, behind host, origin and token.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::Project;
+
+use crate::{empty, planned, run_with, text, texts};
+
+/// A server that was started.
+struct Server {
+    child: Child,
+    port: u16,
+    token: String,
+}
+
+/// What a server answered.
+#[derive(Debug)]
+struct Reply {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Reply {
+    fn header(&self, name: &str) -> Option<&str> {
+        let wanted = name.to_ascii_lowercase();
+        self.head.lines().filter_map(|line| line.split_once(": ")).find(|(name, _)| *name == wanted).map(|(_, v)| v)
+    }
+
+    /// Returns the messages in it: one as JSON, or those of a stream.
+    fn messages(&self) -> Vec<Value> {
+        if self.header("content-type") == Some("application/json") {
+            return vec![serde_json::from_str(&self.body).expect("JSON")];
+        }
+        let events = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
+        events.filter_map(|event| serde_json::from_str(event).ok()).collect()
+    }
+
+    fn message(&self) -> Value {
+        self.messages().pop().unwrap_or_else(|| panic!("no message in {self:?}"))
+    }
+}
+
+impl Server {
+    fn start(project: &Project, arguments: &[&str]) -> Self {
+        let mut all = vec!["--json", "serve", "--port", "0"];
+        all.extend(arguments);
+        let mut child = project.command(&all).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a start");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("an output")).read_line(&mut line).expect("a line");
+        let ready: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let url = text(&ready, "url");
+        let port =
+            url.strip_prefix("http://127.0.0.1:").and_then(|rest| rest.strip_suffix("/mcp")).expect("our address");
+        let token = ready["token"].as_str().unwrap_or_default().to_owned();
+        Self { child, port: port.parse().expect("a port"), token }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("a connection");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a limit");
+        stream
+    }
+
+    /// Sends a request with exactly these headers, beside those every client sends.
+    fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        let mut stream = self.connect();
+        let mut request = format!("{method} /mcp HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+        for (name, value) in headers {
+            request.push_str(&format!("{name}: {value}\r\n"));
+        }
+        stream.write_all(format!("{request}\r\n{body}").as_bytes()).expect("the server reads");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("an answer");
+        let answer = String::from_utf8(answer).expect("text");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
+        Reply { status, head: head.to_owned(), body: body.to_owned() }
+    }
+
+    /// Sends a message as a client that knows the token.
+    fn post(&self, more: &[(&str, &str)], message: &Value) -> Reply {
+        let (host, token) = (format!("127.0.0.1:{}", self.port), format!("Bearer {}", self.token));
+        let mut headers = vec![
+            ("host", host.as_str()),
+            ("authorization", token.as_str()),
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+        ];
+        headers.extend(more);
+        self.send("POST", &headers, &message.to_string())
+    }
+
+    /// Asks as a client of the newest era.
+    fn ask(&self, method: &str, params: Value) -> Reply {
+        let message = modern(method, params.clone());
+        let mut headers = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
+        let name = params["name"].as_str().or(params["uri"].as_str());
+        headers.extend(name.map(|name| ("mcp-name", name)));
+        self.post(&headers, &message)
+    }
+
+    /// Tells it to stop and returns how it ended.
+    #[expect(clippy::disallowed_methods, reason = "tests send signals as a shell does")]
+    fn stop(mut self) -> Option<i32> {
+        let sent = std::process::Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        assert!(sent.expect("kill").success());
+        let begun = Instant::now();
+        let ended = self.child.wait().expect("an end");
+        assert!(begun.elapsed() < Duration::from_secs(4), "the end took {:?}", begun.elapsed());
+        ended.code()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn modern(method: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "web-client", "version": "1" },
+    });
+    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
+}
+
+fn state_of_act() -> Value {
+    json!({ "name": "get_entity_state", "arguments": { "entity_type": "act", "entity_id": "act-1" } })
+}
+
+#[test]
+fn a_new_client_is_answered_without_a_session() {
+    let project = planned();
+    let server = Server::start(&project, &[]);
+    let found = server.ask("server/discover", json!({}));
+    assert_eq!((found.status, found.header("content-type")), (200, Some("application/json")));
+    assert!(texts(&found.message()["result"]["supportedVersions"]).contains(&"2026-07-28"));
+    let called = server.ask("tools/call", state_of_act());
+    assert_eq!(called.message()["result"]["structuredContent"]["status"], "approved", "{called:?}");
+    assert_eq!(called.header("mcp-session-id"), None);
+    let unknown = server.ask("tools/cal", json!({}));
+    assert_eq!((unknown.status, &unknown.message()["error"]["code"]), (404, &json!(-32601)));
+    let malformed = server.ask("tools/call", json!({ "name": "where", "arguments": "x" }));
+    assert_eq!(malformed.message()["error"]["code"], -32602, "{malformed:?}");
+    assert!(text(&malformed.message()["error"], "message").contains("expected {\"name\": string"), "{malformed:?}");
+    let missing = server.ask("resources/read", json!({ "uri": "plan://node/act-9" }));
+    assert_eq!(missing.message()["error"]["code"], -32602, "{missing:?}");
+    // Requests of one client belong together although each is served alone.
+    for reason in ["one", "two"] {
+        let arguments = json!({ "entity_type": "act", "entity_id": "act-1", "reason": reason });
+        let called = server.ask("tools/call", json!({ "name": "cascade_invalidate", "arguments": arguments }));
+        assert_eq!(called.message()["result"]["isError"], false, "{called:?}");
+    }
+    let log = project.json(&["log", "--limit", "2"]);
+    assert!(text(&log[0], "by").starts_with("agent:web-client/"), "{log}");
+    assert_eq!(log[0]["by"], log[1]["by"]);
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn an_old_client_has_a_session() {
+    let project = planned();
+    let server = Server::start(&project, &[]);
+    let greeting = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "old-client", "version": "1" },
+        },
+    });
+    let greeted = server.post(&[], &greeting);
+    assert_eq!(greeted.message()["result"]["protocolVersion"], "2025-06-18", "{greeted:?}");
+    let session = greeted.header("mcp-session-id").expect("a session").to_owned();
+    let headers = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", "2025-06-18")];
+    let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    assert_eq!(server.post(&headers, &initialized).status, 202);
+    let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": state_of_act() });
+    let called = server.post(&headers, &call);
+    assert_eq!(called.message()["result"]["structuredContent"]["status"], "approved", "{called:?}");
+    let malformed = json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": { "name": 5 } });
+    assert_eq!(server.post(&headers, &malformed).message()["error"]["code"], -32602);
+    let list = |headers: &[(&str, &str)]| {
+        server.post(headers, &json!({ "jsonrpc": "2.0", "id": 4, "method": "tools/list" })).message()["result"]["tools"]
+            .clone()
+    };
+    assert_eq!(list(&headers), server.ask("tools/list", json!({})).message()["result"]["tools"]);
+    let unknown = [("mcp-session-id", "cats"), ("mcp-protocol-version", "2025-06-18")];
+    assert_eq!(server.post(&unknown, &call).status, 404);
+    assert_eq!(server.post(&[("mcp-protocol-version", "2025-06-18")], &call).status, 400);
+    // An open stream does not hold up the end.
+    let mut stream = server.connect();
+    let request = format!(
+        "GET /mcp HTTP/1.1\r\nhost: localhost:{}\r\nauthorization: Bearer {}\r\naccept: text/event-stream\r\n\
+         mcp-session-id: {session}\r\nmcp-protocol-version: 2025-06-18\r\n\r\n",
+        server.port, server.token
+    );
+    stream.write_all(request.as_bytes()).expect("the server reads");
+    let mut first = [0; 15];
+    stream.read_exact(&mut first).expect("an answer");
+    assert_eq!(&first, b"HTTP/1.1 200 OK");
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn nobody_else_gets_in() {
+    let project = planned();
+    let server = Server::start(&project, &[]);
+    let (host, token) = (format!("localhost:{}", server.port), format!("Bearer {}", server.token));
+    let message = modern("tools/list", json!({})).to_string();
+    let status = |headers: &[(&str, &str)]| {
+        let mut all = vec![
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", "tools/list"),
+        ];
+        all.extend(headers);
+        server.send("POST", &all, &message)
+    };
+    assert_eq!(status(&[("host", &host), ("authorization", &token)]).status, 200);
+    let own = format!("http://{host}");
+    assert_eq!(status(&[("host", &host), ("authorization", &token), ("origin", &own)]).status, 200);
+    for wrong in ["Bearer cats", "Bearer", "Basic x", ""] {
+        let reply = status(&[("host", &host), ("authorization", wrong)]);
+        assert_eq!(reply.status, 401, "{wrong}");
+        assert!(reply.header("www-authenticate").is_some_and(|scheme| scheme.starts_with("Bearer")), "{reply:?}");
+    }
+    assert_eq!(status(&[("host", &host)]).status, 401);
+    for wrong in ["evil.example", "evil.example:80", "localhost", "localhost:1", "192.168.0.1:7070"] {
+        assert_eq!(status(&[("host", wrong), ("authorization", &token)]).status, 403, "{wrong}");
+    }
+    for origin in ["http://evil.example", "null", "https://localhost", "http://localhost:1"] {
+        assert_eq!(status(&[("host", &host), ("authorization", &token), ("origin", origin)]).status, 403, "{origin}");
+    }
+    // Also where there is nothing, and for every way to ask.
+    for method in ["GET", "DELETE", "PUT", "OPTIONS"] {
+        assert_eq!(server.send(method, &[("host", &host)], "").status, 401, "{method}");
+        assert_eq!(server.send(method, &[("host", "evil.example"), ("authorization", &token)], "").status, 403);
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_answered_in_the_protocols_words() {
+    let project = planned();
+    let server = Server::start(&project, &["--open"]);
+    let host = format!("127.0.0.1:{}", server.port);
+    let headers = [
+        ("host", host.as_str()),
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2026-07-28"),
+    ];
+    for (body, code) in [("{", -32700), ("[]", -32600), ("5", -32600), ("{}", -32600)] {
+        let reply = server.send("POST", &headers, body);
+        assert_eq!((reply.status, &reply.message()["error"]["code"]), (400, &json!(code)), "{body}");
+    }
+    let large = "x".repeat(5 * 1024 * 1024);
+    let mut stream = server.connect();
+    let request = format!("POST /mcp HTTP/1.1\r\nhost: {host}\r\ncontent-length: {}\r\n\r\n", large.len());
+    stream.write_all(request.as_bytes()).expect("the server reads");
+    // It may hang up before it has read everything.
+    let _ = stream.write_all(large.as_bytes());
+    let mut head = [0; 12];
+    if stream.read_exact(&mut head).is_ok() {
+        assert_eq!(&head, b"HTTP/1.1 413");
+    }
+    assert_eq!(server.ask("tools/call", state_of_act()).status, 200);
+}
+
+#[test]
+fn a_new_client_hears_changes_on_a_stream() {
+    let project = planned();
+    let server = Server::start(&project, &[]);
+    let uri = "state://planning/act/act-1";
+    let message =
+        modern("subscriptions/listen", json!({ "notifications": { "resourceSubscriptions": [uri] } })).to_string();
+    let mut stream = server.connect();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nhost: localhost:{}\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
+         accept: application/json, text/event-stream\r\nmcp-protocol-version: 2026-07-28\r\n\
+         mcp-method: subscriptions/listen\r\ncontent-length: {}\r\n\r\n{message}",
+        server.port,
+        server.token,
+        message.len()
+    );
+    stream.write_all(request.as_bytes()).expect("the server reads");
+    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("a line"));
+    let mut event = |method: &str| {
+        lines.find(|line| line.starts_with("data: ") && line.contains(method)).unwrap_or_else(|| panic!("no {method}"))
+    };
+    event("notifications/subscriptions/acknowledged");
+    project.ok(&["invalidate", "act-1", "--reason", "a test"]);
+    assert!(event("notifications/resources/updated").contains(uri));
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn the_token_is_told_and_may_be_given() {
+    let project = planned();
+    let server = Server::start(&project, &[]);
+    assert_eq!(server.token.len(), 64);
+    assert_ne!(server.token, Server::start(&project, &[]).token);
+    let given = Project::story(crate::binary()).with_environment("THROUGHLINE_TOKEN", "given");
+    assert_eq!(Server::start(&given, &[]).token, "given");
+}
+
+#[test]
+fn where_it_cannot_listen_it_says_so() {
+    let project = planned();
+    let taken = Server::start(&project, &[]);
+    let output = project.refused(&["serve", "--port", &taken.port.to_string()]);
+    assert!(output.stderr.contains("cannot listen at"), "{}", output.stderr);
+    assert!(output.stderr.contains("tl serve --port 0"), "{}", output.stderr);
+    let output = project.refused(&["serve", "--listen", "0.0.0.0", "--open"]);
+    assert!(output.stderr.contains("asks for a token"), "{}", output.stderr);
+    let output = run_with(&empty(), &[], &["serve"]);
+    assert_eq!(output.code, 1);
+    assert!(output.stderr.contains("there is no Throughline project"), "{}", output.stderr);
+}

@@ -1,0 +1,192 @@
+//! Our MCP server in a host's list of servers: one entry, under our name.
+
+use domain::host_event::Host;
+use jsonc_parser::cst::{CstContainerNode, CstObject};
+use toml_edit::{Array, DocumentMut, Item, Table, value};
+
+use super::json::{Json, object};
+use super::settings::{has_comment, parse, problem, remove, without_mark};
+use super::{Problem, Setup};
+
+/// The name of our entry.
+pub(super) const NAME: &str = "throughline";
+
+/// Returns the file in which a host keeps its servers.
+pub(super) fn path(host: Host) -> &'static str {
+    match host {
+        // Copilot reads the same file.
+        Host::ClaudeCode | Host::Copilot => ".mcp.json",
+        Host::Cursor => ".cursor/mcp.json",
+        Host::OpenCode => "opencode.json",
+        Host::Codex => ".codex/config.toml",
+        Host::Gemini => ".gemini/settings.json",
+    }
+}
+
+/// The member that holds the servers.
+fn list_name(host: Host) -> &'static str {
+    match host {
+        Host::OpenCode => "mcp",
+        Host::Codex => "mcp_servers",
+        Host::ClaudeCode | Host::Copilot | Host::Cursor | Host::Gemini => "mcpServers",
+    }
+}
+
+fn entry(host: Host, setup: &Setup) -> Json {
+    let program = Json::Text(setup.program.clone());
+    match host {
+        Host::OpenCode => object([
+            ("type", "local".into()),
+            ("command", Json::List(vec![program, "mcp".into()])),
+            ("enabled", Json::Bool(true)),
+        ]),
+        _ => object([("command", program), ("args", Json::List(vec!["mcp".into()]))]),
+    }
+}
+
+/// Returns the file with our server.
+pub(super) fn install(existing: Option<&str>, host: Host, setup: &Setup) -> Result<String, Problem> {
+    if host == Host::Codex {
+        return install_toml(existing.unwrap_or_default(), setup);
+    }
+    let (mark, text) = without_mark(existing.unwrap_or_default());
+    let root = parse(if text.trim().is_empty() { "{}\n" } else { text })?;
+    let top = root.object_value().ok_or_else(|| problem("expected an object at the top"))?;
+    add(&top, host, setup)?;
+    Ok(format!("{mark}{root}"))
+}
+
+/// Returns the file without our server; `None` when nothing is left.
+pub(super) fn uninstall(existing: &str, host: Host) -> Result<Option<String>, Problem> {
+    if host == Host::Codex {
+        return uninstall_toml(existing);
+    }
+    let (mark, text) = without_mark(existing);
+    let root = parse(text)?;
+    let Some(top) = root.object_value() else { return Ok(Some(existing.to_owned())) };
+    if !take_out(&top, host) {
+        return Ok(Some(existing.to_owned()));
+    }
+    let empty = top.properties().is_empty() && !has_comment(&root);
+    Ok((!empty).then(|| format!("{mark}{root}")))
+}
+
+/// Puts our server into settings that are open already.
+pub(super) fn add(top: &CstObject, host: Host, setup: &Setup) -> Result<(), Problem> {
+    let list = list_name(host);
+    let servers = match top.get(list) {
+        Some(property) => property.object_value().ok_or_else(|| problem(&format!("expected an object in `{list}`")))?,
+        None => top.object_value_or_set(list),
+    };
+    let wanted = entry(host, setup);
+    match servers.get(NAME) {
+        Some(old) if old.value().is_some_and(|old| Json::of(&old) == wanted) => {}
+        Some(old) => old.set_value(wanted.into()),
+        None => {
+            servers.append(NAME, wanted.into());
+        }
+    }
+    Ok(())
+}
+
+/// Takes our server out of settings that are open already; says whether there was one.
+pub(super) fn take_out(top: &CstObject, host: Host) -> bool {
+    let Some(property) = top.get(list_name(host)) else { return false };
+    let Some(servers) = property.object_value() else { return false };
+    let Some(ours) = servers.get(NAME) else { return false };
+    remove(CstContainerNode::from(ours).into());
+    if servers.properties().is_empty() {
+        remove(CstContainerNode::from(property).into());
+    }
+    true
+}
+
+fn read_toml(text: &str) -> Result<DocumentMut, Problem> {
+    text.parse::<DocumentMut>().map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        Problem { line: Some(before.matches('\n').count() + 1), what: error.message().to_owned() }
+    })
+}
+
+fn install_toml(existing: &str, setup: &Setup) -> Result<String, Problem> {
+    let mut document = read_toml(existing)?;
+    let list = list_name(Host::Codex);
+    let servers = document.entry(list).or_insert_with(|| {
+        let mut table = Table::new();
+        table.set_implicit(true);
+        Item::Table(table)
+    });
+    let servers = servers.as_table_like_mut().ok_or_else(|| problem(&format!("expected a table in `{list}`")))?;
+    let wanted_arguments = Array::from_iter(["mcp"]);
+    let is_right = servers.get(NAME).is_some_and(|ours| {
+        ours.get("command").and_then(Item::as_str) == Some(&setup.program)
+            && ours.get("args").map(|arguments| arguments.to_string().replace(' ', "")) == Some("[\"mcp\"]".to_owned())
+    });
+    if !is_right {
+        let mut ours = Table::new();
+        ours.insert("command", value(&setup.program));
+        ours.insert("args", value(wanted_arguments));
+        servers.insert(NAME, Item::Table(ours));
+    }
+    Ok(document.to_string())
+}
+
+fn uninstall_toml(existing: &str) -> Result<Option<String>, Problem> {
+    let mut document = read_toml(existing)?;
+    let list = list_name(Host::Codex);
+    let Some(servers) = document.get_mut(list).and_then(Item::as_table_like_mut) else {
+        return Ok(Some(existing.to_owned()));
+    };
+    if servers.remove(NAME).is_none() {
+        return Ok(Some(existing.to_owned()));
+    }
+    if servers.is_empty() {
+        document.remove(list);
+    }
+    let left = document.to_string();
+    Ok((!left.trim().is_empty()).then_some(left))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setup(program: &str) -> Setup {
+        Setup { program: program.to_owned(), strict: false }
+    }
+
+    #[test]
+    fn there_and_back_again() {
+        let json = [
+            "{\n  \"model\": \"opus\"\n}\n",
+            "{\n  // theirs\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" } // why\n  }\n}\n",
+            "{\n  \"mcp\": {\n    \"other\": { \"type\": \"local\", \"command\": [\"x\"] }\n  }\n}\n",
+        ];
+        let toml = ["model = \"o\" # mine\n", "[mcp_servers.other]\ncommand = \"x\" # why\n", "# only a word\n"];
+        for host in Host::ALL {
+            let originals: &[&str] = if host == Host::Codex { &toml } else { &json };
+            for original in originals {
+                let installed = install(Some(original), host, &setup("/usr/bin/tl")).expect("installs");
+                assert!(installed.contains("/usr/bin/tl"), "{installed}");
+                assert_eq!(install(Some(&installed), host, &setup("/usr/bin/tl")).expect("again"), installed);
+                let moved = install(Some(&installed), host, &setup("/opt/tl")).expect("moves");
+                assert!(moved.contains("/opt/tl") && !moved.contains("/usr/bin/tl"), "{moved}");
+                assert_eq!(uninstall(&moved, host).expect("uninstalls").as_deref(), Some(*original), "{host:?}");
+            }
+            let own = install(None, host, &setup("tl")).expect("installs");
+            assert_eq!(uninstall(&own, host), Ok(None), "{own}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_refused() {
+        for (host, text) in [
+            (Host::ClaudeCode, "{\"mcpServers\": []}"),
+            (Host::Cursor, "{,}"),
+            (Host::Codex, "a = \n"),
+            (Host::Codex, "mcp_servers = 1\n"),
+        ] {
+            assert!(install(Some(text), host, &setup("tl")).is_err(), "{text}");
+        }
+    }
+}

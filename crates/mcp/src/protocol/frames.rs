@@ -1,0 +1,345 @@
+//! One line of JSON to one message, or to the answer that says what is wrong with it.
+//!
+//! `rmcp` can read messages too, but it tries every kind of message in turn and keeps silent about what it cannot read.
+//! Here the method decides what is read, and everything that could be a question gets an answer.
+
+use rmcp::model::*;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// What a line holds.
+#[derive(Debug)]
+pub(super) enum Frame {
+    /// A message to act on.
+    Message(Box<ClientJsonRpcMessage>),
+    /// Something to be answered with an error at once.
+    Refused { id: Option<RequestId>, error: ErrorData },
+    /// Something nobody waits for an answer to.
+    Ignored,
+}
+
+/// A message before anything in it is looked at. A key that is there with `null` counts as there.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default, deserialize_with = "there")]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "there")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "there")]
+    method: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "there")]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "there")]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "there")]
+    error: Option<&'a RawValue>,
+}
+
+fn there<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&'a RawValue>::deserialize(deserializer).map(Some)
+}
+
+fn text<T: DeserializeOwned>(raw: Option<&RawValue>) -> Option<T> {
+    serde_json::from_str(raw?.get()).ok()
+}
+
+fn refused(id: Option<RequestId>, error: ErrorData) -> Frame {
+    Frame::Refused { id, error }
+}
+
+/// Reads a line.
+pub(super) fn read(line: &[u8]) -> Frame {
+    // A byte order mark may be passed over (RFC 8259, 8.1).
+    let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
+    if line.is_empty() {
+        return Frame::Ignored;
+    }
+    if line.first() == Some(&b'[') {
+        let hint = "a message is one JSON object: there are no batches in this protocol";
+        return refused(None, ErrorData::invalid_request(hint, None));
+    }
+    let envelope: Envelope<'_> = match serde_json::from_slice(line) {
+        Ok(envelope) => envelope,
+        Err(error) if error.is_data() => {
+            return refused(None, ErrorData::invalid_request(format!("this is no JSON-RPC message: {error}"), None));
+        }
+        Err(error) => return refused(None, ErrorData::parse_error(format!("this is no JSON: {error}"), None)),
+    };
+    let id: Option<RequestId> = text(envelope.id);
+    if text::<String>(envelope.jsonrpc).as_deref() != Some("2.0") {
+        return refused(id, ErrorData::invalid_request("expected \"jsonrpc\": \"2.0\"", None));
+    }
+    match (envelope.method, envelope.id, envelope.result, envelope.error) {
+        (Some(method), given, None, None) => {
+            let Some(method) = text::<String>(Some(method)) else {
+                return refused(id, ErrorData::invalid_request("`method` must be a string", None));
+            };
+            match (given, id) {
+                (None, _) => notification(&method, envelope.params),
+                (Some(_), None) => {
+                    refused(None, ErrorData::invalid_request("`id` must be a string or a whole number", None))
+                }
+                (Some(_), Some(id)) => request(&method, id, envelope.params),
+            }
+        }
+        (None, _, Some(result), None) => match (id, serde_json::from_str(result.get())) {
+            (Some(id), Ok(result)) => message(ClientJsonRpcMessage::response(result, id)),
+            // An answer to no question of ours needs none itself.
+            _ => Frame::Ignored,
+        },
+        (None, _, None, Some(error)) => match serde_json::from_str(error.get()) {
+            Ok(error) => message(ClientJsonRpcMessage::error(error, id)),
+            Err(_) => Frame::Ignored,
+        },
+        _ => {
+            let hint = "expected a request (method, id), a notification (method) or an answer (id, result or error)";
+            refused(id, ErrorData::invalid_request(hint, None))
+        }
+    }
+}
+
+fn message(message: ClientJsonRpcMessage) -> Frame {
+    Frame::Message(Box::new(message))
+}
+
+fn notification(method: &str, params: Option<&RawValue>) -> Frame {
+    let notification = match method {
+        "notifications/cancelled" => {
+            text(params).map(|params| ClientNotification::CancelledNotification(CancelledNotification::new(params)))
+        }
+        "notifications/initialized" => {
+            Some(ClientNotification::InitializedNotification(InitializedNotification::default()))
+        }
+        // Progress and roots of the client are of no use to us.
+        _ => None,
+    };
+    // Nothing may be answered to a notification, also not to one that is wrong or that nobody knows.
+    notification.map_or(Frame::Ignored, |notification| message(ClientJsonRpcMessage::notification(notification)))
+}
+
+fn request(method: &str, id: RequestId, params: Option<&RawValue>) -> Frame {
+    let given = params.map_or("{}", RawValue::get);
+    match typed(method, given) {
+        Ok(request) => message(ClientJsonRpcMessage::request(request, id)),
+        Err(fault) => refused(Some(id), fault),
+    }
+}
+
+/// What may stand in any parameters.
+#[derive(Deserialize)]
+struct MetaOnly {
+    #[serde(rename = "_meta", default)]
+    meta: Option<RequestMetaObject>,
+}
+
+fn read_params<T: DeserializeOwned>(method: &str, given: &str) -> Result<T, ErrorData> {
+    if !given.trim_start().starts_with('{') {
+        return Err(ErrorData::invalid_params(format!("{method}: `params` must be an object"), None));
+    }
+    serde_json::from_str(given).map_err(|error| wrong_params(method, &error.to_string()))
+}
+
+fn wrong_params(method: &str, problem: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("{method}: wrong params: {problem}; {}", shape(method)), None)
+}
+
+/// Returns the request a method stands for.
+fn typed(method: &str, given: &str) -> Result<ClientRequest, ErrorData> {
+    fn with_meta<M: Default, P: DeserializeOwned + RequestParamsMeta>(
+        method: &str,
+        given: &str,
+    ) -> Result<Request<M, P>, ErrorData> {
+        let mut params: P = read_params(method, given)?;
+        let meta = params.meta_mut().take();
+        let mut request = Request::new(params);
+        if let Some(meta) = meta {
+            request.extensions.insert(meta);
+        }
+        Ok(request)
+    }
+    fn list<M: Default>(
+        method: &str,
+        given: &str,
+    ) -> Result<RequestOptionalParam<M, PaginatedRequestParams>, ErrorData> {
+        let mut params: PaginatedRequestParams = read_params(method, given)?;
+        let meta = params.meta_mut().take();
+        let mut request = RequestOptionalParam::with_param(params);
+        if let Some(meta) = meta {
+            request.extensions.insert(meta);
+        }
+        Ok(request)
+    }
+    let meta_of = || read_params::<MetaOnly>(method, given).map(|params| params.meta);
+    Ok(match method {
+        "tools/call" => ClientRequest::CallToolRequest(with_meta(method, given)?),
+        "tools/list" => ClientRequest::ListToolsRequest(list(method, given)?),
+        "resources/read" => ClientRequest::ReadResourceRequest(with_meta(method, given)?),
+        "resources/list" => ClientRequest::ListResourcesRequest(list(method, given)?),
+        "resources/templates/list" => ClientRequest::ListResourceTemplatesRequest(list(method, given)?),
+        "resources/subscribe" => ClientRequest::SubscribeRequest(with_meta(method, given)?),
+        "resources/unsubscribe" => ClientRequest::UnsubscribeRequest(with_meta(method, given)?),
+        "subscriptions/listen" => ClientRequest::SubscriptionsListenRequest(with_meta(method, given)?),
+        "prompts/get" => ClientRequest::GetPromptRequest(with_meta(method, given)?),
+        "prompts/list" => ClientRequest::ListPromptsRequest(list(method, given)?),
+        "completion/complete" => ClientRequest::CompleteRequest(with_meta(method, given)?),
+        "logging/setLevel" => ClientRequest::SetLevelRequest(with_meta(method, given)?),
+        "initialize" => ClientRequest::InitializeRequest(with_meta(method, given)?),
+        "server/discover" => {
+            let mut request = DiscoverRequest::default();
+            if let Some(meta) = meta_of()? {
+                request.extensions.insert(meta);
+            }
+            ClientRequest::DiscoverRequest(request)
+        }
+        "ping" => {
+            let mut request = PingRequest::default();
+            if let Some(meta) = meta_of()? {
+                request.extensions.insert(meta);
+            }
+            ClientRequest::PingRequest(request)
+        }
+        _ => {
+            // Who asks decides what they are told, so what they say about themselves goes along.
+            let params: Value = read_params(method, given)?;
+            let meta = MetaOnly::deserialize(&params).ok().and_then(|params| params.meta);
+            let mut request = CustomRequest::new(method, Some(params));
+            if let Some(meta) = meta {
+                request.extensions.insert(meta);
+            }
+            ClientRequest::CustomRequest(request)
+        }
+    })
+}
+
+/// Returns the answer to a request that `rmcp` could make nothing of: a method nobody knows, or parameters of one that
+/// we do know.
+pub(super) fn not_understood(method: &str, params: Option<&Value>) -> ErrorData {
+    if !METHODS.contains(&method) {
+        let near = domain::suggest::nearest(method, METHODS.iter().copied(), 1);
+        let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        return ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{method}`{hint}"), None);
+    }
+    let given = params.map_or_else(|| "{}".to_owned(), Value::to_string);
+    match typed(method, &given) {
+        Err(fault) => fault,
+        Ok(_) => wrong_params(method, "they do not fit"),
+    }
+}
+
+/// What we answer, in either era.
+const METHODS: [&str; 15] = [
+    "initialize",
+    "server/discover",
+    "ping",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "subscriptions/listen",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "logging/setLevel",
+];
+
+/// Returns what a method wants to be given.
+fn shape(method: &str) -> &'static str {
+    match method {
+        "tools/call" => "expected {\"name\": string, \"arguments\": object}",
+        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "expected {\"uri\": string}",
+        "prompts/get" => "expected {\"name\": string, \"arguments\": object of strings}",
+        "completion/complete" => {
+            "expected {\"ref\": {\"type\": \"ref/prompt\", \"name\": string} or {\"type\": \"ref/resource\", \"uri\": \
+             string}, \"argument\": {\"name\": string, \"value\": string}}"
+        }
+        "logging/setLevel" => "expected {\"level\": \"debug\" … \"emergency\"}",
+        "initialize" => {
+            "expected {\"protocolVersion\": string, \"capabilities\": object, \"clientInfo\": {\"name\": string, \
+             \"version\": string}}"
+        }
+        "subscriptions/listen" => "expected {\"notifications\": object}",
+        _ => "expected an object, at most with \"cursor\": string",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(line: &str) -> i32 {
+        match read(line.as_bytes()) {
+            Frame::Refused { error, .. } => error.code.0,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_answered_with_the_right_code() {
+        assert_eq!(code("{"), -32700);
+        assert_eq!(code("nonsense"), -32700);
+        assert_eq!(code("\u{0}"), -32700);
+        assert_eq!(code("5"), -32600);
+        assert_eq!(code("[]"), -32600);
+        assert_eq!(code("{}"), -32600);
+        assert_eq!(code(r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#), -32600);
+        assert_eq!(code(r#"{"jsonrpc":"2.0","id":1,"method":5}"#), -32600);
+        assert_eq!(code(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#), -32600);
+        assert_eq!(code(r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#), -32600);
+        assert_eq!(code(r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#), -32600);
+        assert_eq!(code(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}"#), -32602);
+        assert_eq!(
+            code(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":"x"}}"#),
+            -32602
+        );
+        assert_eq!(code(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#), -32602);
+        assert_eq!(code(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}"#), -32602);
+        let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}"#, "[".repeat(100_000));
+        assert_eq!(code(&deep), -32700);
+        let deep = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"a","arguments":{{"a":{}{}}}}}}}"#,
+            "[".repeat(10_000),
+            "]".repeat(10_000)
+        );
+        assert_eq!(code(&deep), -32602);
+    }
+
+    #[test]
+    fn nobody_waits_for_an_answer_to_a_notification_or_an_answer() {
+        for line in [
+            "",
+            "  \r",
+            r#"{"jsonrpc":"2.0","method":"tools/call","params":5}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/unknown"}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":"x"}"#,
+            r#"{"jsonrpc":"2.0","id":{},"result":{}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"error":5}"#,
+        ] {
+            assert!(matches!(read(line.as_bytes()), Frame::Ignored), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_a_request_says_about_its_client_arrives() {
+        for method in METHODS {
+            let line = format!(
+                r#"{{"jsonrpc":"2.0","id":"a","method":"{method}","params":{{"_meta":{{"progressToken":7}},"name":"n","uri":"u","level":"info","notifications":{{}},"protocolVersion":"2025-11-25","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}},"ref":{{"type":"ref/prompt","name":"p"}},"argument":{{"name":"a","value":"v"}}}}}}"#
+            );
+            let Frame::Message(message) = read(line.as_bytes()) else { panic!("{line}") };
+            let (request, _) = message.into_request().expect("a request");
+            assert_eq!(request.method(), method);
+            assert!(request.get_meta().get_progress_token().is_some(), "{method}");
+            assert!(!matches!(request, ClientRequest::CustomRequest(_)), "{method}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_method_is_named_with_its_neighbour() {
+        let error = not_understood("tools/cal", None);
+        assert_eq!((error.code.0, error.message.contains("tools/call")), (-32601, true));
+    }
+}

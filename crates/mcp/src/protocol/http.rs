@@ -1,0 +1,204 @@
+//! Clients over HTTP: one address for both eras, behind a guard.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
+use axum::http::{HeaderValue, Method, StatusCode};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use axum::serve::ListenerExt;
+use rmcp::model::ServerJsonRpcMessage;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::frames::{self, Frame};
+use super::guard::{Guard, TurnedAway};
+use super::server::{Server, Shared};
+use crate::surface::Surface;
+
+/// Where to listen, and to whom.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where to listen; port 0 takes a free one.
+    pub address: SocketAddr,
+    /// What a client must show. Without it everybody who reaches the address is let in.
+    pub token: Option<String>,
+    /// Whether other machines may reach us.
+    pub beyond_this_machine: bool,
+}
+
+/// The largest message.
+const LARGEST_BODY: usize = 4 * 1024 * 1024;
+/// How long a message may take to arrive.
+const ARRIVAL: Duration = Duration::from_secs(30);
+/// How long an answer may take to begin: a little more than `wait` may wait.
+const ANSWER: Duration = Duration::from_secs(660);
+/// How long those who are still being answered have when we are told to stop.
+const GOODBYE: Duration = Duration::from_secs(5);
+/// How long a session of an older client lives without a word from it.
+const SESSION: Duration = Duration::from_secs(60 * 60);
+
+/// Serves until told to stop by Ctrl-C or a termination signal. `on_ready` is told where.
+///
+/// # Errors
+/// When the address cannot be used.
+pub fn serve_http(surface: Surface, options: Options, on_ready: impl FnOnce(SocketAddr)) -> Result<(), String> {
+    if !options.beyond_this_machine && !options.address.ip().is_loopback() {
+        return Err(format!("{} can be reached from other machines", options.address.ip()));
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(4)
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot begin to serve: {error}"))?;
+    let outcome = runtime.block_on(serve(surface, options, on_ready));
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    outcome
+}
+
+async fn serve(surface: Surface, options: Options, on_ready: impl FnOnce(SocketAddr)) -> Result<(), String> {
+    let unusable = |error: std::io::Error| format!("cannot listen at {}: {error}", options.address);
+    let listener = TcpListener::bind(options.address).await.map_err(unusable)?;
+    let address = listener.local_addr().map_err(unusable)?;
+    let closing = CancellationToken::new();
+    let guard = Guard::new(address.port(), !options.beyond_this_machine, options.token.as_deref());
+    let app = Router::new()
+        .route_service("/mcp", service(surface, &options, address, closing.clone()))
+        .layer(from_fn_with_state(Arc::new(guard), admit));
+    // Without this each event of a stream waits for the one before it to be acknowledged: 40 ms.
+    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+    let stopped = stop_signal()?;
+    on_ready(address);
+    let told = closing.clone();
+    let serving = axum::serve(listener, app).with_graceful_shutdown(async move {
+        stopped.await;
+        // Streams would go on for ever.
+        told.cancel();
+    });
+    tokio::select! {
+        outcome = async { serving.await } => outcome.map_err(|error| format!("the server broke down: {error}")),
+        () = async { closing.cancelled().await; tokio::time::sleep(GOODBYE).await } => Ok(()),
+    }
+}
+
+fn service(
+    surface: Surface,
+    options: &Options,
+    address: SocketAddr,
+    closing: CancellationToken,
+) -> StreamableHttpService<Server, LocalSessionManager> {
+    let mut sessions = LocalSessionManager::default();
+    sessions.session_config.keep_alive = Some(SESSION);
+    let mut config = StreamableHttpServerConfig::default()
+        .with_json_response(true)
+        .with_max_request_body_bytes(LARGEST_BODY)
+        .with_cancellation_token(closing.clone());
+    // The SDK's own checks stay on beside the guard's, where they can say the same.
+    config = if options.beyond_this_machine {
+        config.disable_allowed_hosts()
+    } else {
+        let port = address.port();
+        let origins = ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("http://{host}:{port}"));
+        let hosts = ["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned(), address.ip().to_string()];
+        config.with_allowed_hosts(hosts).with_allowed_origins(origins).enforce_origin_validation()
+    };
+    let shared = Shared::new(surface, closing, true);
+    StreamableHttpService::new(move || Ok(Server::new(shared.clone())), Arc::new(sessions), config)
+}
+
+/// Returns what ends when the process is told to stop.
+fn stop_signal() -> Result<impl Future<Output = ()>, String> {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let heard = |kind| signal(kind).map_err(|error| format!("cannot hear when to stop: {error}"));
+        let (mut interrupt, mut terminate) = (heard(SignalKind::interrupt())?, heard(SignalKind::terminate())?);
+        Ok(async move {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        })
+    }
+    #[cfg(not(unix))]
+    Ok(async {
+        let _ = tokio::signal::ctrl_c().await;
+    })
+}
+
+/// Lets a request in, or says why not.
+async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    if let Err(reason) = guard.check(request.uri(), request.headers()) {
+        return turned_away(reason);
+    }
+    let request = match request.method() {
+        &Method::POST => match arrived(request).await {
+            Ok(request) => request,
+            Err(response) => return response,
+        },
+        _ => request,
+    };
+    // Only the beginning of an answer is waited for: streams take as long as they take.
+    match tokio::time::timeout(ANSWER, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => answer(StatusCode::GATEWAY_TIMEOUT, &json!({ "error": "this took too long" })),
+    }
+}
+
+/// Waits for the whole message, and answers one that cannot be read in the protocol's words.
+async fn arrived(request: Request) -> Result<Request, Response> {
+    let (parts, body) = request.into_parts();
+    let Ok(read) = tokio::time::timeout(ARRIVAL, to_bytes(body, LARGEST_BODY)).await else {
+        return Err(answer(StatusCode::REQUEST_TIMEOUT, &json!({ "error": "the message did not arrive in time" })));
+    };
+    let Ok(bytes) = read else {
+        let hint = format!("a message may have {LARGEST_BODY} bytes at most");
+        return Err(answer(StatusCode::PAYLOAD_TOO_LARGE, &json!({ "error": hint })));
+    };
+    let malformed = match frames::read(&bytes) {
+        // Wrong parameters are the server's to answer: the era decides how.
+        Frame::Refused { id: None, error } => Some(error),
+        _ => None,
+    };
+    match malformed {
+        None => Ok(Request::from_parts(parts, Body::from(bytes))),
+        Some(error) => {
+            let message = serde_json::to_value(ServerJsonRpcMessage::error(error, None)).unwrap_or_default();
+            Err(answer(StatusCode::BAD_REQUEST, &message))
+        }
+    }
+}
+
+fn turned_away(reason: TurnedAway) -> Response {
+    match reason {
+        TurnedAway::Host => answer(
+            StatusCode::FORBIDDEN,
+            &json!({ "error": "this is not the host you asked for: use the address `tl serve` printed" }),
+        ),
+        TurnedAway::Origin => {
+            answer(StatusCode::FORBIDDEN, &json!({ "error": "pages of other sites may not use this server" }))
+        }
+        TurnedAway::Token => {
+            let hint = "send the token `tl serve` printed: Authorization: Bearer TOKEN";
+            let mut response = answer(StatusCode::UNAUTHORIZED, &json!({ "error": hint }));
+            let scheme = HeaderValue::from_static("Bearer realm=\"throughline\"");
+            response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
+            response
+        }
+    }
+}
+
+fn answer(status: StatusCode, value: &Value) -> Response {
+    let mut response = Response::new(Body::from(value.to_string()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}

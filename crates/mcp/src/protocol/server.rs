@@ -1,0 +1,412 @@
+//! One connection: what a client may ask, in either era.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use application::{Failure, FailureKind};
+use domain::ids::Principal;
+use rmcp::ServerHandler;
+use rmcp::model::*;
+use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::approval::{self, APPROVE, Approvals};
+use super::changes::{Change, Changes, Listening};
+use super::convert::{self, LIST_SCOPE, LIST_TTL_MS};
+use super::log::{DEBUG, Threshold, WARNING, about_call};
+use super::wait::{self, WAIT};
+use super::{connection_name, frames};
+use crate::surface::{Called, Question, Surface, failure_value};
+
+/// What all connections of a process share.
+pub(super) struct Shared {
+    surface: Surface,
+    tools: Vec<Tool>,
+    approvals: Approvals,
+    changes: Arc<Changes>,
+    closing: CancellationToken,
+    /// Whether calls may take a thread's time without holding up others.
+    threads: bool,
+    /// Stands for a session where there are none.
+    name: String,
+}
+
+impl Shared {
+    /// Prepares to serve; `closing` ends what would wait for long.
+    pub(super) fn new(surface: Surface, closing: CancellationToken, threads: bool) -> Arc<Self> {
+        Arc::new(Self {
+            tools: surface.tools().into_iter().map(convert::tool).collect(),
+            approvals: Approvals::new(),
+            changes: Changes::of(surface.clone()),
+            surface,
+            closing,
+            threads,
+            name: connection_name(),
+        })
+    }
+}
+
+/// One connection.
+pub(super) struct Server {
+    shared: Arc<Shared>,
+    name: String,
+    log: Threshold,
+    /// What a client of an older era listens to.
+    listening: Mutex<Option<Listening>>,
+}
+
+/// Says whether a request is of the newest era, where it speaks for itself.
+pub(super) fn is_modern(ctx: &RequestContext<RoleServer>) -> bool {
+    ctx.protocol_version().is_some_and(|version| !version.has_initialize())
+}
+
+impl Server {
+    /// Returns a server for a new connection.
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, name: connection_name(), log: Threshold::default(), listening: Mutex::default() }
+    }
+
+    pub(super) fn surface(&self) -> &Surface {
+        &self.shared.surface
+    }
+
+    pub(super) fn approvals(&self) -> &Approvals {
+        &self.shared.approvals
+    }
+
+    pub(super) fn closing(&self) -> &CancellationToken {
+        &self.shared.closing
+    }
+
+    pub(super) fn log(&self) -> &Threshold {
+        &self.log
+    }
+
+    /// Says whether a tool is in the list.
+    pub(super) fn offers(&self, tool: &str) -> bool {
+        self.shared.tools.iter().any(|offered| offered.name == tool)
+    }
+
+    /// Does something with the state: quick, but not to be done where others wait.
+    fn run<T>(&self, work: impl FnOnce(&Surface) -> Result<T, Failure>) -> Result<T, Failure> {
+        let work = || {
+            // A mistake of ours costs one answer, not the connection.
+            catch_unwind(AssertUnwindSafe(|| work(&self.shared.surface)))
+                .unwrap_or_else(|_| Err(Failure::new(FailureKind::Internal, "this is a mistake in Throughline itself")))
+        };
+        if self.shared.threads { tokio::task::block_in_place(work) } else { work() }
+    }
+
+    /// Returns the number of the last operation; nothing while it cannot be read.
+    pub(super) fn head(&self) -> Option<u64> {
+        self.run(|surface| surface.workspace().head()).ok()
+    }
+
+    /// Calls a tool.
+    pub(super) fn called(&self, actor: &Principal, tool: &str, arguments: &Value) -> Called {
+        self.run(|surface| Ok(surface.call(actor, tool, arguments)))
+            .unwrap_or_else(|failure| Called::Failed(failure_value(&failure)))
+    }
+
+    /// Returns what the person would have to be asked.
+    pub(super) fn question(&self, arguments: &Value) -> Option<Question> {
+        self.run(|surface| surface.approval_question(arguments)).ok().flatten()
+    }
+
+    /// Returns who asks.
+    fn actor(&self, ctx: &RequestContext<RoleServer>) -> Principal {
+        let host = ctx.client_info().map_or_else(|| "mcp".to_owned(), |client| convert::host_name(&client.name));
+        let session = match ctx.extensions.get::<axum::http::request::Parts>() {
+            // Without a session every request gets a server of its own: those of one process belong together.
+            Some(_) if is_modern(ctx) => &self.shared.name,
+            _ => &self.name,
+        };
+        Principal::Agent { host, session: session.clone() }
+    }
+
+    /// Begins to tell a client of an older era what changes, unless that has begun.
+    fn listen_for(&self, peer: &Peer<RoleServer>, then: impl FnOnce(&Listening) -> bool) -> bool {
+        let mut listening = self.listening.lock().unwrap_or_else(PoisonError::into_inner);
+        let listening = listening.get_or_insert_with(|| {
+            let (listening, mut heard) = self.shared.changes.listen(true, []);
+            let peer = peer.clone();
+            tokio::spawn(async move {
+                while let Some(change) = heard.recv().await {
+                    let told = match change {
+                        Change::List => peer.notify_resource_list_changed().await,
+                        Change::Content(uri) => {
+                            peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await
+                        }
+                    };
+                    if told.is_err() {
+                        return;
+                    }
+                }
+            });
+            listening
+        });
+        then(listening)
+    }
+
+    fn complete_with(&self, actor: &Principal, request: &CompleteRequestParams) -> Result<Vec<String>, Failure> {
+        let (argument, value) = (&request.argument.name, &request.argument.value);
+        self.run(|surface| match &request.r#ref {
+            Reference::Prompt(prompt) => surface.complete_prompt(actor, &prompt.name, argument, value),
+            Reference::Resource(resource) => surface.complete_resource(actor, &resource.uri, argument, value),
+            // A kind of thing we do not have.
+            _ => Ok(Vec::new()),
+        })
+    }
+}
+
+/// Says whether a call failed for a reason that is neither a rule nor the caller's.
+fn is_our_fault(result: &CallToolResult) -> bool {
+    let kind = result.structured_content.as_ref().and_then(|value| value["error"]["kind"].as_str());
+    [FailureKind::Unavailable, FailureKind::Internal].iter().any(|ours| kind == Some(ours.word()))
+}
+
+/// Refuses a cursor: the lists that fit on one page have given none.
+fn no_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+    match request.and_then(|request| request.cursor) {
+        None => Ok(()),
+        Some(cursor) => Err(ErrorData::invalid_params(format!("`{cursor}` is no cursor of this list"), None)),
+    }
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        #[expect(deprecated, reason = "older clients set a level and expect to hear what goes on")]
+        let capabilities = ServerCapabilities::builder()
+            .enable_logging()
+            .enable_completions()
+            .enable_prompts()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .enable_resources_list_changed()
+            .enable_tools()
+            .build();
+        ServerConfig::new(capabilities)
+            .with_server_info(
+                Implementation::new("throughline", env!("CARGO_PKG_VERSION"))
+                    .with_title("Throughline")
+                    .with_description("Keeps an AI agent's long work on its plan"),
+            )
+            .with_instructions(self.shared.surface.instructions())
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.shared.tools.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let result = self.negotiate_initialize(&request)?;
+        // What was agreed, not what was asked for: it decides how everything after it is answered.
+        let agreed = result.protocol_version.clone();
+        context.peer.set_peer_info(request.with_protocol_version(agreed));
+        Ok(result)
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.listen_for(&context.peer, |_| true);
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info())
+            .with_ttl_ms(LIST_TTL_MS)
+            .with_cache_scope(LIST_SCOPE))
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        no_cursor(request)?;
+        let result = ListToolsResult::with_all_items(self.shared.tools.clone());
+        // Older clients know nothing of how long a list may be believed.
+        Ok(if is_modern(&context) { result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(LIST_SCOPE) } else { result })
+    }
+
+    async fn call_tool(
+        &self,
+        mut request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let begun = Instant::now();
+        let actor = self.actor(&context);
+        let arguments = Value::Object(request.arguments.take().unwrap_or_default());
+        let response = match request.name.as_ref() {
+            WAIT if self.offers(WAIT) => approval::respond(wait::wait(self, &actor, &arguments, &context).await),
+            APPROVE => approval::approve(self, &actor, &arguments, &request, &context).await,
+            tool => approval::respond(self.called(&actor, tool, &arguments)),
+        };
+        let (level, outcome) = match &response {
+            Ok(CallToolResponse::Complete(result)) if result.is_error == Some(true) => {
+                (if is_our_fault(result) { WARNING } else { DEBUG }, "failed")
+            }
+            Ok(CallToolResponse::InputRequired(_)) => (DEBUG, "asked"),
+            Ok(_) => (DEBUG, "done"),
+            Err(_) => (DEBUG, "not understood"),
+        };
+        self.log.say(&context, level, || about_call(&request.name, outcome, begun.elapsed()));
+        response
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let actor = self.actor(&context);
+        let cursor = request.and_then(|request| request.cursor);
+        let page = self
+            .run(|surface| surface.resources(&actor, cursor.as_deref()))
+            .map_err(|failure| convert::error(&failure))?;
+        let items = page.items.into_iter().map(convert::resource).collect();
+        // It tells statuses, which may change at any moment; to believe it for no time is what is said when nothing is.
+        let mut result = ListResourcesResult::with_all_items(items);
+        result.next_cursor = page.next;
+        Ok(result)
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        no_cursor(request)?;
+        let items = self.shared.surface.templates().into_iter().map(convert::template).collect();
+        let result = ListResourceTemplatesResult::with_all_items(items);
+        Ok(if is_modern(&context) { result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(LIST_SCOPE) } else { result })
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let actor = self.actor(&context);
+        let found =
+            self.run(|surface| surface.read(&actor, &request.uri)).map_err(|failure| convert::error(&failure))?;
+        let Some(content) = found else {
+            let message = format!("there is no resource `{}`", request.uri);
+            return Err(ErrorData::resource_not_found(message, Some(serde_json::json!({ "uri": request.uri }))));
+        };
+        Ok(ReadResourceResult::new(vec![convert::content(content)]).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        no_cursor(request)?;
+        let items = self.shared.surface.prompts().into_iter().map(convert::prompt).collect();
+        let result = ListPromptsResult::with_all_items(items);
+        Ok(if is_modern(&context) { result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(LIST_SCOPE) } else { result })
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let actor = self.actor(&context);
+        let arguments = convert::prompt_arguments(request.arguments)?;
+        let text = self
+            .run(|surface| surface.prompt(&actor, &request.name, &arguments))
+            .map_err(|failure| convert::error(&failure))?;
+        let Some(text) = text else {
+            let known = self.shared.surface.prompts();
+            let near = domain::suggest::nearest(&request.name, known.iter().map(|prompt| prompt.name.as_str()), 1);
+            let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            return Err(ErrorData::invalid_params(format!("there is no prompt `{}`{hint}", request.name), None));
+        };
+        Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        let actor = self.actor(&context);
+        let values = self.complete_with(&actor, &request).map_err(|failure| convert::error(&failure))?;
+        Ok(CompleteResult::new(convert::completions(values)))
+    }
+
+    #[expect(deprecated, reason = "the way of older clients")]
+    async fn set_level(&self, request: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.log.set(request.level);
+        Ok(())
+    }
+
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let mut taken = false;
+        self.run(|_| {
+            taken = self.listen_for(&context.peer, |listening| listening.add(request.uri));
+            Ok(())
+        })
+        .map_err(|failure| convert::error(&failure))?;
+        if taken { Ok(()) } else { Err(ErrorData::invalid_params("too many subscriptions on one connection", None)) }
+    }
+
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        self.listen_for(&context.peer, |listening| {
+            listening.remove(&request.uri);
+            true
+        });
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        // What we never send is taken out by what we say we can.
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let accepted = context.accepted();
+        let uris = accepted.resource_subscriptions.clone().unwrap_or_default();
+        let list = accepted.resources_list_changed == Some(true);
+        let (_listening, mut heard) =
+            self.run(|_| Ok(self.shared.changes.listen(list, uris))).map_err(|failure| convert::error(&failure))?;
+        loop {
+            let change = tokio::select! {
+                change = heard.recv() => change,
+                () = context.cancelled() => None,
+                () = self.closing().cancelled() => None,
+            };
+            let told = match change {
+                None => return Ok(()),
+                Some(Change::List) => context.sink().notify_resource_list_changed().await,
+                Some(Change::Content(uri)) => context.sink().notify_resource_updated(uri).await,
+            };
+            if told.is_err() {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(frames::not_understood(&request.method, request.params.as_ref()))
+    }
+}

@@ -1,0 +1,164 @@
+//! What a client is offered: the same for every connection, byte for byte.
+
+mod instructions;
+mod prompts;
+mod resources;
+
+use std::sync::Arc;
+
+use application::{Context, Failure, FailureKind};
+use domain::ids::Principal;
+use domain::policy::Policy;
+use domain::profile::Profile;
+use serde_json::{Value, json};
+
+pub use self::prompts::{Argument, Prompt};
+pub use self::resources::{Content, Page, Resource, Template};
+use crate::tools::{self, Tool};
+pub use crate::tools::{Hints, Offered, Question, Toolset};
+
+/// The project a server works on. Made by the program; every call is one use case.
+pub trait Workspace: Send + Sync + 'static {
+    /// Runs a use case as `actor`. Damage of the state is mended on the way where that is possible.
+    ///
+    /// # Errors
+    /// The use case's failure, or that of opening the state.
+    fn run(
+        &self,
+        actor: &Principal,
+        use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure>;
+
+    /// Returns the number of the last operation, cheaply: another number means that something changed.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    fn head(&self) -> Result<u64, Failure>;
+
+    /// Returns the kinds of tree of the project.
+    fn profiles(&self) -> &[Profile];
+
+    /// Returns the project's policy.
+    fn policy(&self) -> &Policy;
+
+    /// Returns who sits at this machine: whose word an answer to an elicitation is.
+    fn person(&self) -> Principal;
+}
+
+/// What is offered on which project.
+#[derive(Clone)]
+pub struct Surface {
+    workspace: Arc<dyn Workspace>,
+    tools: Arc<[&'static Tool]>,
+}
+
+/// Everything that is offered on a project with these profiles, for the reference page.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    pub tools: Vec<Offered>,
+    pub templates: Vec<Template>,
+    pub prompts: Vec<Prompt>,
+}
+
+impl Catalogue {
+    /// Returns what is offered.
+    ///
+    /// # Errors
+    /// None that a caller could cause.
+    pub fn of(profiles: &[Profile]) -> Result<Self, Failure> {
+        Ok(Self {
+            tools: tools::chosen(profiles, None, false)?.into_iter().map(|tool| tool.offered(profiles)).collect(),
+            templates: resources::TEMPLATES.to_vec(),
+            prompts: prompts::prompts_for(profiles),
+        })
+    }
+}
+
+/// What became of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Called {
+    /// The tool's result: structured, and to be given as compact text too.
+    Done(Value),
+    /// The tool failed, or its arguments were wrong: a result with `isError`.
+    Failed(Value),
+    /// There is no such tool; with the nearest name.
+    Unknown(String),
+}
+
+impl Surface {
+    /// Returns the surface of a project: the tool sets of its profiles, or just those named.
+    ///
+    /// # Errors
+    /// When a named tool set does not exist.
+    pub fn new(workspace: Arc<dyn Workspace>, toolsets: Option<&[String]>, read_only: bool) -> Result<Self, Failure> {
+        let tools = tools::chosen(workspace.profiles(), toolsets, read_only)?.into();
+        Ok(Self { workspace, tools })
+    }
+
+    /// Returns the project.
+    #[must_use]
+    pub fn workspace(&self) -> &Arc<dyn Workspace> {
+        &self.workspace
+    }
+
+    /// Returns the tools, in constant order.
+    #[must_use]
+    pub fn tools(&self) -> Vec<Offered> {
+        self.tools.iter().map(|tool| tool.offered(self.workspace.profiles())).collect()
+    }
+
+    /// Calls a tool.
+    #[must_use]
+    pub fn call(&self, actor: &Principal, name: &str, arguments: &Value) -> Called {
+        // Model APIs reject dots in names, but people know some tools by a dotted one.
+        let plain = name.replace('.', "_");
+        let Some(tool) = self.tools.iter().find(|tool| tool.name == plain) else {
+            let known = self.tools.iter().map(|tool| tool.name);
+            let near = domain::suggest::nearest(name, known, 1);
+            let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            return Called::Unknown(format!("there is no tool `{name}`{hint}"));
+        };
+        match self.run(actor, &mut |ctx| (tool.run)(ctx, arguments)) {
+            Ok(value) => Called::Done(value),
+            Err(failure) => Called::Failed(failure_value(&failure)),
+        }
+    }
+
+    /// Returns what a person has to see before `approve_entity` with these arguments; nothing when there is nothing to
+    /// ask.
+    ///
+    /// # Errors
+    /// When the arguments are wrong or the state cannot be read.
+    pub fn approval_question(&self, arguments: &Value) -> Result<Option<Question>, Failure> {
+        self.run(&self.workspace.person(), &mut |ctx| tools::approval_question(ctx, arguments))
+    }
+
+    /// Runs a use case and returns what it gave.
+    ///
+    /// # Errors
+    /// The use case's failure.
+    pub fn run<T>(
+        &self,
+        actor: &Principal,
+        use_case: &mut dyn FnMut(&Context<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let mut outcome = None;
+        self.workspace.run(actor, &mut |ctx| {
+            outcome = Some(use_case(ctx)?);
+            Ok(())
+        })?;
+        outcome.ok_or_else(|| Failure::new(FailureKind::Internal, "the use case gave no answer"))
+    }
+}
+
+/// Returns a failure as clients get it: kind, message, next steps.
+#[must_use]
+pub fn failure_value(failure: &Failure) -> Value {
+    json!({
+        "error": {
+            "kind": failure.kind.word(),
+            "message": failure.message,
+            "next_steps": failure.next_steps,
+        }
+    })
+}

@@ -1,0 +1,196 @@
+//! Resources: states, trees, texts and the briefing, each under its URI.
+
+use application::brief::brief;
+use application::show_node::show_node;
+use application::show_tree::show_tree;
+use application::views::TreeView;
+use application::{Failure, FailureKind};
+use domain::ids::Principal;
+use serde_json::json;
+
+use super::Surface;
+
+/// Something that can be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    pub uri: String,
+    pub name: String,
+    pub title: Option<String>,
+    pub description: String,
+    pub mime_type: &'static str,
+}
+
+/// A family of resources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    pub uri_template: &'static str,
+    pub name: &'static str,
+    pub description: &'static str,
+    pub mime_type: &'static str,
+}
+
+/// What was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Content {
+    pub uri: String,
+    pub mime_type: &'static str,
+    pub text: String,
+}
+
+/// A part of a list, and where the next one begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page<T> {
+    pub items: Vec<T>,
+    pub next: Option<String>,
+}
+
+const JSON: &str = "application/json";
+const MARKDOWN: &str = "text/markdown";
+const PER_PAGE: usize = 100;
+
+pub(super) const TEMPLATES: [Template; 3] = [
+    Template {
+        uri_template: "state://planning/{entity_type}/{entity_id}",
+        name: "entity_state",
+        description: "State of a plan: status, version, parent, children, file",
+        mime_type: JSON,
+    },
+    Template {
+        uri_template: "state://planning/hierarchy/{act_id}",
+        name: "hierarchy",
+        description: "A plan and everything below it, with statuses",
+        mime_type: JSON,
+    },
+    Template {
+        uri_template: "plan://node/{+path}",
+        name: "plan_text",
+        description: "The text of a plan",
+        mime_type: MARKDOWN,
+    },
+];
+
+impl Surface {
+    /// Returns the families of resources.
+    #[must_use]
+    pub fn templates(&self) -> Vec<Template> {
+        TEMPLATES.to_vec()
+    }
+
+    /// Returns a page of resources: the briefing, then every plan's text.
+    ///
+    /// # Errors
+    /// When the state cannot be read, or the cursor is not one of ours.
+    pub fn resources(&self, actor: &Principal, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
+        let from: usize = match cursor {
+            None => 0,
+            Some(cursor) => cursor
+                .parse()
+                .map_err(|_| Failure::new(FailureKind::Invalid, format!("`{cursor}` is no cursor of this list")))?,
+        };
+        let forest = self.run(actor, &mut |ctx| show_tree(ctx, &[]))?;
+        let mut all = vec![Resource {
+            uri: "plan://briefing".to_owned(),
+            name: "briefing".to_owned(),
+            title: Some("Where the work stands".to_owned()),
+            description: "One short text about the state of all plans".to_owned(),
+            mime_type: "text/plain",
+        }];
+        forest.iter().for_each(|node| add(&mut all, node));
+        let next = (from + PER_PAGE < all.len()).then(|| (from + PER_PAGE).to_string());
+        Ok(Page { items: all.into_iter().skip(from).take(PER_PAGE).collect(), next })
+    }
+
+    /// Reads a resource. `None` when there is none of that URI.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn read(&self, actor: &Principal, uri: &str) -> Result<Option<Content>, Failure> {
+        let found = self.run(actor, &mut |ctx| {
+            if uri == "plan://briefing" {
+                return Ok(Some(("text/plain", brief(ctx, None)?)));
+            }
+            if let Some(top) = uri.strip_prefix("state://planning/hierarchy/") {
+                let tree = show_tree(ctx, &[top.to_owned()])?;
+                return Ok(Some((JSON, json!(tree).to_string())));
+            }
+            if let Some((level, id)) = uri.strip_prefix("state://planning/").and_then(|rest| rest.split_once('/')) {
+                let words = crate::tools::words(level, id);
+                return Ok(Some((JSON, json!(show_node(ctx, &words)?).to_string())));
+            }
+            if let Some(path) = uri.strip_prefix("plan://node/") {
+                let node = show_node(ctx, &[path.to_owned()])?;
+                let text = match node.version_hash {
+                    Some(version) => ctx.store.read()?.text(version)?,
+                    None => None,
+                };
+                return Ok(text.map(|text| (MARKDOWN, text)));
+            }
+            Ok(None)
+        });
+        match found {
+            Ok(found) => Ok(found.map(|(mime_type, text)| Content { uri: uri.to_owned(), mime_type, text })),
+            Err(failure) if failure.kind == FailureKind::NotFound || failure.kind == FailureKind::Invalid => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Completes a variable of a template.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    pub fn complete_resource(
+        &self,
+        actor: &Principal,
+        uri_template: &str,
+        argument: &str,
+        value: &str,
+    ) -> Result<Vec<String>, Failure> {
+        if !TEMPLATES.iter().any(|template| template.uri_template == uri_template) {
+            return Ok(Vec::new());
+        }
+        match argument {
+            "entity_type" => {
+                let profiles = self.workspace().profiles();
+                let levels = profiles.iter().flat_map(|profile| &profile.levels).map(|level| level.name.clone());
+                Ok(levels.filter(|level| level.starts_with(value)).collect())
+            }
+            "entity_id" | "act_id" | "path" => self.paths(actor, value, argument == "act_id"),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Returns the path aliases that begin like this, or whose own alias does.
+    pub(super) fn paths(&self, actor: &Principal, value: &str, roots_only: bool) -> Result<Vec<String>, Failure> {
+        let forest = self.run(actor, &mut |ctx| show_tree(ctx, &[]))?;
+        let mut found = Vec::new();
+        let mut queue: Vec<&TreeView> = forest.iter().rev().collect();
+        while let Some(node) = queue.pop() {
+            if node.path.starts_with(value) || node.entity_id.starts_with(value) {
+                found.push(node.path.clone());
+            }
+            if found.len() >= MOST_COMPLETIONS {
+                break;
+            }
+            if !roots_only {
+                queue.extend(node.children.iter().rev());
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The protocol allows no more.
+const MOST_COMPLETIONS: usize = 100;
+
+fn add(all: &mut Vec<Resource>, node: &TreeView) {
+    if node.version_hash.is_some() {
+        all.push(Resource {
+            uri: format!("plan://node/{}", node.path),
+            name: node.path.clone(),
+            title: node.title.clone(),
+            description: format!("{}, {}", node.entity_type, node.status),
+            mime_type: MARKDOWN,
+        });
+    }
+    node.children.iter().for_each(|child| add(all, child));
+}

@@ -1,0 +1,59 @@
+//! Reading a tool's arguments: what is wrong is said with what is allowed.
+
+use application::{Failure, FailureKind};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+/// Reads arguments. Unknown and missing ones are refused with serde's own list of what is expected.
+pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Failure> {
+    let nothing = json!({});
+    let given = if arguments.is_null() { &nothing } else { arguments };
+    T::deserialize(given).map_err(|error| {
+        let message = domain::suggest::with_suggestion(&error.to_string());
+        Failure::new(FailureKind::Invalid, format!("wrong arguments: {message}"))
+            .step("call the tool again with the arguments its schema names")
+    })
+}
+
+/// No arguments.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+/// Just a node.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NodeOnly {
+    pub(super) node: String,
+}
+
+/// A node as the story tools name it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Entity {
+    pub(super) entity_type: String,
+    pub(super) entity_id: String,
+}
+
+impl Entity {
+    /// Returns the words of the node.
+    pub(crate) fn words(&self) -> Vec<String> {
+        words(&self.entity_type, &self.entity_id)
+    }
+}
+
+/// Returns the words under which a use case finds a node: a path says everything, an alias needs its level.
+pub(crate) fn words(entity_type: &str, entity_id: &str) -> Vec<String> {
+    if entity_id.contains('/') {
+        vec![entity_id.to_owned()]
+    } else {
+        vec![entity_type.to_owned(), entity_id.to_owned()]
+    }
+}
+
+/// Returns a view as a value.
+pub(super) fn value(view: &impl serde::Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(view)
+        .map_err(|error| Failure::new(FailureKind::Internal, format!("the result cannot be written: {error}")))
+}

@@ -1,0 +1,24 @@
+//! The tool `brief`.
+
+use application::brief::brief;
+use application::{Context, Failure};
+use serde_json::{Value, json};
+
+use crate::tools::arguments::{Nothing, read};
+use crate::tools::schema;
+use crate::tools::{Hints, Tool, Toolset};
+
+pub(crate) const BRIEF: Tool = Tool {
+    name: "brief",
+    description: "Use at the start of a session or after losing context: one short text about where the plans stand.",
+    set: Toolset::Core,
+    hints: Hints::READS,
+    input: |_| schema::object(Vec::new()),
+    output: || schema::result(&[("text", "string")]),
+    run,
+};
+
+fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
+    let Nothing {} = read(arguments)?;
+    Ok(json!({ "text": brief(ctx, None)? }))
+}

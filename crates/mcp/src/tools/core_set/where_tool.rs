@@ -1,0 +1,42 @@
+//! The tool `where`.
+
+use application::project_status::project_status;
+use application::{Context, Failure};
+use serde_json::{Value, json};
+
+use crate::tools::arguments::{Nothing, read, value};
+use crate::tools::schema;
+use crate::tools::{Hints, Tool, Toolset};
+
+pub(crate) const WHERE: Tool = Tool {
+    name: "where",
+    description: "Use first, and whenever you have lost the thread: what has which status, what needs someone, what to do about it.",
+    set: Toolset::Core,
+    hints: Hints::READS,
+    input: |_| schema::object(Vec::new()),
+    output: || {
+        schema::result(&[
+            ("profiles", "list of string"),
+            ("nodes", "integer"),
+            ("status_counts", "object"),
+            ("levels", "list of object"),
+            ("attention", "list of object"),
+            ("more_attention", "integer"),
+            ("last_operation", "object"),
+        ])
+    },
+    run,
+};
+
+/// So many plans that need someone are listed; the rest is counted.
+const MOST_LISTED: usize = 20;
+
+fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
+    let Nothing {} = read(arguments)?;
+    let mut status = project_status(ctx)?;
+    let more = status.attention.len().saturating_sub(MOST_LISTED);
+    status.attention.truncate(MOST_LISTED);
+    let mut value = value(&status)?;
+    value["more_attention"] = json!(more);
+    Ok(value)
+}

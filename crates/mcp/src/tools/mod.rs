@@ -1,0 +1,145 @@
+//! The tools, one file each, and which of them a project offers.
+
+mod arguments;
+mod core_set;
+mod schema;
+mod story_set;
+
+use application::{Context, Failure, FailureKind};
+use domain::profile::Profile;
+use serde_json::{Value, json};
+
+pub(crate) use self::arguments::words;
+pub use self::story_set::approve_entity::Question;
+pub(crate) use self::story_set::approve_entity::question as approval_question;
+
+/// A group of tools that is offered together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Toolset {
+    /// Where the work stands: always.
+    Core,
+    /// Plans in files with statuses and versions.
+    Story,
+}
+
+impl Toolset {
+    /// Every set, in the order they are listed.
+    pub const ALL: [Self; 2] = [Self::Core, Self::Story];
+
+    /// Returns the word of `--toolsets`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::Story => "story",
+        }
+    }
+}
+
+/// What a tool does to the state, for clients that ask before they let it run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hints {
+    pub read_only: bool,
+    pub destructive: bool,
+    pub idempotent: bool,
+}
+
+impl Hints {
+    pub(crate) const READS: Self = Self { read_only: true, destructive: false, idempotent: true };
+    pub(crate) const CHANGES: Self = Self { read_only: false, destructive: false, idempotent: true };
+    pub(crate) const DESTROYS: Self = Self { read_only: false, destructive: true, idempotent: true };
+
+    /// Returns the annotations of the protocol. What follows from another one is left out: lists are read often.
+    #[must_use]
+    pub fn annotations(self) -> Value {
+        if self.read_only {
+            return json!({ "readOnlyHint": true, "openWorldHint": false });
+        }
+        json!({ "destructiveHint": self.destructive, "idempotentHint": self.idempotent, "openWorldHint": false })
+    }
+}
+
+/// A tool as it is written down.
+pub(crate) struct Tool {
+    pub(crate) name: &'static str,
+    /// When to use it, in one or two sentences.
+    pub(crate) description: &'static str,
+    pub(crate) set: Toolset,
+    pub(crate) hints: Hints,
+    pub(crate) input: fn(&[Profile]) -> Value,
+    pub(crate) output: fn() -> Value,
+    pub(crate) run: fn(&Context<'_>, &Value) -> Result<Value, Failure>,
+}
+
+/// A tool as it is offered on a project.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offered {
+    pub name: &'static str,
+    pub description: &'static str,
+    pub set: Toolset,
+    pub hints: Hints,
+    pub input_schema: Value,
+    pub output_schema: Value,
+}
+
+impl Tool {
+    pub(crate) fn offered(&self, profiles: &[Profile]) -> Offered {
+        Offered {
+            name: self.name,
+            description: self.description,
+            set: self.set,
+            hints: self.hints,
+            input_schema: (self.input)(profiles),
+            output_schema: (self.output)(),
+        }
+    }
+}
+
+/// Every tool, in the order they are listed.
+static TOOLS: &[&Tool] = &[
+    &core_set::WHERE,
+    &core_set::NEXT,
+    &core_set::BRIEF,
+    &core_set::WHY,
+    &core_set::WAIT,
+    &story_set::GET_ENTITY_STATE,
+    &story_set::UPDATE_ENTITY_STATE,
+    &story_set::GET_HIERARCHY_TREE,
+    &story_set::CASCADE_INVALIDATE,
+    &story_set::GET_CHILDREN_STATUS,
+    &story_set::APPROVE_ENTITY,
+    &story_set::CREATE_BACKUP,
+    &story_set::LIST_BACKUPS,
+    &story_set::RESTORE_BACKUP,
+    &story_set::GET_BACKUP_DIFF,
+];
+
+/// Profiles that have tools of their own, or none.
+const OTHER_PROFILES: [&str; 3] = ["tickets", "trail", "milestones"];
+
+/// Returns the profiles the story tools speak of: the built-in one and those users write.
+fn story_profiles(profiles: &[Profile]) -> impl Iterator<Item = &Profile> {
+    profiles.iter().filter(|profile| !OTHER_PROFILES.contains(&profile.name.as_str()))
+}
+
+/// Returns the tools of a project.
+pub(crate) fn chosen(
+    profiles: &[Profile],
+    toolsets: Option<&[String]>,
+    read_only: bool,
+) -> Result<Vec<&'static Tool>, Failure> {
+    let words = Toolset::ALL.map(Toolset::word);
+    if let Some(unknown) = toolsets.into_iter().flatten().find(|name| !words.contains(&name.as_str())) {
+        return Err(Failure::new(FailureKind::Invalid, format!("there is no tool set `{unknown}`"))
+            .step(format!("tool sets: {}", words.join(", "))));
+    }
+    let wanted = |set: Toolset| match toolsets {
+        Some(named) => named.iter().any(|name| name == set.word()),
+        None => match set {
+            Toolset::Core => true,
+            Toolset::Story => story_profiles(profiles).next().is_some(),
+        },
+    };
+    let fits = |tool: &&&Tool| wanted(tool.set) && (!read_only || tool.hints.read_only);
+    Ok(TOOLS.iter().filter(fits).copied().collect())
+}

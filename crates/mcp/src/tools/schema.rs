@@ -1,0 +1,58 @@
+//! Small builders of JSON schemas: flat objects, nothing a client could stumble over.
+
+use domain::profile::Profile;
+use serde_json::{Map, Value, json};
+
+/// A property, and whether it must be given.
+pub(super) type Property = (&'static str, Value, bool);
+
+/// Returns the schema of an object with just these properties.
+pub(super) fn object(properties: Vec<Property>) -> Value {
+    let required: Vec<&str> = properties.iter().filter(|(_, _, required)| *required).map(|(name, ..)| *name).collect();
+    let properties: Map<String, Value> =
+        properties.into_iter().map(|(name, schema, _)| (name.to_owned(), schema)).collect();
+    let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+    if !required.is_empty() {
+        schema["required"] = json!(required);
+    }
+    schema
+}
+
+/// Returns the schema of a result: what is there, open to more.
+pub(super) fn result(properties: &[(&str, &str)]) -> Value {
+    let properties: Map<String, Value> =
+        properties.iter().map(|(name, kind)| ((*name).to_owned(), of_kind(kind))).collect();
+    json!({ "type": "object", "properties": properties })
+}
+
+fn of_kind(kind: &str) -> Value {
+    match kind.strip_prefix("list of ") {
+        Some(items) => json!({ "type": "array", "items": of_kind(items) }),
+        None if kind == "anything" => json!({}),
+        None => json!({ "type": kind }),
+    }
+}
+
+/// A text with a word about it.
+pub(super) fn text(description: &str) -> Value {
+    json!({ "type": "string", "description": description })
+}
+
+/// A node, as every tool takes it.
+pub(super) fn node() -> Value {
+    text("alias or path")
+}
+
+/// The levels of the project's trees.
+pub(super) fn entity_type(profiles: &[Profile]) -> Value {
+    let levels: Vec<&str> =
+        super::story_profiles(profiles).flat_map(|profile| &profile.levels).map(|level| level.name.as_str()).collect();
+    json!({ "type": "string", "enum": levels })
+}
+
+/// `entity_type` and `entity_id`, as the story tools take them, and more.
+pub(super) fn entity(profiles: &[Profile], more: Vec<Property>) -> Value {
+    let mut properties = vec![("entity_type", entity_type(profiles), true), ("entity_id", node(), true)];
+    properties.extend(more);
+    object(properties)
+}

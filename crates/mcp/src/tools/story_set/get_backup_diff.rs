@@ -1,0 +1,45 @@
+//! The tool `get_backup_diff`.
+
+use application::diff_version::diff_version;
+use application::{Context, Failure};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::tools::arguments::{read, value, words};
+use crate::tools::schema;
+use crate::tools::{Hints, Tool, Toolset};
+
+pub(crate) const GET_BACKUP_DIFF: Tool = Tool {
+    name: "get_backup_diff",
+    description: "Use to see what changed in a plan since a version, or since its approval.",
+    set: Toolset::Story,
+    hints: Hints::READS,
+    input: |profiles| {
+        schema::entity(profiles, vec![("version", schema::text("timestamp, hash prefix, or -1, -2 …"), false)])
+    },
+    output: || {
+        schema::result(&[
+            ("older", "string"),
+            ("newer", "string"),
+            ("sections", "list of object"),
+            ("unified", "string"),
+        ])
+    },
+    run,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    entity_type: String,
+    entity_id: String,
+    #[serde(default)]
+    version: Option<String>,
+}
+
+fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
+    let asked: Arguments = read(arguments)?;
+    let mut node = words(&asked.entity_type, &asked.entity_id);
+    node.extend(asked.version);
+    value(&diff_version(ctx, &node)?)
+}

@@ -1,0 +1,45 @@
+//! The tool `restore_backup`.
+
+use application::restore_version::restore_version;
+use application::{Context, Failure};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::tools::arguments::{read, value, words};
+use crate::tools::schema;
+use crate::tools::{Hints, Tool, Toolset};
+
+pub(crate) const RESTORE_BACKUP: Tool = Tool {
+    name: "restore_backup",
+    description: "Use to put an earlier text back into the plan's file; what is there now is kept.",
+    set: Toolset::Story,
+    hints: Hints::DESTROYS,
+    input: |profiles| {
+        schema::entity(profiles, vec![("version", schema::text("timestamp, hash prefix, or -1, -2 …"), true)])
+    },
+    output: || {
+        schema::result(&[
+            ("success", "boolean"),
+            ("restored", "string"),
+            ("backup", "anything"),
+            ("node", "object"),
+            ("cascade", "object"),
+        ])
+    },
+    run,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    entity_type: String,
+    entity_id: String,
+    version: String,
+}
+
+fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
+    let asked: Arguments = read(arguments)?;
+    let mut node = words(&asked.entity_type, &asked.entity_id);
+    node.push(asked.version);
+    value(&restore_version(ctx, &node)?)
+}

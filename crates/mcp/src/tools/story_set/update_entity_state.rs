@@ -1,0 +1,93 @@
+//! The tool `update_entity_state`.
+
+use application::FailureKind;
+use application::approve::{ApproveRequest, approve};
+use application::invalidate::{InvalidateRequest, invalidate};
+use application::show_node::show_node;
+use application::{Context, Failure};
+use domain::approval::Force;
+use domain::node::Status;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::tools::arguments::{read, value, words};
+use crate::tools::schema;
+use crate::tools::{Hints, Tool, Toolset};
+
+pub(crate) const UPDATE_ENTITY_STATE: Tool = Tool {
+    name: "update_entity_state",
+    description: "Use to approve or condemn exactly the version you know; another is refused. Other statuses follow from the files.",
+    set: Toolset::Story,
+    hints: Hints::CHANGES,
+    input: |profiles| {
+        schema::entity(
+            profiles,
+            vec![
+                (
+                    "status",
+                    json!({ "type": "string", "enum": ["draft", "approved", "requires-revalidation", "invalid"] }),
+                    true,
+                ),
+                ("version_hash", json!({ "type": "string" }), true),
+                ("file_path", json!({ "type": "string" }), false),
+                ("parent_id", json!({ "type": "string" }), false),
+                ("parent_version_hash", json!({ "type": "string" }), false),
+                ("invalidation_reason", json!({ "type": "string" }), false),
+            ],
+        )
+    },
+    output: || schema::result(&[("success", "boolean"), ("message", "string"), ("entity", "object")]),
+    run,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    entity_type: String,
+    entity_id: String,
+    status: Status,
+    version_hash: String,
+    #[serde(default, rename = "file_path")]
+    _file_path: Option<String>,
+    #[serde(default, rename = "parent_id")]
+    _parent_id: Option<String>,
+    #[serde(default, rename = "parent_version_hash")]
+    _parent_version_hash: Option<String>,
+    #[serde(default)]
+    invalidation_reason: Option<String>,
+}
+
+fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
+    let asked: Arguments = read(arguments)?;
+    let node = words(&asked.entity_type, &asked.entity_id);
+    let now = show_node(ctx, &node)?;
+    let version = now.version_hash.map(|version| version.to_string()).unwrap_or_default();
+    if asked.version_hash.len() < 8 || !version.starts_with(&asked.version_hash) {
+        return Err(Failure::new(
+            FailureKind::Conflict,
+            format!("`{}` is version {version}, not {}: nothing was changed", now.path, asked.version_hash),
+        )
+        .step("get_entity_state, look at what changed, then ask again with that version"));
+    }
+    let message = match asked.status {
+        status if status == now.status => format!("`{}` is {status} already", now.path),
+        Status::Approved => {
+            let request = ApproveRequest { node: node.clone(), force: Force::No, shown: now.version_hash };
+            approve(ctx, &request)?.message
+        }
+        Status::Invalid => {
+            let reason = asked.invalidation_reason.unwrap_or_else(|| "said to be invalid".to_owned());
+            invalidate(ctx, &InvalidateRequest { node: node.clone(), reason })?;
+            format!("`{}` is condemned", now.path)
+        }
+        Status::Draft | Status::RequiresRevalidation => {
+            return Err(Failure::new(
+                FailureKind::Refused,
+                format!("`{}` is {}: nobody sets `{}`, it follows from the files", now.path, now.status, asked.status),
+            )
+            .step("why, to see what it follows from")
+            .step("cascade_invalidate, to make it and what is below stale on purpose"));
+        }
+    };
+    Ok(json!({ "success": true, "message": message, "entity": value(&show_node(ctx, &node)?)? }))
+}

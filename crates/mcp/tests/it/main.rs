@@ -1,0 +1,3 @@
+//! The protocol without a project behind it: what arrives is answered whatever the state is in.
+
+mod pipe;

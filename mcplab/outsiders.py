@@ -1,0 +1,99 @@
+"""The official conformance suite and the Inspector."""
+import glob
+import json
+import os
+import subprocess
+
+from project import ACT, CHAPTER, Project
+from proxy import Proxy
+
+MODERN, LEGACY = "2026-07-28", "2025-11-25"
+
+# The scenarios that ask for no tool, prompt or resource made up by the suite: they hold for a product as it is.
+SCENARIOS = {
+    MODERN: ["server-stateless", "completion-complete", "tools-list", "server-sse-multiple-streams", "resources-list",
+             "sep-2164-resource-not-found", "prompts-list", "dns-rebinding-protection", "caching", "http-header-validation",
+             "input-required-result-unsupported-methods"],
+    LEGACY: ["server-initialize", "ping", "completion-complete", "tools-list", "server-sse-multiple-streams",
+             "resources-list", "resources-subscribe", "resources-unsubscribe", "prompts-list", "dns-rebinding-protection",
+             "server-session-lifecycle"],
+}
+
+# Checks inside those scenarios that do need the suite's own tools.
+NEEDS_FIXTURES = {
+    "sep-2575-server-rejects-undeclared-capability", "sep-2575-missing-capability-http-400",
+    "sep-2575-http-server-no-independent-requests-on-stream", "sep-2575-server-no-log-without-loglevel"}
+
+
+def story(tl, work):
+    project = Project(tl, work)
+    project.put(ACT % 1, "# Act 1\n\nThe keeper leaves the island.\n")
+    project.must("approve", "act-1")
+    project.put(CHAPTER % (1, 1), "# Chapter 1\n\nThe boat is ready.\n")
+    project.must("status")
+    return project
+
+
+def conformance(tools, tl, report):
+    project = story(tl, os.path.join(report.work, "conformance"))
+    with project.serve() as server, Proxy(int(server.url.split(":")[2].split("/")[0]), server.token) as proxy:
+        for version, scenarios in SCENARIOS.items():
+            for scenario in scenarios:
+                scenario_holds(tools, report, proxy.url, version, scenario, "token")
+    # Without anything in between, so that nobody but the server can have turned a foreign host away.
+    with project.serve("--open") as server:
+        for version in SCENARIOS:
+            scenario_holds(tools, report, server.url.replace("127.0.0.1", "localhost"), version, "dns-rebinding-protection",
+                           "open")
+
+
+def scenario_holds(tools, report, url, version, scenario, how):
+    folder = report.folder("conformance", version, scenario, how)
+    log = os.path.join(folder, "output")
+    with open(log, "w", encoding="utf-8") as f:
+        try:
+            code = subprocess.run(
+                [tools.program("conformance"), "server", "--url", url, "--scenario", scenario, "--spec-version", version,
+                 "-o", folder], env=tools.environment(), stdin=subprocess.DEVNULL, stdout=f, stderr=f, check=False,
+                timeout=120).returncode
+        except subprocess.TimeoutExpired:
+            code = "nothing in 120 s"
+    checks = []
+    for path in glob.glob(os.path.join(folder, "*", "checks.json")):
+        with open(path, encoding="utf-8") as f:
+            checks += json.load(f)
+    wrong = [one for one in checks if one["status"] in ("FAILURE", "WARNING") and one["id"] not in NEEDS_FIXTURES]
+    passed = sum(one["status"] == "SUCCESS" for one in checks)
+    what = "%s (%s)" % (scenario, how)
+    if wrong:
+        found = "; ".join("%s: %s" % (one["id"], one.get("errorMessage") or one["description"]) for one in wrong)
+        report.fail("conformance", version, "http", "%s: %s" % (what, found), log)
+    elif not passed:
+        report.fail("conformance", version, "http", "%s: no check passed, it ended with %s" % (what, code), log)
+    else:
+        report.ok("conformance", version, "http", "%s: %d checks" % (what, passed))
+
+
+def inspector(tools, tl, report):
+    project = story(tl, os.path.join(report.work, "inspector"))
+    with project.serve() as server:
+        ways = {
+            "stdio": [argument for pair in project.environment.items() for argument in ("-e", "%s=%s" % pair)]
+            + ["--cwd", project.directory, "--", tl, "mcp"],
+            "http": ["--server-url", server.url, "--transport", "http", "--header",
+                     "Authorization: Bearer %s" % server.token],
+        }
+        for era in ("legacy", "modern"):
+            for transport, way in ways.items():
+                log = os.path.join(report.folder("inspector", era, transport), "output")
+                done = subprocess.run(
+                    [tools.program("mcp-inspector"), "--cli", "--method", "tools/list", "--strict", "--protocol-era", era,
+                     "--format", "json", *way], env=dict(tools.environment(), HOME=project.home), stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+                with open(log, "w", encoding="utf-8") as f:
+                    f.write("[%d]\n%s\n%s" % (done.returncode, done.stderr, done.stdout))
+                findings = [line for line in done.stderr.splitlines() if line.startswith(("Warning", "Error"))]
+                said = done.stderr.strip().splitlines()
+                clean = done.returncode == 0 and not findings and '"tools"' in done.stdout
+                report.check(clean, "inspector", era, transport, "tools/list --strict has nothing to say", log,
+                             "%d, %s" % (done.returncode, said[-1] if said else "nothing"))

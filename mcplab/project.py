@@ -1,0 +1,100 @@
+"""A project of its own for each check, and the server on it."""
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+
+ACT, CHAPTER = "acts/act-%d/strategic-plan.md", "acts/act-%d/chapters/chapter-%02d/plan.md"
+
+
+class Project:
+    """A story in a directory, with a home of its own."""
+
+    def __init__(self, tl, work, policy=None):
+        self.tl_program, self.work = tl, work
+        self.directory, self.home = os.path.join(work, "project"), os.path.join(work, "home")
+        shutil.rmtree(work, ignore_errors=True)
+        for folder in (self.directory, self.home, os.path.join(work, "tmp")):
+            os.makedirs(folder)
+        # What the server and the shell beside it get from us, and nothing else.
+        self.environment = {
+            "PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": self.home, "TMPDIR": os.path.join(work, "tmp"),
+            "THROUGHLINE_HOME": os.path.join(work, "throughline"), "LANG": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1"}
+        self.must("init")
+        if policy:
+            self.set_policy(policy)
+
+    def set_policy(self, line):
+        path = os.path.join(self.directory, ".throughline", "config.toml")
+        with open(path, encoding="utf-8") as f:
+            text = f.read()
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text.replace("[policy]\n", "[policy]\n%s\n" % line, 1))
+
+    def tl(self, *arguments, timeout=120):
+        return subprocess.run([self.tl_program, *arguments], cwd=self.directory, env=self.environment, text=True, check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
+
+    def must(self, *arguments, timeout=120):
+        done = self.tl(*arguments, timeout=timeout)
+        if done.returncode:
+            raise RuntimeError("`tl %s` ended with %d: %s" % (" ".join(arguments), done.returncode, done.stderr.strip()))
+        return done.stdout
+
+    def put(self, path, text):
+        whole = os.path.join(self.directory, path)
+        os.makedirs(os.path.dirname(whole), exist_ok=True)
+        with open(whole, "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def mcp(self, *arguments, stderr=None):
+        """Starts `tl mcp`."""
+        return subprocess.Popen([self.tl_program, "mcp", *arguments], cwd=self.directory, env=self.environment,
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr or subprocess.DEVNULL)
+
+    def serve(self, *arguments):
+        return Serving(self, arguments)
+
+
+class Serving:
+    """`tl serve` for as long as it is needed: `with project.serve() as server`."""
+
+    def __init__(self, project, arguments):
+        self.project, self.arguments = project, arguments
+        self.process, self.url, self.token = None, "", None
+
+    def __enter__(self):
+        with open(os.path.join(self.project.work, "serve.stderr"), "ab") as errors:
+            self.process = subprocess.Popen(
+                [self.project.tl_program, "serve", "--port", "0", "--json", *self.arguments], cwd=self.project.directory,
+                env=self.project.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
+        ready, _, _ = select.select([self.process.stdout], [], [], 30)
+        line = self.process.stdout.readline() if ready else b""
+        if not line:
+            self.process.kill()
+            self.process.wait()
+            raise RuntimeError("`tl serve` did not say where it is")
+        said = json.loads(line)
+        self.url, self.token = said["url"], said["token"]
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=15)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process.stdout.close()
+
+
+def wait_for(condition, seconds=15):
+    """Waits until a condition holds; says whether it did."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return condition()
