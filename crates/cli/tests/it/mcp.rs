@@ -231,20 +231,40 @@ fn a_version_nobody_knows_is_answered_with_those_we_know() {
 #[test]
 fn every_process_lists_the_same_tools_byte_for_byte() {
     let list = || {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": meta } });
         let project = planned();
-        let mut client = Client::start(&project, Era::New, &[]);
-        client.ask("tools/list", json!({})).to_string()
+        let mut command = project.command(&["mcp"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        writeln!(child.stdin.take().expect("an input"), "{request}").expect("the program reads");
+        String::from_utf8(child.wait_with_output().expect("an output").stdout).expect("text")
     };
     let first = list();
     assert_eq!(first, list());
-    let first: Value = serde_json::from_str(&first).expect("JSON");
+    let mut first: Value = serde_json::from_str(&first).expect("JSON");
     for tool in first["result"]["tools"].as_array().expect("tools") {
-        let is_core = ["where", "next", "brief", "why", "wait"].contains(&text(tool, "name"));
-        assert_eq!(tool["_meta"]["anthropic/alwaysLoad"] == true, is_core, "{tool}");
-        assert!(tool["annotations"]["readOnlyHint"].is_boolean(), "{tool}");
-        assert_eq!(tool["annotations"]["openWorldHint"], false);
-        assert_eq!((&tool["inputSchema"]["type"], &tool["outputSchema"]["type"]), (&json!("object"), &json!("object")));
+        check_definition(tool);
     }
+    assert!(first["result"]["tools"].to_string().len() < 14_000);
+    for tool in first["result"]["tools"].as_array_mut().expect("tools") {
+        tool.as_object_mut().expect("a tool").remove("outputSchema");
+    }
+    let sent = first["result"]["tools"].to_string().len();
+    assert!(sent < 7_000, "{sent} bytes reach every client");
+}
+
+fn check_definition(tool: &Value) {
+    let is_core = ["where", "next", "brief", "why", "wait"].contains(&text(tool, "name"));
+    assert_eq!(tool["_meta"]["anthropic/alwaysLoad"] == true, is_core, "{tool}");
+    let hints = match tool["annotations"]["readOnlyHint"].as_bool() {
+        Some(true) => vec!["readOnlyHint"],
+        _ => vec!["destructiveHint", "idempotentHint", "openWorldHint", "readOnlyHint"],
+    };
+    assert_eq!(keys(&tool["annotations"]), hints, "{tool}");
+    assert_eq!((&tool["inputSchema"]["type"], &tool["outputSchema"]["type"]), (&json!("object"), &json!("object")));
 }
 
 #[test]

@@ -134,3 +134,27 @@ fn nothing_but_objects_reaches_the_tools() {
     }
     assert!(asked >= 1_000, "{asked}");
 }
+
+#[test]
+fn a_client_may_give_sockets_instead_of_pipes() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+
+    let project = planned();
+    let (mut input, theirs) = UnixStream::pair().expect("sockets");
+    let (output, their_output) = UnixStream::pair().expect("sockets");
+    let mut command = project.command(&["mcp"]);
+    command.stdin(OwnedFd::from(theirs)).stdout(OwnedFd::from(their_output));
+    let mut child = command.spawn().expect("the program starts");
+    // Its ends are held by the command too.
+    drop(command);
+    let mut lines = BufReader::new(output).lines().map(|line| line.expect("a line"));
+    for id in 1..=100 {
+        writeln!(input, "{}", json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })).expect("the program reads");
+        assert_eq!(lines.next(), Some(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}")));
+    }
+    drop(input);
+    assert_eq!(lines.next(), None);
+    assert_eq!(child.wait().expect("an end").code(), Some(0));
+}

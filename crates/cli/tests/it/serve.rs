@@ -194,6 +194,24 @@ fn an_old_client_has_a_session() {
     let unknown = [("mcp-session-id", "cats"), ("mcp-protocol-version", "2025-06-18")];
     assert_eq!(server.post(&unknown, &call).status, 404);
     assert_eq!(server.post(&[("mcp-protocol-version", "2025-06-18")], &call).status, 400);
+    let token = format!("Bearer {}", server.token);
+    let other = server.post(&[], &greeting).header("mcp-session-id").expect("a session").to_owned();
+    let host = format!("localhost:{}", server.port);
+    let ending = [("host", host.as_str()), ("authorization", token.as_str()), ("mcp-session-id", other.as_str())];
+    assert_eq!(server.send("DELETE", &ending, "").status, 204);
+    let ended = [("mcp-session-id", other.as_str()), ("mcp-protocol-version", "2025-06-18")];
+    assert_eq!(server.post(&ended, &call).status, 404);
+    // What nobody hears does not hold up what is asked.
+    let subscribe = json!({
+        "jsonrpc": "2.0", "id": 5, "method": "resources/subscribe", "params": { "uri": "state://planning/act/act-1" },
+    });
+    assert_eq!(server.post(&headers, &subscribe).message()["result"], json!({}));
+    for round in 0..30 {
+        let reason = format!("round {round}");
+        project.ok(&["invalidate", "act-1", "--reason", &reason]);
+        project.ok(&["approve", "act-1", "--force"]);
+    }
+    assert_eq!(server.post(&headers, &call).message()["result"]["structuredContent"]["status"], "approved");
     // An open stream does not hold up the end.
     let mut stream = server.connect();
     let request = format!(

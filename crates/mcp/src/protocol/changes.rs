@@ -4,6 +4,7 @@
 //! in which process, makes no difference. Both eras' subscriptions are fed from here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -30,6 +31,12 @@ pub(super) enum Change {
     Content(String),
     /// The list of resources, or it may have.
     List,
+}
+
+/// What the last look saw.
+struct Seen {
+    head: Option<u64>,
+    read_at: Instant,
 }
 
 /// Everyone who listens.
@@ -140,8 +147,8 @@ impl Changes {
         self.surface.workspace().head().ok()
     }
 
-    fn run(&self, mut head: Option<u64>) {
-        let mut read_at = Instant::now();
+    fn run(&self, head: Option<u64>) {
+        let mut seen = Seen { head, read_at: Instant::now() };
         loop {
             let state = self.held();
             let (mut state, _) = self
@@ -153,16 +160,22 @@ impl Changes {
                 return;
             }
             drop(state);
-            let now = self.head();
-            let moved = now.is_some() && now != head;
-            if moved && self.list_may_have_changed(head, now) {
-                self.held().tell(&Change::List);
-            }
-            if moved || read_at.elapsed() >= READ {
-                self.read_again();
-                read_at = Instant::now();
-            }
-            head = now.or(head);
+            // A mistake of ours costs one look, not all that come after it.
+            let _ = catch_unwind(AssertUnwindSafe(|| self.look(&mut seen)));
+        }
+    }
+
+    fn look(&self, seen: &mut Seen) {
+        let now = self.head();
+        let before = seen.head;
+        seen.head = now.or(before);
+        let moved = now.is_some() && now != before;
+        if moved && self.list_may_have_changed(before, now) {
+            self.held().tell(&Change::List);
+        }
+        if moved || seen.read_at.elapsed() >= READ {
+            seen.read_at = Instant::now();
+            self.read_again();
         }
     }
 

@@ -26,8 +26,12 @@ fn object(value: Value) -> JsonObject {
 
 pub(super) fn tool(offered: Offered) -> Tool {
     let Hints { read_only, destructive, idempotent } = offered.hints;
-    let annotations =
-        ToolAnnotations::from_raw(None, Some(read_only), Some(destructive), Some(idempotent), Some(false));
+    // The other hints mean something only for tools that change things; every byte here is sent to every client.
+    let annotations = if read_only {
+        ToolAnnotations::new().read_only(true)
+    } else {
+        ToolAnnotations::new().read_only(false).destructive(destructive).idempotent(idempotent).open_world(false)
+    };
     let tool = Tool::new(offered.name, offered.description, Arc::new(object(offered.input_schema)))
         .with_raw_output_schema(Arc::new(object(offered.output_schema)))
         .with_annotations(annotations);

@@ -123,8 +123,27 @@ fn request(method: &str, id: RequestId, params: Option<&RawValue>) -> Frame {
     let given = params.map_or("{}", RawValue::get);
     match typed(method, given) {
         Ok(request) => message(ClientJsonRpcMessage::request(request, id)),
-        Err(fault) => refused(Some(id), fault),
+        Err(fault) => refused(Some(id), if is_given_up(method, given) { no_such_method(method) } else { fault }),
     }
+}
+
+/// What the newest era has given up: there it is unknown, whatever its parameters.
+const GIVEN_UP: [&str; 5] = ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+
+/// Says whether a request of the newest era asks for something it does not have any more.
+fn is_given_up(method: &str, given: &str) -> bool {
+    let meta = || serde_json::from_str::<MetaOnly>(given).ok()?.meta?.protocol_version();
+    GIVEN_UP.contains(&method) && meta().is_some_and(|version| !version.has_initialize())
+}
+
+/// Returns the answer to a method nobody knows, with the nearest one we do know.
+pub(super) fn no_such_method(method: &str) -> ErrorData {
+    let near = domain::suggest::nearest(method, METHODS.into_iter().filter(|known| *known != method), 1);
+    let hint = match near.first() {
+        Some(near) if !METHODS.contains(&method) => format!("; did you mean `{near}`?"),
+        _ => String::new(),
+    };
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{method}`{hint}"), None)
 }
 
 /// What may stand in any parameters.
@@ -215,11 +234,9 @@ fn typed(method: &str, given: &str) -> Result<ClientRequest, ErrorData> {
 
 /// Returns the answer to a request that `rmcp` could make nothing of: a method nobody knows, or parameters of one that
 /// we do know.
-pub(super) fn not_understood(method: &str, params: Option<&Value>) -> ErrorData {
-    if !METHODS.contains(&method) {
-        let near = domain::suggest::nearest(method, METHODS.iter().copied(), 1);
-        let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        return ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{method}`{hint}"), None);
+pub(super) fn not_understood(method: &str, params: Option<&Value>, is_modern: bool) -> ErrorData {
+    if !METHODS.contains(&method) || (is_modern && GIVEN_UP.contains(&method)) {
+        return no_such_method(method);
     }
     let given = params.map_or_else(|| "{}".to_owned(), Value::to_string);
     match typed(method, &given) {
@@ -338,8 +355,23 @@ mod tests {
     }
 
     #[test]
+    fn what_the_newest_era_has_given_up_is_unknown_there() {
+        for method in GIVEN_UP {
+            let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
+            let line = |params: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+            // A ping has no parameters that could be wrong: it is the server's to answer.
+            if method != "ping" {
+                assert_eq!(code(&line(meta)), -32601, "{method}");
+                assert_eq!(code(&line("{}")), -32602, "{method}");
+            }
+            assert_eq!(not_understood(method, None, true).code.0, -32601);
+            assert_eq!(not_understood(method, None, false).code.0, -32602);
+        }
+    }
+
+    #[test]
     fn an_unknown_method_is_named_with_its_neighbour() {
-        let error = not_understood("tools/cal", None);
+        let error = not_understood("tools/cal", None, true);
         assert_eq!((error.code.0, error.message.contains("tools/call")), (-32601, true));
     }
 }

@@ -343,7 +343,14 @@ impl ServerHandler for Server {
     }
 
     #[expect(deprecated, reason = "the way of older clients")]
-    async fn set_level(&self, request: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn set_level(
+        &self,
+        request: SetLevelRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if is_modern(&context) {
+            return Err(frames::no_such_method("logging/setLevel"));
+        }
         self.log.set(request.level);
         Ok(())
     }
@@ -405,8 +412,8 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(frames::not_understood(&request.method, request.params.as_ref()))
+        Err(frames::not_understood(&request.method, request.params.as_ref(), is_modern(&context)))
     }
 }

@@ -20,8 +20,13 @@ pub fn serve_stdio(surface: Surface) -> Result<(), String> {
         .build()
         .map_err(|error| format!("cannot begin to serve: {error}"))?;
     let outcome = runtime.block_on(async {
-        let (read, write) = stdio_pipes();
-        serve_pipe(surface, read, write).await
+        match sockets() {
+            Some((read, write)) => serve_pipe(surface, read, write).await,
+            None => {
+                let (read, write) = stdio_pipes();
+                serve_pipe(surface, read, write).await
+            }
+        }
     });
     // A read of a stream that is no pipe cannot be given up; it must not hold up our end.
     runtime.shutdown_background();
@@ -48,4 +53,31 @@ pub async fn serve_pipe(
         Ok(QuitReason::JoinError(error)) | Err(error) => Err(format!("the server broke down: {error}")),
         Ok(_) => Ok(()),
     }
+}
+
+/// Returns the standard streams where they are sockets, as Node makes them for what it starts.
+///
+/// The SDK knows pipes; anything else it reads and writes on threads of their own, which costs each message two
+/// handovers. Our ends of the sockets are ours alone, so that nobody else sees that they do not block any more.
+#[cfg(unix)]
+fn sockets() -> Option<(tokio::net::UnixStream, tokio::net::UnixStream)> {
+    use std::os::fd::{AsFd, BorrowedFd};
+    use std::os::unix::fs::FileTypeExt;
+    use std::os::unix::net::UnixStream;
+
+    fn socket(stream: BorrowedFd<'_>) -> Option<UnixStream> {
+        let file = std::fs::File::from(stream.try_clone_to_owned().ok()?);
+        file.metadata().ok().filter(|found| found.file_type().is_socket())?;
+        Some(UnixStream::from(std::os::fd::OwnedFd::from(file)))
+    }
+    let (read, write) = (socket(std::io::stdin().as_fd())?, socket(std::io::stdout().as_fd())?);
+    for stream in [&read, &write] {
+        stream.set_nonblocking(true).ok()?;
+    }
+    Some((tokio::net::UnixStream::from_std(read).ok()?, tokio::net::UnixStream::from_std(write).ok()?))
+}
+
+#[cfg(not(unix))]
+fn sockets() -> Option<(tokio::io::Empty, tokio::io::Sink)> {
+    None
 }

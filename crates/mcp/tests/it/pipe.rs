@@ -24,11 +24,7 @@ struct Unusable {
 }
 
 impl Workspace for Unusable {
-    fn run(
-        &self,
-        _: &Principal,
-        _: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+    fn run(&self, _: &Principal, _: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>) -> Result<(), Failure> {
         assert!(!self.panics, "a mistake, on purpose");
         Err(Failure::new(FailureKind::Unavailable, "the state cannot be used").step("try again"))
     }
@@ -148,7 +144,7 @@ async fn messages_may_arrive_in_any_pieces() {
         tokio::task::yield_now().await;
     }
     client.say("\r\n\u{feff}{\"jsonrpc\":\"2.0\",\"id\":\"b\",\"method\":\"ping\"}\n\n").await;
-    let mut answers = vec![client.hear().await, client.hear().await];
+    let mut answers = [client.hear().await, client.hear().await];
     answers.sort_by_key(|answer| answer["id"].to_string());
     assert_eq!(answers[0]["result"]["protocolVersion"], "2024-11-05");
     assert_eq!(answers[1], json!({ "jsonrpc": "2.0", "id": "b", "result": {} }));
