@@ -6,11 +6,8 @@ import traceback
 from clients import Refused, SdkClient
 from project import ACT, CHAPTER, Project
 
-SCENE = "acts/act-%d/chapters/chapter-%02d/scenes/scene-%02d%02d-blueprint.md"
 ACT_TEXT = "# Act 1\n\nThe keeper leaves the island before the storm.\n"
 CHAPTER_TEXT = "# Chapter 1\n\nThe boat is ready.\n"
-SCENE_TEXT = "# Scene 1\n\nThe rope is cut.\n"
-BRIEF = "Throughline keeps"
 
 # The Python SDK and the TypeScript SDK; v1 of the latter knows only the older era.
 SDKS = [("py", "python-sdk", ("legacy", "modern")), ("v2", "ts-sdk-v2", ("legacy", "modern")),
@@ -25,8 +22,8 @@ def expect(holds, what, found=""):
 class Driving:
     """One client, one era, one transport."""
 
-    def __init__(self, client, project):
-        self.client, self.project = client, project
+    def __init__(self, client, project, sdk):
+        self.client, self.project, self.sdk = client, project, sdk
         self.called, self.prompted = set(), set()
 
     def call(self, name, **arguments):
@@ -92,7 +89,7 @@ class Driving:
         state = self.call("update_entity_state", entity_type="chapter", entity_id="act-1/chapter-01", status="approved",
                           version_hash=state["version_hash"])
         expect(state["entity"]["status"] == "approved", "the chapter is approved", state)
-        expect("boat" in self.prompt("plan_scene", id="0101", under="act-1/chapter-01"), "the scene's prompt has the chapter")
+        expect("boat" in self.prompt("plan_scene", id="0101", under="act-1/chapter-01"), "the scene's prompt has its chapter")
 
         # The act changes: what is below it is stale.
         put(ACT % 1, ACT_TEXT.replace("before", "after"))
@@ -160,7 +157,8 @@ class Driving:
         try:
             self.client.do("read", uri="plan://node/act-77")
         except Refused as refused:
-            wanted = -32602 if era == "modern" else -32002
+            # Version 2 of the TypeScript SDK makes the newer code of the older one by itself.
+            wanted = -32602 if era == "modern" or self.sdk == "v2" else -32002
             expect(refused.code == wanted, "a missing resource has the era's code %d" % wanted, refused.code)
         else:
             raise AssertionError("a missing resource is an error")
@@ -264,7 +262,7 @@ def one(tools, tl, report, sdk, name, era, transport):
             if server:
                 server.__enter__()
             with SdkClient(tools, sdk, era, project, log, server, asks) as client:
-                driving = Driving(client, project)
+                driving = Driving(client, project, sdk)
                 for step, what in steps:
                     try:
                         getattr(driving, step)(era)

@@ -1,5 +1,6 @@
 """The official conformance suite and the Inspector."""
 import glob
+import http.client
 import json
 import os
 import subprocess
@@ -40,11 +41,35 @@ def conformance(tools, tl, report):
         for version, scenarios in SCENARIOS.items():
             for scenario in scenarios:
                 scenario_holds(tools, report, proxy.url, version, scenario, "token")
+        turned_away(report, server)
     # Without anything in between, so that nobody but the server can have turned a foreign host away.
     with project.serve("--open") as server:
         for version in SCENARIOS:
             scenario_holds(tools, report, server.url.replace("127.0.0.1", "localhost"), version, "dns-rebinding-protection",
                            "open")
+
+
+def turned_away(report, server):
+    """What the suite does not ask, because it has no token and is content when one of Host and Origin is looked at."""
+    port = int(server.url.split(":")[2].split("/")[0])
+    token, host = {"Authorization": "Bearer " + server.token}, {"Host": "localhost:%d" % port}
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "mcplab", "version": "1"}}})
+    log = os.path.join(report.folder("guard"), "log")
+    for what, headers, wanted in (
+            ("no token", host, (401,)), ("a wrong token", dict(host, Authorization="Bearer nonsense"), (401,)),
+            ("a page of somebody else", dict(token, **host, Origin="http://evil.example"), (403,)),
+            ("a foreign host", dict(token, Host="evil.example:%d" % port), (403, 421)),
+            ("the right token", dict(token, **host), (200,))):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        connection.request("POST", "/mcp", hello, dict(headers, **{
+            "Content-Type": "application/json", "Accept": "application/json, text/event-stream"}))
+        answer = connection.getresponse()
+        with open(log, "a", encoding="utf-8") as f:
+            f.write("%s: %s\n%d %s\n%s\n" % (what, headers, answer.status, answer.getheaders(), answer.read().decode()))
+        connection.close()
+        report.check(answer.status in wanted, "guard", LEGACY, "http", "%s: %d" % (what, wanted[0]), log,
+                     "got %d" % answer.status)
 
 
 def scenario_holds(tools, report, url, version, scenario, how):

@@ -34,8 +34,9 @@ class Project:
             f.write(text.replace("[policy]\n", "[policy]\n%s\n" % line, 1))
 
     def tl(self, *arguments, timeout=120):
-        return subprocess.run([self.tl_program, *arguments], cwd=self.directory, env=self.environment, text=True, check=False,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
+        return subprocess.run([self.tl_program, *arguments], cwd=self.directory, env=self.environment, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout,
+                              check=False)
 
     def must(self, *arguments, timeout=120):
         done = self.tl(*arguments, timeout=timeout)

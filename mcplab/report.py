@@ -9,7 +9,7 @@ class Report:
         self.work, self.failed = work, 0
 
     def line(self, word, tool, era, transport, what):
-        print("%-4s  %-12s  %-10s  %-5s  %s" % (word, tool, era, transport, what), flush=True)
+        print("%-4s  %-12s  %-10s  %-5s  %s" % (word, tool, era, transport, " ".join(what.split())), flush=True)
 
     def ok(self, tool, era, transport, what):
         self.line("ok", tool, era, transport, what)

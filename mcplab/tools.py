@@ -27,8 +27,9 @@ def run(command, what, **options):
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NoRegistry("%s: %s" % (what, error)) from None
     if done.returncode:
-        said = [line for line in done.stdout.splitlines() if line.strip()]
-        raise NoRegistry("%s: %s" % (what, said[-1] if said else "it ended with %d" % done.returncode))
+        said = [line.strip() for line in done.stdout.splitlines() if line.strip()]
+        errors = [line for line in said if "error" in line.lower() and "errno" not in line.lower().split()]
+        raise NoRegistry("%s: %s" % (what, (errors or said or ["it ended with %d" % done.returncode])[0]))
 
 
 class Tools:

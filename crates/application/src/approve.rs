@@ -13,8 +13,9 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{get, nothing_left, parent, path_of};
-use crate::observe::with_node;
+use crate::observe::{observed_node, with_node};
 use crate::settle::settle;
+use crate::survey::Scope;
 use crate::transitions::transitions;
 use crate::views::TransitionView;
 
@@ -92,6 +93,18 @@ pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOut
         let changed = changed.reinstated.into_iter().chain(changed.stale).collect();
         Ok(outcome(format!("`{path}` is approved"), changed, Some(operation)))
     })
+}
+
+/// Returns what the consistency checks say about a node, as an approval would record it.
+///
+/// # Errors
+/// When there is no such node or the state cannot be read.
+pub fn check_plan(ctx: &Context<'_>, words: &[String]) -> Result<Vec<String>, Failure> {
+    let found = observed_node(ctx, words, Scope::Lineage)?;
+    nothing_left(found.rest)?;
+    let node = get(&*found.state, found.id)?;
+    let above = parent(&*found.state, &node)?;
+    warnings(ctx, &*found.state, &node, above.as_ref())
 }
 
 /// Returns what the consistency checks say about a node.

@@ -82,11 +82,9 @@ fn all_at_once() {
     let before = snapshot(&project);
     project.ok(&["init", "--host", "all"]);
     let output = project.ok(&["uninstall", "--host", "all"]);
-    assert!(
-        output
-            .stdout
-            .contains("Claude Code\n  removed .claude/settings.json\n  removed .mcp.json\n  removed 15 commands in .claude/commands")
-    );
+    assert!(output.stdout.contains(
+        "Claude Code\n  removed .claude/settings.json\n  removed .mcp.json\n  removed 15 commands in .claude/commands"
+    ));
     assert_eq!(snapshot(&project), before);
     project.ok(&["status"]);
 }

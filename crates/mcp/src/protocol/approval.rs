@@ -174,7 +174,7 @@ pub(super) async fn approve(
         return Ok(convert::failed(failure_value(&failure)).into());
     }
     server.log().say(ctx, NOTICE, || json!({ "approved_by": "a person, asked by the client", "node": question.node }));
-    respond(server.called(&server.surface().workspace().person(), APPROVE, arguments))
+    respond(server.approve_shown(arguments, &question))
 }
 
 /// Asks in the newest era: the question is the result.

@@ -110,6 +110,12 @@ impl Server {
             .unwrap_or_else(|failure| Called::Failed(failure_value(&failure)))
     }
 
+    /// Approves as the person, exactly what they were shown.
+    pub(super) fn approve_shown(&self, arguments: &Value, question: &Question) -> Called {
+        self.run(|surface| Ok(surface.approve_shown(arguments, question)))
+            .unwrap_or_else(|failure| Called::Failed(failure_value(&failure)))
+    }
+
     /// Returns what the person would have to be asked.
     pub(super) fn question(&self, arguments: &Value) -> Option<Question> {
         self.run(|surface| surface.approval_question(arguments)).ok().flatten()

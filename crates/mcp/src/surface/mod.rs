@@ -133,6 +133,15 @@ impl Surface {
         self.run(&self.workspace.person(), &mut |ctx| tools::approval_question(ctx, arguments))
     }
 
+    /// Approves as the person, exactly the version they were shown in `question`.
+    #[must_use]
+    pub fn approve_shown(&self, arguments: &Value, question: &Question) -> Called {
+        match self.run(&self.workspace.person(), &mut |ctx| tools::approve_shown(ctx, arguments, question)) {
+            Ok(value) => Called::Done(value),
+            Err(failure) => Called::Failed(failure_value(&failure)),
+        }
+    }
+
     /// Runs a use case and returns what it gave.
     ///
     /// # Errors

@@ -105,7 +105,7 @@ pub(super) fn prompts_for(profiles: &[Profile]) -> Vec<Prompt> {
         .map(|level| Prompt {
             name: format!("plan_{}", level.name),
             title: format!("Plan: {}", level.name),
-            description: format!("Plan a {}, with its parent's plan at hand", level.name),
+            description: format!("Planning prompt for one {}, with its parent's plan", level.name),
             arguments: vec![
                 Argument { name: "id", description: "number, alias or path", required: true },
                 Argument { name: "under", description: "the parent, where the id does not tell", required: false },

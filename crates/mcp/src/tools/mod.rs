@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 pub(crate) use self::arguments::words;
 pub use self::story_set::approve_entity::Question;
-pub(crate) use self::story_set::approve_entity::question as approval_question;
+pub(crate) use self::story_set::approve_entity::{approve_shown, question as approval_question};
 
 /// A group of tools that is offered together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -23,9 +23,7 @@ pub(crate) const WAIT: Tool = Tool {
             ("timeout_seconds", json!({ "type": "integer", "minimum": 1, "maximum": 600 }), false),
         ])
     },
-    output: || {
-        schema::result(&[("done", "boolean"), ("path", "string"), ("status", "string"), ("version_hash", "anything")])
-    },
+    output: || schema::result(&[("done", "boolean"), ("path", "string"), ("status", "string")]),
     run,
 };
 

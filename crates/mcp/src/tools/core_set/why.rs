@@ -20,8 +20,6 @@ pub(crate) const WHY: Tool = Tool {
             ("status", "string"),
             ("summary", "string"),
             ("chain", "list of object"),
-            ("operation", "anything"),
-            ("diff", "anything"),
             ("next_steps", "list of string"),
         ])
     },

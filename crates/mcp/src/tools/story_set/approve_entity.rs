@@ -1,10 +1,11 @@
 //! The tool `approve_entity`.
 
-use application::approve::{ApproveRequest, approve};
+use application::approve::{ApproveRequest, approve, check_plan};
 use application::diff_version::diff_version;
 use application::show_node::show_node;
 use application::{Context, Failure};
 use domain::approval::Force;
+use domain::ids::VersionHash;
 use domain::node::Status;
 use domain::policy::ApprovalPolicy;
 use serde::Deserialize;
@@ -76,6 +77,14 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     value(&approve(ctx, &ApproveRequest { node, force, shown: None })?)
 }
 
+/// Approves as the person who was asked, and only what they were shown.
+pub(crate) fn approve_shown(ctx: &Context<'_>, arguments: &Value, question: &Question) -> Result<Value, Failure> {
+    let asked: Arguments = read(arguments)?;
+    let shown = question.version.parse().ok().map(VersionHash);
+    let force = if asked.force { Force::Yes } else { Force::No };
+    value(&approve(ctx, &ApproveRequest { node: words(&asked.entity_type, &asked.entity_id), force, shown })?)
+}
+
 /// Returns what the person has to see before they say yes; nothing when it is approved already.
 pub(crate) fn question(ctx: &Context<'_>, arguments: &Value) -> Result<Option<Question>, Failure> {
     let asked: Arguments = read(arguments)?;
@@ -90,11 +99,19 @@ pub(crate) fn question(ctx: &Context<'_>, arguments: &Value) -> Result<Option<Qu
         message.push_str(&format!(" ({file})"));
     }
     message.push_str(&format!("? It is {}, version {}.", now.status, version.get(..8).unwrap_or_default()));
-    if now.approval.is_some() {
-        // What changed since it was approved last is what there is to decide about.
-        if let Ok(diff) = diff_version(ctx, &node) {
-            message.push_str(&format!("\n\n{}", excerpt(&diff.unified)));
-        }
+    let warnings = check_plan(ctx, &node)?;
+    warnings.iter().for_each(|warning| message.push_str(&format!("\n- {warning}")));
+    if asked.force && !warnings.is_empty() {
+        message.push_str("\nThe agent asks to approve it in spite of these.");
+    }
+    // What changed since it was approved last is what there is to decide about; the first time it is the text.
+    let shown = match (&now.approval, now.version_hash) {
+        (Some(_), _) => diff_version(ctx, &node).map(|diff| diff.unified).unwrap_or_default(),
+        (None, Some(version)) => ctx.store.read()?.text(version)?.unwrap_or_default(),
+        (None, None) => String::new(),
+    };
+    if !shown.is_empty() {
+        message.push_str(&format!("\n\n{}", excerpt(&shown)));
     }
     Ok(Some(Question { message, node: now.path, version }))
 }

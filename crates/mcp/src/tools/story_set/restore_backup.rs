@@ -18,13 +18,7 @@ pub(crate) const RESTORE_BACKUP: Tool = Tool {
         schema::entity(profiles, vec![("version", schema::text("timestamp, hash prefix, or -1, -2 …"), true)])
     },
     output: || {
-        schema::result(&[
-            ("success", "boolean"),
-            ("restored", "string"),
-            ("backup", "anything"),
-            ("node", "object"),
-            ("cascade", "object"),
-        ])
+        schema::result(&[("success", "boolean"), ("restored", "string"), ("node", "object"), ("cascade", "object")])
     },
     run,
 };
