@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use domain::ids::{Digest32, StoreId, VersionHash};
@@ -86,6 +86,15 @@ pub(crate) struct Journal {
     path: PathBuf,
 }
 
+/// A journal file as it was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub(crate) size: u64,
+    inode: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
 impl Journal {
     pub(crate) fn at(path: &Path) -> Self {
         Self { path: path.to_owned() }
@@ -107,8 +116,18 @@ impl Journal {
 
     /// Returns the file's size; `None` when there is no file.
     pub(crate) fn size(&self) -> io::Result<Option<u64>> {
+        Ok(self.mark()?.map(|mark| mark.size))
+    }
+
+    /// Returns what tells cheaply whether the file is the one that was looked at before.
+    pub(crate) fn mark(&self) -> io::Result<Option<Mark>> {
         match self.path.metadata() {
-            Ok(metadata) => Ok(Some(metadata.len())),
+            Ok(found) => Ok(Some(Mark {
+                size: found.len(),
+                inode: found.ino(),
+                modified: (found.mtime(), found.mtime_nsec()),
+                changed: (found.ctime(), found.ctime_nsec()),
+            })),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }

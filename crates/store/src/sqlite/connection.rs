@@ -110,8 +110,15 @@ fn log_of(path: &Path) -> std::ffi::OsString {
     log
 }
 
+/// Runs a statement without values or rows, prepared once.
+pub(super) fn run(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.execute([]).map(drop)
+}
+
 fn configure(connection: &mut Connection, patience: Duration) -> rusqlite::Result<()> {
     set_patience(patience);
+    // A server asks more than the sixteen different questions that are kept otherwise.
+    connection.set_prepared_statement_cache_capacity(64);
     connection.busy_handler(Some(wait_a_little))?;
     // The last process to close would move the whole log into the database: five syncs for nothing.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;

@@ -11,12 +11,12 @@ mod verify;
 mod view;
 mod write;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::path::Path;
 
 use domain::fact::Backup;
-use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
+use domain::ids::{Digest32, NodeId, OperationId, StoreId, VersionHash};
 use domain::node::Node;
 use domain::operation::Operation;
 use domain::ports::{ChildName, FileStamp, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction};
@@ -29,7 +29,7 @@ use self::migrate::{Condition, FORMAT};
 use self::view::{RecordedRow, StoreRow, View, read_store_row};
 use self::write::SqliteTransaction;
 use crate::engine::{EngineSettings, Recorded, io_fault};
-use crate::journal::{self, Journal, JournalEntry};
+use crate::journal::{self, Journal, JournalEntry, Mark};
 use crate::layout::Layout;
 use crate::memory::delegate_snapshot;
 use crate::mirror::Mirror;
@@ -52,7 +52,9 @@ pub(crate) struct SqliteStore {
     format: i64,
     recoveries: RefCell<Vec<Recovery>>,
     /// Commits do not wait for the disk now.
-    relaxed: std::cell::Cell<bool>,
+    relaxed: Cell<bool>,
+    /// The journal that was last found equal to the database, and the head it was equal to.
+    compared: Cell<Option<(Mark, Digest32)>>,
     /// Set when the file can only be read.
     read_only: bool,
 }
@@ -84,7 +86,8 @@ impl SqliteStore {
             settings: settings.clone(),
             format,
             recoveries: RefCell::new(Vec::new()),
-            relaxed: std::cell::Cell::new(false),
+            relaxed: Cell::new(false),
+            compared: Cell::new(None),
             read_only,
         };
         store.check_reader()?;
@@ -169,7 +172,7 @@ impl SqliteStore {
 
     fn begin(&self, how: &str) -> Result<StoreRow, StoreFault> {
         let path = &self.layout.database;
-        self.connection.execute_batch(how).map_err(|error| connection::fault(path, error))?;
+        connection::run(&self.connection, how).map_err(|error| connection::fault(path, error))?;
         read_store_row(&self.connection, path).inspect_err(|_| self.roll_back())
     }
 
@@ -203,18 +206,25 @@ impl SqliteStore {
 
     fn roll_back(&self) {
         // A failing rollback changes nothing: the connection's end does it.
-        let _ = self.connection.execute_batch("ROLLBACK");
+        let _ = connection::run(&self.connection, "ROLLBACK");
     }
 
     /// Compares where the journal's chain stands with where the database does.
     fn compare_journal(&self, row: &StoreRow) -> Result<JournalIs, StoreFault> {
         let unreadable = |error| io_fault("cannot read", self.journal.path(), error);
-        let Some(size) = self.journal.size().map_err(unreadable)? else { return Ok(JournalIs::Wrong) };
-        let same_chain = size >= row.journal_size
+        let Some(mark) = self.journal.mark().map_err(unreadable)? else { return Ok(JournalIs::Wrong) };
+        // A server asks again and again; the same file with the same end need not be read each time.
+        if self.compared.get() == Some((mark, row.head_hash)) {
+            return Ok(JournalIs::Equal);
+        }
+        let same_chain = mark.size >= row.journal_size
             && self.journal.ends_in(&row.store, row.journal_size, row.head_hash).map_err(unreadable)?;
         Ok(match same_chain {
             false => JournalIs::Wrong,
-            true if size == row.journal_size => JournalIs::Equal,
+            true if mark.size == row.journal_size => {
+                self.compared.set(Some((mark, row.head_hash)));
+                JournalIs::Equal
+            }
             true => JournalIs::Ahead,
         })
     }

@@ -90,7 +90,7 @@ impl<'s> SqliteTransaction<'s> {
              journal_size = ?6, next_node = ?7, node_total = ?8, sum = ?9",
             params_from_iter(self.view.store.values()),
         )?;
-        self.view.connection.execute_batch("COMMIT").map_err(|error| self.view.fault(error))?;
+        super::connection::run(self.view.connection, "COMMIT").map_err(|error| self.view.fault(error))?;
         self.finished = true;
         Ok(())
     }
@@ -126,7 +126,7 @@ impl Drop for SqliteTransaction<'_> {
     fn drop(&mut self) {
         if !self.finished {
             // Nothing can be done about a failing rollback; closing the connection does the same.
-            let _ = self.view.connection.execute_batch("ROLLBACK");
+            let _ = super::connection::run(self.view.connection, "ROLLBACK");
         }
     }
 }
