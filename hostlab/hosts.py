@@ -76,6 +76,10 @@ class Host:
         """A tool call that writes a file; `path` is relative to the project."""
         raise NotImplementedError
 
+    def mcp(self, tool):
+        """The model's call of a tool of our MCP server, as the host names it."""
+        raise NotImplementedError
+
     def prepare(self, session):
         """Writes the host's own settings into the session's home."""
 
@@ -92,12 +96,15 @@ class ClaudeCode(Host):
     def shell(self, command):
         return {"name": "Bash", "input": {"command": command, "description": "run a command"}}
 
+    def mcp(self, tool):
+        return {"name": "mcp__throughline__" + tool, "input": {}}
+
     def write(self, session, path, text):
         return {"name": "Write", "input": {"file_path": os.path.join(session.project, path), "content": text}}
 
     def command(self, session):
         return [session.program, "-p", session.prompt, "--output-format", "stream-json", "--verbose",
-                "--model", "claude-sonnet-4-5", "--permission-mode", "acceptEdits", "--allowedTools", "Bash",
+                "--model", "claude-sonnet-4-5", "--permission-mode", "acceptEdits", "--allowedTools", "Bash,mcp__throughline__where",
                 "--debug-file", os.path.join(session.work, "host-debug.log")], {
             "CLAUDE_CONFIG_DIR": os.path.join(session.home, "claude-config"),
             "ANTHROPIC_BASE_URL": session.model, "ANTHROPIC_API_KEY": "dummy",
@@ -112,6 +119,9 @@ class Codex(Host):
 
     def shell(self, command):
         return {"name": "exec_command", "input": {"cmd": command}}
+
+    def mcp(self, tool):
+        return {"name": tool, "namespace": "mcp__throughline", "input": {}}
 
     def write(self, session, path, text):
         added = "".join("+%s\n" % line for line in text.splitlines())
@@ -141,6 +151,9 @@ class Gemini(Host):
     def shell(self, command):
         return {"name": "run_shell_command", "input": {"command": command, "description": "run a command"}}
 
+    def mcp(self, tool):
+        return {"name": "mcp_throughline_" + tool, "input": {}}
+
     def write(self, session, path, text):
         return {"name": "write_file", "input": {"file_path": os.path.join(session.project, path), "content": text}}
 
@@ -169,6 +182,9 @@ class Copilot(Host):
     package, version = "@github/copilot", "1.0.102"
     compaction_environment = {"COPILOT_PROVIDER_MAX_PROMPT_TOKENS": "128000"}
 
+    def mcp(self, tool):
+        return {"name": "throughline-" + tool, "input": {}}
+
     def write(self, session, path, text):
         # It creates files only in folders that are there.
         os.makedirs(os.path.dirname(os.path.join(session.project, path)), exist_ok=True)
@@ -191,6 +207,9 @@ class CopilotBesideClaudeCode(Copilot):
 class OpenCode(Host):
     name = binary = "opencode"
     package, version = "opencode-ai", "1.18.33"
+
+    def mcp(self, tool):
+        return {"name": "throughline_" + tool, "input": {}}
 
     def write(self, session, path, text):
         return {"name": "write", "input": {"filePath": os.path.join(session.project, path), "content": text}}

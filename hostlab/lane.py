@@ -91,17 +91,17 @@ class Session:
         self.has_second_prompt = False
         self.mistakes = []
         shutil.rmtree(work, ignore_errors=True)
-        for folder in (self.project, self.home, os.path.join(work, "tmp"), os.path.join(work, "throughline")):
+        for folder in (self.project, self.home, os.path.join(work, "tmp")):
             os.makedirs(folder)
 
     def surroundings(self):
-        """What every process of the session gets from us, and nothing else."""
+        """What every process of the session gets from us, and nothing else. Which states are trusted is kept below HOME:
+        a variable of ours would not reach the MCP servers that Codex starts."""
         path = os.environ.get("PATH", "/usr/bin:/bin")
         folders = [os.path.dirname(self.tl_program), os.path.dirname(self.program), path]
         _, own = self.host.command(self)
         return dict({
             "PATH": os.pathsep.join(folders), "HOME": self.home, "TMPDIR": os.path.join(self.work, "tmp"),
-            "THROUGHLINE_HOME": os.path.join(self.work, "throughline"),
             "LANG": "C.UTF-8", "TERM": "dumb", "NO_COLOR": "1", "CI": "1",
             # What still tries to leave meets a closed port.
             "HTTPS_PROXY": "http://127.0.0.1:9", "HTTP_PROXY": "http://127.0.0.1:9",
@@ -298,7 +298,14 @@ def compaction(host, session, report):
         ("no new briefing in %d requests after it" % len(after), bool(after) and number is None)])
 
 
-CHECKS = [("plans", plan_and_change), ("compaction", compaction)]
+def mcp_tool(host, session, report):
+    """A tool of the MCP server that `tl init --host` registered: called by the model, its result in the next request."""
+    session.go([{"text": "Where are we?", "tools": [host.mcp("where")]}, {"text": "All done."}])
+    report.check(host, session, "MCP", "`where` was called and its result reached the model", [
+        (mistake, True) for mistake in session.mistakes] + [at(session, "more_attention", 2)])
+
+
+CHECKS = [("plans", plan_and_change), ("compaction", compaction), ("mcp", mcp_tool)]
 
 
 def drive(host, tl, cache, work, report):
