@@ -166,6 +166,10 @@ impl SqliteStore {
         Ok(())
     }
 
+    fn view_for_reading(&self, row: StoreRow) -> View<'_> {
+        View::for_reading(&self.connection, &self.layout.database, row)
+    }
+
     fn view(&self, row: StoreRow) -> View<'_> {
         View::new(&self.connection, &self.layout.database, row)
     }
@@ -425,7 +429,7 @@ delegate_snapshot!(ReadView<'_>, view);
 impl Store for SqliteStore {
     fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
         let row = self.begin("BEGIN")?;
-        let snapshot = ReadView { view: self.view(row.clone()), store: self };
+        let snapshot = ReadView { view: self.view_for_reading(row.clone()), store: self };
         match self.compare_journal(&row)? {
             _ if self.read_only => return Ok(Box::new(snapshot)),
             JournalIs::Equal => return Ok(Box::new(snapshot)),
@@ -445,7 +449,7 @@ impl Store for SqliteStore {
             }
         }
         let row = self.begin("BEGIN")?;
-        Ok(Box::new(ReadView { view: self.view(row), store: self }))
+        Ok(Box::new(ReadView { view: self.view_for_reading(row), store: self }))
     }
 
     fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {

@@ -62,7 +62,20 @@ pub(super) struct View<'c> {
     pub(super) store: StoreRow,
     /// Causes that were read: a whole subtree mostly shares one.
     causes: RefCell<HashMap<i64, Rc<CauseRow>>>,
+    /// Nodes that were read, for a view that only reads: a use case asks for the same few again and again.
+    known: Option<RefCell<Known>>,
 }
+
+/// What a view that only reads has read already.
+#[derive(Default)]
+struct Known {
+    nodes: Vec<Node>,
+    /// The names of the children that were asked for last.
+    children: Option<(NodeId, Vec<ChildName>)>,
+}
+
+/// More than a use case about one node meets.
+const MOST_KNOWN: usize = 32;
 
 /// Reads the store's row.
 pub(super) fn read_store_row(connection: &Connection, path: &Path) -> Result<StoreRow, StoreFault> {
@@ -96,7 +109,12 @@ pub(super) fn read_store_row(connection: &Connection, path: &Path) -> Result<Sto
 
 impl<'c> View<'c> {
     pub(super) fn new(connection: &'c Connection, path: &'c Path, store: StoreRow) -> Self {
-        Self { connection, path, store, causes: RefCell::new(HashMap::new()) }
+        Self { connection, path, store, causes: RefCell::new(HashMap::new()), known: None }
+    }
+
+    /// The same for reading alone: what was read once stays as it is.
+    pub(super) fn for_reading(connection: &'c Connection, path: &'c Path, store: StoreRow) -> Self {
+        Self { known: Some(RefCell::default()), ..Self::new(connection, path, store) }
     }
 }
 
@@ -150,6 +168,14 @@ impl View<'_> {
         let sql = format!("SELECT {WIDE} FROM {JOINED} {condition}");
         let mut sum = Sum::default();
         self.rows(&sql, params, |row| Ok(read_node(row, &mut sum, &|id| self.cause(id))?.0))
+    }
+
+    /// Keeps nodes for the next time they are asked for.
+    fn remember(&self, nodes: &[Node]) {
+        let Some(known) = &self.known else { return };
+        let known = &mut known.borrow_mut().nodes;
+        let room = MOST_KNOWN.saturating_sub(known.len());
+        known.extend(nodes.iter().take(room).cloned());
     }
 
     /// Returns a node's lineage: the ids from the root down.
@@ -315,15 +341,26 @@ impl Snapshot for View<'_> {
     }
 
     fn node(&self, id: NodeId) -> Result<Option<Node>, StoreFault> {
-        Ok(self.nodes("WHERE id = ?1", [id.0])?.pop())
+        let known =
+            self.known.as_ref().and_then(|known| known.borrow().nodes.iter().find(|node| node.id == id).cloned());
+        if known.is_some() {
+            return Ok(known);
+        }
+        let found = self.nodes("WHERE id = ?1", [id.0])?;
+        self.remember(&found);
+        Ok(found.into_iter().next())
     }
 
     fn nodes_by_alias(&self, alias: &str) -> Result<Vec<Node>, StoreFault> {
-        self.nodes("WHERE alias = ?1", [alias])
+        let found = self.nodes("WHERE alias = ?1", [alias])?;
+        self.remember(&found);
+        Ok(found)
     }
 
     fn children_by_alias(&self, parent: NodeId, alias: &str) -> Result<Vec<Node>, StoreFault> {
-        self.nodes("WHERE alias = ?1 AND parent = ?2", (alias, parent.0))
+        let found = self.nodes("WHERE alias = ?1 AND parent = ?2", (alias, parent.0))?;
+        self.remember(&found);
+        Ok(found)
     }
 
     fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> {
@@ -333,11 +370,19 @@ impl Snapshot for View<'_> {
     }
 
     fn child_names(&self, parent: NodeId) -> Result<Vec<ChildName>, StoreFault> {
+        if let Some(known) = &self.known
+            && let Some((_, names)) = known.borrow().children.as_ref().filter(|(of, _)| *of == parent)
+        {
+            return Ok(names.clone());
+        }
         let mut names = self.rows("SELECT level, ord, alias, id FROM node WHERE parent = ?1", [parent.0], |row| {
             Ok(ChildName { level: row.get(0)?, order: row.get(1)?, alias: row.get(2)?, id: NodeId(row.get(3)?) })
         })?;
         self.check_children(parent, names.iter().map(|child| child.id))?;
         names.sort();
+        if let Some(known) = &self.known {
+            known.borrow_mut().children = Some((parent, names.clone()));
+        }
         Ok(names)
     }
 
