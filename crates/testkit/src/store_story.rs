@@ -106,16 +106,16 @@ fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter:
 /// Notes are kept, replaced, forgotten; no operation tells of them.
 fn keep_notes(store: &dyn Store) {
     let at = Timestamp::from_millis;
-    let mut tx = store.write_notes().expect("writable");
+    let mut tx = store.write().expect("writable");
     tx.keep_note("session/a", Some("old"), at(10)).expect("kept");
     tx.keep_note("session/a", Some("new"), at(20)).expect("kept");
     tx.keep_note("session/b", Some("aged"), at(1)).expect("kept");
     tx.keep_note("other", Some("aged too"), at(1)).expect("kept");
     tx.commit().expect("committed");
-    let mut tx = store.write_notes().expect("writable");
+    let mut tx = store.write().expect("writable");
     tx.forget_notes("session/", at(5)).expect("forgotten");
     tx.commit().expect("committed");
-    let mut given_up = store.write_notes().expect("writable");
+    let mut given_up = store.write().expect("writable");
     given_up.keep_note("session/a", None, at(30)).expect("kept");
     drop(given_up);
     let state = store.read().expect("readable");

@@ -36,7 +36,7 @@ pub(super) fn change(
     event: &HostEvent,
     how: impl FnOnce(&mut SessionMemory),
 ) -> Result<(), Failure> {
-    let mut tx = ctx.store.write_notes()?;
+    let mut tx = ctx.store.write()?;
     let mut memory = memory(&*tx, event)?;
     how(&mut memory);
     remember(ctx, &mut *tx, event, &memory)?;
@@ -51,7 +51,7 @@ pub(super) fn started(
     faults: Option<&str>,
 ) -> Result<Handled, Failure> {
     let text = brief(ctx, faults)?;
-    let mut tx = ctx.store.write_notes()?;
+    let mut tx = ctx.store.write()?;
     let mut memory = memory(&*tx, event)?;
     memory.started = true;
     memory.owed_a_briefing = false;
@@ -97,7 +97,7 @@ pub(super) fn stopping(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, 
 
 /// The session is over.
 pub(super) fn ended(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
-    let mut tx = ctx.store.write_notes()?;
+    let mut tx = ctx.store.write()?;
     tx.keep_note(&SessionMemory::key(event.host, &event.session), None, ctx.clock.now())?;
     tx.commit()?;
     Ok(Handled::default())

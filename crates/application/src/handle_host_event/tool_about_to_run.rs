@@ -80,7 +80,7 @@ fn note(
     given: &[NodeId],
     used: &[Override],
 ) -> Result<(), Failure> {
-    let mut tx = ctx.store.write_notes()?;
+    let mut tx = ctx.store.write()?;
     let mut memory = session::memory(&*tx, event)?;
     for parent in found.iter().filter_map(|one| one.parent.as_ref()).filter(|parent| given.contains(&parent.id)) {
         memory.given.extend(parent.content.version().map(|version| (parent.id, version)));

@@ -24,7 +24,7 @@ pub(super) fn handle(
     if plans.is_empty() && !(anything && something_to_do(ctx, event)?) {
         return Ok(Handled::default());
     }
-    let mut tx = ctx.store.write_notes()?;
+    let mut tx = ctx.store.write()?;
     let mut operations: Vec<OperationId> = Vec::new();
     if anything {
         operations.extend(observe_within(ctx, &mut *tx, Scope::Everything)?);

@@ -252,14 +252,6 @@ pub trait Store: Send {
     /// [`StoreFault::Locked`] when others do not finish in time.
     fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault>;
 
-    /// The same, for notes: a power cut may take back what is kept in it, except recorded operations.
-    ///
-    /// # Errors
-    /// [`StoreFault::Locked`] when others do not finish in time.
-    fn write_notes(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
-        self.write()
-    }
-
     /// Looks at everything: sums, chain, replay against the tables, texts, mirror.
     ///
     /// # Errors

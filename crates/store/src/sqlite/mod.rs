@@ -51,8 +51,6 @@ pub(crate) struct SqliteStore {
     settings: EngineSettings,
     format: i64,
     recoveries: RefCell<Vec<Recovery>>,
-    /// Commits do not wait for the disk now.
-    relaxed: Cell<bool>,
     /// The journal that was last found equal to the database, and the head it was equal to.
     compared: Cell<Option<(Mark, Digest32)>>,
     /// Set when the file can only be read.
@@ -86,7 +84,6 @@ impl SqliteStore {
             settings: settings.clone(),
             format,
             recoveries: RefCell::new(Vec::new()),
-            relaxed: Cell::new(false),
             compared: Cell::new(None),
             read_only,
         };
@@ -178,34 +175,6 @@ impl SqliteStore {
         let path = &self.layout.database;
         connection::run(&self.connection, how).map_err(|error| connection::fault(path, error))?;
         read_store_row(&self.connection, path).inspect_err(|_| self.roll_back())
-    }
-
-    fn synchronous(&self, how: &str) -> Result<(), StoreFault> {
-        let pragma = format!("PRAGMA synchronous={how}");
-        self.connection.execute_batch(&pragma).map_err(|error| connection::fault(&self.layout.database, error))
-    }
-
-    fn begin_writing(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
-        if self.read_only {
-            return Err(StoreFault::ReadOnly { path: self.layout.database.clone() });
-        }
-        if self.format < FORMAT {
-            migrate::upgrade(&self.connection, &self.layout, self.format)?;
-        }
-        let row = self.begin("BEGIN IMMEDIATE")?;
-        let refuse = |fault| {
-            self.roll_back();
-            Err(fault)
-        };
-        // Read after the lock was taken: a newer program may have migrated while we waited.
-        if row.min_writer > FORMAT {
-            return refuse(StoreFault::Newer { found: row.min_writer, known: FORMAT });
-        }
-        let row = match self.reconcile(row) {
-            Ok(row) => row,
-            Err(fault) => return refuse(fault),
-        };
-        Ok(Box::new(SqliteTransaction::new(self, row)))
     }
 
     fn roll_back(&self) {
@@ -453,17 +422,26 @@ impl Store for SqliteStore {
     }
 
     fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
-        if self.relaxed.replace(false) {
-            self.synchronous("FULL")?;
+        if self.read_only {
+            return Err(StoreFault::ReadOnly { path: self.layout.database.clone() });
         }
-        self.begin_writing()
-    }
-
-    fn write_notes(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
-        // What an operation records is in the synced journal whatever this says.
-        self.synchronous("NORMAL")?;
-        self.relaxed.set(true);
-        self.begin_writing()
+        if self.format < FORMAT {
+            migrate::upgrade(&self.connection, &self.layout, self.format)?;
+        }
+        let row = self.begin("BEGIN IMMEDIATE")?;
+        let refuse = |fault| {
+            self.roll_back();
+            Err(fault)
+        };
+        // Read after the lock was taken: a newer program may have migrated while we waited.
+        if row.min_writer > FORMAT {
+            return refuse(StoreFault::Newer { found: row.min_writer, known: FORMAT });
+        }
+        let row = match self.reconcile(row) {
+            Ok(row) => row,
+            Err(fault) => return refuse(fault),
+        };
+        Ok(Box::new(SqliteTransaction::new(self, row)))
     }
 
     fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {
