@@ -28,19 +28,19 @@ pub(super) struct NodeOnly {
     pub(super) node: String,
 }
 
-/// A node as the story tools name it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Entity {
-    pub(super) entity_type: String,
-    pub(super) entity_id: String,
-}
-
-impl Entity {
-    /// Returns the words of the node.
-    pub(crate) fn words(&self) -> Vec<String> {
-        words(&self.entity_type, &self.entity_id)
+/// Reads a plan as the story tools name it, and what else a tool takes.
+pub(super) fn entity<T: DeserializeOwned>(arguments: &Value) -> Result<(Vec<String>, T), Failure> {
+    #[derive(Deserialize)]
+    struct Named {
+        entity_type: String,
+        entity_id: String,
     }
+    let named: Named = read(arguments)?;
+    let mut rest = arguments.clone();
+    if let Some(members) = rest.as_object_mut() {
+        members.retain(|name, _| name != "entity_type" && name != "entity_id");
+    }
+    Ok((words(&named.entity_type, &named.entity_id), read(&rest)?))
 }
 
 /// Returns the words under which a use case finds a node: a path says everything, an alias needs its level.

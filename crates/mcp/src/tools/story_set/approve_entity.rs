@@ -11,7 +11,7 @@ use domain::policy::ApprovalPolicy;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::tools::arguments::{read, value, words};
+use crate::tools::arguments::{entity, value};
 use crate::tools::schema;
 use crate::tools::{Hints, Tool, Toolset};
 
@@ -36,8 +36,6 @@ pub(crate) const APPROVE_ENTITY: Tool = Tool {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    entity_type: String,
-    entity_id: String,
     #[serde(default)]
     force: bool,
 }
@@ -52,8 +50,7 @@ pub struct Question {
 }
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let asked: Arguments = read(arguments)?;
-    let node = words(&asked.entity_type, &asked.entity_id);
+    let (node, Arguments { force }) = entity(arguments)?;
     if ctx.policy.approval == ApprovalPolicy::Human && !ctx.actor.is_human() {
         let now = show_node(ctx, &node)?;
         if now.status == Status::Approved {
@@ -73,22 +70,22 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             ],
         }));
     }
-    let force = if asked.force { Force::Yes } else { Force::No };
-    value(&approve(ctx, &ApproveRequest { node, force, shown: None })?)
+    value(&approve(ctx, &request(node, force, None))?)
 }
 
 /// Approves as the person who was asked, and only what they were shown.
 pub(crate) fn approve_shown(ctx: &Context<'_>, arguments: &Value, question: &Question) -> Result<Value, Failure> {
-    let asked: Arguments = read(arguments)?;
-    let shown = question.version.parse().ok().map(VersionHash);
-    let force = if asked.force { Force::Yes } else { Force::No };
-    value(&approve(ctx, &ApproveRequest { node: words(&asked.entity_type, &asked.entity_id), force, shown })?)
+    let (node, Arguments { force }) = entity(arguments)?;
+    value(&approve(ctx, &request(node, force, question.version.parse().ok().map(VersionHash)))?)
+}
+
+fn request(node: Vec<String>, force: bool, shown: Option<VersionHash>) -> ApproveRequest {
+    ApproveRequest { node, force: if force { Force::Yes } else { Force::No }, shown }
 }
 
 /// Returns what the person has to see before they say yes; nothing when it is approved already.
 pub(crate) fn question(ctx: &Context<'_>, arguments: &Value) -> Result<Option<Question>, Failure> {
-    let asked: Arguments = read(arguments)?;
-    let node = words(&asked.entity_type, &asked.entity_id);
+    let (node, Arguments { force }) = entity(arguments)?;
     let now = show_node(ctx, &node)?;
     if now.status == Status::Approved {
         return Ok(None);
@@ -101,7 +98,7 @@ pub(crate) fn question(ctx: &Context<'_>, arguments: &Value) -> Result<Option<Qu
     message.push_str(&format!("? It is {}, version {}.", now.status, version.get(..8).unwrap_or_default()));
     let warnings = check_plan(ctx, &node)?;
     warnings.iter().for_each(|warning| message.push_str(&format!("\n- {warning}")));
-    if asked.force && !warnings.is_empty() {
+    if force && !warnings.is_empty() {
         message.push_str("\nThe agent asks to approve it in spite of these.");
     }
     // What changed since it was approved last is what there is to decide about; the first time it is the text.

@@ -5,7 +5,7 @@ use application::{Context, Failure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::tools::arguments::{read, value, words};
+use crate::tools::arguments::{entity, value};
 use crate::tools::schema;
 use crate::tools::{Hints, Tool, Toolset};
 
@@ -22,13 +22,10 @@ pub(crate) const CASCADE_INVALIDATE: Tool = Tool {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    entity_type: String,
-    entity_id: String,
     reason: String,
 }
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let asked: Arguments = read(arguments)?;
-    let node = words(&asked.entity_type, &asked.entity_id);
-    value(&invalidate(ctx, &InvalidateRequest { node, reason: asked.reason })?)
+    let (node, Arguments { reason }) = entity(arguments)?;
+    value(&invalidate(ctx, &InvalidateRequest { node, reason })?)
 }

@@ -5,7 +5,7 @@ use application::{Context, Failure};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::tools::arguments::{read, value, words};
+use crate::tools::arguments::{entity, value};
 use crate::tools::schema;
 use crate::tools::{Hints, Tool, Toolset};
 
@@ -31,15 +31,12 @@ pub(crate) const GET_BACKUP_DIFF: Tool = Tool {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    entity_type: String,
-    entity_id: String,
     #[serde(default)]
     version: Option<String>,
 }
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let asked: Arguments = read(arguments)?;
-    let mut node = words(&asked.entity_type, &asked.entity_id);
-    node.extend(asked.version);
+    let (mut node, Arguments { version }) = entity(arguments)?;
+    node.extend(version);
     value(&diff_version(ctx, &node)?)
 }

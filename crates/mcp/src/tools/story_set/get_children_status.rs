@@ -4,7 +4,7 @@ use application::children_status::children_status;
 use application::{Context, Failure};
 use serde_json::Value;
 
-use crate::tools::arguments::{Entity, read, value};
+use crate::tools::arguments::{Nothing, entity, value};
 use crate::tools::schema;
 use crate::tools::{Hints, Tool, Toolset};
 
@@ -21,6 +21,6 @@ pub(crate) const GET_CHILDREN_STATUS: Tool = Tool {
 };
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let entity: Entity = read(arguments)?;
-    value(&children_status(ctx, &entity.words())?)
+    let (node, Nothing {}) = entity(arguments)?;
+    value(&children_status(ctx, &node)?)
 }

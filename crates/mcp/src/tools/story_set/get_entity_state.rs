@@ -4,7 +4,7 @@ use application::show_node::show_node;
 use application::{Context, Failure};
 use serde_json::Value;
 
-use crate::tools::arguments::{Entity, read, value};
+use crate::tools::arguments::{Nothing, entity, value};
 use crate::tools::schema;
 use crate::tools::{Hints, Tool, Toolset};
 
@@ -28,6 +28,6 @@ pub(crate) const GET_ENTITY_STATE: Tool = Tool {
 };
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let entity: Entity = read(arguments)?;
-    value(&show_node(ctx, &entity.words())?)
+    let (node, Nothing {}) = entity(arguments)?;
+    value(&show_node(ctx, &node)?)
 }

@@ -4,7 +4,7 @@ use application::list_versions::list_versions;
 use application::{Context, Failure};
 use serde_json::Value;
 
-use crate::tools::arguments::{Entity, read, value};
+use crate::tools::arguments::{Nothing, entity, value};
 use crate::tools::schema;
 use crate::tools::{Hints, Tool, Toolset};
 
@@ -19,6 +19,6 @@ pub(crate) const LIST_BACKUPS: Tool = Tool {
 };
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let entity: Entity = read(arguments)?;
-    value(&list_versions(ctx, &entity.words())?)
+    let (node, Nothing {}) = entity(arguments)?;
+    value(&list_versions(ctx, &node)?)
 }

@@ -10,7 +10,7 @@ use domain::node::Status;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::tools::arguments::{read, value, words};
+use crate::tools::arguments::{entity, value};
 use crate::tools::schema;
 use crate::tools::{Hints, Tool, Toolset};
 
@@ -43,8 +43,6 @@ pub(crate) const UPDATE_ENTITY_STATE: Tool = Tool {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    entity_type: String,
-    entity_id: String,
     status: Status,
     version_hash: String,
     #[serde(default, rename = "file_path")]
@@ -58,8 +56,7 @@ struct Arguments {
 }
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let asked: Arguments = read(arguments)?;
-    let node = words(&asked.entity_type, &asked.entity_id);
+    let (node, asked): (Vec<String>, Arguments) = entity(arguments)?;
     let now = show_node(ctx, &node)?;
     let version = now.version_hash.map(|version| version.to_string()).unwrap_or_default();
     if asked.version_hash.len() < 8 || !version.starts_with(&asked.version_hash) {
