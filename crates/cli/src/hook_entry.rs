@@ -122,14 +122,15 @@ fn roots_of(event: &HostEvent) -> Vec<PathBuf> {
     let base = said.clone().or_else(|| here.clone()).unwrap_or_default();
     let touched = event.happening.call().into_iter().flat_map(|call| &call.touches);
     let folders = touched.filter_map(|touch| store::lead(&base.join(&touch.path))?.parent().map(Path::to_owned));
+    let mut asked: Vec<PathBuf> = Vec::new();
     let mut roots: Vec<PathBuf> = Vec::new();
     for folder in said.into_iter().chain(here).chain(folders) {
-        // Below a project that is known already, it is that one, unless there is one in between.
-        if let Some(root) = store::Layout::find_root(&folder)
-            && !roots.contains(&root)
-        {
-            roots.push(root);
+        // Mostly they are the same.
+        if asked.contains(&folder) {
+            continue;
         }
+        roots.extend(store::Layout::find_root(&folder).filter(|root| !roots.contains(root)));
+        asked.push(folder);
     }
     roots
 }

@@ -37,6 +37,8 @@ pub(crate) struct Entry<'e> {
     #[serde(skip_serializing_if = "str::is_empty")]
     session: &'e str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<&'e str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<&'e str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<&'static str>,
@@ -58,6 +60,7 @@ impl<'e> Entry<'e> {
         let call = event.happening.call();
         Self {
             session: &event.session,
+            turn: event.turn.as_deref(),
             call: call.and_then(|call| call.id.as_deref()),
             tool: call.map(|call| call.kind.word()),
             ..Self::bare(event.host, event.happening.word(), start)
@@ -71,6 +74,7 @@ impl<'e> Entry<'e> {
             host,
             event,
             session: "",
+            turn: None,
             call: None,
             tool: None,
             micros: 0,

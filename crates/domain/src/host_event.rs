@@ -78,6 +78,8 @@ pub struct HostEvent {
     pub name: String,
     /// The host's id of the session; empty where it gives none.
     pub session: String,
+    /// The host's id of the turn, where it has one.
+    pub turn: Option<String>,
     /// The subagent it happened in. What a subagent is told does not come from a person.
     pub agent: Option<String>,
     /// The directory paths are relative to, where the host says.

@@ -3,7 +3,7 @@
 //! Every path is walked part by part from the project's own directory, and no part may be a link:
 //! a file is refused before it is opened, not after.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::ffi::CStr;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -24,6 +24,8 @@ const COARSE_TICK_NS: i64 = 2_500_000_000;
 pub struct DiskFiles {
     root: OwnedFd,
     root_path: PathBuf,
+    /// The same without links.
+    real_root: OnceCell<Option<PathBuf>>,
     /// The open folders on the way to the last one asked for.
     way: RefCell<Vec<Step>>,
     now_ns: fn() -> i64,
@@ -49,7 +51,13 @@ impl DiskFiles {
     pub fn open(root: &Path) -> io::Result<Self> {
         let handle =
             rustix::fs::openat(CWD, root, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(Self { root: handle, root_path: root.to_owned(), way: RefCell::new(Vec::new()), now_ns: wall_clock_ns })
+        Ok(Self {
+            root: handle,
+            root_path: root.to_owned(),
+            real_root: OnceCell::new(),
+            way: RefCell::new(Vec::new()),
+            now_ns: wall_clock_ns,
+        })
     }
 
     /// Opens a folder of the project, part by part, following no link.
@@ -150,10 +158,11 @@ impl PlanFiles for DiskFiles {
     }
 
     fn lead(&self, directory: Option<&str>, path: &str) -> Option<String> {
-        let root = self.root_path.canonicalize().ok()?;
-        let base = directory.map_or_else(|| root.clone(), |directory| root.join(directory));
+        // Asked for every file and every word of a command: where the project lies is found out once.
+        let root = self.real_root.get_or_init(|| self.root_path.canonicalize().ok()).as_deref()?;
+        let base = directory.map_or_else(|| root.to_owned(), |directory| root.join(directory));
         let real = crate::path_lead::lead(&base.join(path))?;
-        let inside = real.strip_prefix(&root).ok()?.to_str()?;
+        let inside = real.strip_prefix(root).ok()?.to_str()?;
         (!inside.is_empty()).then(|| inside.to_owned())
     }
 

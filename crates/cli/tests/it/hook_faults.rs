@@ -196,7 +196,34 @@ fn replaced(project: &Project, name: &str, text: &str) -> Wrong {
 
 type Fault = fn(&Project) -> Option<Wrong>;
 
-const FAULTS: [(&str, Fault); 6] = [
+/// Makes the state say that only a later version may read it, with a sum that fits.
+const ONLY_LATER_VERSIONS: &str = r"
+import struct, zlib
+names = 'store_id, min_reader, min_writer, head, head_hash, journal_size, next_node, node_total'
+row = list(connection.execute('SELECT ' + names + ' FROM store').fetchone())
+row[1] = row[2] = 99
+def packed(value):
+    if isinstance(value, int):
+        return b'\x01' + struct.pack('<q', value)
+    tag, value = (b'\x03', value.encode()) if isinstance(value, str) else (b'\x04', value)
+    return tag + struct.pack('<Q', len(value)) + value
+total = zlib.crc32(b''.join(packed(value) for value in row))
+connection.execute('UPDATE store SET min_reader = 99, min_writer = 99, sum = ?', (total,))
+connection.execute('PRAGMA user_version = 99')
+";
+
+const FAULTS: [(&str, Fault); 7] = [
+    ("only a later version may read the state", |project| {
+        let kept = fs::read(state(project, "state.db")).ok()?;
+        sqlite(project, ONLY_LATER_VERSIONS)?;
+        let (path, root) = (state(project, "state.db"), project.root().to_owned());
+        Some(Wrong::Mended(Box::new(move || {
+            for name in ["state.db-wal", "state.db-shm"] {
+                let _ = fs::remove_file(root.join(".throughline").join(name));
+            }
+            fs::write(&path, &kept).expect("put back");
+        })))
+    }),
     ("the state is locked", |project| Lock::hold(project, true).map(Wrong::Locked)),
     ("the settings are broken", |project| Some(replaced(project, "config.toml", "[policy\nthis is no TOML"))),
     ("the settings have an unknown word", |project| {

@@ -88,6 +88,7 @@ fn writing_by_any_spelling_of_the_path_is_blocked() {
     symlink(CHAPTER_2, root.join("second.md")).expect("a dangling link");
     symlink("second.md", root.join("third.md")).expect("a link to a dangling link");
     symlink(&root, outside.join("project")).expect("a link");
+    let own_name = root.file_name().and_then(|name| name.to_str()).expect("Unicode");
     let absolute = |path: &str| root.join(path).to_str().expect("Unicode").to_owned();
     let through = outside.join("project").join(CHAPTER_2).to_str().expect("Unicode").to_owned();
     let folder = root.join("acts/act-1").to_str().expect("Unicode").to_owned();
@@ -97,7 +98,7 @@ fn writing_by_any_spelling_of_the_path_is_blocked() {
         ("./", format!("./{CHAPTER_2}"), "act-1/chapter-02"),
         (".. inside", "acts/act-1/../act-1/chapters/chapter-02/plan.md".to_owned(), "act-1/chapter-02"),
         (".. through what is not there", absolute("nowhere/../").clone() + CHAPTER_2, "act-1/chapter-02"),
-        (".. out and in again", format!("../work/{CHAPTER_2}"), "act-1/chapter-02"),
+        (".. out and in again", format!("../{own_name}/{CHAPTER_2}"), "act-1/chapter-02"),
         ("//", CHAPTER_2.replace('/', "//"), "act-1/chapter-02"),
         ("/./", absolute(&CHAPTER_2.replace('/', "/./")), "act-1/chapter-02"),
         ("a linked folder", absolute("short/chapters/chapter-02/plan.md"), "act-1/chapter-02"),

@@ -1,4 +1,4 @@
-//! What every event carries besides what happened: session, subagent, directory. All spellings in one place.
+//! What every event carries besides what happened: session, turn, subagent, directory. All spellings in one place.
 
 use domain::host_event::{Happening, Host, HostEvent, StartSource};
 
@@ -14,6 +14,7 @@ pub(super) fn event(host: Host, name: &str, fields: &Fields<'_>, happening: Happ
         host,
         name: name.to_owned(),
         session: parent.or(session).unwrap_or_default(),
+        turn: fields.text(&["turn_id", "prompt_id", "generation_id"]),
         agent,
         directory: fields.text(&["cwd"]).or_else(|| first_root(fields)),
         happening,

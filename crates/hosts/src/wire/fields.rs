@@ -85,7 +85,7 @@ fn without_lone_surrogates(json: &str) -> Option<String> {
     found.then_some(repaired)
 }
 
-/// Returns the code unit of a leading `\uXXXX`.
+/// Returns the code unit of a leading escape: `\u` and four digits.
 fn code_unit(escape: &str) -> Option<u16> {
     u16::from_str_radix(escape.strip_prefix("\\u")?.get(..4)?, 16).ok()
 }

@@ -36,8 +36,15 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
         Some(parent) => (parent, own),
         None => (own.unwrap_or_default(), None),
     };
-    let directory = fields.text(&["directory"]);
-    Some(HostEvent { host: Host::OpenCode, name: name.to_owned(), session, agent, directory, happening })
+    Some(HostEvent {
+        host: Host::OpenCode,
+        name: name.to_owned(),
+        session,
+        turn: input.text(&["messageID"]),
+        agent,
+        directory: fields.text(&["directory"]),
+        happening,
+    })
 }
 
 fn session(input: &Fields<'_>) -> Option<String> {

@@ -21,9 +21,10 @@ fn every_recorded_payload_is_read() {
 }
 
 fn shown(event: &HostEvent) -> String {
-    let HostEvent { session, agent, directory, happening, .. } = event;
+    let HostEvent { session, turn, agent, directory, happening, .. } = event;
+    let turn = turn.as_deref().map(|turn| format!(" turn {}", short(turn))).unwrap_or_default();
     let agent = agent.as_deref().map(|agent| format!(" agent {}", short(agent))).unwrap_or_default();
-    format!("[{}{agent}] {} {happening:?}", short(session), directory.as_deref().unwrap_or("?"))
+    format!("[{}{turn}{agent}] {} {happening:?}", short(session), directory.as_deref().unwrap_or("?"))
 }
 
 /// Recorded ids differ in their last digits only.
