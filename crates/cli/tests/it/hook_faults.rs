@@ -214,15 +214,10 @@ connection.execute('PRAGMA user_version = 99')
 
 const FAULTS: [(&str, Fault); 7] = [
     ("only a later version may read the state", |project| {
-        let kept = fs::read(state(project, "state.db")).ok()?;
+        let (path, kept) = (state(project, "state.db"), project.root().join("kept.db"));
+        fs::copy(&path, &kept).expect("copied");
         sqlite(project, ONLY_LATER_VERSIONS)?;
-        let (path, root) = (state(project, "state.db"), project.root().to_owned());
-        Some(Wrong::Mended(Box::new(move || {
-            for name in ["state.db-wal", "state.db-shm"] {
-                let _ = fs::remove_file(root.join(".throughline").join(name));
-            }
-            fs::write(&path, &kept).expect("put back");
-        })))
+        Some(Wrong::Mended(Box::new(move || fs::rename(&kept, &path).expect("put back"))))
     }),
     ("the state is locked", |project| Lock::hold(project, true).map(Wrong::Locked)),
     ("the settings are broken", |project| Some(replaced(project, "config.toml", "[policy\nthis is no TOML"))),
