@@ -64,6 +64,14 @@ CREATE TABLE operation (
     undone_by INTEGER
 ) STRICT;
 
+CREATE TABLE record (
+    kind TEXT    NOT NULL,
+    key  TEXT    NOT NULL,
+    body TEXT    NOT NULL,
+    sum  INTEGER NOT NULL,
+    PRIMARY KEY (kind, key)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE stamp (
     node        INTEGER PRIMARY KEY,
     size        INTEGER NOT NULL,

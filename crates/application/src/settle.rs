@@ -75,6 +75,7 @@ fn tops(tx: &dyn Transaction, facts: &[Fact]) -> Result<Vec<NodeId>, Failure> {
             Fact::DescriptionChanged { .. }
             | Fact::ProgressChanged { .. }
             | Fact::BackupWritten { .. }
+            | Fact::RecordChanged { .. }
             | Fact::UndoneChanged { .. } => {}
         }
     }

@@ -1,12 +1,13 @@
 //! Take an operation back: its facts, and the plan files it changed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId};
 use domain::node::Content;
 use domain::operation::{Operation, Verb};
 use domain::ports::{Snapshot, StoreFault, Transaction};
+use domain::record::RecordKey;
 use domain::tree::Tree;
 use domain::undo::{FileChange, UndoRefused, decide, newest_decision};
 use serde::Serialize;
@@ -54,7 +55,7 @@ pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failur
             undone.push(OperationView::of(&*tx, operation)?);
         }
         let by = tx.next_operation()?;
-        let decided = decide(&operations, by, &touched(&*tx, &operations)?)?;
+        let decided = decide(&operations, by, &touched(&*tx, &operations)?, touched_records(&*tx, &operations)?)?;
         let now = ctx.clock.now();
         let mut facts = decided.facts;
         let mut files = Vec::new();
@@ -137,6 +138,22 @@ fn touched(state: &dyn Snapshot, operations: &[Operation]) -> Result<Tree, Store
         _ => None,
     }));
     with_ancestors(state, wanted)
+}
+
+/// Returns every record the operations touched.
+fn touched_records(
+    state: &dyn Snapshot,
+    operations: &[Operation],
+) -> Result<BTreeMap<RecordKey, serde_json::Value>, StoreFault> {
+    let mut found = BTreeMap::new();
+    for fact in operations.iter().flat_map(|operation| &operation.facts) {
+        if let Fact::RecordChanged { record, .. } = fact
+            && let Some(body) = state.record_body(&record.kind, &record.key)?
+        {
+            found.insert(record.clone(), body);
+        }
+    }
+    Ok(found)
 }
 
 /// Puts a plan file back. What is in it now is kept first.

@@ -128,6 +128,7 @@ pub fn overlay(footings: &mut Vec<Footing>, facts: &[Fact]) {
             Fact::DescriptionChanged { .. }
             | Fact::ProgressChanged { .. }
             | Fact::BackupWritten { .. }
+            | Fact::RecordChanged { .. }
             | Fact::UndoneChanged { .. } => {}
         }
     }

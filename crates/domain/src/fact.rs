@@ -4,11 +4,13 @@
 //! checked. Tables, mirror and dashboard are projections of them; undo, rebuild and history read them.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::approval::{Approval, Condemnation};
 use crate::cascade::StandingGroup;
 use crate::ids::{NodeId, OperationId, VersionHash};
 use crate::node::{Content, Description, Node, Progress};
+use crate::record::RecordKey;
 use crate::time::Timestamp;
 
 /// Something that happened, in the past tense.
@@ -56,6 +58,11 @@ pub enum Fact {
         path: String,
         reason: String,
     },
+    RecordChanged {
+        record: RecordKey,
+        before: Option<Value>,
+        after: Option<Value>,
+    },
     /// `operation` was undone by `after`, or (undone by `before`) is in force again.
     UndoneChanged {
         operation: OperationId,
@@ -90,6 +97,9 @@ impl Fact {
                     .map(|group| StandingGroup { before: group.after, after: group.before, nodes: group.nodes })
                     .collect(),
             },
+            Self::RecordChanged { record, before, after } => {
+                Self::RecordChanged { record, before: after, after: before }
+            }
             Self::UndoneChanged { operation, before, after } => {
                 Self::UndoneChanged { operation, before: after, after: before }
             }
@@ -109,7 +119,7 @@ impl Fact {
             | Self::ProgressChanged { node, .. }
             | Self::BackupWritten { node, .. } => vec![*node],
             Self::StandingsChanged { groups } => groups.iter().flat_map(|group| group.nodes.iter().copied()).collect(),
-            Self::UndoneChanged { .. } => Vec::new(),
+            Self::RecordChanged { .. } | Self::UndoneChanged { .. } => Vec::new(),
         }
     }
 }
@@ -160,6 +170,17 @@ pub trait NodeTable {
     /// # Errors
     /// The engine's fault.
     fn add_backup(&mut self, backup: Backup) -> Result<(), Self::Fault>;
+
+    /// Puts `after` where the record `before` is.
+    ///
+    /// # Errors
+    /// The engine's fault, also when something else is there.
+    fn set_record(
+        &mut self,
+        record: &RecordKey,
+        before: Option<&Value>,
+        after: Option<&Value>,
+    ) -> Result<(), Self::Fault>;
 
     /// Notes by which operation another one was undone.
     ///
@@ -220,6 +241,7 @@ pub fn apply<T: NodeTable + ?Sized>(table: &mut T, fact: &Fact, at: Timestamp) -
         Fact::BackupWritten { node, version, path, reason } => {
             table.add_backup(Backup { node: *node, version: *version, path: path.clone(), reason: reason.clone(), at })
         }
+        Fact::RecordChanged { record, before, after } => table.set_record(record, before.as_ref(), after.as_ref()),
         Fact::UndoneChanged { operation, after, .. } => table.set_undone(*operation, *after),
     }
 }

@@ -22,6 +22,7 @@ pub mod planning_prompt;
 pub mod policy;
 pub mod ports;
 pub mod profile;
+pub mod record;
 pub mod reference;
 pub mod revalidation;
 pub mod section;

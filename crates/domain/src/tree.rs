@@ -2,10 +2,13 @@
 
 use std::collections::HashMap;
 
+use serde_json::Value;
+
 use crate::cascade::StandingGroup;
 use crate::fact::{Backup, Fact, NodeTable, apply};
 use crate::ids::{NodeId, OperationId};
 use crate::node::{Content, Node};
+use crate::record::RecordKey;
 use crate::status::Footing;
 use crate::time::Timestamp;
 
@@ -258,6 +261,11 @@ impl NodeTable for Tree {
     }
 
     fn add_backup(&mut self, _backup: Backup) -> Result<(), Misfit> {
+        Ok(())
+    }
+
+    /// A tree holds no records.
+    fn set_record(&mut self, _: &RecordKey, _: Option<&Value>, _: Option<&Value>) -> Result<(), Misfit> {
         Ok(())
     }
 

@@ -1,12 +1,15 @@
 //! Undo: taking operations back, exactly, or saying why not.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::Value;
 
 use crate::cascade::StandingGroup;
 use crate::fact::Fact;
 use crate::ids::{NodeId, OperationId};
 use crate::node::{Content, Standing};
 use crate::operation::{Operation, Verb};
+use crate::record::RecordKey;
 use crate::tree::{Misfit, Tree};
 
 /// Why an operation cannot be undone.
@@ -49,11 +52,16 @@ pub fn newest_decision<'o>(operations: &'o [Operation], undone: &dyn Fn(Operatio
 }
 
 /// Returns what takes `operations` (newest first) back, decided against `tree`, which holds every
-/// node they touched that still exists.
+/// node they touched that still exists, and `records`, which holds every record they touched.
 ///
 /// # Errors
 /// [`UndoRefused`] when something later stands in the way.
-pub fn decide(operations: &[Operation], by: OperationId, tree: &Tree) -> Result<Undo, UndoRefused> {
+pub fn decide(
+    operations: &[Operation],
+    by: OperationId,
+    tree: &Tree,
+    mut records: BTreeMap<RecordKey, Value>,
+) -> Result<Undo, UndoRefused> {
     let mut undo = Undo::default();
     let mut after = tree.clone();
     for operation in operations {
@@ -69,10 +77,20 @@ pub fn decide(operations: &[Operation], by: OperationId, tree: &Tree) -> Result<
                 Fact::StandingsChanged { groups } => Fact::StandingsChanged { groups: still_standing(&after, groups) },
                 other => other,
             };
-            after.apply_all([&reversed], operation.at).map_err(|Misfit(why)| UndoRefused::ChangedSince {
+            let changed_since = |why: String| UndoRefused::ChangedSince {
                 operation: operation.id,
                 why: format!("{why}; a later operation changed it"),
-            })?;
+            };
+            after.apply_all([&reversed], operation.at).map_err(|Misfit(why)| changed_since(why))?;
+            if let Fact::RecordChanged { record, before, after } = &reversed {
+                let there = match after {
+                    Some(after) => records.insert(record.clone(), after.clone()),
+                    None => records.remove(record),
+                };
+                if there != *before {
+                    return Err(changed_since(format!("`{}` of {} is another one", record.key, record.kind)));
+                }
+            }
             if let Fact::ContentChanged { node, before, after } = &reversed
                 && before.version() != after.version()
             {

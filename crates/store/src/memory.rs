@@ -14,11 +14,13 @@ use domain::operation::Operation;
 use domain::ports::{
     ChildName, FileStamp, NewOperation, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction,
 };
+use domain::record::RecordKey;
 use domain::status::Footing;
 use domain::time::Timestamp;
 use domain::tree::{Misfit, Tree};
 use domain::version::Version;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::engine::Recorded;
 use crate::journal;
@@ -33,6 +35,7 @@ pub(crate) struct MemoryState {
     pub(crate) operations: Vec<RecordedOperation>,
     pub(crate) undone: BTreeMap<OperationId, OperationId>,
     pub(crate) backups: Vec<Backup>,
+    pub(crate) records: BTreeMap<RecordKey, Value>,
     pub(crate) stamps: BTreeMap<NodeId, (FileStamp, VersionHash)>,
     pub(crate) notes: BTreeMap<String, Note>,
     pub(crate) head_hash: Digest32,
@@ -61,6 +64,7 @@ impl MemoryState {
             operations: Vec::new(),
             undone: BTreeMap::new(),
             backups: Vec::new(),
+            records: BTreeMap::new(),
             stamps: BTreeMap::new(),
             notes: BTreeMap::new(),
             next_node: 1,
@@ -101,6 +105,11 @@ impl MemoryState {
     pub(crate) fn next_node(&self) -> NodeId {
         NodeId(self.next_node)
     }
+}
+
+/// Says that a record is not what a fact says it was.
+pub(crate) fn misplaced(record: &RecordKey) -> String {
+    format!("the record {}/{} is not what the fact says it was", record.kind, record.key)
 }
 
 impl NodeTable for MemoryState {
@@ -145,6 +154,17 @@ impl NodeTable for MemoryState {
 
     fn add_backup(&mut self, backup: Backup) -> Result<(), Misfit> {
         self.backups.push(backup);
+        Ok(())
+    }
+
+    fn set_record(&mut self, record: &RecordKey, before: Option<&Value>, after: Option<&Value>) -> Result<(), Misfit> {
+        if self.records.get(record) != before {
+            return Err(Misfit(misplaced(record)));
+        }
+        match after {
+            Some(after) => self.records.insert(record.clone(), after.clone()),
+            None => self.records.remove(record),
+        };
         Ok(())
     }
 
@@ -257,6 +277,20 @@ impl Snapshot for MemoryState {
 
     fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> {
         Ok(self.stamps.iter().map(|(node, (stamp, version))| (*node, *stamp, *version)).collect())
+    }
+
+    fn record_body(&self, kind: &str, key: &str) -> Result<Option<Value>, StoreFault> {
+        Ok(self.records.get(&RecordKey { kind: kind.to_owned(), key: key.to_owned() }).cloned())
+    }
+
+    fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, Value)>, StoreFault> {
+        let from = RecordKey { kind: kind.to_owned(), key: prefix.to_owned() };
+        Ok(self
+            .records
+            .range(from..)
+            .take_while(|(record, _)| record.kind == kind && record.key.starts_with(prefix))
+            .map(|(record, body)| (record.key.clone(), body.clone()))
+            .collect())
     }
 
     fn note(&self, key: &str) -> Result<Option<String>, StoreFault> {
@@ -401,6 +435,8 @@ macro_rules! delegate_snapshot {
             fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault> { self.$($field).+.undone_by(id) }
             fn stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> { self.$($field).+.stamp(node) }
             fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> { Snapshot::stamps(&self.$($field).+) }
+            fn record_body(&self, kind: &str, key: &str) -> Result<Option<serde_json::Value>, StoreFault> { Snapshot::record_body(&self.$($field).+, kind, key) }
+            fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, serde_json::Value)>, StoreFault> { Snapshot::records(&self.$($field).+, kind, prefix) }
             fn note(&self, key: &str) -> Result<Option<String>, StoreFault> { self.$($field).+.note(key) }
         }
     };

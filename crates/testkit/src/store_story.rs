@@ -7,6 +7,7 @@ use domain::ids::{NodeId, OperationId, Principal, VersionHash};
 use domain::node::{Content, Node, Progress, Standing, Status};
 use domain::operation::{Channel, Verb};
 use domain::ports::{FileStamp, NewOperation, Store};
+use domain::record::RecordKey;
 use domain::time::Timestamp;
 use domain::version::canonical_hash;
 
@@ -50,6 +51,7 @@ pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
     approve_and_cascade(reopen, &act, &chapter);
     read_everything(reopen);
     refuse_misfits(reopen);
+    keep_records(reopen);
 }
 
 fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter: &Node) {
@@ -161,6 +163,36 @@ fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
         Some("approve act-1")
     );
     assert_eq!(state.undone_by(OperationId(2)).expect("readable"), None);
+    drop(state);
+    assert!(store.verify().expect("a look at everything").is_empty());
+}
+
+/// Records come, change and go with operations, and come back after a new start.
+fn keep_records(reopen: &dyn Fn() -> Box<dyn Store>) {
+    let change = |key: &str, before: Option<&str>, after: Option<&str>| Fact::RecordChanged {
+        record: RecordKey { kind: "ряд".to_owned(), key: key.to_owned() },
+        before: before.map(Into::into),
+        after: after.map(Into::into),
+    };
+    let record = |facts: Vec<Fact>| {
+        let store = reopen();
+        let mut tx = store.write().expect("the right to write");
+        tx.record(operation(Verb::Progress, "records", facts, &[])).map(drop)?;
+        tx.commit()
+    };
+    let added = ["a/1", "a/2", "b%"].map(|key| change(key, None, Some(key)));
+    record(added.to_vec()).expect("recorded");
+    record(vec![change("a/2", Some("a/2"), Some("вторая")), change("b%", Some("b%"), None)]).expect("recorded");
+    assert!(record(vec![change("a/1", None, Some("again"))]).is_err(), "there is one already");
+    assert!(record(vec![change("a/1", Some("other"), None)]).is_err(), "it is another one");
+    let store = reopen();
+    let state = store.read().expect("readable");
+    assert_eq!(state.record_body("ряд", "a/2").expect("readable"), Some("вторая".into()));
+    assert_eq!(state.record_body("ряд", "b%").expect("readable"), None);
+    assert_eq!(state.record_body("other", "a/1").expect("readable"), None);
+    let found = state.records("ряд", "a/").expect("readable");
+    assert_eq!(found, [("a/1".to_owned(), "a/1".into()), ("a/2".to_owned(), "вторая".into())]);
+    assert_eq!(state.records("ряд", "%").expect("readable"), []);
     drop(state);
     assert!(store.verify().expect("a look at everything").is_empty());
 }

@@ -5,6 +5,8 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use crate::fact::{Backup, Fact};
 use crate::ids::{NodeId, OperationId, Principal, StoreId, VersionHash};
 use crate::node::Node;
@@ -183,6 +185,18 @@ pub trait Snapshot {
     /// # Errors
     /// [`StoreFault`].
     fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault>;
+
+    /// Returns a record's body.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn record_body(&self, kind: &str, key: &str) -> Result<Option<Value>, StoreFault>;
+
+    /// Returns the records of a kind whose key starts with `prefix`, by key.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, Value)>, StoreFault>;
 
     /// Returns a note kept under a key: what a session has read, a gate that was overridden.
     ///

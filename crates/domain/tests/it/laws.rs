@@ -1,6 +1,6 @@
 //! The laws of the tree, for any tree and any history.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use domain::approval::{Approval, Condemnation};
 use domain::cascade::{Occasion, StandingGroup, as_parent, overlay, reevaluate};
@@ -257,12 +257,12 @@ proptest! {
         let target = timeless(&history.states[moment]);
         let newest_first: Vec<Operation> = history.operations[moment..].iter().rev().cloned().collect();
         let by = OperationId(history.operations.len() as u64 + 1);
-        let undo = undo::decide(&newest_first, by, &history.tree).expect("nothing stands in the way");
+        let undo = undo::decide(&newest_first, by, &history.tree, BTreeMap::new()).expect("nothing stands in the way");
         history.record(Verb::Undo, undo.facts);
         prop_assert_eq!(timeless(&history.tree), target);
 
         let last = history.operations.last().unwrap().clone();
-        let redo = undo::decide(&[last], OperationId(by.0 + 1), &history.tree).expect("nothing stands in the way");
+        let redo = undo::decide(&[last], OperationId(by.0 + 1), &history.tree, BTreeMap::new()).expect("nothing stands in the way");
         history.record(Verb::Undo, redo.facts);
         prop_assert_eq!(timeless(&history.tree), present);
     }

@@ -110,6 +110,15 @@ CREATE TABLE backup (
     PRIMARY KEY (node, path)
 ) STRICT, WITHOUT ROWID;
 
+-- State that is no node, as small JSON documents.
+CREATE TABLE record (
+    kind TEXT    NOT NULL,
+    key  TEXT    NOT NULL,
+    body TEXT    NOT NULL,
+    sum  INTEGER NOT NULL,
+    PRIMARY KEY (kind, key)
+) STRICT, WITHOUT ROWID;
+
 -- A cache of this machine: under which stamp a file was last read.
 CREATE TABLE stamp (
     node        INTEGER PRIMARY KEY,

@@ -138,6 +138,13 @@ fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), String> {
     if let Some((key, _)) = versions.into_iter().next() {
         return Err(format!("version {} of node {} is not in the journal", key.1.short(), key.0));
     }
+    let records = view.all_records().map_err(faulty)?;
+    if records != state.records {
+        let keys: std::collections::BTreeSet<_> = records.keys().chain(state.records.keys()).collect();
+        let odd = keys.into_iter().find(|key| records.get(key) != state.records.get(key));
+        let name = odd.map(|record| format!("{}/{}", record.kind, record.key)).unwrap_or_default();
+        return Err(format!("the record {name} is not what the journal makes it"));
+    }
     let recorded = view.recorded(OperationId(1), view.store.head).map_err(faulty)?;
     for (row, expected) in recorded.iter().zip(&state.operations) {
         if row.body != expected.body || row.hash != expected.hash || row.prev != expected.prev {

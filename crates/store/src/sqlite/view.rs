@@ -1,7 +1,7 @@
 //! Reading the database: the queries behind `domain::ports::Snapshot`.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::rc::Rc;
 
@@ -10,11 +10,13 @@ use domain::ids::{CanonicalHash, Digest32, NodeId, OperationId, StoreId, Version
 use domain::node::{Node, ParentVersion};
 use domain::operation::Operation;
 use domain::ports::{ChildName, FileStamp, Snapshot, StoreFault};
+use domain::record::RecordKey;
 use domain::status::Footing;
 use domain::time::Timestamp;
 use domain::version::Version;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Params, Row};
+use serde_json::Value as Json;
 
 use super::connection::fault;
 use super::rows::{BadRow, CauseRow, JOINED, NARROW, WIDE, digest, read_footing, read_node};
@@ -176,6 +178,16 @@ impl View<'_> {
         let known = &mut known.borrow_mut().nodes;
         let room = MOST_KNOWN.saturating_sub(known.len());
         known.extend(nodes.iter().take(room).cloned());
+    }
+
+    /// Returns every record there is.
+    pub(super) fn all_records(&self) -> Result<BTreeMap<RecordKey, Json>, StoreFault> {
+        let rows = self.rows("SELECT kind, key, body, sum FROM record", [], |row| {
+            let kind: String = row.get(0)?;
+            let (key, body) = read_record(row)?;
+            Ok((RecordKey { kind, key }, body))
+        })?;
+        Ok(rows.into_iter().collect())
     }
 
     /// Returns a node's lineage: the ids from the root down.
@@ -500,9 +512,35 @@ impl Snapshot for View<'_> {
         self.rows("SELECT node, size, modified_ns, changed_ns, inode, version FROM stamp", [], read_stamp)
     }
 
+    fn record_body(&self, kind: &str, key: &str) -> Result<Option<Json>, StoreFault> {
+        let sql = "SELECT kind, key, body, sum FROM record WHERE kind = ?1 AND key = ?2";
+        Ok(self.one(sql, [kind, key], read_record)?.map(|(_, body)| body))
+    }
+
+    fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, Json)>, StoreFault> {
+        let sql = "SELECT kind, key, body, sum FROM record \
+                   WHERE kind = ?1 AND key >= ?2 AND substr(key, 1, length(?2)) = ?2 ORDER BY key";
+        self.rows(sql, [kind, prefix], read_record)
+    }
+
     fn note(&self, key: &str) -> Result<Option<String>, StoreFault> {
         self.one("SELECT body FROM note WHERE key = ?1", [key], |row| Ok(row.get(0)?))
     }
+}
+
+/// Returns the sum of a record's row.
+pub(super) fn record_sum(kind: &str, key: &str, body: &str) -> i64 {
+    let mut sum = Sum::default();
+    [kind, key, body].iter().for_each(|text| sum.add(ValueRef::Text(text.as_bytes())));
+    sum.take()
+}
+
+fn read_record(row: &Row<'_>) -> Result<(String, Json), BadRow> {
+    let (kind, key, body): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    if record_sum(&kind, &key, &body) != row.get::<_, i64>(3)? {
+        return Err(BadRow::new(format!("the record {kind}/{key} does not fit its sum")));
+    }
+    Ok((key, serde_json::from_str(&body)?))
 }
 
 fn read_stamp(row: &Row<'_>) -> Result<(NodeId, FileStamp, VersionHash), BadRow> {

@@ -6,18 +6,20 @@ use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
 use domain::node::{Content, Node, Standing};
 use domain::operation::Operation;
 use domain::ports::{ChildName, FileStamp, NewOperation, Snapshot, StoreFault, Transaction};
+use domain::record::RecordKey;
 use domain::status::Footing;
 use domain::time::Timestamp;
 use domain::version::Version;
 use rusqlite::types::Value;
 use rusqlite::{Params, params_from_iter};
+use serde_json::Value as Json;
 
 use super::SqliteStore;
 use super::rows::{NodeValues, STORED, STORED_WIDTH, cause_body, standing_sum, standing_values};
 use super::sums::{Part, Sum, share};
-use super::view::{StoreRow, View, child_sum, version_sum, version_values};
+use super::view::{StoreRow, View, child_sum, record_sum, version_sum, version_values};
 use crate::engine::{Recorded, io_fault};
-use crate::memory::delegate_snapshot;
+use crate::memory::{delegate_snapshot, misplaced};
 
 /// The database, held for writing. Dropped without commit, nothing happened.
 pub(super) struct SqliteTransaction<'s> {
@@ -349,6 +351,29 @@ impl NodeTable for SqliteTransaction<'_> {
                 backup.at.as_millis(),
             ),
         )?;
+        Ok(())
+    }
+
+    fn set_record(
+        &mut self,
+        record: &RecordKey,
+        before: Option<&Json>,
+        after: Option<&Json>,
+    ) -> Result<(), StoreFault> {
+        let RecordKey { kind, key } = record;
+        if Snapshot::record_body(&self.view, kind, key)?.as_ref() != before {
+            return Err(StoreFault::Damaged { what: misplaced(record) });
+        }
+        match after {
+            Some(after) => {
+                let body = after.to_string();
+                self.execute(
+                    "INSERT OR REPLACE INTO record (kind, key, body, sum) VALUES (?1, ?2, ?3, ?4)",
+                    (kind, key, &body, record_sum(kind, key, &body)),
+                )
+            }
+            None => self.execute("DELETE FROM record WHERE kind = ?1 AND key = ?2", [kind, key]),
+        }?;
         Ok(())
     }
 
