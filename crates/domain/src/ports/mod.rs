@@ -2,10 +2,12 @@
 
 mod clock;
 mod files;
+mod git;
 mod store;
 
 pub use clock::Clock;
 pub use files::{Entry, EntryKind, FileFault, FileLook, FileStamp, PlanFiles, Reading};
+pub use git::{ChangedLines, Git, Head, HeadMove, MoveKind};
 pub use store::{
     ChildName, NewOperation, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction,
 };
