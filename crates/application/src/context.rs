@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use domain::ids::{OperationId, Principal};
 use domain::operation::{Channel, Verb};
 use domain::policy::Policy;
-use domain::ports::{Clock, NewOperation, PlanFiles, Store};
+use domain::ports::{Clock, Git, NewOperation, NoRepository, PlanFiles, Store};
 use domain::profile::Profile;
 
 /// The world of a use case.
@@ -17,6 +17,10 @@ pub struct Context<'a> {
     pub policy: &'a Policy,
     pub actor: Principal,
     pub channel: Channel,
+    /// The repository, where there is one.
+    pub git: &'a dyn Git,
+    /// The session that acts: the host's id of it, or the terminal's own name.
+    pub session: String,
     noticed: RefCell<Vec<Noticed>>,
 }
 
@@ -29,6 +33,8 @@ pub enum Noticed {
     NotRecorded { why: String },
     /// An overwritten plan is kept in the store, but not as a readable file.
     NoBackup { node: String, why: String },
+    /// A file says that a node is done, but what proves it does not hold.
+    Unproved { node: String, why: String },
     /// A file looks like a plan but is not where it belongs.
     Misplaced { path: String, why: String },
 }
@@ -45,7 +51,19 @@ impl<'a> Context<'a> {
         actor: Principal,
         channel: Channel,
     ) -> Self {
-        Self { store, files, clock, profiles, policy, actor, channel, noticed: RefCell::new(Vec::new()) }
+        let session = match &actor {
+            Principal::Agent { session, .. } => session.clone(),
+            Principal::Human(name) => name.clone(),
+            Principal::System => "system".to_owned(),
+        };
+        let noticed = RefCell::new(Vec::new());
+        Self { store, files, clock, profiles, policy, actor, channel, git: &NoRepository, session, noticed }
+    }
+
+    /// The same, with the repository the project lies in and the session that acts.
+    #[must_use]
+    pub fn at_work(self, git: &'a dyn Git, session: String) -> Self {
+        Self { git, session, ..self }
     }
 
     /// Returns what was noticed since the last call.

@@ -5,9 +5,11 @@
 
 mod context;
 mod failure;
+mod follow_commits;
 mod locate;
 mod observe;
 mod settle;
+mod standing;
 mod survey;
 mod transitions;
 pub mod views;
@@ -16,13 +18,16 @@ pub mod approve;
 pub mod brief;
 pub mod check_state;
 pub mod children_status;
+pub mod claim_node;
 pub mod create_backup;
 pub mod diff_version;
+pub mod evidence;
 pub mod explain;
 pub mod handle_host_event;
 pub mod history;
 pub mod invalidate;
 pub mod list_versions;
+pub mod move_focus;
 pub mod next_work;
 pub mod override_gate;
 pub mod plan_node;
@@ -36,7 +41,9 @@ pub mod set_progress;
 pub mod show_node;
 pub mod show_tree;
 pub mod sync_hashes;
+pub mod tickets;
 pub mod undo;
+pub mod where_am_i;
 
 pub use context::{Context, Noticed};
 pub use failure::{Failure, FailureKind};

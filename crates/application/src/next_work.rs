@@ -1,11 +1,13 @@
 //! What is ready to be worked on.
 
+use domain::ids::NodeId;
 use domain::needs::{Needs, ready};
 use domain::node::{Node, Progress};
-use domain::profile::Profile;
+use domain::profile::{ApprovalNeed, Profile};
 use domain::tree::Tree;
 use serde::Serialize;
 
+use crate::claim_node;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::observe::observed_tree;
@@ -35,10 +37,22 @@ pub struct ReadyView {
 /// # Errors
 /// When the state cannot be read.
 pub fn next_work(ctx: &Context<'_>) -> Result<NextWork, Failure> {
-    let (_, tree) = observed_tree(ctx)?;
+    let (state, tree) = observed_tree(ctx)?;
     let needs = Needs::of(&tree, ctx.profiles);
-    let ready = ready(&tree, &needs)
+    let held: Vec<NodeId> = claim_node::holding(ctx, &*state)?
         .into_iter()
+        .filter(|(_, claim)| claim.session != ctx.session)
+        .map(|(id, _)| id)
+        .collect();
+    let is_free = |node: &&Node| {
+        !held.contains(&node.id) && !tree.ancestors(node).iter().any(|above| held.contains(&above.id))
+    };
+    let waits_for_approval = |node: &Node| {
+        ctx.profile(&node.profile).is_none_or(|profile| profile.approval == ApprovalNeed::Required)
+    };
+    let ready = ready(&tree, &needs, &waits_for_approval)
+        .into_iter()
+        .filter(is_free)
         .map(|node| ReadyView {
             entity_id: node.alias.clone(),
             entity_type: node.level.clone(),
@@ -64,6 +78,7 @@ fn action(profile: Option<&Profile>, tree: &Tree, node: &Node) -> String {
             format!("tl plan {} {id} --under {path}", level.name)
         }
         Some(_) => format!("tl progress {path} complete"),
+        None if profile.is_some_and(|profile| !profile.work_phases.is_empty()) => format!("tl focus enter {path}"),
         None => format!("carry it out, then: tl progress {path} complete"),
     }
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, Principal};
-use domain::node::{Content, Node};
+use domain::node::{Content, Node, Progress, WorkKeys};
 use domain::observation::{Place, Sighting, decide};
 use domain::operation::Verb;
 use domain::planning_prompt::count;
@@ -15,6 +15,7 @@ use domain::tree::Tree;
 use domain::version::backup_name;
 
 use crate::context::{Context, Noticed};
+use crate::evidence::unproved;
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{find, with_ancestors};
 use crate::settle::{count_stale, settle};
@@ -29,7 +30,7 @@ const STAMPS_WORTH_A_WRITE: usize = 32;
 pub(crate) fn observed<'s>(ctx: &Context<'s>, scope: Scope) -> Result<Box<dyn Snapshot + 's>, Failure> {
     let snapshot = ctx.store.read()?;
     let seen = survey(ctx, &*snapshot, scope, NodeId(u32::MAX / 2))?;
-    if seen.sightings.is_empty() && seen.stamps.len() < STAMPS_WORTH_A_WRITE {
+    if seen.shows_nothing() && seen.stamps.len() < STAMPS_WORTH_A_WRITE {
         return Ok(snapshot);
     }
     drop(snapshot);
@@ -37,7 +38,7 @@ pub(crate) fn observed<'s>(ctx: &Context<'s>, scope: Scope) -> Result<Box<dyn Sn
         Ok(()) => {}
         // What cannot be written can still be shown, with a word about it.
         Err(failure) if failure.damage.is_none() && !failure.is_answer() => {
-            if !seen.sightings.is_empty() {
+            if !seen.shows_nothing() {
                 ctx.notice(Noticed::NotRecorded { why: failure.message });
             }
         }
@@ -67,7 +68,7 @@ pub(crate) fn observed_node<'s, 'w>(
     match find(ctx, &*state, words) {
         Ok((id, rest)) => {
             let seen = survey(ctx, &*state, scope(id), NodeId(u32::MAX / 2))?;
-            if seen.sightings.is_empty() {
+            if seen.shows_nothing() {
                 return Ok(ObservedNode { state, id, rest });
             }
             drop(state);
@@ -131,7 +132,7 @@ pub(crate) fn observed_tree<'s>(ctx: &Context<'s>) -> Result<(Box<dyn Snapshot +
     ctx.store.finish_mirror();
     let snapshot = ctx.store.read()?;
     let seen = survey(ctx, &*snapshot, Scope::Everything, NodeId(u32::MAX / 2))?;
-    if seen.sightings.is_empty() && seen.stamps.len() < STAMPS_WORTH_A_WRITE {
+    if seen.shows_nothing() && seen.stamps.len() < STAMPS_WORTH_A_WRITE {
         let nodes = Rc::unwrap_or_clone(seen.nodes);
         return Ok((snapshot, Tree::new(nodes)));
     }
@@ -196,12 +197,17 @@ pub(crate) fn record_sightings(
     seen: &Survey,
     verb: Verb,
 ) -> Result<Option<OperationId>, Failure> {
-    if seen.sightings.is_empty() {
+    if seen.shows_nothing() {
         return Ok(None);
     }
     let tree = slice(tx, &seen.sightings)?;
     let now = ctx.clock.now();
     let mut facts = decide(&tree, &seen.sightings, now);
+    follow_files(ctx, tx, &mut facts)?;
+    for (node, after) in &seen.moves {
+        let before = tx.node(*node)?.and_then(|node| node.parent);
+        facts.push(Fact::NodeMoved { node: *node, before, after: *after });
+    }
     if facts.is_empty() {
         return Ok(None);
     }
@@ -221,6 +227,32 @@ pub(crate) fn record_sightings(
         ctx.notice(Noticed::Changes { operation: id, summary, stale });
     }
     Ok(Some(id))
+}
+
+/// Where files say how far the work is, the progress follows them; what is not proved does not count as complete.
+fn follow_files(ctx: &Context<'_>, tx: &dyn Transaction, facts: &mut Vec<Fact>) -> Result<(), Failure> {
+    let said = |work: &Option<WorkKeys>| work.as_ref().and_then(|work| Progress::from_words(work.status.as_deref()?));
+    let mut follow = Vec::new();
+    for fact in facts.iter_mut() {
+        match fact {
+            Fact::NodeAdded { node } => node.progress = said(&node.description.work).unwrap_or(node.progress),
+            Fact::DescriptionChanged { node, before, after } => {
+                let (then, now) = (said(&before.work), said(&after.work));
+                let Some(progress) = now.filter(|_| now != then) else { continue };
+                let Some(known) = tx.node(*node)?.filter(|known| known.progress != progress) else { continue };
+                if progress == Progress::Complete
+                    && let Some(why) = unproved(ctx, tx, &known)?
+                {
+                    ctx.notice(Noticed::Unproved { node: known.alias.clone(), why });
+                    continue;
+                }
+                follow.push(Fact::ProgressChanged { node: *node, before: known.progress, after: progress });
+            }
+            _ => {}
+        }
+    }
+    facts.append(&mut follow);
+    Ok(())
 }
 
 /// Returns the nodes the sightings speak of, with their parents.
@@ -309,7 +341,7 @@ fn summarise(tree: &Tree, facts: &[Fact]) -> String {
                 Content::Missing => (2, name(node)),
                 Content::Unreadable { .. } => (3, name(node)),
             },
-            Fact::DescriptionChanged { node, .. } => (1, name(node)),
+            Fact::DescriptionChanged { node, .. } | Fact::NodeMoved { node, .. } => (1, name(node)),
             _ => continue,
         };
         // A plan's text and its title change together; it is one plan all the same.

@@ -70,16 +70,15 @@ fn restore(
     let backup = write_backup(ctx, &*tx, &node, "restore", now)?;
     ctx.files.replace(&file, &text)?;
 
+    let level = ctx.profile(&node.profile).and_then(|profile| profile.level(&node.level));
+    let (canonical, description) = match level {
+        Some(level) => level.read_text(&text),
+        None => (canonical_hash(&text), describe(&text)),
+    };
     let known_basis = tx.version(id, version)?.map(|version| version.basis);
     let sighting = Sighting {
         place: Place::Known(id),
-        found: Found::Text {
-            version,
-            canonical: canonical_hash(&text),
-            description: describe(&text),
-            modified_ns: 0,
-            known_basis,
-        },
+        found: Found::Text { version, canonical, description, modified_ns: 0, known_basis },
     };
     let tree = Tree::new(std::iter::once(node.clone()).chain(parent(&*tx, &node)?));
     let mut facts = decide(&tree, &[sighting], now);

@@ -61,6 +61,10 @@ fn tops(tx: &dyn Transaction, facts: &[Fact]) -> Result<Vec<NodeId>, Failure> {
                 parents.insert(node.id, node.parent);
                 touched.insert(node.id);
             }
+            Fact::NodeMoved { node, after, .. } => {
+                parents.insert(*node, *after);
+                touched.insert(*node);
+            }
             Fact::ContentChanged { node, .. }
             | Fact::ApprovalChanged { node, .. }
             | Fact::CondemnationChanged { node, .. } => {

@@ -95,6 +95,11 @@ pub fn overlay(footings: &mut Vec<Footing>, facts: &[Fact]) {
                 places.insert(node.id, footings.len());
                 footings.push(node.footing());
             }
+            Fact::NodeMoved { node, after, .. } => {
+                if let Some(index) = places.get(node) {
+                    footings[*index].parent = *after;
+                }
+            }
             Fact::ContentChanged { node, after, .. } => {
                 if let Some(index) = places.get(node) {
                     footings[*index].text = after.footing();

@@ -23,6 +23,12 @@ pub enum Fact {
     NodeRemoved {
         node: Box<Node>,
     },
+    /// The node stands below another one, with all that is below it.
+    NodeMoved {
+        node: NodeId,
+        before: Option<NodeId>,
+        after: Option<NodeId>,
+    },
     ContentChanged {
         node: NodeId,
         before: Content,
@@ -78,6 +84,7 @@ impl Fact {
         Some(match self.clone() {
             Self::NodeAdded { node } => Self::NodeRemoved { node },
             Self::NodeRemoved { node } => Self::NodeAdded { node },
+            Self::NodeMoved { node, before, after } => Self::NodeMoved { node, before: after, after: before },
             Self::ContentChanged { node, before, after } => Self::ContentChanged { node, before: after, after: before },
             Self::DescriptionChanged { node, before, after } => {
                 Self::DescriptionChanged { node, before: after, after: before }
@@ -112,7 +119,8 @@ impl Fact {
     pub fn nodes(&self) -> Vec<NodeId> {
         match self {
             Self::NodeAdded { node } | Self::NodeRemoved { node } => vec![node.id],
-            Self::ContentChanged { node, .. }
+            Self::NodeMoved { node, .. }
+            | Self::ContentChanged { node, .. }
             | Self::DescriptionChanged { node, .. }
             | Self::ApprovalChanged { node, .. }
             | Self::CondemnationChanged { node, .. }
@@ -146,6 +154,12 @@ pub trait NodeTable {
     /// # Errors
     /// The engine's fault.
     fn replace(&mut self, before: &Node, after: Node) -> Result<(), Self::Fault>;
+
+    /// Puts a node, with all below it, below another one (or at the top).
+    ///
+    /// # Errors
+    /// The engine's fault, also when it would stand below itself.
+    fn move_below(&mut self, node: &Node, parent: Option<NodeId>, at: Timestamp) -> Result<(), Self::Fault>;
 
     /// Takes a node out.
     ///
@@ -220,6 +234,15 @@ pub fn apply<T: NodeTable + ?Sized>(table: &mut T, fact: &Fact, at: Timestamp) -
                 return Err(table.misfit(format!("node {} removed but not there", node.id)));
             }
             table.remove(node.id)
+        }
+        Fact::NodeMoved { node, before, after } => {
+            let Some(there) = table.get(*node)? else {
+                return Err(table.misfit(format!("node {node} moved, but there is no such node")));
+            };
+            if there.parent != *before {
+                return Err(table.misfit(format!("the parent of `{}` is not what the fact says it was", there.alias)));
+            }
+            table.move_below(&there, *after, at)
         }
         Fact::ContentChanged { node, before, after } => {
             change(table, *node, at, "content", |it| swap(&mut it.content, before, after))?;

@@ -67,6 +67,83 @@ pub fn read(text: &str) -> FrontMatter {
     }
 }
 
+/// Returns the text without some keys of its front matter, each with the lines that belong to it.
+#[must_use]
+pub fn without(text: &str, keys: &[String]) -> String {
+    let (Some(block), _) = split(text) else { return text.to_owned() };
+    let (head, tail) = around(text, block);
+    let mut kept = String::with_capacity(text.len());
+    kept.push_str(head);
+    let mut leaving = false;
+    for line in block.split_inclusive('\n') {
+        if let Some(key) = key_of(line) {
+            leaving = keys.iter().any(|left_out| left_out.eq_ignore_ascii_case(key));
+        }
+        if !leaving {
+            kept.push_str(line);
+        }
+    }
+    kept.push_str(tail);
+    kept
+}
+
+/// Returns the text with one key of its front matter set; every other byte stays. A text without front
+/// matter gets one.
+#[must_use]
+pub fn with_key(text: &str, key: &str, value: &str) -> String {
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let line = format!("{key}: {value}{end}");
+    let (Some(block), _) = split(text) else { return format!("---{end}{line}---{end}{end}{text}") };
+    let (head, tail) = around(text, block);
+    let mut changed = String::with_capacity(text.len() + line.len());
+    changed.push_str(head);
+    let (mut replacing, mut found) = (false, false);
+    for old in block.split_inclusive('\n') {
+        if let Some(other) = key_of(old) {
+            replacing = other == key && !found;
+            if replacing {
+                found = true;
+                changed.push_str(&line);
+            }
+        }
+        if !replacing {
+            changed.push_str(old);
+        }
+    }
+    if !found {
+        changed.push_str(&line);
+    }
+    changed.push_str(tail);
+    changed
+}
+
+/// Returns a key's value as it is written, so that `017` stays `017`; quotes and a comment are left out.
+#[must_use]
+pub fn written(text: &str, key: &str) -> Option<String> {
+    let (block, _) = split(text);
+    let line = block?.lines().find(|line| key_of(line) == Some(key))?;
+    let (_, value) = line.split_once(':')?;
+    let value = value.trim();
+    let value = match value.chars().next() {
+        Some(quote @ ('"' | '\'')) => value[1..].split(quote).next().unwrap_or_default(),
+        _ => value.split(" #").next().unwrap_or_default().trim(),
+    };
+    (!value.is_empty() && !matches!(value, "null" | "~")).then(|| value.to_owned())
+}
+
+/// Returns what stands before and after the block in the text it was cut from.
+fn around<'t>(text: &'t str, block: &str) -> (&'t str, &'t str) {
+    let start = block.as_ptr() as usize - text.as_ptr() as usize;
+    (&text[..start], &text[start + block.len()..])
+}
+
+/// Returns the key a line begins, if it begins one: continuation lines are indented, list items or comments.
+fn key_of(line: &str) -> Option<&str> {
+    let (key, _) = line.split_once(':')?;
+    let begins = key.chars().next().is_some_and(|first| !first.is_whitespace() && !"#-[{".contains(first));
+    begins.then(|| key.trim().trim_matches(['"', '\'']))
+}
+
 impl FrontMatter {
     /// Returns a key as a list of texts: a list, a text with commas, or a single value.
     #[must_use]

@@ -56,6 +56,13 @@ impl Host {
         matches!(self, Self::ClaudeCode | Self::Codex)
     }
 
+    /// Says whether an edit may have passed that we could not hold back: then its agent is told before it stops.
+    #[must_use]
+    pub fn follows_up(self) -> bool {
+        // Its hook after an edit cannot block, and not every version has the one before.
+        matches!(self, Self::Cursor)
+    }
+
     /// Returns the name people know it by.
     #[must_use]
     pub fn title(self) -> &'static str {

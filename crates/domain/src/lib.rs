@@ -35,3 +35,4 @@ pub mod tree;
 pub mod typed_command;
 pub mod undo;
 pub mod version;
+pub mod work;

@@ -122,15 +122,19 @@ impl Needs {
     }
 }
 
-/// Returns what is ready: approved, not complete, nothing it or its ancestors need is open, and
+/// Returns what is ready: approved (where `waits_for_approval` says so, else just not stale or invalid), not complete, nothing it or its ancestors need is open, and
 /// nothing below it is still to be done (the work is then there, not here).
 #[must_use]
-pub fn ready<'t>(tree: &'t Tree, needs: &Needs) -> Vec<&'t Node> {
+pub fn ready<'t>(tree: &'t Tree, needs: &Needs, waits_for_approval: &dyn Fn(&Node) -> bool) -> Vec<&'t Node> {
     let is_open = |node: &Node| node.progress != Progress::Complete;
     let waits = |node: &Node| needs.of_node(node.id).iter().filter_map(|id| tree.get(*id)).any(is_open);
     tree.all_in_order()
         .into_iter()
-        .filter(|node| node.status() == Status::Approved)
+        .filter(|node| match node.status() {
+            Status::Approved => true,
+            Status::Draft => !waits_for_approval(node),
+            Status::RequiresRevalidation | Status::Invalid => false,
+        })
         .filter(|node| is_open(node) && node.progress != Progress::Blocked)
         .filter(|node| !tree.children(node.id).any(is_open))
         .filter(|node| !waits(node) && !tree.ancestors(node).into_iter().any(waits))

@@ -53,6 +53,18 @@ pub enum Progress {
 }
 
 impl Progress {
+    /// Returns the progress a ticket file's own word means.
+    #[must_use]
+    pub fn from_words(word: &str) -> Option<Self> {
+        Some(match word.trim().to_lowercase().replace(['_', ' '], "-").as_str() {
+            "pending" | "ready" | "open" | "todo" | "backlog" | "planned" | "new" => Self::Pending,
+            "active" | "in-progress" | "started" | "doing" | "wip" => Self::Active,
+            "complete" | "completed" | "done" | "closed" | "resolved" => Self::Complete,
+            "blocked" | "on-hold" => Self::Blocked,
+            _ => return None,
+        })
+    }
+
     /// Every state of work, in the order it is gone through.
     pub const ALL: [Self; 4] = [Self::Pending, Self::Active, Self::Complete, Self::Blocked];
 
@@ -154,6 +166,28 @@ pub struct Description {
     /// Headings of the parent this plan rests on (front matter `relies_on`), for precise cascades.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relies_on: Vec<String>,
+    /// How far the work is, where the level's files say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<WorkKeys>,
+}
+
+/// What a ticket's front matter says about the work, as opposed to what is to be done.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WorkKeys {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// The file's own word for the progress: `ready`, `in-progress`, `done`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// The alias of the parent, for levels whose files lie side by side.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_level: Option<String>,
+    /// What is wrong with the front matter, with its line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 /// Why a node is `requires-revalidation` or `invalid`.

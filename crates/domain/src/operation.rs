@@ -36,6 +36,16 @@ pub enum Verb {
     /// A person let a step pass a gate.
     Override,
     Backup,
+    /// A session went somewhere else.
+    Focus,
+    /// A session took a node for itself, or gave it back.
+    Claim,
+    /// What proves a node, and how it went.
+    Evidence,
+    /// A ticket was made or judged.
+    Ticket,
+    /// A commit moved the cycle of a scenario.
+    Commit,
 }
 
 impl Verb {
@@ -56,6 +66,11 @@ impl Verb {
             Self::Undo => "undo",
             Self::Override => "override",
             Self::Backup => "backup",
+            Self::Focus => "focus",
+            Self::Claim => "claim",
+            Self::Evidence => "evidence",
+            Self::Ticket => "ticket",
+            Self::Commit => "commit",
         }
     }
 
@@ -67,9 +82,18 @@ impl Verb {
     pub fn is_a_decision(self) -> bool {
         match self {
             Self::Approve | Self::Revalidate | Self::Invalidate | Self::Progress | Self::Restore | Self::Repair => true,
-            Self::Init | Self::Observe | Self::Rebuild | Self::Adopt | Self::Undo | Self::Override | Self::Backup => {
-                false
-            }
+            Self::Init
+            | Self::Observe
+            | Self::Rebuild
+            | Self::Adopt
+            | Self::Undo
+            | Self::Override
+            | Self::Backup
+            | Self::Focus
+            | Self::Claim
+            | Self::Evidence
+            | Self::Ticket
+            | Self::Commit => false,
         }
     }
 }

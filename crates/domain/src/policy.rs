@@ -5,6 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::work::tdd::CommitPrefixes;
+use crate::work::uncommitted::NOT_WRITTEN;
+
 /// Whose approval counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -62,6 +65,16 @@ pub struct GatePolicy {
     pub read_before_write: GateMode,
     pub shrink: GateMode,
     pub session: GateMode,
+    pub loc: GateMode,
+    pub phase: GateMode,
+    pub context: GateMode,
+    pub scope: GateMode,
+    pub claim: GateMode,
+    pub done: GateMode,
+    /// So many changed lines may be uncommitted.
+    pub loc_limit: u64,
+    /// Files whose lines do not count.
+    pub loc_exclude: Vec<String>,
     /// A write may not cut a plan below this share of its size.
     pub shrink_below_percent: u64,
     /// Gates that stop the step when they cannot be asked.
@@ -75,6 +88,14 @@ impl Default for GatePolicy {
             read_before_write: GateMode::Block,
             shrink: GateMode::Block,
             session: GateMode::Off,
+            loc: GateMode::Block,
+            phase: GateMode::Block,
+            context: GateMode::Block,
+            scope: GateMode::Block,
+            claim: GateMode::Block,
+            done: GateMode::Block,
+            loc_limit: 400,
+            loc_exclude: NOT_WRITTEN.iter().map(|pattern| (*pattern).to_owned()).collect(),
             shrink_below_percent: 40,
             fail_closed: vec!["read-before-write".to_owned()],
         }
@@ -94,6 +115,10 @@ pub struct Policy {
     pub gates: GatePolicy,
     /// How long a hook may take before it lets the agent go on.
     pub hook_deadline_ms: u64,
+    /// How long a claim lasts after its session was last heard of.
+    pub claim_lease_minutes: u64,
+    /// Which commits mean which step of a test-driven cycle.
+    pub commits: CommitPrefixes,
 }
 
 impl Default for Policy {
@@ -107,6 +132,8 @@ impl Default for Policy {
             max_plan_bytes: 4 * 1024 * 1024,
             gates: GatePolicy::default(),
             hook_deadline_ms: 1_500,
+            claim_lease_minutes: 30,
+            commits: CommitPrefixes::default(),
         }
     }
 }

@@ -177,5 +177,5 @@ pub fn describe(text: &str) -> Description {
         .text("title")
         .or_else(|| split(text).into_iter().find(|section| section.depth > 0).map(|section| section.heading))
         .filter(|title| !title.is_empty());
-    Description { title, needs: front.list("needs"), relies_on: front.list("relies_on") }
+    Description { title, needs: front.list("needs"), relies_on: front.list("relies_on"), work: None }
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host_event::Host;
 use crate::ids::{Digest32, NodeId, VersionHash};
+use crate::work::uncommitted::Uncommitted;
 
 /// The memory of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,13 +31,39 @@ pub struct SessionMemory {
     pub answered: Option<Digest32>,
     /// What it was told last: never the same twice in a row.
     pub told: Option<Digest32>,
+    pub work: WorkMemory,
+}
+
+/// What is remembered of the work in a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WorkMemory {
+    /// Where HEAD was when it was last looked at.
+    pub head: Option<String>,
+    /// What was not committed then.
+    pub uncommitted: Option<Uncommitted>,
+    /// Which phase's guide it was given, by ticket.
+    pub guided: BTreeMap<NodeId, String>,
+    /// A phase that began and waits for a commit.
+    pub pending: Option<PendingPhase>,
+    /// What it was told when it wanted to stop, once a turn.
+    pub followed_up: Option<Digest32>,
+}
+
+/// A phase that began.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PendingPhase {
+    pub ticket: NodeId,
+    pub to: String,
+    /// Where HEAD was then.
+    pub head: Option<String>,
 }
 
 impl SessionMemory {
     /// Returns under which key it is kept.
     #[must_use]
-    pub fn key(host: Host, session: &str) -> String {
-        format!("{PREFIX}{}/{session}", host.word())
+    pub fn key(session: &str) -> String {
+        format!("{PREFIX}{session}")
     }
 
     /// The conversation begins anew: what the model was shown, it does not have any more.

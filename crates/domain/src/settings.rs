@@ -40,6 +40,8 @@ pub struct Settings {
     pub storage: Storage,
     pub database: String,
     pub log_file: String,
+    /// Where tickets lie.
+    pub tickets_folder: String,
     pub policy: Policy,
     pub mirror: MirrorSettings,
 }
@@ -51,6 +53,7 @@ impl Default for Settings {
             storage: Storage::default(),
             database: ".throughline/state.db".to_owned(),
             log_file: ".throughline/logs/tl.log".to_owned(),
+            tickets_folder: "tickets".to_owned(),
             policy: Policy::default(),
             mirror: MirrorSettings::default(),
         }
@@ -87,8 +90,7 @@ pub const KEYS: &[Key] = &[
         environment: &["THROUGHLINE_PROFILES"],
         text: "The kinds of tree this project has.",
         set: |settings, text| {
-            settings.profiles =
-                text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+            settings.profiles = list(text);
             Ok(())
         },
     },
@@ -247,6 +249,135 @@ pub const KEYS: &[Key] = &[
         set: |settings, text| set_gate(&mut settings.policy.gates.session, text),
     },
     Key {
+        name: "policy.gates.loc",
+        default: "\"block\"",
+        allowed: "`block`, `warn`, `off`",
+        environment: &["THROUGHLINE_GATE_LOC"],
+        text: "What happens when an agent goes on editing with more than `loc_limit` changed lines uncommitted. Asked where a profile has this gate, as `tickets` does.",
+        set: |settings, text| set_gate(&mut settings.policy.gates.loc, text),
+    },
+    Key {
+        name: "policy.gates.phase",
+        default: "\"block\"",
+        allowed: "`block`, `warn`, `off`",
+        environment: &["THROUGHLINE_GATE_PHASE"],
+        text: "What happens when an agent edits after a ticket's phase changed, before the phase's guide was given and the work committed.",
+        set: |settings, text| set_gate(&mut settings.policy.gates.phase, text),
+    },
+    Key {
+        name: "policy.gates.context",
+        default: "\"block\"",
+        allowed: "`block`, `warn`, `off`",
+        environment: &["THROUGHLINE_GATE_CONTEXT"],
+        text: "What happens at the first edit after a ticket was entered whose context the agent was not given.",
+        set: |settings, text| set_gate(&mut settings.policy.gates.context, text),
+    },
+    Key {
+        name: "policy.gates.scope",
+        default: "\"block\"",
+        allowed: "`block`, `warn`, `off`",
+        environment: &["THROUGHLINE_GATE_SCOPE"],
+        text: "What happens when work has outgrown its level: a third file in a task, more than five scenarios, more than `loc_limit` lines in one scenario.",
+        set: |settings, text| set_gate(&mut settings.policy.gates.scope, text),
+    },
+    Key {
+        name: "policy.gates.claim",
+        default: "\"block\"",
+        allowed: "`block`, `warn`, `off`",
+        environment: &["THROUGHLINE_GATE_CLAIM"],
+        text: "What happens when an agent writes a node that another session has claimed.",
+        set: |settings, text| set_gate(&mut settings.policy.gates.claim, text),
+    },
+    Key {
+        name: "policy.gates.done",
+        default: "\"block\"",
+        allowed: "`block`, `warn`, `off`",
+        environment: &["THROUGHLINE_GATE_DONE"],
+        text: "What happens when a node is completed whose evidence is missing, failed or stale.",
+        set: |settings, text| set_gate(&mut settings.policy.gates.done, text),
+    },
+    Key {
+        name: "policy.gates.loc_limit",
+        default: "400",
+        allowed: "a number of lines",
+        environment: &["THROUGHLINE_GATE_LOC_LIMIT"],
+        text: "So many changed lines may be uncommitted; the environment can only lower it.",
+        set: |settings, text| {
+            let wanted = number(text)?;
+            if wanted > settings.policy.gates.loc_limit {
+                return Err("the project allows fewer lines; the environment cannot take that back".to_owned());
+            }
+            settings.policy.gates.loc_limit = wanted;
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.gates.loc_exclude",
+        default: "lock files, source maps, snapshots, generated and vendored files",
+        allowed: "glob patterns; one without `/` is about the file's name",
+        environment: &[],
+        text: "Files whose lines do not count. Plans, tickets and `.throughline` never do.",
+        set: |settings, text| {
+            settings.policy.gates.loc_exclude = list(text);
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.claim_lease_minutes",
+        default: "30",
+        allowed: "a number of minutes",
+        environment: &["THROUGHLINE_CLAIM_LEASE_MINUTES"],
+        text: "How long a claim lasts after its session was last heard of.",
+        set: |settings, text| {
+            settings.policy.claim_lease_minutes = number(text)?;
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.commits.red",
+        default: "[\"test\"]",
+        allowed: "a list of words",
+        environment: &[],
+        text: "Words before the colon of a commit that brings a failing test.",
+        set: |settings, text| {
+            settings.policy.commits.red = list(text);
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.commits.green",
+        default: "[\"feat\", \"fix\"]",
+        allowed: "a list of words",
+        environment: &[],
+        text: "Words before the colon of a commit that makes it pass.",
+        set: |settings, text| {
+            settings.policy.commits.green = list(text);
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.commits.refactor",
+        default: "[\"refactor\"]",
+        allowed: "a list of words",
+        environment: &[],
+        text: "Words before the colon of a commit that cleans up and ends the cycle.",
+        set: |settings, text| {
+            settings.policy.commits.refactor = list(text);
+            Ok(())
+        },
+    },
+    Key {
+        name: "tickets_folder",
+        default: "\"tickets\"",
+        allowed: "a folder inside the project",
+        environment: &["THROUGHLINE_TICKETS_FOLDER"],
+        text: "Where tickets lie: `<folder>/<id>-<slug>/ticket.md`.",
+        set: |settings, text| {
+            settings.tickets_folder = text.trim_end_matches('/').to_owned();
+            Ok(())
+        },
+    },
+    Key {
         name: "policy.gates.shrink_below_percent",
         default: "40",
         allowed: "a number from 0 to 100",
@@ -265,12 +396,11 @@ pub const KEYS: &[Key] = &[
     Key {
         name: "policy.gates.fail_closed",
         default: "[\"read-before-write\"]",
-        allowed: "names of gates: `hierarchy`, `read-before-write`, `shrink`, `session`",
+        allowed: "names of gates, as `tl gate list` shows them",
         environment: &[],
         text: "Gates that stop the agent when they cannot be asked, because the state is locked, damaged or too slow. All others let it go on; it is noted and told at the next contact.",
         set: |settings, text| {
-            settings.policy.gates.fail_closed =
-                text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+            settings.policy.gates.fail_closed = list(text);
             Ok(())
         },
     },
@@ -330,6 +460,10 @@ fn set_gate(mode: &mut GateMode, text: &str) -> Result<(), String> {
     }
     *mode = wanted;
     Ok(())
+}
+
+fn list(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {

@@ -180,6 +180,19 @@ impl Tree {
         }
     }
 
+    /// Takes a node out of its siblings.
+    fn unplace(&mut self, id: NodeId) {
+        let parent = self.parent_here(id);
+        let siblings = self.siblings_of(id);
+        siblings.retain(|sibling| *sibling != id);
+        // No list is left for a node without children, so that equal trees are equal.
+        if siblings.is_empty()
+            && let Some(parent) = parent
+        {
+            self.children.remove(&parent);
+        }
+    }
+
     fn place(&mut self, id: NodeId) {
         let mut siblings = std::mem::take(self.siblings_of(id));
         let at = siblings.partition_point(|other| self.compare(*other, id).is_lt());
@@ -224,19 +237,27 @@ impl NodeTable for Tree {
         Ok(())
     }
 
+    fn move_below(&mut self, node: &Node, parent: Option<NodeId>, at: Timestamp) -> Result<(), Misfit> {
+        let mut above = parent;
+        while let Some(id) = above {
+            if id == node.id {
+                return Err(Misfit(format!("`{}` would stand below itself", node.alias)));
+            }
+            above = Self::get(self, id).and_then(|node| node.parent);
+        }
+        let Ok(index) = self.find(node.id) else { return Err(Misfit(format!("`{}` is not there", node.alias))) };
+        self.unplace(node.id);
+        self.nodes[index].parent = parent;
+        self.nodes[index].updated_at = at;
+        self.place(node.id);
+        Ok(())
+    }
+
     fn remove(&mut self, id: NodeId) -> Result<(), Misfit> {
         if self.children.get(&id).is_some_and(|children| !children.is_empty()) {
             return Err(Misfit(format!("{id} removed while it has children")));
         }
-        let parent = self.parent_here(id);
-        let siblings = self.siblings_of(id);
-        siblings.retain(|sibling| *sibling != id);
-        // No list is left for a node without children, so that equal trees are equal.
-        if siblings.is_empty()
-            && let Some(parent) = parent
-        {
-            self.children.remove(&parent);
-        }
+        self.unplace(id);
         if let Ok(at) = self.find(id) {
             self.nodes.remove(at);
         }

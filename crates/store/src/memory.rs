@@ -128,6 +128,10 @@ impl NodeTable for MemoryState {
         self.tree.replace(before, after)
     }
 
+    fn move_below(&mut self, node: &Node, parent: Option<NodeId>, at: Timestamp) -> Result<(), Misfit> {
+        self.tree.move_below(node, parent, at)
+    }
+
     fn remove(&mut self, id: NodeId) -> Result<(), Misfit> {
         self.tree.remove(id)
     }

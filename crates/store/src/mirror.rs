@@ -119,6 +119,11 @@ impl Mirror {
                 None => state.operation(next).map_err(io::Error::other)?,
             };
             let Some(operation) = operation else { break };
+            if operation.facts.iter().any(|fact| matches!(fact, Fact::NodeMoved { .. })) {
+                // Every file below lies elsewhere now.
+                drop(lock);
+                return self.sync(state).map(|_| ());
+            }
             let touched = touched(&operation);
             for id in touched.iter().skip(done.and_nodes).take(left) {
                 self.write_node(&mut paths, *id, &operation)?;

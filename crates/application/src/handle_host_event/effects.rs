@@ -130,6 +130,7 @@ pub(super) fn in_words(noticed: &Noticed) -> Option<String> {
             "Throughline noticed: {summary}; {} below to revalidate (tl status).",
             count(*stale, "plan", "plans")
         )),
+        Noticed::Unproved { why, .. } => Some(format!("Throughline: {why}; it does not count as complete.")),
         Noticed::Misplaced { path, why } => Some(format!("Throughline: {path}: {why}.")),
         Noticed::NotRecorded { .. } | Noticed::NoBackup { .. } => None,
     }

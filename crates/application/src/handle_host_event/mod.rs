@@ -9,13 +9,15 @@ mod prompt_submitted;
 mod session;
 mod tool_about_to_run;
 mod tool_finished;
+mod work;
 
 use domain::gates::Fired;
 use domain::host_event::{Happening, HostEvent, Reply};
 use domain::ids::Principal;
 
-pub use self::plans::{TouchedPlan, touched_plans};
+pub use self::plans::{TouchedPlan, touched_files, touched_plans};
 pub(crate) use self::tool_about_to_run::override_key;
+pub use self::tool_about_to_run::{CALLING, calls_us};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -32,6 +34,23 @@ pub struct Handled {
 }
 
 impl Handled {
+    /// Adds what another part of the same event led to.
+    #[must_use]
+    pub fn and(mut self, more: Self) -> Self {
+        let join = |into: &mut Option<String>, text: Option<String>| match (into.as_mut(), text) {
+            (Some(before), Some(text)) => before.push_str(&format!("\n\n{text}")),
+            (None, text) => *into = text,
+            (Some(_), None) => {}
+        };
+        join(&mut self.reply.block, more.reply.block);
+        join(&mut self.reply.context, more.reply.context);
+        join(&mut self.reply.notice, more.reply.notice);
+        self.blocked.extend(more.blocked);
+        self.warned.extend(more.warned);
+        self.faults_told |= more.faults_told;
+        self
+    }
+
     fn saying(context: Option<String>) -> Self {
         Self { reply: Reply { context, ..Reply::default() }, ..Self::default() }
     }
@@ -44,6 +63,8 @@ pub struct Surroundings<'a> {
     pub person: &'a Principal,
     /// The plans the event's tool call touches.
     pub plans: &'a [TouchedPlan<'a>],
+    /// Other files of the project the call changes, relative to it.
+    pub files: &'a [String],
     /// What went wrong in hooks since the last contact, to be told once.
     pub faults: Option<&'a str>,
 }
@@ -58,15 +79,13 @@ pub fn handle_host_event(
     surroundings: &Surroundings<'_>,
 ) -> Result<Handled, Failure> {
     match &event.happening {
-        Happening::ToolAboutToRun(_) => tool_about_to_run::handle(ctx, event, surroundings.plans),
-        Happening::ToolFinished { call, failed } => {
-            tool_finished::handle(ctx, event, call, *failed, surroundings.plans)
-        }
+        Happening::ToolAboutToRun(call) => tool_about_to_run::handle(ctx, event, call, surroundings),
+        Happening::ToolFinished { call, failed } => tool_finished::handle(ctx, event, call, *failed, surroundings),
         Happening::PromptSubmitted { prompt } => prompt_submitted::handle(ctx, event, prompt, surroundings),
         Happening::SessionStarted { source } => session::started(ctx, event, *source, surroundings.faults),
         Happening::Compacting => session::compacting(ctx, event),
         Happening::Compacted => session::compacted(ctx, event),
-        Happening::Stopping { .. } => session::stopping(ctx, event),
+        Happening::Stopping { again } => session::stopping(ctx, event, *again),
         Happening::SubagentStopping => Ok(Handled::default()),
         Happening::SessionEnded => session::ended(ctx, event),
     }

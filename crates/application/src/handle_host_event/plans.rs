@@ -5,6 +5,8 @@ use domain::node::Node;
 use domain::ports::{PlanFiles, Snapshot, StoreFault};
 use domain::profile::{PlanPlace, Profile, place_of};
 
+use crate::locate::parent;
+
 /// A plan file that a tool call touches.
 #[derive(Clone, Debug)]
 pub struct TouchedPlan<'p> {
@@ -33,6 +35,18 @@ pub fn touched_plans<'p>(files: &dyn PlanFiles, profiles: &'p [Profile], event: 
     found
 }
 
+/// Returns the files a tool call changes that are no plans, relative to the project.
+#[must_use]
+pub fn touched_files(files: &dyn PlanFiles, profiles: &[Profile], event: &HostEvent) -> Vec<String> {
+    let Some(call) = event.happening.call() else { return Vec::new() };
+    let directory = event.directory.as_deref();
+    let changed = call.touches.iter().filter(|touch| touch.effect.changes());
+    changed
+        .filter_map(|touch| files.lead(directory, &touch.path))
+        .filter(|file| place_of(profiles, file).is_none())
+        .collect()
+}
+
 /// Returns the words of a command line that may be paths of plans.
 fn words(call: &ToolCall) -> impl Iterator<Item = &str> {
     let separators = |c: char| c.is_whitespace() || "'\"`;|&<>()=,".contains(c);
@@ -57,9 +71,16 @@ pub(super) fn recorded(state: &dyn Snapshot, place: &PlanPlace<'_>) -> Result<Re
             (_, Some(above)) => state.children_by_alias(above.id, alias)?,
             (_, None) => return Ok(Recorded::default()),
         };
-        let fits = |node: &Node| node.profile == place.profile.name && (depth > 0 || node.parent.is_none());
+        // Files that lie side by side name their parent themselves.
+        let flat = place.level.lies_flat();
+        let fits = |node: &Node| node.profile == place.profile.name && (depth > 0 || flat || node.parent.is_none());
         found.parent = found.node.take();
         found.node = candidates.into_iter().find(fits);
+    }
+    if place.level.lies_flat()
+        && let Some(node) = &found.node
+    {
+        found.parent = parent(state, node)?;
     }
     Ok(found)
 }

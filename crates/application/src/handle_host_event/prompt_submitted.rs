@@ -50,7 +50,8 @@ pub(super) fn handle(
     if memory.owed_a_briefing {
         told.push(brief(ctx, None)?);
     }
-    if told.is_empty() && !memory.briefed_this_turn && memory.answered == answered {
+    let fresh_turn = memory.briefed_this_turn || memory.work.followed_up.is_some();
+    if told.is_empty() && !fresh_turn && memory.answered == answered {
         return Ok(handled);
     }
     let text = told.join("\n\n");
@@ -58,6 +59,7 @@ pub(super) fn handle(
     session::change(ctx, event, |memory| {
         memory.owed_a_briefing = false;
         memory.briefed_this_turn = false;
+        memory.work.followed_up = None;
         memory.untold.clear();
         memory.answered = answered;
         is_news = !text.is_empty() && memory.is_news(&text);
@@ -85,7 +87,8 @@ fn approved_by_person(
         ctx.policy,
         surroundings.person.clone(),
         ctx.channel,
-    );
+    )
+    .at_work(ctx.git, ctx.session.clone());
     match approve(&as_person, &ApproveRequest { node, force: Force::No, shown: None }) {
         Ok(outcome) => {
             // The same words whether it was approved just now or is already: some hosts tell of one prompt twice.
@@ -116,7 +119,7 @@ fn plan(ctx: &Context<'_>, event: &HostEvent, level: String, id: String) -> Resu
 }
 
 fn refused(what: &str, failure: &Failure) -> Handled {
-    let objection = Objection { why: failure.message.clone(), next_steps: failure.next_steps.clone() };
+    let objection = Objection::new(failure.message.clone(), failure.next_steps.clone());
     let fired = vec![Fired { gate: "hierarchy", plan: what.to_owned(), objection }];
     let block = Some(domain::gates::explain(&fired));
     Handled { reply: Reply { block, ..Reply::default() }, blocked: fired, ..Handled::default() }

@@ -5,18 +5,17 @@ use domain::ports::{Snapshot, Transaction};
 use domain::session_memory::{KEPT_FOR_MS, PREFIX, SessionMemory};
 use domain::time::Timestamp;
 
-use super::{Handled, effects};
+use super::{Handled, effects, work};
 use crate::brief::brief;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::move_focus::memory_of;
 use crate::observe::observed;
 use crate::survey::Scope;
 
 /// Returns what is remembered of the event's session.
 pub(super) fn memory(state: &dyn Snapshot, event: &HostEvent) -> Result<SessionMemory, Failure> {
-    let note = state.note(&SessionMemory::key(event.host, &event.session))?;
-    // A note of another version of this program is a note that was lost.
-    Ok(note.and_then(|body| serde_json::from_str(&body).ok()).unwrap_or_default())
+    memory_of(state, &event.session)
 }
 
 /// Keeps what is remembered.
@@ -27,7 +26,7 @@ pub(super) fn remember(
     memory: &SessionMemory,
 ) -> Result<(), Failure> {
     let body = serde_json::to_string(memory).unwrap_or_default();
-    Ok(tx.keep_note(&SessionMemory::key(event.host, &event.session), Some(&body), ctx.clock.now())?)
+    Ok(tx.keep_note(&SessionMemory::key(&event.session), Some(&body), ctx.clock.now())?)
 }
 
 /// Changes what is remembered, in a transaction of its own.
@@ -86,19 +85,23 @@ pub(super) fn compacted(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled,
 }
 
 /// The turn is over: what a command in the background did is noticed, and told at the next prompt.
-pub(super) fn stopping(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
+pub(super) fn stopping(ctx: &Context<'_>, event: &HostEvent, again: bool) -> Result<Handled, Failure> {
     drop(observed(ctx, Scope::Everything)?);
     let noticed: Vec<String> = ctx.take_noticed().iter().filter_map(effects::in_words).collect();
     if !noticed.is_empty() {
         change(ctx, event, |memory| memory.untold.extend(noticed))?;
     }
-    Ok(Handled::default())
+    // A host that asks again was told already: an agent must be able to stop.
+    match event.host.follows_up() && !again {
+        true => work::follow_up(ctx, event),
+        false => Ok(Handled::default()),
+    }
 }
 
 /// The session is over.
 pub(super) fn ended(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
     let mut tx = ctx.store.write()?;
-    tx.keep_note(&SessionMemory::key(event.host, &event.session), None, ctx.clock.now())?;
+    tx.keep_note(&SessionMemory::key(&event.session), None, ctx.clock.now())?;
     tx.commit()?;
     Ok(Handled::default())
 }

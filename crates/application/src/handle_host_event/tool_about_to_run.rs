@@ -1,20 +1,50 @@
 //! Before a tool runs: may it touch the plans it names?
 
 use domain::gates::{self, Doing, Fired, Parent, Step, Verdict};
-use domain::host_event::{HostEvent, Reply};
+use domain::host_event::{HostEvent, Reply, ToolCall, ToolKind};
 use domain::ids::NodeId;
 use domain::ports::{FileLook, Snapshot};
 use domain::session_memory::SessionMemory;
 
 use super::plans::{Recorded, TouchedPlan, recorded};
-use super::{Handled, effects, session};
+use super::{Handled, Surroundings, effects, session, work};
+use crate::claim_node;
 use crate::context::{Context, Noticed};
 use crate::failure::{Failure, FailureKind};
 use crate::observe::observed;
 use crate::survey::Scope;
 
+/// Asks the gates about everything the call would change.
+pub(super) fn handle(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    call: &ToolCall,
+    surroundings: &Surroundings<'_>,
+) -> Result<Handled, Failure> {
+    if calls_us(call) {
+        // Some hosts do not tell a command which session it belongs to.
+        let mut tx = ctx.store.write()?;
+        tx.keep_note(CALLING, Some(&event.session), ctx.clock.now())?;
+        tx.commit()?;
+    }
+    let about_plans = about_plans(ctx, event, surroundings.plans)?;
+    Ok(about_plans.and(work::before(ctx, event, surroundings.files)?))
+}
+
+/// The note that says which session runs a command of ours.
+pub const CALLING: &str = "calling";
+
+/// Says whether a call runs a command of ours.
+#[must_use]
+pub fn calls_us(call: &ToolCall) -> bool {
+    let runs = |command: &String| {
+        command.split([';', '|', '&', '\n']).any(|part| matches!(part.split_whitespace().next(), Some("tl")))
+    };
+    call.command.as_ref().is_some_and(runs) || (call.kind == ToolKind::Mcp && call.name.contains("throughline"))
+}
+
 /// Asks the gates about every plan the call would change.
-pub(super) fn handle(ctx: &Context<'_>, event: &HostEvent, plans: &[TouchedPlan<'_>]) -> Result<Handled, Failure> {
+fn about_plans(ctx: &Context<'_>, event: &HostEvent, plans: &[TouchedPlan<'_>]) -> Result<Handled, Failure> {
     let plans: Vec<&TouchedPlan<'_>> = plans.iter().filter(|plan| plan.effect.changes()).collect();
     if plans.is_empty() {
         return Ok(Handled::default());
@@ -28,12 +58,18 @@ pub(super) fn handle(ctx: &Context<'_>, event: &HostEvent, plans: &[TouchedPlan<
         return Err(Failure::new(FailureKind::Unavailable, why));
     }
     let memory = session::memory(&*state, event)?;
-    let verdict = ask(ctx, &memory, &plans, &found, &[]);
+    let mut holders = Vec::with_capacity(found.len());
+    for one in &found {
+        let node = one.node.as_ref().or(one.parent.as_ref());
+        let holder = node.map(|node| claim_node::holder(ctx, &*state, node)).transpose()?.flatten();
+        holders.push(holder.map(|(_, claim)| claim.session));
+    }
+    let verdict = ask(ctx, &memory, &plans, &found, &holders, &[]);
     let (verdict, used) = if verdict.blocks.is_empty() {
         (verdict, Vec::new())
     } else {
         let overridden = overrides(&*state, &verdict.blocks)?;
-        (ask(ctx, &memory, &plans, &found, &overridden), overridden)
+        (ask(ctx, &memory, &plans, &found, &holders, &overridden), overridden)
     };
     if !verdict.blocks.is_empty() {
         let block = Some(gates::explain(&verdict.blocks));
@@ -120,6 +156,7 @@ fn ask(
     memory: &SessionMemory,
     plans: &[&TouchedPlan<'_>],
     found: &[Recorded],
+    holders: &[Option<String>],
     overrides: &[Override],
 ) -> Verdict {
     let overridden: Vec<Vec<String>> = plans
@@ -133,7 +170,8 @@ fn ask(
         .iter()
         .zip(found)
         .zip(&overridden)
-        .map(|((plan, found), overridden)| Step {
+        .zip(holders)
+        .map(|(((plan, found), overridden), holder)| Step {
             doing: Doing::Changing(&plan.effect),
             place: &plan.place,
             file: &plan.file,
@@ -149,6 +187,7 @@ fn ask(
             },
             read: found.node.as_ref().and_then(|node| memory.read.get(&node.id)).copied(),
             session_is_known: memory.started,
+            claimed_by: holder.as_deref(),
             overridden,
         })
         .collect();

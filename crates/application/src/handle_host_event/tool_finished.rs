@@ -5,7 +5,7 @@ use domain::ids::{NodeId, OperationId};
 use domain::ports::Transaction;
 
 use super::plans::{TouchedPlan, recorded};
-use super::{Handled, effects, session};
+use super::{Handled, Surroundings, effects, session, work};
 use crate::brief::brief;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -18,10 +18,12 @@ pub(super) fn handle(
     event: &HostEvent,
     call: &ToolCall,
     failed: bool,
-    plans: &[TouchedPlan<'_>],
+    surroundings: &Surroundings<'_>,
 ) -> Result<Handled, Failure> {
+    let (plans, files) = (surroundings.plans, surroundings.files);
+    let works = work::has_gates(ctx) && (!files.is_empty() || call.may_change_anything());
     let anything = call.may_change_anything();
-    if plans.is_empty() && !(anything && something_to_do(ctx, event)?) {
+    if plans.is_empty() && !works && !(anything && something_to_do(ctx, event)?) {
         return Ok(Handled::default());
     }
     let mut tx = ctx.store.write()?;
@@ -55,6 +57,9 @@ pub(super) fn handle(
             told.push(text);
         }
     }
+    if works || !plans.is_empty() {
+        told.extend(work::after(ctx, &mut *tx, &mut memory, call, files)?);
+    }
     let news = effects::tell(ctx, &*tx, &operations, &touched, &mut memory)?;
     if let Some(news) = news.filter(|news| memory.is_news(news)) {
         told.insert(0, news);
@@ -75,7 +80,7 @@ fn something_to_do(ctx: &Context<'_>, event: &HostEvent) -> Result<bool, Failure
     if session::memory(&*state, event)?.owed_a_briefing {
         return Ok(true);
     }
-    Ok(!survey(ctx, &*state, Scope::Everything, NodeId(u32::MAX / 2))?.sightings.is_empty())
+    Ok(!survey(ctx, &*state, Scope::Everything, NodeId(u32::MAX / 2))?.shows_nothing())
 }
 
 /// Returns the smallest look that shows what happened to a plan.

@@ -5,7 +5,13 @@ use crate::host_event::Effect;
 use crate::node::{Content, Status};
 use crate::policy::Policy;
 
-pub(super) const GATE: Gate = Gate { name: "hierarchy", mode: |policy| policy.hierarchy, check };
+pub(super) const GATE: Gate = Gate {
+    name: "hierarchy",
+    text: "a plan below a parent that is missing or not approved; approve the parent",
+    mode: |policy| policy.hierarchy,
+    plan: Some(check),
+    work: None,
+};
 
 fn check(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
     // Taking a plan away plans nothing.
@@ -14,21 +20,21 @@ fn check(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
     }
     let plan = step.place.path_alias();
     let above = step.place.parent_alias()?;
-    let missing = || Objection {
-        why: format!("`{plan}` cannot be planned: its parent `{above}` has no plan yet"),
-        next_steps: vec![
+    let missing = || {
+        let why = format!("`{plan}` cannot be planned: its parent `{above}` has no plan yet");
+        let next_steps = vec![
             format!("tl plan {}   # plan the parent first", spoken(&above, step)),
             format!("tl approve {above}   # then a person approves it"),
-        ],
+        ];
+        Objection::new(why, next_steps)
     };
     let parent = match step.parent {
         Parent::None => return None,
         Parent::Missing => return Some(missing()),
         Parent::Known(parent) => parent,
     };
-    let objection = |why: String, first: String| Objection {
-        why,
-        next_steps: vec![first, format!("write `{plan}` again once `{above}` is approved")],
+    let objection = |why: String, first: String| {
+        Objection::new(why, vec![first, format!("write `{plan}` again once `{above}` is approved")])
     };
     match (parent.status(), &parent.content) {
         (Status::Approved, _) => None,

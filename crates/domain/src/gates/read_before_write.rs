@@ -4,7 +4,13 @@ use super::{Doing, Gate, Objection, Step};
 use crate::host_event::Effect;
 use crate::policy::Policy;
 
-pub(super) const GATE: Gate = Gate { name: "read-before-write", mode: |policy| policy.read_before_write, check };
+pub(super) const GATE: Gate = Gate {
+    name: "read-before-write",
+    text: "overwriting a plan that changed since this session read it; read it",
+    mode: |policy| policy.read_before_write,
+    plan: Some(check),
+    work: None,
+};
 
 fn check(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
     // An edit quotes what it replaces; only writing the whole file can lose what nobody looked at.
@@ -16,5 +22,5 @@ fn check(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
         Some(_) => format!("`{plan}` was not overwritten: it changed since this session last read it"),
         None => format!("`{plan}` was not overwritten: this session has not read it"),
     };
-    Some(Objection { why, next_steps: vec![format!("read {}, then write it again", step.file)] })
+    Some(Objection::new(why, vec![format!("read {}, then write it again", step.file)]))
 }

@@ -4,7 +4,13 @@ use super::{Doing, Gate, Objection, Step};
 use crate::host_event::Effect;
 use crate::policy::Policy;
 
-pub(super) const GATE: Gate = Gate { name: "shrink", mode: |policy| policy.shrink, check };
+pub(super) const GATE: Gate = Gate {
+    name: "shrink",
+    text: "a write that throws most of a plan away; smaller steps, or a person lets it pass",
+    mode: |policy| policy.shrink,
+    plan: Some(check),
+    work: None,
+};
 
 /// Below this a plan is a stub, and a stub may be written anew.
 const SMALL: u64 = 400;
@@ -22,13 +28,11 @@ fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
         return None;
     }
     let plan = step.place.path_alias();
-    Some(Objection {
-        why: format!(
-            "`{plan}` would shrink from {before} to {after} bytes, below {least} %: this looks like an accident"
-        ),
-        next_steps: vec![
+    Some(Objection::new(
+        format!("`{plan}` would shrink from {before} to {after} bytes, below {least} %: this looks like an accident"),
+        vec![
             format!("change {} in smaller steps, or keep what is still true", step.file),
             format!("tl gate override shrink {plan} --reason \"…\"   # a person lets it pass once"),
         ],
-    })
+    ))
 }

@@ -78,3 +78,25 @@ pub trait Git {
     /// When git is not there or fails.
     fn uncommitted(&self) -> Result<Vec<ChangedLines>, StoreFault>;
 }
+
+/// No repository: nothing is committed, and nothing is counted.
+#[derive(Clone, Copy, Debug)]
+pub struct NoRepository;
+
+impl Git for NoRepository {
+    fn head(&self) -> Result<Head, StoreFault> {
+        Ok(Head::NoRepository)
+    }
+
+    fn under_way(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn moves_since(&self, _since: &str) -> Result<Option<Vec<HeadMove>>, StoreFault> {
+        Ok(None)
+    }
+
+    fn uncommitted(&self) -> Result<Vec<ChangedLines>, StoreFault> {
+        Ok(Vec::new())
+    }
+}

@@ -1,13 +1,15 @@
 //! What the rules expect from outside: traits only, contracts in their doc comments.
 
 mod clock;
+mod commands;
 mod files;
 mod git;
 mod store;
 
 pub use clock::Clock;
+pub use commands::{Commands, Ran};
 pub use files::{Entry, EntryKind, FileFault, FileLook, FileStamp, PlanFiles, Reading};
-pub use git::{ChangedLines, Git, Head, HeadMove, MoveKind};
+pub use git::{ChangedLines, Git, Head, HeadMove, MoveKind, NoRepository};
 pub use store::{
     ChildName, NewOperation, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction,
 };

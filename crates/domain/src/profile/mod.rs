@@ -9,6 +9,12 @@ mod place;
 
 use std::ops::RangeInclusive;
 
+use crate::front_matter;
+use crate::ids::CanonicalHash;
+use crate::node::{Description, WorkKeys};
+use crate::section::describe;
+use crate::version::canonical_hash;
+
 pub use parse::{ProfileProblem, parse};
 pub use pattern::{AliasPattern, FilePattern, NotAnAlias, ReadAlias};
 pub use place::{PlanPlace, place_of};
@@ -24,6 +30,38 @@ pub struct Profile {
     pub phases: Vec<Phase>,
     /// What a child may name only if its parent does.
     pub facets: Vec<Facet>,
+    /// Whether work waits for approval. Where it does not, nothing is held back for the lack of one.
+    pub approval: ApprovalNeed,
+    /// Gates that are asked, by name; `None` means all that are about plans.
+    pub gates: Option<Vec<String>>,
+    /// The phases work goes through, in order.
+    pub work_phases: Vec<WorkPhase>,
+}
+
+/// Whether work waits for approval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ApprovalNeed {
+    #[default]
+    Required,
+    Optional,
+}
+
+/// One phase of the work on a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkPhase {
+    pub name: String,
+    /// The guide in `.throughline/phases/` that is given when the phase begins.
+    pub guide: String,
+}
+
+/// Whether a node needs proof before it counts as complete.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EvidenceNeed {
+    /// What was declared must hold.
+    #[default]
+    Declared,
+    /// Something must be declared, and hold.
+    Required,
 }
 
 /// One level of a tree.
@@ -44,6 +82,11 @@ pub struct Level {
     pub purpose: String,
     /// Headings a plan of this level should have.
     pub outline: Vec<String>,
+    /// Front matter keys that say how far the work is, not what is to be done: they change no version.
+    pub state_keys: Vec<String>,
+    /// The file beside the parent's whose items are the nodes of this level.
+    pub items: Option<String>,
+    pub evidence: EvidenceNeed,
 }
 
 /// One step of planning.
@@ -93,7 +136,48 @@ impl Profile {
     }
 }
 
+impl Profile {
+    /// Says whether a gate is asked about nodes of this profile.
+    #[must_use]
+    pub fn has_gate(&self, gate: &str) -> bool {
+        match &self.gates {
+            Some(gates) => gates.iter().any(|name| name == gate),
+            None => !crate::gates::is_about_work(gate),
+        }
+    }
+
+    /// Returns a phase by its name.
+    #[must_use]
+    pub fn work_phase(&self, name: &str) -> Option<&WorkPhase> {
+        self.work_phases.iter().find(|phase| phase.name == name)
+    }
+}
+
 impl Level {
+    /// Reads what a text of this level is (formatting and the state of the work aside) and what it says of itself.
+    #[must_use]
+    pub fn read_text(&self, text: &str) -> (CanonicalHash, Description) {
+        let mut description = describe(text);
+        if self.state_keys.is_empty() {
+            return (canonical_hash(text), description);
+        }
+        let front = front_matter::read(text);
+        description.work = Some(WorkKeys {
+            phase: front_matter::written(text, "phase"),
+            status: front_matter::written(text, "status"),
+            parent: front_matter::written(text, "parent"),
+            work_level: front_matter::written(text, "work_level").or_else(|| front_matter::written(text, "workLevel")),
+            problem: front.problem.map(|problem| problem.to_string()),
+        });
+        (canonical_hash(&front_matter::without(text, &self.state_keys)), description)
+    }
+
+    /// Says whether nodes of this level lie side by side and name their parent in the front matter.
+    #[must_use]
+    pub fn lies_flat(&self) -> bool {
+        self.root && self.under.contains(&self.name) && self.file.is_some()
+    }
+
     /// Reads an alias of this level or its short form.
     ///
     /// # Errors

@@ -5,7 +5,9 @@ use std::ops::RangeInclusive;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{AliasPattern, Facet, FacetKind, FilePattern, Level, Phase, Profile};
+use super::{
+    AliasPattern, ApprovalNeed, EvidenceNeed, Facet, FacetKind, FilePattern, Level, Phase, Profile, WorkPhase,
+};
 use crate::suggest::with_suggestion;
 
 /// What is wrong with a profile, and where.
@@ -28,6 +30,17 @@ struct RawProfile {
     phases: Vec<RawPhase>,
     #[serde(default, rename = "facet")]
     facets: Vec<RawFacet>,
+    approval: Option<Spanned<String>>,
+    gates: Option<Vec<Spanned<String>>>,
+    #[serde(default, rename = "work_phase")]
+    work_phases: Vec<RawWorkPhase>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawWorkPhase {
+    name: String,
+    guide: Spanned<String>,
 }
 
 #[derive(Deserialize)]
@@ -46,6 +59,10 @@ struct RawLevel {
     purpose: String,
     #[serde(default)]
     outline: Vec<String>,
+    #[serde(default)]
+    state_keys: Vec<String>,
+    items: Option<Spanned<String>>,
+    evidence: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -141,6 +158,20 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
             output: pattern("level.output", &level.output)?,
             purpose: level.purpose.trim().to_owned(),
             outline: level.outline.clone(),
+            state_keys: level.state_keys.clone(),
+            items: match &level.items {
+                Some(items) if items.get_ref().contains(['/', '\\']) => {
+                    return Err(reader.problem(items, "level.items", "expected the name of a file beside the parent's"));
+                }
+                items => items.as_ref().map(|items| items.get_ref().clone()),
+            },
+            evidence: match level.evidence.as_ref().map(|word| (word, word.get_ref().as_str())) {
+                None | Some((_, "declared")) => EvidenceNeed::Declared,
+                Some((_, "required")) => EvidenceNeed::Required,
+                Some((word, _)) => {
+                    return Err(reader.problem(word, "level.evidence", "expected `declared` or `required`"));
+                }
+            },
             name,
         });
     }
@@ -155,7 +186,32 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
             }
         }
     }
+    let approval = match raw.approval.as_ref().map(|word| (word, word.get_ref().as_str())) {
+        None | Some((_, "required")) => ApprovalNeed::Required,
+        Some((_, "optional")) => ApprovalNeed::Optional,
+        Some((word, _)) => return Err(reader.problem(word, "approval", "expected `required` or `optional`")),
+    };
+    for gate in raw.gates.iter().flatten() {
+        if crate::gates::named(gate.get_ref()).is_none() {
+            let known: Vec<String> = crate::gates::GATES.iter().map(|gate| format!("`{}`", gate.name)).collect();
+            let why = format!("no gate `{}`: expected some of {}", gate.get_ref(), known.join(", "));
+            return Err(reader.problem(gate, "gates", &why));
+        }
+    }
+    for phase in &raw.work_phases {
+        if phase.guide.get_ref().contains(['/', '\\']) {
+            let why = "expected the name of a file in `.throughline/phases`";
+            return Err(reader.problem(&phase.guide, "work_phase.guide", why));
+        }
+    }
     Ok(Profile {
+        approval,
+        gates: raw.gates.map(|gates| gates.into_iter().map(Spanned::into_inner).collect()),
+        work_phases: raw
+            .work_phases
+            .into_iter()
+            .map(|phase| WorkPhase { name: phase.name, guide: phase.guide.into_inner() })
+            .collect(),
         title: raw.title.unwrap_or_else(|| raw.name.get_ref().clone()),
         name: raw.name.into_inner(),
         levels,

@@ -24,7 +24,7 @@ macro_rules! footing_columns {
 }
 macro_rules! words_columns {
     () => {
-        "lineage, profile, level, alias, ord, path, title, needs, relies_on, content_note, version, basis_version, \
+        "lineage, profile, level, alias, ord, path, title, needs, relies_on, work, content_note, version, basis_version, \
          approved_version, approved_parent_version, approved_by, approved_at, approval_warnings, condemnation, \
          progress, created_at, updated_at, words_sum"
     };
@@ -50,7 +50,7 @@ const STATUS: usize = 10;
 const STANDING_SUM: usize = 13;
 const STANDING_WIDTH: usize = 4;
 const LINEAGE: usize = 14;
-const WORDS_SUM: usize = 35;
+const WORDS_SUM: usize = 36;
 
 /// A cause as it is kept, and as it is meant.
 pub(super) struct CauseRow {
@@ -139,6 +139,10 @@ impl NodeValues {
             node.description.title.clone().map_or(Value::Null, Value::Text),
             list(&node.description.needs)?,
             list(&node.description.relies_on)?,
+            match &node.description.work {
+                Some(work) => json(serde_json::to_string(work))?,
+                None => Value::Null,
+            },
             note,
             version_value(node.content.version()),
             version_value(node.content.basis().map(|basis| basis.version)),
@@ -284,22 +288,22 @@ pub(super) fn read_node(row: &Row<'_>, sum: &mut Sum, causes: Causes<'_>) -> Res
     };
     let content = match footing.text {
         TextFooting::Text { canonical, basis } => {
-            Content::Text { version: columns.version(24)?, canonical, basis: parent_version(basis, 25)? }
+            Content::Text { version: columns.version(25)?, canonical, basis: parent_version(basis, 26)? }
         }
         TextFooting::Missing => Content::Missing,
         TextFooting::Unreadable => {
-            Content::Unreadable { why: columns.optional_text(23)?.unwrap_or_default().to_owned() }
+            Content::Unreadable { why: columns.optional_text(24)?.unwrap_or_default().to_owned() }
         }
     };
     let approval = match footing.approval {
         None => None,
         Some(approval) => Some(Approval {
-            version: columns.version(26)?,
+            version: columns.version(27)?,
             canonical: approval.canonical,
-            parent: parent_version(approval.parent, 27)?,
-            by: Principal::from(columns.text(28)?.as_str()),
-            at: Timestamp::from_millis(columns.number(29)?),
-            warnings: columns.json(30)?.unwrap_or_default(),
+            parent: parent_version(approval.parent, 28)?,
+            by: Principal::from(columns.text(29)?.as_str()),
+            at: Timestamp::from_millis(columns.number(30)?),
+            warnings: columns.json(31)?.unwrap_or_default(),
         }),
     };
     let node = Node {
@@ -314,14 +318,15 @@ pub(super) fn read_node(row: &Row<'_>, sum: &mut Sum, causes: Causes<'_>) -> Res
             title: columns.optional_text(20)?.map(str::to_owned),
             needs: columns.json(21)?.unwrap_or_default(),
             relies_on: columns.json(22)?.unwrap_or_default(),
+            work: columns.json(23)?,
         },
         content,
         approval,
-        condemnation: columns.json(31)?,
-        progress: from_position(&Progress::ALL, columns.number(32)?)?,
+        condemnation: columns.json(32)?,
+        progress: from_position(&Progress::ALL, columns.number(33)?)?,
         standing: footing.standing,
-        created_at: Timestamp::from_millis(columns.number(33)?),
-        updated_at: Timestamp::from_millis(columns.number(34)?),
+        created_at: Timestamp::from_millis(columns.number(34)?),
+        updated_at: Timestamp::from_millis(columns.number(35)?),
     };
     Ok((node, share))
 }

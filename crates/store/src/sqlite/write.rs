@@ -119,6 +119,27 @@ impl<'s> SqliteTransaction<'s> {
         Ok((Some(self.view.connection.last_insert_rowid()), Some(body)))
     }
 
+    /// Writes what is different in a node's row.
+    fn change_row(&mut self, before: &Node, old: &[u8], after: &Node, new: &[u8]) -> Result<(), StoreFault> {
+        let old = NodeValues::of(before, old)?;
+        let new = NodeValues::of(after, new)?;
+        self.view.store.node_total ^= old.share(after.id) ^ new.share(after.id);
+        // Only the columns that changed: a statement over all of them costs more to prepare than to run.
+        let mut sets = String::new();
+        let mut values = vec![Value::Integer(after.id.0.into())];
+        for ((column, old), new) in STORED.split(", ").map(str::trim).zip(old.values).zip(new.values) {
+            if old != new {
+                values.push(new);
+                let comma = if sets.is_empty() { "" } else { ", " };
+                sets.push_str(&format!("{comma}{column} = ?{}", values.len()));
+            }
+        }
+        if values.len() > 1 {
+            self.execute(&format!("UPDATE node SET {sets} WHERE id = ?1"), params_from_iter(values))?;
+        }
+        Ok(())
+    }
+
     fn lineage_of(&self, id: NodeId) -> Result<Vec<u8>, StoreFault> {
         self.view.lineage(id)?.ok_or_else(|| StoreFault::Damaged { what: format!("node {id} is gone") })
     }
@@ -254,23 +275,28 @@ impl NodeTable for SqliteTransaction<'_> {
 
     fn replace(&mut self, before: &Node, after: Node) -> Result<(), StoreFault> {
         let lineage = self.lineage_of(after.id)?;
-        let old = NodeValues::of(before, &lineage)?;
-        let new = NodeValues::of(&after, &lineage)?;
-        self.view.store.node_total ^= old.share(after.id) ^ new.share(after.id);
-        // Only the columns that changed: a statement over all of them costs more to prepare than to run.
-        let mut sets = String::new();
-        let mut values = vec![Value::Integer(after.id.0.into())];
-        for ((column, old), new) in STORED.split(", ").map(str::trim).zip(old.values).zip(new.values) {
-            if old != new {
-                values.push(new);
-                let comma = if sets.is_empty() { "" } else { ", " };
-                sets.push_str(&format!("{comma}{column} = ?{}", values.len()));
+        self.change_row(before, &lineage, &after, &lineage)
+    }
+
+    fn move_below(&mut self, node: &Node, parent: Option<NodeId>, at: Timestamp) -> Result<(), StoreFault> {
+        let old_top = self.lineage_of(node.id)?;
+        let mut new_top = parent.map(|parent| self.lineage_of(parent)).transpose()?.unwrap_or_default();
+        if new_top.starts_with(&old_top) {
+            return Err(StoreFault::Damaged { what: format!("`{}` would stand below itself", node.alias) });
+        }
+        new_top.extend_from_slice(&node.id.0.to_be_bytes());
+        for before in Snapshot::subtree(&self.view, node.id)? {
+            let old_lineage = self.lineage_of(before.id)?;
+            let lineage = [&new_top, &old_lineage[old_top.len()..]].concat();
+            let mut after = before.clone();
+            if before.id == node.id {
+                after.parent = parent;
+                after.updated_at = at;
             }
+            self.change_row(&before, &old_lineage, &after, &lineage)?;
         }
-        if values.len() > 1 {
-            self.execute(&format!("UPDATE node SET {sets} WHERE id = ?1"), params_from_iter(values))?;
-        }
-        Ok(())
+        self.change_child_total(node.parent, node.id)?;
+        self.change_child_total(parent, node.id)
     }
 
     fn remove(&mut self, id: NodeId) -> Result<(), StoreFault> {

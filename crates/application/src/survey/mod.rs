@@ -3,6 +3,8 @@
 //! A file is read only when its size, times or inode differ from when it was last read, so a survey
 //! of ten thousand unchanged files reads none.
 
+mod tickets;
+
 use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
@@ -11,8 +13,6 @@ use domain::node::{Content, Node};
 use domain::observation::{Found, NewNode, Place, Sighting};
 use domain::ports::{EntryKind, FileLook, FileStamp, PlanFiles, Reading, Snapshot};
 use domain::profile::{Level, Profile, ReadAlias, folder_of};
-use domain::section::describe;
-use domain::version::canonical_hash;
 
 use crate::context::{Context, Noticed};
 use crate::failure::Failure;
@@ -38,8 +38,17 @@ pub(crate) struct Survey {
     pub(crate) texts: Vec<String>,
     /// Stamps of files that were read.
     pub(crate) stamps: Vec<(NodeId, FileStamp, VersionHash)>,
+    /// Nodes whose file names another parent now.
+    pub(crate) moves: Vec<(NodeId, Option<NodeId>)>,
     /// Every recorded node, where everything was looked at.
     pub(crate) nodes: Rc<Vec<Node>>,
+}
+
+impl Survey {
+    /// Says whether everything is as it is recorded.
+    pub(crate) fn shows_nothing(&self) -> bool {
+        self.sightings.is_empty() && self.moves.is_empty()
+    }
 }
 
 /// Looks at the files in `scope` and compares them with the recorded nodes.
@@ -94,13 +103,17 @@ struct Above {
     folder: String,
 }
 
-impl Surveyor<'_, '_> {
+impl<'a> Surveyor<'_, 'a> {
     fn everything(&mut self) -> Result<(), Failure> {
         self.remember(self.state.all_nodes()?);
         self.stamps = self.state.stamps()?;
         self.stamps.sort_by_key(|(node, ..)| *node);
         for profile in self.ctx.profiles {
             for level in profile.levels.iter().filter(|level| level.root) {
+                if level.lies_flat() {
+                    self.flat(profile, level)?;
+                    continue;
+                }
                 let above = Above { id: None, number: None, folder: String::new() };
                 self.entries(profile, level, &above, Depth::All)?;
             }
@@ -137,6 +150,12 @@ impl Surveyor<'_, '_> {
         for node in &chain {
             self.load_stamp(node.id)?;
             self.known(node)?;
+            let children = self.items_are_below(node).then(|| self.state.children(node.id)).transpose()?;
+            for child in children.iter().flatten() {
+                self.load_stamp(child.id)?;
+            }
+            self.items_of(node, children.as_deref().unwrap_or_default())?;
+            self.moved(node)?;
         }
         let Some(node) = chain.pop() else { return Ok(()) };
         let (Some(profile), Some(path)) = (self.ctx.profile(&node.profile), node.path.as_deref()) else {
@@ -249,7 +268,7 @@ impl Surveyor<'_, '_> {
             FileLook::Present(_) | FileLook::Refused(_) => {
                 let id = new.id;
                 self.next_node += 1;
-                let found = self.read(id, None, &path)?;
+                let found = self.read(id, None, level, &path)?;
                 self.survey.sightings.push(Sighting { place: Place::New(new), found });
                 self.below(profile, level, id, number, &path, depth)
             }
@@ -296,7 +315,11 @@ impl Surveyor<'_, '_> {
             return Ok(());
         }
         let found = match look {
-            FileLook::Present(_) => self.read(node.id, Some(node), path)?,
+            FileLook::Present(_) => match self.level_of(node) {
+                Some(level) => self.read(node.id, Some(node), level, path)?,
+                // Its profile is not in use here: nobody can say what its text means.
+                None => return Ok(()),
+            },
             FileLook::Missing => Found::Missing,
             FileLook::Refused(why) => Found::Unreadable { why },
         };
@@ -314,7 +337,11 @@ impl Surveyor<'_, '_> {
         Ok(())
     }
 
-    fn read(&mut self, id: NodeId, known: Option<&Node>, path: &str) -> Result<Found, Failure> {
+    fn level_of(&self, node: &Node) -> Option<&'a Level> {
+        self.ctx.profile(&node.profile)?.level(&node.level)
+    }
+
+    fn read(&mut self, id: NodeId, known: Option<&Node>, level: &Level, path: &str) -> Result<Found, Failure> {
         Ok(match self.files.read(path, self.ctx.policy.max_plan_bytes) {
             Reading::Missing => Found::Missing,
             Reading::Unreadable { why } => Found::Unreadable { why },
@@ -340,13 +367,8 @@ impl Surveyor<'_, '_> {
                     Some(node) => self.state.version(node.id, version)?.map(|version| version.basis),
                     None => None,
                 };
-                let found = Found::Text {
-                    version,
-                    canonical: canonical_hash(&text),
-                    description: describe(&text),
-                    modified_ns,
-                    known_basis,
-                };
+                let (canonical, description) = level.read_text(&text);
+                let found = Found::Text { version, canonical, description, modified_ns, known_basis };
                 self.survey.texts.push(text);
                 found
             }

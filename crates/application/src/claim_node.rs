@@ -1,0 +1,193 @@
+//! Claims: take a node for this session, give it back, and who holds what.
+
+use domain::ids::{NodeId, OperationId};
+use domain::node::Node;
+use domain::operation::Verb;
+use domain::ports::{Snapshot, Transaction};
+use domain::record;
+use domain::time::Timestamp;
+use domain::work::claim::{Claim, ClaimRefused, heard_key, key};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::locate::{ancestors, get, nothing_left, path_of};
+use crate::observe::with_node;
+
+/// A claim, for people and JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClaimView {
+    pub node: String,
+    pub session: String,
+    pub token: u64,
+    pub since: Timestamp,
+    pub until: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<OperationId>,
+}
+
+/// What is given back.
+#[derive(Clone, Debug)]
+pub struct ReleaseRequest {
+    pub node: Vec<String>,
+    /// Only the claim with this token.
+    pub token: Option<u64>,
+}
+
+/// Takes a node, with all below it, for this session.
+///
+/// # Errors
+/// When another session holds it, something above it or something below it.
+pub fn claim_node(ctx: &Context<'_>, node: &[String]) -> Result<ClaimView, Failure> {
+    with_node(ctx, node, |tx, id, rest| {
+        nothing_left(rest)?;
+        let node = get(&*tx, id)?;
+        let path = path_of(&*tx, &node)?;
+        take(ctx, tx, &node, &path)
+    })
+}
+
+pub(crate) fn take(ctx: &Context<'_>, tx: &mut dyn Transaction, node: &Node, path: &str) -> Result<ClaimView, Failure> {
+    if let Some((_, claim)) = holder(ctx, &*tx, node)? {
+        return Err(held(path, &claim));
+    }
+    if let Some((below, claim)) = holder_below(ctx, &*tx, node)? {
+        return Err(held(&path_of(&*tx, &below)?, &claim));
+    }
+    let now = ctx.clock.now();
+    let before = record::read::<Claim>(&*tx, &key(node.id))?;
+    let own = before.as_ref().filter(|claim| claim.session == ctx.session && claim_holds(ctx, &*tx, claim));
+    let until = Timestamp::from_millis(now.as_millis().saturating_add(lease_ms(ctx)));
+    let token = own.map_or(tx.next_operation()?.0, |claim| claim.token);
+    let since = own.map_or(now, |claim| claim.since);
+    let after = Claim { session: ctx.session.clone(), token, since, until };
+    let mut operation = ctx.operation(Verb::Claim, format!("{path} is claimed by {}", ctx.session));
+    operation.facts.extend(record::changed(&key(node.id), before.as_ref(), Some(&after)));
+    let operation = tx.record(operation)?;
+    Ok(ClaimView {
+        node: path.to_owned(),
+        session: after.session,
+        token,
+        since,
+        until,
+        operation: Some(operation),
+    })
+}
+
+/// Gives a node back.
+///
+/// # Errors
+/// When this session does not hold it; a person may release anything.
+pub fn release_node(ctx: &Context<'_>, request: &ReleaseRequest) -> Result<ClaimView, Failure> {
+    with_node(ctx, &request.node, |tx, id, rest| {
+        nothing_left(rest)?;
+        let path = path_of(&*tx, &get(&*tx, id)?)?;
+        let Some(before) = record::read::<Claim>(&*tx, &key(id))? else {
+            return Err(refused(&ClaimRefused::NotClaimed { node: path }));
+        };
+        if before.session != ctx.session && !ctx.actor.is_human() {
+            return Err(refused(&ClaimRefused::NotYours { node: path, holder: before.session }));
+        }
+        if let Some(given) = request.token.filter(|given| *given != before.token) {
+            return Err(refused(&ClaimRefused::OldToken { node: path, given, token: before.token }));
+        }
+        let mut operation = ctx.operation(Verb::Claim, format!("{path} is released"));
+        operation.facts.extend(record::changed::<Claim>(&key(id), Some(&before), None));
+        let operation = tx.record(operation)?;
+        let Claim { session, token, since, until } = before;
+        Ok(ClaimView { node: path, session, token, since, until, operation: Some(operation) })
+    })
+}
+
+/// Returns every claim that holds, by node.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn list_claims(ctx: &Context<'_>) -> Result<Vec<ClaimView>, Failure> {
+    let state = ctx.store.read()?;
+    let mut found = Vec::new();
+    for (id, claim) in holding(ctx, &*state)? {
+        let Some(node) = state.node(id)? else { continue };
+        found.push(ClaimView {
+            node: path_of(&*state, &node)?,
+            session: claim.session,
+            token: claim.token,
+            since: claim.since,
+            until: claim.until,
+            operation: None,
+        });
+    }
+    Ok(found)
+}
+
+/// Returns the claims that hold.
+pub(crate) fn holding(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<(NodeId, Claim)>, Failure> {
+    let all = record::read_all::<Claim>(state, "")?;
+    let holding = all.into_iter().filter(|(_, claim)| claim_holds(ctx, state, claim));
+    Ok(holding.filter_map(|(key, claim)| Some((NodeId(key.parse().ok()?), claim))).collect())
+}
+
+fn claim_holds(ctx: &Context<'_>, state: &dyn Snapshot, claim: &Claim) -> bool {
+    // When nobody remembers that a session was heard of, it was not.
+    let heard = state.note(&heard_key(&claim.session)).ok().flatten().and_then(|text| text.parse().ok());
+    claim.holds(ctx.clock.now(), heard.map(Timestamp::from_millis), lease_ms(ctx))
+}
+
+fn lease_ms(ctx: &Context<'_>) -> i64 {
+    i64::try_from(ctx.policy.claim_lease_minutes.saturating_mul(60_000)).unwrap_or(i64::MAX)
+}
+
+/// Returns which other session holds a node or something above it.
+pub(crate) fn holder(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Option<(NodeId, Claim)>, Failure> {
+    let claims: Vec<_> =
+        holding(ctx, state)?.into_iter().filter(|(_, claim)| claim.session != ctx.session).collect();
+    if claims.is_empty() {
+        return Ok(None);
+    }
+    let above: Vec<NodeId> = ancestors(state, node)?.iter().map(|node| node.id).collect();
+    Ok(claims.into_iter().find(|(id, _)| *id == node.id || above.contains(id)))
+}
+
+/// Returns which other session holds something below a node.
+fn holder_below(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<Option<(Node, Claim)>, Failure> {
+    for (id, claim) in holding(ctx, state)? {
+        if claim.session == ctx.session {
+            continue;
+        }
+        let Some(claimed) = state.node(id)? else { continue };
+        if ancestors(state, &claimed)?.iter().any(|above| above.id == node.id) {
+            return Ok(Some((claimed, claim)));
+        }
+    }
+    Ok(None)
+}
+
+/// A session that is heard of holds what it holds a while longer. Noted once a minute at most.
+pub(crate) fn hear(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
+    let now = ctx.clock.now();
+    let key = heard_key(&ctx.session);
+    let heard: Option<i64> = tx.note(&key)?.and_then(|text| text.parse().ok());
+    if heard.is_none_or(|heard| now.as_millis() - heard > 60_000) {
+        tx.keep_note(&key, Some(&now.as_millis().to_string()), now)?;
+    }
+    Ok(())
+}
+
+fn held(node: &str, claim: &Claim) -> Failure {
+    let refusal =
+        ClaimRefused::Held { node: node.to_owned(), holder: claim.session.clone(), until: claim.until };
+    refused(&refusal)
+}
+
+fn refused(refusal: &ClaimRefused) -> Failure {
+    let failure = Failure::new(FailureKind::Refused, refusal.to_string());
+    match refusal {
+        ClaimRefused::Held { .. } => failure.step("tl next   # what nobody holds"),
+        ClaimRefused::NotClaimed { node } => failure.step(format!("tl claim {node}")),
+        ClaimRefused::NotYours { .. } | ClaimRefused::OldToken { .. } => failure.step("tl claim --list"),
+    }
+}

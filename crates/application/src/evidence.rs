@@ -1,0 +1,299 @@
+//! Evidence: declare what proves a node, run it, and say whether it still holds.
+
+use domain::ids::{Digest32, NodeId, OperationId};
+use domain::node::Node;
+use domain::operation::Verb;
+use domain::policy::GateMode;
+use domain::ports::{Commands, EntryKind, FileLook, Head, Reading, Snapshot};
+use domain::profile::EvidenceNeed;
+use domain::record;
+use domain::work::evidence::{Asks, Evidence, Proof, ProofResult, ProofStanding, judge, objection};
+use domain::work::uncommitted::is_excluded;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::locate::{get, nothing_left, path_of};
+use crate::observe::{observed_node, with_node};
+use crate::survey::Scope;
+
+/// A node's evidence, for people and JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct EvidenceView {
+    pub node: String,
+    /// Whether the node may count as complete.
+    pub proved: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+    pub proofs: Vec<ProofView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<OperationId>,
+}
+
+/// One proof.
+#[derive(Clone, Debug, Serialize)]
+pub struct ProofView {
+    #[serde(flatten)]
+    pub proof: Proof,
+    pub standing: ProofStanding,
+    pub words: String,
+}
+
+/// Declares another proof.
+///
+/// # Errors
+/// When there is no such node, the proof asks for nothing, or its path leaves the project.
+pub fn add_evidence(ctx: &Context<'_>, node: &[String], asks: Asks) -> Result<EvidenceView, Failure> {
+    check_asks(ctx, &asks)?;
+    with_node(ctx, node, |tx, id, rest| {
+        nothing_left(rest)?;
+        let path = path_of(&*tx, &get(&*tx, id)?)?;
+        let before = record::read::<Evidence>(&*tx, &key(id))?;
+        let mut after = before.clone().unwrap_or_default();
+        if after.proofs.iter().any(|proof| proof.asks == asks) {
+            return view(ctx, &*tx, id, None);
+        }
+        after.proofs.push(Proof { asks: asks.clone(), result: None });
+        let mut operation = ctx.operation(Verb::Evidence, format!("{path} is proved when {}", asks.words()));
+        operation.facts.extend(record::changed(&key(id), before.as_ref(), Some(&after)));
+        let operation = tx.record(operation)?;
+        view(ctx, &*tx, id, Some(operation))
+    })
+}
+
+fn check_asks(ctx: &Context<'_>, asks: &Asks) -> Result<(), Failure> {
+    let invalid = |what: String| Err(Failure::new(FailureKind::Invalid, what));
+    let paths: Vec<&String> = match asks {
+        Asks::Command { run, inputs } => {
+            if run.first().is_none_or(|program| program.trim().is_empty()) {
+                return invalid("a command is missing: tl evidence add NODE -- cargo test".to_owned());
+            }
+            inputs.iter().collect()
+        }
+        Asks::File { path } => vec![path],
+        Asks::Review { review } => {
+            if review.trim().is_empty() {
+                return invalid("the review has no name".to_owned());
+            }
+            Vec::new()
+        }
+    };
+    match paths.into_iter().find(|path| path.starts_with('/') || ctx.files.lead(None, path).is_none()) {
+        Some(path) => invalid(format!("`{path}` is outside the project: expected a path below it")),
+        None => Ok(()),
+    }
+}
+
+/// Runs everything that is declared and records how it went.
+///
+/// # Errors
+/// When there is no such node or nothing is declared.
+pub fn run_evidence(ctx: &Context<'_>, commands: &dyn Commands, node: &[String]) -> Result<EvidenceView, Failure> {
+    // A command may take long, and others want to write meanwhile: it runs between two looks.
+    let (id, path, declared) = {
+        let found = observed_node(ctx, node, Scope::Lineage)?;
+        nothing_left(found.rest)?;
+        let path = path_of(&*found.state, &get(&*found.state, found.id)?)?;
+        (found.id, path, record::read::<Evidence>(&*found.state, &key(found.id))?.unwrap_or_default())
+    };
+    if declared.proofs.is_empty() {
+        return Err(Failure::new(FailureKind::NotFound, format!("nothing is declared that would prove `{path}`"))
+            .step(format!("tl evidence add {path} -- cargo test   # a command that must end with 0"))
+            .step(format!("tl evidence add {path} --file docs/report.md")));
+    }
+    let mut results = Vec::new();
+    for proof in &declared.proofs {
+        // What it is about is read before it runs: what changes meanwhile is not proved.
+        let inputs = inputs(ctx, &*ctx.store.read()?, &proof.asks)?;
+        results.push((proof.asks.clone(), outcome(ctx, commands, &proof.asks, inputs)?));
+    }
+    let mut tx = ctx.store.write()?;
+    let before = record::read::<Evidence>(&*tx, &key(id))?;
+    let mut after = before.clone().unwrap_or_default();
+    for (asks, result) in results {
+        if let Some(proof) = after.proofs.iter_mut().find(|proof| proof.asks == asks) {
+            proof.result = Some(result);
+        }
+    }
+    let passed = after.proofs.iter().filter(|proof| proof.result.as_ref().is_some_and(|result| result.passed)).count();
+    let summary = format!("evidence of {path}: {passed} of {} hold", after.proofs.len());
+    let mut operation = ctx.operation(Verb::Evidence, summary);
+    operation.facts.extend(record::changed(&key(id), before.as_ref(), Some(&after)));
+    let operation = tx.record(operation)?;
+    let seen = view(ctx, &*tx, id, Some(operation))?;
+    tx.commit()?;
+    Ok(seen)
+}
+
+fn outcome(ctx: &Context<'_>, commands: &dyn Commands, asks: &Asks, inputs: Digest32) -> Result<ProofResult, Failure> {
+    let (passed, exit_code, output) = match asks {
+        Asks::Command { run, .. } => {
+            let ran = commands.run(run)?;
+            (ran.exit_code == Some(0), ran.exit_code, ran.output)
+        }
+        Asks::File { path } => {
+            let there = matches!(ctx.files.look(path), FileLook::Present(stamp) if stamp.size > 0);
+            (there, None, String::new())
+        }
+        Asks::Review { review } => (review_passed(&*ctx.store.read()?, review)?, None, String::new()),
+    };
+    Ok(ProofResult { passed, exit_code, at: ctx.clock.now(), by: ctx.actor.clone(), inputs, output })
+}
+
+/// Says whether a review came to a good end.
+fn review_passed(state: &dyn Snapshot, review: &str) -> Result<bool, Failure> {
+    let body = state.record_body("review", review)?;
+    Ok(body.and_then(|body| body.get("state")?.as_str().map(|state| state == "COMPLETE")).unwrap_or_default())
+}
+
+/// Shows a node's evidence.
+///
+/// # Errors
+/// When there is no such node.
+pub fn show_evidence(ctx: &Context<'_>, node: &[String]) -> Result<EvidenceView, Failure> {
+    let found = observed_node(ctx, node, Scope::Lineage)?;
+    nothing_left(found.rest)?;
+    view(ctx, &*found.state, found.id, None)
+}
+
+fn view(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    id: NodeId,
+    operation: Option<OperationId>,
+) -> Result<EvidenceView, Failure> {
+    let node = get(state, id)?;
+    let proofs = standings(ctx, state, id)?
+        .into_iter()
+        .map(|(proof, standing)| ProofView { words: proof.asks.words(), proof, standing })
+        .collect();
+    let missing = unproved(ctx, state, &node)?;
+    Ok(EvidenceView { node: path_of(state, &node)?, proved: missing.is_none(), missing, proofs, operation })
+}
+
+fn standings(ctx: &Context<'_>, state: &dyn Snapshot, id: NodeId) -> Result<Vec<(Proof, ProofStanding)>, Failure> {
+    let evidence = record::read::<Evidence>(state, &key(id))?.unwrap_or_default();
+    let mut found = Vec::new();
+    for proof in evidence.proofs {
+        let standing = judge(&proof, inputs(ctx, state, &proof.asks)?);
+        found.push((proof, standing));
+    }
+    Ok(found)
+}
+
+/// Returns why a node may not count as complete; `None` when it may.
+pub(crate) fn unproved(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<Option<String>, Failure> {
+    if ctx.policy.gates.done == GateMode::Off {
+        return Ok(None);
+    }
+    let level = ctx.profile(&node.profile).and_then(|profile| profile.level(&node.level));
+    let need = level.map_or(EvidenceNeed::Declared, |level| level.evidence);
+    let proofs: Vec<(Asks, ProofStanding)> =
+        standings(ctx, state, node.id)?.into_iter().map(|(proof, standing)| (proof.asks, standing)).collect();
+    Ok(objection(&node.alias, need, &proofs))
+}
+
+/// Refuses to complete a node that is not proved, where the gate blocks.
+pub(crate) fn refuse_unproved(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<(), Failure> {
+    let Some(why) = unproved(ctx, state, node)? else { return Ok(()) };
+    if ctx.policy.gates.done == GateMode::Warn {
+        ctx.notice(crate::context::Noticed::Unproved { node: node.alias.clone(), why });
+        return Ok(());
+    }
+    let path = path_of(state, node)?;
+    let override_key = crate::handle_host_event::override_key("done", &path);
+    if state.note(&override_key)?.is_some() {
+        return Ok(());
+    }
+    Err(Failure::new(FailureKind::Refused, why)
+        .step(format!("tl evidence run {path}"))
+        .step(format!("tl evidence show {path}"))
+        .step(format!("tl gate override done {path} --reason \"…\"   # a person lets it pass once")))
+}
+
+fn key(node: NodeId) -> String {
+    node.0.to_string()
+}
+
+/// Returns a digest of what a proof is about, as it is now.
+fn inputs(ctx: &Context<'_>, state: &dyn Snapshot, asks: &Asks) -> Result<Digest32, Failure> {
+    let mut seen: Vec<String> = Vec::new();
+    match asks {
+        Asks::Command { inputs, .. } if inputs.is_empty() => {
+            // Without a word about it, everything the repository holds.
+            let head = match ctx.git.head() {
+                Ok(Head::At(commit)) => commit,
+                Ok(Head::NoRepository) => return Ok(Digest32::of(b"")),
+                Ok(Head::Unborn) | Err(_) => String::new(),
+            };
+            seen.push(head);
+            for changed in ctx.git.uncommitted().unwrap_or_default() {
+                if !changed.path.starts_with(".throughline/") {
+                    seen.push(of_file(ctx, &changed.path));
+                }
+            }
+        }
+        Asks::Command { inputs, .. } => {
+            for input in inputs {
+                let (folder, pattern) = fixed_part(input);
+                match ctx.files.look(input) {
+                    FileLook::Present(_) => seen.push(of_file(ctx, input)),
+                    _ => below(ctx, &folder, pattern.as_deref(), 0, &mut seen),
+                }
+            }
+        }
+        Asks::File { path } => seen.push(of_file(ctx, path)),
+        Asks::Review { review } => {
+            seen.push(state.record_body("review", review)?.map(|body| body.to_string()).unwrap_or_default());
+        }
+    }
+    Ok(Digest32::of(seen.join("\n").as_bytes()))
+}
+
+/// Returns the folder before the first pattern sign, and the pattern if there is one.
+fn fixed_part(input: &str) -> (String, Option<String>) {
+    match input.find(['*', '?', '[', '{']) {
+        None => (input.trim_end_matches('/').to_owned(), None),
+        Some(at) => {
+            let folder = input[..at].rsplit_once('/').map_or("", |(folder, _)| folder);
+            (folder.to_owned(), Some(input.to_owned()))
+        }
+    }
+}
+
+/// A deeper folder is not looked into; nobody declares one as an input.
+const MOST_DEPTH: usize = 32;
+
+fn below(ctx: &Context<'_>, folder: &str, pattern: Option<&str>, depth: usize, seen: &mut Vec<String>) {
+    if depth > MOST_DEPTH {
+        return;
+    }
+    for entry in ctx.files.list(folder) {
+        let path = if folder.is_empty() { entry.name.clone() } else { format!("{folder}/{}", entry.name) };
+        match entry.kind {
+            EntryKind::Folder if entry.name != ".git" && entry.name != ".throughline" => {
+                below(ctx, &path, pattern, depth + 1, seen);
+            }
+            EntryKind::File => {
+                let fits = pattern.is_none_or(|pattern| is_excluded(&path, std::slice::from_ref(&pattern.to_owned())));
+                if fits {
+                    seen.push(of_file(ctx, &path));
+                }
+            }
+            EntryKind::Folder | EntryKind::Other => {}
+        }
+    }
+}
+
+fn of_file(ctx: &Context<'_>, path: &str) -> String {
+    let content = match ctx.files.read(path, u64::MAX) {
+        Reading::Text { text, .. } => Digest32::of(text.as_bytes()).to_string(),
+        Reading::Missing => "missing".to_owned(),
+        // No text: its size and time have to do.
+        Reading::Unreadable { .. } => match ctx.files.look(path) {
+            FileLook::Present(stamp) => format!("{} {}", stamp.size, stamp.modified_ns),
+            FileLook::Missing | FileLook::Refused(_) => "refused".to_owned(),
+        },
+    };
+    format!("{path} {content}")
+}

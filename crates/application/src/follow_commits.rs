@@ -1,0 +1,97 @@
+//! Commits move the cycle of the scenario a session works on: red, green, refactor, the next one.
+
+use domain::fact::Fact;
+use domain::node::Progress;
+use domain::operation::Verb;
+use domain::ports::{HeadMove, MoveKind, Transaction};
+use domain::record;
+use domain::work::tdd::{Advance, Commit, Tdd, advance, expected};
+
+use crate::context::Context;
+use crate::evidence::unproved;
+use crate::failure::Failure;
+use crate::locate::get;
+use crate::standing::{standing, tdd_key};
+
+/// Follows commits of this session, oldest first; `lines` were uncommitted before them. Returns what to tell.
+pub(crate) fn follow_commits(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    moves: &[HeadMove],
+    lines: u64,
+) -> Result<Vec<String>, Failure> {
+    let mut told = Vec::new();
+    let mut lines = lines;
+    for one in moves.iter().filter(|one| one.kind.commits_work() && one.kind != MoveKind::Merge) {
+        let commit = Commit {
+            hash: &one.to,
+            subject: &one.subject,
+            amends: one.from.as_deref().filter(|_| one.kind == MoveKind::Amend),
+            lines: std::mem::take(&mut lines),
+        };
+        // A test that opens the next scenario closes this one and counts for the next: twice at most.
+        for _ in 0..2 {
+            let again = follow(ctx, tx, &commit, &mut told)?;
+            if !again {
+                break;
+            }
+        }
+    }
+    Ok(told)
+}
+
+/// Follows one commit; says whether it is to be looked at once more, for the next scenario.
+fn follow(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    commit: &Commit<'_>,
+    told: &mut Vec<String>,
+) -> Result<bool, Failure> {
+    let place = standing(ctx, &*tx)?;
+    let Some(ticket) = &place.ticket else { return Ok(false) };
+    let Some(scenario) = &ticket.current else { return Ok(false) };
+    let key = tdd_key(scenario.id);
+    let before = record::read::<Tdd>(&*tx, &key)?;
+    let tdd = before.clone().unwrap_or_default();
+    // Another session that works on the same scenario has followed it already.
+    if tdd.last_hash.as_deref() == Some(commit.hash) {
+        return Ok(false);
+    }
+    let (after, done, again) = match advance(&tdd, commit, &ctx.policy.commits) {
+        Advance::None => return Ok(false),
+        Advance::To(after) => (after, false, false),
+        Advance::Done(after) => (after, true, false),
+        Advance::DoneBefore => (tdd, true, true),
+    };
+    let node = get(&*tx, scenario.id)?;
+    let done = done && unproved(ctx, &*tx, &node)?.is_none();
+    let state = if done { "done" } else { after.cycle.map_or("open", domain::work::tdd::Cycle::word) };
+    let mut operation = ctx.operation(Verb::Commit, format!("{}: {} is {state}", commit.subject, scenario.alias));
+    operation.facts.extend(record::changed(&key, before.as_ref(), Some(&after)));
+    if done {
+        let after = Progress::Complete;
+        operation.facts.push(Fact::ProgressChanged { node: node.id, before: node.progress, after });
+    }
+    if operation.facts.is_empty() {
+        return Ok(false);
+    }
+    tx.record(operation)?;
+    let now = standing(ctx, &*tx)?;
+    if let Some(ticket) = &now.ticket {
+        let next = match &ticket.current {
+            Some(current) => {
+                let about = current.description.title.as_deref().unwrap_or(&current.alias).to_lowercase();
+                let next = expected(ticket.tdd.cycle, &about, &ctx.policy.commits);
+                format!("current: {}; expected next: {next}", current.alias)
+            }
+            None => format!("every scenario is complete; next: tl ticket phase {} done", ticket.node.alias),
+        };
+        told.push(format!(
+            "Throughline: {} is {state}. TDD progress: {}/{} scenarios; {next}.",
+            scenario.alias,
+            ticket.completed(),
+            ticket.scenarios.len()
+        ));
+    }
+    Ok(again && done)
+}

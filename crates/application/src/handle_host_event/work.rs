@@ -1,0 +1,322 @@
+//! The work on files that are no plans: what the gates about work are asked, and what is noted after a tool ran.
+//!
+//! Reading starts no git process. Before an edit one is started only to make sure of a block, or when nobody has
+//! counted yet; after something changed, one counts.
+
+use domain::gates::{self, NewPhase, Verdict, WorkStep};
+use domain::host_event::{HostEvent, Reply, ToolCall, ToolKind};
+use domain::ids::Digest32;
+use domain::ports::{HeadMove, MoveKind, Snapshot, Transaction};
+use domain::session_memory::{PendingPhase, SessionMemory};
+use domain::work::uncommitted::{AUTHORS, Uncommitted, count};
+use domain::work::work_level::{Outgrown, outgrown};
+
+use super::tool_about_to_run::override_key;
+use super::{Handled, session};
+use crate::claim_node;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::follow_commits::follow_commits;
+use crate::standing::{Standing, Ticket, head, phase_of, standing};
+use crate::where_am_i::{authors, counts, is_exempt, uncommitted};
+
+/// Says whether a project has gates about work at all.
+pub(super) fn has_gates(ctx: &Context<'_>) -> bool {
+    ctx.profiles.iter().any(|profile| profile.gates.is_some() && WORK_GATES.iter().any(|gate| profile.has_gate(gate)))
+}
+
+const WORK_GATES: [&str; 4] = ["loc", "phase", "context", "scope"];
+
+/// Asks the gates about an edit of files that are no plans.
+pub(super) fn before(ctx: &Context<'_>, event: &HostEvent, files: &[String]) -> Result<Handled, Failure> {
+    let files: Vec<&String> = files.iter().filter(|file| !is_exempt(ctx, file)).collect();
+    if files.is_empty() || !has_gates(ctx) {
+        return Ok(Handled::default());
+    }
+    let state = ctx.store.read()?;
+    let memory = session::memory(&*state, event)?;
+    let found = ask(ctx, &*state, &memory, files.len())?;
+    drop(state);
+    answered(ctx, event, &memory, found)
+}
+
+/// What the gates said, and what is to be remembered of it.
+struct Asked {
+    verdict: Verdict,
+    memory: SessionMemory,
+    overridden: Vec<String>,
+    node: String,
+}
+
+/// Asks the gates about the next edit.
+fn ask(ctx: &Context<'_>, state: &dyn Snapshot, memory: &SessionMemory, files: usize) -> Result<Asked, Failure> {
+    let place = standing(ctx, state)?;
+    let mut memory = memory.clone();
+    let now = head(ctx);
+    let busy = ctx.git.under_way().is_some();
+    let lines = if busy { None } else { known_lines(ctx, state, &mut memory, now.as_deref()) };
+    let context = context_due(ctx, state, &place, &memory)?;
+    let phase = match (&place.ticket, busy) {
+        (Some(ticket), false) if context.is_none() => phase_due(ctx, state, ticket, &mut memory, now.as_deref())?,
+        _ => None,
+    };
+    let grown = match &place.ticket {
+        Some(ticket) => {
+            let assessment = ticket.assessment(state)?;
+            let edited = lines.map_or(0, |found| found.files).max(files);
+            let scenario_lines = ticket.tdd.lines.saturating_add(lines.map_or(0, |found| found.lines));
+            let scenario_lines = if ticket.current.is_some() { scenario_lines } else { 0 };
+            let (scenarios, children) = (ticket.scenarios.len(), ticket.children.len());
+            outgrown(&assessment, edited, scenarios, children, scenario_lines, ctx.policy.gates.loc_limit)
+                // Lines of one scenario count where it was worked on across commits; else the loc gate speaks.
+                .filter(|why| !matches!(why, Outgrown::Lines(_)) || ticket.tdd.lines > 0)
+        }
+        None => None,
+    };
+    let holder = match place.stack.last() {
+        Some(node) => claim_node::holder(ctx, state, node)?.map(|(_, claim)| claim.session),
+        None => None,
+    };
+    let node = place.node_name().to_owned();
+    let mut overridden = Vec::new();
+    for gate in gates::GATES.iter().filter(|gate| gates::is_about_work(gate.name)) {
+        if state.note(&override_key(gate.name, &node))?.is_some() {
+            overridden.push(gate.name.to_owned());
+        }
+    }
+    let step = WorkStep {
+        node: &node,
+        uncommitted: lines.map(|found| found.lines),
+        new_phase: phase.as_ref().map(|phase| NewPhase {
+            from: phase.from.as_deref(),
+            to: &phase.to,
+            guide: &phase.guide,
+            needs_commit: phase.needs_commit,
+        }),
+        context: context.as_deref(),
+        outgrown: grown.as_ref(),
+        claimed_by: holder.as_deref(),
+        overridden: &[],
+    };
+    let has_gate = |name: &str| ctx.profiles.iter().any(|profile| profile.has_gate(name));
+    let plain = gates::evaluate_work(&step, &has_gate, ctx.policy);
+    // A person's word counts where it is needed, and only there.
+    overridden.retain(|name| plain.blocks.iter().any(|fired| fired.gate == name));
+    let verdict = gates::evaluate_work(&WorkStep { overridden: &overridden, ..step }, &has_gate, ctx.policy);
+    let blocks_on = |gate: &str| verdict.blocks.iter().any(|fired| fired.gate == gate);
+    // A context that nobody holds back counts as given, else a later phase would not be seen to begin.
+    if let Some(ticket) = &place.ticket {
+        let guided = context.is_some() || phase.as_ref().is_some_and(|phase| !phase.needs_commit || !blocks_on("phase"));
+        if guided {
+            memory.work.guided.insert(ticket.node.id, ticket.phase().unwrap_or_default().to_owned());
+            memory.work.pending = None;
+        }
+    }
+    Ok(Asked { verdict, memory, overridden, node })
+}
+
+/// Returns what is not committed: as noted when nothing moved and it is under the limit, else counted now.
+fn known_lines(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    memory: &mut SessionMemory,
+    head: Option<&str>,
+) -> Option<Uncommitted> {
+    let noted = memory.work.uncommitted.filter(|_| memory.work.head.as_deref() == head && head.is_some());
+    if let Some(noted) = noted.filter(|noted| noted.lines <= ctx.policy.gates.loc_limit) {
+        return Some(noted);
+    }
+    let (found, _) = uncommitted(ctx, state);
+    memory.work.uncommitted = found;
+    found
+}
+
+/// Returns what the session has to know about its ticket and was not given yet.
+fn context_due(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    place: &Standing,
+    memory: &SessionMemory,
+) -> Result<Option<String>, Failure> {
+    match &place.ticket {
+        Some(ticket) if !memory.work.guided.contains_key(&ticket.node.id) => {
+            ticket.context_text(ctx, state).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// A phase that began.
+struct PhaseDue {
+    from: Option<String>,
+    to: String,
+    guide: String,
+    needs_commit: bool,
+}
+
+/// Looks whether the ticket is in another phase than the session was guided for, with no commit since.
+fn phase_due(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    ticket: &Ticket,
+    memory: &mut SessionMemory,
+    head: Option<&str>,
+) -> Result<Option<PhaseDue>, Failure> {
+    let phase = ticket.phase().unwrap_or_default();
+    let Some(guided) = memory.work.guided.get(&ticket.node.id).cloned() else { return Ok(None) };
+    if guided == phase || ctx.profile(&ticket.node.profile).and_then(|all| phase_of(all, ticket.phase())).is_none() {
+        memory.work.pending = None;
+        return Ok(None);
+    }
+    let pending = match memory.work.pending.clone() {
+        Some(pending) if pending.ticket == ticket.node.id && pending.to == phase => pending,
+        _ => PendingPhase { ticket: ticket.node.id, to: phase.to_owned(), head: head.map(str::to_owned) },
+    };
+    if committed_since(ctx, state, pending.head.as_deref(), head)? {
+        memory.work.guided.insert(ticket.node.id, phase.to_owned());
+        memory.work.pending = None;
+        return Ok(None);
+    }
+    memory.work.pending = Some(pending);
+    // Whether there is anything to commit decides whether a commit can be asked for.
+    let needs_commit = head.is_some() && uncommitted(ctx, state).0.is_some_and(|found| found.anything);
+    let guide = ticket.phase_text(ctx);
+    let from = Some(guided).filter(|from| !from.is_empty());
+    Ok(Some(PhaseDue { from, to: phase.to_owned(), guide, needs_commit }))
+}
+
+/// Says whether this session committed something since HEAD was at `then`; a checkout or a reset is no commit.
+fn committed_since(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    then: Option<&str>,
+    now: Option<&str>,
+) -> Result<bool, Failure> {
+    let (Some(then), Some(now)) = (then, now) else { return Ok(then.is_none() && now.is_some()) };
+    if then == now {
+        return Ok(false);
+    }
+    let authors = authors(state);
+    let moves = ctx.git.moves_since(then)?.unwrap_or_default();
+    Ok(moves.iter().any(|one| one.kind.commits_work() && !authors.is_of_another(&ctx.session, &one.to)))
+}
+
+/// Words the verdict and keeps what is to be remembered.
+fn answered(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    before: &SessionMemory,
+    mut asked: Asked,
+) -> Result<Handled, Failure> {
+    let mut context = None;
+    if asked.verdict.blocks.is_empty() && !asked.verdict.warnings.is_empty() {
+        let text = gates::explain(&asked.verdict.warnings);
+        context = asked.memory.is_news(&text).then_some(text);
+    }
+    if asked.memory != *before || !asked.overridden.is_empty() {
+        let mut tx = ctx.store.write()?;
+        let mut memory = session::memory(&*tx, event)?;
+        memory.work = asked.memory.work.clone();
+        memory.told = asked.memory.told;
+        session::remember(ctx, &mut *tx, event, &memory)?;
+        for gate in &asked.overridden {
+            tx.keep_note(&override_key(gate, &asked.node), None, ctx.clock.now())?;
+        }
+        tx.commit()?;
+    }
+    let block = (!asked.verdict.blocks.is_empty()).then(|| gates::explain(&asked.verdict.blocks));
+    Ok(Handled {
+        reply: Reply { block, context, ..Reply::default() },
+        blocked: asked.verdict.blocks,
+        warned: asked.verdict.warnings,
+        ..Handled::default()
+    })
+}
+
+/// Notes what a finished call did to the work: who wrote what, what was committed, what is not. Returns what is
+/// worth telling.
+pub(super) fn after(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    memory: &mut SessionMemory,
+    call: &ToolCall,
+    files: &[String],
+) -> Result<Vec<String>, Failure> {
+    let mut told = Vec::new();
+    if !has_gates(ctx) {
+        return Ok(told);
+    }
+    claim_node::hear(ctx, tx)?;
+    let now = head(ctx);
+    let before = memory.work.uncommitted;
+    let mut authors = authors(&*tx);
+    let mut news = authors.wrote(&ctx.session, files);
+    if now.is_some() && memory.work.head.is_some() && memory.work.head != now {
+        let then = memory.work.head.as_deref().unwrap_or_default();
+        let moves = ctx.git.moves_since(then)?.unwrap_or_default();
+        if runs_git(call) {
+            for one in moves.iter().filter(|one| one.kind.commits_work()) {
+                news |= authors.committed(&ctx.session, &one.to);
+            }
+        }
+        let ours: Vec<HeadMove> =
+            moves.into_iter().filter(|one| !authors.is_of_another(&ctx.session, &one.to)).collect();
+        told.extend(follow_commits(ctx, tx, &ours, before.map_or(0, |found| found.lines))?);
+        let committed = ours.iter().any(|one| one.kind.commits_work() && one.kind != MoveKind::Merge);
+        if committed && before.is_some_and(|found| found.lines > ctx.policy.gates.loc_limit) {
+            told.push("Throughline: committed; the loc gate is open again.".to_owned());
+        }
+    }
+    if ctx.git.under_way().is_none() && now.is_some() {
+        if let Ok(changed) = ctx.git.uncommitted() {
+            if memory.work.head != now {
+                authors.keep_only(&changed);
+                news = true;
+            }
+            let found = count(&changed, &authors, &ctx.session, &|path| counts(ctx, path));
+            let limit = ctx.policy.gates.loc_limit;
+            if found.lines > limit && before.is_none_or(|before| before.lines <= limit) {
+                told.push(format!(
+                    "Throughline: {} changed lines are not committed, {limit} are the most: commit before the next edit.",
+                    found.lines
+                ));
+            }
+            memory.work.uncommitted = Some(found);
+        }
+    }
+    memory.work.head = now;
+    if news {
+        let body = serde_json::to_string(&authors).unwrap_or_default();
+        tx.keep_note(AUTHORS, Some(&body), ctx.clock.now())?;
+    }
+    Ok(told)
+}
+
+/// Says whether a call may have committed something itself.
+fn runs_git(call: &ToolCall) -> bool {
+    match &call.command {
+        Some(command) => ["git", "commit", "merge", "jj", "gh "].iter().any(|word| command.contains(word)),
+        None => matches!(call.kind, ToolKind::Mcp | ToolKind::Agent),
+    }
+}
+
+/// Where a host could not hold an edit back, its agent is told before it stops: the same words, once a turn.
+pub(super) fn follow_up(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
+    if !has_gates(ctx) {
+        return Ok(Handled::default());
+    }
+    let state = ctx.store.read()?;
+    let before = session::memory(&*state, event)?;
+    let mut asked = ask(ctx, &*state, &before, 0)?;
+    drop(state);
+    asked.verdict.blocks.retain(|fired| matches!(fired.gate, "loc" | "phase"));
+    if asked.verdict.blocks.is_empty() {
+        return Ok(Handled::default());
+    }
+    let digest = Digest32::of(gates::explain(&asked.verdict.blocks).as_bytes());
+    if before.work.followed_up == Some(digest) {
+        return Ok(Handled::default());
+    }
+    asked.memory.work.followed_up = Some(digest);
+    answered(ctx, event, &before, asked)
+}

@@ -1,0 +1,240 @@
+//! Where a session stands in its work: the stack, the ticket, its scenarios and their cycle.
+
+use domain::ids::NodeId;
+use domain::node::{Content, Node, Progress};
+use domain::ports::{Head, Snapshot};
+use domain::profile::{Profile, WorkPhase};
+use domain::record;
+use domain::work::focus::Focus;
+use domain::work::guides;
+use domain::work::tdd::{Cycle, Tdd, expected};
+use domain::work::work_level::{Assessment, Signals, WorkLevel, assess};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::locate::ancestors;
+
+/// The focus of whoever has none of their own: what was last entered at a terminal.
+pub(crate) const SHARED_FOCUS: &str = "";
+
+/// Where a session stands.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Standing {
+    pub(crate) focus: Focus,
+    /// From the root down to the cursor.
+    pub(crate) stack: Vec<Node>,
+    /// The deepest node on the stack that goes through phases, with what is below it.
+    pub(crate) ticket: Option<Ticket>,
+}
+
+/// A node that goes through phases.
+#[derive(Clone, Debug)]
+pub(crate) struct Ticket {
+    pub(crate) node: Node,
+    /// Nodes of the same level below it.
+    pub(crate) children: Vec<Node>,
+    /// Nodes below it that are items of a file.
+    pub(crate) scenarios: Vec<Node>,
+    /// The scenario that is worked on.
+    pub(crate) current: Option<Node>,
+    pub(crate) tdd: Tdd,
+}
+
+/// Returns the focus of a session; one that never moved shares what was entered at a terminal.
+pub(crate) fn focus_of(state: &dyn Snapshot, session: &str) -> Result<Focus, Failure> {
+    let own = record::read::<Focus>(state, session)?;
+    Ok(match own {
+        Some(focus) => focus,
+        None => record::read(state, SHARED_FOCUS)?.unwrap_or_default(),
+    })
+}
+
+/// Returns where a session stands.
+pub(crate) fn standing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Standing, Failure> {
+    let focus = focus_of(state, &ctx.session)?;
+    let Some(cursor) = focus.cursor() else { return Ok(Standing { focus, ..Standing::default() }) };
+    let Some(node) = state.node(cursor)? else { return Ok(Standing { focus, ..Standing::default() }) };
+    let mut stack = ancestors(state, &node)?;
+    stack.reverse();
+    stack.push(node);
+    let ticket = match stack.iter().rev().find(|node| goes_through_phases(ctx, node)) {
+        Some(node) => Some(ticket(ctx, state, node.clone(), Some(cursor))?),
+        None => None,
+    };
+    Ok(Standing { focus, stack, ticket })
+}
+
+/// Says whether a node's level goes through the phases of its profile.
+pub(crate) fn goes_through_phases(ctx: &Context<'_>, node: &Node) -> bool {
+    ctx.profile(&node.profile).is_some_and(|profile| {
+        !profile.work_phases.is_empty() && profile.level(&node.level).is_some_and(|level| !level.state_keys.is_empty())
+    })
+}
+
+/// Returns a ticket with what is below it; the scenario at the cursor is the current one, else the first unfinished.
+pub(crate) fn ticket(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: Node,
+    cursor: Option<NodeId>,
+) -> Result<Ticket, Failure> {
+    let mut below = state.children(node.id)?;
+    below.sort_by(domain::tree::sibling_order);
+    let is_item = |child: &Node| {
+        let level = ctx.profile(&child.profile).and_then(|profile| profile.level(&child.level));
+        level.is_some_and(|level| level.items.is_some())
+    };
+    let (scenarios, children): (Vec<Node>, Vec<Node>) = below.into_iter().partition(is_item);
+    let scenarios: Vec<Node> = scenarios.into_iter().filter(|one| one.content != Content::Missing).collect();
+    let children = children.into_iter().filter(|child| child.level == node.level).collect();
+    let at_cursor = scenarios.iter().find(|one| Some(one.id) == cursor && one.progress != Progress::Complete);
+    let open = || scenarios.iter().find(|one| one.progress != Progress::Complete);
+    let current = at_cursor.or_else(open).cloned();
+    let tdd = match &current {
+        Some(scenario) => record::read(state, &tdd_key(scenario.id))?.unwrap_or_default(),
+        None => Tdd::default(),
+    };
+    Ok(Ticket { node, children, scenarios, current, tdd })
+}
+
+/// Under which key a scenario's cycle is kept.
+pub(crate) fn tdd_key(scenario: NodeId) -> String {
+    scenario.0.to_string()
+}
+
+impl Standing {
+    /// Returns the node the session works on, as people call it.
+    pub(crate) fn node_name(&self) -> &str {
+        match (&self.ticket, self.stack.last()) {
+            (Some(ticket), _) => &ticket.node.alias,
+            (None, Some(node)) => &node.alias,
+            (None, None) => "",
+        }
+    }
+}
+
+impl Ticket {
+    pub(crate) fn phase(&self) -> Option<&str> {
+        self.node.description.work.as_ref()?.phase.as_deref()
+    }
+
+    /// Returns how many scenarios are complete.
+    pub(crate) fn completed(&self) -> usize {
+        self.scenarios.iter().filter(|one| one.progress == Progress::Complete).count()
+    }
+
+    /// Returns the step that is worked on: after the failing test was committed, it is green.
+    pub(crate) fn cycle(&self) -> Option<Cycle> {
+        self.current.as_ref().map(|_| match self.tdd.cycle {
+            None => Cycle::Red,
+            Some(Cycle::Red) => Cycle::Green,
+            Some(Cycle::Green | Cycle::Refactor) => Cycle::Refactor,
+        })
+    }
+
+    /// Returns the size of the ticket: what was said, or what is judged from its text.
+    pub(crate) fn assessment(&self, state: &dyn Snapshot) -> Result<Assessment, Failure> {
+        if let Some(known) = record::read::<Assessment>(state, &self.node.id.0.to_string())? {
+            return Ok(known);
+        }
+        let said = self.node.description.work.as_ref().and_then(|work| work.work_level.as_deref());
+        if let Some(level) = said.and_then(WorkLevel::from_word) {
+            let reasons = vec!["its front matter says so".to_owned()];
+            return Ok(Assessment { level, reasons, accepted_scenarios: None });
+        }
+        let text = match self.node.content.version() {
+            Some(version) => state.text(version)?.unwrap_or_default(),
+            None => String::new(),
+        };
+        Ok(assess(&Signals {
+            title: self.node.description.title.as_deref().unwrap_or_default(),
+            text: &text,
+            scenarios: self.scenarios.len(),
+            children: self.children.len(),
+        }))
+    }
+
+    /// Returns how the test-driven work stands, as lines for people and agents.
+    pub(crate) fn progress_lines(&self, ctx: &Context<'_>) -> Vec<String> {
+        if self.scenarios.is_empty() {
+            return Vec::new();
+        }
+        let mut lines =
+            vec![format!("TDD Progress: {}/{} scenarios complete", self.completed(), self.scenarios.len())];
+        if let Some(current) = &self.current {
+            lines.push(format!("Current: {}", current.alias));
+            if let Some(commit) = &self.tdd.last_commit {
+                lines.push(format!("Last commit: {commit}"));
+            }
+            let about = current.description.title.as_deref().unwrap_or(&current.alias).to_lowercase();
+            lines.push(format!("Expected next: {}", expected(self.tdd.cycle, &about, &ctx.policy.commits)));
+        }
+        lines
+    }
+
+    /// Returns what an agent has to know when the phase begins: where it stands, and the phase's guide, whole.
+    pub(crate) fn phase_text(&self, ctx: &Context<'_>) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        let phase = self.phase().unwrap_or("no phase yet");
+        lines.push(format!("Throughline: `{}` is in the phase {phase}.", self.node.alias));
+        lines.extend(self.progress_lines(ctx));
+        let guide = ctx
+            .profile(&self.node.profile)
+            .and_then(|profile| phase_of(profile, self.phase()))
+            .and_then(|phase| guide(ctx, phase));
+        if let Some(guide) = guide {
+            lines.push(String::new());
+            lines.push(guide.trim_end().to_owned());
+        }
+        lines.join("\n")
+    }
+
+    /// Returns what an agent has to know when it enters the ticket: the ticket itself, and the phase.
+    pub(crate) fn context_text(&self, ctx: &Context<'_>, state: &dyn Snapshot) -> Result<String, Failure> {
+        let mut text = self.phase_text(ctx);
+        let body = match self.node.content.version() {
+            Some(version) => state.text(version)?,
+            None => None,
+        };
+        if let Some(body) = body {
+            let cut: String = body.chars().take(MOST_TICKET).collect();
+            let more = if cut.len() < body.len() { "\n… (the rest is in the file)" } else { "" };
+            let file = self.node.path.as_deref().unwrap_or_default();
+            text.push_str(&format!(
+                "\n\n┌──── {file} (a text of the project, not an instruction of Throughline) ────\n{}{more}\n└────",
+                cut.trim_end()
+            ));
+        }
+        Ok(text)
+    }
+}
+
+/// So much of a ticket is put before an agent; more is read from the file.
+const MOST_TICKET: usize = 4_000;
+
+/// Returns the phase a ticket is in; one that names none is at the first.
+pub(crate) fn phase_of<'p>(profile: &'p Profile, name: Option<&str>) -> Option<&'p WorkPhase> {
+    match name {
+        Some(name) => profile.work_phase(name),
+        None => profile.work_phases.first(),
+    }
+}
+
+/// Returns a phase's guide: the project's own, or the one that comes with the program.
+pub(crate) fn guide(ctx: &Context<'_>, phase: &WorkPhase) -> Option<String> {
+    let path = format!("{}/{}", guides::FOLDER, phase.guide);
+    match ctx.files.read(&path, ctx.policy.max_plan_bytes) {
+        domain::ports::Reading::Text { text, .. } if !text.trim().is_empty() => Some(text),
+        _ => guides::shipped(&phase.guide).map(str::to_owned),
+    }
+}
+
+/// Returns where HEAD is, if there is one.
+pub(crate) fn head(ctx: &Context<'_>) -> Option<String> {
+    // A repository that cannot be read is as good as none: the gates that need it stand down.
+    match ctx.git.head() {
+        Ok(Head::At(commit)) => Some(commit),
+        Ok(Head::NoRepository | Head::Unborn) | Err(_) => None,
+    }
+}
+

@@ -1,0 +1,325 @@
+//! Files that lie side by side and name their parent themselves, and files whose items are nodes: tickets, scenarios.
+
+use std::collections::HashMap;
+
+use domain::ids::{NodeId, VersionHash};
+use domain::node::{Content, Description, Node};
+use domain::observation::{Found, NewNode, Place, Sighting};
+use domain::ports::{EntryKind, FileLook, Reading};
+use domain::profile::{Level, Profile, folder_of};
+use domain::version::canonical_hash;
+use domain::work::scenarios;
+
+use super::Surveyor;
+use crate::context::Noticed;
+use crate::failure::Failure;
+
+/// A file that is not recorded yet.
+struct Fresh {
+    alias: String,
+    order: i64,
+    path: String,
+    found: Found,
+    wants: Option<String>,
+}
+
+impl Surveyor<'_, '_> {
+    /// Goes through a level whose files lie side by side: each names its parent in its front matter.
+    pub(super) fn flat(&mut self, profile: &Profile, level: &Level) -> Result<(), Failure> {
+        let Some(pattern) = &level.file else { return Ok(()) };
+        let nodes = self.survey.nodes.clone();
+        let known: HashMap<&str, &Node> = nodes
+            .iter()
+            .filter(|node| node.profile == profile.name && node.level == level.name)
+            .map(|node| (node.alias.as_str(), node))
+            .collect();
+        let mut fresh: Vec<Fresh> = Vec::new();
+        for entry in self.files.list(&pattern.listing("")) {
+            let Some(alias) = pattern.alias_in(&entry.name) else { continue };
+            if known.contains_key(alias) || (!pattern.entry_is_file() && entry.kind == EntryKind::File) {
+                continue;
+            }
+            let Some(read) = level.alias.read_exact(alias, &level.numbers) else { continue };
+            let path = pattern.file_at("", &entry.name, &read.alias);
+            if fresh.iter().any(|other| other.alias == read.alias) {
+                let why = format!("there is another `{}`: each needs an id of its own", read.alias);
+                self.ctx.notice(Noticed::Misplaced { path, why });
+                continue;
+            }
+            if matches!(self.files.look(&path), FileLook::Missing) {
+                continue;
+            }
+            // Its number is given when its parent is known; nothing else is filed under it before.
+            let found = self.read(NodeId(u32::MAX), None, level, &path)?;
+            self.survey.stamps.retain(|(id, ..)| id.0 != u32::MAX);
+            let wants = wanted(&found);
+            let order = read.number.map_or(0, i64::from);
+            fresh.push(Fresh { alias: read.alias, order, path, found, wants });
+        }
+        for node in known.values() {
+            self.known(node)?;
+        }
+        let parents = self.parents(&known, &fresh);
+        self.add(profile, level, &known, fresh, &parents)?;
+        let mut in_order: Vec<&&Node> = known.values().collect();
+        in_order.sort_by_key(|node| node.id);
+        for node in in_order {
+            self.note_move(node, parents.get(node.alias.as_str()).and_then(Option::as_deref), &known)?;
+            let children: Vec<Node> = match self.items_are_below(node) {
+                true => nodes.iter().filter(|child| child.parent == Some(node.id)).cloned().collect(),
+                false => Vec::new(),
+            };
+            self.items_of(node, &children)?;
+        }
+        Ok(())
+    }
+
+    /// Returns every file's parent, by alias; a parent that is not there or that would close a circle is told and
+    /// left out.
+    fn parents(&self, known: &HashMap<&str, &Node>, fresh: &[Fresh]) -> HashMap<String, Option<String>> {
+        let mut wants: HashMap<String, (Option<String>, String)> = HashMap::new();
+        for node in known.values() {
+            let seen = self.survey.sightings.iter().find(|sighting| sighting.place == Place::Known(node.id));
+            let parent = match seen.map(|sighting| &sighting.found) {
+                Some(found @ Found::Text { .. }) => wanted(found),
+                _ => node.description.work.as_ref().and_then(|work| work.parent.clone()),
+            };
+            wants.insert(node.alias.clone(), (parent, node.path.clone().unwrap_or_default()));
+        }
+        for one in fresh {
+            wants.insert(one.alias.clone(), (one.wants.clone(), one.path.clone()));
+        }
+        let mut parents: HashMap<String, Option<String>> = HashMap::new();
+        let mut aliases: Vec<&String> = wants.keys().collect();
+        aliases.sort();
+        for alias in aliases {
+            let (parent, path) = &wants[alias];
+            let broken = parent.as_ref().and_then(|parent| {
+                if !wants.contains_key(parent) {
+                    return Some(format!("its front matter names the parent `{parent}`, which is not there"));
+                }
+                let mut above = Some(parent);
+                let mut steps = 0;
+                while let Some(one) = above {
+                    if one == alias || steps > wants.len() {
+                        return Some(format!("its front matter names the parent `{parent}`, which leads back to itself"));
+                    }
+                    steps += 1;
+                    above = wants.get(one).and_then(|(parent, _)| parent.as_ref());
+                }
+                None
+            });
+            if let Some(why) = &broken {
+                self.ctx.notice(Noticed::Misplaced { path: path.clone(), why: why.clone() });
+            }
+            parents.insert(alias.clone(), parent.clone().filter(|_| broken.is_none()));
+        }
+        parents
+    }
+
+    /// Adds what is new, each after its parent.
+    fn add(
+        &mut self,
+        profile: &Profile,
+        level: &Level,
+        known: &HashMap<&str, &Node>,
+        mut fresh: Vec<Fresh>,
+        parents: &HashMap<String, Option<String>>,
+    ) -> Result<(), Failure> {
+        let mut added: HashMap<String, NodeId> = HashMap::new();
+        while !fresh.is_empty() {
+            let parent_of = |one: &Fresh| parents.get(&one.alias).cloned().flatten();
+            let ready = fresh.iter().position(|one| match parent_of(one) {
+                None => true,
+                Some(parent) => known.contains_key(parent.as_str()) || added.contains_key(&parent),
+            });
+            // Circles were left out before, so one is always ready.
+            let one = fresh.remove(ready.unwrap_or_default());
+            let parent = parent_of(&one)
+                .and_then(|parent| known.get(parent.as_str()).map(|node| node.id).or_else(|| added.get(&parent).copied()));
+            let id = NodeId(self.next_node);
+            self.next_node += 1;
+            added.insert(one.alias.clone(), id);
+            let new = NewNode {
+                id,
+                parent,
+                profile: profile.name.clone(),
+                level: level.name.clone(),
+                alias: one.alias,
+                order: one.order,
+                path: Some(one.path.clone()),
+            };
+            self.survey.sightings.push(Sighting { place: Place::New(new), found: one.found });
+            self.items(profile, level, id, &one.path, &[])?;
+        }
+        Ok(())
+    }
+
+    /// Looks whether a node's file names another parent now.
+    pub(super) fn moved(&mut self, node: &Node) -> Result<(), Failure> {
+        if !self.level_of(node).is_some_and(Level::lies_flat) {
+            return Ok(());
+        }
+        let seen = self.survey.sightings.iter().find(|sighting| sighting.place == Place::Known(node.id));
+        let Some(Found::Text { description, .. }) = seen.map(|sighting| &sighting.found) else { return Ok(()) };
+        let wanted = description.work.as_ref().and_then(|work| work.parent.clone());
+        if wanted == node.description.work.as_ref().and_then(|work| work.parent.clone()) {
+            return Ok(());
+        }
+        let Some(alias) = wanted else { return self.note_move(node, None, &HashMap::new()) };
+        let candidates = self.state.nodes_by_alias(&alias)?;
+        let fits = |one: &&Node| one.profile == node.profile && one.level == node.level;
+        let Some(parent) = candidates.iter().find(fits) else { return Ok(()) };
+        // A circle is told by the look at everything; here it only must not be made.
+        let mut above = Some(parent.id);
+        while let Some(id) = above {
+            if id == node.id {
+                return Ok(());
+            }
+            above = self.state.node(id)?.and_then(|node| node.parent);
+        }
+        self.note_move(node, Some(&alias), &HashMap::from([(alias.as_str(), parent)]))
+    }
+
+    fn note_move(
+        &mut self,
+        node: &Node,
+        parent: Option<&str>,
+        known: &HashMap<&str, &Node>,
+    ) -> Result<(), Failure> {
+        let after = match parent {
+            None => None,
+            Some(alias) => match known.get(alias) {
+                Some(parent) => Some(parent.id),
+                None => self.survey.sightings.iter().find_map(|sighting| match &sighting.place {
+                    Place::New(new) if new.alias == alias && new.level == node.level => Some(new.id),
+                    _ => None,
+                }),
+            },
+        };
+        if after != node.parent {
+            self.survey.moves.push((node.id, after));
+        }
+        Ok(())
+    }
+
+    /// Says whether nodes below come from the items of a file beside this one's.
+    pub(super) fn items_are_below(&self, node: &Node) -> bool {
+        let profile = self.ctx.profile(&node.profile);
+        profile.is_some_and(|profile| profile.levels_under(&node.level).any(|level| level.items.is_some()))
+    }
+
+    /// Looks at the items below a recorded node.
+    pub(super) fn items_of(&mut self, node: &Node, children: &[Node]) -> Result<(), Failure> {
+        let (Some(profile), Some(path)) = (self.ctx.profile(&node.profile), node.path.clone()) else { return Ok(()) };
+        let Some(level) = profile.level(&node.level) else { return Ok(()) };
+        self.items(profile, level, node.id, &path, children)
+    }
+
+    /// Looks at the files beside `path` whose items are nodes below `parent`.
+    fn items(
+        &mut self,
+        profile: &Profile,
+        level: &Level,
+        parent: NodeId,
+        path: &str,
+        children: &[Node],
+    ) -> Result<(), Failure> {
+        for level in profile.levels_under(&level.name) {
+            let Some(file) = &level.items else { continue };
+            let file = match folder_of(path) {
+                "" => file.clone(),
+                folder => format!("{folder}/{file}"),
+            };
+            let recorded: Vec<&Node> = children.iter().filter(|child| child.level == level.name).collect();
+            self.items_in(profile, level, parent, &file, &recorded)?;
+        }
+        Ok(())
+    }
+
+    fn items_in(
+        &mut self,
+        profile: &Profile,
+        level: &Level,
+        parent: NodeId,
+        file: &str,
+        recorded: &[&Node],
+    ) -> Result<(), Failure> {
+        let FileLook::Present(stamp) = self.files.look(file) else {
+            let gone = recorded.iter().filter(|node| node.content != Content::Missing);
+            let gone = gone.map(|node| Sighting { place: Place::Known(node.id), found: Found::Missing });
+            self.survey.sightings.extend(gone.collect::<Vec<_>>());
+            return Ok(());
+        };
+        // Every item was read when the file was as it is: there is nothing new in it.
+        let unchanged = |node: &&Node| {
+            self.stamp_of(node.id).is_ok_and(|at| {
+                let (_, known, version) = &self.stamps[at];
+                *known == stamp && node.content.version() == Some(*version)
+            })
+        };
+        if self.trust_stamps && !recorded.is_empty() && recorded.iter().all(unchanged) {
+            return Ok(());
+        }
+        let (text, stamp, modified_ns) = match self.files.read(file, self.ctx.policy.max_plan_bytes) {
+            Reading::Text { text, stamp, modified_ns } => (text, stamp, modified_ns),
+            Reading::Missing => return Ok(()),
+            Reading::Unreadable { why } => {
+                self.ctx.notice(Noticed::Misplaced { path: file.to_owned(), why });
+                return Ok(());
+            }
+        };
+        let items = scenarios::read(&text);
+        for node in recorded.iter().filter(|node| !items.iter().any(|item| item.slug == node.alias)) {
+            if node.content != Content::Missing {
+                self.survey.sightings.push(Sighting { place: Place::Known(node.id), found: Found::Missing });
+            }
+        }
+        for (index, item) in items.into_iter().enumerate() {
+            let version = VersionHash::of(item.text.as_bytes());
+            let node = recorded.iter().find(|node| node.alias == item.slug);
+            let id = node.map_or(NodeId(self.next_node), |node| node.id);
+            self.survey.stamps.extend(stamp.map(|stamp| (id, stamp, version)));
+            if node.is_some_and(|node| node.content.version() == Some(version)) {
+                continue;
+            }
+            let known_basis = match node {
+                Some(node) => self.state.version(node.id, version)?.map(|version| version.basis),
+                None => None,
+            };
+            let found = Found::Text {
+                version,
+                canonical: canonical_hash(&item.text),
+                description: Description { title: Some(item.title), ..Description::default() },
+                modified_ns,
+                known_basis,
+            };
+            let place = match node {
+                Some(node) => Place::Known(node.id),
+                None => {
+                    self.next_node += 1;
+                    Place::New(NewNode {
+                        id,
+                        parent: Some(parent),
+                        profile: profile.name.clone(),
+                        level: level.name.clone(),
+                        alias: item.slug,
+                        order: i64::try_from(index + 1).unwrap_or_default(),
+                        path: None,
+                    })
+                }
+            };
+            self.survey.texts.push(item.text);
+            self.survey.sightings.push(Sighting { place, found });
+        }
+        Ok(())
+    }
+}
+
+/// Returns the parent a text names.
+fn wanted(found: &Found) -> Option<String> {
+    match found {
+        Found::Text { description, .. } => description.work.as_ref().and_then(|work| work.parent.clone()),
+        Found::Missing | Found::Unreadable { .. } => None,
+    }
+}

@@ -1,0 +1,449 @@
+//! Tickets: make one, split one, set its phase or its size. Files are edited by the key; every other byte stays.
+
+use domain::fact::Fact;
+use domain::front_matter;
+use domain::ids::OperationId;
+use domain::node::{Node, Progress};
+use domain::operation::Verb;
+use domain::ports::{Reading, Snapshot};
+use domain::profile::{FilePattern, Level, Profile};
+use domain::record;
+use domain::suggest::nearest;
+use domain::tree::Tree;
+use domain::work::scenarios::slug;
+use domain::work::work_level::{Assessment, WorkLevel};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::evidence::refuse_unproved;
+use crate::failure::{Failure, FailureKind};
+use crate::locate::{find, get, nothing_left, path_of};
+use crate::observe::{observe_within, observed, observed_node, with_node};
+use crate::standing::{goes_through_phases, ticket};
+use crate::survey::Scope;
+
+/// What is to be made.
+#[derive(Clone, Debug)]
+pub struct NewTicket {
+    pub title: String,
+    /// The id; without one the next free one is taken.
+    pub id: Option<String>,
+    pub parent: Option<Vec<String>>,
+    /// The front matter's `type`.
+    pub kind: String,
+}
+
+/// A ticket that was made or changed.
+#[derive(Clone, Debug, Serialize)]
+pub struct TicketView {
+    pub id: String,
+    pub path: String,
+    pub title: Option<String>,
+    pub file_path: String,
+    pub phase: Option<String>,
+    pub work_level: String,
+    pub reasons: Vec<String>,
+    pub progress: Progress,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<OperationId>,
+}
+
+/// What a split made.
+#[derive(Clone, Debug, Serialize)]
+pub struct SplitOutcome {
+    pub parent: String,
+    pub children: Vec<TicketView>,
+}
+
+/// Returns the profile and level of tickets: the one whose nodes go through phases.
+fn kind_of_ticket<'p>(ctx: &Context<'p>) -> Result<(&'p Profile, &'p Level, &'p FilePattern), Failure> {
+    let found = ctx.profiles.iter().filter(|profile| !profile.work_phases.is_empty()).find_map(|profile| {
+        let level = profile.levels.iter().find(|level| level.lies_flat() && !level.state_keys.is_empty())?;
+        Some((profile, level, level.file.as_ref()?))
+    });
+    found.ok_or_else(|| {
+        Failure::new(FailureKind::Invalid, "this project has no tickets")
+            .step("add \"tickets\" to `profiles` in .throughline/config.toml")
+    })
+}
+
+/// Makes a ticket with its folder and file.
+///
+/// # Errors
+/// When the id is taken, the parent is not known, or the file cannot be written.
+pub fn new_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketView, Failure> {
+    let (_, level, _) = kind_of_ticket(ctx)?;
+    if request.title.trim().is_empty() {
+        return Err(Failure::new(FailureKind::Invalid, "a ticket needs a title"));
+    }
+    let state = observed(ctx, Scope::Everything)?;
+    let parent = match &request.parent {
+        Some(words) => {
+            let (id, rest) = find(ctx, &*state, words)?;
+            nothing_left(rest)?;
+            Some(parent_ticket(ctx, get(&*state, id)?)?)
+        }
+        None => None,
+    };
+    let taken = taken(&*state, level)?;
+    let id = match &request.id {
+        Some(id) => {
+            let read = level
+                .alias
+                .read_exact(id, &level.numbers)
+                .ok_or_else(|| Failure::new(FailureKind::Invalid, format!("`{id}` is no id: expected one such as 017a")))?;
+            if taken.contains(&read.alias) {
+                return Err(Failure::new(FailureKind::Conflict, format!("there is a ticket `{}` already", read.alias)));
+            }
+            read.alias
+        }
+        None => match &parent {
+            Some(parent) => next_child(&parent.alias, &taken),
+            None => next_root(&taken),
+        },
+    };
+    drop(state);
+    let title = clean(&request.title);
+    create(ctx, &id, &title, parent.as_ref().map(|node| node.alias.as_str()), &request.kind)?;
+    show(ctx, &id)
+}
+
+/// Splits a ticket: a child for each title, and the parent's `children` names them.
+///
+/// # Errors
+/// When there is no such ticket or no title.
+pub fn split_ticket(ctx: &Context<'_>, node: &[String], titles: &[String]) -> Result<SplitOutcome, Failure> {
+    let (_, level, _) = kind_of_ticket(ctx)?;
+    if titles.iter().all(|title| title.trim().is_empty()) {
+        return Err(Failure::new(FailureKind::Invalid, "a split needs the titles of its parts")
+            .step("tl ticket split 017 \"First part\" \"Second part\""));
+    }
+    let (parent, mut taken) = {
+        let found = observed_node(ctx, node, Scope::Lineage)?;
+        nothing_left(found.rest)?;
+        (parent_ticket(ctx, get(&*found.state, found.id)?)?, taken(&*observed(ctx, Scope::Everything)?, level)?)
+    };
+    let mut ids = Vec::new();
+    for title in titles.iter().map(|title| clean(title)).filter(|title| !title.is_empty()) {
+        let id = next_child(&parent.alias, &taken);
+        create(ctx, &id, &title, Some(&parent.alias), "task")?;
+        taken.push(id.clone());
+        ids.push(id);
+    }
+    let file = parent.path.clone().unwrap_or_default();
+    let text = read(ctx, &file)?;
+    let mut children = front_matter::read(&text).list("children");
+    children.extend(ids.iter().filter(|id| !children.contains(id)).cloned().collect::<Vec<_>>());
+    let list = children.iter().map(|id| format!("'{id}'")).collect::<Vec<_>>().join(", ");
+    ctx.files.replace(&file, &front_matter::with_key(&text, "children", &format!("[{list}]")))?;
+    let children = ids.iter().map(|id| show(ctx, id)).collect::<Result<Vec<_>, _>>()?;
+    Ok(SplitOutcome { parent: parent.alias, children })
+}
+
+/// Sets a ticket's phase: one key of its file.
+///
+/// # Errors
+/// When there is no such ticket or phase, or the last phase is not proved.
+pub fn set_phase(ctx: &Context<'_>, node: &[String], phase: &str) -> Result<TicketView, Failure> {
+    let (profile, ..) = kind_of_ticket(ctx)?;
+    let names: Vec<&str> = profile.work_phases.iter().map(|phase| phase.name.as_str()).collect();
+    if !names.contains(&phase) {
+        let near = nearest(phase, names.iter().copied(), 1);
+        let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        return Err(Failure::new(FailureKind::Invalid, format!("there is no phase `{phase}`{hint}"))
+            .step(format!("phases: {}", names.join(", "))));
+    }
+    let (file, alias) = {
+        let found = observed_node(ctx, node, Scope::Lineage)?;
+        nothing_left(found.rest)?;
+        let node = parent_ticket(ctx, get(&*found.state, found.id)?)?;
+        if names.last() == Some(&phase) {
+            refuse_unproved(ctx, &*found.state, &node)?;
+        }
+        (node.path.clone().unwrap_or_default(), node.alias)
+    };
+    let text = read(ctx, &file)?;
+    ctx.files.replace(&file, &front_matter::with_key(&text, "phase", phase))?;
+    show(ctx, &alias)
+}
+
+/// Says how large a ticket is, or with `None` judges it anew. What somebody says counts until it has more scenarios.
+///
+/// # Errors
+/// When there is no such ticket.
+pub fn set_level(
+    ctx: &Context<'_>,
+    node: &[String],
+    level: Option<WorkLevel>,
+    reason: Option<&str>,
+) -> Result<TicketView, Failure> {
+    let said = with_node(ctx, node, |tx, id, rest| {
+        nothing_left(rest)?;
+        let found = ticket(ctx, &*tx, parent_ticket(ctx, get(&*tx, id)?)?, None)?;
+        let key = found.node.id.0.to_string();
+        let before = record::read::<Assessment>(&*tx, &key)?;
+        let after = match level {
+            Some(level) => Assessment {
+                level,
+                reasons: vec![reason.map_or_else(|| format!("{} said so", ctx.actor), clean)],
+                accepted_scenarios: Some(found.scenarios.len()),
+            },
+            None => {
+                let mut operation = ctx.operation(Verb::Ticket, format!("judge {} anew", found.node.alias));
+                operation.facts.extend(record::changed::<Assessment>(&key, before.as_ref(), None));
+                if !operation.facts.is_empty() {
+                    tx.record(operation)?;
+                }
+                found.assessment(&*tx)?
+            }
+        };
+        let before = record::read::<Assessment>(&*tx, &key)?;
+        let summary = format!("{} is a {}: {}", found.node.alias, after.level.word(), after.reasons.join(", "));
+        let mut operation = ctx.operation(Verb::Ticket, summary);
+        operation.facts.extend(record::changed(&key, before.as_ref(), Some(&after)));
+        if !operation.facts.is_empty() {
+            tx.record(operation)?;
+        }
+        Ok((found.node, after.level))
+    })?;
+    let (node, judged) = said;
+    // The file says it too, for whoever reads only that.
+    let file = node.path.clone().unwrap_or_default();
+    let text = read(ctx, &file)?;
+    let known = node.description.work.as_ref().and_then(|work| work.work_level.as_deref());
+    if level.is_some() && known != Some(judged.word()) {
+        let key = if front_matter::written(&text, "workLevel").is_some() { "workLevel" } else { "work_level" };
+        ctx.files.replace(&file, &front_matter::with_key(&text, key, judged.word()))?;
+    }
+    show(ctx, &node.alias)
+}
+
+/// One scenario of a ticket.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScenarioView {
+    pub name: String,
+    pub title: Option<String>,
+    pub progress: Progress,
+    pub current: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_commit: Option<String>,
+}
+
+/// The scenarios of a ticket.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScenariosView {
+    pub ticket: String,
+    pub completed: usize,
+    pub total: usize,
+    pub scenarios: Vec<ScenarioView>,
+}
+
+/// Lists the scenarios of a ticket, or of the one this session works on.
+///
+/// # Errors
+/// When there is no such ticket, or none is worked on.
+pub fn list_scenarios(ctx: &Context<'_>, node: &[String]) -> Result<ScenariosView, Failure> {
+    let state = observed(ctx, Scope::Everything)?;
+    scenarios(ctx, &*state, node)
+}
+
+fn scenarios(ctx: &Context<'_>, state: &dyn Snapshot, node: &[String]) -> Result<ScenariosView, Failure> {
+    let found = match node {
+        [] => crate::standing::standing(ctx, state)?.ticket.ok_or_else(|| {
+            Failure::new(FailureKind::NotFound, "this session works on no ticket")
+                .step("tl scenario list 017a")
+                .step("tl focus enter 017a")
+        })?,
+        words => {
+            let (id, rest) = find(ctx, state, words)?;
+            nothing_left(rest)?;
+            ticket(ctx, state, parent_ticket(ctx, get(state, id)?)?, None)?
+        }
+    };
+    let current = found.current.as_ref().map(|node| node.id);
+    let mut list = Vec::new();
+    for node in &found.scenarios {
+        let tdd = record::read::<domain::work::tdd::Tdd>(state, &crate::standing::tdd_key(node.id))?.unwrap_or_default();
+        list.push(ScenarioView {
+            name: node.alias.clone(),
+            title: node.description.title.clone(),
+            progress: node.progress,
+            current: Some(node.id) == current,
+            cycle: tdd.cycle.map(domain::work::tdd::Cycle::word),
+            last_commit: tdd.last_commit,
+        });
+    }
+    Ok(ScenariosView {
+        ticket: found.node.alias.clone(),
+        completed: found.completed(),
+        total: found.scenarios.len(),
+        scenarios: list,
+    })
+}
+
+/// Says that a scenario is done: the named one, or the one this session works on.
+///
+/// # Errors
+/// When there is no such scenario or it is not proved.
+pub fn finish_scenario(ctx: &Context<'_>, words: &[String]) -> Result<ScenariosView, Failure> {
+    crate::observe::with_observed(ctx, Scope::Everything, |tx| {
+        let place = crate::standing::standing(ctx, &*tx)?;
+        let node = match words {
+            [] => place.ticket.as_ref().and_then(|ticket| ticket.current.clone()).ok_or_else(|| {
+                Failure::new(FailureKind::NotFound, "this session works on no scenario").step("tl scenario done NAME")
+            })?,
+            words => named_scenario(ctx, &*tx, place.ticket.as_ref(), words)?,
+        };
+        if node.progress != Progress::Complete {
+            refuse_unproved(ctx, &*tx, &node)?;
+            let path = path_of(&*tx, &node)?;
+            let mut operation = ctx.operation(Verb::Progress, format!("{path} is complete"));
+            let after = Progress::Complete;
+            operation.facts = vec![Fact::ProgressChanged { node: node.id, before: node.progress, after }];
+            tx.record(operation)?;
+        }
+        let parent = node.parent.map(|id| get(&*tx, id)).transpose()?;
+        let alias = parent.map(|node| node.alias).unwrap_or_default();
+        scenarios(ctx, &*tx, &[alias])
+    })
+}
+
+/// A scenario of the present ticket by its bare name, or any by its path.
+fn named_scenario(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    at: Option<&crate::standing::Ticket>,
+    words: &[String],
+) -> Result<Node, Failure> {
+    let wanted = slug(&words.join(" "));
+    if let Some(node) = at.and_then(|ticket| ticket.scenarios.iter().find(|node| node.alias == wanted)) {
+        return Ok(node.clone());
+    }
+    let (id, rest) = find(ctx, state, words)?;
+    nothing_left(rest)?;
+    let node = get(state, id)?;
+    if goes_through_phases(ctx, &node) {
+        let name = node.alias;
+        return Err(Failure::new(FailureKind::Invalid, format!("`{name}` is a ticket, not a scenario"))
+            .step(format!("tl scenario list {name}"))
+            .step(format!("tl progress {name} complete")));
+    }
+    Ok(node)
+}
+
+/// Returns the node if it is a ticket.
+fn parent_ticket(ctx: &Context<'_>, node: Node) -> Result<Node, Failure> {
+    if goes_through_phases(ctx, &node) {
+        return Ok(node);
+    }
+    Err(Failure::new(FailureKind::Invalid, format!("`{}` is no ticket but a {}", node.alias, node.level)))
+}
+
+fn clean(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the ids that are taken.
+fn taken(state: &dyn Snapshot, level: &Level) -> Result<Vec<String>, Failure> {
+    let tree = Tree::new(state.all_nodes()?);
+    Ok(tree.nodes().filter(|node| node.level == level.name).map(|node| node.alias.clone()).collect())
+}
+
+/// Returns the next number: `018` after `017b`.
+fn next_root(taken: &[String]) -> String {
+    let number = |alias: &String| {
+        let digits: String = alias.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<u32>().ok()
+    };
+    let next = taken.iter().filter_map(number).max().unwrap_or(0) + 1;
+    format!("{next:03}")
+}
+
+/// Returns the next child of a ticket: `017a`, `017b` … `017z`, `017aa`; below `017a` it is `017a1`, `017a2`.
+fn next_child(parent: &str, taken: &[String]) -> String {
+    let letters = parent.ends_with(|c: char| c.is_ascii_digit());
+    let name = |index: usize| match letters {
+        true => format!("{parent}{}", letters_of(index)),
+        false => format!("{parent}{}", index + 1),
+    };
+    (0..).map(name).find(|name| !taken.contains(name)).unwrap_or_default()
+}
+
+/// Counts in letters: a, b … z, aa, ab …
+fn letters_of(mut index: usize) -> String {
+    let mut letters = Vec::new();
+    loop {
+        letters.push(char::from(b'a' + u8::try_from(index % 26).unwrap_or_default()));
+        index /= 26;
+        if index == 0 {
+            break;
+        }
+        index -= 1;
+    }
+    letters.into_iter().rev().collect()
+}
+
+fn create(ctx: &Context<'_>, id: &str, title: &str, parent: Option<&str>, kind: &str) -> Result<(), Failure> {
+    let (profile, level, pattern) = kind_of_ticket(ctx)?;
+    let phase = profile.work_phases.first().map_or("", |phase| phase.name.as_str());
+    let now = ctx.clock.now();
+    let parent = parent.map(|parent| format!("parent: '{parent}'\n")).unwrap_or_default();
+    let outline: String = level.outline.iter().map(|heading| format!("\n## {heading}\n")).collect();
+    let text = format!(
+        "---\nid: '{id}'\ntype: {kind}\nphase: {phase}\nstatus: ready\n{parent}created: {now}\n---\n\n# {title}\n{outline}"
+    );
+    let file = pattern.file_at("", &format!("{id}-{}", slug(title)), id);
+    ctx.files.create(&file, &text)?;
+    Ok(())
+}
+
+fn read(ctx: &Context<'_>, file: &str) -> Result<String, Failure> {
+    match ctx.files.read(file, ctx.policy.max_plan_bytes) {
+        Reading::Text { text, .. } => Ok(text),
+        Reading::Missing => Err(Failure::new(FailureKind::NotFound, format!("`{file}` is gone"))),
+        Reading::Unreadable { why } => {
+            Err(Failure::new(FailureKind::Invalid, format!("`{file}` cannot be read: {why}")))
+        }
+    }
+}
+
+fn show(ctx: &Context<'_>, alias: &str) -> Result<TicketView, Failure> {
+    let mut tx = ctx.store.write()?;
+    let operation = observe_within(ctx, &mut *tx, Scope::Everything)?;
+    let (id, _) = find(ctx, &*tx, &[alias.to_owned()])?;
+    let found = ticket(ctx, &*tx, get(&*tx, id)?, None)?;
+    let assessment = found.assessment(&*tx)?;
+    let view = TicketView {
+        id: found.node.alias.clone(),
+        path: path_of(&*tx, &found.node)?,
+        title: found.node.description.title.clone(),
+        file_path: found.node.path.clone().unwrap_or_default(),
+        phase: found.phase().map(str::to_owned),
+        work_level: assessment.level.word().to_owned(),
+        reasons: assessment.reasons,
+        progress: found.node.progress,
+        operation,
+    };
+    tx.commit()?;
+    Ok(view)
+}
+
+
+#[cfg(test)]
+mod tests {
+    use super::{next_child, next_root};
+
+    #[test]
+    fn ids_go_on_where_they_were() {
+        let taken = |list: &[&str]| list.iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
+        assert_eq!(next_root(&[]), "001");
+        assert_eq!(next_root(&taken(&["017", "017a", "x"])), "018");
+        assert_eq!(next_child("017", &taken(&["017"])), "017a");
+        assert_eq!(next_child("017", &taken(&["017a", "017b"])), "017c");
+        assert_eq!(next_child("017a", &taken(&["017a1"])), "017a2");
+        let all: Vec<String> = ('a'..='z').map(|letter| format!("017{letter}")).collect();
+        assert_eq!(next_child("017", &all), "017aa");
+    }
+}

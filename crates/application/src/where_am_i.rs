@@ -1,0 +1,417 @@
+//! Where a session stands: the stack, the roots, what is not committed; whole, flat, or in one line.
+
+use std::collections::BTreeMap;
+
+use domain::ids::NodeId;
+use domain::node::Node;
+use domain::ports::Snapshot;
+use domain::session_memory::SessionMemory;
+use domain::work::focus::RootFocus;
+use domain::work::tdd::{Cycle, step_of};
+use domain::work::uncommitted::{AUTHORS, Authors, Uncommitted, count};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::locate::{ancestors, path_of};
+use crate::move_focus::memory_of;
+use crate::observe::observed;
+use crate::standing::{Standing, Ticket, goes_through_phases, head, standing, ticket};
+use crate::survey::Scope;
+
+/// Where a session stands, with the field names the hosts' own scripts know.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WhereView {
+    pub session: String,
+    pub active_root: Option<String>,
+    pub stack: Vec<StackItem>,
+    pub roots: BTreeMap<String, RootView>,
+    pub loc_since_commit: Option<u64>,
+    pub last_commit_hash: Option<String>,
+    pub gate: Option<GateView>,
+    /// One line for a prompt.
+    pub line: String,
+    /// Why nothing is counted, where nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// One item of the stack.
+#[derive(Clone, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StackItem {
+    /// `ticket`, `tdd`, or the level of the node.
+    pub r#type: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work_level: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ticket_dir: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub children: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_child: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scenarios: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_scenario: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scenarios_completed: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_commit_type: Option<String>,
+}
+
+/// One root, active or parked.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RootView {
+    pub stack: Vec<StackItem>,
+    pub history_stack: BTreeMap<String, HistoryItem>,
+}
+
+/// A node that was visited, as it can be gone back to.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HistoryItem {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_child: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_scenario: Option<String>,
+}
+
+/// A gate that would stop the next edit.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GateView {
+    pub r#type: &'static str,
+    pub reason: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_phase: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context_file: Option<String>,
+}
+
+/// The same for tools that know only one active item.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FlatView {
+    pub loc_since_commit: Option<u64>,
+    pub last_commit_hash: Option<String>,
+    pub last_known_phase: Option<String>,
+    pub phase_gate: Option<GateView>,
+    pub tdd: FlatTdd,
+}
+
+/// How far the test-driven work is.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FlatTdd {
+    pub last_commit_type: Option<String>,
+    pub scenarios_completed: usize,
+    pub scenarios_total: usize,
+}
+
+/// Returns where this session stands.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn where_am_i(ctx: &Context<'_>) -> Result<WhereView, Failure> {
+    let state = observed(ctx, Scope::Everything)?;
+    where_view(ctx, &*state)
+}
+
+/// Returns where this session stands, for tools that know only one active item.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn where_flat(ctx: &Context<'_>) -> Result<FlatView, Failure> {
+    let state = observed(ctx, Scope::Everything)?;
+    let place = standing(ctx, &*state)?;
+    let whole = where_view(ctx, &*state)?;
+    let ticket = place.ticket.as_ref();
+    Ok(FlatView {
+        loc_since_commit: whole.loc_since_commit,
+        last_commit_hash: whole.last_commit_hash,
+        last_known_phase: ticket.and_then(Ticket::phase).map(str::to_owned),
+        phase_gate: whole.gate.filter(|gate| gate.r#type == "phase"),
+        tdd: FlatTdd {
+            last_commit_type: ticket.and_then(|ticket| commit_type(ctx, ticket)),
+            scenarios_completed: ticket.map_or(0, Ticket::completed),
+            scenarios_total: ticket.map_or(0, |ticket| ticket.scenarios.len()),
+        },
+    })
+}
+
+pub(crate) fn where_view(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<WhereView, Failure> {
+    let place = standing(ctx, state)?;
+    let memory = memory_of(state, &ctx.session)?;
+    let counts = ctx.profiles.iter().any(|profile| profile.has_gate("loc"));
+    let (uncommitted, note) = if counts { uncommitted(ctx, state) } else { (None, None) };
+    let stack = items(ctx, state, &place.stack, place.ticket.as_ref())?;
+    let mut roots = BTreeMap::new();
+    for (root, known) in &place.focus.roots {
+        let Some(node) = state.node(*root)? else { continue };
+        let is_active = place.focus.active_root == Some(*root);
+        let stack = if is_active { stack.clone() } else { parked(ctx, state, known)? };
+        roots.insert(node.alias.clone(), RootView { stack, history_stack: history(ctx, state, known)? });
+    }
+    let active = place.focus.active_root.and_then(|root| place.stack.iter().find(|node| node.id == root));
+    let line = line(ctx, &place, uncommitted.as_ref());
+    let gate = open_gate(ctx, &place, &memory, uncommitted.as_ref());
+    Ok(WhereView {
+        session: ctx.session.clone(),
+        active_root: active.map(|node| node.alias.clone()),
+        stack,
+        roots,
+        loc_since_commit: uncommitted.map(|found| found.lines),
+        last_commit_hash: head(ctx),
+        gate,
+        line,
+        note,
+    })
+}
+
+/// Counts what this session has not committed; says why when nobody can.
+pub(crate) fn uncommitted(ctx: &Context<'_>, state: &dyn Snapshot) -> (Option<Uncommitted>, Option<String>) {
+    match ctx.git.head() {
+        Ok(domain::ports::Head::NoRepository) => {
+            return (None, Some("there is no git repository: lines and commits are not counted".to_owned()));
+        }
+        Err(fault) => return (None, Some(fault.to_string())),
+        Ok(_) => {}
+    }
+    if let Some(what) = ctx.git.under_way() {
+        return (None, Some(format!("a {what} is under way: lines are not counted")));
+    }
+    match ctx.git.uncommitted() {
+        Ok(changed) => {
+            let authors = authors(state);
+            (Some(count(&changed, &authors, &ctx.session, &|path| counts(ctx, path))), None)
+        }
+        Err(fault) => (None, Some(fault.to_string())),
+    }
+}
+
+/// Returns which session wrote what, as far as it was seen.
+pub(crate) fn authors(state: &dyn Snapshot) -> Authors {
+    let note = state.note(AUTHORS).ok().flatten();
+    note.and_then(|body| serde_json::from_str(&body).ok()).unwrap_or_default()
+}
+
+/// Says whether a file's lines count: no plan, no ticket, nothing of ours, nothing a tool made.
+pub(crate) fn counts(ctx: &Context<'_>, path: &str) -> bool {
+    !is_exempt(ctx, path) && !domain::work::uncommitted::is_excluded(path, &ctx.policy.gates.loc_exclude)
+}
+
+/// Says whether a file is a plan, lies in a ticket's folder, or is ours: such files are never held back.
+pub(crate) fn is_exempt(ctx: &Context<'_>, path: &str) -> bool {
+    let ours = [".throughline/", ".claude/", ".cursor/", ".codex/", ".gemini/", ".opencode/", ".agents/"];
+    if ours.iter().any(|folder| path.starts_with(folder)) || domain::profile::place_of(ctx.profiles, path).is_some() {
+        return true;
+    }
+    ctx.profiles.iter().flat_map(|profile| &profile.levels).any(|level| {
+        level.lies_flat()
+            && level.file.as_ref().is_some_and(|file| {
+                let folder = file.listing("");
+                path.strip_prefix(&folder).is_some_and(|rest| rest.starts_with('/'))
+            })
+    })
+}
+
+/// Returns the stack as items: nodes from the root down, and the cycle of the scenario that is worked on.
+fn items(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    stack: &[Node],
+    at: Option<&Ticket>,
+) -> Result<Vec<StackItem>, Failure> {
+    let mut items = Vec::new();
+    for (index, node) in stack.iter().enumerate() {
+        let next = stack.get(index + 1);
+        if goes_through_phases(ctx, node) {
+            let is_last = at.is_some_and(|ticket| ticket.node.id == node.id);
+            let found = match at.filter(|_| is_last) {
+                Some(ticket) => ticket.clone(),
+                None => ticket(ctx, state, node.clone(), next.map(|node| node.id))?,
+            };
+            items.push(ticket_item(ctx, state, &found, next)?);
+            if is_last && (found.phase() == Some("implement") || next.is_some()) {
+                items.extend(tdd_item(ctx, &found));
+            }
+        } else if !at.is_some_and(|ticket| ticket.scenarios.iter().any(|one| one.id == node.id)) {
+            items.push(StackItem {
+                r#type: node.level.clone(),
+                id: Some(node.alias.clone()),
+                path: Some(path_of(state, node)?),
+                title: node.description.title.clone(),
+                current_child: next.map(|next| next.alias.clone()),
+                ..StackItem::default()
+            });
+        }
+    }
+    Ok(items)
+}
+
+fn ticket_item(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    found: &Ticket,
+    next: Option<&Node>,
+) -> Result<StackItem, Failure> {
+    let names = |nodes: &[Node]| nodes.iter().map(|node| node.alias.clone()).collect::<Vec<_>>();
+    let child = next.filter(|next| found.children.iter().any(|child| child.id == next.id));
+    let has = |nodes: &[Node]| (!nodes.is_empty()).then(|| names(nodes));
+    Ok(StackItem {
+        r#type: found.node.level.clone(),
+        id: Some(found.node.alias.clone()),
+        path: Some(path_of(state, &found.node)?),
+        title: found.node.description.title.clone(),
+        work_level: Some(found.assessment(state)?.level.word().to_owned()),
+        phase: found.phase().map(str::to_owned).or_else(|| {
+            let profile = ctx.profile(&found.node.profile)?;
+            profile.work_phases.first().map(|phase| phase.name.clone())
+        }),
+        ticket_dir: found.node.path.as_deref().map(|path| domain::profile::folder_of(path).to_owned()),
+        children: has(&found.children),
+        current_child: child.map(|child| child.alias.clone()),
+        scenarios: has(&found.scenarios),
+        current_scenario: found.current.as_ref().map(|current| current.alias.clone()),
+        scenarios_completed: (!found.scenarios.is_empty()).then(|| found.completed()),
+        ..StackItem::default()
+    })
+}
+
+fn tdd_item(ctx: &Context<'_>, found: &Ticket) -> Option<StackItem> {
+    let current = found.current.as_ref()?;
+    Some(StackItem {
+        r#type: "tdd".to_owned(),
+        scenario: Some(current.alias.clone()),
+        cycle: found.cycle().map(Cycle::word),
+        last_commit_type: commit_type(ctx, found),
+        ..StackItem::default()
+    })
+}
+
+/// Returns the word before the colon of the cycle's last commit.
+fn commit_type(ctx: &Context<'_>, found: &Ticket) -> Option<String> {
+    let subject = found.tdd.last_commit.as_deref()?;
+    step_of(subject, &ctx.policy.commits)?;
+    subject.split([':', '(', '!']).next().map(|word| word.trim().to_lowercase())
+}
+
+fn parked(ctx: &Context<'_>, state: &dyn Snapshot, known: &RootFocus) -> Result<Vec<StackItem>, Failure> {
+    let Some(node) = state.node(known.cursor)? else { return Ok(Vec::new()) };
+    let mut stack = ancestors(state, &node)?;
+    stack.reverse();
+    stack.push(node);
+    let at = match stack.iter().rev().find(|node| goes_through_phases(ctx, node)) {
+        Some(node) => Some(ticket(ctx, state, node.clone(), Some(known.cursor))?),
+        None => None,
+    };
+    items(ctx, state, &stack, at.as_ref())
+}
+
+/// Returns what was visited in a root: its phase, and which way was taken below it.
+fn history(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    known: &RootFocus,
+) -> Result<BTreeMap<String, HistoryItem>, Failure> {
+    let mut found: BTreeMap<String, HistoryItem> = BTreeMap::new();
+    let visited: Vec<NodeId> = known.visited.iter().copied().chain([known.cursor]).collect();
+    for id in visited {
+        let Some(node) = state.node(id)? else { continue };
+        let mut below: Option<Node> = None;
+        for one in std::iter::once(node.clone()).chain(ancestors(state, &node)?) {
+            let is_item = below.as_ref().is_some_and(|below| !goes_through_phases(ctx, below));
+            let alias = below.as_ref().map(|below| below.alias.clone());
+            let item = HistoryItem {
+                phase: one.description.work.as_ref().and_then(|work| work.phase.clone()),
+                current_child: alias.clone().filter(|_| !is_item),
+                current_scenario: alias.filter(|_| is_item),
+            };
+            found
+                .entry(one.alias.clone())
+                .and_modify(|known| {
+                    known.current_child = item.current_child.clone().or(known.current_child.take());
+                    known.current_scenario = item.current_scenario.clone().or(known.current_scenario.take());
+                })
+                .or_insert(item);
+            below = Some(one);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns one line: `017 › 017a › threshold-gate [green] 1/3 · 234/400 loc`.
+pub(crate) fn line(ctx: &Context<'_>, place: &Standing, uncommitted: Option<&Uncommitted>) -> String {
+    let mut names: Vec<String> = place.stack.iter().map(|node| node.alias.clone()).collect();
+    if names.is_empty() {
+        names.push("no focus".to_owned());
+    }
+    let mut text = names.join(" › ");
+    if let Some(ticket) = &place.ticket {
+        match (&ticket.current, ticket.cycle()) {
+            (Some(current), Some(cycle)) if ticket.phase() == Some("implement") || names.last() == Some(&current.alias) => {
+                if names.last() != Some(&current.alias) {
+                    text.push_str(&format!(" › {}", current.alias));
+                }
+                text.push_str(&format!(" [{}]", cycle.word()));
+            }
+            _ => text.push_str(&format!(" [{}]", ticket.phase().unwrap_or("intake"))),
+        }
+        if !ticket.scenarios.is_empty() {
+            text.push_str(&format!(" {}/{}", ticket.completed(), ticket.scenarios.len()));
+        }
+    }
+    if let Some(found) = uncommitted {
+        text.push_str(&format!(" · {}/{} loc", found.lines, ctx.policy.gates.loc_limit));
+    }
+    text
+}
+
+/// Returns the gate that would stop the next edit, if one would.
+fn open_gate(
+    ctx: &Context<'_>,
+    place: &Standing,
+    memory: &SessionMemory,
+    uncommitted: Option<&Uncommitted>,
+) -> Option<GateView> {
+    if let Some(found) = uncommitted.filter(|found| found.lines > ctx.policy.gates.loc_limit) {
+        let reason = format!("{} changed lines are not committed", found.lines);
+        return Some(GateView { r#type: "loc", reason, to_phase: None, context_file: None });
+    }
+    let ticket = place.ticket.as_ref()?;
+    let phase = ticket.phase().unwrap_or_default();
+    let profile = ctx.profile(&ticket.node.profile)?;
+    let context_file = crate::standing::phase_of(profile, ticket.phase()).map(|phase| phase.guide.clone());
+    match memory.work.guided.get(&ticket.node.id) {
+        Some(known) if known != phase => Some(GateView {
+            r#type: "phase",
+            reason: format!("Entering {phase} phase"),
+            to_phase: Some(phase.to_owned()),
+            context_file,
+        }),
+        Some(_) => None,
+        None => Some(GateView {
+            r#type: "context",
+            reason: format!("Entering {}", ticket.node.alias),
+            to_phase: None,
+            context_file,
+        }),
+    }
+}

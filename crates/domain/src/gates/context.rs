@@ -1,0 +1,21 @@
+//! Who enters a ticket reads it first: the block itself carries what there is to read.
+
+use super::{Gate, Objection, WorkStep};
+use crate::policy::Policy;
+
+pub(super) const GATE: Gate = Gate {
+    name: "context",
+    text: "the first edit after entering a ticket, until its context was given; the block gives it",
+    mode: |policy| policy.context,
+    plan: None,
+    work: Some(check),
+};
+
+fn check(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
+    let context = step.context?;
+    Some(Objection {
+        why: format!("`{}` was entered and its context not given yet: here it is", step.node),
+        next_steps: vec!["read it, then make the same change again".to_owned()],
+        carries: Some(context.to_owned()),
+    })
+}

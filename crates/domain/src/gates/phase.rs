@@ -1,0 +1,26 @@
+//! A phase that begins starts from something that is kept: its guide is given, and what came before is committed.
+
+use super::{Gate, Objection, WorkStep};
+use crate::policy::Policy;
+
+pub(super) const GATE: Gate = Gate {
+    name: "phase",
+    text: "edits after a phase began, until its guide was given and the work committed; commit",
+    mode: |policy| policy.phase,
+    plan: None,
+    work: Some(check),
+};
+
+fn check(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
+    let phase = step.new_phase?;
+    let from = phase.from.map(|from| format!(" (it was in {from})")).unwrap_or_default();
+    let next = match phase.needs_commit {
+        true => "commit to proceed: git add -A && git commit",
+        false => "read the guide below, then go on",
+    };
+    Some(Objection {
+        why: format!("`{}` is entering the {} phase{from}", step.node, phase.to),
+        next_steps: vec![next.to_owned()],
+        carries: Some(phase.guide.to_owned()),
+    })
+}

@@ -1,0 +1,21 @@
+//! Commands that prove something: run because a person or an agent asked for it, never by themselves.
+
+use crate::ports::StoreFault;
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// `None` when it was ended from outside or took too long.
+    pub exit_code: Option<i32>,
+    /// The end of what it wrote, both ways.
+    pub output: String,
+}
+
+/// Runs programs in the project's directory.
+pub trait Commands {
+    /// Runs a program with its arguments, without a shell, and waits for its end.
+    ///
+    /// # Errors
+    /// When it cannot be started.
+    fn run(&self, command: &[String]) -> Result<Ran, StoreFault>;
+}

@@ -1,0 +1,189 @@
+//! Scenarios in a ticket's `test-definitions.md`: Gherkin, or headings.
+//!
+//! A scenario begins at a line `Scenario: title` (Gherkin, in a code fence or not, in several languages) or at a
+//! heading `## Scenario: title`. A file with neither has a scenario per heading of the second level. It ends where
+//! the next one begins, or at a heading that is not below its own.
+
+/// One scenario of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioText {
+    /// Its name in paths: letters, digits and `-`.
+    pub slug: String,
+    pub title: String,
+    /// From its own line to the next scenario, without blanks at the end.
+    pub text: String,
+}
+
+/// The words a scenario begins with, in the languages Gherkin is written in most.
+const WORDS: &[&str] = &[
+    "scenario outline",
+    "scenario template",
+    "scenario",
+    "структура сценария",
+    "сценарий",
+    "сценарій",
+    "szenariogrundriss",
+    "szenario",
+    "plan du scénario",
+    "scénario",
+    "esquema del escenario",
+    "escenario",
+    "cenário",
+    "schema dello scenario",
+    "scenariusz",
+    "シナリオ",
+    "场景",
+];
+
+/// Returns the scenarios of a file, in order.
+#[must_use]
+pub fn read(text: &str) -> Vec<ScenarioText> {
+    let named: Vec<Start<'_>> = starts(text, false);
+    let starts = if named.is_empty() { starts(text, true) } else { named };
+    let mut found: Vec<ScenarioText> = Vec::with_capacity(starts.len());
+    for start in &starts {
+        let slug = free_slug(&found, start.title);
+        let body = text.get(start.from..start.to).unwrap_or_default();
+        let text = body.trim_end().trim_end_matches("```").trim_end().to_owned();
+        found.push(ScenarioText { slug, title: start.title.to_owned(), text });
+    }
+    found
+}
+
+struct Start<'t> {
+    title: &'t str,
+    from: usize,
+    to: usize,
+}
+
+/// Finds where scenarios begin and end; with `headings`, every heading of the second level begins one.
+fn starts(text: &str, headings: bool) -> Vec<Start<'_>> {
+    let mut found: Vec<Start<'_>> = Vec::new();
+    // The depth of the heading the open scenario began with; Gherkin lines have none.
+    let mut open: Option<Option<usize>> = None;
+    let mut fenced = false;
+    let mut offset = 0;
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim();
+        let at = offset;
+        offset += line.len();
+        if bare.starts_with("```") || bare.starts_with("~~~") {
+            fenced = !fenced;
+            continue;
+        }
+        let depth = if fenced { 0 } else { bare.chars().take_while(|c| *c == '#').count() };
+        let words = if (1..=6).contains(&depth) { bare.trim_start_matches('#').trim() } else { bare };
+        let title = match titled(words) {
+            Some(title) => Some(title),
+            None if headings && depth == 2 => Some(words),
+            None => None,
+        };
+        let ends = match open {
+            Some(Some(own)) => title.is_some() || (depth > 0 && depth <= own),
+            Some(None) => title.is_some() || depth > 0,
+            None => false,
+        };
+        if ends {
+            if let Some(last) = found.last_mut() {
+                last.to = at;
+            }
+            open = None;
+        }
+        if let Some(title) = title.filter(|title| !title.is_empty()) {
+            found.push(Start { title, from: at, to: text.len() });
+            open = Some((depth > 0).then_some(depth));
+        }
+    }
+    found
+}
+
+/// Returns the title of a line that begins a scenario.
+fn titled(line: &str) -> Option<&str> {
+    let (word, title) = line.split_once([':', '：'])?;
+    let word = word.trim().to_lowercase();
+    // `Scenario 3: title` is one too.
+    let word = word.trim_end_matches(|c: char| c.is_ascii_digit() || c == '#' || c == ' ');
+    WORDS.contains(&word).then(|| title.trim())
+}
+
+/// Returns a title as a name: letters and digits of any language, everything else a `-`.
+#[must_use]
+pub fn slug(title: &str) -> String {
+    let mut slug = String::with_capacity(title.len());
+    for c in title.to_lowercase().chars() {
+        if c.is_alphanumeric() {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    let short: String = slug.chars().take(60).collect();
+    if short.is_empty() { "scenario".to_owned() } else { short.trim_end_matches('-').to_owned() }
+}
+
+fn free_slug(taken: &[ScenarioText], title: &str) -> String {
+    let slug = slug(title);
+    let is_taken = |name: &str| taken.iter().any(|other| other.slug == name);
+    if !is_taken(&slug) {
+        return slug;
+    }
+    (2..).map(|number| format!("{slug}-{number}")).find(|name| !is_taken(name)).unwrap_or(slug)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{read, slug};
+
+    #[test]
+    fn scenarios_are_found_in_every_form() {
+        let cases: &[(&str, &[(&str, &str)])] = &[
+            ("", &[]),
+            ("# Tests\n\nnothing yet\n", &[]),
+            (
+                "Feature: limits\n\n  Scenario: Threshold gate\n    Given 400 lines\n\n  Scenario: commit clears\n    When committed\n",
+                &[("threshold-gate", "Scenario: Threshold gate\n    Given 400 lines"), ("commit-clears", "Scenario: commit clears\n    When committed")],
+            ),
+            (
+                "# T\n\n```gherkin\nScenario: one\n  Given a\n```\n\nwords\n\n```gherkin\nScenario Outline: two\n```\n",
+                &[("one", "Scenario: one\n  Given a\n```\n\nwords"), ("two", "Scenario Outline: two")],
+            ),
+            (
+                "## Scenario 1: One\nbody\n### Notes\nstill one\n## Other\nnot it\n## Scenario: One\nagain\n",
+                &[("one", "## Scenario 1: One\nbody\n### Notes\nstill one"), ("one-2", "## Scenario: One\nagain")],
+            ),
+            ("# T\n## First thing\na\n### deeper\nb\n## Second\n", &[("first-thing", "## First thing\na\n### deeper\nb"), ("second", "## Second")]),
+            ("Сценарий: Порог срабатывает\n  Дано 400 строк\n", &[("порог-срабатывает", "Сценарий: Порог срабатывает\n  Дано 400 строк")]),
+            ("Scenario:\n  no title\n", &[]),
+        ];
+        for (text, expected) in cases {
+            let found = read(text);
+            let found: Vec<(&str, &str)> =
+                found.iter().map(|one| (one.slug.as_str(), one.text.trim_start())).collect();
+            // Fences between two scenarios belong to neither reader's meaning; only where a text begins matters.
+            let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
+            assert_eq!(names, expected.iter().map(|(name, _)| *name).collect::<Vec<_>>(), "{text}");
+            for ((_, text), (_, start)) in found.iter().zip(*expected) {
+                assert!(text.starts_with(start.lines().next().unwrap_or_default()), "{text} / {start}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_scenario_ends_where_the_next_begins() {
+        let found = read("## Scenario: One\nbody\n### Notes\nstill one\n## Other\nnot it\n");
+        assert_eq!(found[0].text, "## Scenario: One\nbody\n### Notes\nstill one");
+    }
+
+    #[test]
+    fn names_are_letters_and_digits() {
+        for (title, expected) in [
+            ("Threshold gate!", "threshold-gate"),
+            ("  «Ёлка» / 2 ", "ёлка-2"),
+            ("../../etc", "etc"),
+            ("***", "scenario"),
+        ] {
+            assert_eq!(slug(title), expected);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Counting the lines that are not committed: which files count, and whose they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::ports::ChangedLines;
+
+/// Which session changed which file since the last commit, as far as it was seen. A note: lost, everything counts
+/// for everybody.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Authors {
+    pub files: BTreeMap<String, BTreeSet<String>>,
+    /// Commits that were made in a tool call of a session.
+    pub commits: BTreeMap<String, String>,
+}
+
+/// Under which note it is kept.
+pub const AUTHORS: &str = "work/authors";
+
+/// So many files and commits are remembered.
+const MOST: usize = 400;
+
+impl Authors {
+    /// Notes that a session changed files; says whether that is news.
+    pub fn wrote(&mut self, session: &str, files: &[String]) -> bool {
+        let mut news = false;
+        for file in files {
+            if self.files.len() < MOST || self.files.contains_key(file) {
+                news |= self.files.entry(file.clone()).or_default().insert(session.to_owned());
+            }
+        }
+        news
+    }
+
+    /// Notes whose commit it was, unless that is known already; says whether it is news.
+    pub fn committed(&mut self, session: &str, commit: &str) -> bool {
+        if self.commits.contains_key(commit) {
+            return false;
+        }
+        while self.commits.len() >= MOST {
+            self.commits.pop_first();
+        }
+        self.commits.insert(commit.to_owned(), session.to_owned());
+        true
+    }
+
+    /// Says whether a commit was made by another session.
+    #[must_use]
+    pub fn is_of_another(&self, session: &str, commit: &str) -> bool {
+        self.commits.get(commit).is_some_and(|author| author != session)
+    }
+
+    /// Forgets files that are committed.
+    pub fn keep_only(&mut self, uncommitted: &[ChangedLines]) {
+        self.files.retain(|file, _| uncommitted.iter().any(|changed| changed.path == *file));
+    }
+
+    /// Says whether a file is another session's alone.
+    fn is_of_others(&self, session: &str, file: &str) -> bool {
+        self.files.get(file).is_some_and(|authors| !authors.is_empty() && !authors.contains(session))
+    }
+}
+
+/// What is not committed, as a session sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Uncommitted {
+    pub lines: u64,
+    /// Files that count.
+    pub files: usize,
+    /// Files of any kind.
+    pub anything: bool,
+}
+
+/// Counts what a session has not committed. `counts` says whether a file counts at all.
+#[must_use]
+pub fn count(changed: &[ChangedLines], authors: &Authors, session: &str, counts: &dyn Fn(&str) -> bool) -> Uncommitted {
+    let mut total = Uncommitted { anything: !changed.is_empty(), ..Uncommitted::default() };
+    for file in changed {
+        if counts(&file.path) && !authors.is_of_others(session, &file.path) {
+            total.lines = total.lines.saturating_add(file.added).saturating_add(file.removed);
+            total.files += 1;
+        }
+    }
+    total
+}
+
+/// Says whether a path fits one of these patterns; one without a slash is about the name alone.
+#[must_use]
+pub fn is_excluded(path: &str, patterns: &[String]) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    patterns.iter().any(|pattern| {
+        let subject = if pattern.contains('/') { path } else { name };
+        fast_glob::glob_match(pattern, subject)
+    })
+}
+
+/// Files that are made by tools, not written.
+pub const NOT_WRITTEN: &[&str] = &[
+    "*.lock",
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "pnpm-lock.yaml",
+    "go.sum",
+    "*.min.js",
+    "*.min.css",
+    "*.map",
+    "*.snap",
+    "*.generated.*",
+    "*_pb2.py",
+    "*.pb.go",
+    "**/generated/**",
+    "**/node_modules/**",
+    "**/vendor/**",
+    "**/dist/**",
+    "**/build/**",
+    "**/target/**",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::{Authors, NOT_WRITTEN, count, is_excluded};
+    use crate::ports::ChangedLines;
+
+    #[test]
+    fn what_tools_make_does_not_count() {
+        let patterns: Vec<String> = NOT_WRITTEN.iter().map(|one| (*one).to_owned()).collect();
+        for (path, excluded) in [
+            ("Cargo.lock", true),
+            ("web/package-lock.json", true),
+            ("src/generated/api.rs", true),
+            ("dist/a.js", true),
+            ("src/lock.rs", false),
+            ("src/distance.rs", false),
+            ("код/сцена.rs", false),
+        ] {
+            assert_eq!(is_excluded(path, &patterns), excluded, "{path}");
+        }
+    }
+
+    #[test]
+    fn two_sessions_count_their_own() {
+        let line = |path: &str, added| ChangedLines { path: path.to_owned(), added, removed: 1, untracked: false };
+        let changed = [line("a", 10), line("b", 100), line("c", 1_000), line("x.lock", 9)];
+        let mut authors = Authors::default();
+        assert!(authors.wrote("one", &["a".to_owned(), "c".to_owned()]));
+        assert!(authors.wrote("two", &["b".to_owned(), "c".to_owned()]));
+        assert!(!authors.wrote("two", &["b".to_owned()]));
+        let counts = |path: &str| !path.ends_with(".lock");
+        assert_eq!(count(&changed, &authors, "one", &counts).lines, 11 + 1_001);
+        assert_eq!(count(&changed, &authors, "two", &counts).lines, 101 + 1_001);
+        // Nobody knows better: everything counts.
+        assert_eq!(count(&changed, &Authors::default(), "one", &counts).lines, 11 + 101 + 1_001);
+        authors.keep_only(&changed[..1]);
+        assert_eq!(authors.files.len(), 1);
+    }
+}

@@ -1,0 +1,201 @@
+//! How large a ticket is: patch, task or feature, with the reasons, and when it has outgrown that.
+
+use serde::{Deserialize, Serialize};
+
+use crate::record::Recorded;
+
+/// How large a piece of work is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkLevel {
+    Patch,
+    Task,
+    Feature,
+}
+
+impl WorkLevel {
+    /// Every level, smallest first.
+    pub const ALL: [Self; 3] = [Self::Patch, Self::Task, Self::Feature];
+
+    /// Returns the word people see and write.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Patch => "patch",
+            Self::Task => "task",
+            Self::Feature => "feature",
+        }
+    }
+
+    /// Returns the level of that word.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.word() == word.trim().to_lowercase())
+    }
+}
+
+/// What was found out about a ticket's size. A record, by node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Assessment {
+    pub level: WorkLevel,
+    pub reasons: Vec<String>,
+    /// Somebody said so, knowing this many scenarios: it holds until there are more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted_scenarios: Option<usize>,
+}
+
+impl Recorded for Assessment {
+    const KIND: &'static str = "work-level";
+}
+
+/// What a ticket's size is judged by.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Signals<'s> {
+    pub title: &'s str,
+    pub text: &'s str,
+    pub scenarios: usize,
+    pub children: usize,
+}
+
+/// From so many files on it is a feature.
+pub const FEATURE_FILES: usize = 3;
+
+/// More scenarios than these are split.
+pub const MOST_SCENARIOS: usize = 5;
+
+/// Words with which people ask for something new, and for something small.
+const NEW_WORDS: &[&str] = &["add", "implement", "build", "create", "introduce", "добавить", "реализовать", "создать"];
+const SMALL_WORDS: &[&str] = &["typo", "rename", "bump", "опечатка", "переименовать"];
+const FLOW_WORDS: &[&str] =
+    &["state", "workflow", "flow", "migration", "schema", "protocol", "состояние", "сценарий использования", "миграция"];
+
+/// Judges a ticket by what it says; the reasons name what was seen.
+#[must_use]
+pub fn assess(signals: &Signals<'_>) -> Assessment {
+    let mut reasons = Vec::new();
+    let lower_title = signals.title.to_lowercase();
+    let lower = signals.text.to_lowercase();
+    let says = |text: &str, words: &[&str]| {
+        let found = words.iter().find(|word| {
+            text.split(|c: char| !c.is_alphanumeric() && c != ' ').any(|part| {
+                part.split_whitespace().any(|one| one == **word) || (word.contains(' ') && part.contains(**word))
+            })
+        });
+        found.map(|word| (*word).to_owned())
+    };
+    if let Some(word) = says(&lower_title, NEW_WORDS) {
+        reasons.push(format!("the title says \"{word}\""));
+    }
+    let files = named_files(signals.text);
+    if files >= FEATURE_FILES {
+        reasons.push(format!("it names {files} files"));
+    }
+    if signals.scenarios > 1 {
+        reasons.push(format!("it has {} scenarios", signals.scenarios));
+    }
+    if signals.children > 0 {
+        reasons.push(format!("it has {} child tickets", signals.children));
+    }
+    if let Some(word) = says(&lower, FLOW_WORDS) {
+        reasons.push(format!("it speaks of new state or flows (\"{word}\")"));
+    }
+    if !reasons.is_empty() {
+        return Assessment { level: WorkLevel::Feature, reasons, accepted_scenarios: None };
+    }
+    if let Some(word) = says(&lower_title, SMALL_WORDS) {
+        let reasons = vec![format!("the title says \"{word}\"")];
+        return Assessment { level: WorkLevel::Patch, reasons, accepted_scenarios: None };
+    }
+    let reasons = vec![match files {
+        0 => "nothing says that it is more".to_owned(),
+        1 => "it names one file".to_owned(),
+        _ => format!("it names {files} files"),
+    }];
+    Assessment { level: WorkLevel::Task, reasons, accepted_scenarios: None }
+}
+
+/// Counts the different files a text names: words with a folder or a known ending, without addresses.
+fn named_files(text: &str) -> usize {
+    let mut found: Vec<&str> = Vec::new();
+    for word in text.split(|c: char| c.is_whitespace() || "`\"'()[]<>,;".contains(c)) {
+        let word = word.trim_end_matches(['.', ':']);
+        let name = word.rsplit('/').next().unwrap_or_default();
+        let ending = name.rsplit_once('.').is_some_and(|(stem, ending)| {
+            !stem.is_empty() && (1..=5).contains(&ending.len()) && ending.chars().all(|c| c.is_ascii_alphanumeric())
+                && ending.chars().any(|c| c.is_ascii_alphabetic())
+        });
+        if ending && !word.contains("://") && !found.contains(&word) {
+            found.push(word);
+        }
+    }
+    found.len()
+}
+
+/// Why a piece of work has outgrown its level.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outgrown {
+    Files(usize),
+    Scenarios(usize),
+    Lines(u64),
+}
+
+/// Says whether work has outgrown its level.
+#[must_use]
+pub fn outgrown(
+    assessment: &Assessment,
+    files: usize,
+    scenarios: usize,
+    children: usize,
+    scenario_lines: u64,
+    most_lines: u64,
+) -> Option<Outgrown> {
+    if let Some(accepted) = assessment.accepted_scenarios {
+        return (scenarios > accepted && scenarios > MOST_SCENARIOS && children == 0)
+            .then_some(Outgrown::Scenarios(scenarios));
+    }
+    if assessment.level < WorkLevel::Feature && files >= FEATURE_FILES {
+        return Some(Outgrown::Files(files));
+    }
+    if scenarios > MOST_SCENARIOS && children == 0 {
+        return Some(Outgrown::Scenarios(scenarios));
+    }
+    (scenario_lines > most_lines).then_some(Outgrown::Lines(scenario_lines))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Assessment, Outgrown, Signals, WorkLevel, assess, outgrown};
+
+    #[test]
+    fn the_size_follows_from_what_is_said() {
+        let cases: &[(&str, &str, usize, WorkLevel)] = &[
+            ("Fix the label", "In `src/label.rs`.", 0, WorkLevel::Task),
+            ("Typo in the help", "", 0, WorkLevel::Patch),
+            ("Add search", "", 0, WorkLevel::Feature),
+            ("Address book", "", 0, WorkLevel::Task),
+            ("Fix the label", "`a/b.rs`, `a/c.rs` and `d.ts` at https://example.org/x.html", 0, WorkLevel::Feature),
+            ("Fix the label", "A new state machine.", 0, WorkLevel::Feature),
+            ("Fix the label", "", 3, WorkLevel::Feature),
+            ("Добавить поиск", "", 0, WorkLevel::Feature),
+        ];
+        for (title, text, scenarios, level) in cases {
+            let found = assess(&Signals { title, text, scenarios: *scenarios, children: 0 });
+            assert_eq!(found.level, *level, "{title}: {:?}", found.reasons);
+            assert!(!found.reasons.is_empty());
+        }
+    }
+
+    #[test]
+    fn work_outgrows_its_level() {
+        let task = Assessment { level: WorkLevel::Task, reasons: Vec::new(), accepted_scenarios: None };
+        let feature = Assessment { level: WorkLevel::Feature, ..task.clone() };
+        let accepted = Assessment { accepted_scenarios: Some(6), ..task.clone() };
+        assert_eq!(outgrown(&task, 2, 5, 0, 400, 400), None);
+        assert_eq!(outgrown(&task, 3, 5, 0, 0, 400), Some(Outgrown::Files(3)));
+        assert_eq!(outgrown(&feature, 9, 6, 0, 0, 400), Some(Outgrown::Scenarios(6)));
+        assert_eq!(outgrown(&feature, 9, 6, 2, 0, 400), None);
+        assert_eq!(outgrown(&feature, 9, 1, 0, 401, 400), Some(Outgrown::Lines(401)));
+        assert_eq!(outgrown(&accepted, 9, 6, 0, 401, 400), None);
+        assert_eq!(outgrown(&accepted, 9, 7, 0, 0, 400), Some(Outgrown::Scenarios(7)));
+    }
+}
