@@ -1,4 +1,4 @@
-//! All that touches disk: the database, the journal, the JSON mirror, the plan files.
+//! All that touches disk: the database, the journal, the JSON mirror, the plan files, the repository.
 //!
 //! The rules live in `domain`; nothing here decides. Every engine keeps the contract of
 //! `domain::ports::Store`, and the same story in `testkit` is told to each.
@@ -6,6 +6,7 @@
 mod clock;
 mod durable;
 mod engine;
+mod git;
 mod journal;
 mod json;
 mod known_stores;
@@ -21,6 +22,7 @@ mod sqlite;
 
 pub use clock::{SystemClock, local_zone};
 pub use engine::EngineSettings;
+pub use git::DiskGit;
 pub use known_stores::KnownStores;
 pub use layout::Layout;
 pub use memory::MemoryStore;

@@ -4,6 +4,7 @@
 
 mod damage;
 mod engines;
+mod git;
 mod lock_holder;
 mod mirror;
 mod plan_files;

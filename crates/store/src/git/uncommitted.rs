@@ -1,0 +1,233 @@
+//! Lines that are not committed, of files that git follows and of new ones, from one run of `git status`.
+//!
+//! `git diff --numstat` knows no new files, and the machine formats of `git status` know no lines. Its long format, asked
+//! twice to be verbose, has both: the list of new files, then the staged and the unstaged changes as patches. Without
+//! context the head of a hunk says how many lines it takes away and brings, and each line of a file stands behind a
+//! `+` or `-`, so nothing in a file can look like a head.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::ChildStdout;
+use std::time::Instant;
+
+use domain::ports::{ChangedLines, StoreFault};
+use rustix::fs::{Mode, OFlags};
+
+use super::place::Place;
+use super::{fault, process};
+
+/// A larger file counts as binary, with git (`core.bigFileThreshold`) and with us.
+const MOST_BYTES: u64 = 8 * 1024 * 1024;
+/// Git looks for a zero byte in as many to tell a binary file.
+const LOOKED_AT: usize = 8000;
+/// `both modified:   ` and its like are filled up to one width.
+const CONFLICT_LABEL: usize = 17;
+
+/// What a user may have set otherwise is set here, where it changes what we read.
+const STATUS: &[&str] = &[
+    "-c",
+    "advice.statusHints=false",
+    "-c",
+    "color.diff=false",
+    "-c",
+    "color.status=false",
+    "-c",
+    "core.bigFileThreshold=8m",
+    "-c",
+    "core.quotePath=false",
+    "-c",
+    "diff.context=0",
+    "-c",
+    "diff.interHunkContext=0",
+    "-c",
+    "diff.mnemonicPrefix=false",
+    "-c",
+    "diff.noPrefix=false",
+    "-c",
+    "diff.relative=false",
+    "-c",
+    "diff.submodule=short",
+    "-c",
+    "status.displayCommentPrefix=false",
+    "-c",
+    "status.relativePaths=false",
+    "-c",
+    "status.showStash=false",
+    "-c",
+    "status.submoduleSummary=false",
+    "status",
+    "--long",
+    "-v",
+    "-v",
+    "--untracked-files=all",
+    "--ignored=no",
+    "--ignore-submodules=dirty",
+    "--no-renames",
+    "--no-ahead-behind",
+    "--no-column",
+    "--",
+    ".",
+];
+
+/// A path as git has it, relative to the top of the working tree.
+type Name = Vec<u8>;
+
+/// What one run of `git status` told.
+#[derive(Default)]
+struct Told {
+    /// Added and removed lines.
+    changed: BTreeMap<Name, (u64, u64)>,
+    new: Vec<Name>,
+}
+
+/// Counts everything, in the order of the paths.
+pub(super) fn uncommitted(place: &Place) -> Result<Vec<ChangedLines>, StoreFault> {
+    let deadline = Instant::now() + process::PATIENCE;
+    let ended = process::run(&place.project, STATUS, told)?;
+    if ended.code != 0 {
+        return Err(ended.fault("cannot count what is not committed"));
+    }
+    let inside = |name: &[u8]| {
+        let path = Path::new(OsStr::from_bytes(name)).strip_prefix(&place.prefix).ok()?;
+        (!path.as_os_str().is_empty()).then(|| path.to_owned())
+    };
+    let mut lines = Vec::new();
+    for (name, (added, removed)) in &ended.said.changed {
+        if let Some(path) = inside(name) {
+            let path = path.to_string_lossy().into_owned();
+            lines.push(ChangedLines { path, added: *added, removed: *removed, untracked: false });
+        }
+    }
+    for path in ended.said.new.iter().filter_map(|name| inside(name)) {
+        if Instant::now() > deadline {
+            return Err(fault("cannot count what is not committed", "there are too many new files"));
+        }
+        let added = lines_of(&place.project.join(&path));
+        lines.push(ChangedLines { path: path.to_string_lossy().into_owned(), added, removed: 0, untracked: true });
+    }
+    lines.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(lines)
+}
+
+/// Which part of the answer a line belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Other,
+    Conflicts,
+    New,
+    Patches,
+}
+
+/// Reads the answer line by line: a patch may be long, what is kept of it is not.
+fn told(mut answer: BufReader<ChildStdout>) -> Told {
+    let mut told = Told::default();
+    let mut part = Part::Other;
+    let mut current: Option<Name> = None;
+    let mut line = Vec::new();
+    while answer.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+        let text = line.strip_suffix(b"\n").unwrap_or(&line);
+        if let Some(names) = text.strip_prefix(b"diff --git ") {
+            part = Part::Patches;
+            current = patched(names);
+            if let Some(name) = &current {
+                told.changed.entry(name.clone()).or_default();
+            }
+        } else if part == Part::Patches {
+            if let Some((removed, added)) = hunk(text)
+                && let Some(count) = current.as_ref().and_then(|name| told.changed.get_mut(name))
+            {
+                count.0 += added;
+                count.1 += removed;
+            }
+        } else if let Some(entry) = text.strip_prefix(b"\t") {
+            match part {
+                // A nested repository is named with a slash at its end: it is no file.
+                Part::New => told.new.extend(Some(plain(entry)).filter(|name| !name.ends_with(b"/"))),
+                Part::Conflicts => {
+                    told.changed.entry(plain(entry.get(CONFLICT_LABEL..).unwrap_or_default())).or_default();
+                }
+                Part::Other | Part::Patches => {}
+            }
+        } else {
+            part = match text {
+                b"Untracked files:" => Part::New,
+                b"Unmerged paths:" => Part::Conflicts,
+                _ => Part::Other,
+            };
+        }
+        line.clear();
+    }
+    told
+}
+
+/// Reads the name in `c/name i/name`: both are the same, as renames are not looked for.
+fn patched(names: &[u8]) -> Option<Name> {
+    let name = if names.starts_with(b"\"") { plain(names) } else { names.get(..names.len() / 2)?.to_vec() };
+    name.get(2..).map(<[u8]>::to_vec)
+}
+
+/// Reads `@@ -1,2 +3 @@`: how many lines go and how many come.
+fn hunk(line: &[u8]) -> Option<(u64, u64)> {
+    let rest = line.strip_prefix(b"@@ -")?;
+    let end = rest.windows(3).position(|window| window == b" @@")?;
+    let (removed, added) = std::str::from_utf8(rest.get(..end)?).ok()?.split_once(" +")?;
+    let count = |range: &str| range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok());
+    Some((count(removed)?, count(added)?))
+}
+
+/// Takes a name out of its quotes, if it has any, and ends with them.
+fn plain(quoted: &[u8]) -> Name {
+    let Some(rest) = quoted.strip_prefix(b"\"") else { return quoted.to_vec() };
+    let mut name = Vec::new();
+    let mut bytes = rest.iter().copied();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => break,
+            b'\\' => name.push(match bytes.next() {
+                Some(b'a') => 0x07,
+                Some(b'b') => 0x08,
+                Some(b't') => b'\t',
+                Some(b'n') => b'\n',
+                Some(b'v') => 0x0b,
+                Some(b'f') => 0x0c,
+                Some(b'r') => b'\r',
+                Some(high @ b'0'..=b'3') => {
+                    let mut digit = || bytes.next().map_or(0, |digit| digit.wrapping_sub(b'0') & 7);
+                    (high - b'0') << 6 | digit() << 3 | digit()
+                }
+                Some(itself) => itself,
+                None => break,
+            }),
+            _ => name.push(byte),
+        }
+    }
+    name
+}
+
+/// Counts the lines of a new file as git will once it is added. A file that went away meanwhile has none.
+fn lines_of(path: &Path) -> u64 {
+    let Ok(found) = fs::symlink_metadata(path) else { return 0 };
+    if found.is_symlink() {
+        // Git keeps where it leads to as one line.
+        return 1;
+    }
+    if !found.is_file() || found.len() > MOST_BYTES {
+        return 0;
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let Ok(file) = rustix::fs::open(path, flags, Mode::empty()) else { return 0 };
+    let mut bytes = Vec::new();
+    if File::from(file).take(MOST_BYTES).read_to_end(&mut bytes).is_err() {
+        return 0;
+    }
+    if bytes.iter().take(LOOKED_AT).any(|byte| *byte == 0) {
+        return 0;
+    }
+    let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
+    let unended = bytes.last().is_some_and(|last| *last != b'\n');
+    u64::try_from(ends + usize::from(unended)).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,302 @@
+//! The lines that are not committed.
+
+use std::ffi::OsStr;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+use std::process::Command;
+
+use domain::ports::{Git, Head};
+use store::DiskGit;
+
+use super::{Repository, git_in, lines};
+
+#[test]
+fn changed_lines_are_counted() {
+    type Steps = fn(&Repository);
+    let ten = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
+    let cases: &[(&str, Steps, &[&str])] = &[
+        ("nothing", |_| (), &[]),
+        ("changed here and there", |it| it.write("ten", "0\n2\n3\n4\n5\n6\n8\n9\n10\n11\n12"), &["ten +3 -2"]),
+        ("no new line at the end", |it| it.write("ten", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10"), &["ten +1 -1"]),
+        ("deleted", |it| std::fs::remove_file(it.path("ten")).unwrap(), &["ten +0 -10"]),
+        ("deleted and staged", |it| drop(it.git(&["rm", "-q", "ten"])), &["ten +0 -10"]),
+        (
+            "staged and changed again",
+            |it| {
+                it.write("ten", "1\n");
+                it.git(&["add", "ten"]);
+                it.write("ten", "1\n2\n3\n");
+            },
+            &["ten +2 -9"],
+        ),
+        ("renamed", |it| drop(it.git(&["mv", "ten", "zehn"])), &["ten +0 -10", "zehn +10 -0"]),
+        ("new", |it| it.write("deep/er/new", "1\n2\n3"), &["new deep/er/new +3 -0"]),
+        (
+            "new and staged",
+            |it| {
+                it.write("new", "1\n2\n");
+                it.git(&["add", "new"]);
+            },
+            &["new +2 -0"],
+        ),
+        (
+            "new and meant to be added",
+            |it| {
+                it.write("new", "1\n2\n");
+                it.git(&["add", "-N", "new"]);
+            },
+            &["new +2 -0"],
+        ),
+        ("empty", |it| it.write("empty", ""), &["new empty +0 -0"]),
+        (
+            "empty and staged",
+            |it| {
+                it.write("empty", "");
+                it.git(&["add", "empty"]);
+            },
+            &["empty +0 -0"],
+        ),
+        (
+            "binary",
+            |it| {
+                it.write("bin", b"\0\n\n\n");
+                it.write("ten", b"\0\n\n");
+            },
+            &["new bin +0 -0", "ten +0 -0"],
+        ),
+        ("larger than we read", |it| it.write("large", "x\n".repeat(5 << 20)), &["new large +0 -0"]),
+        (
+            "larger than we read, and known",
+            |it| {
+                it.write("ten", "x\n".repeat(5 << 20));
+                it.git(&["add", "ten"]);
+            },
+            &["ten +0 -0"],
+        ),
+        (
+            "made runnable",
+            |it| std::fs::set_permissions(it.path("ten"), PermissionsExt::from_mode(0o755)).unwrap(),
+            &["ten +0 -0"],
+        ),
+        (
+            "links",
+            |it| {
+                symlink("/etc/passwd", it.path("out")).unwrap();
+                symlink("nowhere", it.path("dangling")).unwrap();
+                std::fs::remove_file(it.path("ten")).unwrap();
+                symlink("base", it.path("ten")).unwrap();
+            },
+            &["new dangling +1 -0", "new out +1 -0", "ten +1 -10"],
+        ),
+        (
+            "ignored",
+            |it| {
+                it.write(".gitignore", "out/\n*.log\n");
+                it.write("out/x", "1\n");
+                it.write("x.log", "1\n");
+            },
+            &["new .gitignore +2 -0"],
+        ),
+        (
+            "a repository in the repository",
+            |it| {
+                it.write("inner/x", "1\n");
+                git_in(&it.path("inner"), &["init", "-q"]);
+                it.write("y", "1\n");
+            },
+            &["new y +1 -0"],
+        ),
+        (
+            "text that looks like what git says",
+            |it| {
+                it.write("ten", "diff --git c/x i/x\n@@ -1,50 +1,50 @@\n-- c/x\nUntracked files:\n\tfake\n");
+                it.write("Untracked files:", "\tfake\n");
+            },
+            &["new Untracked files: +1 -0", "ten +5 -10"],
+        ),
+        (
+            "names of all kinds",
+            |it| {
+                for name in ["план и \"дело\"", " a  b ", "tab\tin\nline", "\\back\u{7}\u{1}", "-x", "ä b", "*"]
+                {
+                    it.write(name, "1\n");
+                    it.git(&["add", "--", &format!(":(literal){name}")]);
+                    it.write(name, "1\n2\n");
+                    it.write(&format!("new/{name}"), "1\n");
+                }
+            },
+            &[
+                " a  b  +2 -0",
+                "* +2 -0",
+                "-x +2 -0",
+                "\\back\u{7}\u{1} +2 -0",
+                "new new/ a  b  +1 -0",
+                "new new/* +1 -0",
+                "new new/-x +1 -0",
+                "new new/\\back\u{7}\u{1} +1 -0",
+                "new new/tab\tin\nline +1 -0",
+                "new new/ä b +1 -0",
+                "new new/план и \"дело\" +1 -0",
+                "tab\tin\nline +2 -0",
+                "ä b +2 -0",
+                "план и \"дело\" +2 -0",
+            ],
+        ),
+    ];
+    for (name, then, expected) in cases {
+        let it = Repository::new();
+        it.write("ten", ten);
+        it.git(&["add", "-A"]);
+        it.git(&["commit", "-q", "-m", "ten"]);
+        then(&it);
+        let index = std::fs::read(it.path(".git/index")).unwrap();
+        assert_eq!(it.lines(), *expected, "{name}");
+        assert_eq!(std::fs::read(it.path(".git/index")).unwrap(), index, "{name}: looking changes nothing");
+    }
+}
+
+#[test]
+fn before_the_first_commit_everything_counts() {
+    let it = Repository::unborn(&[]);
+    assert_eq!(it.lines(), [""; 0]);
+    it.write("staged", "1\n2\n");
+    it.git(&["add", "staged"]);
+    it.write("new", "1\n");
+    assert_eq!(it.lines(), ["new new +1 -0", "staged +2 -0"]);
+}
+
+#[test]
+fn only_the_project_counts_where_it_is_a_part_of_the_repository() {
+    let it = Repository::new();
+    for path in ["app [1]/src/x", "app [1]x/y", "other"] {
+        it.write(path, "1\n");
+    }
+    it.git(&["add", "-A"]);
+    it.git(&["commit", "-q", "-m", "all"]);
+    for path in ["app [1]/src/x", "app [1]x/y", "other", "app [1]/new", "new", "app 1/new"] {
+        it.write(path, "1\n2\n");
+    }
+    it.git(&["add", "app [1]x"]);
+    let expected = ["new new +2 -0", "src/x +1 -0"];
+    let project = it.path("app [1]");
+    assert_eq!(lines(&DiskGit::open(&project)), expected);
+    assert_eq!(DiskGit::open(&project).head().unwrap(), Head::At(it.now()));
+    // The same through a link.
+    let elsewhere = tempfile::tempdir().unwrap();
+    symlink(&project, elsewhere.path().join("link")).unwrap();
+    assert_eq!(lines(&DiskGit::open(&elsewhere.path().join("link"))), expected);
+}
+
+#[test]
+fn what_a_user_has_set_changes_nothing() {
+    let settings = [
+        ("color.ui", "always"),
+        ("color.status", "always"),
+        ("column.ui", "always"),
+        ("core.quotePath", "true"),
+        ("diff.context", "9"),
+        ("diff.external", "false"),
+        ("diff.interHunkContext", "9"),
+        ("diff.mnemonicPrefix", "true"),
+        ("diff.noPrefix", "true"),
+        ("diff.relative", "true"),
+        ("diff.renames", "copies"),
+        ("status.branch", "true"),
+        ("status.displayCommentPrefix", "true"),
+        ("status.relativePaths", "true"),
+        ("status.renames", "copies"),
+        ("status.short", "true"),
+        ("status.showStash", "true"),
+        ("status.showUntrackedFiles", "no"),
+        ("status.submoduleSummary", "true"),
+        ("log.showSignature", "true"),
+        ("log.decorate", "full"),
+    ];
+    let it = Repository::new();
+    it.write("app/ten", "1\n2\n3\n4\n5\n");
+    it.git(&["add", "-A"]);
+    it.git(&["commit", "-q", "-m", "ten"]);
+    it.write("app/ten", "1\nzwei\n3\nvier\n5\n");
+    it.git(&["mv", "base", "app/moved"]);
+    it.write("app/план", "1\n");
+    it.write("app/b", "1\n");
+    for (name, value) in settings {
+        it.git(&["config", name, value]);
+    }
+    let expected = ["moved +1 -0", "new b +1 -0", "new план +1 -0", "ten +2 -2"];
+    let mut found = lines(&DiskGit::open(&it.path("app")));
+    found.sort();
+    assert_eq!(found, expected);
+}
+
+/// Runs this very test again as another process, with an environment that no test may set for itself.
+fn again(test: &str, variables: &[(&str, &OsStr)]) {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env("TL_TEST_AGAIN", "1")
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn is_again() -> bool {
+    std::env::var_os("TL_TEST_AGAIN").is_some()
+}
+
+#[test]
+fn what_git_tells_its_own_hooks_does_not_lead_astray() {
+    if is_again() {
+        let it = Repository::new();
+        it.write("new", "1\n");
+        assert_eq!(it.lines(), ["new new +1 -0"]);
+        return;
+    }
+    let other = Repository::new();
+    let (git, index) = (other.path(".git"), other.path(".git/index"));
+    let variables = [
+        ("GIT_DIR", git.as_os_str()),
+        ("GIT_INDEX_FILE", index.as_os_str()),
+        ("GIT_WORK_TREE", other.root().as_os_str()),
+        ("GIT_PREFIX", OsStr::new("sub/")),
+        ("GIT_EXTERNAL_DIFF", OsStr::new("false")),
+        ("GIT_GLOB_PATHSPECS", OsStr::new("1")),
+        ("GIT_CONFIG_PARAMETERS", OsStr::new("'status.showUntrackedFiles=no'")),
+    ];
+    again("git::counts::what_git_tells_its_own_hooks_does_not_lead_astray", &variables);
+}
+
+#[test]
+fn a_git_that_hangs_is_stopped_and_one_that_is_missing_is_a_fault() {
+    if is_again() {
+        let root = PathBuf::from(std::env::var_os("TL_TEST_ROOT").unwrap());
+        let disk = DiskGit::open(&root);
+        assert!(matches!(disk.head().unwrap(), Head::At(_)), "no git is needed for that");
+        let error = disk.uncommitted().unwrap_err();
+        let expected = std::env::var_os("TL_TEST_FAULT").unwrap();
+        assert_eq!(OsStr::new(&error.to_string()), expected);
+        return;
+    }
+    let it = Repository::new();
+    let programs = tempfile::tempdir().unwrap();
+    let check = |fault: &str| {
+        let variables = [
+            ("PATH", programs.path().as_os_str()),
+            ("TL_TEST_ROOT", it.root().as_os_str()),
+            ("TL_TEST_FAULT", OsStr::new(fault)),
+        ];
+        again("git::counts::a_git_that_hangs_is_stopped_and_one_that_is_missing_is_a_fault", &variables);
+    };
+    check("cannot start `git`");
+    let git = programs.path().join("git");
+    for (script, fault) in [
+        ("/bin/sleep 600", "`git status` was stopped"),
+        ("/bin/sleep 600 & exec /bin/sleep 600", "`git status` was stopped"),
+        ("echo fatal: no >&2; exit 128", "cannot count what is not committed"),
+    ] {
+        std::fs::write(&git, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&git, PermissionsExt::from_mode(0o755)).unwrap();
+        check(fault);
+    }
+}
