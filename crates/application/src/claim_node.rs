@@ -64,14 +64,7 @@ pub(crate) fn take(ctx: &Context<'_>, tx: &mut dyn Transaction, node: &Node, pat
     let mut operation = ctx.operation(Verb::Claim, format!("{path} is claimed by {}", ctx.session));
     operation.facts.extend(record::changed(&key(node.id), before.as_ref(), Some(&after)));
     let operation = tx.record(operation)?;
-    Ok(ClaimView {
-        node: path.to_owned(),
-        session: after.session,
-        token,
-        since,
-        until,
-        operation: Some(operation),
-    })
+    Ok(ClaimView { node: path.to_owned(), session: after.session, token, since, until, operation: Some(operation) })
 }
 
 /// Gives a node back.
@@ -138,13 +131,8 @@ fn lease_ms(ctx: &Context<'_>) -> i64 {
 }
 
 /// Returns which other session holds a node or something above it.
-pub(crate) fn holder(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-    node: &Node,
-) -> Result<Option<(NodeId, Claim)>, Failure> {
-    let claims: Vec<_> =
-        holding(ctx, state)?.into_iter().filter(|(_, claim)| claim.session != ctx.session).collect();
+pub(crate) fn holder(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<Option<(NodeId, Claim)>, Failure> {
+    let claims: Vec<_> = holding(ctx, state)?.into_iter().filter(|(_, claim)| claim.session != ctx.session).collect();
     if claims.is_empty() {
         return Ok(None);
     }
@@ -178,8 +166,7 @@ pub(crate) fn hear(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Fa
 }
 
 fn held(node: &str, claim: &Claim) -> Failure {
-    let refusal =
-        ClaimRefused::Held { node: node.to_owned(), holder: claim.session.clone(), until: claim.until };
+    let refusal = ClaimRefused::Held { node: node.to_owned(), holder: claim.session.clone(), until: claim.until };
     refused(&refusal)
 }
 

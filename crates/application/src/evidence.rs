@@ -261,6 +261,9 @@ fn fixed_part(input: &str) -> (String, Option<String>) {
     }
 }
 
+/// What is larger is told by its size and time.
+const MOST_BYTES: u64 = 64 * 1024 * 1024;
+
 /// A deeper folder is not looked into; nobody declares one as an input.
 const MOST_DEPTH: usize = 32;
 
@@ -286,7 +289,7 @@ fn below(ctx: &Context<'_>, folder: &str, pattern: Option<&str>, depth: usize, s
 }
 
 fn of_file(ctx: &Context<'_>, path: &str) -> String {
-    let content = match ctx.files.read(path, u64::MAX) {
+    let content = match ctx.files.read(path, MOST_BYTES) {
         Reading::Text { text, .. } => Digest32::of(text.as_bytes()).to_string(),
         Reading::Missing => "missing".to_owned(),
         // No text: its size and time have to do.

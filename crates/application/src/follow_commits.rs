@@ -76,6 +76,14 @@ fn follow(
         return Ok(false);
     }
     tx.record(operation)?;
+    let most = ctx.policy.gates.loc_limit;
+    if after.lines > most && !done {
+        told.push(format!(
+            "Throughline: {} has taken {} lines, more than {most}: split the scenario in test-definitions.md, or close what \
+             is finished: tl scenario done",
+            scenario.alias, after.lines
+        ));
+    }
     let now = standing(ctx, &*tx)?;
     if let Some(ticket) = &now.ticket {
         let next = match &ticket.current {

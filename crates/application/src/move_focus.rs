@@ -113,8 +113,10 @@ fn moved(ctx: &Context<'_>, tx: &mut dyn Transaction, request: &FocusMove) -> Re
             }
             let proved = |node: &Node| answers.iter().any(|(id, why)| *id == node.id && why.is_none());
             let left = focus.exit(&tree, &proved).map_err(|refused| not_moved(&refused))?;
-            why_unproved =
-                left.unproved.and_then(|id| answers.into_iter().find(|(other, _)| *other == id)).and_then(|(_, why)| why);
+            why_unproved = left
+                .unproved
+                .and_then(|id| answers.into_iter().find(|(other, _)| *other == id))
+                .and_then(|(_, why)| why);
             completed = left.completed;
             (format!("leave {from}"), None)
         }
@@ -219,4 +221,3 @@ fn not_moved(refused: &MoveRefused) -> Failure {
         MoveRefused::NoSuchRoot(node) => failure.step(format!("tl focus enter {node}")).step("tl where"),
     }
 }
-

@@ -44,12 +44,10 @@ pub fn next_work(ctx: &Context<'_>) -> Result<NextWork, Failure> {
         .filter(|(_, claim)| claim.session != ctx.session)
         .map(|(id, _)| id)
         .collect();
-    let is_free = |node: &&Node| {
-        !held.contains(&node.id) && !tree.ancestors(node).iter().any(|above| held.contains(&above.id))
-    };
-    let waits_for_approval = |node: &Node| {
-        ctx.profile(&node.profile).is_none_or(|profile| profile.approval == ApprovalNeed::Required)
-    };
+    let is_free =
+        |node: &&Node| !held.contains(&node.id) && !tree.ancestors(node).iter().any(|above| held.contains(&above.id));
+    let waits_for_approval =
+        |node: &Node| ctx.profile(&node.profile).is_none_or(|profile| profile.approval == ApprovalNeed::Required);
     let ready = ready(&tree, &needs, &waits_for_approval)
         .into_iter()
         .filter(is_free)

@@ -159,8 +159,7 @@ impl Ticket {
         if self.scenarios.is_empty() {
             return Vec::new();
         }
-        let mut lines =
-            vec![format!("TDD Progress: {}/{} scenarios complete", self.completed(), self.scenarios.len())];
+        let mut lines = vec![format!("TDD Progress: {}/{} scenarios complete", self.completed(), self.scenarios.len())];
         if let Some(current) = &self.current {
             lines.push(format!("Current: {}", current.alias));
             if let Some(commit) = &self.tdd.last_commit {
@@ -237,4 +236,3 @@ pub(crate) fn head(ctx: &Context<'_>) -> Option<String> {
         Ok(Head::NoRepository | Head::Unborn) | Err(_) => None,
     }
 }
-

@@ -88,10 +88,9 @@ pub fn new_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketView, 
     let taken = taken(&*state, level)?;
     let id = match &request.id {
         Some(id) => {
-            let read = level
-                .alias
-                .read_exact(id, &level.numbers)
-                .ok_or_else(|| Failure::new(FailureKind::Invalid, format!("`{id}` is no id: expected one such as 017a")))?;
+            let read = level.alias.read_exact(id, &level.numbers).ok_or_else(|| {
+                Failure::new(FailureKind::Invalid, format!("`{id}` is no id: expected one such as 017a"))
+            })?;
             if taken.contains(&read.alias) {
                 return Err(Failure::new(FailureKind::Conflict, format!("there is a ticket `{}` already", read.alias)));
             }
@@ -121,7 +120,9 @@ pub fn split_ticket(ctx: &Context<'_>, node: &[String], titles: &[String]) -> Re
     let (parent, mut taken) = {
         let found = observed_node(ctx, node, Scope::Lineage)?;
         nothing_left(found.rest)?;
-        (parent_ticket(ctx, get(&*found.state, found.id)?)?, taken(&*observed(ctx, Scope::Everything)?, level)?)
+        let parent = parent_ticket(ctx, get(&*found.state, found.id)?)?;
+        drop(found);
+        (parent, taken(&*observed(ctx, Scope::Everything)?, level)?)
     };
     let mut ids = Vec::new();
     for title in titles.iter().map(|title| clean(title)).filter(|title| !title.is_empty()) {
@@ -265,7 +266,8 @@ fn scenarios(ctx: &Context<'_>, state: &dyn Snapshot, node: &[String]) -> Result
     let current = found.current.as_ref().map(|node| node.id);
     let mut list = Vec::new();
     for node in &found.scenarios {
-        let tdd = record::read::<domain::work::tdd::Tdd>(state, &crate::standing::tdd_key(node.id))?.unwrap_or_default();
+        let tdd =
+            record::read::<domain::work::tdd::Tdd>(state, &crate::standing::tdd_key(node.id))?.unwrap_or_default();
         list.push(ScenarioView {
             name: node.alias.clone(),
             title: node.description.title.clone(),
@@ -429,7 +431,6 @@ fn show(ctx: &Context<'_>, alias: &str) -> Result<TicketView, Failure> {
     tx.commit()?;
     Ok(view)
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -25,6 +25,8 @@ use crate::survey::Scope;
 pub struct WhereView {
     pub session: String,
     pub active_root: Option<String>,
+    /// The path of the node it stands at.
+    pub cursor: Option<String>,
     pub stack: Vec<StackItem>,
     pub roots: BTreeMap<String, RootView>,
     pub loc_since_commit: Option<u64>,
@@ -175,6 +177,7 @@ pub(crate) fn where_view(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Wher
     Ok(WhereView {
         session: ctx.session.clone(),
         active_root: active.map(|node| node.alias.clone()),
+        cursor: place.stack.last().map(|node| path_of(state, node)).transpose()?,
         stack,
         roots,
         loc_since_commit: uncommitted.map(|found| found.lines),
@@ -366,7 +369,9 @@ pub(crate) fn line(ctx: &Context<'_>, place: &Standing, uncommitted: Option<&Unc
     let mut text = names.join(" › ");
     if let Some(ticket) = &place.ticket {
         match (&ticket.current, ticket.cycle()) {
-            (Some(current), Some(cycle)) if ticket.phase() == Some("implement") || names.last() == Some(&current.alias) => {
+            (Some(current), Some(cycle))
+                if ticket.phase() == Some("implement") || names.last() == Some(&current.alias) =>
+            {
                 if names.last() != Some(&current.alias) {
                     text.push_str(&format!(" › {}", current.alias));
                 }

@@ -15,7 +15,10 @@ impl ExitCode {
         (Self::Done, "done"),
         (Self::Failed, "failed or refused; nothing was changed unless the message says so"),
         (Self::Usage, "wrong usage: an unknown command, a missing argument"),
-        (Self::Findings, "`tl check`, `tl repair` or `tl doctor` found problems (that remain)"),
+        (
+            Self::Findings,
+            "`tl check`, `tl repair` or `tl doctor` found problems (that remain), or `tl evidence run` did not prove what it should",
+        ),
     ];
 
     /// Returns the number.

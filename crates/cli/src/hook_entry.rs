@@ -13,7 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use application::handle_host_event::{Handled, Surroundings, TouchedPlan, handle_host_event, touched_plans};
+use application::handle_host_event::{
+    Handled, Surroundings, TouchedPlan, calls_us, handle_host_event, touched_files, touched_plans,
+};
 use application::{Context, Failure};
 use domain::host_event::{Effect, Happening, Host, HostEvent, Reply};
 use domain::ids::Principal;
@@ -22,7 +24,7 @@ use domain::policy::{ApprovalPolicy, GatePolicy, Policy};
 use domain::ports::{FileLook, PlanFiles};
 use domain::profile::{BUILT_IN, Profile, built_in};
 use domain::typed_command::{self, TypedCommand};
-use store::{DiskFiles, EngineSettings, SystemClock};
+use store::{DiskFiles, DiskGit, EngineSettings, SystemClock};
 
 use crate::hook_ledger::{Entry, Ledger, Outcome};
 use crate::settings;
@@ -93,25 +95,11 @@ fn hook(host: Host, event: Option<&str>, start: Instant) -> String {
     let mut all = Handled::default();
     for root in &roots {
         match answer(&event, root) {
-            Ok(handled) => add(&mut all, handled),
+            Ok(handled) => all = all.and(handled),
             Err(failure) => return on_fault(&failure.message),
         }
     }
     finish(all)
-}
-
-/// Adds what another project says about the same event.
-fn add(all: &mut Handled, more: Handled) {
-    let join = |into: &mut Option<String>, text: Option<String>| match (into.as_mut(), text) {
-        (Some(before), Some(text)) => before.push_str(&format!("\n\n{text}")),
-        (None, text) => *into = text,
-        (Some(_), None) => {}
-    };
-    join(&mut all.reply.block, more.reply.block);
-    join(&mut all.reply.context, more.reply.context);
-    join(&mut all.reply.notice, more.reply.notice);
-    all.blocked.extend(more.blocked);
-    all.warned.extend(more.warned);
 }
 
 /// The projects an event is about: mostly one. Where the host says it is, where it started us, and where the files of
@@ -150,7 +138,8 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
     if let Some(handled) = impersonation(event, policy) {
         return Ok(handled);
     }
-    if !concerns_state(event, &plans) {
+    let touched = touched_files(&files, &project.profiles, event);
+    if !concerns_state(event, &plans, &touched, &project.profiles) {
         return Ok(Handled::default());
     }
     set_fallback(fallback(event, &plans, &files, &policy.gates.fail_closed));
@@ -164,8 +153,10 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
     let handle = |damage: Option<&str>| -> Result<Handled, Failure> {
         let store = project.open_quietly(&engine, damage)?;
         let clock = SystemClock;
-        let ctx = Context::new(&*store, &files, &clock, &project.profiles, policy, actor.clone(), Channel::Hook);
-        let surroundings = Surroundings { person: &person, plans: &plans, faults: faults.as_deref() };
+        let git = DiskGit::open(root);
+        let ctx = Context::new(&*store, &files, &clock, &project.profiles, policy, actor.clone(), Channel::Hook)
+            .at_work(&git, event.session.clone());
+        let surroundings = Surroundings { person: &person, plans: &plans, files: &touched, faults: faults.as_deref() };
         let handled = handle_host_event(&ctx, event, &surroundings);
         store.take_recoveries().iter().for_each(|recovery| project.log(&recovery.message));
         handled
@@ -192,10 +183,11 @@ fn impersonation(event: &HostEvent, policy: &Policy) -> Option<Handled> {
 }
 
 /// Most tool calls have nothing to do with plans: those cost no more than finding that out.
-fn concerns_state(event: &HostEvent, plans: &[TouchedPlan<'_>]) -> bool {
+fn concerns_state(event: &HostEvent, plans: &[TouchedPlan<'_>], files: &[String], profiles: &[Profile]) -> bool {
+    let works = !files.is_empty() && profiles.iter().any(|profile| profile.gates.is_some());
     match &event.happening {
-        Happening::ToolAboutToRun(_) => plans.iter().any(|plan| plan.effect.changes()),
-        Happening::ToolFinished { call, .. } => !plans.is_empty() || call.may_change_anything(),
+        Happening::ToolAboutToRun(call) => works || plans.iter().any(|plan| plan.effect.changes()) || calls_us(call),
+        Happening::ToolFinished { call, .. } => works || !plans.is_empty() || call.may_change_anything(),
         Happening::SubagentStopping => false,
         _ => true,
     }

@@ -104,6 +104,8 @@ pub(crate) struct Line {
     #[serde(default)]
     pub(crate) gate: Option<String>,
     #[serde(default)]
+    pub(crate) plan: Option<String>,
+    #[serde(default)]
     pub(crate) fault: Option<String>,
 }
 

@@ -72,7 +72,12 @@ fn stays_inside(path: &str) -> Result<(), Failure> {
 
 /// Loads the profiles the project uses: built in, or from `.throughline/profiles/NAME.toml`.
 pub(crate) fn profiles(root: &Path, settings: &Settings) -> Result<Vec<Profile>, Failure> {
-    settings.profiles.iter().map(|name| load_profile(root, name)).collect()
+    stays_inside(&settings.tickets_folder)?;
+    settings
+        .profiles
+        .iter()
+        .map(|name| Ok(load_profile(root, name)?.with_tickets_in(&settings.tickets_folder)))
+        .collect()
 }
 
 fn load_profile(root: &Path, name: &str) -> Result<Profile, Failure> {

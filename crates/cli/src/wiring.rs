@@ -11,8 +11,9 @@ use domain::planning_prompt::{clean_line, count};
 use domain::ports::{Clock, Recovery, Store, StoreFault};
 use domain::profile::Profile;
 use domain::settings::Settings;
-use store::{DiskFiles, EngineSettings, KnownStores, Layout, SystemClock};
+use store::{DiskFiles, DiskGit, EngineSettings, KnownStores, Layout, SystemClock};
 
+use crate::session_name::session_name;
 use crate::settings;
 use crate::ui::{INFO, Ui, WARN, styled};
 
@@ -155,7 +156,10 @@ impl Project {
         })?;
         let clock = SystemClock;
         let actor = settings::actor();
-        let ctx = Context::new(store, &files, &clock, &self.profiles, &self.settings.policy, actor, Channel::Cli);
+        let git = DiskGit::open(&self.root);
+        let session = session_name(&actor, store);
+        let ctx = Context::new(store, &files, &clock, &self.profiles, &self.settings.policy, actor, Channel::Cli)
+            .at_work(&git, session);
         let outcome = use_case(&ctx);
         self.tell(ui, &store.take_recoveries());
         for noticed in ctx.take_noticed() {
@@ -204,6 +208,9 @@ fn say_noticed(ui: Ui, noticed: &Noticed) {
         Noticed::NoBackup { node, why } => {
             let what = format!("no readable backup of {}: {}", clean_line(node), clean_line(why));
             ui.say(format!("{}: {what}", styled(WARN, "warning")));
+        }
+        Noticed::Unproved { why, .. } => {
+            ui.say(format!("{}: {}; it does not count as complete", styled(WARN, "warning"), clean_line(why)));
         }
         Noticed::Misplaced { path, why } => {
             ui.say(format!("{}: {}: {}", styled(WARN, "warning"), clean_line(path), clean_line(why)));

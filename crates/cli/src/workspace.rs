@@ -9,8 +9,9 @@ use domain::policy::Policy;
 use domain::ports::Store;
 use domain::profile::Profile;
 use mcp::surface::Workspace;
-use store::{DiskFiles, SystemClock};
+use store::{DiskFiles, DiskGit, SystemClock};
 
+use crate::session_name::session_name;
 use crate::settings;
 use crate::wiring::{App, Project};
 
@@ -59,7 +60,10 @@ impl Workplace {
             Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", root.display()))
         })?;
         let (clock, profiles, policy) = (SystemClock, &self.project.profiles, &self.project.settings.policy);
-        let ctx = Context::new(store, &files, &clock, profiles, policy, actor.clone(), Channel::Mcp);
+        let git = DiskGit::open(root);
+        let session = session_name(actor, store);
+        let ctx =
+            Context::new(store, &files, &clock, profiles, policy, actor.clone(), Channel::Mcp).at_work(&git, session);
         let outcome = use_case(&ctx);
         store.take_recoveries().iter().for_each(|recovery| self.project.log(&recovery.message));
         outcome

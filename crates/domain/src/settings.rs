@@ -128,6 +128,17 @@ pub const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "tickets_folder",
+        default: "\"tickets\"",
+        allowed: "a folder inside the project",
+        environment: &["THROUGHLINE_TICKETS_FOLDER"],
+        text: "Where tickets lie: `<folder>/<id>-<slug>/ticket.md`.",
+        set: |settings, text| {
+            settings.tickets_folder = text.trim_end_matches('/').to_owned();
+            Ok(())
+        },
+    },
+    Key {
         name: "policy.approval",
         default: "\"anyone\"",
         allowed: "`anyone`, `human`",
@@ -217,6 +228,17 @@ pub const KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "policy.claim_lease_minutes",
+        default: "30",
+        allowed: "a number of minutes",
+        environment: &["THROUGHLINE_CLAIM_LEASE_MINUTES"],
+        text: "How long a claim lasts after its session was last heard of.",
+        set: |settings, text| {
+            settings.policy.claim_lease_minutes = number(text)?;
+            Ok(())
+        },
+    },
+    Key {
         name: "policy.gates.hierarchy",
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",
@@ -277,7 +299,7 @@ pub const KEYS: &[Key] = &[
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",
         environment: &["THROUGHLINE_GATE_SCOPE"],
-        text: "What happens when work has outgrown its level: a third file in a task, more than five scenarios, more than `loc_limit` lines in one scenario.",
+        text: "What happens when work has outgrown its level: a third file in a task, more than five scenarios in one ticket.",
         set: |settings, text| set_gate(&mut settings.policy.gates.scope, text),
     },
     Key {
@@ -313,7 +335,7 @@ pub const KEYS: &[Key] = &[
     },
     Key {
         name: "policy.gates.loc_exclude",
-        default: "lock files, source maps, snapshots, generated and vendored files",
+        default: "[\"*.lock\", \"package-lock.json\", \"npm-shrinkwrap.json\", \"pnpm-lock.yaml\", \"go.sum\", \"*.min.js\", \"*.min.css\", \"*.map\", \"*.snap\", \"*.generated.*\", \"*_pb2.py\", \"*.pb.go\", \"**/generated/**\", \"**/node_modules/**\", \"**/vendor/**\", \"**/dist/**\", \"**/build/**\", \"**/target/**\"]",
         allowed: "glob patterns; one without `/` is about the file's name",
         environment: &[],
         text: "Files whose lines do not count. Plans, tickets and `.throughline` never do.",
@@ -323,13 +345,29 @@ pub const KEYS: &[Key] = &[
         },
     },
     Key {
-        name: "policy.claim_lease_minutes",
-        default: "30",
-        allowed: "a number of minutes",
-        environment: &["THROUGHLINE_CLAIM_LEASE_MINUTES"],
-        text: "How long a claim lasts after its session was last heard of.",
+        name: "policy.gates.shrink_below_percent",
+        default: "40",
+        allowed: "a number from 0 to 100",
+        environment: &["THROUGHLINE_GATE_SHRINK_BELOW_PERCENT"],
+        text: "The share of its size a plan must keep in one write.",
         set: |settings, text| {
-            settings.policy.claim_lease_minutes = number(text)?;
+            let wanted = number(text)?;
+            let gates = &mut settings.policy.gates;
+            if wanted > 100 || wanted < gates.shrink_below_percent {
+                return Err("expected a number up to 100 that asks for no less than the project does".to_owned());
+            }
+            gates.shrink_below_percent = wanted;
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.gates.fail_closed",
+        default: "[\"read-before-write\"]",
+        allowed: "names of gates, as `tl gate list` shows them",
+        environment: &[],
+        text: "Gates that stop the agent when they cannot be asked, because the state is locked, damaged or too slow. All others let it go on; it is noted and told at the next contact.",
+        set: |settings, text| {
+            settings.policy.gates.fail_closed = list(text);
             Ok(())
         },
     },
@@ -363,44 +401,6 @@ pub const KEYS: &[Key] = &[
         text: "Words before the colon of a commit that cleans up and ends the cycle.",
         set: |settings, text| {
             settings.policy.commits.refactor = list(text);
-            Ok(())
-        },
-    },
-    Key {
-        name: "tickets_folder",
-        default: "\"tickets\"",
-        allowed: "a folder inside the project",
-        environment: &["THROUGHLINE_TICKETS_FOLDER"],
-        text: "Where tickets lie: `<folder>/<id>-<slug>/ticket.md`.",
-        set: |settings, text| {
-            settings.tickets_folder = text.trim_end_matches('/').to_owned();
-            Ok(())
-        },
-    },
-    Key {
-        name: "policy.gates.shrink_below_percent",
-        default: "40",
-        allowed: "a number from 0 to 100",
-        environment: &["THROUGHLINE_GATE_SHRINK_BELOW_PERCENT"],
-        text: "The share of its size a plan must keep in one write.",
-        set: |settings, text| {
-            let wanted = number(text)?;
-            let gates = &mut settings.policy.gates;
-            if wanted > 100 || wanted < gates.shrink_below_percent {
-                return Err("expected a number up to 100 that asks for no less than the project does".to_owned());
-            }
-            gates.shrink_below_percent = wanted;
-            Ok(())
-        },
-    },
-    Key {
-        name: "policy.gates.fail_closed",
-        default: "[\"read-before-write\"]",
-        allowed: "names of gates, as `tl gate list` shows them",
-        environment: &[],
-        text: "Gates that stop the agent when they cannot be asked, because the state is locked, damaged or too slow. All others let it go on; it is noted and told at the next contact.",
-        set: |settings, text| {
-            settings.policy.gates.fail_closed = list(text);
             Ok(())
         },
     },

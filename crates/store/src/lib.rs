@@ -18,6 +18,7 @@ mod path_lead;
 mod plan_files;
 mod recovery;
 mod rehearsal;
+mod run_command;
 mod sqlite;
 
 pub use clock::{SystemClock, local_zone};
@@ -30,3 +31,4 @@ pub use open::{Created, adopt, create, open, start_afresh};
 pub use path_lead::lead;
 pub use plan_files::DiskFiles;
 pub use rehearsal::{ReadOnlyFiles, copy_in_memory};
+pub use run_command::DiskCommands;

@@ -9,7 +9,7 @@ use domain::ids::Digest32;
 use domain::ports::{HeadMove, MoveKind, Snapshot, Transaction};
 use domain::session_memory::{PendingPhase, SessionMemory};
 use domain::work::uncommitted::{AUTHORS, Uncommitted, count};
-use domain::work::work_level::{Outgrown, outgrown};
+use domain::work::work_level::outgrown;
 
 use super::tool_about_to_run::override_key;
 use super::{Handled, session};
@@ -64,12 +64,7 @@ fn ask(ctx: &Context<'_>, state: &dyn Snapshot, memory: &SessionMemory, files: u
         Some(ticket) => {
             let assessment = ticket.assessment(state)?;
             let edited = lines.map_or(0, |found| found.files).max(files);
-            let scenario_lines = ticket.tdd.lines.saturating_add(lines.map_or(0, |found| found.lines));
-            let scenario_lines = if ticket.current.is_some() { scenario_lines } else { 0 };
-            let (scenarios, children) = (ticket.scenarios.len(), ticket.children.len());
-            outgrown(&assessment, edited, scenarios, children, scenario_lines, ctx.policy.gates.loc_limit)
-                // Lines of one scenario count where it was worked on across commits; else the loc gate speaks.
-                .filter(|why| !matches!(why, Outgrown::Lines(_)) || ticket.tdd.lines > 0)
+            outgrown(&assessment, edited, ticket.scenarios.len(), ticket.children.len())
         }
         None => None,
     };
@@ -106,7 +101,8 @@ fn ask(ctx: &Context<'_>, state: &dyn Snapshot, memory: &SessionMemory, files: u
     let blocks_on = |gate: &str| verdict.blocks.iter().any(|fired| fired.gate == gate);
     // A context that nobody holds back counts as given, else a later phase would not be seen to begin.
     if let Some(ticket) = &place.ticket {
-        let guided = context.is_some() || phase.as_ref().is_some_and(|phase| !phase.needs_commit || !blocks_on("phase"));
+        let guided =
+            context.is_some() || phase.as_ref().is_some_and(|phase| !phase.needs_commit || !blocks_on("phase"));
         if guided {
             memory.work.guided.insert(ticket.node.id, ticket.phase().unwrap_or_default().to_owned());
             memory.work.pending = None;
@@ -139,9 +135,7 @@ fn context_due(
     memory: &SessionMemory,
 ) -> Result<Option<String>, Failure> {
     match &place.ticket {
-        Some(ticket) if !memory.work.guided.contains_key(&ticket.node.id) => {
-            ticket.context_text(ctx, state).map(Some)
-        }
+        Some(ticket) if !memory.work.guided.contains_key(&ticket.node.id) => ticket.context_text(ctx, state).map(Some),
         _ => Ok(None),
     }
 }

@@ -102,7 +102,9 @@ impl Surveyor<'_, '_> {
                 let mut steps = 0;
                 while let Some(one) = above {
                     if one == alias || steps > wants.len() {
-                        return Some(format!("its front matter names the parent `{parent}`, which leads back to itself"));
+                        return Some(format!(
+                            "its front matter names the parent `{parent}`, which leads back to itself"
+                        ));
                     }
                     steps += 1;
                     above = wants.get(one).and_then(|(parent, _)| parent.as_ref());
@@ -135,8 +137,9 @@ impl Surveyor<'_, '_> {
             });
             // Circles were left out before, so one is always ready.
             let one = fresh.remove(ready.unwrap_or_default());
-            let parent = parent_of(&one)
-                .and_then(|parent| known.get(parent.as_str()).map(|node| node.id).or_else(|| added.get(&parent).copied()));
+            let parent = parent_of(&one).and_then(|parent| {
+                known.get(parent.as_str()).map(|node| node.id).or_else(|| added.get(&parent).copied())
+            });
             let id = NodeId(self.next_node);
             self.next_node += 1;
             added.insert(one.alias.clone(), id);
@@ -181,12 +184,7 @@ impl Surveyor<'_, '_> {
         self.note_move(node, Some(&alias), &HashMap::from([(alias.as_str(), parent)]))
     }
 
-    fn note_move(
-        &mut self,
-        node: &Node,
-        parent: Option<&str>,
-        known: &HashMap<&str, &Node>,
-    ) -> Result<(), Failure> {
+    fn note_move(&mut self, node: &Node, parent: Option<&str>, known: &HashMap<&str, &Node>) -> Result<(), Failure> {
         let after = match parent {
             None => None,
             Some(alias) => match known.get(alias) {

@@ -2,21 +2,28 @@
 
 use std::collections::BTreeMap;
 
+use application::history::{HistoryRequest, history};
 use application::override_gate::{OverrideRequest, override_gate};
+use application::where_am_i::where_am_i;
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
+use domain::gates::{GATES, Gate};
+use domain::operation::Verb;
 use domain::planning_prompt::clean_line;
+use domain::policy::GateMode;
 use serde::Serialize;
 
 use crate::exit_code::ExitCode;
 use crate::hook_ledger::{Ledger, Outcome};
 use crate::ui::{BOLD, styled};
-use crate::wiring::App;
+use crate::wiring::{App, Project};
 
 /// The gates: let one step pass, or see what they did
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl gate override shrink chapter 2 --reason \"cut to an outline on purpose\"
+  tl gate list
+  tl gate explain loc
   tl gate stats")]
 pub(crate) struct GateArgs {
     #[command(subcommand)]
@@ -34,15 +41,27 @@ enum What {
         #[arg(long)]
         reason: String,
     },
-    /// How often each gate blocked or warned, and how often it could not be asked
+    /// Every gate: what it stops, what clears it, and whether it is on here
+    List,
+    /// What a gate does, and whether something would stop this session now
+    Explain {
+        /// The gate; without one, what would stop the next edit
+        gate: Option<String>,
+    },
+    /// How often each gate blocked or warned, was overridden or heeded, and how often it could not be asked
     Stats,
 }
 
 /// What one gate did.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 struct Stats {
+    fires: usize,
     blocks: usize,
     warnings: usize,
+    /// How often a person let a step pass.
+    overrides: usize,
+    /// Blocks after which the session went another way: it was not stopped there again, and nobody let it pass.
+    catches: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -56,6 +75,8 @@ impl GateArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
             What::Override { words, reason } => override_one(app, words, reason),
+            What::List => list(app),
+            What::Explain { gate } => explain(app, gate.as_deref()),
             What::Stats => stats(app),
         }
     }
@@ -74,10 +95,91 @@ fn override_one(app: &App, words: &[String], reason: &str) -> Result<ExitCode, F
     Ok(ExitCode::Done)
 }
 
+/// A gate as it is set here.
+#[derive(Debug, Serialize)]
+struct GateView {
+    name: &'static str,
+    mode: GateMode,
+    /// Whether a profile of this project asks for it.
+    asked: bool,
+    stops: &'static str,
+    fails_closed: bool,
+}
+
+fn views(project: &Project) -> Vec<GateView> {
+    let policy = &project.settings.policy.gates;
+    let view = |gate: &Gate| GateView {
+        name: gate.name,
+        mode: gate.mode(policy),
+        asked: project.profiles.iter().any(|profile| profile.has_gate(gate.name)),
+        stops: gate.text,
+        fails_closed: policy.fail_closed.iter().any(|name| name == gate.name),
+    };
+    GATES.iter().map(view).collect()
+}
+
+fn show(app: &App, view: &GateView) {
+    let mode = match (view.asked, view.mode) {
+        (false, _) => "not asked here",
+        (true, GateMode::Block) => "block",
+        (true, GateMode::Warn) => "warn",
+        (true, GateMode::Off) => "off",
+    };
+    app.ui.line(format!("{:<18} {mode:<14} {}", styled(BOLD, view.name), view.stops));
+}
+
+fn list(app: &App) -> Result<ExitCode, Failure> {
+    let views = views(&app.project()?);
+    if app.ui.json {
+        app.ui.value(&views);
+    } else {
+        views.iter().for_each(|view| show(app, view));
+    }
+    Ok(ExitCode::Done)
+}
+
+#[derive(Debug, Serialize)]
+struct Explained {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<GateView>,
+    /// What would stop the next edit of this session.
+    open: Option<application::where_am_i::GateView>,
+}
+
+fn explain(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
+    let view = match gate {
+        None => None,
+        Some(name) => {
+            let found = views(&app.project()?).into_iter().find(|view| view.name == name);
+            Some(found.ok_or_else(|| {
+                let known: Vec<&str> = GATES.iter().map(|gate| gate.name).collect();
+                Failure::new(FailureKind::Invalid, format!("there is no gate `{name}`"))
+                    .step(format!("gates: {}", known.join(", ")))
+            })?)
+        }
+    };
+    let open = app.run(where_am_i)?.gate;
+    let explained = Explained { gate: view, open };
+    if app.ui.json {
+        app.ui.value(&explained);
+        return Ok(ExitCode::Done);
+    }
+    if let Some(view) = &explained.gate {
+        show(app, view);
+    }
+    match &explained.open {
+        Some(open) => app.ui.line(format!("now: the {} gate: {}", open.r#type, clean_line(&open.reason))),
+        None => app.ui.line("now: nothing would stop the next edit of this session"),
+    }
+    Ok(ExitCode::Done)
+}
+
 fn stats(app: &App) -> Result<ExitCode, Failure> {
     let project = app.project()?;
     let mut view = StatsView { events: 0, faults: 0, gates: BTreeMap::new() };
     let mut seen = std::collections::HashSet::new();
+    // What was blocked and not let through since, by session, gate and plan.
+    let mut open: std::collections::HashSet<(String, String, Option<String>)> = std::collections::HashSet::new();
     for line in Ledger::in_project(&project.root).lines() {
         // Some hosts fire twice for one call: it counts once.
         if line.call.is_some() && !seen.insert((line.session.clone(), line.call.clone(), line.event.clone())) {
@@ -85,12 +187,32 @@ fn stats(app: &App) -> Result<ExitCode, Failure> {
         }
         view.events += 1;
         view.faults += usize::from(line.outcome == Outcome::Fault);
-        if let Some(gate) = line.gate {
-            let stats = view.gates.entry(gate).or_default();
-            match line.outcome {
-                Outcome::Block => stats.blocks += 1,
-                _ => stats.warnings += 1,
+        match (line.gate, line.outcome) {
+            (Some(gate), outcome) => {
+                let stats = view.gates.entry(gate.clone()).or_default();
+                stats.fires += 1;
+                if outcome == Outcome::Block {
+                    stats.blocks += 1;
+                    open.insert((line.session, gate, line.plan));
+                } else {
+                    stats.warnings += 1;
+                }
             }
+            // The session did something else that was allowed: it heeded what it was told.
+            (None, Outcome::Pass | Outcome::Context) if line.event == "tool-about-to-run" => {
+                for (_, gate, _) in open.extract_if(|(session, ..)| *session == line.session) {
+                    view.gates.entry(gate).or_default().catches += 1;
+                }
+            }
+            (None, _) => {}
+        }
+    }
+    let everything = HistoryRequest { most: usize::MAX, ..HistoryRequest::default() };
+    for operation in app.run(|ctx| history(ctx, &everything))? {
+        if operation.verb == Verb::Override
+            && let Some(gate) = operation.summary.split_whitespace().nth(1)
+        {
+            view.gates.entry(gate.to_owned()).or_default().overrides += 1;
         }
     }
     if app.ui.json {
@@ -100,7 +222,10 @@ fn stats(app: &App) -> Result<ExitCode, Failure> {
     app.ui.line(format!("{} events, {} that could not be checked", view.events, view.faults));
     for (gate, stats) in &view.gates {
         let gate = styled(BOLD, &clean_line(gate));
-        app.ui.line(format!("  {gate}: {} blocked, {} warned", stats.blocks, stats.warnings));
+        app.ui.line(format!(
+            "  {gate}: {} blocked, {} warned, {} overridden, {} heeded",
+            stats.blocks, stats.warnings, stats.overrides, stats.catches
+        ));
     }
     Ok(ExitCode::Done)
 }

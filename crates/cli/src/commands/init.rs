@@ -9,6 +9,7 @@ use domain::host_event::Host;
 use domain::operation::Verb;
 use domain::ports::{PlanFiles, StoreFault};
 use domain::settings::{KEYS, Storage};
+use domain::work::guides;
 use hosts::install::{Setup, is_program_name};
 use serde::Serialize;
 use store::{DiskFiles, Layout};
@@ -133,6 +134,11 @@ impl InitArgs {
                 format!("this is a project already, and its profiles are {}", outcome.profiles.join(", ")),
             )
             .step(format!("add \"{name}\" to `profiles` in .throughline/config.toml")));
+        }
+        if project.profiles.iter().any(|profile| !profile.work_phases.is_empty()) {
+            for (name, text) in guides::SHIPPED {
+                lay(&format!("{}/{name}", guides::FOLDER), text)?;
+            }
         }
         let state = project.layout.relative(match project.settings.storage {
             Storage::Sqlite => &project.layout.database,

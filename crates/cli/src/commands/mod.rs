@@ -4,10 +4,13 @@ mod adopt;
 mod approve;
 mod check;
 mod children;
+mod claim;
 mod completions;
 mod demo;
 mod diff;
 mod doctor;
+mod evidence;
+mod focus;
 mod gate;
 mod hook;
 mod host_choice;
@@ -22,18 +25,22 @@ mod plan;
 mod progress;
 mod rebuild;
 mod reference;
+mod release;
 mod repair;
 mod replay;
 mod restore;
 mod revalidate;
+mod scenario;
 mod serve;
 mod show;
 mod status;
 mod sync_hashes;
+mod ticket;
 mod tree;
 mod undo;
 mod uninstall;
 mod versions;
+mod where_am_i;
 mod why;
 
 use application::Failure;
@@ -95,6 +102,13 @@ commands! {
     Show "show" => show::ShowArgs,
     Children "children" => children::ChildrenArgs,
     Next "next" => next::NextArgs,
+    Where "where" => where_am_i::WhereArgs,
+    Focus "focus" => focus::FocusArgs,
+    Ticket "ticket" => ticket::TicketArgs,
+    Scenario "scenario" => scenario::ScenarioArgs,
+    Claim "claim" => claim::ClaimArgs,
+    Release "release" => release::ReleaseArgs,
+    Evidence "evidence" => evidence::EvidenceArgs,
     Plan "plan" => plan::PlanArgs,
     Approve "approve" => approve::ApproveArgs,
     Revalidate "revalidate" => revalidate::RevalidateArgs,

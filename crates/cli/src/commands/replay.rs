@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use application::handle_host_event::{Handled, Surroundings, handle_host_event, touched_plans};
+use application::handle_host_event::{Handled, Surroundings, handle_host_event, touched_files, touched_plans};
 use application::{Context, Failure, FailureKind};
 use clap::Args;
 use domain::host_event::Host;
@@ -12,7 +12,7 @@ use domain::planning_prompt::clean_line;
 use domain::suggest::nearest;
 use serde::Serialize;
 use serde_json::Value;
-use store::{DiskFiles, ReadOnlyFiles, SystemClock};
+use store::{DiskFiles, DiskGit, ReadOnlyFiles, SystemClock};
 
 use crate::exit_code::ExitCode;
 use crate::settings;
@@ -95,8 +95,12 @@ fn replay(project: &Project, host: Host, text: &str) -> Result<Vec<Replayed>, Fa
         let plans = touched_plans(&files, &project.profiles, &event);
         let actor = Principal::Agent { host: host.word().to_owned(), session: event.session.clone() };
         let policy = &project.settings.policy;
-        let ctx = Context::new(&*store, &files, &clock, &project.profiles, policy, actor, Channel::Hook);
-        let handled = handle_host_event(&ctx, &event, &Surroundings { person: &person, plans: &plans, faults: None })?;
+        let touched = touched_files(&files, &project.profiles, &event);
+        let git = DiskGit::open(&project.root);
+        let ctx = Context::new(&*store, &files, &clock, &project.profiles, policy, actor, Channel::Hook)
+            .at_work(&git, event.session.clone());
+        let surroundings = Surroundings { person: &person, plans: &plans, files: &touched, faults: None };
+        let handled = handle_host_event(&ctx, &event, &surroundings)?;
         replayed.push(Replayed {
             line: line_number,
             tool: event.happening.call().map(|call| call.name.clone()),

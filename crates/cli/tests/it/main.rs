@@ -8,12 +8,15 @@ mod bad_input;
 mod cascade;
 mod check;
 mod children;
+mod claim;
 mod completions;
 mod demo;
 mod diff;
 mod disk;
 mod doctor;
 mod environment;
+mod evidence;
+mod focus;
 mod gate;
 mod help;
 mod hook;
@@ -41,22 +44,27 @@ mod profiles;
 mod progress;
 mod rebuild;
 mod recovery;
+mod release;
 mod repair;
 mod replay;
 mod restore;
 mod revalidate;
+mod scenario;
 mod serve;
 mod show;
 mod status;
 mod survival;
 mod sync_hashes;
+mod ticket;
 mod tree;
 mod undo;
 mod unicode;
 mod uninstall;
 mod usage;
 mod versions;
+mod where_am_i;
 mod why;
+mod work_state;
 
 use std::path::Path;
 
@@ -64,7 +72,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 32] = [
+const COMMANDS: [&str; 39] = [
     "init",
     "demo",
     "status",
@@ -72,6 +80,13 @@ const COMMANDS: [&str; 32] = [
     "show",
     "children",
     "next",
+    "where",
+    "focus",
+    "ticket",
+    "scenario",
+    "claim",
+    "release",
+    "evidence",
     "plan",
     "approve",
     "revalidate",
@@ -275,4 +290,41 @@ fn every_command_has_a_module() {
     for command in COMMANDS {
         assert!(folder.join(format!("{}.rs", command.replace('-', "_"))).is_file(), "{command}");
     }
+}
+
+/// A git repository with tickets: `017` with its children `017a` (three scenarios) and `017b`, and `045`.
+fn tickets() -> Project {
+    let project = empty();
+    assert!(project.shell("git init -q -b main . && echo .throughline/state >> .git/info/exclude"));
+    project.ok(&["init", "--profile", "tickets"]);
+    let ticket = |id: &str, slug: &str, keys: &str, title: &str| {
+        let text =
+            format!("---\nid: '{id}'\ntype: task\n{keys}status: ready\n---\n\n# {title}\n\n## Problem\n\nSomething.\n");
+        project.write(&format!("tickets/{id}-{slug}/ticket.md"), text);
+    };
+    ticket("017", "quality", "phase: implement\nchildren: ['017a', '017b']\n", "Continuous quality monitoring");
+    ticket("017a", "loc", "phase: implement\nparent: '017'\n", "LOC quality tracking");
+    ticket("017b", "phases", "phase: intake\nparent: 017\n", "Phase gates");
+    ticket("045", "поиск", "phase: intake\n", "Поиск по тексту");
+    project.write(
+        "tickets/017a-loc/test-definitions.md",
+        "# Tests\n\n## Scenario: LOC tracking\nGiven edits\n\n## Scenario: Threshold gate\nGiven 400 lines\n\n## Scenario: Commit clears\nWhen committed\n",
+    );
+    project.write("src/main.rs", "fn main() {}\n");
+    assert!(project.shell("git add -A && git commit -q -m 'chore: start'"));
+    project
+}
+
+/// Runs a command as the agent of a session runs it.
+fn as_session(project: &Project, session: &str, arguments: &[&str]) -> Output {
+    let output = run_with(project, &[("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", session)], arguments);
+    assert_eq!(output.code, 0, "tl {arguments:?}\nstdout: {}\nstderr: {}", output.stdout, output.stderr);
+    output
+}
+
+/// The same, for JSON.
+fn json_as(project: &Project, session: &str, arguments: &[&str]) -> Value {
+    let all: Vec<&str> = ["--json"].into_iter().chain(arguments.iter().copied()).collect();
+    let output = as_session(project, session, &all);
+    serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", output.stdout))
 }

@@ -12,7 +12,7 @@ pub(super) const GATE: Gate = Gate {
     work: Some(check),
 };
 
-fn check(step: &WorkStep<'_>, policy: &Policy) -> Option<Objection> {
+fn check(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
     let node = step.node;
     let (why, mut next_steps) = match step.outgrown? {
         Outgrown::Files(files) => (
@@ -22,10 +22,6 @@ fn check(step: &WorkStep<'_>, policy: &Policy) -> Option<Objection> {
         Outgrown::Scenarios(scenarios) => (
             format!("`{node}` has {scenarios} scenarios: this work should be split into subtickets"),
             vec![format!("tl ticket split {node} \"First part\" \"Second part\"")],
-        ),
-        Outgrown::Lines(lines) => (
-            format!("one scenario of `{node}` has taken {lines} lines, more than {}: split it", policy.gates.loc_limit),
-            vec!["divide the scenario in test-definitions.md; tl scenario done closes what is finished".to_owned()],
         ),
     };
     next_steps.push(format!("tl ticket level {node} LEVEL --reason \"…\"   # when it is right as it is"));

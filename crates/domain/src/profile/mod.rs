@@ -146,6 +146,17 @@ impl Profile {
         }
     }
 
+    /// The same with the files of the built-in tickets in another folder.
+    #[must_use]
+    pub fn with_tickets_in(mut self, folder: &str) -> Self {
+        if self.name == "tickets" && folder != "tickets" {
+            for level in self.levels.iter_mut().filter(|level| level.lies_flat()) {
+                level.file = level.file.take().map(|file| file.below(folder));
+            }
+        }
+        self
+    }
+
     /// Returns a phase by its name.
     #[must_use]
     pub fn work_phase(&self, name: &str) -> Option<&WorkPhase> {

@@ -161,7 +161,11 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
             state_keys: level.state_keys.clone(),
             items: match &level.items {
                 Some(items) if items.get_ref().contains(['/', '\\']) => {
-                    return Err(reader.problem(items, "level.items", "expected the name of a file beside the parent's"));
+                    return Err(reader.problem(
+                        items,
+                        "level.items",
+                        "expected the name of a file beside the parent's",
+                    ));
                 }
                 items => items.as_ref().map(|items| items.get_ref().clone()),
             },

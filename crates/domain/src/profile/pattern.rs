@@ -273,6 +273,13 @@ impl FilePattern {
         })
     }
 
+    /// The same pattern in another folder.
+    #[must_use]
+    pub fn below(mut self, folder: &str) -> Self {
+        self.before = folder.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        self
+    }
+
     /// Returns the folder, below the parent's, whose entries may be nodes of the level.
     #[must_use]
     pub fn listing(&self, parent_folder: &str) -> String {

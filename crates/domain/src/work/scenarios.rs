@@ -142,7 +142,10 @@ mod tests {
             ("# Tests\n\nnothing yet\n", &[]),
             (
                 "Feature: limits\n\n  Scenario: Threshold gate\n    Given 400 lines\n\n  Scenario: commit clears\n    When committed\n",
-                &[("threshold-gate", "Scenario: Threshold gate\n    Given 400 lines"), ("commit-clears", "Scenario: commit clears\n    When committed")],
+                &[
+                    ("threshold-gate", "Scenario: Threshold gate\n    Given 400 lines"),
+                    ("commit-clears", "Scenario: commit clears\n    When committed"),
+                ],
             ),
             (
                 "# T\n\n```gherkin\nScenario: one\n  Given a\n```\n\nwords\n\n```gherkin\nScenario Outline: two\n```\n",
@@ -152,14 +155,19 @@ mod tests {
                 "## Scenario 1: One\nbody\n### Notes\nstill one\n## Other\nnot it\n## Scenario: One\nagain\n",
                 &[("one", "## Scenario 1: One\nbody\n### Notes\nstill one"), ("one-2", "## Scenario: One\nagain")],
             ),
-            ("# T\n## First thing\na\n### deeper\nb\n## Second\n", &[("first-thing", "## First thing\na\n### deeper\nb"), ("second", "## Second")]),
-            ("Сценарий: Порог срабатывает\n  Дано 400 строк\n", &[("порог-срабатывает", "Сценарий: Порог срабатывает\n  Дано 400 строк")]),
+            (
+                "# T\n## First thing\na\n### deeper\nb\n## Second\n",
+                &[("first-thing", "## First thing\na\n### deeper\nb"), ("second", "## Second")],
+            ),
+            (
+                "Сценарий: Порог срабатывает\n  Дано 400 строк\n",
+                &[("порог-срабатывает", "Сценарий: Порог срабатывает\n  Дано 400 строк")],
+            ),
             ("Scenario:\n  no title\n", &[]),
         ];
         for (text, expected) in cases {
             let found = read(text);
-            let found: Vec<(&str, &str)> =
-                found.iter().map(|one| (one.slug.as_str(), one.text.trim_start())).collect();
+            let found: Vec<(&str, &str)> = found.iter().map(|one| (one.slug.as_str(), one.text.trim_start())).collect();
             // Fences between two scenarios belong to neither reader's meaning; only where a text begins matters.
             let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
             assert_eq!(names, expected.iter().map(|(name, _)| *name).collect::<Vec<_>>(), "{text}");

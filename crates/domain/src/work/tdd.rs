@@ -140,7 +140,6 @@ pub fn expected(cycle: Option<Cycle>, about: &str, prefixes: &CommitPrefixes) ->
     }
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::{Advance, Commit, CommitPrefixes, Cycle, Tdd, advance, expected, step_of};
@@ -172,7 +171,12 @@ mod tests {
     fn a_cycle_goes_red_green_refactor() {
         let prefixes = CommitPrefixes::default();
         let mut tdd = Tdd::default();
-        for (subject, cycle) in [("docs: x", None), ("test: a", Some(Cycle::Red)), ("refactor: early", Some(Cycle::Red)), ("feat: a", Some(Cycle::Green))] {
+        for (subject, cycle) in [
+            ("docs: x", None),
+            ("test: a", Some(Cycle::Red)),
+            ("refactor: early", Some(Cycle::Red)),
+            ("feat: a", Some(Cycle::Green)),
+        ] {
             if let Advance::To(next) = advance(&tdd, &commit("h", subject, None), &prefixes) {
                 tdd = next;
             }
@@ -186,7 +190,9 @@ mod tests {
     #[test]
     fn an_amended_commit_takes_the_place_of_the_first() {
         let prefixes = CommitPrefixes::default();
-        let Advance::To(red) = advance(&Tdd::default(), &commit("1", "test: a", None), &prefixes) else { panic!("red") };
+        let Advance::To(red) = advance(&Tdd::default(), &commit("1", "test: a", None), &prefixes) else {
+            panic!("red")
+        };
         let Advance::To(green) = advance(&red, &commit("2", "feat: a", None), &prefixes) else { panic!("green") };
         // `feat:` was a slip: it was still the test.
         let Advance::To(again) = advance(&green, &commit("3", "test: a", Some("2")), &prefixes) else { panic!("red") };

@@ -66,8 +66,17 @@ pub const MOST_SCENARIOS: usize = 5;
 /// Words with which people ask for something new, and for something small.
 const NEW_WORDS: &[&str] = &["add", "implement", "build", "create", "introduce", "добавить", "реализовать", "создать"];
 const SMALL_WORDS: &[&str] = &["typo", "rename", "bump", "опечатка", "переименовать"];
-const FLOW_WORDS: &[&str] =
-    &["state", "workflow", "flow", "migration", "schema", "protocol", "состояние", "сценарий использования", "миграция"];
+const FLOW_WORDS: &[&str] = &[
+    "state",
+    "workflow",
+    "flow",
+    "migration",
+    "schema",
+    "protocol",
+    "состояние",
+    "сценарий использования",
+    "миграция",
+];
 
 /// Judges a ticket by what it says; the reasons name what was seen.
 #[must_use]
@@ -121,7 +130,9 @@ fn named_files(text: &str) -> usize {
         let word = word.trim_end_matches(['.', ':']);
         let name = word.rsplit('/').next().unwrap_or_default();
         let ending = name.rsplit_once('.').is_some_and(|(stem, ending)| {
-            !stem.is_empty() && (1..=5).contains(&ending.len()) && ending.chars().all(|c| c.is_ascii_alphanumeric())
+            !stem.is_empty()
+                && (1..=5).contains(&ending.len())
+                && ending.chars().all(|c| c.is_ascii_alphanumeric())
                 && ending.chars().any(|c| c.is_ascii_alphabetic())
         });
         if ending && !word.contains("://") && !found.contains(&word) {
@@ -136,19 +147,11 @@ fn named_files(text: &str) -> usize {
 pub enum Outgrown {
     Files(usize),
     Scenarios(usize),
-    Lines(u64),
 }
 
 /// Says whether work has outgrown its level.
 #[must_use]
-pub fn outgrown(
-    assessment: &Assessment,
-    files: usize,
-    scenarios: usize,
-    children: usize,
-    scenario_lines: u64,
-    most_lines: u64,
-) -> Option<Outgrown> {
+pub fn outgrown(assessment: &Assessment, files: usize, scenarios: usize, children: usize) -> Option<Outgrown> {
     if let Some(accepted) = assessment.accepted_scenarios {
         return (scenarios > accepted && scenarios > MOST_SCENARIOS && children == 0)
             .then_some(Outgrown::Scenarios(scenarios));
@@ -156,10 +159,7 @@ pub fn outgrown(
     if assessment.level < WorkLevel::Feature && files >= FEATURE_FILES {
         return Some(Outgrown::Files(files));
     }
-    if scenarios > MOST_SCENARIOS && children == 0 {
-        return Some(Outgrown::Scenarios(scenarios));
-    }
-    (scenario_lines > most_lines).then_some(Outgrown::Lines(scenario_lines))
+    (scenarios > MOST_SCENARIOS && children == 0).then_some(Outgrown::Scenarios(scenarios))
 }
 
 #[cfg(test)]
@@ -190,12 +190,11 @@ mod tests {
         let task = Assessment { level: WorkLevel::Task, reasons: Vec::new(), accepted_scenarios: None };
         let feature = Assessment { level: WorkLevel::Feature, ..task.clone() };
         let accepted = Assessment { accepted_scenarios: Some(6), ..task.clone() };
-        assert_eq!(outgrown(&task, 2, 5, 0, 400, 400), None);
-        assert_eq!(outgrown(&task, 3, 5, 0, 0, 400), Some(Outgrown::Files(3)));
-        assert_eq!(outgrown(&feature, 9, 6, 0, 0, 400), Some(Outgrown::Scenarios(6)));
-        assert_eq!(outgrown(&feature, 9, 6, 2, 0, 400), None);
-        assert_eq!(outgrown(&feature, 9, 1, 0, 401, 400), Some(Outgrown::Lines(401)));
-        assert_eq!(outgrown(&accepted, 9, 6, 0, 401, 400), None);
-        assert_eq!(outgrown(&accepted, 9, 7, 0, 0, 400), Some(Outgrown::Scenarios(7)));
+        assert_eq!(outgrown(&task, 2, 5, 0), None);
+        assert_eq!(outgrown(&task, 3, 5, 0), Some(Outgrown::Files(3)));
+        assert_eq!(outgrown(&feature, 9, 6, 0), Some(Outgrown::Scenarios(6)));
+        assert_eq!(outgrown(&feature, 9, 6, 2), None);
+        assert_eq!(outgrown(&accepted, 9, 6, 0), None);
+        assert_eq!(outgrown(&accepted, 9, 7, 0), Some(Outgrown::Scenarios(7)));
     }
 }

@@ -1,0 +1,60 @@
+//! `tl claim`
+
+use application::claim_node::{ClaimView, claim_node, list_claims};
+use application::{Failure, FailureKind};
+use clap::Args;
+use domain::planning_prompt::clean_line;
+
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, DIM, styled};
+use crate::wiring::App;
+
+/// Take a node for this session
+///
+/// Others do not get it from `tl next`, and their writes to it are blocked. A claim ends by itself when the session
+/// is not heard of any more; whoever takes the node then gets a higher token.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl claim 017a\n  tl claim --list\n  tl release 017a")]
+pub(crate) struct ClaimArgs {
+    /// The node
+    #[arg(num_args = 0..=2, value_name = "NODE")]
+    node: Vec<String>,
+    /// Who holds what
+    #[arg(long, conflicts_with = "node")]
+    list: bool,
+}
+
+impl ClaimArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        if self.list {
+            let claims = app.run(list_claims)?;
+            if app.ui.json {
+                app.ui.value(&claims);
+            } else {
+                claims.iter().for_each(|claim| app.ui.line(words(claim)));
+                if claims.is_empty() {
+                    app.ui.say("nobody holds anything");
+                }
+            }
+            return Ok(ExitCode::Done);
+        }
+        if self.node.is_empty() {
+            return Err(Failure::new(FailureKind::Invalid, "a node is missing")
+                .step("tl claim NODE")
+                .step("tl claim --list"));
+        }
+        let claim = app.run(|ctx| claim_node(ctx, &self.node))?;
+        if app.ui.json {
+            app.ui.value(&claim);
+        } else {
+            app.ui.line(words(&claim));
+        }
+        Ok(ExitCode::Done)
+    }
+}
+
+/// One claim in one line.
+pub(super) fn words(claim: &ClaimView) -> String {
+    let by = format!("by {} until {} (token {})", clean_line(&claim.session), claim.until, claim.token);
+    format!("{}  {}", styled(BOLD, &clean_line(&claim.node)), styled(DIM, &by))
+}

@@ -1,0 +1,100 @@
+//! `tl focus`
+
+use application::Failure;
+use application::move_focus::{FocusMove, FocusOutcome, move_focus};
+use application::where_am_i::where_am_i;
+use clap::{Args, Subcommand};
+use domain::planning_prompt::clean_line;
+
+use super::NodeArgs;
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, DIM, WARN, styled};
+use crate::wiring::App;
+
+/// Go to a node, leave it, go back; park a root and switch to another
+///
+/// Every session has a focus of its own. Leaving a node that is complete goes on to the next one beside it, and
+/// completes what is above it when nothing below is left.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl focus enter 017a
+  tl focus exit
+  tl focus back 017
+  tl focus park
+  tl focus switch 045")]
+pub(crate) struct FocusArgs {
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Go to a node; another root than the present one parks that as it is
+    Enter {
+        #[command(flatten)]
+        node: NodeArgs,
+        /// Also take it for this session
+        #[arg(long)]
+        claim: bool,
+    },
+    /// Leave the node: up, or on to the next one when it is complete
+    Exit,
+    /// Go back to a node that was visited before
+    Back {
+        #[command(flatten)]
+        node: NodeArgs,
+    },
+    /// Leave the root as it is
+    Park,
+    /// Go on in another root, where it was left
+    Switch {
+        #[command(flatten)]
+        root: NodeArgs,
+    },
+}
+
+impl FocusArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let request = match &self.what {
+            None => {
+                let view = app.run(where_am_i)?;
+                if app.ui.json {
+                    app.ui.value(&view)
+                } else {
+                    app.ui.line(clean_line(&view.line))
+                }
+                return Ok(ExitCode::Done);
+            }
+            Some(What::Enter { node, claim }) => FocusMove::Enter { node: node.node.clone(), claim: *claim },
+            Some(What::Exit) => FocusMove::Exit,
+            Some(What::Back { node }) => FocusMove::Back { node: node.node.clone() },
+            Some(What::Park) => FocusMove::Park,
+            Some(What::Switch { root }) => FocusMove::Switch { root: root.node.clone() },
+        };
+        let outcome = app.run(|ctx| move_focus(ctx, &request))?;
+        if app.ui.json {
+            app.ui.value(&outcome);
+        } else {
+            show(app, &outcome);
+        }
+        Ok(ExitCode::Done)
+    }
+}
+
+fn show(app: &App, outcome: &FocusOutcome) {
+    for path in &outcome.completed {
+        app.ui.line(format!("{} is complete", clean_line(path)));
+    }
+    if let Some(why) = &outcome.unproved {
+        app.ui.line(format!("{}: {}", styled(WARN, "not complete"), clean_line(why)));
+    }
+    app.ui.line(styled(BOLD, &clean_line(&outcome.place.line)));
+    if let Some(assessed) = &outcome.assessed {
+        let reasons = clean_line(&assessed.reasons.join(", "));
+        app.ui.line(styled(DIM, &format!("a {}: {reasons}", assessed.level.word())));
+    }
+    if let Some(context) = &outcome.context {
+        app.ui.line(String::new());
+        app.ui.text(context);
+    }
+}

@@ -1,0 +1,69 @@
+//! `tl scenario`
+
+use application::Failure;
+use application::tickets::{ScenariosView, finish_scenario, list_scenarios};
+use clap::{Args, Subcommand};
+use domain::node::Progress;
+use domain::planning_prompt::clean_line;
+
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, DIM, styled};
+use crate::wiring::App;
+
+/// The scenarios of a ticket, and which are done
+///
+/// They come from `test-definitions.md` beside the ticket: Gherkin, or headings.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl scenario list 017a\n  tl scenario done threshold-gate")]
+pub(crate) struct ScenarioArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// List the scenarios of a ticket, or of the one this session works on
+    List {
+        /// The ticket
+        ticket: Option<String>,
+    },
+    /// Say that a scenario is done: the named one, or the one this session works on
+    Done {
+        /// Its name
+        scenario: Option<String>,
+    },
+}
+
+impl ScenarioArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let words = |word: &Option<String>| word.iter().cloned().collect::<Vec<_>>();
+        let view = match &self.what {
+            What::List { ticket } => app.run(|ctx| list_scenarios(ctx, &words(ticket)))?,
+            What::Done { scenario } => app.run(|ctx| finish_scenario(ctx, &words(scenario)))?,
+        };
+        if app.ui.json {
+            app.ui.value(&view);
+        } else {
+            show(app, &view);
+        }
+        Ok(ExitCode::Done)
+    }
+}
+
+fn show(app: &App, view: &ScenariosView) {
+    let head = format!("{} {}/{}", clean_line(&view.ticket), view.completed, view.total);
+    app.ui.line(styled(BOLD, &head));
+    for one in &view.scenarios {
+        let mark = match one.progress {
+            Progress::Complete => "x",
+            _ if one.current => ">",
+            _ => " ",
+        };
+        let cycle = one.cycle.map(|cycle| format!(" {cycle}")).unwrap_or_default();
+        let title = one.title.as_deref().map(|title| format!("  {}", clean_line(title))).unwrap_or_default();
+        app.ui.line(format!("[{mark}] {}{}{}", clean_line(&one.name), cycle, styled(DIM, &title)));
+    }
+    if view.scenarios.is_empty() {
+        app.ui.say("no scenarios: write them into test-definitions.md beside the ticket");
+    }
+}

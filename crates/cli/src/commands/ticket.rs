@@ -1,0 +1,124 @@
+//! `tl ticket`
+
+use application::tickets::{NewTicket, TicketView, new_ticket, set_level, set_phase, split_ticket};
+use application::{Failure, FailureKind};
+use clap::{Args, Subcommand};
+use domain::planning_prompt::clean_line;
+use domain::work::work_level::WorkLevel;
+
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, DIM, styled};
+use crate::wiring::App;
+
+/// Make a ticket, split it, set its phase or its size
+///
+/// The files are yours: of an existing one only the key that changes is written, every other byte stays.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl ticket new \"Continuous quality monitoring\"
+  tl ticket new \"LOC tracking\" --parent 017
+  tl ticket split 017 \"LOC tracking\" \"Phase gates\"
+  tl ticket phase 017a implement
+  tl ticket level 017a feature --reason \"touches the whole engine\"")]
+pub(crate) struct TicketArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Make a ticket with its folder and file
+    New {
+        /// What is to change
+        title: String,
+        /// The id; without one the next free one is taken
+        #[arg(long)]
+        id: Option<String>,
+        /// The ticket it is a part of
+        #[arg(long, value_name = "TICKET")]
+        parent: Option<String>,
+        /// The front matter's `type`
+        #[arg(long = "type", default_value = "task")]
+        kind: String,
+    },
+    /// Make a child ticket for each part
+    Split {
+        /// The ticket that is too large
+        ticket: String,
+        /// The titles of its parts
+        #[arg(required = true, value_name = "TITLE")]
+        titles: Vec<String>,
+    },
+    /// Set the phase
+    Phase {
+        /// The ticket
+        ticket: String,
+        /// intake, define-behavior, scenario-gate, decomposition, implement or done
+        phase: String,
+    },
+    /// Say how large a ticket is, or without a level judge it anew
+    Level {
+        /// The ticket
+        ticket: String,
+        /// patch, task or feature
+        level: Option<String>,
+        /// Why
+        #[arg(long)]
+        reason: Option<String>,
+    },
+}
+
+impl TicketArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        match &self.what {
+            What::New { title, id, parent, kind } => {
+                let request = NewTicket {
+                    title: title.clone(),
+                    id: id.clone(),
+                    parent: parent.clone().map(|parent| vec![parent]),
+                    kind: kind.clone(),
+                };
+                show(app, &app.run(|ctx| new_ticket(ctx, &request))?);
+            }
+            What::Split { ticket, titles } => {
+                let outcome = app.run(|ctx| split_ticket(ctx, std::slice::from_ref(ticket), titles))?;
+                if app.ui.json {
+                    app.ui.value(&outcome);
+                    return Ok(ExitCode::Done);
+                }
+                outcome.children.iter().for_each(|child| show(app, child));
+                let first = outcome.children.first().map_or("", |child| child.id.as_str());
+                app.ui.say(format!("next: tl focus enter {}", clean_line(first)));
+            }
+            What::Phase { ticket, phase } => {
+                show(app, &app.run(|ctx| set_phase(ctx, std::slice::from_ref(ticket), phase))?);
+            }
+            What::Level { ticket, level, reason } => {
+                let level = level.as_deref().map(level_of).transpose()?;
+                let ticket = std::slice::from_ref(ticket);
+                show(app, &app.run(|ctx| set_level(ctx, ticket, level, reason.as_deref()))?);
+            }
+        }
+        Ok(ExitCode::Done)
+    }
+}
+
+fn level_of(word: &str) -> Result<WorkLevel, Failure> {
+    WorkLevel::from_word(word).ok_or_else(|| {
+        let known = WorkLevel::ALL.map(WorkLevel::word).join(", ");
+        Failure::new(FailureKind::Invalid, format!("`{word}` is no level: expected one of {known}"))
+    })
+}
+
+fn show(app: &App, ticket: &TicketView) {
+    if app.ui.json {
+        app.ui.value(ticket);
+        return;
+    }
+    let title = ticket.title.as_deref().map(|title| format!("  {}", clean_line(title))).unwrap_or_default();
+    let phase = ticket.phase.as_deref().map_or_else(|| "no phase".to_owned(), clean_line);
+    app.ui.line(format!("{}{title} [{phase}]", styled(BOLD, &clean_line(&ticket.path))));
+    let reasons = clean_line(&ticket.reasons.join(", "));
+    let file = clean_line(&ticket.file_path);
+    app.ui.line(styled(DIM, &format!("  {file} · {} ({reasons})", ticket.work_level)));
+}

@@ -1,0 +1,52 @@
+//! `tl where`
+
+use application::Failure;
+use application::where_am_i::{where_am_i, where_flat};
+use clap::Args;
+use domain::planning_prompt::clean_line;
+
+use crate::exit_code::ExitCode;
+use crate::ui::{DIM, WARN, styled};
+use crate::wiring::App;
+
+/// Say where this session stands
+///
+/// In one line: `017 › 017a › threshold-gate [green] 1/3 · 234/400 loc`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl where\n  tl where --flat --json   # for tools that know one active item")]
+pub(crate) struct WhereArgs {
+    /// One line for a prompt; with --json the few fields of the one active item
+    #[arg(long)]
+    flat: bool,
+}
+
+impl WhereArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        if self.flat && app.ui.json {
+            app.ui.value(&app.run(where_flat)?);
+            return Ok(ExitCode::Done);
+        }
+        let view = app.run(where_am_i)?;
+        if app.ui.json {
+            app.ui.value(&view);
+            return Ok(ExitCode::Done);
+        }
+        app.ui.line(clean_line(&view.line));
+        if self.flat {
+            return Ok(ExitCode::Done);
+        }
+        if let Some(gate) = &view.gate {
+            let reason = clean_line(&gate.reason);
+            app.ui.line(format!("{} {}: {reason}", styled(WARN, "gate"), gate.r#type));
+        }
+        for (root, known) in view.roots.iter().filter(|(root, _)| Some(*root) != view.active_root.as_ref()) {
+            let at =
+                known.stack.last().and_then(|item| item.id.as_deref().or(item.scenario.as_deref())).unwrap_or(root);
+            app.ui.line(styled(DIM, &format!("parked: {} at {}", clean_line(root), clean_line(at))));
+        }
+        if let Some(note) = &view.note {
+            app.ui.line(styled(DIM, &clean_line(note)));
+        }
+        Ok(ExitCode::Done)
+    }
+}

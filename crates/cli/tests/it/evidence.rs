@@ -1,0 +1,85 @@
+//! `tl evidence`
+
+use serde_json::{Value, json};
+
+use crate::{assert_refused, text, tickets};
+
+fn standing(project: &testkit::Project) -> Value {
+    project.json(&["evidence", "show", "017b"])["proofs"][0]["standing"].clone()
+}
+
+#[test]
+fn a_command_proves_what_its_inputs_were() {
+    let project = tickets();
+    project.ok(&["evidence", "add", "017b", "--input", "src", "--", "test", "-f", "src/main.rs"]);
+    assert_eq!(standing(&project), json!("open"));
+    assert_refused(&project, &["progress", "017b", "complete"], "refused", &["not proved", "tl evidence run 017/017b"]);
+    let ran = project.run(&["evidence", "run", "017b"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(standing(&project), json!("fresh"));
+    project.write("src/deep/other.rs", "x\n");
+    assert_eq!(standing(&project), json!("stale"));
+    assert_refused(&project, &["progress", "017b", "complete"], "refused", &["changed since"]);
+    project.ok(&["evidence", "run", "017b"]);
+    // What is no input changes nothing.
+    project.write("README.md", "x\n");
+    project.ok(&["progress", "017b", "complete"]);
+}
+
+#[test]
+fn a_command_that_fails_is_shown_with_its_words() {
+    let project = tickets();
+    project.ok(&["evidence", "add", "017b", "--", "sh", "-c", "echo broken; exit 3"]);
+    let ran = project.run(&["evidence", "run", "017b"]);
+    assert_eq!(ran.code, 3);
+    assert!(
+        ran.stdout.contains("failed") && ran.stdout.contains("exit code 3") && ran.stdout.contains("broken"),
+        "{ran:?}"
+    );
+    assert_refused(&project, &["progress", "017b", "complete"], "refused", &["it failed"]);
+    assert_refused(&project, &["ticket", "phase", "017b", "done"], "refused", &["it failed"]);
+}
+
+#[test]
+fn without_inputs_the_repository_is_the_input() {
+    let project = tickets();
+    project.ok(&["evidence", "add", "017b", "--", "true"]);
+    project.ok(&["evidence", "run", "017b"]);
+    assert_eq!(standing(&project), json!("fresh"));
+    project.write("src/main.rs", "fn main() { }\n");
+    assert_eq!(standing(&project), json!("stale"));
+    project.ok(&["evidence", "run", "017b"]);
+    assert!(project.shell("git add -A && git commit -q -m 'feat: x'"));
+    assert_eq!(standing(&project), json!("stale"));
+}
+
+#[test]
+fn files_and_wrong_proofs() {
+    let project = tickets();
+    project.ok(&["evidence", "add", "017b", "--file", "docs/report.md"]);
+    assert_eq!(project.run(&["evidence", "run", "017b"]).code, 3);
+    project.write("docs/report.md", "done\n");
+    project.ok(&["evidence", "run", "017b"]);
+    assert_eq!(standing(&project), json!("fresh"));
+    assert_refused(&project, &["evidence", "run", "017a"], "not-found", &["nothing is declared"]);
+    assert_refused(&project, &["evidence", "add", "017a"], "invalid", &["is missing"]);
+    assert_refused(&project, &["evidence", "add", "017a", "--file", "../x"], "invalid", &["outside the project"]);
+    assert_refused(&project, &["evidence", "add", "017a", "--file", "/etc/passwd"], "invalid", &["outside"]);
+    let missing = project.json(&["evidence", "add", "017a", "--", "no-such-program"]);
+    assert_eq!(text(&missing, "node"), "017/017a");
+    let ran = project.run(&["evidence", "run", "017a"]);
+    assert!(ran.code == 1 && ran.stderr.contains("cannot run `no-such-program`"), "{ran:?}");
+}
+
+#[test]
+fn a_profile_can_ask_for_evidence() {
+    let project = crate::empty();
+    let profile = "name = \"jobs\"\n[[level]]\nname = \"job\"\nroot = true\nalias = \"{name}\"\nfile = \"jobs/{alias}.md\"\nevidence = \"required\"\n";
+    project.write(".throughline/profiles/jobs.toml", profile);
+    project.ok(&["init", "--profile", "jobs"]);
+    project.write("jobs/one.md", "# One\n");
+    assert_refused(&project, &["progress", "one", "complete"], "refused", &["asks for evidence"]);
+    project.ok(&["evidence", "add", "one", "--", "true"]);
+    project.ok(&["evidence", "run", "one"]);
+    project.ok(&["progress", "one", "complete"]);
+}

@@ -1,0 +1,382 @@
+//! The work state through the hooks, in a real git repository: every box of what it is for.
+
+use serde_json::{Value, json};
+use testkit::{Answer, Project, Session};
+
+use crate::{as_session, json_as, tickets};
+
+fn lines(count: usize) -> String {
+    (0..count).map(|number| format!("line {number}\n")).collect()
+}
+
+/// Asks whether a file may be written, without doing it.
+fn may_write(project: &Project, session: &Session<'_>, path: &str) -> Answer {
+    session.before("Write", &json!({ "file_path": project.root().join(path), "content": "x\n" }))
+}
+
+#[track_caller]
+fn blocked(gate: &str, answer: &Answer) -> String {
+    let reason = answer.block().unwrap_or_else(|| panic!("not blocked by {gate}: {answer:?}"));
+    assert!(reason.contains(&format!("Throughline ({gate} gate): ")), "{reason}");
+    reason
+}
+
+#[track_caller]
+fn passes(answer: &Answer) {
+    assert_eq!((answer.block(), answer.code, answer.stderr.as_str()), (None, 0, ""), "{answer:?}");
+}
+
+fn flat(project: &Project, session: &str) -> Value {
+    json_as(project, session, &["where", "--flat"])
+}
+
+/// A session that has entered `017a` itself and so knows what there is to know.
+fn at_work(project: &Project) -> Session<'_> {
+    as_session(project, "s", &["focus", "enter", "017a"]);
+    project.session("s")
+}
+
+#[test]
+fn a_ticket_with_children_scenarios_and_their_cycles_is_gone_through_by_commits() {
+    let project = tickets();
+    let session = at_work(&project);
+    let line = || as_session(&project, "s", &["where", "--flat"]).stdout;
+    // Somebody looks first, so that it is known where HEAD is.
+    let (_, after) = session.write("src/a.rs", "one\n");
+    assert!(after.is_some());
+    let said = session.shell("git add -A && git commit -q -m 'test: loc tracking'");
+    let told = said.context().unwrap_or_default();
+    assert!(
+        told.contains("loc-tracking is red. TDD progress: 0/3")
+            && told.contains("expected next: feat: loc tracking (GREEN)"),
+        "{told}"
+    );
+    assert!(line().starts_with("017 › 017a › loc-tracking [green] 0/3"), "{}", line());
+    assert_eq!(
+        flat(&project, "s")["tdd"],
+        json!({ "lastCommitType": "test", "scenariosCompleted": 0, "scenariosTotal": 3 })
+    );
+
+    let (_, after) = session.write("src/a.rs", "two\n");
+    assert!(after.is_some());
+    let _ = session.shell("git commit -q -am 'feat(loc): tracking'");
+    assert!(line().starts_with("017 › 017a › loc-tracking [refactor] 0/3"), "{}", line());
+    // The next test without a refactoring: that scenario is done, and the next one red.
+    let (_, after) = session.write("src/b.rs", "three\n");
+    assert!(after.is_some());
+    let _ = session.shell("git add -A && git commit -q -m 'test: threshold gate'");
+    assert!(line().starts_with("017 › 017a › threshold-gate [green] 1/3"), "{}", line());
+    let _ = session.shell("echo more >> src/b.rs && git commit -q -am 'fix: threshold gate'");
+    let _ = session.shell("echo more >> src/b.rs && git commit -q -am 'refactor: threshold gate'");
+    assert!(line().starts_with("017 › 017a › commit-clears [red] 2/3"), "{}", line());
+    assert_eq!(flat(&project, "s")["tdd"]["scenariosCompleted"], json!(2));
+}
+
+#[test]
+fn amended_rebased_and_merged_history_is_followed() {
+    let project = tickets();
+    let session = at_work(&project);
+    let cycle = || json_as(&project, "s", &["where"])["stack"][2]["cycle"].clone();
+    let (_, after) = session.write("src/a.rs", "one\n");
+    assert!(after.is_some());
+    let _ = session.shell("git add -A && git commit -q -m 'feat: too early'");
+    assert_eq!(cycle(), json!("refactor"));
+    // It was the test: the amended commit takes its place.
+    let _ = session.shell("git commit -q --amend -m 'test: loc tracking'");
+    assert_eq!(cycle(), json!("green"));
+    // A branch is rebased onto another commit: nothing new was done.
+    let _ = session.shell("git branch other HEAD~1 && git switch -q other && echo x > x.txt && git add x.txt && git commit -q -m 'docs: x' && git switch -q main && git rebase -q other");
+    assert_eq!(cycle(), json!("green"));
+    let _ = session.shell("echo two >> src/a.rs && git commit -q -am 'feat: loc tracking'");
+    assert_eq!(cycle(), json!("refactor"));
+    let _ = session.shell("git switch -q other && echo y > y.txt && git add y.txt && git commit -q -m 'docs: y' && git switch -q main && git merge -q --no-edit other");
+    assert_eq!(cycle(), json!("refactor"));
+}
+
+#[test]
+fn four_hundred_and_one_lines_block_and_a_commit_clears() {
+    let project = tickets();
+    let session = at_work(&project);
+    let (_, after) = session.write("src/a.rs", &lines(400));
+    assert!(after.expect("written").context().is_none());
+    passes(&may_write(&project, &session, "src/b.rs"));
+    let (_, after) = session.write("src/b.rs", "one more\n");
+    assert!(after.expect("written").context().is_some_and(|said| said.contains("401 changed lines")), "told at once");
+    let reason = blocked("loc", &may_write(&project, &session, "src/c.rs"));
+    assert!(
+        reason.contains("401 changed lines are not committed; 400 are the most") && reason.contains("next: git add -A"),
+        "{reason}"
+    );
+    assert_eq!(flat(&project, "s")["locSinceCommit"], json!(401));
+    // What clears it is never blocked: the tickets, what is ours, and the shell.
+    for free in ["tickets/017a-loc/ticket.md", "tickets/017a-loc/test-definitions.md", ".throughline/config.toml"] {
+        let answer = session
+            .before("Edit", &json!({ "file_path": project.root().join(free), "old_string": "a", "new_string": "b" }));
+        passes(&answer);
+    }
+    // A stash is no commit, but then there is nothing uncommitted either.
+    assert!(project.shell("git stash -q -u"));
+    passes(&may_write(&project, &session, "src/c.rs"));
+    assert!(project.shell("git stash pop -q"));
+    let _ = session.shell("true");
+    blocked("loc", &may_write(&project, &session, "src/c.rs"));
+    let _ = session.shell("git add -A && git commit -q -m 'feat: much'");
+    passes(&may_write(&project, &session, "src/c.rs"));
+    assert_eq!(flat(&project, "s")["locSinceCommit"], json!(0));
+}
+
+#[test]
+fn what_tools_make_and_removed_lines_count_as_they_should() {
+    let project = tickets();
+    let session = at_work(&project);
+    project.write("Cargo.lock", lines(2_000));
+    project.write("dist/bundle.js", lines(2_000));
+    project.write("src/old.rs", lines(300));
+    assert!(project.shell("git add src/old.rs && git commit -q -m 'chore: old'"));
+    let _ = session.shell("true");
+    passes(&may_write(&project, &session, "src/c.rs"));
+    // 300 removed and 101 added are 401.
+    let _ = session.shell("rm src/old.rs");
+    project.write("src/new.rs", lines(101));
+    let _ = session.shell("true");
+    blocked("loc", &may_write(&project, &session, "src/c.rs"));
+}
+
+#[test]
+fn a_checkout_or_reset_clears_nothing_that_a_commit_should() {
+    let project = tickets();
+    let session = at_work(&project);
+    project.ok(&["ticket", "phase", "017a", "done"]);
+    let _ = session.shell("true");
+    blocked("phase", &may_write(&project, &session, "src/c.rs"));
+    let _ = session.shell("git checkout -q -b elsewhere");
+    blocked("phase", &may_write(&project, &session, "src/c.rs"));
+    project.write("note.txt", "x\n");
+    let _ = session.shell("git add note.txt && git commit -q -m 'docs: note' && git reset -q --soft HEAD~1");
+    blocked("phase", &may_write(&project, &session, "src/c.rs"));
+    let _ = session.shell("git add -A && git commit -q -m 'docs: note'");
+    passes(&may_write(&project, &session, "src/c.rs"));
+}
+
+#[test]
+fn a_phase_that_begins_blocks_with_its_guide_until_the_commit() {
+    let project = tickets();
+    let session = at_work(&project);
+    passes(&may_write(&project, &session, "src/c.rs"));
+    // The agent moves the ticket on itself, in the file.
+    let file = "tickets/017a-loc/ticket.md";
+    assert!(session.read(file).is_silent());
+    let moved = project.read(file).replace("phase: implement", "phase: done");
+    let (before, after) = session.write(file, &moved);
+    passes(&before);
+    assert!(after.is_some(), "the ticket itself is never blocked");
+    let reason = blocked("phase", &may_write(&project, &session, "src/c.rs"));
+    let guide = project.read(".throughline/phases/DONE.md");
+    assert!(reason.contains("`017a` is entering the done phase (it was in implement)"), "{reason}");
+    assert!(reason.contains("next: commit to proceed") && reason.contains(guide.trim_end()), "{reason}");
+    assert!(reason.contains("TDD Progress: 0/3 scenarios complete"), "{reason}");
+    assert_eq!(flat(&project, "s")["phaseGate"]["contextFile"], json!("DONE.md"));
+    // The guide is read anew each time: the file is the message.
+    project.write(".throughline/phases/DONE.md", "Our own guide.\n");
+    assert!(blocked("phase", &may_write(&project, &session, "src/c.rs")).contains("Our own guide."));
+    let _ = session.shell("git add -A && git commit -q -m 'docs: 017a is done'");
+    passes(&may_write(&project, &session, "src/c.rs"));
+    assert_eq!(flat(&project, "s")["phaseGate"], json!(null));
+}
+
+#[test]
+fn who_was_put_into_a_ticket_gets_its_context_with_the_first_block() {
+    let project = tickets();
+    // A person entered it; the agent was told nothing yet.
+    project.ok(&["focus", "enter", "017b"]);
+    let session = project.session("s");
+    let reason = blocked("context", &may_write(&project, &session, "src/c.rs"));
+    for part in ["`017b` was entered", "# Phase gates", "is in the phase intake"] {
+        assert!(reason.contains(part), "{part} is not in {reason}");
+    }
+    passes(&may_write(&project, &session, "src/c.rs"));
+    // Another session has to read it too.
+    blocked("context", &may_write(&project, &project.session("t"), "src/c.rs"));
+}
+
+#[test]
+fn a_merge_or_rebase_under_way_is_not_stopped() {
+    let project = tickets();
+    let session = at_work(&project);
+    assert!(project.shell("git switch -q -c other && echo theirs > src/main.rs && git commit -q -am 'feat: theirs' && git switch -q main && echo ours > src/main.rs && git commit -q -am 'feat: ours'"));
+    project.write("src/a.rs", lines(500));
+    let _ = session.shell("true");
+    blocked("loc", &may_write(&project, &session, "src/c.rs"));
+    assert!(project.shell("git merge other || true"));
+    passes(&may_write(&project, &session, "src/main.rs"));
+    assert!(project.shell("git merge --abort"));
+    blocked("loc", &may_write(&project, &session, "src/c.rs"));
+    assert!(project.shell("git add -A && git commit -q -m 'wip: a' && (git rebase other || true)"));
+    project.write("src/b.rs", lines(500));
+    passes(&may_write(&project, &session, "src/main.rs"));
+}
+
+#[test]
+fn two_sessions_never_disturb_each_other() {
+    let project = tickets();
+    as_session(&project, "a", &["focus", "enter", "017a"]);
+    as_session(&project, "b", &["focus", "enter", "045"]);
+    let (a, b) = (project.session("a"), project.session("b"));
+    let (_, after) = a.write("src/a.rs", &lines(401));
+    assert!(after.is_some());
+    let (_, after) = b.write("src/b.rs", "little\n");
+    assert!(after.is_some());
+    blocked("loc", &may_write(&project, &a, "src/c.rs"));
+    passes(&may_write(&project, &b, "src/d.rs"));
+    assert_eq!(
+        (&flat(&project, "a")["locSinceCommit"], &flat(&project, "b")["locSinceCommit"]),
+        (&json!(401), &json!(1))
+    );
+    // The phase of one is nothing to the other, and neither is its commit.
+    project.ok(&["ticket", "phase", "045", "define-behavior"]);
+    passes(&may_write(&project, &project.session("c"), "src/d.rs"));
+    blocked("phase", &may_write(&project, &b, "src/d.rs"));
+    let _ = a.shell("git add src/a.rs && git commit -q -m 'test: loc tracking'");
+    passes(&may_write(&project, &a, "src/c.rs"));
+    blocked("phase", &may_write(&project, &b, "src/d.rs"));
+    assert_eq!(json_as(&project, "a", &["where"])["stack"][2]["cycle"], json!("green"));
+    let _ = b.shell("git add -A && git commit -q -m 'docs: behaviour'");
+    passes(&may_write(&project, &b, "src/d.rs"));
+}
+
+#[test]
+fn work_that_outgrows_its_level_is_raised_or_split() {
+    let project = tickets();
+    project.ok(&["ticket", "new", "Fix the label"]);
+    as_session(&project, "s", &["focus", "enter", "046"]);
+    assert_eq!(json_as(&project, "s", &["where"])["stack"][0]["workLevel"], json!("task"));
+    let session = project.session("s");
+    for file in ["src/a.rs", "src/b.rs", "src/c.rs"] {
+        let (before, _) = session.write(file, "x\n");
+        passes(&before);
+    }
+    let reason = blocked("scope", &may_write(&project, &session, "src/d.rs"));
+    assert!(
+        reason.contains("touches 3 files: that is a feature") && reason.contains("tl ticket level 046 feature"),
+        "{reason}"
+    );
+    project.ok(&["ticket", "level", "046", "feature"]);
+    passes(&may_write(&project, &session, "src/d.rs"));
+
+    let scenarios: String = (1..=6).map(|number| format!("## Scenario: Case {number}\nGiven\n\n")).collect();
+    project.write("tickets/045-поиск/test-definitions.md", scenarios);
+    as_session(&project, "s", &["focus", "enter", "045"]);
+    let reason = blocked("scope", &may_write(&project, &session, "src/d.rs"));
+    assert!(
+        reason.contains("6 scenarios: this work should be split") && reason.contains("tl ticket split 045"),
+        "{reason}"
+    );
+    project.ok(&["ticket", "split", "045", "First", "Second"]);
+    passes(&may_write(&project, &session, "src/d.rs"));
+}
+
+#[test]
+fn what_another_session_claimed_is_not_written() {
+    let project = tickets();
+    as_session(&project, "a", &["focus", "enter", "017a", "--claim"]);
+    let b = project.session("b");
+    let reason = blocked("claim", &may_write(&project, &b, "tickets/017a-loc/ticket.md"));
+    assert!(reason.contains("`017a` is claimed by another session (a)") && reason.contains("tl next"), "{reason}");
+    passes(&may_write(&project, &b, "src/d.rs"));
+    as_session(&project, "a", &["release", "017a"]);
+    let answer = b.before("Edit", &json!({ "file_path": project.root().join("tickets/017a-loc/ticket.md"), "old_string": "a", "new_string": "b" }));
+    passes(&answer);
+}
+
+#[test]
+fn a_person_lets_a_step_pass_once() {
+    let project = tickets();
+    let session = at_work(&project);
+    project.write("src/a.rs", lines(401));
+    let _ = session.shell("true");
+    blocked("loc", &may_write(&project, &session, "src/b.rs"));
+    let refused = project.run(&["gate", "override", "loc", "017a", "--reason", "x"]);
+    assert!(refused.code == 1 && refused.stderr.contains("by a person"), "{refused:?}");
+    let stats = project.json(&["gate", "stats"]);
+    assert_eq!(stats["gates"]["loc"]["blocks"], json!(1));
+    let explained = as_session(&project, "s", &["gate", "explain", "loc"]).stdout;
+    assert!(explained.contains("now: the loc gate: 401 changed lines"), "{explained}");
+    let list = project.ok(&["gate", "list"]).stdout;
+    for gate in ["hierarchy", "loc", "phase", "context", "scope", "claim", "done"] {
+        assert!(list.contains(gate), "{gate} is not in {list}");
+    }
+}
+
+#[test]
+fn cursor_is_told_before_it_stops() {
+    let project = tickets();
+    let session = project.session_of("cursor", "s");
+    as_session(&project, "s", &["focus", "enter", "017a"]);
+    // Its hook after an edit cannot block.
+    project.write("src/a.rs", lines(401));
+    let edited = session.event("afterFileEdit", json!({ "file_path": project.root().join("src/a.rs"), "edits": [] }));
+    assert_eq!(edited.block(), None);
+    let stop = |count: u32| session.event("stop", json!({ "status": "completed", "loop_count": count }));
+    let followed = stop(0).json();
+    let text = followed["followup_message"].as_str().expect("a follow-up");
+    assert!(text.contains("Throughline (loc gate): 401 changed lines"), "{text}");
+    assert!(stop(1).is_silent(), "it must be able to stop");
+    assert!(stop(0).is_silent(), "the same is said once a turn");
+}
+
+#[test]
+fn every_host_says_the_same() {
+    let project = tickets();
+    as_session(&project, "s", &["focus", "enter", "017a"]);
+    project.write("src/a.rs", lines(401));
+    let path = project.root().join("src/c.rs");
+    let path = path.to_str().expect("a Unicode path");
+    let patch = format!("*** Begin Patch\n*** Add File: {path}\n+x\n*** End Patch\n");
+    let calls = [
+        ("claude-code", "Write", json!({ "file_path": path, "content": "x\n" })),
+        ("cursor", "Write", json!({ "file_path": path, "content": "x\n" })),
+        ("opencode", "write", json!({ "filePath": path, "content": "x\n" })),
+        ("codex", "apply_patch", json!({ "command": patch })),
+        ("gemini", "write_file", json!({ "file_path": path, "content": "x\n" })),
+        ("copilot", "create", json!({ "path": path, "file_text": "x\n" })),
+    ];
+    let said: Vec<String> = calls
+        .iter()
+        .map(|(host, tool, input)| blocked("loc", &project.session_of(host, "s").before(tool, input)))
+        .collect();
+    assert!(said.iter().all(|text| *text == said[0]), "{said:#?}");
+}
+
+#[test]
+fn without_git_the_gates_that_need_it_stand_down() {
+    let project = crate::empty();
+    project.ok(&["init", "--profile", "tickets"]);
+    project.write("tickets/001-a/ticket.md", "---\nid: '001'\nphase: intake\n---\n\n# A\n");
+    as_session(&project, "s", &["focus", "enter", "001"]);
+    let session = project.session("s");
+    for file in ["src/a.rs", "src/b.rs"] {
+        let (before, _) = session.write(file, &lines(500));
+        passes(&before);
+    }
+    // The guide of a new phase is given once; there is no commit to wait for.
+    project.ok(&["ticket", "phase", "001", "define-behavior"]);
+    let reason = blocked("phase", &may_write(&project, &session, "src/c.rs"));
+    assert!(reason.contains("read the guide below"), "{reason}");
+    passes(&may_write(&project, &session, "src/c.rs"));
+}
+
+#[test]
+fn worktrees_have_their_own_commits() {
+    let project = tickets();
+    as_session(&project, "s", &["focus", "enter", "017a"]);
+    let tree = project.root().join("../tree");
+    assert!(project.shell("git worktree add -q ../tree -b tree"));
+    // The project is the repository's; a worktree with its own state is another project.
+    assert!(!tree.join(".throughline/state.db").exists());
+    let session = project.session("s");
+    let (_, after) = session.write("src/a.rs", "x\n");
+    assert!(after.is_some());
+    assert!(project.shell("cd ../tree && echo y > y.rs && git add -A && git commit -q -m 'test: elsewhere'"));
+    let _ = session.shell("true");
+    assert_eq!(json_as(&project, "s", &["where"])["stack"][2]["cycle"], json!("red"), "not this worktree's commit");
+}
