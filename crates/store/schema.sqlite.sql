@@ -32,6 +32,7 @@ CREATE TABLE node (
     title           TEXT,
     needs           TEXT,
     relies_on       TEXT,
+    work            TEXT,
     content_note    TEXT,
     version         BLOB,
     basis_version   BLOB,

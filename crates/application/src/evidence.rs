@@ -252,13 +252,12 @@ fn inputs(ctx: &Context<'_>, state: &dyn Snapshot, asks: &Asks) -> Result<Digest
 
 /// Returns the folder before the first pattern sign, and the pattern if there is one.
 fn fixed_part(input: &str) -> (String, Option<String>) {
-    match input.find(['*', '?', '[', '{']) {
-        None => (input.trim_end_matches('/').to_owned(), None),
-        Some(at) => {
-            let folder = input[..at].rsplit_once('/').map_or("", |(folder, _)| folder);
-            (folder.to_owned(), Some(input.to_owned()))
-        }
+    let fixed = input.split(['*', '?', '[', '{']).next().unwrap_or_default();
+    if fixed == input {
+        return (input.trim_end_matches('/').to_owned(), None);
     }
+    let folder = fixed.rsplit_once('/').map_or("", |(folder, _)| folder);
+    (folder.to_owned(), Some(input.to_owned()))
 }
 
 /// What is larger is told by its size and time.

@@ -4,9 +4,8 @@ use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, Principal};
 use domain::node::{Node, Progress};
 use domain::operation::Verb;
-use domain::ports::{Snapshot, Transaction};
+use domain::ports::Transaction;
 use domain::record;
-use domain::session_memory::SessionMemory;
 use domain::tree::Tree;
 use domain::work::focus::{Focus, MoveRefused};
 use domain::work::work_level::Assessment;
@@ -18,7 +17,7 @@ use crate::evidence::unproved;
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{find, get, nothing_left, path_of};
 use crate::observe::with_observed;
-use crate::standing::{SHARED_FOCUS, focus_of, standing};
+use crate::standing::{SHARED_FOCUS, focus_of, remember_work, standing, work_memory};
 use crate::survey::Scope;
 use crate::where_am_i::{WhereView, where_view};
 
@@ -182,30 +181,11 @@ fn arrived(
     if !matches!(ctx.actor, Principal::Human(_)) {
         let phase = ticket.phase().unwrap_or_default().to_owned();
         let id = ticket.node.id;
-        change_memory(ctx, tx, |memory| {
-            memory.work.guided.insert(id, phase);
-        })?;
+        let mut memory = work_memory(&*tx, &ctx.session)?;
+        memory.guided.insert(id, phase);
+        remember_work(ctx, tx, &memory)?;
     }
     Ok((assessed, Some(text)))
-}
-
-/// Changes what is remembered of this session.
-pub(crate) fn change_memory(
-    ctx: &Context<'_>,
-    tx: &mut dyn Transaction,
-    how: impl FnOnce(&mut SessionMemory),
-) -> Result<(), Failure> {
-    let mut memory = memory_of(&*tx, &ctx.session)?;
-    how(&mut memory);
-    let body = serde_json::to_string(&memory).unwrap_or_default();
-    Ok(tx.keep_note(&SessionMemory::key(&ctx.session), Some(&body), ctx.clock.now())?)
-}
-
-/// Returns what is remembered of a session.
-pub(crate) fn memory_of(state: &dyn Snapshot, session: &str) -> Result<SessionMemory, Failure> {
-    let note = state.note(&SessionMemory::key(session))?;
-    // A note of another version of this program is a note that was lost.
-    Ok(note.and_then(|body| serde_json::from_str(&body).ok()).unwrap_or_default())
 }
 
 /// Says whether an agent host acts, not a script or a person's shell.

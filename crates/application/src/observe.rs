@@ -231,7 +231,8 @@ pub(crate) fn record_sightings(
 
 /// Where files say how far the work is, the progress follows them; what is not proved does not count as complete.
 fn follow_files(ctx: &Context<'_>, tx: &dyn Transaction, facts: &mut Vec<Fact>) -> Result<(), Failure> {
-    let said = |work: &Option<WorkKeys>| work.as_ref().and_then(|work| Progress::from_words(work.status.as_deref()?));
+    let said =
+        |work: &Option<Box<WorkKeys>>| work.as_ref().and_then(|work| Progress::from_words(work.status.as_deref()?));
     let mut follow = Vec::new();
     for fact in facts.iter_mut() {
         match fact {

@@ -2,9 +2,10 @@
 
 use domain::ids::NodeId;
 use domain::node::{Content, Node, Progress};
-use domain::ports::{Head, Snapshot};
+use domain::ports::{Head, Snapshot, Transaction};
 use domain::profile::{Profile, WorkPhase};
 use domain::record;
+use domain::session_memory::WorkMemory;
 use domain::work::focus::Focus;
 use domain::work::guides;
 use domain::work::tdd::{Cycle, Tdd, expected};
@@ -226,6 +227,19 @@ pub(crate) fn guide(ctx: &Context<'_>, phase: &WorkPhase) -> Option<String> {
         domain::ports::Reading::Text { text, .. } if !text.trim().is_empty() => Some(text),
         _ => guides::shipped(&phase.guide).map(str::to_owned),
     }
+}
+
+/// Returns what is remembered of the work in a session.
+pub(crate) fn work_memory(state: &dyn Snapshot, session: &str) -> Result<WorkMemory, Failure> {
+    let note = state.note(&WorkMemory::key(session))?;
+    // A note of another version of this program is a note that was lost.
+    Ok(note.and_then(|body| serde_json::from_str(&body).ok()).unwrap_or_default())
+}
+
+/// Keeps what is remembered of the work in this session.
+pub(crate) fn remember_work(ctx: &Context<'_>, tx: &mut dyn Transaction, memory: &WorkMemory) -> Result<(), Failure> {
+    let body = serde_json::to_string(memory).unwrap_or_default();
+    Ok(tx.keep_note(&WorkMemory::key(&ctx.session), Some(&body), ctx.clock.now())?)
 }
 
 /// Returns where HEAD is, if there is one.

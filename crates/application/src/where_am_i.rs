@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use domain::ids::NodeId;
 use domain::node::Node;
 use domain::ports::Snapshot;
-use domain::session_memory::SessionMemory;
+use domain::session_memory::WorkMemory;
 use domain::work::focus::RootFocus;
 use domain::work::tdd::{Cycle, step_of};
 use domain::work::uncommitted::{AUTHORS, Authors, Uncommitted, count};
@@ -14,9 +14,8 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::{ancestors, path_of};
-use crate::move_focus::memory_of;
 use crate::observe::observed;
-use crate::standing::{Standing, Ticket, goes_through_phases, head, standing, ticket};
+use crate::standing::{Standing, Ticket, goes_through_phases, head, standing, ticket, work_memory};
 use crate::survey::Scope;
 
 /// Where a session stands, with the field names the hosts' own scripts know.
@@ -160,7 +159,7 @@ pub fn where_flat(ctx: &Context<'_>) -> Result<FlatView, Failure> {
 
 pub(crate) fn where_view(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<WhereView, Failure> {
     let place = standing(ctx, state)?;
-    let memory = memory_of(state, &ctx.session)?;
+    let memory = work_memory(state, &ctx.session)?;
     let counts = ctx.profiles.iter().any(|profile| profile.has_gate("loc"));
     let (uncommitted, note) = if counts { uncommitted(ctx, state) } else { (None, None) };
     let stack = items(ctx, state, &place.stack, place.ticket.as_ref())?;
@@ -393,7 +392,7 @@ pub(crate) fn line(ctx: &Context<'_>, place: &Standing, uncommitted: Option<&Unc
 fn open_gate(
     ctx: &Context<'_>,
     place: &Standing,
-    memory: &SessionMemory,
+    memory: &WorkMemory,
     uncommitted: Option<&Uncommitted>,
 ) -> Option<GateView> {
     if let Some(found) = uncommitted.filter(|found| found.lines > ctx.policy.gates.loc_limit) {
@@ -404,7 +403,7 @@ fn open_gate(
     let phase = ticket.phase().unwrap_or_default();
     let profile = ctx.profile(&ticket.node.profile)?;
     let context_file = crate::standing::phase_of(profile, ticket.phase()).map(|phase| phase.guide.clone());
-    match memory.work.guided.get(&ticket.node.id) {
+    match memory.guided.get(&ticket.node.id) {
         Some(known) if known != phase => Some(GateView {
             r#type: "phase",
             reason: format!("Entering {phase} phase"),

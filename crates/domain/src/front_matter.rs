@@ -24,19 +24,26 @@ pub struct FrontMatterProblem {
 /// Splits a plan into the YAML block (without its fences) and the body.
 #[must_use]
 pub fn split(text: &str) -> (Option<&str>, &str) {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else {
-        return (None, text);
-    };
+    match parts(text) {
+        Some((_, block, tail)) => (Some(block), tail.split_once('\n').map_or("", |(_, body)| body)),
+        None => (None, text.strip_prefix('\u{feff}').unwrap_or(text)),
+    }
+}
+
+/// Splits a plan into what stands before the block, the block, and the rest from its closing fence on.
+fn parts(text: &str) -> Option<(&str, &str, &str)> {
+    let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let rest = bare.strip_prefix("---\n").or_else(|| bare.strip_prefix("---\r\n"))?;
+    let head = text.get(..text.len() - rest.len())?;
     let mut offset = 0;
     for line in rest.split_inclusive('\n') {
         if matches!(line.trim_end(), "---" | "...") {
             let (block, tail) = rest.split_at(offset);
-            return (Some(block), tail.get(line.len()..).unwrap_or_default());
+            return Some((head, block, tail));
         }
         offset += line.len();
     }
-    (None, text)
+    None
 }
 
 /// Reads the front matter of a plan.
@@ -70,8 +77,7 @@ pub fn read(text: &str) -> FrontMatter {
 /// Returns the text without some keys of its front matter, each with the lines that belong to it.
 #[must_use]
 pub fn without(text: &str, keys: &[String]) -> String {
-    let (Some(block), _) = split(text) else { return text.to_owned() };
-    let (head, tail) = around(text, block);
+    let Some((head, block, tail)) = parts(text) else { return text.to_owned() };
     let mut kept = String::with_capacity(text.len());
     kept.push_str(head);
     let mut leaving = false;
@@ -93,8 +99,7 @@ pub fn without(text: &str, keys: &[String]) -> String {
 pub fn with_key(text: &str, key: &str, value: &str) -> String {
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let line = format!("{key}: {value}{end}");
-    let (Some(block), _) = split(text) else { return format!("---{end}{line}---{end}{end}{text}") };
-    let (head, tail) = around(text, block);
+    let Some((head, block, tail)) = parts(text) else { return format!("---{end}{line}---{end}{end}{text}") };
     let mut changed = String::with_capacity(text.len() + line.len());
     changed.push_str(head);
     let (mut replacing, mut found) = (false, false);
@@ -125,16 +130,10 @@ pub fn written(text: &str, key: &str) -> Option<String> {
     let (_, value) = line.split_once(':')?;
     let value = value.trim();
     let value = match value.chars().next() {
-        Some(quote @ ('"' | '\'')) => value[1..].split(quote).next().unwrap_or_default(),
+        Some(quote @ ('"' | '\'')) => value.split(quote).nth(1).unwrap_or_default(),
         _ => value.split(" #").next().unwrap_or_default().trim(),
     };
     (!value.is_empty() && !matches!(value, "null" | "~")).then(|| value.to_owned())
-}
-
-/// Returns what stands before and after the block in the text it was cut from.
-fn around<'t>(text: &'t str, block: &str) -> (&'t str, &'t str) {
-    let start = block.as_ptr() as usize - text.as_ptr() as usize;
-    (&text[..start], &text[start + block.len()..])
 }
 
 /// Returns the key a line begins, if it begins one: continuation lines are indented, list items or comments.

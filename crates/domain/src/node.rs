@@ -168,7 +168,7 @@ pub struct Description {
     pub relies_on: Vec<String>,
     /// How far the work is, where the level's files say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work: Option<WorkKeys>,
+    pub work: Option<Box<WorkKeys>>,
 }
 
 /// What a ticket's front matter says about the work, as opposed to what is to be done.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::host_event::Host;
 use crate::ids::{Digest32, NodeId, VersionHash};
 use crate::work::uncommitted::Uncommitted;
 
@@ -31,10 +32,9 @@ pub struct SessionMemory {
     pub answered: Option<Digest32>,
     /// What it was told last: never the same twice in a row.
     pub told: Option<Digest32>,
-    pub work: WorkMemory,
 }
 
-/// What is remembered of the work in a session.
+/// What is remembered of the work in a session, whichever host or command it is asked from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WorkMemory {
@@ -50,6 +50,14 @@ pub struct WorkMemory {
     pub followed_up: Option<Digest32>,
 }
 
+impl WorkMemory {
+    /// Returns under which key it is kept.
+    #[must_use]
+    pub fn key(session: &str) -> String {
+        format!("{PREFIX}work/{session}")
+    }
+}
+
 /// A phase that began.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingPhase {
@@ -62,8 +70,8 @@ pub struct PendingPhase {
 impl SessionMemory {
     /// Returns under which key it is kept.
     #[must_use]
-    pub fn key(session: &str) -> String {
-        format!("{PREFIX}{session}")
+    pub fn key(host: Host, session: &str) -> String {
+        format!("{PREFIX}{}/{session}", host.word())
     }
 
     /// The conversation begins anew: what the model was shown, it does not have any more.

@@ -7,7 +7,7 @@ use domain::ids::Digest32;
 use domain::policy::GateMode;
 use domain::typed_command::{TypedCommand, read};
 
-use super::{Handled, Surroundings, effects, session};
+use super::{Handled, Surroundings, effects, session, work};
 use crate::approve::{ApproveRequest, approve};
 use crate::brief::brief;
 use crate::context::Context;
@@ -24,6 +24,7 @@ pub(super) fn handle(
     surroundings: &Surroundings<'_>,
 ) -> Result<Handled, Failure> {
     drop(observed(ctx, Scope::Everything)?);
+    work::new_turn(ctx)?;
     // What a subagent is sent was not typed by a person.
     let command = read(prompt).filter(|_| event.agent.is_none());
     let mut handled = match command {
@@ -50,8 +51,7 @@ pub(super) fn handle(
     if memory.owed_a_briefing {
         told.push(brief(ctx, None)?);
     }
-    let fresh_turn = memory.briefed_this_turn || memory.work.followed_up.is_some();
-    if told.is_empty() && !fresh_turn && memory.answered == answered {
+    if told.is_empty() && !memory.briefed_this_turn && memory.answered == answered {
         return Ok(handled);
     }
     let text = told.join("\n\n");
@@ -59,7 +59,6 @@ pub(super) fn handle(
     session::change(ctx, event, |memory| {
         memory.owed_a_briefing = false;
         memory.briefed_this_turn = false;
-        memory.work.followed_up = None;
         memory.untold.clear();
         memory.answered = answered;
         is_news = !text.is_empty() && memory.is_news(&text);

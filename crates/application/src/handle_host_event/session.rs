@@ -9,13 +9,14 @@ use super::{Handled, effects, work};
 use crate::brief::brief;
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::move_focus::memory_of;
 use crate::observe::observed;
 use crate::survey::Scope;
 
 /// Returns what is remembered of the event's session.
 pub(super) fn memory(state: &dyn Snapshot, event: &HostEvent) -> Result<SessionMemory, Failure> {
-    memory_of(state, &event.session)
+    let note = state.note(&SessionMemory::key(event.host, &event.session))?;
+    // A note of another version of this program is a note that was lost.
+    Ok(note.and_then(|body| serde_json::from_str(&body).ok()).unwrap_or_default())
 }
 
 /// Keeps what is remembered.
@@ -26,7 +27,7 @@ pub(super) fn remember(
     memory: &SessionMemory,
 ) -> Result<(), Failure> {
     let body = serde_json::to_string(memory).unwrap_or_default();
-    Ok(tx.keep_note(&SessionMemory::key(&event.session), Some(&body), ctx.clock.now())?)
+    Ok(tx.keep_note(&SessionMemory::key(event.host, &event.session), Some(&body), ctx.clock.now())?)
 }
 
 /// Changes what is remembered, in a transaction of its own.
@@ -101,7 +102,7 @@ pub(super) fn stopping(ctx: &Context<'_>, event: &HostEvent, again: bool) -> Res
 /// The session is over.
 pub(super) fn ended(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
     let mut tx = ctx.store.write()?;
-    tx.keep_note(&SessionMemory::key(&event.session), None, ctx.clock.now())?;
+    tx.keep_note(&SessionMemory::key(event.host, &event.session), None, ctx.clock.now())?;
     tx.commit()?;
     Ok(Handled::default())
 }

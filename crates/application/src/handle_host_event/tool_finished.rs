@@ -58,7 +58,7 @@ pub(super) fn handle(
         }
     }
     if works || !plans.is_empty() {
-        told.extend(work::after(ctx, &mut *tx, &mut memory, call, files)?);
+        told.extend(work::after(ctx, &mut *tx, call, files)?);
     }
     let news = effects::tell(ctx, &*tx, &operations, &touched, &mut memory)?;
     if let Some(news) = news.filter(|news| memory.is_news(news)) {

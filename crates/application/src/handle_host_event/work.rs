@@ -7,7 +7,7 @@ use domain::gates::{self, NewPhase, Verdict, WorkStep};
 use domain::host_event::{HostEvent, Reply, ToolCall, ToolKind};
 use domain::ids::Digest32;
 use domain::ports::{HeadMove, MoveKind, Snapshot, Transaction};
-use domain::session_memory::{PendingPhase, SessionMemory};
+use domain::session_memory::{PendingPhase, WorkMemory};
 use domain::work::uncommitted::{AUTHORS, Uncommitted, count};
 use domain::work::work_level::outgrown;
 
@@ -17,7 +17,7 @@ use crate::claim_node;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::follow_commits::follow_commits;
-use crate::standing::{Standing, Ticket, head, phase_of, standing};
+use crate::standing::{Standing, Ticket, head, phase_of, remember_work, standing, work_memory};
 use crate::where_am_i::{authors, counts, is_exempt, uncommitted};
 
 /// Says whether a project has gates about work at all.
@@ -34,7 +34,7 @@ pub(super) fn before(ctx: &Context<'_>, event: &HostEvent, files: &[String]) -> 
         return Ok(Handled::default());
     }
     let state = ctx.store.read()?;
-    let memory = session::memory(&*state, event)?;
+    let memory = work_memory(&*state, &ctx.session)?;
     let found = ask(ctx, &*state, &memory, files.len())?;
     drop(state);
     answered(ctx, event, &memory, found)
@@ -43,13 +43,13 @@ pub(super) fn before(ctx: &Context<'_>, event: &HostEvent, files: &[String]) -> 
 /// What the gates said, and what is to be remembered of it.
 struct Asked {
     verdict: Verdict,
-    memory: SessionMemory,
+    memory: WorkMemory,
     overridden: Vec<String>,
     node: String,
 }
 
 /// Asks the gates about the next edit.
-fn ask(ctx: &Context<'_>, state: &dyn Snapshot, memory: &SessionMemory, files: usize) -> Result<Asked, Failure> {
+fn ask(ctx: &Context<'_>, state: &dyn Snapshot, memory: &WorkMemory, files: usize) -> Result<Asked, Failure> {
     let place = standing(ctx, state)?;
     let mut memory = memory.clone();
     let now = head(ctx);
@@ -104,8 +104,8 @@ fn ask(ctx: &Context<'_>, state: &dyn Snapshot, memory: &SessionMemory, files: u
         let guided =
             context.is_some() || phase.as_ref().is_some_and(|phase| !phase.needs_commit || !blocks_on("phase"));
         if guided {
-            memory.work.guided.insert(ticket.node.id, ticket.phase().unwrap_or_default().to_owned());
-            memory.work.pending = None;
+            memory.guided.insert(ticket.node.id, ticket.phase().unwrap_or_default().to_owned());
+            memory.pending = None;
         }
     }
     Ok(Asked { verdict, memory, overridden, node })
@@ -115,15 +115,15 @@ fn ask(ctx: &Context<'_>, state: &dyn Snapshot, memory: &SessionMemory, files: u
 fn known_lines(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
-    memory: &mut SessionMemory,
+    memory: &mut WorkMemory,
     head: Option<&str>,
 ) -> Option<Uncommitted> {
-    let noted = memory.work.uncommitted.filter(|_| memory.work.head.as_deref() == head && head.is_some());
+    let noted = memory.uncommitted.filter(|_| memory.head.as_deref() == head && head.is_some());
     if let Some(noted) = noted.filter(|noted| noted.lines <= ctx.policy.gates.loc_limit) {
         return Some(noted);
     }
     let (found, _) = uncommitted(ctx, state);
-    memory.work.uncommitted = found;
+    memory.uncommitted = found;
     found
 }
 
@@ -132,10 +132,10 @@ fn context_due(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     place: &Standing,
-    memory: &SessionMemory,
+    memory: &WorkMemory,
 ) -> Result<Option<String>, Failure> {
     match &place.ticket {
-        Some(ticket) if !memory.work.guided.contains_key(&ticket.node.id) => ticket.context_text(ctx, state).map(Some),
+        Some(ticket) if !memory.guided.contains_key(&ticket.node.id) => ticket.context_text(ctx, state).map(Some),
         _ => Ok(None),
     }
 }
@@ -153,25 +153,25 @@ fn phase_due(
     ctx: &Context<'_>,
     state: &dyn Snapshot,
     ticket: &Ticket,
-    memory: &mut SessionMemory,
+    memory: &mut WorkMemory,
     head: Option<&str>,
 ) -> Result<Option<PhaseDue>, Failure> {
     let phase = ticket.phase().unwrap_or_default();
-    let Some(guided) = memory.work.guided.get(&ticket.node.id).cloned() else { return Ok(None) };
+    let Some(guided) = memory.guided.get(&ticket.node.id).cloned() else { return Ok(None) };
     if guided == phase || ctx.profile(&ticket.node.profile).and_then(|all| phase_of(all, ticket.phase())).is_none() {
-        memory.work.pending = None;
+        memory.pending = None;
         return Ok(None);
     }
-    let pending = match memory.work.pending.clone() {
+    let pending = match memory.pending.clone() {
         Some(pending) if pending.ticket == ticket.node.id && pending.to == phase => pending,
         _ => PendingPhase { ticket: ticket.node.id, to: phase.to_owned(), head: head.map(str::to_owned) },
     };
     if committed_since(ctx, state, pending.head.as_deref(), head)? {
-        memory.work.guided.insert(ticket.node.id, phase.to_owned());
-        memory.work.pending = None;
+        memory.guided.insert(ticket.node.id, phase.to_owned());
+        memory.pending = None;
         return Ok(None);
     }
-    memory.work.pending = Some(pending);
+    memory.pending = Some(pending);
     // Whether there is anything to commit decides whether a commit can be asked for.
     let needs_commit = head.is_some() && uncommitted(ctx, state).0.is_some_and(|found| found.anything);
     let guide = ticket.phase_text(ctx);
@@ -196,23 +196,18 @@ fn committed_since(
 }
 
 /// Words the verdict and keeps what is to be remembered.
-fn answered(
-    ctx: &Context<'_>,
-    event: &HostEvent,
-    before: &SessionMemory,
-    mut asked: Asked,
-) -> Result<Handled, Failure> {
+fn answered(ctx: &Context<'_>, event: &HostEvent, before: &WorkMemory, asked: Asked) -> Result<Handled, Failure> {
+    let warns = asked.verdict.blocks.is_empty() && !asked.verdict.warnings.is_empty();
     let mut context = None;
-    if asked.verdict.blocks.is_empty() && !asked.verdict.warnings.is_empty() {
-        let text = gates::explain(&asked.verdict.warnings);
-        context = asked.memory.is_news(&text).then_some(text);
-    }
-    if asked.memory != *before || !asked.overridden.is_empty() {
+    if asked.memory != *before || !asked.overridden.is_empty() || warns {
         let mut tx = ctx.store.write()?;
-        let mut memory = session::memory(&*tx, event)?;
-        memory.work = asked.memory.work.clone();
-        memory.told = asked.memory.told;
-        session::remember(ctx, &mut *tx, event, &memory)?;
+        remember_work(ctx, &mut *tx, &asked.memory)?;
+        if warns {
+            let text = gates::explain(&asked.verdict.warnings);
+            let mut memory = session::memory(&*tx, event)?;
+            context = memory.is_news(&text).then_some(text);
+            session::remember(ctx, &mut *tx, event, &memory)?;
+        }
         for gate in &asked.overridden {
             tx.keep_note(&override_key(gate, &asked.node), None, ctx.clock.now())?;
         }
@@ -232,7 +227,6 @@ fn answered(
 pub(super) fn after(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
-    memory: &mut SessionMemory,
     call: &ToolCall,
     files: &[String],
 ) -> Result<Vec<String>, Failure> {
@@ -241,12 +235,14 @@ pub(super) fn after(
         return Ok(told);
     }
     claim_node::hear(ctx, tx)?;
+    let noted = work_memory(&*tx, &ctx.session)?;
+    let mut memory = noted.clone();
     let now = head(ctx);
-    let before = memory.work.uncommitted;
+    let before = memory.uncommitted;
     let mut authors = authors(&*tx);
     let mut news = authors.wrote(&ctx.session, files);
-    if now.is_some() && memory.work.head.is_some() && memory.work.head != now {
-        let then = memory.work.head.as_deref().unwrap_or_default();
+    if now.is_some() && memory.head.is_some() && memory.head != now {
+        let then = memory.head.as_deref().unwrap_or_default();
         let moves = ctx.git.moves_since(then)?.unwrap_or_default();
         if runs_git(call) {
             for one in moves.iter().filter(|one| one.kind.commits_work()) {
@@ -261,24 +257,28 @@ pub(super) fn after(
             told.push("Throughline: committed; the loc gate is open again.".to_owned());
         }
     }
-    if ctx.git.under_way().is_none() && now.is_some() {
-        if let Ok(changed) = ctx.git.uncommitted() {
-            if memory.work.head != now {
-                authors.keep_only(&changed);
-                news = true;
-            }
-            let found = count(&changed, &authors, &ctx.session, &|path| counts(ctx, path));
-            let limit = ctx.policy.gates.loc_limit;
-            if found.lines > limit && before.is_none_or(|before| before.lines <= limit) {
-                told.push(format!(
-                    "Throughline: {} changed lines are not committed, {limit} are the most: commit before the next edit.",
-                    found.lines
-                ));
-            }
-            memory.work.uncommitted = Some(found);
+    if ctx.git.under_way().is_none()
+        && now.is_some()
+        && let Ok(changed) = ctx.git.uncommitted()
+    {
+        if memory.head != now {
+            authors.keep_only(&changed);
+            news = true;
         }
+        let found = count(&changed, &authors, &ctx.session, &|path| counts(ctx, path));
+        let limit = ctx.policy.gates.loc_limit;
+        if found.lines > limit && before.is_none_or(|before| before.lines <= limit) {
+            told.push(format!(
+                "Throughline: {} changed lines are not committed, {limit} are the most: commit before the next edit.",
+                found.lines
+            ));
+        }
+        memory.uncommitted = Some(found);
     }
-    memory.work.head = now;
+    memory.head = now;
+    if memory != noted {
+        remember_work(ctx, tx, &memory)?;
+    }
     if news {
         let body = serde_json::to_string(&authors).unwrap_or_default();
         tx.keep_note(AUTHORS, Some(&body), ctx.clock.now())?;
@@ -294,13 +294,24 @@ fn runs_git(call: &ToolCall) -> bool {
     }
 }
 
+/// A new turn begins: what was said when the last one ended may be said again.
+pub(super) fn new_turn(ctx: &Context<'_>) -> Result<(), Failure> {
+    let mut memory = work_memory(&*ctx.store.read()?, &ctx.session)?;
+    if memory.followed_up.take().is_some() {
+        let mut tx = ctx.store.write()?;
+        remember_work(ctx, &mut *tx, &memory)?;
+        tx.commit()?;
+    }
+    Ok(())
+}
+
 /// Where a host could not hold an edit back, its agent is told before it stops: the same words, once a turn.
 pub(super) fn follow_up(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
     if !has_gates(ctx) {
         return Ok(Handled::default());
     }
     let state = ctx.store.read()?;
-    let before = session::memory(&*state, event)?;
+    let before = work_memory(&*state, &ctx.session)?;
     let mut asked = ask(ctx, &*state, &before, 0)?;
     drop(state);
     asked.verdict.blocks.retain(|fired| matches!(fired.gate, "loc" | "phase"));
@@ -308,9 +319,9 @@ pub(super) fn follow_up(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled,
         return Ok(Handled::default());
     }
     let digest = Digest32::of(gates::explain(&asked.verdict.blocks).as_bytes());
-    if before.work.followed_up == Some(digest) {
+    if before.followed_up == Some(digest) {
         return Ok(Handled::default());
     }
-    asked.memory.work.followed_up = Some(digest);
+    asked.memory.followed_up = Some(digest);
     answered(ctx, event, &before, asked)
 }

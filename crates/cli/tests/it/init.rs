@@ -49,10 +49,11 @@ fn json_says_the_same() {
     assert_eq!(crate::keys(&outcome), ["kept", "made", "profiles", "project", "success"]);
     assert_eq!(outcome["success"], json!(true));
     assert_eq!(outcome["profiles"], json!(["story", "tickets"]));
-    assert_eq!(
-        outcome["made"],
-        json!([".throughline/config.toml", ".throughline/.gitignore", ".throughline/state.db"])
-    );
+    let guides = ["DISCOVERY", "SCENARIOS", "DECOMPOSITION", "TDD", "DONE"];
+    let mut made = vec![".throughline/config.toml".to_owned(), ".throughline/.gitignore".to_owned()];
+    made.extend(guides.map(|name| format!(".throughline/phases/{name}.md")));
+    made.push(".throughline/state.db".to_owned());
+    assert_eq!(outcome["made"], json!(made));
     assert_eq!(outcome["kept"], json!([]));
 }
 

@@ -287,7 +287,8 @@ fn every_file_here_is_a_module() {
 #[test]
 fn every_command_has_a_module() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
-    for command in COMMANDS {
+    // One of them is called as Rust calls something else.
+    for command in COMMANDS.iter().map(|name| if *name == "where" { "where_am_i" } else { name }) {
         assert!(folder.join(format!("{}.rs", command.replace('-', "_"))).is_file(), "{command}");
     }
 }

@@ -173,13 +173,13 @@ impl Level {
             return (canonical_hash(text), description);
         }
         let front = front_matter::read(text);
-        description.work = Some(WorkKeys {
+        description.work = Some(Box::new(WorkKeys {
             phase: front_matter::written(text, "phase"),
             status: front_matter::written(text, "status"),
             parent: front_matter::written(text, "parent"),
             work_level: front_matter::written(text, "work_level").or_else(|| front_matter::written(text, "workLevel")),
             problem: front.problem.map(|problem| problem.to_string()),
-        });
+        }));
         (canonical_hash(&front_matter::without(text, &self.state_keys)), description)
     }
 

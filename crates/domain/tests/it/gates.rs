@@ -1,11 +1,14 @@
 //! The gates as tables: what is about to happen, and who objects.
 
-use domain::gates::{Doing, Fired, GATES, Objection, Parent, Step, evaluate, explain, named};
+use domain::gates::{
+    Doing, Fired, GATES, NewPhase, Objection, Parent, Step, WorkStep, evaluate, evaluate_work, explain, named,
+};
 use domain::host_event::Effect;
 use domain::ids::VersionHash;
 use domain::node::{Content, Node, Standing, Status};
 use domain::policy::{GateMode, Policy};
 use domain::profile::{Profile, built_in, place_of};
+use domain::work::work_level::Outgrown;
 use testkit::parse_tree;
 
 const ACT: &str = "acts/act-1/strategic-plan.md";
@@ -25,6 +28,7 @@ struct Scene {
     size: Option<u64>,
     read: Option<VersionHash>,
     session_is_known: bool,
+    claimed_by: Option<&'static str>,
     overridden: Vec<String>,
     policy: Policy,
 }
@@ -40,6 +44,7 @@ impl Scene {
             size: None,
             read: None,
             session_is_known: true,
+            claimed_by: None,
             overridden: Vec::new(),
             policy: Policy::default(),
         }
@@ -61,6 +66,7 @@ impl Scene {
             size: self.size,
             read: self.read,
             session_is_known: self.session_is_known,
+            claimed_by: self.claimed_by,
             overridden: &self.overridden,
         };
         evaluate(&[step], &self.policy)
@@ -264,16 +270,98 @@ fn hopeless() -> Scene {
         parent: Some(Some(act("draft"))),
         size: Some(1000),
         session_is_known: false,
+        claimed_by: Some("another"),
         ..Scene::new(CHAPTER, write(""))
     };
     scene.policy.gates.session = GateMode::Block;
     scene
 }
 
+const ABOUT_PLANS: [&str; 5] = ["session", "hierarchy", "claim", "read-before-write", "shrink"];
+const ABOUT_WORK: [&str; 5] = ["claim", "context", "phase", "loc", "scope"];
+
+/// An edit of files that are no plans.
+struct Work {
+    lines: Option<u64>,
+    phase: bool,
+    context: Option<&'static str>,
+    outgrown: Option<Outgrown>,
+    claimed_by: Option<&'static str>,
+    overridden: Vec<String>,
+    asked: &'static [&'static str],
+    policy: Policy,
+}
+
+impl Work {
+    fn verdict(&self) -> domain::gates::Verdict {
+        let step = WorkStep {
+            node: "017a",
+            uncommitted: self.lines,
+            new_phase: self.phase.then_some(NewPhase {
+                from: None,
+                to: "implement",
+                guide: "THE GUIDE",
+                needs_commit: true,
+            }),
+            context: self.context,
+            outgrown: self.outgrown.as_ref(),
+            claimed_by: self.claimed_by,
+            overridden: &self.overridden,
+        };
+        evaluate_work(&step, &|name| self.asked.contains(&name), &self.policy)
+    }
+
+    fn blocks(&self) -> Vec<&'static str> {
+        self.verdict().blocks.iter().map(|fired| fired.gate).collect()
+    }
+}
+
+/// Work that every gate has something to say about.
+fn hopeless_work() -> Work {
+    Work {
+        lines: Some(401),
+        phase: true,
+        context: Some("THE TICKET"),
+        outgrown: Some(Outgrown::Files(3)),
+        claimed_by: Some("another"),
+        overridden: Vec::new(),
+        asked: &ABOUT_WORK,
+        policy: Policy::default(),
+    }
+}
+
+#[test]
+fn work_is_judged_by_what_is_known() {
+    let quiet =
+        || Work { lines: Some(400), phase: false, context: None, outgrown: None, claimed_by: None, ..hopeless_work() };
+    assert!(quiet().blocks().is_empty());
+    assert_eq!(Work { lines: Some(401), ..quiet() }.blocks(), ["loc"]);
+    // Nobody can count: no repository, or a merge under way.
+    assert!(Work { lines: None, ..quiet() }.blocks().is_empty());
+    // A profile that does not ask for a gate is not stopped by it.
+    assert_eq!(Work { asked: &["loc"], ..hopeless_work() }.blocks(), ["loc"]);
+    let text = explain(&Work { phase: true, ..quiet() }.verdict().blocks);
+    assert!(
+        text.starts_with("Throughline (phase gate): `017a` is entering the implement phase\n  next: commit"),
+        "{text}"
+    );
+    assert!(text.contains("\n\nTHE GUIDE\n"), "{text}");
+    assert!(explain(&Work { context: Some("THE TICKET"), ..quiet() }.verdict().blocks).contains("THE TICKET"));
+    let mut warned = hopeless_work();
+    warned.policy.gates.loc = GateMode::Warn;
+    assert!(!warned.blocks().contains(&"loc"));
+    assert_eq!(warned.verdict().warnings.len(), 1);
+}
+
 #[test]
 fn all_gates_are_asked_in_the_order_of_their_weight() {
-    assert_eq!(hopeless().blocks(), ["session", "hierarchy", "read-before-write", "shrink"]);
-    assert_eq!(GATES.map(|gate| gate.name), ["session", "hierarchy", "read-before-write", "shrink"]);
+    assert_eq!(hopeless().blocks(), ABOUT_PLANS);
+    assert_eq!(hopeless_work().blocks(), ABOUT_WORK);
+    let all = GATES.map(|gate| gate.name);
+    let asked: Vec<&str> =
+        all.into_iter().filter(|name| ABOUT_PLANS.contains(name) || ABOUT_WORK.contains(name)).collect();
+    // One is asked by whoever completes a node.
+    assert_eq!(all.len(), asked.len() + 1);
     for gate in GATES {
         assert_eq!(named(gate.name).unwrap().name, gate.name);
     }
@@ -283,14 +371,15 @@ fn all_gates_are_asked_in_the_order_of_their_weight() {
 #[test]
 fn each_gate_has_its_own_switch() {
     type Switch = fn(&mut Policy, GateMode);
-    let switches: [(&str, Switch); 4] = [
+    let switches: [(&str, Switch); 5] = [
+        ("claim", |policy, mode| policy.gates.claim = mode),
         ("session", |policy, mode| policy.gates.session = mode),
         ("hierarchy", |policy, mode| policy.gates.hierarchy = mode),
         ("read-before-write", |policy, mode| policy.gates.read_before_write = mode),
         ("shrink", |policy, mode| policy.gates.shrink = mode),
     ];
     for (name, switch) in switches {
-        let others: Vec<&str> = GATES.iter().map(|gate| gate.name).filter(|gate| *gate != name).collect();
+        let others: Vec<&str> = ABOUT_PLANS.into_iter().filter(|gate| *gate != name).collect();
         for (mode, warned) in [(GateMode::Warn, vec![name]), (GateMode::Off, Vec::new())] {
             let mut scene = hopeless();
             switch(&mut scene.policy, mode);
@@ -303,13 +392,16 @@ fn each_gate_has_its_own_switch() {
 
 #[test]
 fn an_override_is_for_one_gate() {
-    for gate in GATES {
-        let scene = Scene { overridden: vec![gate.name.to_owned()], ..hopeless() };
-        let others: Vec<&str> = GATES.iter().map(|one| one.name).filter(|one| *one != gate.name).collect();
-        assert_eq!(scene.blocks(), others);
+    for gate in ABOUT_PLANS {
+        let scene = Scene { overridden: vec![gate.to_owned()], ..hopeless() };
+        assert_eq!(scene.blocks(), ABOUT_PLANS.into_iter().filter(|one| *one != gate).collect::<Vec<_>>());
+    }
+    for gate in ABOUT_WORK {
+        let work = Work { overridden: vec![gate.to_owned()], ..hopeless_work() };
+        assert_eq!(work.blocks(), ABOUT_WORK.into_iter().filter(|one| *one != gate).collect::<Vec<_>>());
     }
     let scene = Scene { overridden: vec!["all".to_owned(), String::new()], ..hopeless() };
-    assert_eq!(scene.blocks().len(), 4);
+    assert_eq!(scene.blocks().len(), 5);
 }
 
 #[test]
@@ -326,6 +418,7 @@ fn every_step_of_a_call_is_asked_about() {
         size: None,
         read: None,
         session_is_known: true,
+        claimed_by: None,
         overridden: &[],
     };
     let verdict =
@@ -339,7 +432,7 @@ fn a_refusal_says_what_why_and_what_next() {
     let fired = |gate, why: &str, next: &[&str]| Fired {
         gate,
         plan: "act-1".to_owned(),
-        objection: Objection { why: why.to_owned(), next_steps: next.iter().map(|step| (*step).to_owned()).collect() },
+        objection: Objection::new(why.to_owned(), next.iter().map(|step| (*step).to_owned()).collect()),
     };
     let text = explain(&[fired("hierarchy", "it is so", &["do this", "or that"]), fired("shrink", "and so", &[])]);
     assert_eq!(

@@ -20,7 +20,7 @@ fn check(tree: &str, notes: &str, expected_ready: &[&str], expected_problems: &[
     }
     let tree = Tree::new(nodes);
     let needs = Needs::of(&tree, &[built_in("story").unwrap()]);
-    let found: Vec<String> = ready(&tree, &needs).iter().map(|node| node.alias.clone()).collect();
+    let found: Vec<String> = ready(&tree, &needs, &|_| true).iter().map(|node| node.alias.clone()).collect();
     assert_eq!(found, expected_ready);
     let problems: Vec<String> = needs.problems.iter().map(ToString::to_string).collect();
     assert_eq!(problems, expected_problems);

@@ -110,7 +110,7 @@ fn profile_mistakes_name_line_key_and_what_is_allowed() {
     };
     check(
         &good.replace("root", "rot"),
-        "course.toml:5: unknown field `rot`, expected one of `name`, `root`, `under`, `alias`, `numbers`, `file`, `output`, `purpose`, `outline`; did you mean `root`?",
+        "course.toml:5: unknown field `rot`, expected one of `name`, `root`, `under`, `alias`, `numbers`, `file`, `output`, `purpose`, `outline`, `state_keys`, `items`, `evidence`; did you mean `root`?",
     );
     check(
         &good.replace("root = true", "under = [\"book\"]"),
@@ -149,7 +149,7 @@ fn settings_mistakes_name_line_and_nearest_key() {
     };
     check(
         "[policy]\naproval = \"human\"\n",
-        "config.toml:2: unknown field `aproval`, expected one of `approval`, `cascade`, `cascade_max_depth`, `consistency`, `backups`, `max_plan_bytes`, `gates`, `hook_deadline_ms`; did you mean `approval`?",
+        "config.toml:2: unknown field `aproval`, expected one of `approval`, `cascade`, `cascade_max_depth`, `consistency`, `backups`, `max_plan_bytes`, `gates`, `hook_deadline_ms`, `claim_lease_minutes`, `commits`; did you mean `approval`?",
     );
     check(
         "storage = \"sqlit\"\n",
