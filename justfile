@@ -25,6 +25,7 @@ bench *flags:
     cargo bench --package domain --package application --bench cascade
     cargo xtask bench {{ flags }}
     cargo xtask bench hooks {{ flags }}
+    cargo xtask bench work {{ flags }}
 
 # The real agent hosts, offline, against a scripted model
 hosts *names:

@@ -1,6 +1,6 @@
 //! Repository work that has logic in it: generated pages, repository rules, whole-process benchmarks.
 //!
-//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask bench [hooks] [--quick]`. The product never
+//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask bench [hooks|work] [--quick]`. The product never
 //! uses anything from here.
 
 mod bench;
@@ -18,7 +18,8 @@ const USAGE: &str = "\
 usage: cargo xtask generate [--check]   write docs/reference, or see whether it is fresh
        cargo xtask tidy                 check the rules of the repository
        cargo xtask bench [--quick]      measure the whole program against an empty process
-       cargo xtask bench hooks [--quick]   the same for hooks";
+       cargo xtask bench hooks [--quick]   the same for hooks
+       cargo xtask bench work [--quick]    the same for hooks in a repository with tickets";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -31,6 +32,8 @@ fn main() -> ExitCode {
         ["bench", "--quick"] => bench::bench(bench::Length::Quick),
         ["bench", "hooks"] => bench::hooks::bench(bench::Length::Full),
         ["bench", "hooks", "--quick"] => bench::hooks::bench(bench::Length::Quick),
+        ["bench", "work"] => bench::work::bench(bench::Length::Full),
+        ["bench", "work", "--quick"] => bench::work::bench(bench::Length::Quick),
         _ => {
             say_error(USAGE);
             return ExitCode::from(2);

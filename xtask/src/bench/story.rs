@@ -39,8 +39,7 @@ pub(crate) struct Story {
 impl Story {
     /// Makes the project: acts and chapters approved, scenes drafts but for the shown one.
     pub(crate) fn make(program: &Path, folder: &Path, shape: Shape, length: Length) -> Result<Self, String> {
-        let story = Self { program: program.to_owned(), root: folder.join("work"), home: folder.join("home") };
-        std::fs::create_dir_all(&story.root).map_err(|error| format!("cannot make a directory: {error}"))?;
+        let story = Self::empty(program, folder)?;
         story.tl(&["init"])?;
         for act in 1..=shape.acts {
             story.write(&format!("acts/act-{act}/strategic-plan.md"), &plan(&format!("Act {act}"), 40))?;
@@ -71,6 +70,13 @@ impl Story {
         std::thread::sleep(Duration::from_millis(200));
         story.tl(&["sync-hashes"])?;
         story.tl(&["repair"])?;
+        Ok(story)
+    }
+
+    /// Makes a directory for a project that is filled by whoever asks.
+    pub(crate) fn empty(program: &Path, folder: &Path) -> Result<Self, String> {
+        let story = Self { program: program.to_owned(), root: folder.join("work"), home: folder.join("home") };
+        std::fs::create_dir_all(&story.root).map_err(|error| format!("cannot make a directory: {error}"))?;
         Ok(story)
     }
 

@@ -1,0 +1,206 @@
+//! The hooks of a developer's agent: a repository of 5,000 files with 300 tickets, a process per event.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use super::measure::{Sample, percentile, sample_with};
+use super::report::{milliseconds, ratio};
+use super::story::{self, Story};
+use super::{Length, WARM_UP};
+use crate::workspace::{command, target_directory};
+use crate::{Outcome, generate, say, say_error};
+
+const FILES: usize = 5_000;
+const TICKETS: usize = 300;
+const EDITED: &str = "src/part-01/file-001.rs";
+const SESSION: &str = "00000000-0000-4000-8000-000000000001";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Case {
+    Empty,
+    Git,
+    Read,
+    Before,
+    BeforePlan,
+    After,
+    Shell,
+}
+
+impl Case {
+    const ALL: [Self; 7] =
+        [Self::Empty, Self::Git, Self::Read, Self::Before, Self::BeforePlan, Self::After, Self::Shell];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Empty => "an empty process",
+            Self::Git => "`git status` alone, for comparison",
+            Self::Read => "after a file was read",
+            Self::Before => "before an edit, allowed, no git process",
+            Self::BeforePlan => "before an edit of the ticket itself",
+            Self::After => "after an edit: one git process counts",
+            Self::Shell => "after a shell command: one git process counts",
+        }
+    }
+}
+
+/// Builds, makes the repository, measures, prints Markdown tables.
+pub(crate) fn bench(length: Length) -> Outcome {
+    say_error("building (release)");
+    generate::build_release()?;
+    let target = target_directory()?;
+    let folder = tempfile::Builder::new()
+        .prefix("bench-work-")
+        .tempdir_in(&target)
+        .map_err(|error| format!("no directory for the benchmark: {error}"))?;
+    let release = target.join("release");
+    say_error("making a repository of 5,000 files and 300 tickets");
+    let project = Story::empty(&release.join("tl"), &folder.path().join("repository"))?;
+    fill(&project)?;
+    let project = Runner { release, scratch: folder.path().to_owned(), project };
+    // The session looks once, so that it is known where it stands.
+    project.sample(Case::After, 1)?;
+    let rounds = length.rounds();
+    say_error(&format!("measuring hooks of work, {rounds} rounds"));
+    let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); Case::ALL.len()];
+    for round in 0..rounds + WARM_UP {
+        for step in 0..Case::ALL.len() {
+            let index = (step + round) % Case::ALL.len();
+            let taken = project.sample(Case::ALL[index], round)?;
+            if round >= WARM_UP {
+                samples[index].push(taken);
+            }
+        }
+    }
+    say(&table(&samples, rounds));
+    Ok(())
+}
+
+/// Fills a repository: files in fifty folders, tickets in trees of three, the last three days' work uncommitted.
+fn fill(project: &Story) -> Outcome {
+    project.tl(&["init", "--profile", "tickets"])?;
+    for file in 0..FILES {
+        let path = format!("src/part-{:02}/file-{:03}.rs", file / 100, file % 100);
+        project.write(&path, &story::plan(&format!("File {file}"), 20))?;
+    }
+    for ticket in 0..TICKETS {
+        let (root, child) = (ticket / 3 + 1, ticket % 3);
+        let id = match child {
+            0 => format!("{root:03}"),
+            1 => format!("{root:03}a"),
+            _ => format!("{root:03}b"),
+        };
+        let parent = if child == 0 { String::new() } else { format!("parent: '{root:03}'\n") };
+        let text = format!(
+            "---\nid: '{id}'\nphase: implement\nstatus: ready\n{parent}---\n\n# Ticket {id}\n\n## Problem\n\nSomething.\n"
+        );
+        project.write(&format!("tickets/{id}-ticket/ticket.md"), &text)?;
+        let tests = "## Scenario: One\nGiven\n\n## Scenario: Two\nGiven\n\n## Scenario: Three\nGiven\n";
+        project.write(&format!("tickets/{id}-ticket/test-definitions.md"), tests)?;
+    }
+    for arguments in [
+        &["init", "-q"][..],
+        &["config", "user.name", "Bench"],
+        &["config", "user.email", "bench@example.org"],
+        &["add", "-A"],
+        &["commit", "-q", "-m", "chore: start"],
+    ] {
+        let status = command("git").args(arguments).current_dir(project.path("")).stdout(Stdio::null()).status();
+        if !status.is_ok_and(|status| status.success()) {
+            return Err(format!("`git {}` failed", arguments.join(" ")));
+        }
+    }
+    for changed in 1..=20 {
+        project.write(&format!("src/part-01/file-{changed:03}.rs"), &story::plan("Changed", 22))?;
+    }
+    for new in 1..=5 {
+        project.write(&format!("src/new-{new}.rs"), "one\ntwo\n")?;
+    }
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    project.tl(&["tree"])?;
+    let entered = project
+        .command(&["focus", "enter", "001a"])
+        .env("CLAUDECODE", "1")
+        .env("CLAUDE_CODE_SESSION_ID", SESSION)
+        .stdout(Stdio::null())
+        .status();
+    match entered {
+        Ok(status) if status.success() => Ok(()),
+        _ => Err("the ticket could not be entered".to_owned()),
+    }
+}
+
+struct Runner {
+    release: PathBuf,
+    scratch: PathBuf,
+    project: Story,
+}
+
+impl Runner {
+    fn sample(&self, case: Case, round: usize) -> Result<Sample, String> {
+        let path = |file: &str| self.project.path(file);
+        let edit = |file: &str| serde_json::json!({ "file_path": path(file), "old_string": "a", "new_string": "b" });
+        match case {
+            Case::Empty => sample_with(&mut command(self.release.join("empty")), &self.stdin("")?),
+            Case::Git => {
+                let mut git = command("git");
+                git.args(["status", "--porcelain"]).current_dir(path("")).stdout(Stdio::null());
+                sample_with(&mut git, &self.stdin("")?)
+            }
+            Case::Read => self.hook("PostToolUse", "Read", &serde_json::json!({ "file_path": path(EDITED) })),
+            Case::Before => self.hook("PreToolUse", "Edit", &edit(EDITED)),
+            Case::BeforePlan => self.hook("PreToolUse", "Edit", &edit("tickets/001a-ticket/ticket.md")),
+            Case::After => {
+                self.project.write(EDITED, &story::plan("Changed", 22 + round % 2))?;
+                self.hook("PostToolUse", "Edit", &edit(EDITED))
+            }
+            Case::Shell => self.hook("PostToolUse", "Bash", &serde_json::json!({ "command": "cargo test" })),
+        }
+    }
+
+    fn hook(&self, event: &str, tool: &str, input: &serde_json::Value) -> Result<Sample, String> {
+        let payload = serde_json::json!({
+            "session_id": SESSION, "transcript_path": "/home/user/s.jsonl", "cwd": self.project.path(""),
+            "permission_mode": "default", "hook_event_name": event, "tool_name": tool, "tool_input": input,
+            "tool_use_id": "toolu_00000001",
+        });
+        sample_with(&mut self.project.command(&["hook", "claude-code"]), &self.stdin(&payload.to_string())?)
+    }
+
+    fn stdin(&self, payload: &str) -> Result<PathBuf, String> {
+        let path = self.scratch.join("stdin.json");
+        story::write_file(&path, payload)?;
+        Ok(path)
+    }
+}
+
+fn table(samples: &[Vec<Sample>], rounds: usize) -> String {
+    let of = |case: Case| {
+        let index = Case::ALL.iter().position(|other| *other == case).unwrap_or_default();
+        samples.get(index).map(Vec::as_slice).unwrap_or_default()
+    };
+    let cpu = |case: Case| percentile(of(case).iter().map(|sample| sample.cpu), 50);
+    let wall = |case: Case| percentile(of(case).iter().map(|sample| sample.wall), 50);
+    let mut text = format!(
+        "{rounds} interleaved rounds; milliseconds, git's share included; × is the ratio of medians to the empty process.\n\n\
+         | hook | CPU median | CPU × | wall median | wall × |\n| --- | ---: | ---: | ---: | ---: |\n"
+    );
+    for case in Case::ALL {
+        text.push_str(&format!(
+            "| {} | {} | {:.2} | {} | {:.2} |\n",
+            case.name(),
+            milliseconds(cpu(case)),
+            ratio(cpu(case), cpu(Case::Empty)),
+            milliseconds(wall(case)),
+            ratio(wall(case), wall(Case::Empty)),
+        ));
+    }
+    text.push_str("\n| asked | limit | CPU | wall | |\n| --- | ---: | ---: | ---: | --- |\n");
+    let asked =
+        [(Case::Read, 4.0), (Case::Before, 4.0), (Case::BeforePlan, 4.0), (Case::After, 12.0), (Case::Shell, 12.0)];
+    for (case, limit) in asked {
+        let (by_cpu, by_wall) = (ratio(cpu(case), cpu(Case::Empty)), ratio(wall(case), wall(Case::Empty)));
+        let verdict = if by_wall.min(by_cpu) <= limit { "✓" } else { "over" };
+        text.push_str(&format!("| {} | ≤ {limit} × | {by_cpu:.2} × | {by_wall:.2} × | {verdict} |\n", case.name()));
+    }
+    text
+}
