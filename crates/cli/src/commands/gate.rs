@@ -125,7 +125,7 @@ fn show(app: &App, view: &GateView) {
         (true, GateMode::Warn) => "warn",
         (true, GateMode::Off) => "off",
     };
-    app.ui.line(format!("{:<18} {mode:<14} {}", styled(BOLD, view.name), view.stops));
+    app.ui.line(format!("{}  {mode:<14}  {}", styled(BOLD, &format!("{:<17}", view.name)), view.stops));
 }
 
 fn list(app: &App) -> Result<ExitCode, Failure> {

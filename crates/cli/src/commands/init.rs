@@ -272,7 +272,11 @@ fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
         app.ui.line(format!("\nNext:  {}   does it work?", styled(BOLD, "tl doctor")));
         return;
     }
-    app.ui.line(format!("\nNext:  {}   what can be planned", styled(BOLD, "tl plan")));
+    let (next, what) = match project.profiles.first() {
+        Some(profile) if !profile.work_phases.is_empty() => ("tl ticket new \"…\"", "the first ticket"),
+        _ => ("tl plan", "what can be planned"),
+    };
+    app.ui.line(format!("\nNext:  {}   {what}", styled(BOLD, next)));
 }
 
 /// Returns a configuration file that says what every key does; what is not set is a comment.
