@@ -1,0 +1,120 @@
+//! Stopping a call from outside, and the only place where this crate enters an async runtime.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+/// A switch that many can hold and any can throw; a call in progress ends soon after.
+///
+/// Throwing it is safe from a signal thread. Dropping the last holder throws nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Cancel(CancellationToken);
+
+/// The call was cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cancelled")]
+pub struct Cancelled;
+
+impl Cancel {
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn cancel(&self) {
+        self.0.cancel();
+    }
+
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+
+    /// Returns a switch that is thrown with this one, but can be thrown alone.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        Self(self.0.child_token())
+    }
+
+    /// Waits, or returns early when cancelled.
+    ///
+    /// # Errors
+    /// When cancelled before or while waiting.
+    pub fn wait(&self, duration: Duration) -> Result<(), Cancelled> {
+        self.run(async move { tokio::time::sleep(duration).await })
+    }
+
+    /// Ends when the switch is thrown.
+    pub(crate) async fn thrown(&self) {
+        self.0.cancelled().await;
+    }
+
+    /// Runs `work` to its end on a runtime of its own, or drops it when cancelled.
+    pub(crate) fn run<T: Send>(&self, work: impl Future<Output = T> + Send) -> Result<T, Cancelled> {
+        if self.is_cancelled() {
+            return Err(Cancelled);
+        }
+        // A thread that belongs to a runtime (a server's) may not block on another one; a fresh thread may.
+        if tokio::runtime::Handle::try_current().is_ok() {
+            return std::thread::scope(|scope| {
+                scope.spawn(|| self.block_on(work)).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            });
+        }
+        self.block_on(work)
+    }
+
+    fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T, Cancelled> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("BUG: a current-thread runtime needs only an epoll handle");
+        let ended = runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = self.0.cancelled() => Err(Cancelled),
+                value = work => Ok(value),
+            }
+        });
+        // A name that is still being resolved must not hold up a cancelled call.
+        runtime.shutdown_background();
+        ended
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_runs_to_its_end() {
+        assert_eq!(Cancel::new().run(async { 7 }), Ok(7));
+    }
+
+    #[test]
+    fn a_thrown_switch_ends_what_would_never_end() {
+        let cancel = Cancel::new();
+        let other = cancel.clone();
+        let thrower = std::thread::spawn(move || other.cancel());
+        assert_eq!(cancel.run(std::future::pending::<()>()), Err(Cancelled));
+        thrower.join().unwrap();
+        assert_eq!(cancel.wait(Duration::from_secs(3600)), Err(Cancelled));
+    }
+
+    #[test]
+    fn a_child_is_thrown_with_its_parent_but_not_the_other_way_round() {
+        let parent = Cancel::new();
+        let child = parent.child();
+        child.cancel();
+        assert!(!parent.is_cancelled());
+        let child = parent.child();
+        parent.cancel();
+        assert!(child.is_cancelled());
+    }
+
+    #[test]
+    fn it_works_inside_a_runtime_of_a_server() {
+        let server = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        assert_eq!(server.block_on(async { Cancel::new().run(async { 7 }) }), Ok(7));
+    }
+}

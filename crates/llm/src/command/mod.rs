@@ -1,0 +1,189 @@
+//! A program as a model: `claude -p`, `codex exec`, or any other, described by data.
+//!
+//! It runs in an empty directory of its own, so that an agent finds nothing to work on; with an environment of harmless
+//! variables, so that no key decides who pays; with a variable that keeps hooks of this product quiet, so that they do not
+//! call themselves; and in a process group of its own, which is ended as a whole. No shell is involved.
+
+mod environment;
+mod output;
+mod process;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use tempfile::TempDir;
+
+pub use self::environment::RECURSION_GUARD;
+use crate::error::{Class, LlmError};
+use crate::ledger::{Cost, filed};
+use crate::model::{Answer, Call, Event, Identity, Model};
+use crate::outcome::{Outcome, Stop};
+use crate::provider::{CommandSpec, ProviderSpec};
+use crate::request::{Message, Request, Role, SchemaMode};
+
+/// A program, ready to be started for each request.
+pub struct CommandModel {
+    identity: Identity,
+    spec: CommandSpec,
+    environment: BTreeMap<String, String>,
+}
+
+impl CommandModel {
+    /// Returns a model. `environment` is that of the caller; what the program gets of it is decided here.
+    ///
+    /// # Errors
+    /// When the provider is no command.
+    pub fn new(
+        provider: &str,
+        spec: &ProviderSpec,
+        model: &str,
+        environment: &BTreeMap<String, String>,
+    ) -> Result<Self, Box<LlmError>> {
+        let command = spec
+            .command
+            .clone()
+            .ok_or_else(|| LlmError::new(Class::Setup, format!("provider `{provider}` is a server, not a program")))?;
+        let identity = Identity { provider: provider.to_owned(), model: spec.model(model) };
+        let environment = environment::harmless(environment, &command.keep_environment);
+        Ok(Self { identity, spec: command, environment })
+    }
+
+    fn run(&self, request: &Request, call: &Call<'_>) -> Result<(Outcome, Cost), Box<LlmError>> {
+        let desk = Desk::new(self, request).map_err(|error| {
+            LlmError::new(Class::Setup, format!("no directory for the program could be made: {error}"))
+                .first("check the space and the permissions of the temporary directory")
+        })?;
+        let start = process::Start {
+            program: &self.spec.program,
+            arguments: self.arguments(request, &desk),
+            environment: self.variables(&desk),
+            directory: &desk.empty,
+            input: if self.spec.prompt_on_stdin { desk.prompt.clone() } else { String::new() },
+        };
+        let ended = process::run(&start, call.cancel, &|| call.tell(&Event::Alive))?;
+        let mut answer = output::read(&self.spec.output, &ended, &self.spec.program)?;
+        if let Some(text) = desk.answer() {
+            answer.text = text;
+        }
+        if answer.text.trim().is_empty() {
+            let what = format!("`{}` ended without an answer", self.spec.program);
+            return Err(output::with_errors(LlmError::new(Class::Malformed, what), &ended));
+        }
+        call.tell(&Event::Text(answer.text.clone()));
+        let outcome = Outcome { text: answer.text, stop: Stop::Unknown, usage: answer.usage, ..Outcome::default() };
+        Ok((outcome, answer.cost))
+    }
+
+    fn arguments(&self, request: &Request, desk: &Desk) -> Vec<String> {
+        let native = request.schema.as_ref().is_some_and(|schema| schema.mode == SchemaMode::Native);
+        let shape = native.then_some(&self.spec.schema_arguments);
+        self.spec.arguments.iter().chain(shape.into_iter().flatten()).map(|argument| desk.filled(argument)).collect()
+    }
+
+    fn variables(&self, desk: &Desk) -> BTreeMap<String, String> {
+        let mut variables = self.environment.clone();
+        variables.extend(self.spec.set_environment.iter().map(|(name, value)| (name.clone(), desk.filled(value))));
+        let (name, value) = RECURSION_GUARD;
+        variables.insert(name.to_owned(), value.to_owned());
+        variables
+    }
+}
+
+impl Model for CommandModel {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
+        let started = Instant::now();
+        let (answer, cost) = match self.run(request, call) {
+            Ok((outcome, cost)) => (Ok(outcome), cost),
+            Err(error) => (Err(error), Cost::Unknown),
+        };
+        filed(request, &self.identity, started.elapsed(), cost, answer)
+    }
+}
+
+/// What lies before a program: an empty directory to run in, and files beside it. All of it goes with the call.
+struct Desk {
+    _directory: TempDir,
+    empty: PathBuf,
+    answer_file: PathBuf,
+    prompt: String,
+    words: Vec<(&'static str, String)>,
+}
+
+impl Desk {
+    fn new(model: &CommandModel, request: &Request) -> std::io::Result<Self> {
+        let directory = tempfile::Builder::new().prefix("llm-").tempdir()?;
+        let (empty, files) = (directory.path().join("empty"), directory.path().join("files"));
+        std::fs::create_dir(&empty)?;
+        std::fs::create_dir(&files)?;
+        let file = |name: &str, text: &str| -> std::io::Result<String> {
+            let path = files.join(name);
+            std::io::Write::write_all(&mut std::fs::File::create(&path)?, text.as_bytes())?;
+            Ok(shown(&path))
+        };
+        let schema = request.schema.as_ref().map_or_else(|| "{}".to_owned(), |schema| schema.schema.to_string());
+        let prompt = prompt(request, model.spec.system_in_prompt);
+        let answer_file = files.join("answer");
+        let words = vec![
+            ("{model}", model.identity.model.id.clone()),
+            ("{max_output_tokens}", request.max_output_tokens.to_string()),
+            ("{system}", request.system.clone()),
+            ("{system_file}", file("system.txt", &request.system)?),
+            ("{prompt_file}", file("prompt.txt", &prompt)?),
+            ("{schema_file}", file("schema.json", &schema)?),
+            ("{schema}", schema),
+            ("{answer_file}", shown(&answer_file)),
+        ];
+        Ok(Self { _directory: directory, empty, answer_file, prompt, words })
+    }
+
+    /// Puts what is meant in the place of `{…}`. One pass: what is put in is not looked at again.
+    fn filled(&self, template: &str) -> String {
+        let mut result = String::new();
+        let mut rest = template;
+        while let Some(start) = rest.find('{') {
+            let (before, from) = rest.split_at_checked(start).unwrap_or((rest, ""));
+            result.push_str(before);
+            match self.words.iter().find(|(word, _)| from.starts_with(word)) {
+                Some((word, meant)) => {
+                    result.push_str(meant);
+                    rest = from.get(word.len()..).unwrap_or_default();
+                }
+                None => {
+                    result.push('{');
+                    rest = from.get(1..).unwrap_or_default();
+                }
+            }
+        }
+        result + rest
+    }
+
+    /// Returns what the program wrote into its answer file, when it was given one.
+    fn answer(&self) -> Option<String> {
+        std::fs::read_to_string(&self.answer_file).ok().filter(|text| !text.trim().is_empty())
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// Returns the conversation as one text: a program takes one prompt.
+fn prompt(request: &Request, with_system: bool) -> String {
+    let mut parts = Vec::new();
+    if with_system && !request.system.is_empty() {
+        parts.push(request.system.clone());
+    }
+    match request.messages.as_slice() {
+        [Message { role: Role::User, text }] => parts.push(text.clone()),
+        messages => parts.extend(messages.iter().map(|message| match message.role {
+            Role::User => format!("User:\n{}", message.text),
+            Role::Assistant => format!("You answered:\n{}", message.text),
+        })),
+    }
+    parts.join("\n\n")
+}

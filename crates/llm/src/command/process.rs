@@ -1,0 +1,191 @@
+//! Running a program to its end, or ending it with all it started.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, ChildStdin, Command};
+
+use crate::cancel::{Cancel, Cancelled};
+use crate::error::{Class, LlmError};
+
+/// How to start it.
+pub(super) struct Start<'a> {
+    pub(super) program: &'a str,
+    pub(super) arguments: Vec<String>,
+    pub(super) environment: BTreeMap<String, String>,
+    pub(super) directory: &'a Path,
+    pub(super) input: String,
+}
+
+/// How it ended.
+#[derive(Debug, Default)]
+pub(super) struct Ended {
+    /// No code: it was ended by a signal.
+    pub(super) code: Option<i32>,
+    pub(super) output: String,
+    pub(super) errors: String,
+}
+
+/// More than this is no answer; the rest is read and thrown away, so that the program does not wait for ever.
+const MOST_BYTES: usize = 32 << 20;
+/// How long a program that was asked to end may take.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long output is waited for after the program itself has ended: what it left behind may hold the pipe open.
+const AFTERMATH: Duration = Duration::from_secs(2);
+
+/// Runs a program to its end. When cancelled, its whole group is ended first.
+pub(super) fn run(start: &Start<'_>, cancel: &Cancel, alive: &(dyn Fn() + Sync)) -> Result<Ended, Box<LlmError>> {
+    if cancel.is_cancelled() {
+        return Err(Cancelled.into());
+    }
+    // Under a switch that nobody throws: at a cancel the group is ended in good order, not dropped.
+    Cancel::new().run(attend(start, cancel, alive))?
+}
+
+async fn attend(start: &Start<'_>, cancel: &Cancel, alive: &(dyn Fn() + Sync)) -> Result<Ended, Box<LlmError>> {
+    let mut child = spawn(start)?;
+    let group = Group::of(&child);
+    let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (mut said, mut complained) = (Vec::new(), Vec::new());
+    let status = {
+        // All three at once: a full pipe that nobody empties stops both sides.
+        let talk = async {
+            tokio::join!(
+                feed(input, &start.input),
+                drain(output, &mut said, alive),
+                drain(errors, &mut complained, alive)
+            )
+        };
+        tokio::pin!(talk);
+        let ended = async {
+            tokio::select! {
+                status = child.wait() => {
+                    let _ = tokio::time::timeout(AFTERMATH, &mut talk).await;
+                    status
+                }
+                _ = &mut talk => child.wait().await,
+            }
+        };
+        tokio::select! {
+            status = ended => Some(status),
+            () = cancel.thrown() => None,
+        }
+    };
+    let Some(status) = status else {
+        group.end(&mut child).await;
+        return Err(Cancelled.into());
+    };
+    let status = status.map_err(|error| {
+        LlmError::new(Class::Setup, format!("`{}` could not be waited for: {error}", start.program))
+    })?;
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    Ok(Ended { code: status.code(), output: text(said), errors: text(complained) })
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a command as a model is started here, by a person's setting, without a shell"
+)]
+fn command(program: &str) -> Command {
+    // Made from the standard library's, so that the one lint that guards starting programs sees it.
+    Command::from(std::process::Command::new(program))
+}
+
+fn spawn(start: &Start<'_>) -> Result<Child, Box<LlmError>> {
+    let mut command = command(start.program);
+    command
+        .args(&start.arguments)
+        .env_clear()
+        .envs(&start.environment)
+        .current_dir(start.directory)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    #[cfg(unix)]
+    command.process_group(0);
+    command.spawn().map_err(|error| {
+        let program = start.program;
+        let (what, step) = match error.kind() {
+            ErrorKind::NotFound => (
+                format!("the program `{program}` is not there"),
+                format!("install `{program}`, or give its full path as `command.program` of the provider"),
+            ),
+            _ => (
+                format!("the program `{program}` cannot be started: {error}"),
+                "check its permissions and the length of its arguments; `{system_file}` is shorter than `{system}`"
+                    .to_owned(),
+            ),
+        };
+        LlmError::new(Class::Setup, what).first(step)
+    })
+}
+
+async fn feed(input: Option<ChildStdin>, text: &str) {
+    if let Some(mut input) = input {
+        // A program that does not want its input closes it; that is no fault.
+        let _ = input.write_all(text.as_bytes()).await;
+        let _ = input.shutdown().await;
+    }
+}
+
+async fn drain(pipe: Option<impl AsyncRead + Unpin>, bytes: &mut Vec<u8>, alive: &(dyn Fn() + Sync)) {
+    let Some(mut pipe) = pipe else { return };
+    let mut buffer = vec![0; 16 << 10];
+    while let Ok(read @ 1..) = pipe.read(&mut buffer).await {
+        alive();
+        let room = MOST_BYTES.saturating_sub(bytes.len());
+        bytes.extend(buffer.iter().take(read.min(room)));
+    }
+}
+
+/// The program and everything it started. Nothing of it outlives this value.
+struct Group {
+    #[cfg(unix)]
+    leader: Option<rustix::process::Pid>,
+}
+
+#[cfg(unix)]
+impl Group {
+    fn of(child: &Child) -> Self {
+        let number = child.id().and_then(|number| i32::try_from(number).ok());
+        Self { leader: number.and_then(rustix::process::Pid::from_raw) }
+    }
+
+    fn signal(&self, signal: rustix::process::Signal) {
+        if let Some(leader) = self.leader {
+            // Nobody left to tell is what we want.
+            let _ = rustix::process::kill_process_group(leader, signal);
+        }
+    }
+
+    /// Asks all of it to end, and ends what does not.
+    async fn end(&self, child: &mut Child) {
+        self.signal(rustix::process::Signal::TERM);
+        let _ = tokio::time::timeout(GRACE, child.wait()).await;
+        self.signal(rustix::process::Signal::KILL);
+        let _ = child.wait().await;
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.signal(rustix::process::Signal::KILL);
+    }
+}
+
+#[cfg(not(unix))]
+impl Group {
+    fn of(_: &Child) -> Self {
+        Self {}
+    }
+
+    async fn end(&self, child: &mut Child) {
+        let _ = tokio::time::timeout(GRACE, child.kill()).await;
+    }
+}

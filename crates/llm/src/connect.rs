@@ -1,0 +1,143 @@
+//! From a person's choice to a model with all its layers around it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::clock::{Clock, SystemClock};
+use crate::command::CommandModel;
+use crate::error::{Class, LlmError};
+use crate::layers::budget::{Allowance, Budget};
+use crate::layers::cassette::{Cassette, CassetteMode};
+use crate::layers::limiter::Limiter;
+use crate::layers::retry::Retry;
+use crate::layers::structured::{Structured, StructuredSettings};
+use crate::layers::timeouts::{TimeoutSettings, Timeouts};
+use crate::model::{Answer, Call, Identity, Model};
+use crate::provider::{Catalogue, Dialect, ProviderSpec};
+use crate::recording::scrub::Scrubber;
+use crate::recording::wire_tape::WireTape;
+use crate::request::Request;
+use crate::secret::Secret;
+use crate::wire::WireModel;
+
+/// A program has no stream to judge by, so its whole time is limited.
+const COMMAND_TOTAL: Duration = Duration::from_secs(900);
+
+/// What a person chose.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// A name in the catalogue.
+    pub provider: String,
+    /// Without it, the provider's default.
+    pub model: Option<String>,
+    /// Over the provider's own.
+    pub base_url: Option<String>,
+    /// From a key file or a variable of ours. Without it, the provider's variables are looked up.
+    pub key: Option<Secret>,
+}
+
+/// What surrounds the model.
+pub struct Connection {
+    /// The caller's environment, read by the edge.
+    pub environment: BTreeMap<String, String>,
+    pub allowances: Vec<Arc<Mutex<Allowance>>>,
+    pub cassette: Option<(PathBuf, CassetteMode)>,
+    pub wire_tape: Option<WireTape>,
+    pub structured: StructuredSettings,
+    pub clock: Arc<dyn Clock>,
+}
+
+impl Default for Connection {
+    fn default() -> Self {
+        Self {
+            environment: BTreeMap::new(),
+            allowances: Vec::new(),
+            cassette: None,
+            wire_tape: None,
+            structured: StructuredSettings::default(),
+            clock: Arc::new(SystemClock),
+        }
+    }
+}
+
+/// Returns the chosen model with its layers. Nothing is sent and nothing is started yet.
+///
+/// # Errors
+/// When the provider is unknown, has no model or no base URL, or needs a key that is not there.
+pub fn connect(
+    catalogue: &Catalogue,
+    selection: &Selection,
+    connection: Connection,
+) -> Result<Box<dyn Model>, Box<LlmError>> {
+    let name = &selection.provider;
+    let mut spec = catalogue.get(name).cloned().ok_or_else(|| unknown(catalogue, name))?;
+    if let Some(base_url) = &selection.base_url {
+        spec.base_url = Some(base_url.clone());
+    }
+    let model = selection.model.clone().or_else(|| spec.default_model.clone()).ok_or_else(|| {
+        LlmError::new(Class::Setup, format!("no model is chosen for `{name}`, and it has no default"))
+            .first("name one of the models the server offers")
+    })?;
+    let Connection { environment, allowances, cassette, wire_tape, structured, clock } = connection;
+    let key = selection.key.clone().or_else(|| key(&spec, &environment));
+    let scrubber = Scrubber::new(key.iter().cloned().collect());
+    let offline = matches!(cassette, Some((_, CassetteMode::Replay)));
+    let base: Box<dyn Model> = if offline {
+        // A recording is played without a key, a network or a program.
+        Box::new(Absent(Identity { provider: name.clone(), model: spec.model(&model) }))
+    } else if spec.dialect == Dialect::Command {
+        Box::new(CommandModel::new(name, &spec, &model, &environment)?)
+    } else {
+        let replays = wire_tape.as_ref().is_some_and(WireTape::replays);
+        if key.is_none() && !replays && !spec.key_env.is_empty() && !spec.key_optional {
+            let variables = spec.key_env.join("` or `");
+            return Err(LlmError::new(Class::Auth, format!("there is no key for `{name}`"))
+                .first(format!("set `{variables}`, or name a key file")));
+        }
+        Box::new(WireModel::new(name, &spec, &model, key, wire_tape, clock.clone())?)
+    };
+    let limited = Limiter::new(Timeouts::new(base, timeouts(&spec)), &spec.limits, clock.clone());
+    let patient: Box<dyn Model> = Box::new(Retry::new(limited, spec.retry.clone(), clock.clone()));
+    let recorded: Box<dyn Model> = match cassette {
+        Some((path, mode)) => Box::new(Cassette::new(patient, &path, mode, scrubber, clock)?),
+        None => patient,
+    };
+    Ok(Box::new(Structured::new(Budget::new(recorded, allowances), structured)))
+}
+
+fn unknown(catalogue: &Catalogue, name: &str) -> Box<LlmError> {
+    let known = catalogue.names().collect::<Vec<_>>().join("`, `");
+    let error = LlmError::new(Class::Setup, format!("there is no provider `{name}`; there are `{known}`"));
+    match catalogue.like(name) {
+        Some(like) => error.first(format!("did you mean `{like}`?")),
+        None => error.first("choose one of them, or describe yours in a providers' file"),
+    }
+}
+
+fn key(spec: &ProviderSpec, environment: &BTreeMap<String, String>) -> Option<Secret> {
+    spec.key_env.iter().filter_map(|name| environment.get(name)).find_map(|text| Secret::new(text))
+}
+
+fn timeouts(spec: &ProviderSpec) -> TimeoutSettings {
+    if spec.dialect != Dialect::Command {
+        return spec.timeouts.clone();
+    }
+    // Most programs are silent until they are done.
+    let total = spec.timeouts.total.unwrap_or(COMMAND_TOTAL);
+    TimeoutSettings { first_byte: total, idle: total, total: Some(total), ..spec.timeouts.clone() }
+}
+
+/// Stands for a model that is never asked.
+struct Absent(Identity);
+
+impl Model for Absent {
+    fn identity(&self) -> &Identity {
+        &self.0
+    }
+
+    fn complete(&self, _: &Request, _: &Call<'_>) -> Answer {
+        Err(LlmError::new(Class::Setup, "a recording that is only played has no model behind it"))
+    }
+}

@@ -1,0 +1,170 @@
+//! Layer: a call that could cost more than is left is refused before it is made.
+//!
+//! What is spent is counted from the ledger of each answer, failed attempts included. What it cannot know it does not
+//! guess: with a limit in money and a model without a price, no call is made.
+
+use std::sync::{Arc, Mutex};
+
+use crate::error::{Class, LlmError};
+use crate::ledger::{Cost, LedgerEntry};
+use crate::model::{Answer, Call, Identity, Model};
+use crate::outcome::Usage;
+use crate::request::Request;
+
+/// What may be spent within something: a call, a run, a day. The caller says what has been spent before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Allowance {
+    /// The caller's word for it, for messages.
+    pub name: String,
+    pub tokens: Option<u64>,
+    pub micros: Option<u64>,
+    pub spent_tokens: u64,
+    pub spent_micros: u64,
+    /// Attempts of which the tokens or the cost are not known, so that nobody takes the sums for exact.
+    pub uncounted: u64,
+}
+
+/// The layer. Allowances may be shared between several of them.
+pub struct Budget<M> {
+    inner: M,
+    allowances: Vec<Arc<Mutex<Allowance>>>,
+}
+
+impl<M: Model> Budget<M> {
+    pub fn new(inner: M, allowances: Vec<Arc<Mutex<Allowance>>>) -> Self {
+        Self { inner, allowances }
+    }
+
+    fn refuse(&self, request: &Request) -> Result<(), Box<LlmError>> {
+        let worst = Usage {
+            input: Some(request.estimated_input_tokens()),
+            output: Some(u64::from(request.max_output_tokens)),
+            ..Usage::default()
+        };
+        let identity = self.identity();
+        let cost = Cost::of(&worst, identity.model.price.as_ref()).micros();
+        for allowance in &self.allowances {
+            let allowance = allowance.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let Allowance { name, tokens, micros, spent_tokens, spent_micros, .. } = &*allowance;
+            let needs = worst.total().unwrap_or(u64::MAX);
+            if let Some(tokens) = tokens.filter(|tokens| spent_tokens.saturating_add(needs) > *tokens) {
+                let what = format!(
+                    "the call may need {needs} tokens; {} of {tokens} are left for this {name}",
+                    tokens.saturating_sub(*spent_tokens)
+                );
+                return Err(LlmError::new(Class::BudgetExceeded, what));
+            }
+            let Some(micros) = *micros else { continue };
+            let Some(cost) = cost else {
+                let model = &identity.model.id;
+                let what = format!("`{model}` has no price, so a budget in money for this {name} cannot be kept");
+                return Err(LlmError::new(Class::BudgetExceeded, what).first(format!(
+                    "set a `price` for `{model}` of `{}`, or limit tokens instead",
+                    identity.provider
+                )));
+            };
+            if spent_micros.saturating_add(cost) > micros {
+                let what = format!(
+                    "the call may cost ${}; ${} of ${} are left for this {name}",
+                    dollars(cost),
+                    dollars(micros.saturating_sub(*spent_micros)),
+                    dollars(micros)
+                );
+                return Err(LlmError::new(Class::BudgetExceeded, what));
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&self, ledger: &[LedgerEntry]) {
+        for allowance in &self.allowances {
+            let mut allowance = allowance.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            for entry in ledger.iter().filter(|entry| !entry.replayed) {
+                let (tokens, micros) = (entry.usage.total(), entry.cost.micros());
+                allowance.spent_tokens = allowance.spent_tokens.saturating_add(tokens.unwrap_or(0));
+                allowance.spent_micros = allowance.spent_micros.saturating_add(micros.unwrap_or(0));
+                allowance.uncounted += u64::from(tokens.is_none() || micros.is_none());
+            }
+        }
+    }
+}
+
+impl<M: Model> Model for Budget<M> {
+    fn identity(&self) -> &Identity {
+        self.inner.identity()
+    }
+
+    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
+        self.refuse(request)?;
+        let answer = self.inner.complete(request, call);
+        self.count(match &answer {
+            Ok(outcome) => &outcome.ledger,
+            Err(error) => &error.ledger,
+        });
+        answer
+    }
+}
+
+/// Returns micro-dollars as dollars, with no more digits than they need.
+fn dollars(micros: u64) -> String {
+    let text = format!("{}.{:06}", micros / 1_000_000, micros % 1_000_000);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fakes::{Scripted, fails, says};
+    use super::*;
+    use crate::cancel::Cancel;
+
+    fn allowance(tokens: Option<u64>, micros: Option<u64>) -> Arc<Mutex<Allowance>> {
+        Arc::new(Mutex::new(Allowance { name: "run".to_owned(), tokens, micros, ..Allowance::default() }))
+    }
+
+    fn ask(layer: &impl Model) -> Answer {
+        // 30 bytes are estimated as 10 tokens; with 100 out the worst case is 110 tokens and 1,010 micro-dollars.
+        layer.complete(&Request::text("t", "", &"x".repeat(30), 100), &Call::unwatched(&Cancel::new()))
+    }
+
+    #[test]
+    fn spending_is_counted_and_the_next_call_refused() {
+        let run = allowance(Some(220), None);
+        let layer = Budget::new(Scripted::new([says("one"), says("two")]), vec![run.clone()]);
+        ask(&layer).unwrap();
+        ask(&layer).unwrap();
+        let error = ask(&layer).unwrap_err();
+        assert_eq!(error.class, Class::BudgetExceeded);
+        assert_eq!(error.what, "the call may need 110 tokens; 0 of 220 are left for this run");
+        let run = run.lock().unwrap().clone();
+        // 100 in and 10 out each, at 1 and 10 dollars a million.
+        assert_eq!((run.spent_tokens, run.spent_micros, run.uncounted), (220, 400, 0));
+    }
+
+    #[test]
+    fn money_is_kept_too_and_all_allowances_count() {
+        let (day, run) = (allowance(None, None), allowance(None, Some(1_000)));
+        let layer = Budget::new(Scripted::new([]), vec![day, run]);
+        assert_eq!(ask(&layer).unwrap_err().what, "the call may cost $0.00101; $0.001 of $0.001 are left for this run");
+    }
+
+    #[test]
+    fn without_a_price_money_is_not_guessed() {
+        let layer = Budget::new(Scripted::new([]).without_price(), vec![allowance(None, Some(1_000_000_000))]);
+        let error = ask(&layer).unwrap_err();
+        assert_eq!(error.what, "`fake-1` has no price, so a budget in money for this run cannot be kept");
+        assert!(error.next.first().unwrap().starts_with("set a `price` for `fake-1` of `fake`"));
+
+        let run = allowance(Some(1_000), None);
+        let layer = Budget::new(Scripted::new([says("ok")]).without_price(), vec![run.clone()]);
+        ask(&layer).unwrap();
+        assert_eq!(run.lock().unwrap().uncounted, 1);
+    }
+
+    #[test]
+    fn failed_attempts_count_as_well() {
+        let run = allowance(Some(1_000), None);
+        let layer = Budget::new(Scripted::new([fails(Class::Server)]), vec![run.clone()]);
+        ask(&layer).unwrap_err();
+        assert_eq!(run.lock().unwrap().uncounted, 1);
+    }
+}

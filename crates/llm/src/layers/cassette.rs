@@ -1,0 +1,311 @@
+//! Layer: answers are recorded, or come from a recording.
+//!
+//! The key is everything that decides an answer: purpose, model, system, messages, schema and limits. A change in any of
+//! them is a miss, and a miss shows what changed. The same question asked again gets the next recorded answer.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::clock::Clock;
+use crate::error::{Class, LlmError};
+use crate::ledger::hex;
+use crate::model::{Answer, Call, Event, Identity, Model};
+use crate::outcome::Outcome;
+use crate::recording::scrub::{Scrubber, comparable};
+use crate::recording::{lines, nearest};
+use crate::request::Request;
+
+/// What the layer does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CassetteMode {
+    /// Ask the model, keep the answer.
+    Record,
+    /// Never ask the model; what is not recorded is an error.
+    Replay,
+    /// Ask the model only what is not recorded: a run that broke off is paid for once.
+    ReplayOrRecord,
+}
+
+/// The layer.
+pub struct Cassette<M> {
+    inner: M,
+    path: PathBuf,
+    mode: CassetteMode,
+    scrubber: Scrubber,
+    clock: Arc<dyn Clock>,
+    recorded: Mutex<Recorded>,
+}
+
+#[derive(Default)]
+struct Recorded {
+    questions: Vec<Value>,
+    answers: HashMap<String, VecDeque<Answer>>,
+}
+
+/// One line of the file.
+#[derive(Serialize, Deserialize)]
+struct Line {
+    key: String,
+    recorded_at: String,
+    provider: String,
+    model: String,
+    request: Request,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    outcome: Option<Outcome>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<Box<LlmError>>,
+}
+
+impl<M: Model> Cassette<M> {
+    /// Returns the layer over a file; a file that is not there yet is an empty one.
+    ///
+    /// # Errors
+    /// When the file cannot be read or understood.
+    pub fn new(
+        inner: M,
+        path: &Path,
+        mode: CassetteMode,
+        scrubber: Scrubber,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, Box<LlmError>> {
+        let mut recorded = Recorded::default();
+        if mode != CassetteMode::Record {
+            for line in lines::read::<Line>(path)? {
+                let question = question(&line.request, &line.model);
+                let answer = match (line.outcome, line.error) {
+                    (Some(outcome), _) => Ok(outcome),
+                    (None, Some(error)) => Err(error),
+                    (None, None) => continue,
+                };
+                // The key is made anew: what counts is decided by this version, not by the one that recorded.
+                recorded.answers.entry(key(&question)).or_default().push_back(answer);
+                recorded.questions.push(question);
+            }
+        }
+        Ok(Self { inner, path: path.to_owned(), mode, scrubber, clock, recorded: Mutex::new(recorded) })
+    }
+
+    /// Takes the next recorded answer to a question.
+    fn recorded(&self, question: &Value) -> Option<Answer> {
+        let mut recorded = self.recorded.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        recorded.answers.get_mut(&key(question)).and_then(VecDeque::pop_front)
+    }
+
+    fn missing(&self, question: &Value) -> Box<LlmError> {
+        let recorded = self.recorded.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let path = self.path.display();
+        let what = match nearest::difference(question, recorded.questions.iter()) {
+            None => format!("nothing is recorded in `{path}`"),
+            Some(diff) if diff.is_empty() => {
+                let times = recorded.questions.iter().filter(|known| *known == question).count();
+                format!("this question is recorded {times} times in `{path}` and was asked once more")
+            }
+            Some(diff) => format!("this question is not recorded in `{path}`; the nearest differs:\n{diff}"),
+        };
+        LlmError::new(Class::NotRecorded, what)
+    }
+
+    fn keep(&self, request: &Request, question: &Value, answer: &Answer) -> Result<(), Box<LlmError>> {
+        // What never reached the model, and what a person stopped, says nothing about its answer.
+        if let Err(LlmError { class: Class::Cancelled | Class::BudgetExceeded | Class::Setup, .. }) =
+            answer.as_ref().map_err(|error| &**error)
+        {
+            return Ok(());
+        }
+        let identity = self.identity();
+        let line = Line {
+            key: key(question),
+            recorded_at: jiff::Timestamp::try_from(self.clock.now()).map(|now| now.to_string()).unwrap_or_default(),
+            provider: identity.provider.clone(),
+            model: identity.model.id.clone(),
+            request: request.clone(),
+            outcome: answer.as_ref().ok().cloned(),
+            error: answer.as_ref().err().cloned(),
+        };
+        let line = serde_json::to_value(line).expect("BUG: requests and answers are plain data");
+        lines::append(&self.path, &self.scrubber.value(&line))
+    }
+
+    fn question(&self, request: &Request) -> Value {
+        let scrubbed = self.scrubber.value(&json!(request));
+        question(&serde_json::from_value(scrubbed).unwrap_or_else(|_| request.clone()), &self.identity().model.id)
+    }
+}
+
+/// Returns what decides the answer, in the form in which it is compared.
+fn question(request: &Request, model: &str) -> Value {
+    let mut question = json!(Request { account: None, ..request.clone() });
+    question["model"] = json!(model);
+    comparable(&question)
+}
+
+fn key(question: &Value) -> String {
+    hex(&Sha256::digest(question.to_string().as_bytes()))
+}
+
+impl<M: Model> Model for Cassette<M> {
+    fn identity(&self) -> &Identity {
+        self.inner.identity()
+    }
+
+    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
+        let question = self.question(request);
+        if self.mode != CassetteMode::Record {
+            if call.cancel.is_cancelled() {
+                return Err(crate::Cancelled.into());
+            }
+            if let Some(answer) = self.recorded(&question) {
+                return replayed(answer, call);
+            }
+            if self.mode == CassetteMode::Replay {
+                return Err(self.missing(&question));
+            }
+        }
+        let mut answer = self.inner.complete(request, call);
+        if let Err(problem) = self.keep(request, &question, &answer) {
+            // An answer that was paid for is not thrown away because it could not be kept.
+            match &mut answer {
+                Ok(outcome) => outcome.notes.push(problem.what),
+                Err(error) => error.next.push(problem.what),
+            }
+        }
+        answer
+    }
+}
+
+fn replayed(mut answer: Answer, call: &Call<'_>) -> Answer {
+    let ledger = match &mut answer {
+        Ok(outcome) => {
+            call.tell(&Event::Text(outcome.text.clone()));
+            &mut outcome.ledger
+        }
+        Err(error) => &mut error.ledger,
+    };
+    for entry in ledger {
+        entry.replayed = true;
+    }
+    answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fakes::{FakeClock, Scripted, Watcher, fails, says};
+    use super::*;
+    use crate::cancel::Cancel;
+    use crate::secret::Secret;
+
+    struct Tape(tempfile::TempDir);
+
+    impl Tape {
+        fn new() -> Self {
+            Self(tempfile::tempdir().unwrap())
+        }
+
+        fn path(&self) -> PathBuf {
+            self.0.path().join("tape.jsonl")
+        }
+
+        fn layer(&self, mode: CassetteMode, answers: impl IntoIterator<Item = Answer>) -> Cassette<Scripted> {
+            let scrubber = Scrubber::new(vec![Secret::new("hunter2").unwrap()]);
+            let clock = Arc::new(FakeClock::default());
+            Cassette::new(Scripted::new(answers), &self.path(), mode, scrubber, clock).unwrap()
+        }
+    }
+
+    fn ask(layer: &impl Model, prompt: &str) -> Answer {
+        layer.complete(&Request::text("plan", "be brief", prompt, 10), &Call::unwatched(&Cancel::new()))
+    }
+
+    #[test]
+    fn what_was_recorded_comes_back_in_order_and_costs_nothing() {
+        let tape = Tape::new();
+        let recorder = tape.layer(CassetteMode::Record, [says("one"), says("two"), fails(Class::ContextTooLong)]);
+        let first = ask(&recorder, "hello").unwrap();
+        ask(&recorder, "hello").unwrap();
+        ask(&recorder, "other").unwrap_err();
+
+        let player = tape.layer(CassetteMode::Replay, []);
+        let watcher = Watcher::default();
+        let cancel = Cancel::new();
+        let call = Call { cancel: &cancel, watch: &watcher.watch(), interactive: true };
+        let again = player.complete(&Request::text("plan", "be brief", "hello", 10), &call).unwrap();
+        assert_eq!(watcher.events(), [Event::Text("one".to_owned())]);
+        assert!(again.ledger.iter().all(|entry| entry.replayed));
+        assert_eq!(Outcome { ledger: vec![], ..again }, Outcome { ledger: vec![], ..first });
+        assert_eq!(ask(&player, "hello").unwrap().text, "two");
+        assert_eq!(ask(&player, "other").unwrap_err().class, Class::ContextTooLong);
+        let error = ask(&player, "hello").unwrap_err();
+        assert!(error.what.starts_with("this question is recorded 2 times"), "{}", error.what);
+    }
+
+    #[test]
+    fn no_secret_reaches_the_file_and_the_question_is_found_all_the_same() {
+        let tape = Tape::new();
+        let prompt = "the password is hunter2, the key sk-ant-api03-abcdefghijklmnop";
+        ask(&tape.layer(CassetteMode::Record, [says("your key is hunter2")]), prompt).unwrap();
+        let text = std::fs::read_to_string(tape.path()).unwrap();
+        assert!(!text.contains("hunter2") && !text.contains("api03"), "{text}");
+        assert_eq!(ask(&tape.layer(CassetteMode::Replay, []), prompt).unwrap().text, "your key is [secret]");
+    }
+
+    #[test]
+    fn a_miss_shows_what_changed() {
+        let tape = Tape::new();
+        let recorder = tape.layer(CassetteMode::Record, [says("one"), says("two")]);
+        ask(&recorder, "Write about the sea.\nKeep it short.").unwrap();
+        ask(&recorder, "Something else entirely").unwrap();
+        let player = tape.layer(CassetteMode::Replay, []);
+        let error = ask(&player, "Write about the sea.\nKeep it long.").unwrap_err();
+        assert_eq!(error.class, Class::NotRecorded);
+        assert!(error.what.contains("-Keep it short."), "{}", error.what);
+        assert!(error.what.contains("+Keep it long."), "{}", error.what);
+        assert!(!error.what.contains("Something else"), "{}", error.what);
+    }
+
+    #[test]
+    fn everything_that_decides_the_answer_is_in_the_key_and_nothing_else() {
+        let request = Request::text("plan", "be brief", "made 2026-01-02T03:04:05Z", 10);
+        let base = key(&question(&request, "m"));
+        let shaped = request.clone().shaped("s", json!({"type": "object"}));
+        for other in [
+            Request { purpose: "write".to_owned(), ..request.clone() },
+            Request { system: "be long".to_owned(), ..request.clone() },
+            Request { max_output_tokens: 11, ..request.clone() },
+            Request { temperature: Some(0.5), ..request.clone() },
+            shaped.clone(),
+        ] {
+            assert_ne!(key(&question(&other, "m")), base, "{other:?}");
+        }
+        assert_ne!(key(&question(&request, "n")), base);
+        let same = Request::text("plan", "be brief", "made 2027-07-08T09:10:11Z", 10);
+        assert_eq!(key(&question(&Request { account: Some("node 7".to_owned()), ..same }, "m")), base);
+    }
+
+    #[test]
+    fn only_what_is_missing_is_asked() {
+        let tape = Tape::new();
+        ask(&tape.layer(CassetteMode::Record, [says("one")]), "hello").unwrap();
+        let layer = tape.layer(CassetteMode::ReplayOrRecord, [says("new")]);
+        assert_eq!(ask(&layer, "hello").unwrap().text, "one");
+        assert_eq!(ask(&layer, "more").unwrap().text, "new");
+        assert_eq!(layer.inner.requests().len(), 1);
+        let player = tape.layer(CassetteMode::Replay, []);
+        assert_eq!(ask(&player, "more").unwrap().text, "new");
+    }
+
+    #[test]
+    fn a_tape_that_cannot_be_written_does_not_cost_the_answer() {
+        let tape = Tape::new();
+        std::fs::create_dir(tape.path()).unwrap();
+        let layer = tape.layer(CassetteMode::Record, [says("paid for")]);
+        let outcome = ask(&layer, "hello").unwrap();
+        assert_eq!(outcome.text, "paid for");
+        assert!(outcome.notes.concat().contains("cannot be written"), "{:?}", outcome.notes);
+    }
+}

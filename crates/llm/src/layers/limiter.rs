@@ -1,0 +1,165 @@
+//! Layer: not more calls at once, and not more in a minute, than a provider bears.
+//!
+//! A place is held until the answer is complete, not until the stream begins: a stream in progress is what providers count.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use serde::Deserialize;
+use tokio::sync::Semaphore;
+
+use crate::cancel::Cancelled;
+use crate::clock::Clock;
+use crate::model::{Answer, Call, Identity, Model};
+use crate::request::Request;
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// What a provider bears.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LimiterSettings {
+    pub concurrent: u32,
+    pub per_minute: Option<u32>,
+}
+
+impl Default for LimiterSettings {
+    fn default() -> Self {
+        Self { concurrent: 4, per_minute: None }
+    }
+}
+
+/// The layer. Share one between all users of a provider.
+pub struct Limiter<M> {
+    inner: M,
+    places: Semaphore,
+    per_minute: Option<usize>,
+    started: Mutex<VecDeque<SystemTime>>,
+    clock: Arc<dyn Clock>,
+}
+
+impl<M: Model> Limiter<M> {
+    pub fn new(inner: M, settings: &LimiterSettings, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            inner,
+            // None at all would be a call that waits for ever.
+            places: Semaphore::new(settings.concurrent.max(1) as usize),
+            per_minute: settings.per_minute.map(|limit| limit.max(1) as usize),
+            started: Mutex::default(),
+            clock,
+        }
+    }
+
+    /// Waits until fewer than the limit were started within the last minute, and counts this one.
+    fn wait_for_the_minute(&self, call: &Call<'_>) -> Result<(), Cancelled> {
+        let Some(limit) = self.per_minute else { return Ok(()) };
+        loop {
+            let wait = {
+                let mut started = self.started.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let now = self.clock.now();
+                // A clock that was set back must not lock anyone out: such a start counts as over.
+                let age = |start: &SystemTime| now.duration_since(*start).unwrap_or(MINUTE);
+                started.retain(|start| age(start) < MINUTE);
+                if started.len() < limit {
+                    started.push_back(now);
+                    return Ok(());
+                }
+                started.front().map_or(MINUTE, |oldest| MINUTE.saturating_sub(age(oldest)))
+            };
+            self.clock.wait(wait, call.cancel)?;
+        }
+    }
+}
+
+impl<M: Model> Model for Limiter<M> {
+    fn identity(&self) -> &Identity {
+        self.inner.identity()
+    }
+
+    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
+        let _place = call.cancel.run(self.places.acquire())?.expect("BUG: the semaphore is never closed");
+        self.wait_for_the_minute(call)?;
+        self.inner.complete(request, call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::super::fakes::{FakeClock, Scripted, says};
+    use super::*;
+    use crate::cancel::Cancel;
+    use crate::error::Class;
+
+    fn ask(layer: &impl Model) -> Answer {
+        layer.complete(&Request::text("t", "", "x", 1), &Call::unwatched(&Cancel::new()))
+    }
+
+    #[test]
+    fn the_minute_is_kept() {
+        let clock = Arc::new(FakeClock::default());
+        let settings = LimiterSettings { concurrent: 1, per_minute: Some(2) };
+        let layer = Limiter::new(Scripted::new((0..5).map(|_| says("ok"))), &settings, clock.clone());
+        for _ in 0..5 {
+            ask(&layer).unwrap();
+        }
+        assert_eq!(clock.waited(), [MINUTE, MINUTE]);
+    }
+
+    /// Counts how many are inside at the same time.
+    struct Crowded {
+        identity: Identity,
+        inside: AtomicUsize,
+        most: AtomicUsize,
+    }
+
+    impl Model for Crowded {
+        fn identity(&self) -> &Identity {
+            &self.identity
+        }
+
+        fn complete(&self, _: &Request, _: &Call<'_>) -> Answer {
+            let inside = self.inside.fetch_add(1, Ordering::SeqCst) + 1;
+            self.most.fetch_max(inside, Ordering::SeqCst);
+            for _ in 0..100 {
+                std::thread::yield_now();
+            }
+            self.inside.fetch_sub(1, Ordering::SeqCst);
+            says("ok")
+        }
+    }
+
+    #[test]
+    fn no_more_at_once_than_allowed() {
+        let identity = Scripted::new([]).identity().clone();
+        let crowded = Crowded { identity, inside: AtomicUsize::new(0), most: AtomicUsize::new(0) };
+        let settings = LimiterSettings { concurrent: 2, per_minute: None };
+        let layer = Limiter::new(crowded, &settings, Arc::new(FakeClock::default()));
+        let start = Barrier::new(8);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    start.wait();
+                    ask(&layer).unwrap();
+                });
+            }
+        });
+        assert!(layer.inner.most.load(Ordering::SeqCst) <= 2);
+    }
+
+    #[test]
+    fn waiting_for_a_place_can_be_cancelled() {
+        let settings = LimiterSettings { concurrent: 1, per_minute: None };
+        let layer = Limiter::new(Scripted::new([]), &settings, Arc::new(FakeClock::default()));
+        let _taken = layer.places.try_acquire().unwrap();
+        let cancel = Cancel::new();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| layer.complete(&Request::text("t", "", "x", 1), &Call::unwatched(&cancel)));
+            cancel.cancel();
+            assert_eq!(waiting.join().unwrap().unwrap_err().class, Class::Cancelled);
+        });
+    }
+}

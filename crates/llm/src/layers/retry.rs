@@ -1,0 +1,276 @@
+//! Layer: what may pass is tried again, what may not fails at once.
+//!
+//! This is the only place that retries; retries in two places multiply. The class of an error decides
+//! ([`Class::policy`]); this layer only keeps count and waits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::seconds;
+use crate::clock::Clock;
+use crate::error::{Class, LlmError, Policy};
+use crate::model::{Answer, Call, Event, Identity, Model};
+use crate::request::Request;
+
+/// How often, and how long.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RetrySettings {
+    /// Attempts in all when the provider throttles.
+    pub throttled_attempts: u32,
+    /// The first wait when the provider throttles and does not say for how long. Limits count minutes: be patient.
+    #[serde(deserialize_with = "seconds::deserialize")]
+    pub throttled_wait: Duration,
+    /// Attempts in all at passing faults.
+    pub attempts: u32,
+    /// The first wait at passing faults.
+    #[serde(deserialize_with = "seconds::deserialize")]
+    pub wait: Duration,
+    /// The longest single wait. A provider that asks for more is not waited for.
+    #[serde(deserialize_with = "seconds::deserialize")]
+    pub longest_wait: Duration,
+}
+
+impl Default for RetrySettings {
+    fn default() -> Self {
+        Self {
+            throttled_attempts: 5,
+            throttled_wait: Duration::from_secs(5),
+            attempts: 4,
+            wait: Duration::from_secs(1),
+            longest_wait: Duration::from_secs(120),
+        }
+    }
+}
+
+/// The layer.
+pub struct Retry<M> {
+    inner: M,
+    settings: RetrySettings,
+    clock: Arc<dyn Clock>,
+    /// Between 0.8 and 1.2, so that many callers do not come back at the same moment.
+    jitter: fn() -> f64,
+}
+
+impl<M: Model> Retry<M> {
+    pub fn new(inner: M, settings: RetrySettings, clock: Arc<dyn Clock>) -> Self {
+        Self { inner, settings, clock, jitter: || 0.8 + 0.4 * fastrand::f64() }
+    }
+
+    /// Returns how long to wait before the next attempt, or nothing when there is none.
+    fn wait(&self, error: &LlmError, failures: u32) -> Option<Duration> {
+        let (attempts, first) = match error.class.policy() {
+            Policy::Never => return None,
+            Policy::Throttle => (self.settings.throttled_attempts, self.settings.throttled_wait),
+            Policy::Backoff => (self.settings.attempts, self.settings.wait),
+        };
+        if failures >= attempts {
+            return None;
+        }
+        match error.retry_after {
+            // What the provider asks for is not shortened: coming early costs the next limit too.
+            Some(asked) => (asked <= self.settings.longest_wait).then_some(asked),
+            None => {
+                let doubled = first.saturating_mul(2_u32.saturating_pow(failures - 1));
+                Some(doubled.mul_f64((self.jitter)()).min(self.settings.longest_wait))
+            }
+        }
+    }
+
+    fn attempts_of(&self, class: Class) -> u32 {
+        match class.policy() {
+            Policy::Never => 1,
+            Policy::Throttle => self.settings.throttled_attempts,
+            Policy::Backoff => self.settings.attempts,
+        }
+    }
+}
+
+impl<M: Model> Model for Retry<M> {
+    fn identity(&self) -> &Identity {
+        self.inner.identity()
+    }
+
+    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
+        let mut ledger = Vec::new();
+        // One count for both policies: an error that changes its class at each attempt would otherwise be tried twice
+        // as often.
+        let mut failures = 0;
+        loop {
+            let spoke = AtomicBool::new(false);
+            let watch = |event: &Event| {
+                spoke.fetch_or(matches!(event, Event::Text(_)), Ordering::Relaxed);
+                call.tell(event);
+            };
+            let mut answer = self.inner.complete(request, &Call { watch: &watch, ..*call });
+            let entries = match &mut answer {
+                Ok(outcome) => &mut outcome.ledger,
+                Err(error) => &mut error.ledger,
+            };
+            for entry in entries.iter_mut() {
+                entry.attempt = failures + 1;
+            }
+            ledger.append(entries);
+            let mut error = match answer {
+                Ok(mut outcome) => {
+                    outcome.ledger = ledger;
+                    return Ok(outcome);
+                }
+                Err(error) => error,
+            };
+            failures += 1;
+            let spoke = spoke.into_inner();
+            let wait = self.wait(&error, failures).filter(|_| !(spoke && call.interactive));
+            let Some(wait) = wait else {
+                if failures > 1 {
+                    error.what = format!("{} (tried {failures} times)", error.what);
+                }
+                if let Some(asked) = error.retry_after.filter(|asked| *asked > self.settings.longest_wait) {
+                    error.next.insert(0, format!("the provider asks to come back in {asked:?}"));
+                }
+                error.ledger = ledger;
+                return Err(error);
+            };
+            if spoke {
+                call.tell(&Event::Restarted);
+            }
+            call.tell(&Event::Retrying {
+                attempt: failures + 1,
+                of: self.attempts_of(error.class),
+                wait,
+                class: error.class,
+                why: error.what.clone(),
+            });
+            if let Err(cancelled) = self.clock.wait(wait, call.cancel) {
+                let mut cancelled: Box<LlmError> = cancelled.into();
+                cancelled.ledger = ledger;
+                return Err(cancelled);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fakes::{FakeClock, Scripted, Watcher, fails, says};
+    use super::*;
+    use crate::cancel::Cancel;
+    use crate::error::Phase;
+
+    fn layer(answers: impl IntoIterator<Item = Answer>) -> (Retry<Scripted>, Arc<FakeClock>) {
+        let clock = Arc::new(FakeClock::default());
+        let mut layer = Retry::new(Scripted::new(answers), RetrySettings::default(), clock.clone());
+        layer.jitter = || 1.0;
+        (layer, clock)
+    }
+
+    fn ask(layer: &impl Model, interactive: bool) -> (Answer, Vec<Event>) {
+        let watcher = Watcher::default();
+        let cancel = Cancel::new();
+        let call = Call { cancel: &cancel, watch: &watcher.watch(), interactive };
+        (layer.complete(&Request::text("t", "", "x", 1), &call), watcher.events())
+    }
+
+    fn seconds(waits: &[u64]) -> Vec<Duration> {
+        waits.iter().map(|&wait| Duration::from_secs(wait)).collect()
+    }
+
+    /// Every class, how often it is tried, and the waits in seconds when the provider names none.
+    #[test]
+    fn every_class_has_its_policy() {
+        let throttle = (5, vec![5, 10, 20, 40]);
+        let backoff = (4, vec![1, 2, 4]);
+        let never = (1, vec![]);
+        let table = [
+            (Class::Auth, &never),
+            (Class::Permission, &never),
+            (Class::NoCredits, &never),
+            (Class::RateLimited, &throttle),
+            (Class::Overloaded, &throttle),
+            (Class::Server, &backoff),
+            (Class::Network, &backoff),
+            (Class::Timeout(Phase::Connect), &backoff),
+            (Class::Timeout(Phase::FirstByte), &backoff),
+            (Class::Timeout(Phase::Idle), &backoff),
+            (Class::Timeout(Phase::Total), &never),
+            (Class::ContextTooLong, &never),
+            (Class::OutputTruncated, &never),
+            (Class::ContentFilter, &never),
+            (Class::BadRequest, &never),
+            (Class::EndpointNotFound, &never),
+            (Class::StreamEndedEarly, &backoff),
+            (Class::Malformed, &backoff),
+            (Class::Shape, &never),
+            (Class::BudgetExceeded, &never),
+            (Class::Cancelled, &never),
+            (Class::NotRecorded, &never),
+            (Class::Setup, &never),
+        ];
+        for (class, (attempts, waits)) in table {
+            let (layer, clock) = layer((0..9).map(|_| fails(class)));
+            let error = ask(&layer, false).0.unwrap_err();
+            assert_eq!(layer.inner.requests().len(), *attempts, "{class:?}");
+            assert_eq!(clock.waited(), seconds(waits), "{class:?}");
+            let numbers: Vec<_> = error.ledger.iter().map(|entry| (entry.attempt as usize, entry.error)).collect();
+            assert_eq!(numbers, (1..=*attempts).map(|n| (n, Some(class))).collect::<Vec<_>>(), "{class:?}");
+        }
+    }
+
+    #[test]
+    fn the_provider_decides_how_long() {
+        let asks = |wait| {
+            let mut error = LlmError::new(Class::RateLimited, "slow down");
+            error.retry_after = Some(Duration::from_secs(wait));
+            Err(error)
+        };
+        let (layer, clock) = layer([asks(3), asks(11), says("ok")]);
+        let outcome = ask(&layer, true).0.unwrap();
+        assert_eq!(clock.waited(), seconds(&[3, 11]));
+        assert_eq!(outcome.ledger.len(), 3);
+
+        let (layer, clock) = self::layer([asks(3_600), says("never asked")]);
+        let error = ask(&layer, true).0.unwrap_err();
+        assert_eq!(clock.waited(), seconds(&[]));
+        assert_eq!(error.next.first().unwrap(), "the provider asks to come back in 3600s");
+    }
+
+    #[test]
+    fn text_that_was_shown_is_never_spliced() {
+        let broken = || {
+            let mut error = LlmError::new(Class::StreamEndedEarly, "it broke");
+            error.text = "Once upon".to_owned();
+            Err(error)
+        };
+        let (layer, _) = layer([broken(), says("Once again")]);
+        let (answer, events) = ask(&layer, false);
+        assert_eq!(answer.unwrap().text, "Once again");
+        assert!(matches!(
+            events.as_slice(),
+            [Event::Text(_), Event::Restarted, Event::Retrying { attempt: 2, of: 4, .. }, Event::Text(_)]
+        ));
+
+        let (layer, _) = self::layer([broken(), says("never asked")]);
+        let (answer, events) = ask(&layer, true);
+        assert_eq!(answer.unwrap_err().text, "Once upon");
+        assert_eq!(events, [Event::Text("Once upon".to_owned())]);
+    }
+
+    #[test]
+    fn a_wait_can_be_cancelled_and_keeps_its_ledger() {
+        struct Thrown;
+        impl Clock for Thrown {
+            fn now(&self) -> std::time::SystemTime {
+                std::time::SystemTime::UNIX_EPOCH
+            }
+            fn wait(&self, _: Duration, _: &Cancel) -> Result<(), crate::Cancelled> {
+                Err(crate::Cancelled)
+            }
+        }
+        let layer = Retry::new(Scripted::new([fails(Class::Server)]), RetrySettings::default(), Arc::new(Thrown));
+        let error = ask(&layer, false).0.unwrap_err();
+        assert_eq!((error.class, error.ledger.len()), (Class::Cancelled, 1));
+    }
+}

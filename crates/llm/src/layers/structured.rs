@@ -1,0 +1,339 @@
+//! Layer: an answer of a shape. It is read and checked here, asked for again when it is wrong, and given more room when
+//! it was cut.
+//!
+//! How a schema reaches the model is a ladder: the provider's own field, one forced tool, words. A provider that refuses a
+//! rung gets the next; one that ignores it is found out by the check.
+
+use crate::error::{Class, LlmError};
+use crate::ledger::LedgerEntry;
+use crate::model::{Answer, Call, Event, Identity, Model};
+use crate::outcome::{Outcome, Stop};
+use crate::request::{Message, Request, Role, Schema, SchemaMode};
+use crate::structured::{Checked, Finding, Reading, Validator, read_answer};
+
+/// How patient the layer is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StructuredSettings {
+    /// How often a wrong answer is sent back.
+    pub asks_again: u32,
+    /// How often the room for a cut answer is doubled.
+    pub raises: u32,
+}
+
+impl Default for StructuredSettings {
+    fn default() -> Self {
+        Self { asks_again: 2, raises: 2 }
+    }
+}
+
+/// The layer. A request without a schema passes through it.
+pub struct Structured<M> {
+    inner: M,
+    settings: StructuredSettings,
+}
+
+/// The longest wrong answer that is shown to the model again, in characters.
+const SHOWN_AGAIN: usize = 12_000;
+/// The most findings it is told at once.
+const FINDINGS_TOLD: usize = 10;
+
+impl<M: Model> Structured<M> {
+    pub fn new(inner: M, settings: StructuredSettings) -> Self {
+        Self { inner, settings }
+    }
+}
+
+impl<M: Model> Model for Structured<M> {
+    fn identity(&self) -> &Identity {
+        self.inner.identity()
+    }
+
+    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
+        let Some(schema) = &request.schema else { return self.inner.complete(request, call) };
+        let validator = Validator::new(&schema.schema)?;
+        let mut asking = Asking::new(self, request, schema);
+        loop {
+            let mut outcome = match self.inner.complete(&asking.request(), call) {
+                Ok(outcome) => outcome,
+                Err(error) if asking.steps_down(&error) => {
+                    asking.ledger.extend(error.ledger);
+                    continue;
+                }
+                Err(error) => return Err(asking.failed(error)),
+            };
+            asking.ledger.append(&mut outcome.ledger);
+            let again = match read_answer(&outcome.text, &validator) {
+                Reading::Good(checked) => return Ok(asking.answered(outcome, checked)),
+                _ if outcome.stop == Stop::Filter => {
+                    let what = "the provider held back its answer";
+                    return Err(asking.failed(about(&outcome, Class::ContentFilter, what.to_owned())));
+                }
+                reading if reading == Reading::Truncated || outcome.stop == Stop::Length => asking.more_room(&outcome),
+                reading => asking.once_more(&outcome, &reading),
+            };
+            let event = again.map_err(|error| asking.failed(error))?;
+            call.tell(&Event::Restarted);
+            call.tell(&event);
+        }
+    }
+}
+
+/// One request on its way to an answer of the right shape.
+struct Asking<'a> {
+    original: &'a Request,
+    schema: &'a Schema,
+    settings: &'a StructuredSettings,
+    mode: SchemaMode,
+    room: u32,
+    most_room: u32,
+    /// The last wrong answer and what was wrong with it.
+    objection: Vec<Message>,
+    asked_again: u32,
+    raised: u32,
+    notes: Vec<String>,
+    ledger: Vec<LedgerEntry>,
+}
+
+impl<'a> Asking<'a> {
+    fn new<M: Model>(layer: &'a Structured<M>, original: &'a Request, schema: &'a Schema) -> Self {
+        let model = &layer.identity().model;
+        Self {
+            original,
+            schema,
+            settings: &layer.settings,
+            mode: schema.mode.max(model.structured.unwrap_or_default()),
+            room: original.max_output_tokens,
+            most_room: model.max_output.unwrap_or(u32::MAX),
+            objection: Vec::new(),
+            asked_again: 0,
+            raised: 0,
+            notes: Vec::new(),
+            ledger: Vec::new(),
+        }
+    }
+
+    fn request(&self) -> Request {
+        let mut request = self.original.clone();
+        request.schema = Some(Schema { mode: self.mode, ..self.schema.clone() });
+        request.max_output_tokens = self.room;
+        if self.mode == SchemaMode::Prompt {
+            let words = in_words(self.schema);
+            match request.messages.iter_mut().rev().find(|message| message.role == Role::User) {
+                Some(message) => message.text.push_str(&words),
+                None => request.messages.push(Message::user(words.trim_start())),
+            }
+        }
+        request.messages.extend(self.objection.iter().cloned());
+        request
+    }
+
+    /// Takes the next rung when the provider refused this one.
+    fn steps_down(&mut self, error: &LlmError) -> bool {
+        let next = match self.mode {
+            SchemaMode::Native => SchemaMode::Tool,
+            SchemaMode::Tool => SchemaMode::Prompt,
+            SchemaMode::Prompt => return false,
+        };
+        let what = error.what.to_lowercase();
+        let refused =
+            ["schema", "response_format", "responseformat", "output_config", "text.format", "tool", "function"];
+        if error.class != Class::BadRequest || !refused.iter().any(|word| what.contains(word)) {
+            return false;
+        }
+        self.notes.push(format!("the provider refused the schema as {:?}, next {next:?}: {}", self.mode, error.what));
+        self.mode = next;
+        true
+    }
+
+    fn more_room(&mut self, outcome: &Outcome) -> Result<Event, Box<LlmError>> {
+        let room = self.room.saturating_mul(2).min(self.most_room);
+        if self.raised >= self.settings.raises || room <= self.room {
+            let what = format!("the answer did not fit into {} tokens", self.room);
+            return Err(about(outcome, Class::OutputTruncated, what));
+        }
+        self.raised += 1;
+        let why = format!("the answer was cut at {} tokens; asking again with room for {room}", self.room);
+        self.room = room;
+        self.notes.push(why.clone());
+        Ok(Event::AskingAgain { attempt: self.raised, of: self.settings.raises, why })
+    }
+
+    fn once_more(&mut self, outcome: &Outcome, reading: &Reading) -> Result<Event, Box<LlmError>> {
+        let problems = match reading {
+            Reading::Wrong { findings } => findings.iter().take(FINDINGS_TOLD).map(Finding::to_string).collect(),
+            _ => vec!["there is no JSON in the answer".to_owned()],
+        };
+        let why = problems.join("; ");
+        if self.asked_again >= self.settings.asks_again {
+            let asked = self.asked_again + 1;
+            let what = format!("the answer does not have the wanted shape, asked {asked} times: {why}");
+            return Err(about(outcome, Class::Shape, what));
+        }
+        self.asked_again += 1;
+        // Only the last wrong answer is shown: more would teach the mistakes.
+        self.objection.clear();
+        if !outcome.text.trim().is_empty() {
+            let shown: String = outcome.text.chars().take(SHOWN_AGAIN).collect();
+            self.objection.push(Message::assistant(&shown));
+        }
+        let mut text = "Your answer was not accepted:\n".to_owned();
+        for problem in &problems {
+            text.push_str(&format!("- {problem}\n"));
+        }
+        text.push_str("Answer again, with the whole corrected JSON and nothing else.");
+        // It did not keep to the schema, so perhaps it never saw it.
+        if self.mode != SchemaMode::Prompt {
+            text.push_str(&in_words(self.schema));
+        }
+        self.objection.push(Message::user(&text));
+        self.notes.push(format!("asked again: {why}"));
+        Ok(Event::AskingAgain { attempt: self.asked_again, of: self.settings.asks_again, why })
+    }
+
+    fn answered(self, outcome: Outcome, checked: Checked) -> Outcome {
+        let mut notes = self.notes;
+        notes.extend(outcome.notes);
+        notes.extend(checked.notes);
+        Outcome { json: Some(checked.value), notes, ledger: self.ledger, ..outcome }
+    }
+
+    fn failed(&mut self, mut error: Box<LlmError>) -> Box<LlmError> {
+        let mut ledger = std::mem::take(&mut self.ledger);
+        ledger.append(&mut error.ledger);
+        error.ledger = ledger;
+        error
+    }
+}
+
+/// Returns the schema in the prompt's words.
+fn in_words(schema: &Schema) -> String {
+    format!(
+        "\n\nAnswer with one JSON value and nothing else, no code fence. It must satisfy this JSON Schema:\n{}",
+        schema.schema
+    )
+}
+
+/// Returns an error that keeps what the model said.
+fn about(outcome: &Outcome, class: Class, what: String) -> Box<LlmError> {
+    let mut error = LlmError::new(class, what);
+    error.text.clone_from(&outcome.text);
+    error.usage = outcome.usage;
+    error.request_id.clone_from(&outcome.request_id);
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::fakes::{Scripted, Watcher, cut, says};
+    use super::*;
+    use crate::cancel::Cancel;
+
+    fn request() -> Request {
+        let schema = json!({
+            "type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}, "additionalProperties": false
+        });
+        Request::text("t", "", "give me n", 1_000).shaped("answer", schema)
+    }
+
+    fn ask(answers: impl IntoIterator<Item = Answer>) -> (Answer, Vec<Request>, Vec<Event>) {
+        let layer = Structured::new(Scripted::new(answers), StructuredSettings::default());
+        let (watcher, cancel) = (Watcher::default(), Cancel::new());
+        let call = Call { cancel: &cancel, watch: &watcher.watch(), interactive: false };
+        let answer = layer.complete(&request(), &call);
+        let events = watcher.events().into_iter().filter(|event| !matches!(event, Event::Text(_))).collect();
+        (answer, layer.inner.requests(), events)
+    }
+
+    fn refused(what: &str) -> Answer {
+        Err(LlmError::new(Class::BadRequest, what))
+    }
+
+    #[test]
+    fn a_right_answer_is_taken_at_once() {
+        let (answer, requests, events) = ask([says(r#"{"n": 3}"#)]);
+        let outcome = answer.unwrap();
+        assert_eq!(outcome.json, Some(json!({"n": 3})));
+        assert_eq!((requests.len(), events.len(), outcome.ledger.len()), (1, 0, 1));
+    }
+
+    #[test]
+    fn a_wrong_answer_goes_back_with_what_is_wrong() {
+        let (answer, requests, events) = ask([says(r#"{"n": "three"}"#), says(r#"{"n": 3}"#)]);
+        let outcome = answer.unwrap();
+        assert_eq!(outcome.json, Some(json!({"n": 3})));
+        assert_eq!(outcome.ledger.len(), 2);
+        let messages = &requests.get(1).unwrap().messages;
+        assert_eq!(messages.len(), 3);
+        assert_eq!(messages.get(1).unwrap(), &Message::assistant(r#"{"n": "three"}"#));
+        let objection = &messages.get(2).unwrap().text;
+        assert!(objection.contains("- /n: \"three\" is not of type \"integer\""), "{objection}");
+        assert!(objection.contains("JSON Schema"), "{objection}");
+        assert!(matches!(events.as_slice(), [Event::Restarted, Event::AskingAgain { attempt: 1, of: 2, .. }]));
+    }
+
+    #[test]
+    fn patience_ends_and_keeps_the_raw_answer() {
+        let (answer, requests, _) = ask([says("no"), says("{\"m\": 1}"), says("never")]);
+        let error = answer.unwrap_err();
+        assert_eq!((error.class, requests.len(), error.ledger.len()), (Class::Shape, 3, 3));
+        assert_eq!(error.text, "never");
+        assert!(error.what.ends_with("asked 3 times: there is no JSON in the answer"), "{}", error.what);
+        // Only the latest wrong answer is shown.
+        assert_eq!(requests.get(2).unwrap().messages.len(), 3);
+    }
+
+    #[test]
+    fn a_cut_answer_gets_more_room_and_no_reproach() {
+        let (answer, requests, _) = ask([cut(r#"{"n": "#), says(r#"{"n": "#), says(r#"{"n": 3}"#)]);
+        answer.unwrap();
+        let rooms: Vec<_> =
+            requests.iter().map(|request| (request.max_output_tokens, request.messages.len())).collect();
+        assert_eq!(rooms, [(1_000, 1), (2_000, 1), (4_000, 1)]);
+
+        // The model writes 4,000 tokens at most.
+        let (answer, requests, _) = ask([cut("{\"n"), cut("{\"n"), cut("{\"n")]);
+        let error = answer.unwrap_err();
+        assert_eq!((error.class, requests.len()), (Class::OutputTruncated, 3));
+        assert_eq!(error.what, "the answer did not fit into 4000 tokens");
+    }
+
+    #[test]
+    fn a_whole_value_in_a_cut_answer_is_whole() {
+        let (answer, ..) = ask([cut("{\"n\": 3}\nI hope this")]);
+        assert_eq!(answer.unwrap().json, Some(json!({"n": 3})));
+    }
+
+    #[test]
+    fn the_ladder_goes_down_where_the_provider_refuses() {
+        let answers = [
+            refused("unknown field `response_format`"),
+            refused("tools are not supported by this model"),
+            says(r#"{"n": 3}"#),
+        ];
+        let (answer, requests, _) = ask(answers);
+        assert_eq!(answer.unwrap().notes.len(), 2);
+        let modes: Vec<_> = requests.iter().map(|request| request.schema.as_ref().unwrap().mode).collect();
+        assert_eq!(modes, [SchemaMode::Native, SchemaMode::Tool, SchemaMode::Prompt]);
+        let last = &requests.last().unwrap().messages;
+        assert!(last.first().unwrap().text.starts_with("give me n\n\nAnswer with one JSON value"));
+
+        let (answer, requests, _) = ask([refused("`temperature` must be 1")]);
+        assert_eq!((answer.unwrap_err().class, requests.len()), (Class::BadRequest, 1));
+    }
+
+    #[test]
+    fn what_the_provider_holds_back_is_not_asked_for_again() {
+        let filtered = says("").map(|outcome| Outcome { stop: Stop::Filter, ..outcome });
+        let (answer, requests, _) = ask([filtered]);
+        assert_eq!((answer.unwrap_err().class, requests.len()), (Class::ContentFilter, 1));
+    }
+
+    #[test]
+    fn text_passes_through() {
+        let layer = Structured::new(Scripted::new([says("plain {")]), StructuredSettings::default());
+        let outcome = layer.complete(&Request::text("t", "", "x", 9), &Call::unwatched(&Cancel::new())).unwrap();
+        assert_eq!((outcome.text.as_str(), outcome.json), ("plain {", None));
+    }
+}

@@ -1,0 +1,211 @@
+//! Layer: a call that goes quiet is given up.
+//!
+//! A stream has no total time by default: a healthy long one must not be cut. What is watched is silence, before the first
+//! sign of life and between two of them; a provider's keep-alive counts as life. The layer needs nothing from a model but
+//! that it tells [`Event::Alive`] and ends when cancelled, so it guards a socket and a program alike. The connect timeout
+//! is the transport's, which alone knows when it is connected.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+
+use super::seconds;
+use crate::cancel::Cancel;
+use crate::error::{Class, LlmError, Phase};
+use crate::model::{Answer, Call, Event, Identity, Model};
+use crate::request::Request;
+
+/// How long silence may last, in seconds.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TimeoutSettings {
+    #[serde(deserialize_with = "seconds::deserialize")]
+    pub connect: Duration,
+    /// Until anything of the answer arrives. Reasoning models and cold local ones are slow here.
+    #[serde(deserialize_with = "seconds::deserialize")]
+    pub first_byte: Duration,
+    #[serde(deserialize_with = "seconds::deserialize")]
+    pub idle: Duration,
+    /// For all of it; none by default.
+    #[serde(deserialize_with = "seconds::optional::deserialize")]
+    pub total: Option<Duration>,
+}
+
+impl Default for TimeoutSettings {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            first_byte: Duration::from_secs(300),
+            idle: Duration::from_secs(120),
+            total: None,
+        }
+    }
+}
+
+/// The layer.
+pub struct Timeouts<M> {
+    inner: M,
+    settings: TimeoutSettings,
+}
+
+impl<M: Model> Timeouts<M> {
+    pub fn new(inner: M, settings: TimeoutSettings) -> Self {
+        Self { inner, settings }
+    }
+}
+
+impl<M: Model> Model for Timeouts<M> {
+    fn identity(&self) -> &Identity {
+        self.inner.identity()
+    }
+
+    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
+        let cancel = call.cancel.child();
+        let (life, signs) = channel::<()>();
+        let (answer, expired) = std::thread::scope(|scope| {
+            let (settings, switch) = (&self.settings, &cancel);
+            let guard = scope.spawn(move || guard(settings, &signs, switch));
+            let answer = self.watched(request, call, &cancel, life);
+            (answer, guard.join().expect("BUG: the guard of a call does not panic"))
+        });
+        match (answer, expired) {
+            // An answer that made it while the guard was giving up is an answer.
+            (Err(mut error), Some(phase)) if error.class == Class::Cancelled && !call.cancel.is_cancelled() => {
+                let timed_out = self.timed_out(phase);
+                error.class = timed_out.class;
+                error.what = timed_out.what;
+                error.next = timed_out.next;
+                for entry in &mut error.ledger {
+                    entry.error = Some(timed_out.class);
+                }
+                Err(error)
+            }
+            (answer, _) => answer,
+        }
+    }
+}
+
+impl<M: Model> Timeouts<M> {
+    /// Runs the call; every event of it is a sign of life. Dropping `life` at the end tells the guard to go.
+    fn watched(&self, request: &Request, call: &Call<'_>, cancel: &Cancel, life: Sender<()>) -> Answer {
+        let life = std::sync::Mutex::new(life);
+        let watch = |event: &Event| {
+            if let Ok(life) = life.lock() {
+                // The guard may be gone already; then nobody needs to know.
+                let _ = life.send(());
+            }
+            call.tell(event);
+        };
+        self.inner.complete(request, &Call { cancel, watch: &watch, interactive: call.interactive })
+    }
+
+    fn timed_out(&self, phase: Phase) -> Box<LlmError> {
+        let identity = self.identity();
+        let who = format!("`{}` of {}", identity.model.id, identity.provider);
+        let TimeoutSettings { connect, first_byte, idle, total } = self.settings;
+        let what = match phase {
+            Phase::Connect => format!("{who} could not be reached within {connect:?}"),
+            Phase::FirstByte => format!("{who} said nothing for {first_byte:?} (`timeouts.first_byte`)"),
+            Phase::Idle => format!("{who} stopped in the middle of its answer for {idle:?} (`timeouts.idle`)"),
+            Phase::Total => {
+                format!("{who} was not done after {:?} (`timeouts.total`)", total.unwrap_or_default())
+            }
+        };
+        LlmError::new(Class::Timeout(phase), what)
+    }
+}
+
+/// Waits for signs of life until the call is over, or throws the switch and says which wait was too long.
+fn guard(settings: &TimeoutSettings, signs: &std::sync::mpsc::Receiver<()>, cancel: &Cancel) -> Option<Phase> {
+    let started = Instant::now();
+    let (mut phase, mut patience) = (Phase::FirstByte, settings.first_byte);
+    loop {
+        let left = settings.total.map(|total| total.saturating_sub(started.elapsed()));
+        let (wait, expires) = match left {
+            Some(left) if left < patience => (left, Phase::Total),
+            _ => (patience, phase),
+        };
+        match signs.recv_timeout(wait) {
+            Ok(()) => (phase, patience) = (Phase::Idle, settings.idle),
+            Err(RecvTimeoutError::Disconnected) => return None,
+            Err(RecvTimeoutError::Timeout) => {
+                cancel.cancel();
+                return Some(expires);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fakes::{Scripted, says};
+    use super::*;
+
+    /// Shows a number of signs of life, then none.
+    struct Silent {
+        identity: Identity,
+        signs: u32,
+    }
+
+    impl Model for Silent {
+        fn identity(&self) -> &Identity {
+            &self.identity
+        }
+
+        fn complete(&self, _: &Request, call: &Call<'_>) -> Answer {
+            for _ in 0..self.signs {
+                call.tell(&Event::Alive);
+            }
+            let Err(cancelled) = call.cancel.run(std::future::pending::<()>()) else { unreachable!() };
+            Err(cancelled.into())
+        }
+    }
+
+    const SHORT: Duration = Duration::from_millis(20);
+    const LONG: Duration = Duration::from_secs(3600);
+
+    fn class(signs: u32, settings: TimeoutSettings) -> Class {
+        let identity = Scripted::new([]).identity().clone();
+        let layer = Timeouts::new(Silent { identity, signs }, settings);
+        let error = layer.complete(&Request::text("t", "", "x", 1), &Call::unwatched(&Cancel::new())).unwrap_err();
+        assert!(error.what.contains("`fake-1` of fake"), "{}", error.what);
+        error.class
+    }
+
+    #[test]
+    fn each_silence_has_its_own_limit() {
+        let settings = |first_byte, idle, total| TimeoutSettings { connect: LONG, first_byte, idle, total };
+        assert_eq!(class(0, settings(SHORT, LONG, None)), Class::Timeout(Phase::FirstByte));
+        assert_eq!(class(3, settings(LONG, SHORT, None)), Class::Timeout(Phase::Idle));
+        assert_eq!(class(3, settings(LONG, LONG, Some(SHORT))), Class::Timeout(Phase::Total));
+        assert_eq!(class(0, settings(LONG, LONG, Some(SHORT))), Class::Timeout(Phase::Total));
+    }
+
+    #[test]
+    fn a_person_who_cancels_is_not_called_a_timeout() {
+        let identity = Scripted::new([]).identity().clone();
+        let settings = TimeoutSettings { first_byte: LONG, idle: LONG, ..TimeoutSettings::default() };
+        let layer = Timeouts::new(Silent { identity, signs: 1 }, settings);
+        let cancel = Cancel::new();
+        let watch = |_: &Event| cancel.cancel();
+        let call = Call { cancel: &cancel, watch: &watch, interactive: true };
+        let error = layer.complete(&Request::text("t", "", "x", 1), &call).unwrap_err();
+        assert_eq!(error.class, Class::Cancelled);
+    }
+
+    #[test]
+    fn an_answer_passes_through() {
+        let layer = Timeouts::new(Scripted::new([says("hello")]), TimeoutSettings::default());
+        let outcome = layer.complete(&Request::text("t", "", "x", 1), &Call::unwatched(&Cancel::new())).unwrap();
+        assert_eq!(outcome.text, "hello");
+    }
+
+    #[test]
+    fn settings_are_seconds() {
+        let settings: TimeoutSettings = toml::from_str("idle = 1.5\ntotal = 900").unwrap();
+        assert_eq!(settings.idle, Duration::from_millis(1_500));
+        assert_eq!(settings.total, Some(Duration::from_secs(900)));
+        assert!(toml::from_str::<TimeoutSettings>("idle = -1").unwrap_err().to_string().contains("expected 0 or more"));
+    }
+}

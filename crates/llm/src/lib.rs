@@ -1,0 +1,47 @@
+//! Language models: one trait, the wire dialects of the providers, a command as a model, and the layers between.
+//!
+//! A caller builds a [`Request`], gets a [`Model`] from [`connect`] and calls [`Model::complete`]. The call is
+//! synchronous, like every use case; the async runtime that HTTP needs lives inside one call and ends with it. This
+//! crate does not know what is asked or why: no stories, no nodes, no store. It reads no environment and prints
+//! nothing; keys, variables and the key file are handed in by the edge.
+//!
+//! Layers, outermost first: `structured` → `budget` → `cassette` → `retry` → `limiter` → `timeouts` → a wire dialect or
+//! a command. Each is a [`Model`] around a [`Model`].
+
+mod cancel;
+mod clock;
+mod command;
+mod connect;
+mod error;
+mod layers;
+mod ledger;
+mod model;
+mod outcome;
+mod provider;
+mod recording;
+mod request;
+mod secret;
+mod structured;
+mod wire;
+
+pub use cancel::{Cancel, Cancelled};
+pub use clock::{Clock, SystemClock};
+pub use command::{CommandModel, RECURSION_GUARD};
+pub use connect::{Connection, Selection, connect};
+pub use error::{Class, LlmError, Phase, Policy};
+pub use layers::budget::{Allowance, Budget};
+pub use layers::cassette::{Cassette, CassetteMode};
+pub use layers::limiter::{Limiter, LimiterSettings};
+pub use layers::retry::{Retry, RetrySettings};
+pub use layers::structured::{Structured, StructuredSettings};
+pub use layers::timeouts::{TimeoutSettings, Timeouts};
+pub use ledger::{Cost, LedgerEntry};
+pub use model::{Answer, Call, Event, Identity, Model};
+pub use outcome::{Outcome, Stop, Usage};
+pub use provider::{Catalogue, CatalogueError, CommandSpec, Dialect, ModelSpec, Price, ProviderSpec, SchemaFlavour};
+pub use recording::scrub::Scrubber;
+pub use recording::wire_tape::WireTape;
+pub use request::{Message, Request, Role, Schema, SchemaMode};
+pub use secret::{KeyFileError, Secret};
+pub use structured::{Checked, Finding, Reading, Validator, read_answer};
+pub use wire::WireModel;

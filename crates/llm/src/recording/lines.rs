@@ -1,0 +1,70 @@
+//! JSON Lines files: appended to, read whole.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{Class, LlmError};
+
+/// Reads all lines; a file that is not there has none. A last line without its end was cut while it was written: it is
+/// left out.
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Box<LlmError>> {
+    let text = match std::fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => {
+            return Err(LlmError::new(
+                Class::Setup,
+                format!("the recording `{}` cannot be read: {error}", path.display()),
+            )
+            .first("check the path and its permissions"));
+        }
+    };
+    let whole = text.rfind('\n').map_or("", |end| text.get(..end).unwrap_or_default());
+    let parse = |(number, line): (usize, &str)| {
+        serde_json::from_str(line).map_err(|error| {
+            let what =
+                format!("line {} of the recording `{}` cannot be understood: {error}", number + 1, path.display());
+            LlmError::new(Class::Setup, what).first("delete that line, or record again")
+        })
+    };
+    whole.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(parse).collect()
+}
+
+/// Appends one line and makes the directory when it is missing.
+pub(crate) fn append<T: Serialize>(path: &Path, entry: &T) -> Result<(), Box<LlmError>> {
+    let write = || -> std::io::Result<()> {
+        if let Some(directory) = path.parent() {
+            std::fs::create_dir_all(directory)?;
+        }
+        let mut line = serde_json::to_string(entry)?;
+        line.push('\n');
+        // One write: two processes that record at the same time do not mix their lines.
+        OpenOptions::new().create(true).append(true).open(path)?.write_all(line.as_bytes())
+    };
+    write().map_err(|error| {
+        LlmError::new(Class::Setup, format!("the recording `{}` cannot be written: {error}", path.display()))
+            .first("check the path and the space on the disk")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_back_and_a_cut_one_does_not() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("deep/tape.jsonl");
+        assert_eq!(read::<u32>(&path).unwrap(), Vec::<u32>::new());
+        append(&path, &1_u32).unwrap();
+        append(&path, &2_u32).unwrap();
+        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"cut").unwrap();
+        assert_eq!(read::<u32>(&path).unwrap(), vec![1_u32, 2]);
+        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"\n").unwrap();
+        assert!(read::<u32>(&path).unwrap_err().what.starts_with("line 3 of the recording"));
+    }
+}

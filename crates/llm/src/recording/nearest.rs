@@ -1,0 +1,28 @@
+//! The recorded question that is most like one that was not recorded, and where they differ.
+
+use serde_json::Value;
+use similar::TextDiff;
+
+const MOST_LINES: usize = 40;
+
+/// Returns how the nearest of `recorded` differs from `asked`, as a diff people read.
+pub(crate) fn difference<'a>(asked: &Value, recorded: impl Iterator<Item = &'a Value>) -> Option<String> {
+    let asked = pretty(asked);
+    let nearest = recorded
+        .map(pretty)
+        .map(|recorded| (TextDiff::from_lines(&recorded, &asked).ratio(), recorded))
+        .max_by(|left, right| left.0.total_cmp(&right.0))?
+        .1;
+    let diff = TextDiff::from_lines(&nearest, &asked).unified_diff().context_radius(1).to_string();
+    let mut lines: Vec<&str> = diff.lines().collect();
+    if lines.len() > MOST_LINES {
+        lines.truncate(MOST_LINES);
+        lines.push("…");
+    }
+    Some(lines.join("\n"))
+}
+
+/// Long texts are broken at their own line ends, so that a diff shows the line that changed.
+fn pretty(value: &Value) -> String {
+    format!("{value:#}\n").replace("\\n", "\n")
+}

@@ -1,0 +1,121 @@
+//! Recordings of the wire: one HTTP exchange a line, the answer with the boundaries its pieces came in.
+//!
+//! An exchange is found by method, address and body: a request that changed its shape is a miss, not an old answer. Of the
+//! headers only a few are kept, none of the request's.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::scrub::{Scrubber, comparable};
+use super::{lines, nearest};
+use crate::error::{Class, LlmError};
+
+/// The headers of an answer that decide anything here.
+const KEPT_HEADERS: &[&str] =
+    &["content-type", "date", "location", "request-id", "retry-after", "retry-after-ms", "x-request-id"];
+
+/// A tape that records, or one that answers.
+pub struct WireTape {
+    path: PathBuf,
+    scrubber: Scrubber,
+    /// What is left to answer with; nothing when the tape records.
+    recorded: Option<Mutex<VecDeque<Exchange>>>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Exchange {
+    pub(crate) method: String,
+    pub(crate) url: String,
+    pub(crate) body: Value,
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) chunks: Vec<Chunk>,
+    /// The connection broke after the last piece.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) broken: bool,
+}
+
+/// A piece as it came. One that ends inside a letter is no text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Chunk {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl Chunk {
+    pub(crate) fn new(bytes: &[u8]) -> Self {
+        std::str::from_utf8(bytes).map_or_else(|_| Self::Bytes(bytes.to_vec()), |text| Self::Text(text.to_owned()))
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        match self {
+            Self::Text(text) => text.into_bytes(),
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+impl WireTape {
+    /// Returns a tape that appends every exchange to a file.
+    #[must_use]
+    pub fn record(path: &Path, scrubber: Scrubber) -> Self {
+        Self { path: path.to_owned(), scrubber, recorded: None }
+    }
+
+    /// Returns a tape that answers from a file and never touches the network.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn replay(path: &Path) -> Result<Self, Box<LlmError>> {
+        let recorded = lines::read::<Exchange>(path)?;
+        Ok(Self { path: path.to_owned(), scrubber: Scrubber::default(), recorded: Some(Mutex::new(recorded.into())) })
+    }
+
+    pub(crate) fn replays(&self) -> bool {
+        self.recorded.is_some()
+    }
+
+    /// Returns the recorded exchange for this request. Each is given once, in the order of recording.
+    pub(crate) fn find(&self, method: &str, url: &str, body: &Value) -> Result<Exchange, Box<LlmError>> {
+        let recorded = self.recorded.as_ref().expect("BUG: asked a tape that records");
+        let mut recorded = recorded.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let question = |method: &str, url: &str, body: &Value| {
+            comparable(&self.scrubber.value(&json!({"method": method, "url": url, "body": body})))
+        };
+        let asked = question(method, url, body);
+        let same = |exchange: &Exchange| question(&exchange.method, &exchange.url, &exchange.body) == asked;
+        if let Some(exchange) = recorded.iter().position(same).and_then(|place| recorded.remove(place)) {
+            return Ok(exchange);
+        }
+        let questions: Vec<Value> =
+            recorded.iter().map(|exchange| question(&exchange.method, &exchange.url, &exchange.body)).collect();
+        let nearest = nearest::difference(&asked, questions.iter())
+            .map_or_else(|| "nothing is left in it".to_owned(), |diff| format!("the nearest differs:\n{diff}"));
+        let what = format!("`{}` has no exchange for {method} {url}; {nearest}", self.path.display());
+        Err(LlmError::new(Class::NotRecorded, what))
+    }
+
+    /// Keeps an exchange, without its secrets.
+    pub(crate) fn keep(&self, mut exchange: Exchange) -> Result<(), Box<LlmError>> {
+        exchange.url = self.scrubber.text(&exchange.url);
+        exchange.body = self.scrubber.value(&exchange.body);
+        exchange.headers.retain(|(name, _)| KEPT_HEADERS.contains(&name.as_str()));
+        for (_, value) in &mut exchange.headers {
+            *value = self.scrubber.text(value);
+        }
+        let whole: Vec<u8> = exchange.chunks.iter().flat_map(|chunk| chunk.clone().into_bytes()).collect();
+        if let Ok(text) = String::from_utf8(whole) {
+            let scrubbed = self.scrubber.text(&text);
+            // A secret may lie across two pieces; then the boundaries go with it.
+            if scrubbed != text {
+                exchange.chunks = vec![Chunk::Text(scrubbed)];
+            }
+        }
+        lines::append(&self.path, &exchange)
+    }
+}

@@ -1,0 +1,174 @@
+//! Small repairs that change the form of a value and not what it says: `"3"` for 3, one item for a list of one.
+//!
+//! A repair stays only if it leaves fewer errors than before, and each is noted.
+
+use jsonschema::ValidationError;
+use jsonschema::error::{TypeKind, ValidationErrorKind};
+use serde_json::{Value, json};
+
+use super::{Checked, Validator};
+
+/// More repairs than this are no repairs.
+const MOST: usize = 50;
+
+pub(super) fn mended(mut value: Value, validator: &Validator) -> Checked {
+    let mut notes = Vec::new();
+    'next: while notes.len() < MOST {
+        // The envelope first: what is in it would otherwise be left out as unknown.
+        let mut repairs = unwrapped(&value);
+        let mut errors = 0;
+        validator.each_leaf(&value, &mut |error| {
+            errors += 1;
+            repairs.extend(proposals(error));
+        });
+        for Repair { pointer, change, note } in repairs {
+            let mut changed = value.clone();
+            if !change.apply(&mut changed, &pointer) {
+                continue;
+            }
+            let mut left = 0;
+            validator.each_leaf(&changed, &mut |_| left += 1);
+            if left < errors {
+                value = changed;
+                notes.push(format!("{}: {note}", if pointer.is_empty() { "/" } else { &pointer }));
+                continue 'next;
+            }
+        }
+        break;
+    }
+    Checked { value, notes }
+}
+
+struct Repair {
+    pointer: String,
+    change: Change,
+    note: String,
+}
+
+enum Change {
+    Replace(Value),
+    /// Takes the value out of the object it is in.
+    Remove,
+    RemoveKeys(Vec<String>),
+}
+
+impl Change {
+    fn apply(self, value: &mut Value, pointer: &str) -> bool {
+        match self {
+            Self::Replace(new) => value.pointer_mut(pointer).map(|place| *place = new).is_some(),
+            Self::Remove => {
+                let Some((parent, key)) = pointer.rsplit_once('/') else { return false };
+                let key = key.replace("~1", "/").replace("~0", "~");
+                value
+                    .pointer_mut(parent)
+                    .and_then(Value::as_object_mut)
+                    .and_then(|parent| parent.remove(&key))
+                    .is_some()
+            }
+            Self::RemoveKeys(keys) => match value.pointer_mut(pointer).and_then(Value::as_object_mut) {
+                Some(object) => {
+                    object.retain(|key, _| !keys.contains(key));
+                    true
+                }
+                None => false,
+            },
+        }
+    }
+}
+
+fn proposals(error: &ValidationError<'_>) -> Vec<Repair> {
+    let pointer = error.instance_path().as_str();
+    let found = error.instance().as_ref();
+    let replace = |new: Value| Repair {
+        pointer: pointer.to_owned(),
+        note: format!("{} read as {}", brief(found), brief(&new)),
+        change: Change::Replace(new),
+    };
+    match error.kind() {
+        ValidationErrorKind::Type { kind } => {
+            let wanted: Vec<String> = match kind {
+                TypeKind::Single(wanted) => vec![wanted.to_string()],
+                TypeKind::Multiple(wanted) => wanted.iter().map(|wanted| wanted.to_string()).collect(),
+            };
+            let mut repairs: Vec<Repair> =
+                wanted.iter().filter_map(|wanted| as_type(found, wanted)).map(replace).collect();
+            // Where every property must be given, an optional one is given as null.
+            if found.is_null() {
+                let note = "null left out".to_owned();
+                repairs.push(Repair { pointer: pointer.to_owned(), change: Change::Remove, note });
+            }
+            repairs
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected }
+        | ValidationErrorKind::UnevaluatedProperties { unexpected } => vec![Repair {
+            pointer: pointer.to_owned(),
+            note: format!("unknown {} left out", unexpected.join(", ")),
+            change: Change::RemoveKeys(unexpected.clone()),
+        }],
+        ValidationErrorKind::Enum { options } => {
+            let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
+            same_word(found, options).map(replace).into_iter().collect()
+        }
+        ValidationErrorKind::Constant { expected_value } => {
+            same_word(found, std::slice::from_ref(&**expected_value)).map(replace).into_iter().collect()
+        }
+        ValidationErrorKind::Minimum { limit } | ValidationErrorKind::Maximum { limit } => vec![replace(limit.clone())],
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the value in another type, where only its form was wrong.
+fn as_type(found: &Value, wanted: &str) -> Option<Value> {
+    match (wanted, found) {
+        ("integer", Value::String(text)) => text.trim().parse::<i64>().ok().map(|number| json!(number)),
+        ("number", Value::String(text)) => {
+            text.trim().parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| json!(number))
+        }
+        ("boolean", Value::String(text)) => match text.trim().to_ascii_lowercase().as_str() {
+            "true" => Some(json!(true)),
+            "false" => Some(json!(false)),
+            _ => None,
+        },
+        ("string", Value::Number(_) | Value::Bool(_)) => Some(json!(found.to_string())),
+        ("array", Value::String(text)) if text.trim_start().starts_with('[') => {
+            serde_json::from_str::<Value>(text).ok().filter(Value::is_array).or_else(|| Some(json!([found])))
+        }
+        ("array", Value::String(_) | Value::Object(_) | Value::Number(_)) => Some(json!([found])),
+        ("object", Value::String(text)) => serde_json::from_str::<Value>(text).ok().filter(Value::is_object),
+        _ => None,
+    }
+}
+
+/// Returns the one option that is the same word but for case, spaces, `-` and `_`.
+fn same_word(found: &Value, options: &[Value]) -> Option<Value> {
+    let bare = |text: &str| -> String {
+        text.chars().filter(|letter| letter.is_alphanumeric() || *letter == '.').flat_map(char::to_lowercase).collect()
+    };
+    let found = bare(found.as_str()?);
+    let mut same = options.iter().filter(|option| option.as_str().is_some_and(|option| bare(option) == found));
+    let option = same.next()?;
+    same.next().is_none().then(|| option.clone())
+}
+
+/// An answer in an envelope: `{"plan": {…}}` or `[{…}]`.
+fn unwrapped(value: &Value) -> Vec<Repair> {
+    let inner = match value {
+        Value::Object(fields) if fields.len() == 1 => fields.values().next(),
+        Value::Array(items) if items.len() == 1 => items.first(),
+        _ => None,
+    };
+    let inner = inner.filter(|inner| inner.is_object() || inner.is_array());
+    inner
+        .map(|inner| Repair {
+            pointer: String::new(),
+            change: Change::Replace(inner.clone()),
+            note: "taken out of the envelope around it".to_owned(),
+        })
+        .into_iter()
+        .collect()
+}
+
+fn brief(value: &Value) -> String {
+    let text = value.to_string();
+    if text.chars().count() <= 40 { text } else { text.chars().take(40).chain("…".chars()).collect() }
+}

@@ -1,0 +1,64 @@
+//! Reading JSON that is nearly JSON.
+//!
+//! Strictly first. Then comments, trailing and missing commas, single quotes, bare keys and line ends inside strings, by
+//! `jsonc-parser`; then Python's words and typographic quotes. Every liberty is noted.
+
+use jsonc_parser::{ParseOptions, parse_to_serde_value};
+use serde_json::Value;
+
+pub(super) fn parse(text: &str) -> Option<(Value, Vec<String>)> {
+    if let Ok(value) = serde_json::from_str(text) {
+        return Some(unquoted(value));
+    }
+    let loose = |text: &str| parse_to_serde_value::<Value>(text, &ParseOptions::default()).ok();
+    let (value, note) = loose(text)
+        .map(|value| (value, "the answer was not quite JSON: commas, comments or quotes were mended"))
+        .or_else(|| Some((loose(&json_words(text))?, "the answer was written like Python or a letter, not JSON")))?;
+    Some((value, vec![note.to_owned()]))
+}
+
+/// An answer that is JSON in quotes is that JSON.
+fn unquoted(value: Value) -> (Value, Vec<String>) {
+    if let Value::String(inner) = &value
+        && let Ok(inner @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(inner)
+    {
+        return (inner, vec!["the answer was JSON inside a string".to_owned()]);
+    }
+    (value, Vec::new())
+}
+
+/// Returns the text with `True`, `False` and `None` outside strings as JSON has them, and typographic quotes as plain
+/// ones where there are no others.
+fn json_words(text: &str) -> String {
+    let text = if text.contains('"') { text.to_owned() } else { text.replace(['“', '”', '„'], "\"") };
+    let mut result = String::with_capacity(text.len());
+    let mut word = String::new();
+    let mut string: Option<char> = None;
+    let mut escaped = false;
+    let flush = |word: &mut String, result: &mut String| {
+        result.push_str(match word.as_str() {
+            "True" => "true",
+            "False" => "false",
+            "None" => "null",
+            other => other,
+        });
+        word.clear();
+    };
+    for letter in text.chars() {
+        if string.is_none() && letter.is_alphanumeric() {
+            word.push(letter);
+            continue;
+        }
+        flush(&mut word, &mut result);
+        match string {
+            Some(_) if escaped => escaped = false,
+            Some(_) if letter == '\\' => escaped = true,
+            Some(quote) if letter == quote => string = None,
+            None if matches!(letter, '"' | '\'') => string = Some(letter),
+            _ => {}
+        }
+        result.push(letter);
+    }
+    flush(&mut word, &mut result);
+    result
+}

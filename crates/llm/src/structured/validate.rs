@@ -1,0 +1,120 @@
+//! Checking a value against the full schema, with findings a model can act on.
+
+use std::fmt;
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::{Class, LlmError};
+
+/// A schema, ready to check with.
+#[derive(Debug)]
+pub struct Validator(jsonschema::Validator);
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// A JSON pointer; empty for the whole value.
+    pub pointer: String,
+    pub problem: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.pointer.is_empty() { "/" } else { &self.pointer };
+        write!(formatter, "{place}: {}", self.problem)
+    }
+}
+
+impl Validator {
+    /// Compiles a schema. Nothing is fetched: a reference out of it is an error.
+    ///
+    /// # Errors
+    /// When the schema is none.
+    pub fn new(schema: &Value) -> Result<Self, Box<LlmError>> {
+        jsonschema::draft202012::new(schema).map(Self).map_err(|error| {
+            let what = format!("the schema itself is not valid at `{}`: {error}", error.instance_path());
+            LlmError::new(Class::Setup, what).first("this is a fault of the caller, not of the model")
+        })
+    }
+
+    /// Returns what is wrong; nothing, when the value is of the wanted shape.
+    #[must_use]
+    pub fn findings(&self, value: &Value) -> Vec<Finding> {
+        let mut findings: Vec<Finding> = Vec::new();
+        self.each_leaf(value, &mut |error| {
+            let finding = Finding { pointer: error.instance_path().as_str().to_owned(), problem: problem(error) };
+            if !findings.contains(&finding) {
+                findings.push(finding);
+            }
+        });
+        findings
+    }
+
+    /// Visits the errors people can act on. Where one of several shapes was wanted, these are the errors of the shape that
+    /// was probably meant: "not valid under any of the given schemas" helps nobody.
+    pub(super) fn each_leaf(&self, value: &Value, visit: &mut dyn FnMut(&ValidationError<'_>)) {
+        for error in self.0.iter_errors(value) {
+            leaves(&error, visit);
+        }
+    }
+}
+
+fn leaves(error: &ValidationError<'_>, visit: &mut dyn FnMut(&ValidationError<'_>)) {
+    if let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } = error.kind() {
+        let meant = context.iter().min_by_key(|branch| {
+            let other = branch.iter().filter(|error| names_another(error)).count();
+            (other, branch.len())
+        });
+        // Several shapes that all name another one: say which there are, not what the first of them lacks.
+        if let Some(branch) = meant.filter(|branch| !branch.is_empty() && !branch.iter().any(names_another)) {
+            for error in branch {
+                leaves(error, visit);
+            }
+            return;
+        }
+    }
+    visit(error);
+}
+
+/// A wrong constant, or another type altogether: the value was meant for another branch.
+fn names_another(error: &ValidationError<'_>) -> bool {
+    matches!(error.kind(), ValidationErrorKind::Constant { .. })
+        || (matches!(error.kind(), ValidationErrorKind::Type { .. }) && error.instance().is_null())
+}
+
+fn problem(error: &ValidationError<'_>) -> String {
+    match error.kind() {
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            let wanted: Vec<String> = context
+                .iter()
+                .flatten()
+                .filter_map(|error| match error.kind() {
+                    ValidationErrorKind::Constant { expected_value } => {
+                        Some(format!("{} at {}", expected_value, error.instance_path()))
+                    }
+                    _ => None,
+                })
+                .collect();
+            if wanted.is_empty() {
+                clipped(&error.to_string())
+            } else {
+                format!("expected one of {}", wanted.join(", "))
+            }
+        }
+        _ => clipped(&error.to_string()),
+    }
+}
+
+/// The library quotes the value; a long one would drown the problem.
+fn clipped(text: &str) -> String {
+    const MOST: usize = 300;
+    if text.chars().count() <= MOST {
+        return text.to_owned();
+    }
+    let letters: Vec<char> = text.chars().collect();
+    let (head, tail) = (letters.iter().take(MOST / 2), letters.iter().skip(letters.len() - MOST / 2));
+    head.collect::<String>() + " … " + &tail.collect::<String>()
+}

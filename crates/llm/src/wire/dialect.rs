@@ -1,0 +1,72 @@
+//! What a wire dialect is: how to ask, and how to read what comes back.
+
+use serde_json::Value;
+
+use super::draft::Draft;
+use super::{anthropic, gemini, openai_chat, openai_responses};
+use crate::error::LlmError;
+use crate::provider::{Dialect, SchemaFlavour};
+use crate::request::{Message, Request, Role};
+use crate::secret::Secret;
+
+/// One dialect. Without state: what has been said so far is in the [`Draft`].
+pub(crate) trait Speech: Send + Sync {
+    /// What is put behind the base URL.
+    fn endpoint(&self, model: &str, stream: bool) -> String;
+
+    /// The header that carries the key.
+    fn authorisation(&self, key: &Secret) -> (&'static str, String);
+
+    fn body(&self, asked: &Asked<'_>) -> Value;
+
+    /// Reads one event of a stream.
+    fn event(&self, event: &Value, draft: &mut Draft) -> Result<(), Box<LlmError>>;
+
+    /// Reads an answer that came in one piece.
+    fn whole(&self, answer: &Value, draft: &mut Draft) -> Result<(), Box<LlmError>>;
+}
+
+/// A request with what the provider's data says about it.
+pub(crate) struct Asked<'a> {
+    pub(crate) request: &'a Request,
+    pub(crate) model: &'a str,
+    pub(crate) stream: bool,
+    pub(crate) flavour: SchemaFlavour,
+    pub(crate) output_limit_field: &'a str,
+}
+
+/// Returns the speech of a dialect; a command has none.
+pub(crate) fn speech(dialect: Dialect) -> Option<&'static dyn Speech> {
+    match dialect {
+        Dialect::OpenAiChat => Some(&openai_chat::OpenAiChat),
+        Dialect::OpenAiResponses => Some(&openai_responses::OpenAiResponses),
+        Dialect::AnthropicMessages => Some(&anthropic::AnthropicMessages),
+        Dialect::Gemini => Some(&gemini::Gemini),
+        Dialect::Command => None,
+    }
+}
+
+/// Returns the number at a pointer.
+pub(crate) fn number(value: &Value, pointer: &str) -> Option<u64> {
+    value.pointer(pointer).and_then(Value::as_u64)
+}
+
+/// Returns the text at a pointer.
+pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
+    value.pointer(pointer).and_then(Value::as_str)
+}
+
+/// Sets a field when there is something to set.
+pub(crate) fn set(body: &mut Value, field: &str, value: Option<impl Into<Value>>) {
+    if let (Some(object), Some(value)) = (body.as_object_mut(), value) {
+        object.insert(field.to_owned(), value.into());
+    }
+}
+
+/// Returns the role in the words of most dialects.
+pub(crate) fn role(message: &Message) -> &'static str {
+    match message.role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    }
+}

@@ -1,0 +1,246 @@
+//! From what a provider says when it fails to a class of error.
+//!
+//! The same words arrive as the body of a refused request, as the first event of a stream that began with `200 OK`, and in
+//! the middle of one. They are read in one place.
+
+use std::time::SystemTime;
+
+use serde_json::Value;
+
+use super::retry_after;
+use super::transport::Headers;
+use crate::error::{Class, LlmError};
+
+/// Returns the error for a status that is no success.
+pub(crate) fn of_response(status: u16, headers: &Headers, body: &str, url: &str, now: SystemTime) -> Box<LlmError> {
+    let value = serde_json::from_str::<Value>(body).unwrap_or(Value::Null);
+    let said = Said::new(&value);
+    let class = said.class(Some(status));
+    let words = if said.message.is_empty() { plain(body) } else { said.message.clone() };
+    let what = match class {
+        Class::EndpointNotFound if (300..400).contains(&status) => {
+            format!("{url} has moved to `{}` ({status})", headers.get("location").unwrap_or("an unknown address"))
+        }
+        _ if words.is_empty() => format!("{url} answered {status}"),
+        _ => format!("{url} answered {status}: {words}"),
+    };
+    let mut error = LlmError::new(class, what);
+    error.status = Some(status);
+    error.retry_after = retry_after::asked(headers, body, now);
+    if class == Class::EndpointNotFound && (300..400).contains(&status) {
+        error.next.insert(0, "set the base URL to the new address; a key is not sent after a redirect".to_owned());
+    }
+    error
+}
+
+/// Returns the error for an error object inside a stream.
+pub(crate) fn in_stream(event: &Value) -> Box<LlmError> {
+    let said = Said::new(event);
+    let message = if said.message.is_empty() { "no reason given" } else { &said.message };
+    let mut error = LlmError::new(said.class(None), format!("the provider failed while answering: {message}"));
+    error.retry_after = retry_after::in_body(&event.to_string());
+    error
+}
+
+/// The parts of an error object, wherever a provider puts them.
+struct Said {
+    message: String,
+    /// Type, code, status and reasons, in lower case.
+    words: Vec<String>,
+    /// A status that is told in the body.
+    status: Option<u16>,
+}
+
+impl Said {
+    fn new(value: &Value) -> Self {
+        // Gemini sends a list of one; some servers send the bare message as `error`, `detail` or `message`.
+        let value = value.as_array().and_then(|list| list.first()).unwrap_or(value);
+        let nested = ["error", "response"].iter().filter_map(|key| value.get(key)).find(|inner| inner.is_object());
+        let nested = nested.map(|inner| inner.get("error").filter(|error| error.is_object()).unwrap_or(inner));
+        let error = nested.unwrap_or(value);
+        let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+        let message = text(error, "message")
+            .or_else(|| text(value, "error"))
+            .or_else(|| text(value, "detail"))
+            .or_else(|| text(value, "message"))
+            .unwrap_or_default();
+        let mut words: Vec<String> = ["type", "code", "status"].iter().filter_map(|key| text(error, key)).collect();
+        for detail in error.get("details").and_then(Value::as_array).into_iter().flatten() {
+            words.extend(text(detail, "reason"));
+        }
+        let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+        // OpenRouter wraps what its provider said.
+        let raw = error.pointer("/metadata/raw").and_then(Value::as_str).map(plain);
+        let message = raw.map_or(message.clone(), |raw| format!("{message} ({raw})"));
+        Self { message: plain(&message), words: words.iter().map(|word| word.to_lowercase()).collect(), status }
+    }
+
+    fn class(&self, status: Option<u16>) -> Class {
+        let message = self.message.to_lowercase();
+        let word = |known: &[&str]| self.words.iter().any(|word| known.contains(&word.as_str()));
+        let says = |known: &[&str]| known.iter().any(|known| message.contains(known));
+        // Words first: they are more precise than the status, which differs between providers for the same thing.
+        if word(&[
+            "context_length_exceeded",
+            "exceed_context_size_error",
+            "model_context_window_exceeded",
+            "request_too_large",
+        ]) || says(&[
+            "maximum context length",
+            "context length exceeded",
+            "prompt is too long",
+            "input is too long",
+            "exceeds the available context",
+            "input token count",
+            "exceeds the maximum number of tokens",
+            "context window",
+        ]) {
+            return Class::ContextTooLong;
+        }
+        if word(&["insufficient_quota", "billing_error", "billing_hard_limit_reached", "payment_required"])
+            || says(&["credit balance", "insufficient credits", "exceeded your current quota", "insufficient balance"])
+        {
+            return Class::NoCredits;
+        }
+        if word(&[
+            "overloaded_error",
+            "overloaded",
+            "unavailable",
+            "unavailable_error",
+            "server_is_overloaded",
+            "slow_down",
+        ]) {
+            return Class::Overloaded;
+        }
+        if word(&[
+            "rate_limit_error",
+            "rate_limit_exceeded",
+            "resource_exhausted",
+            "too_many_requests",
+            "tokens",
+            "requests",
+        ]) {
+            return Class::RateLimited;
+        }
+        if word(&["authentication_error", "invalid_api_key", "api_key_invalid", "unauthenticated"]) {
+            return Class::Auth;
+        }
+        if word(&["permission_error", "permission_denied"]) {
+            return Class::Permission;
+        }
+        if word(&["content_filter", "content_policy_violation", "moderation_blocked"]) {
+            return Class::ContentFilter;
+        }
+        if word(&["not_found_error", "model_not_found", "not_found"]) {
+            return Class::EndpointNotFound;
+        }
+        match status.or(self.status) {
+            Some(401) => Class::Auth,
+            Some(402) => Class::NoCredits,
+            Some(403) => Class::Permission,
+            Some(300..=399 | 404 | 405 | 410) => Class::EndpointNotFound,
+            Some(408 | 409) => Class::Server,
+            Some(413) => Class::ContextTooLong,
+            Some(429) => Class::RateLimited,
+            Some(503 | 529) => Class::Overloaded,
+            Some(400..=499) => Class::BadRequest,
+            Some(500..=599) => Class::Server,
+            // An error without a status or a word that is known: a passing fault, until it has come back a few times.
+            _ if word(&["invalid_request_error", "invalid_argument", "invalid_prompt"]) => Class::BadRequest,
+            _ => Class::Server,
+        }
+    }
+}
+
+/// Returns one short line of a message or of a page that is none.
+fn plain(text: &str) -> String {
+    const MOST: usize = 500;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let line: String = line.chars().filter(|letter| !letter.is_control()).collect();
+    if line.chars().count() <= MOST { line } else { line.chars().take(MOST).chain("…".chars()).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn class(status: u16, body: &Value) -> Class {
+        of_response(status, &Headers::default(), &body.to_string(), "http://x", SystemTime::UNIX_EPOCH).class
+    }
+
+    /// What providers really send.
+    #[test]
+    fn bodies_are_told_apart() {
+        let openai =
+            |kind: &str, code: &str, message: &str| json!({"error": {"type": kind, "code": code, "message": message}});
+        let anthropic = |kind: &str| json!({"type": "error", "error": {"type": kind, "message": "…"}});
+        let gemini = |code: u16, status: &str| json!([{"error": {"code": code, "status": status, "message": "…"}}]);
+        let invalid_key = json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "API key not valid.",
+            "details": [{"reason": "API_KEY_INVALID"}]}});
+        let table = [
+            (401, openai("invalid_request_error", "invalid_api_key", "Incorrect API key"), Class::Auth),
+            (
+                429,
+                openai("insufficient_quota", "insufficient_quota", "You exceeded your current quota"),
+                Class::NoCredits,
+            ),
+            (429, openai("tokens", "rate_limit_exceeded", "Rate limit reached"), Class::RateLimited),
+            (400, openai("invalid_request_error", "context_length_exceeded", "…"), Class::ContextTooLong),
+            (404, openai("invalid_request_error", "model_not_found", "…"), Class::EndpointNotFound),
+            (400, openai("invalid_request_error", "unsupported_value", "…"), Class::BadRequest),
+            (400, json!({"error": {"type": "exceed_context_size_error", "n_ctx": 8192}}), Class::ContextTooLong),
+            (503, json!({"error": {"type": "unavailable_error", "message": "Loading model"}}), Class::Overloaded),
+            (529, anthropic("overloaded_error"), Class::Overloaded),
+            (429, anthropic("rate_limit_error"), Class::RateLimited),
+            (403, anthropic("permission_error"), Class::Permission),
+            (
+                400,
+                json!({"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 210000 tokens > 200000 maximum"}}),
+                Class::ContextTooLong,
+            ),
+            (
+                400,
+                json!({"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low"}}),
+                Class::NoCredits,
+            ),
+            (429, gemini(429, "RESOURCE_EXHAUSTED"), Class::RateLimited),
+            (503, gemini(503, "UNAVAILABLE"), Class::Overloaded),
+            (400, invalid_key, Class::Auth),
+            (402, json!({"error": {"code": 402, "message": "This request requires more credits"}}), Class::NoCredits),
+            (422, json!({"detail": "field required"}), Class::BadRequest),
+            (500, json!({"error": "boom"}), Class::Server),
+            (502, Value::Null, Class::Server),
+            (408, Value::Null, Class::Server),
+            (409, Value::Null, Class::Server),
+            (413, Value::Null, Class::ContextTooLong),
+            (301, Value::Null, Class::EndpointNotFound),
+        ];
+        for (status, body, expected) in table {
+            assert_eq!(class(status, &body), expected, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn an_error_in_a_stream_keeps_its_class_and_its_wait() {
+        let error =
+            in_stream(&json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}));
+        assert_eq!(error.class, Class::Overloaded);
+        let failed = json!({"type": "response.failed", "response": {"error": {"code": "rate_limit_exceeded",
+            "message": "Please try again in 2s"}}});
+        let error = in_stream(&failed);
+        assert_eq!((error.class, error.retry_after.unwrap().as_secs()), (Class::RateLimited, 2));
+        let error = in_stream(&json!({"error": {"code": 429, "message": "upstream"}}));
+        assert_eq!(error.class, Class::RateLimited);
+    }
+
+    #[test]
+    fn the_message_says_what_happened_in_one_line() {
+        let headers = Headers::default();
+        let page = "<html>\n<body>502 Bad\u{7} Gateway</body></html>";
+        let error = of_response(502, &headers, page, "http://x/v1", SystemTime::UNIX_EPOCH);
+        assert_eq!(error.what, "http://x/v1 answered 502: <html> <body>502 Bad Gateway</body></html>");
+        assert_eq!(error.next, ["try again later, or choose another model"]);
+    }
+}

@@ -1,0 +1,333 @@
+//! Models behind HTTP: dialects in, one answer out.
+//!
+//! `transport` moves bytes, `sse` finds events in them, a dialect reads the events into a `draft`, `fault` reads what goes
+//! wrong. Which model of which provider is asked is data.
+
+mod anthropic;
+mod dialect;
+mod draft;
+mod fault;
+mod gemini;
+mod openai_chat;
+mod openai_responses;
+mod retry_after;
+mod schema;
+mod sse;
+mod transport;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use reqwest::Url;
+use serde_json::Value;
+
+use self::dialect::{Asked, Speech, speech};
+use self::draft::Draft;
+use self::sse::{SseEvent, SseReader};
+use self::transport::{Incoming, Outgoing, Transport};
+use crate::clock::Clock;
+use crate::error::{Class, LlmError};
+use crate::ledger::filed;
+use crate::model::{Answer, Call, Event, Identity, Model};
+use crate::provider::ProviderSpec;
+use crate::recording::wire_tape::WireTape;
+use crate::request::Request;
+use crate::secret::Secret;
+
+/// More is no answer.
+const MOST_BYTES: usize = 64 << 20;
+/// More of an error says nothing new.
+const MOST_ERROR_BYTES: usize = 64 << 10;
+
+/// One model of one provider, over HTTP.
+pub struct WireModel {
+    identity: Identity,
+    spec: ProviderSpec,
+    speech: &'static dyn Speech,
+    url: Url,
+    key: Option<Secret>,
+    transport: Transport,
+    clock: Arc<dyn Clock>,
+}
+
+impl WireModel {
+    /// Returns a model. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// When the provider has no usable base URL, or is no provider on the wire.
+    pub fn new(
+        provider: &str,
+        spec: &ProviderSpec,
+        model: &str,
+        key: Option<Secret>,
+        tape: Option<WireTape>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, Box<LlmError>> {
+        let setup = |what: String, step: &str| LlmError::new(Class::Setup, what).first(step);
+        let speech = speech(spec.dialect)
+            .ok_or_else(|| setup(format!("provider `{provider}` is a program, not a server"), "use it as a command"))?;
+        let base = spec.base_url.as_deref().ok_or_else(|| {
+            setup(format!("provider `{provider}` has no base URL"), "set it, as in `http://127.0.0.1:8080/v1`")
+        })?;
+        let mut url = address(base, &speech.endpoint(model, spec.stream)).map_err(|problem| {
+            setup(
+                format!("the base URL `{base}` of `{provider}` is none: {problem}"),
+                "give it with `https://` or `http://`",
+            )
+        })?;
+        for (name, value) in &spec.query {
+            url.query_pairs_mut().append_pair(name, value);
+        }
+        let transport = Transport::new(&url, spec.timeouts.connect, tape)?;
+        let identity = Identity { provider: provider.to_owned(), model: spec.model(model) };
+        Ok(Self { identity, spec: spec.clone(), speech, url, key, transport, clock })
+    }
+
+    fn outgoing(&self, request: &Request) -> Outgoing {
+        let mut body = self.speech.body(&Asked {
+            request,
+            model: &self.identity.model.id,
+            stream: self.spec.stream,
+            flavour: self.spec.schema_flavour(),
+            output_limit_field: &self.spec.output_limit_field,
+        });
+        patch(&mut body, &self.spec.patch);
+        patch(&mut body, &self.identity.model.patch);
+        if let Some(fields) = body.as_object_mut() {
+            let omitted = |key: &String| self.spec.omit.contains(key) || self.identity.model.omit.contains(key);
+            fields.retain(|key, _| !omitted(key));
+        }
+        let mut headers: Vec<(String, String)> =
+            self.spec.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        if let Some(key) = &self.key {
+            let (name, value) = self.speech.authorisation(key);
+            headers.push((name.to_owned(), value));
+        }
+        Outgoing { url: self.url.clone(), headers, body }
+    }
+
+    /// Sends the request and reads the answer into the draft, which outlives a call that is cancelled.
+    async fn exchange(&self, request: &Request, call: &Call<'_>, draft: &Mutex<Draft>) -> Answer {
+        let outgoing = self.outgoing(request);
+        let mut incoming = self.transport.send(&outgoing).await?;
+        let mut answer = self.read(&mut incoming, call, draft).await;
+        if let Err(problem) = self.transport.keep(&outgoing, incoming) {
+            match &mut answer {
+                Ok(outcome) => outcome.notes.push(problem.what),
+                Err(error) => error.next.push(problem.what),
+            }
+        }
+        answer
+    }
+
+    async fn read(&self, incoming: &mut Incoming, call: &Call<'_>, draft: &Mutex<Draft>) -> Answer {
+        let alive = || call.tell(&Event::Alive);
+        let request_id = ["x-request-id", "request-id"].iter().find_map(|name| incoming.headers.get(name));
+        let request_id = request_id.map(str::to_owned);
+        if !(200..300).contains(&incoming.status) {
+            // A body that breaks off still leaves the status and the headers.
+            let body = incoming.rest(MOST_ERROR_BYTES, &alive).await.unwrap_or_default();
+            let (status, headers) = (incoming.status, &incoming.headers);
+            let mut error = fault::of_response(status, headers, &body, &shown(&self.url), self.clock.now());
+            error.request_id = request_id;
+            return Err(error);
+        }
+        let streams = incoming.headers.get("content-type").is_some_and(|kind| kind.contains("event-stream"));
+        if streams {
+            self.read_stream(incoming, call, draft).await?;
+        } else {
+            let body = incoming.rest(MOST_BYTES, &alive).await?;
+            self.read_whole(&body, call, draft)?;
+        }
+        let mut draft = lock(draft);
+        draft.id = request_id.or(draft.id.take());
+        draft.finished()
+    }
+
+    async fn read_stream(
+        &self,
+        incoming: &mut Incoming,
+        call: &Call<'_>,
+        draft: &Mutex<Draft>,
+    ) -> Result<(), Box<LlmError>> {
+        let mut reader = SseReader::default();
+        while let Some(chunk) = incoming.chunk().await? {
+            call.tell(&Event::Alive);
+            let events = reader
+                .push(&chunk)
+                .map_err(|_| LlmError::new(Class::Malformed, "the provider sent an event without an end"))?;
+            for event in events {
+                self.hear(&event, call, draft)?;
+            }
+            if lock(draft).closed {
+                return Ok(());
+            }
+        }
+        reader.finish().map_or(Ok(()), |event| self.hear(&event, call, draft))
+    }
+
+    fn read_whole(&self, body: &str, call: &Call<'_>, draft: &Mutex<Draft>) -> Result<(), Box<LlmError>> {
+        // A stream under the wrong name.
+        if ["data:", "event:", ":"].iter().any(|start| body.trim_start().starts_with(start)) {
+            let mut reader = SseReader::default();
+            let events = reader.push(body.as_bytes()).unwrap_or_default();
+            return events.iter().chain(&reader.finish()).try_for_each(|event| self.hear(event, call, draft));
+        }
+        let value: Value = serde_json::from_str(body).map_err(|_| {
+            let start: String = body.trim_start().chars().take(80).collect();
+            let what = format!("{} answered something that is no answer: `{start}`", shown(&self.url));
+            LlmError::new(Class::Malformed, what).first("check that the base URL leads to a model server")
+        })?;
+        let mut draft = lock(draft);
+        self.speech.whole(&value, &mut draft)?;
+        show(&mut draft, call);
+        Ok(())
+    }
+
+    fn hear(&self, event: &SseEvent, call: &Call<'_>, draft: &Mutex<Draft>) -> Result<(), Box<LlmError>> {
+        let mut draft = lock(draft);
+        if draft.closed || event.data.trim().is_empty() {
+            return Ok(());
+        }
+        if event.data.trim() == "[DONE]" {
+            draft.closed = true;
+            return Ok(());
+        }
+        let value: Value = serde_json::from_str(&event.data).map_err(|_| {
+            let start: String = event.data.chars().take(80).collect();
+            LlmError::new(Class::Malformed, format!("the provider sent an event that is no JSON: `{start}`"))
+        })?;
+        // An error is told by the event's name, too, by servers that leave it out of the data.
+        if event.name.as_deref() == Some("error") && value.get("type").is_none() && value.get("error").is_none() {
+            return Err(fault::in_stream(&value));
+        }
+        self.speech.event(&value, &mut draft)?;
+        show(&mut draft, call);
+        Ok(())
+    }
+}
+
+impl Model for WireModel {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
+        let started = Instant::now();
+        let draft = Mutex::new(Draft::default());
+        let answer: Answer = call
+            .cancel
+            .run(self.exchange(request, call, &draft))
+            .unwrap_or_else(|cancelled| Err(cancelled.into()))
+            .map_err(|error| kept(error, &lock(&draft)));
+        let cost = lock(&draft).cost;
+        filed(request, &self.identity, started.elapsed(), cost, answer)
+    }
+}
+
+/// What was said before it went wrong, and was charged, stays with the error.
+fn kept(mut error: Box<LlmError>, draft: &Draft) -> Box<LlmError> {
+    error.text = if draft.arguments.is_empty() { draft.text.clone() } else { draft.arguments.clone() };
+    error.usage = draft.usage;
+    error.request_id = error.request_id.take().or_else(|| draft.id.clone());
+    error
+}
+
+fn show(draft: &mut Draft, call: &Call<'_>) {
+    if let Some(news) = draft.news() {
+        call.tell(&Event::Text(news.to_owned()));
+    }
+}
+
+fn lock(draft: &Mutex<Draft>) -> std::sync::MutexGuard<'_, Draft> {
+    draft.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Puts the endpoint behind the base URL, which is used as given. One that names the endpoint already stays as it is.
+fn address(base: &str, endpoint: &str) -> Result<Url, String> {
+    let mut url = Url::parse(base.trim()).map_err(|error| error.to_string())?;
+    if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
+        return Err(format!("`{}` is no scheme of the web", url.scheme()));
+    }
+    let (path, query) = endpoint.split_once('?').map_or((endpoint, None), |(path, query)| (path, Some(query)));
+    let given = url.path().trim_end_matches('/').to_owned();
+    if !given.ends_with(&format!("/{path}")) {
+        url.set_path(&format!("{given}/{path}"));
+    }
+    for (name, value) in query.into_iter().flat_map(|query| query.split('&')).filter_map(|pair| pair.split_once('=')) {
+        url.query_pairs_mut().append_pair(name, value);
+    }
+    Ok(url)
+}
+
+/// Returns an address for a message: without what may be secret in it.
+fn shown(url: &Url) -> String {
+    format!("{}://{}{}{}", url.scheme(), url.host_str().unwrap_or_default(), port(url), url.path())
+}
+
+fn port(url: &Url) -> String {
+    url.port().map(|port| format!(":{port}")).unwrap_or_default()
+}
+
+/// Merges a patch into a body as RFC 7396 says.
+fn patch(body: &mut Value, changes: &BTreeMap<String, Value>) {
+    fn merge(target: &mut Value, change: &Value) {
+        let Value::Object(change) = change else {
+            *target = change.clone();
+            return;
+        };
+        if !target.is_object() {
+            *target = Value::Object(serde_json::Map::new());
+        }
+        for (key, value) in change {
+            if value.is_null() {
+                target.as_object_mut().and_then(|target| target.remove(key));
+            } else {
+                merge(&mut target[key.as_str()], value);
+            }
+        }
+    }
+    merge(body, &Value::Object(changes.clone().into_iter().collect()));
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_base_url_is_used_as_given() {
+        let join = |base: &str, endpoint: &str| address(base, endpoint).map(|url| url.to_string());
+        let chat = "chat/completions";
+        assert_eq!(join("http://h:1/v1", chat).unwrap(), "http://h:1/v1/chat/completions");
+        assert_eq!(join("http://h:1/v1/", chat).unwrap(), "http://h:1/v1/chat/completions");
+        assert_eq!(join("https://h/llm/proxy", chat).unwrap(), "https://h/llm/proxy/chat/completions");
+        assert_eq!(join("https://h", chat).unwrap(), "https://h/chat/completions");
+        assert_eq!(join("https://h/v1/chat/completions", chat).unwrap(), "https://h/v1/chat/completions");
+        assert_eq!(join("https://h/d?api-version=3", chat).unwrap(), "https://h/d/chat/completions?api-version=3");
+        assert_eq!(
+            join("https://h/v1beta", "models/m:streamGenerateContent?alt=sse").unwrap(),
+            "https://h/v1beta/models/m:streamGenerateContent?alt=sse"
+        );
+        join("h/v1", chat).unwrap_err();
+        join("file:///etc/passwd", chat).unwrap_err();
+    }
+
+    #[test]
+    fn a_patch_changes_only_what_it_names() {
+        let mut body = json!({"a": {"b": 1, "c": 2}, "d": 3});
+        patch(
+            &mut body,
+            &BTreeMap::from([("a".to_owned(), json!({"b": 9, "e": {"f": 1}})), ("g".to_owned(), json!([1]))]),
+        );
+        assert_eq!(body, json!({"a": {"b": 9, "c": 2, "e": {"f": 1}}, "d": 3, "g": [1]}));
+    }
+
+    #[test]
+    fn an_address_in_a_message_has_no_secret() {
+        let url = Url::parse("https://me:pw@h:8443/v1?key=abc").unwrap();
+        assert_eq!(shown(&url), "https://h:8443/v1");
+    }
+}

@@ -1,0 +1,348 @@
+//! The schema as a provider takes it. The full one stays here for the check; what is taken out of it is told the model in
+//! the descriptions.
+
+use serde_json::{Map, Value, json};
+
+use crate::provider::SchemaFlavour;
+
+/// What the forced tool is for, in the words the model reads.
+pub(crate) const TOOL_PURPOSE: &str = "Give the answer. Call this exactly once, with the whole answer.";
+
+/// A schema that can be sent.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Sendable {
+    pub(crate) schema: Value,
+    /// Whether it keeps to the rules of OpenAI's strict mode.
+    pub(crate) strict: bool,
+}
+
+pub(crate) fn sendable(schema: &Value, flavour: SchemaFlavour) -> Sendable {
+    match flavour {
+        SchemaFlavour::Full => Sendable { schema: schema.clone(), strict: is_strict(schema) },
+        SchemaFlavour::OpenAiStrict => {
+            let changed = changed(schema, &openai);
+            // Free-form objects and conditions have no strict form; loosely they still help.
+            let strict = is_strict(&changed);
+            Sendable { schema: if strict { changed } else { schema.clone() }, strict }
+        }
+        SchemaFlavour::Anthropic => Sendable { schema: changed(schema, &anthropic), strict: false },
+        SchemaFlavour::Gemini => {
+            let mut whole = inlined(schema, schema, 0);
+            if let Some(fields) = whole.as_object_mut() {
+                fields.retain(|key, _| !matches!(key.as_str(), "$defs" | "definitions" | "$schema" | "$id"));
+            }
+            Sendable { schema: changed(&whole, &gemini), strict: false }
+        }
+    }
+}
+
+type Fields = Map<String, Value>;
+
+/// Applies a change to every schema inside a schema, innermost first.
+fn changed(schema: &Value, change: &dyn Fn(&mut Fields)) -> Value {
+    let Value::Object(fields) = schema else { return schema.clone() };
+    let each = |value: &Value| changed(value, change);
+    let mut fields: Fields = fields
+        .iter()
+        .map(|(key, value)| {
+            let value = match (key.as_str(), value) {
+                ("properties" | "$defs" | "definitions", Value::Object(named)) => {
+                    Value::Object(named.iter().map(|(name, schema)| (name.clone(), each(schema))).collect())
+                }
+                ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(list)) => list.iter().map(each).collect(),
+                ("items" | "additionalProperties", Value::Object(_)) => each(value),
+                _ => value.clone(),
+            };
+            (key.clone(), value)
+        })
+        .collect();
+    change(&mut fields);
+    Value::Object(fields)
+}
+
+fn openai(fields: &mut Fields) {
+    one_of_as_any_of(fields);
+    const_as_enum(fields);
+    told(fields, &["minLength", "maxLength", "pattern", "format", "uniqueItems", "minProperties", "maxProperties"]);
+    dropped(fields, &["default", "examples", "$schema", "$id", "title"]);
+    let required: Vec<String> = fields
+        .get("required")
+        .and_then(Value::as_array)
+        .map(|names| names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect())
+        .unwrap_or_default();
+    let Some(Value::Object(properties)) = fields.get_mut("properties") else { return };
+    for (name, property) in properties.iter_mut() {
+        if !required.contains(name) {
+            nullable(property);
+        }
+    }
+    let names: Vec<&String> = properties.keys().collect();
+    let names = json!(names);
+    fields.insert("required".to_owned(), names);
+    // An open object cannot stay open here; what a model would add is not asked for anyway.
+    if !fields.get("additionalProperties").is_some_and(Value::is_object) {
+        fields.insert("additionalProperties".to_owned(), json!(false));
+    }
+}
+
+fn anthropic(fields: &mut Fields) {
+    one_of_as_any_of(fields);
+    told(
+        fields,
+        &[
+            "minLength",
+            "maxLength",
+            "pattern",
+            "minimum",
+            "maximum",
+            "exclusiveMinimum",
+            "exclusiveMaximum",
+            "multipleOf",
+            "maxItems",
+            "minProperties",
+            "maxProperties",
+            "uniqueItems",
+        ],
+    );
+    if fields.get("minItems").and_then(Value::as_u64).is_some_and(|least| least > 1) {
+        told(fields, &["minItems"]);
+    }
+    dropped(fields, &["default", "examples", "$schema", "$id"]);
+    // A free-form object would be closed to an empty one.
+    if fields.contains_key("properties") {
+        fields.insert("additionalProperties".to_owned(), json!(false));
+    }
+}
+
+fn gemini(fields: &mut Fields) {
+    one_of_as_any_of(fields);
+    const_as_enum(fields);
+    told(
+        fields,
+        &["minLength", "maxLength", "pattern", "uniqueItems", "multipleOf", "exclusiveMinimum", "exclusiveMaximum"],
+    );
+    dropped(fields, &["default", "examples"]);
+}
+
+fn one_of_as_any_of(fields: &mut Fields) {
+    if let Some(options) = fields.remove("oneOf") {
+        fields.entry("anyOf").or_insert(options);
+    }
+}
+
+fn const_as_enum(fields: &mut Fields) {
+    if let Some(value) = fields.remove("const") {
+        if !fields.contains_key("type") && value.is_string() {
+            fields.insert("type".to_owned(), json!("string"));
+        }
+        fields.insert("enum".to_owned(), json!([value]));
+    }
+}
+
+fn dropped(fields: &mut Fields, keywords: &[&str]) {
+    fields.retain(|key, _| !keywords.contains(&key.as_str()));
+}
+
+/// Takes keywords out and says in the description what they said.
+fn told(fields: &mut Fields, keywords: &[&str]) {
+    let words: Vec<String> = keywords
+        .iter()
+        .filter_map(|keyword| fields.remove(*keyword).map(|limit| (keyword, limit)))
+        .filter_map(|(keyword, limit)| {
+            let limit = limit.as_str().map_or_else(|| limit.to_string(), str::to_owned);
+            Some(match *keyword {
+                "minLength" => format!("at least {limit} characters"),
+                "maxLength" => format!("at most {limit} characters"),
+                "minItems" => format!("at least {limit} items"),
+                "maxItems" => format!("at most {limit} items"),
+                "minimum" => format!("at least {limit}"),
+                "maximum" => format!("at most {limit}"),
+                "exclusiveMinimum" => format!("more than {limit}"),
+                "exclusiveMaximum" => format!("less than {limit}"),
+                "multipleOf" => format!("a multiple of {limit}"),
+                "pattern" => format!("matching {limit}"),
+                "format" => format!("as {limit}"),
+                "uniqueItems" => "no item twice".to_owned(),
+                _ => return None,
+            })
+        })
+        .collect();
+    if words.is_empty() {
+        return;
+    }
+    let words = words.join(", ");
+    let description = match fields.get("description").and_then(Value::as_str) {
+        Some(description) => format!("{description} ({words})"),
+        None => words,
+    };
+    fields.insert("description".to_owned(), json!(description));
+}
+
+/// Lets a property be null: the strict form of leaving it out.
+fn nullable(property: &mut Value) {
+    let Some(fields) = property.as_object_mut() else { return };
+    if let Some(Value::Array(options)) = fields.get_mut("enum")
+        && !options.contains(&Value::Null)
+    {
+        options.push(Value::Null);
+    }
+    match fields.get_mut("type") {
+        Some(Value::String(single)) if single != "null" => {
+            let both = json!([single, "null"]);
+            fields.insert("type".to_owned(), both);
+        }
+        Some(Value::Array(several)) if !several.contains(&json!("null")) => several.push(json!("null")),
+        Some(_) => {}
+        None => match fields.get_mut("anyOf") {
+            Some(Value::Array(options)) => options.push(json!({"type": "null"})),
+            _ => *property = json!({"anyOf": [property.take(), {"type": "null"}]}),
+        },
+    }
+}
+
+/// Tells whether a schema keeps to strict mode: objects are closed and all their properties required, and nothing is
+/// combined or conditional.
+fn is_strict(schema: &Value) -> bool {
+    fn strict(schema: &Value) -> bool {
+        let Value::Object(fields) = schema else { return false };
+        if ["allOf", "not", "if", "oneOf", "patternProperties", "minLength", "maxLength"]
+            .iter()
+            .any(|keyword| fields.contains_key(*keyword))
+        {
+            return false;
+        }
+        let is_object = match fields.get("type") {
+            Some(Value::String(single)) => single == "object",
+            Some(Value::Array(several)) => several.contains(&json!("object")),
+            _ => fields.contains_key("properties"),
+        };
+        if is_object {
+            let Some(properties) = fields.get("properties").and_then(Value::as_object) else { return false };
+            let required = fields.get("required").and_then(Value::as_array).map_or(0, Vec::len);
+            if fields.get("additionalProperties") != Some(&json!(false)) || required != properties.len() {
+                return false;
+            }
+        }
+        let named = ["properties", "$defs", "definitions"].iter().filter_map(|key| fields.get(*key)?.as_object());
+        let listed = ["anyOf", "prefixItems"].iter().filter_map(|key| fields.get(*key)?.as_array());
+        named.flat_map(Map::values).chain(listed.flatten()).chain(fields.get("items")).all(strict)
+    }
+    schema.get("type").and_then(Value::as_str) == Some("object") && strict(schema)
+}
+
+/// Puts what local references name in their place. A schema that contains itself keeps its innermost reference.
+fn inlined(schema: &Value, root: &Value, depth: usize) -> Value {
+    const DEEPEST: usize = 16;
+    match schema {
+        Value::Object(fields) => {
+            let target = fields
+                .get("$ref")
+                .and_then(Value::as_str)
+                .and_then(|reference| reference.strip_prefix('#'))
+                .and_then(|pointer| root.pointer(pointer));
+            match target {
+                Some(target) if depth < DEEPEST => inlined(target, root, depth + 1),
+                _ => Value::Object(
+                    fields.iter().map(|(key, value)| (key.clone(), inlined(value, root, depth))).collect(),
+                ),
+            }
+        }
+        Value::Array(items) => items.iter().map(|item| inlined(item, root, depth)).collect(),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "required": ["why"],
+            "properties": {
+                "why": {"type": "string", "maxLength": 80, "description": "A reason"},
+                "mood": {"enum": ["calm", "grim"]},
+                "step": {"oneOf": [{"$ref": "#/$defs/search"}]},
+                "items": {"type": "array", "maxItems": 4, "items": {"type": "integer", "minimum": 1}}
+            },
+            "$defs": {"search": {
+                "type": "object", "required": ["tool"], "properties": {"tool": {"const": "memory.search"}}
+            }}
+        })
+    }
+
+    #[test]
+    fn all_of_it_where_all_of_it_is_taken() {
+        assert_eq!(sendable(&schema(), SchemaFlavour::Full), Sendable { schema: schema(), strict: false });
+    }
+
+    #[test]
+    fn strict_for_openai() {
+        let Sendable { schema, strict } = sendable(&schema(), SchemaFlavour::OpenAiStrict);
+        assert!(strict, "{schema:#}");
+        assert_eq!(
+            schema,
+            json!({
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["items", "mood", "step", "why"],
+                "properties": {
+                    "why": {"type": "string", "description": "A reason (at most 80 characters)"},
+                    "mood": {"anyOf": [{"enum": ["calm", "grim", null]}, {"type": "null"}]},
+                    "step": {"anyOf": [{"$ref": "#/$defs/search"}, {"type": "null"}]},
+                    "items": {"type": ["array", "null"], "maxItems": 4, "items": {"type": "integer", "minimum": 1}}
+                },
+                "$defs": {"search": {
+                    "type": "object", "additionalProperties": false, "required": ["tool"],
+                    "properties": {"tool": {"type": "string", "enum": ["memory.search"]}}
+                }}
+            })
+        );
+    }
+
+    #[test]
+    fn what_has_no_strict_form_is_sent_loosely() {
+        let free = json!({"type": "object", "required": ["args"], "properties": {"args": {"type": "object"}}});
+        assert_eq!(sendable(&free, SchemaFlavour::OpenAiStrict), Sendable { schema: free.clone(), strict: false });
+        // Closed, it would only allow the empty object.
+        let sent = sendable(&free, SchemaFlavour::Anthropic).schema;
+        assert_eq!(sent.pointer("/properties/args"), Some(&json!({"type": "object"})));
+    }
+
+    #[test]
+    fn without_bounds_for_anthropic() {
+        let sent = sendable(&schema(), SchemaFlavour::Anthropic).schema;
+        assert_eq!(
+            sent.pointer("/properties/items"),
+            Some(&json!({
+                "type": "array", "description": "at most 4 items",
+                "items": {"type": "integer", "description": "at least 1"}
+            }))
+        );
+        assert_eq!(sent.get("additionalProperties"), Some(&json!(false)));
+        assert_eq!(sent.pointer("/$defs/search/additionalProperties"), Some(&json!(false)));
+        assert_eq!(sent.get("required"), Some(&json!(["why"])));
+    }
+
+    #[test]
+    fn without_references_for_gemini() {
+        let sent = sendable(&schema(), SchemaFlavour::Gemini).schema;
+        assert_eq!(sent.get("$defs"), None);
+        assert_eq!(sent.pointer("/properties/step/anyOf/0/properties/tool/enum"), Some(&json!(["memory.search"])));
+        assert_eq!(sent.pointer("/properties/items/maxItems"), Some(&json!(4)));
+        let recursive = json!({"$ref": "#/$defs/a", "$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}}}});
+        sendable(&recursive, SchemaFlavour::Gemini);
+    }
+
+    #[test]
+    fn a_property_may_be_named_like_a_keyword() {
+        let tricky = json!({"type": "object", "required": ["pattern", "default"], "properties": {
+            "pattern": {"type": "string"}, "default": {"type": "string"}
+        }});
+        for flavour in [SchemaFlavour::OpenAiStrict, SchemaFlavour::Anthropic, SchemaFlavour::Gemini] {
+            let sent = sendable(&tricky, flavour).schema;
+            assert_eq!(sent.get("properties"), tricky.get("properties"), "{flavour:?}");
+        }
+    }
+}

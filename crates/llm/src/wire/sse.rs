@@ -1,0 +1,135 @@
+//! Server-sent events, as a machine that is fed bytes in whatever pieces they come.
+//!
+//! By hand because it is this small: without a stream type around it, it is also what a recording is played into. Letters
+//! may be split between pieces; lines are decoded only when they are whole. Comments and unknown fields are ignored.
+
+/// One event: what it is called, if it is, and its data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SseEvent {
+    pub(crate) name: Option<String>,
+    pub(crate) data: String,
+}
+
+#[derive(Default)]
+pub(crate) struct SseReader {
+    line: Vec<u8>,
+    event: SseEvent,
+    has_data: bool,
+    /// The last byte was a carriage return: a newline right after it belongs to it.
+    after_return: bool,
+    begun: bool,
+}
+
+/// A line, or the data of one event, that is longer than any answer.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TooLong;
+
+/// Larger than the answer of any model, smaller than memory.
+const LONGEST: usize = 32 << 20;
+
+impl SseReader {
+    /// Takes the next bytes and returns the events they complete.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<Vec<SseEvent>, TooLong> {
+        let mut events = Vec::new();
+        for &byte in bytes {
+            if byte == b'\n' && std::mem::take(&mut self.after_return) {
+                continue;
+            }
+            self.after_return = byte == b'\r';
+            if byte == b'\n' || byte == b'\r' {
+                events.extend(self.end_line());
+            } else {
+                self.line.push(byte);
+            }
+            if self.line.len() + self.event.data.len() > LONGEST {
+                return Err(TooLong);
+            }
+        }
+        Ok(events)
+    }
+
+    /// Returns what is left when the stream ends: some servers forget the last empty line.
+    pub(crate) fn finish(&mut self) -> Option<SseEvent> {
+        if !self.line.is_empty() {
+            self.end_line();
+        }
+        self.dispatch()
+    }
+
+    fn end_line(&mut self) -> Option<SseEvent> {
+        let line = std::mem::take(&mut self.line);
+        let line = String::from_utf8_lossy(&line);
+        let mut line = &*line;
+        if !std::mem::replace(&mut self.begun, true) {
+            line = line.trim_start_matches('\u{feff}');
+        }
+        if line.is_empty() {
+            return self.dispatch();
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => self.event.name = Some(value.to_owned()),
+            "data" => {
+                if std::mem::replace(&mut self.has_data, true) {
+                    self.event.data.push('\n');
+                }
+                self.event.data.push_str(value);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn dispatch(&mut self) -> Option<SseEvent> {
+        let event = std::mem::take(&mut self.event);
+        std::mem::take(&mut self.has_data).then_some(event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<(Option<String>, String)> {
+        let mut reader = SseReader::default();
+        let mut events: Vec<SseEvent> = pieces.into_iter().flat_map(|piece| reader.push(piece).unwrap()).collect();
+        events.extend(reader.finish());
+        events.into_iter().map(|event| (event.name, event.data)).collect()
+    }
+
+    const STREAM: &str = "\u{feff}: hello\n\ndata: one\n\nevent: ping\rdata:{\"ä\":\"日本\"}\r\rid: 7\r\ndata: two\r\ndata:  three\r\nretry: 1\r\n\r\nevent: empty\n\ndata: last";
+
+    #[test]
+    fn events_are_told_apart() {
+        let expected = [(None, "one"), (Some("ping"), "{\"ä\":\"日本\"}"), (None, "two\n three"), (None, "last")];
+        let expected: Vec<_> =
+            expected.iter().map(|(name, data)| (name.map(str::to_owned), (*data).to_owned())).collect();
+        assert_eq!(read([STREAM.as_bytes()]), expected);
+    }
+
+    #[test]
+    fn a_line_without_end_is_refused() {
+        let mut reader = SseReader::default();
+        let piece = vec![b'x'; LONGEST / 2];
+        assert!(reader.push(&piece).is_ok());
+        assert_eq!(reader.push(&piece).and_then(|_| reader.push(b"x")), Err(TooLong));
+    }
+
+    proptest! {
+        /// However the bytes are cut, also inside a letter or a line end, the events are the same.
+        #[test]
+        fn cuts_do_not_matter(cuts in proptest::collection::vec(0..STREAM.len(), 0..20)) {
+            let mut cuts = cuts;
+            cuts.extend([0, STREAM.len()]);
+            cuts.sort_unstable();
+            let pieces = cuts.windows(2).filter_map(|pair| match pair {
+                [from, to] => STREAM.as_bytes().get(*from..*to),
+                _ => None,
+            });
+            prop_assert_eq!(read(pieces), read([STREAM.as_bytes()]));
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! HTTP: one request out, an answer in pieces back; from the network or from a tape.
+
+use std::collections::VecDeque;
+use std::error::Error as _;
+use std::time::Duration;
+
+use reqwest::Url;
+use serde_json::Value;
+
+use crate::error::{Class, LlmError, Phase};
+use crate::recording::wire_tape::{Chunk, Exchange, WireTape};
+
+/// Headers with names in lower case.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Headers(Vec<(String, String)>);
+
+impl Headers {
+    pub(crate) fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
+        Self(pairs.into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect())
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+}
+
+pub(crate) struct Outgoing {
+    pub(crate) url: Url,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Value,
+}
+
+pub(crate) struct Transport {
+    client: Option<reqwest::Client>,
+    tape: Option<WireTape>,
+}
+
+/// An answer as it arrives.
+pub(crate) struct Incoming {
+    pub(crate) status: u16,
+    pub(crate) headers: Headers,
+    source: Source,
+    /// What came so far, when it is recorded.
+    kept: Option<Vec<Chunk>>,
+    begun: bool,
+    broken: bool,
+}
+
+enum Source {
+    Live(Box<reqwest::Response>),
+    Recorded { chunks: VecDeque<Chunk>, broken: bool },
+}
+
+impl Transport {
+    /// Returns a transport to one address. A tape that replays needs no network.
+    pub(crate) fn new(url: &Url, connect: Duration, tape: Option<WireTape>) -> Result<Self, Box<LlmError>> {
+        if tape.as_ref().is_some_and(WireTape::replays) {
+            return Ok(Self { client: None, tape });
+        }
+        // The first caller in the process decides; it is the same choice every time.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut builder = reqwest::Client::builder()
+            .user_agent("throughline")
+            .connect_timeout(connect)
+            // A redirect would carry the key to another host.
+            .redirect(reqwest::redirect::Policy::none())
+            // Each call has a runtime of its own, so a connection does not outlive its call.
+            .pool_max_idle_per_host(0);
+        if is_local(url) {
+            builder = builder.no_proxy();
+        }
+        let client = builder.build().map_err(|error| {
+            LlmError::new(Class::Setup, format!("the HTTP client cannot be set up: {}", chain(&error)))
+                .first("check the certificates of the system and the proxy variables")
+        })?;
+        Ok(Self { client: Some(client), tape })
+    }
+
+    pub(crate) async fn send(&self, outgoing: &Outgoing) -> Result<Incoming, Box<LlmError>> {
+        let Some(client) = &self.client else { return self.replayed(outgoing) };
+        let mut request = client
+            .post(outgoing.url.clone())
+            .header("content-type", "application/json")
+            .header("accept", "text/event-stream, application/json")
+            .body(outgoing.body.to_string());
+        for (name, value) in &outgoing.headers {
+            request = request.header(name, value);
+        }
+        let response = request.send().await.map_err(|error| unsent(error, &outgoing.url))?;
+        // Headers are taken before the body is touched: reading it consumes the response.
+        let text = |value: &reqwest::header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let headers = response.headers().iter().map(|(name, value)| (name.to_string(), text(value)));
+        Ok(Incoming {
+            status: response.status().as_u16(),
+            headers: Headers::new(headers),
+            source: Source::Live(Box::new(response)),
+            kept: self.tape.as_ref().map(|_| Vec::new()),
+            begun: false,
+            broken: false,
+        })
+    }
+
+    fn replayed(&self, outgoing: &Outgoing) -> Result<Incoming, Box<LlmError>> {
+        let tape = self.tape.as_ref().expect("BUG: a transport has a client or a tape that replays");
+        let exchange = tape.find("POST", outgoing.url.as_str(), &outgoing.body)?;
+        Ok(Incoming {
+            status: exchange.status,
+            headers: Headers::new(exchange.headers),
+            source: Source::Recorded { chunks: exchange.chunks.into(), broken: exchange.broken },
+            kept: None,
+            begun: false,
+            broken: false,
+        })
+    }
+
+    /// Puts an exchange on the tape, when there is one that records.
+    pub(crate) fn keep(&self, outgoing: &Outgoing, incoming: Incoming) -> Result<(), Box<LlmError>> {
+        let (Some(tape), Some(chunks)) = (&self.tape, incoming.kept) else { return Ok(()) };
+        tape.keep(Exchange {
+            method: "POST".to_owned(),
+            url: outgoing.url.to_string(),
+            body: outgoing.body.clone(),
+            status: incoming.status,
+            headers: incoming.headers.0,
+            chunks,
+            broken: incoming.broken,
+        })
+    }
+}
+
+impl Incoming {
+    /// Returns the next piece, or nothing at the end.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Vec<u8>>, Box<LlmError>> {
+        let next = match &mut self.source {
+            Source::Live(response) => {
+                response.chunk().await.map(|chunk| chunk.map(|bytes| bytes.to_vec())).map_err(|error| chain(&error))
+            }
+            Source::Recorded { chunks, broken } => match chunks.pop_front() {
+                Some(chunk) => Ok(Some(chunk.into_bytes())),
+                None if *broken => Err("as recorded".to_owned()),
+                None => Ok(None),
+            },
+        };
+        match next {
+            Ok(chunk) => {
+                if let (Some(kept), Some(chunk)) = (&mut self.kept, &chunk) {
+                    kept.push(Chunk::new(chunk));
+                }
+                self.begun |= chunk.is_some();
+                Ok(chunk)
+            }
+            Err(why) => {
+                self.broken = true;
+                let (class, when) = if self.begun {
+                    (Class::StreamEndedEarly, "in the middle of the answer")
+                } else {
+                    (Class::Network, "before the answer began")
+                };
+                Err(LlmError::new(class, format!("the connection broke {when}: {why}")))
+            }
+        }
+    }
+
+    /// Returns the rest of the answer as text, no more than `most` bytes of it.
+    pub(crate) async fn rest(&mut self, most: usize, alive: &(dyn Fn() + Sync)) -> Result<String, Box<LlmError>> {
+        let mut bytes = Vec::new();
+        while let Some(chunk) = self.chunk().await? {
+            alive();
+            bytes.extend_from_slice(&chunk);
+            if bytes.len() > most {
+                bytes.truncate(most);
+                break;
+            }
+        }
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+}
+
+/// A server on this machine is never behind a proxy.
+fn is_local(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn unsent(error: reqwest::Error, url: &Url) -> Box<LlmError> {
+    let host = url.host_str().unwrap_or_default();
+    let class = match () {
+        () if error.is_builder() => Class::Setup,
+        () if error.is_timeout() => Class::Timeout(Phase::Connect),
+        () => Class::Network,
+    };
+    let why = chain(&error.without_url());
+    let what = match class {
+        Class::Setup => format!("the request cannot be built: {why}"),
+        Class::Timeout(_) => format!("`{host}` could not be reached in time: {why}"),
+        _ => format!("`{host}` cannot be reached: {why}"),
+    };
+    let error = LlmError::new(class, what);
+    if class == Class::Setup { error.first("check the provider's `headers` and the key") } else { error }
+}
+
+/// Returns an error with its causes, each once. The library's own message hides them.
+fn chain(error: &reqwest::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}
