@@ -15,20 +15,22 @@ pub(super) fn mended(mut value: Value, validator: &Validator) -> Checked {
     let mut notes = Vec::new();
     'next: while notes.len() < MOST {
         // The envelope first: what is in it would otherwise be left out as unknown.
-        let mut repairs = unwrapped(&value);
-        let mut errors = 0;
+        let mut repairs: Vec<(String, Repair)> =
+            unwrapped(&value).map(|repair| (String::new(), repair)).into_iter().collect();
+        let mut errors = Vec::new();
         validator.each_leaf(&value, &mut |error| {
-            errors += 1;
-            repairs.extend(proposals(error));
+            errors.push(error.instance_path().as_str().to_owned());
+            let cause = error.instance_path().as_str();
+            repairs.extend(proposals(error).into_iter().map(|repair| (cause.to_owned(), repair)));
         });
-        for Repair { pointer, change, note } in repairs {
+        for (cause, Repair { pointer, change, note }) in repairs {
             let mut changed = value.clone();
             if !change.apply(&mut changed, &pointer) {
                 continue;
             }
-            let mut left = 0;
-            validator.each_leaf(&changed, &mut |_| left += 1);
-            if left < errors {
+            let mut left = Vec::new();
+            validator.each_leaf(&changed, &mut |error| left.push(error.instance_path().as_str().to_owned()));
+            if is_better(&errors, &left, &cause) {
                 value = changed;
                 notes.push(format!("{}: {note}", if pointer.is_empty() { "/" } else { &pointer }));
                 continue 'next;
@@ -37,6 +39,14 @@ pub(super) fn mended(mut value: Value, validator: &Validator) -> Checked {
         break;
     }
     Checked { value, notes }
+}
+
+/// Tells whether a repair got further: fewer errors, or its cause gave way to errors inside the place it was at.
+fn is_better(before: &[String], after: &[String], cause: &str) -> bool {
+    let inside = |error: &&String| error.strip_prefix(cause).is_some_and(|rest| rest.starts_with('/'));
+    let elsewhere = |errors: &[String]| errors.iter().filter(|error| *error != cause && !inside(error)).count();
+    let here = |errors: &[String]| errors.iter().filter(|error| *error == cause).count();
+    after.len() < before.len() || (here(after) < here(before) && elsewhere(after) <= elsewhere(before))
 }
 
 struct Repair {
@@ -79,6 +89,11 @@ impl Change {
 fn proposals(error: &ValidationError<'_>) -> Vec<Repair> {
     let pointer = error.instance_path().as_str();
     let found = error.instance().as_ref();
+    // Where every property must be given, an optional one is given as null.
+    if found.is_null() {
+        let note = "null left out".to_owned();
+        return vec![Repair { pointer: pointer.to_owned(), change: Change::Remove, note }];
+    }
     let replace = |new: Value| Repair {
         pointer: pointer.to_owned(),
         note: format!("{} read as {}", brief(found), brief(&new)),
@@ -90,14 +105,7 @@ fn proposals(error: &ValidationError<'_>) -> Vec<Repair> {
                 TypeKind::Single(wanted) => vec![wanted.to_string()],
                 TypeKind::Multiple(wanted) => wanted.iter().map(|wanted| wanted.to_string()).collect(),
             };
-            let mut repairs: Vec<Repair> =
-                wanted.iter().filter_map(|wanted| as_type(found, wanted)).map(replace).collect();
-            // Where every property must be given, an optional one is given as null.
-            if found.is_null() {
-                let note = "null left out".to_owned();
-                repairs.push(Repair { pointer: pointer.to_owned(), change: Change::Remove, note });
-            }
-            repairs
+            wanted.iter().filter_map(|wanted| as_type(found, wanted)).map(replace).collect()
         }
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => vec![Repair {
@@ -113,6 +121,14 @@ fn proposals(error: &ValidationError<'_>) -> Vec<Repair> {
             same_word(found, std::slice::from_ref(&**expected_value)).map(replace).into_iter().collect()
         }
         ValidationErrorKind::Minimum { limit } | ValidationErrorKind::Maximum { limit } => vec![replace(limit.clone())],
+        // None of the shapes was meant by name, but perhaps one by a name that was written loosely.
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            let names = context.iter().flatten();
+            names
+                .filter(|error| matches!(error.kind(), ValidationErrorKind::Constant { .. }))
+                .flat_map(proposals)
+                .collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -151,21 +167,17 @@ fn same_word(found: &Value, options: &[Value]) -> Option<Value> {
 }
 
 /// An answer in an envelope: `{"plan": {…}}` or `[{…}]`.
-fn unwrapped(value: &Value) -> Vec<Repair> {
+fn unwrapped(value: &Value) -> Option<Repair> {
     let inner = match value {
         Value::Object(fields) if fields.len() == 1 => fields.values().next(),
         Value::Array(items) if items.len() == 1 => items.first(),
         _ => None,
     };
-    let inner = inner.filter(|inner| inner.is_object() || inner.is_array());
-    inner
-        .map(|inner| Repair {
-            pointer: String::new(),
-            change: Change::Replace(inner.clone()),
-            note: "taken out of the envelope around it".to_owned(),
-        })
-        .into_iter()
-        .collect()
+    inner.filter(|inner| inner.is_object() || inner.is_array()).map(|inner| Repair {
+        pointer: String::new(),
+        change: Change::Replace(inner.clone()),
+        note: "taken out of the envelope around it".to_owned(),
+    })
 }
 
 fn brief(value: &Value) -> String {

@@ -73,8 +73,8 @@ fn checked(value: Value, validator: &Validator, mend: bool) -> Result<Checked, V
         return Err(findings);
     }
     let mended = mend::mended(value, validator);
-    let findings = validator.findings(&mended.value);
-    if findings.is_empty() { Ok(mended) } else { Err(findings) }
+    // What is reported is about what the model said, not about a half-mended form of it.
+    if validator.findings(&mended.value).is_empty() { Ok(mended) } else { Err(findings) }
 }
 
 #[cfg(test)]

@@ -1,0 +1,72 @@
+//! From a choice to a model: what is refused before anything is sent, and what is said about it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use llm::{Allowance, Catalogue, Class, Connection, LlmError, Selection, connect};
+
+use crate::server::{FaultServer, Reply};
+use crate::setup::Bench;
+use crate::speech::{SPEAKERS, Why};
+
+fn refused(selection: Selection) -> Box<LlmError> {
+    match connect(&Catalogue::built_in(), &selection, Connection::default()) {
+        Ok(_) => panic!("{selection:?} was accepted"),
+        Err(error) => error,
+    }
+}
+
+fn choose(provider: &str) -> Selection {
+    Selection { provider: provider.to_owned(), ..Selection::default() }
+}
+
+#[test]
+fn what_is_missing_is_named_with_the_next_step() {
+    let error = refused(choose("antropic"));
+    assert_eq!((error.class, error.next.first().unwrap().as_str()), (Class::Setup, "did you mean `anthropic`?"));
+    let error = refused(choose("anthropic"));
+    assert_eq!((error.class, error.what.as_str()), (Class::Auth, "there is no key for `anthropic`"));
+    assert_eq!(error.next.first().unwrap(), "set `ANTHROPIC_API_KEY`, or name a key file");
+    assert_eq!(
+        refused(choose("gemini")).next.first().unwrap(),
+        "set `GEMINI_API_KEY` or `GOOGLE_API_KEY`, or name a key file"
+    );
+    let error = refused(choose("openai-compatible"));
+    assert_eq!(error.what, "no model is chosen for `openai-compatible`, and it has no default");
+    let error = refused(Selection { model: Some("m".to_owned()), ..choose("openai-compatible") });
+    assert_eq!(error.what, "provider `openai-compatible` has no base URL");
+    let url = Some("127.0.0.1:8080/v1".to_owned());
+    let error = refused(Selection { model: Some("m".to_owned()), base_url: url, ..choose("openai-compatible") });
+    assert!(error.what.starts_with("the base URL `127.0.0.1:8080/v1`"), "{}", error.what);
+}
+
+#[test]
+fn a_chosen_address_goes_over_the_shipped_one() {
+    let [chat, ..] = &SPEAKERS;
+    let server = FaultServer::start([Reply::stream((chat.events)(&["hello"], Why::Done))]);
+    let selection =
+        Selection { model: Some("any".to_owned()), base_url: Some(server.url()), ..choose("openai-compatible") };
+    let environment = BTreeMap::from([("OPENAI_API_KEY".to_owned(), "  ".to_owned())]);
+    let model =
+        connect(&Catalogue::built_in(), &selection, Connection { environment, ..Connection::default() }).unwrap();
+    let cancel = llm::Cancel::new();
+    let outcome = model.complete(&llm::Request::text("t", "", "hi", 9), &llm::Call::unwatched(&cancel)).unwrap();
+    assert_eq!(outcome.text, "hello");
+    // A blank key is none.
+    assert_eq!(server.seen().remove(0).header("authorization"), None);
+    // And a model without a price costs what nobody knows.
+    assert_eq!(outcome.ledger.first().unwrap().cost, llm::Cost::Unknown);
+}
+
+#[test]
+fn a_budget_is_kept_over_the_wire() {
+    let [chat, ..] = &SPEAKERS;
+    let server = FaultServer::start([Reply::stream((chat.events)(&["hello"], Why::Done))]);
+    let run = Arc::new(Mutex::new(Allowance { name: "run".to_owned(), tokens: Some(110), ..Allowance::default() }));
+    let connection = Connection { allowances: vec![run.clone()], ..Connection::default() };
+    let bench = Bench::with(chat, &server.url(), "", connection);
+    bench.ask_text().unwrap();
+    let error = bench.ask_text().unwrap_err();
+    assert_eq!((error.class, server.seen().len()), (Class::BudgetExceeded, 1));
+    assert_eq!(run.lock().unwrap().spent_tokens, 15);
+}
