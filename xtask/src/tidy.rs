@@ -13,6 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("application", &["domain"]),
     ("store", &["domain"]),
     ("hosts", &["domain"]),
+    ("llm", &[]),
     ("mcp", &["domain", "application"]),
     ("throughline", &["domain", "application", "store", "hosts", "mcp"]),
     ("testkit", &["domain", "application"]),

@@ -34,6 +34,8 @@ pub struct Selection {
     pub model: Option<String>,
     /// Over the provider's own.
     pub base_url: Option<String>,
+    /// For a provider that is a program: another program, with its arguments.
+    pub program: Vec<String>,
     /// From a key file or a variable of ours. Without it, the provider's variables are looked up.
     pub key: Option<Secret>,
 }
@@ -75,6 +77,10 @@ pub fn connect(
     let mut spec = catalogue.get(name).cloned().ok_or_else(|| unknown(catalogue, name))?;
     if let Some(base_url) = &selection.base_url {
         spec.base_url = Some(base_url.clone());
+    }
+    if let (Some((program, arguments)), Some(command)) = (selection.program.split_first(), &mut spec.command) {
+        command.program.clone_from(program);
+        command.arguments = arguments.to_vec();
     }
     let model = selection.model.clone().or_else(|| spec.default_model.clone()).ok_or_else(|| {
         LlmError::new(Class::Setup, format!("no model is chosen for `{name}`, and it has no default"))

@@ -9,6 +9,7 @@
 //! a command. Each is a [`Model`] around a [`Model`].
 
 mod cancel;
+mod check;
 mod clock;
 mod command;
 mod connect;
@@ -25,6 +26,7 @@ mod structured;
 mod wire;
 
 pub use cancel::{Cancel, Cancelled};
+pub use check::{Trial, check};
 pub use clock::{Clock, SystemClock};
 pub use command::{CommandModel, RECURSION_GUARD};
 pub use connect::{Connection, Selection, connect};

@@ -44,6 +44,10 @@ impl CommandModel {
             .command
             .clone()
             .ok_or_else(|| LlmError::new(Class::Setup, format!("provider `{provider}` is a server, not a program")))?;
+        if command.program.trim().is_empty() {
+            return Err(LlmError::new(Class::Setup, format!("no program is named for `{provider}`"))
+                .first("name one that reads a prompt from its input and prints the answer"));
+        }
         let identity = Identity { provider: provider.to_owned(), model: spec.model(model) };
         let environment = environment::harmless(environment, &command.keep_environment);
         Ok(Self { identity, spec: command, environment })

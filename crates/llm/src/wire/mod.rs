@@ -177,7 +177,9 @@ impl WireModel {
         let value: Value = serde_json::from_str(body).map_err(|_| {
             let start: String = body.trim_start().chars().take(80).collect();
             let what = format!("{} answered something that is no answer: `{start}`", shown(&self.url));
-            LlmError::new(Class::Malformed, what).first("check that the base URL leads to a model server")
+            // A page for people will be the same page next time.
+            let class = if start.starts_with('<') { Class::EndpointNotFound } else { Class::Malformed };
+            LlmError::new(class, what).first("check that the base URL leads to a model server")
         })?;
         let mut draft = lock(draft);
         self.speech.whole(&value, &mut draft)?;

@@ -134,6 +134,19 @@ fn failures_say_what_to_do() {
 }
 
 #[test]
+fn any_program_can_be_named() {
+    let program = ["sh", "-c", "tr a-z A-Z"].map(str::to_owned).to_vec();
+    let selection = Selection { provider: "command".to_owned(), program, ..Selection::default() };
+    let path = std::env::var_os("PATH").unwrap().into_string().unwrap();
+    let environment = BTreeMap::from([("PATH".to_owned(), path)]);
+    let connection = Connection { environment, ..Connection::default() };
+    let model = connect(&Catalogue::built_in(), &selection, connection).unwrap();
+    let request = Request::text("t", "loudly", "say hello", 9);
+    let outcome = model.complete(&request, &Call::unwatched(&Cancel::new())).unwrap();
+    assert_eq!(outcome.text, "LOUDLY\n\nSAY HELLO");
+}
+
+#[test]
 fn a_shape_is_asked_for_and_checked() {
     let request = Request::text("t", "", "a number", 9)
         .shaped("answer", json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}));

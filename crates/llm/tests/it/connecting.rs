@@ -35,6 +35,7 @@ fn what_is_missing_is_named_with_the_next_step() {
     assert_eq!(error.what, "no model is chosen for `openai-compatible`, and it has no default");
     let error = refused(Selection { model: Some("m".to_owned()), ..choose("openai-compatible") });
     assert_eq!(error.what, "provider `openai-compatible` has no base URL");
+    assert_eq!(refused(choose("command")).what, "no program is named for `command`");
     let url = Some("127.0.0.1:8080/v1".to_owned());
     let error = refused(Selection { model: Some("m".to_owned()), base_url: url, ..choose("openai-compatible") });
     assert!(error.what.starts_with("the base URL `127.0.0.1:8080/v1`"), "{}", error.what);
@@ -69,4 +70,36 @@ fn a_budget_is_kept_over_the_wire() {
     let error = bench.ask_text().unwrap_err();
     assert_eq!((error.class, server.seen().len()), (Class::BudgetExceeded, 1));
     assert_eq!(run.lock().unwrap().spent_tokens, 15);
+}
+
+#[test]
+fn a_model_is_tried_out() {
+    for speaker in &SPEAKERS {
+        let server = FaultServer::start([
+            Reply::stream((speaker.events)(&["I am ", "ready."], Why::Done)),
+            Reply::stream((speaker.events)(&["{\"ready\": true, \"numbers\": [1, 2, 3]}"], Why::Done)),
+        ]);
+        let bench = Bench::new(speaker, &server);
+        let trials = llm::check(&*bench.model, &llm::Call::unwatched(&bench.cancel));
+        let lines: Vec<String> =
+            trials.iter().map(|trial| format!("{} {}: {}", trial.works, trial.name, trial.detail)).collect();
+        assert_eq!(
+            lines,
+            [
+                "true answers: `model-1-2026` said: I am ready.",
+                "true streams: the answer came in 2 pieces",
+                "true keeps to a shape: at the first try",
+                "true counts tokens: 12 in, 3 out",
+                "true has a price: 42 millionths of a dollar for the first call",
+            ],
+            "{}",
+            speaker.dialect
+        );
+    }
+    let [chat, ..] = &SPEAKERS;
+    let server = FaultServer::start([Reply::whole(401, &[], "{}")]);
+    let bench = Bench::new(chat, &server);
+    let trials = llm::check(&*bench.model, &llm::Call::unwatched(&bench.cancel));
+    assert_eq!((trials.len(), trials.first().unwrap().works, server.seen().len()), (1, false, 1));
+    assert!(!trials.first().unwrap().next.is_empty());
 }

@@ -68,7 +68,7 @@ fn every_form_of_please_wait() {
     let [chat, ..] = &SPEAKERS;
     let body = json!({"error": {"message": "slow down"}}).to_string();
     let date = ("date", "Sun, 15 Nov 2026 10:00:00 GMT");
-    let cases: Vec<(Vec<(&str, &str)>, String, f64)> = vec![
+    let cases = [
         (vec![("retry-after", "3")], body.clone(), 3.0),
         (vec![("retry-after", "0.25")], body.clone(), 0.25),
         (vec![("retry-after-ms", "1500")], body.clone(), 1.5),
@@ -193,8 +193,7 @@ fn a_stream_under_the_wrong_name() {
 #[test]
 fn nonsense() {
     for speaker in &SPEAKERS {
-        let page = Reply::whole(200, &[("content-type", "text/html")], "<!doctype html><p>Welcome to the router");
-        survives(speaker, page, Class::Malformed);
+        survives(speaker, Reply::whole(200, &[], "Welcome to the router"), Class::Malformed);
         survives(speaker, Reply::stream(["data: {\"half\": \n\n"]), Class::Malformed);
         survives(speaker, Reply::stream([&b"data: \xff\xfe\x00\n\n"[..]]), Class::Malformed);
         survives(speaker, Reply::raw(b"SSH-2.0-OpenSSH_9.6\r\n"), Class::Network);
@@ -215,7 +214,10 @@ fn what_trying_again_does_not_help() {
     for speaker in &SPEAKERS {
         let say = |message: &str| json!({"error": {"message": message}});
         let overflow = json!({"error": {"type": "exceed_context_size_error", "message": "too big", "n_prompt_tokens": 9000, "n_ctx": 8192}});
+        // A page for people: there is something, but no model server.
+        let page = Reply::whole(200, &[("content-type", "text/html")], "<!doctype html><p>Welcome to the router");
         let table = [
+            (page, Class::EndpointNotFound),
             (Reply::whole(401, &[], say("bad key")), Class::Auth),
             (Reply::whole(403, &[], say("not for you")), Class::Permission),
             (Reply::whole(402, &[], say("pay first")), Class::NoCredits),

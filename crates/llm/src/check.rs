@@ -1,0 +1,84 @@
+//! Trying a model out: what works, what does not, and what is not known. For a person who has just set one up.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde::Serialize;
+use serde_json::json;
+
+use crate::error::LlmError;
+use crate::model::{Call, Event, Model};
+use crate::request::Request;
+
+/// One thing that was tried.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trial {
+    /// What was tried: `answers`, `streams`, `keeps to a shape`, `counts tokens`, `has a price`.
+    pub name: &'static str,
+    pub works: bool,
+    /// What was seen.
+    pub detail: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<String>,
+}
+
+impl Trial {
+    fn new(name: &'static str, works: bool, detail: impl Into<String>) -> Self {
+        Self { name, works, detail: detail.into(), next: Vec::new() }
+    }
+
+    fn failed(name: &'static str, error: LlmError) -> Self {
+        Self { name, works: false, detail: error.what, next: error.next }
+    }
+}
+
+/// Makes two small calls and reports what they showed. When the first gives no answer, the second is not made.
+pub fn check(model: &dyn Model, call: &Call<'_>) -> Vec<Trial> {
+    let pieces = AtomicUsize::new(0);
+    let watch = |event: &Event| {
+        pieces.fetch_add(usize::from(matches!(event, Event::Text(_))), Ordering::Relaxed);
+        call.tell(event);
+    };
+    let listening = Call { watch: &watch, ..*call };
+    // Enough room for a model that thinks before it speaks.
+    let words =
+        Request::text("check", "Answer in one short sentence.", "Say that you are ready, and count to five.", 1_000);
+    let outcome = match model.complete(&words, &listening) {
+        Ok(outcome) => outcome,
+        Err(error) => return vec![Trial::failed("answers", *error)],
+    };
+    let said: String = outcome.text.trim().chars().take(80).collect();
+    let who = outcome.model.as_deref().unwrap_or(&model.identity().model.id);
+    let mut trials = vec![Trial::new("answers", true, format!("`{who}` said: {said}"))];
+    let pieces = pieces.into_inner();
+    trials.push(Trial::new("streams", pieces > 1, format!("the answer came in {pieces} pieces")));
+    trials.push(match model.complete(&shape(), call) {
+        Ok(outcome) if outcome.notes.is_empty() => Trial::new("keeps to a shape", true, "at the first try"),
+        Ok(outcome) => Trial::new("keeps to a shape", true, outcome.notes.join("; ")),
+        Err(error) => Trial::failed("keeps to a shape", *error),
+    });
+    let counts = match (outcome.usage.input, outcome.usage.output) {
+        (Some(input), Some(output)) => Trial::new("counts tokens", true, format!("{input} in, {output} out")),
+        _ => Trial::new("counts tokens", false, "the provider does not say; budgets in tokens cannot be kept"),
+    };
+    trials.push(counts);
+    let cost = outcome.ledger.iter().map(|entry| entry.cost.micros()).sum::<Option<u64>>();
+    trials.push(match cost {
+        Some(micros) => Trial::new("has a price", true, format!("{micros} millionths of a dollar for the first call")),
+        None => Trial::new("has a price", false, "unknown; set `price` for the model to see and limit costs"),
+    });
+    trials
+}
+
+fn shape() -> Request {
+    let schema = json!({
+        "type": "object",
+        "required": ["ready", "numbers"],
+        "additionalProperties": false,
+        "properties": {
+            "ready": {"type": "boolean"},
+            "numbers": {"type": "array", "minItems": 1, "maxItems": 5, "items": {"type": "integer"}},
+        }
+    });
+    let prompt = "Fill in the JSON object: `ready` is true, `numbers` are the numbers from 1 to 3.";
+    Request::text("check", "You answer in JSON.", prompt, 1_000).shaped("check", schema)
+}
