@@ -106,6 +106,8 @@ pub fn connect(
     };
     let limited = Limiter::new(Timeouts::new(base, timeouts(&spec)), &spec.limits, clock.clone());
     let patient: Box<dyn Model> = Box::new(Retry::new(limited, spec.retry.clone(), clock.clone()));
+    // What is only played costs nothing, so no budget may refuse it.
+    let allowances = if offline { Vec::new() } else { allowances };
     let recorded: Box<dyn Model> = match cassette {
         Some((path, mode)) => Box::new(Cassette::new(patient, &path, mode, scrubber, clock)?),
         None => patient,

@@ -232,6 +232,9 @@ impl Catalogue {
 
     /// Returns these providers with what `text` says about them over it.
     ///
+    /// Only for a file of the person who pays: it names programs that are run and servers that are sent keys. A file that
+    /// came with a repository is not one.
+    ///
     /// # Errors
     /// When the text is no TOML, or a provider in it cannot be understood.
     pub fn with(mut self, text: &str) -> Result<Self, CatalogueError> {

@@ -1,6 +1,6 @@
 //! Recordings of the wire: one HTTP exchange a line, the answer with the boundaries its pieces came in.
 //!
-//! An exchange is found by method, address and body: a request that changed its shape is a miss, not an old answer. Of the
+//! An exchange is found by method, path and body: a request that changed its shape is a miss, not an old answer. Of the
 //! headers only a few are kept, none of the request's.
 
 use std::collections::VecDeque;
@@ -29,7 +29,8 @@ pub struct WireTape {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Exchange {
     pub(crate) method: String,
-    pub(crate) url: String,
+    /// Path and query.
+    pub(crate) place: String,
     pub(crate) body: Value,
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
@@ -67,13 +68,14 @@ impl WireTape {
         Self { path: path.to_owned(), scrubber, recorded: None }
     }
 
-    /// Returns a tape that answers from a file and never touches the network.
+    /// Returns a tape that answers from a file and never touches the network. The scrubber is that of the recording: a
+    /// question is compared without its secrets.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn replay(path: &Path) -> Result<Self, Box<LlmError>> {
+    pub fn replay(path: &Path, scrubber: Scrubber) -> Result<Self, Box<LlmError>> {
         let recorded = lines::read::<Exchange>(path)?;
-        Ok(Self { path: path.to_owned(), scrubber: Scrubber::default(), recorded: Some(Mutex::new(recorded.into())) })
+        Ok(Self { path: path.to_owned(), scrubber, recorded: Some(Mutex::new(recorded.into())) })
     }
 
     pub(crate) fn replays(&self) -> bool {
@@ -81,28 +83,28 @@ impl WireTape {
     }
 
     /// Returns the recorded exchange for this request. Each is given once, in the order of recording.
-    pub(crate) fn find(&self, method: &str, url: &str, body: &Value) -> Result<Exchange, Box<LlmError>> {
+    pub(crate) fn find(&self, method: &str, place: &str, body: &Value) -> Result<Exchange, Box<LlmError>> {
         let recorded = self.recorded.as_ref().expect("BUG: asked a tape that records");
         let mut recorded = recorded.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let question = |method: &str, url: &str, body: &Value| {
-            comparable(&self.scrubber.value(&json!({"method": method, "url": url, "body": body})))
+        let question = |method: &str, place: &str, body: &Value| {
+            comparable(&self.scrubber.value(&json!({"method": method, "place": place, "body": body})))
         };
-        let asked = question(method, url, body);
-        let same = |exchange: &Exchange| question(&exchange.method, &exchange.url, &exchange.body) == asked;
+        let asked = question(method, place, body);
+        let same = |exchange: &Exchange| question(&exchange.method, &exchange.place, &exchange.body) == asked;
         if let Some(exchange) = recorded.iter().position(same).and_then(|place| recorded.remove(place)) {
             return Ok(exchange);
         }
         let questions: Vec<Value> =
-            recorded.iter().map(|exchange| question(&exchange.method, &exchange.url, &exchange.body)).collect();
+            recorded.iter().map(|exchange| question(&exchange.method, &exchange.place, &exchange.body)).collect();
         let nearest = nearest::difference(&asked, questions.iter())
             .map_or_else(|| "nothing is left in it".to_owned(), |diff| format!("the nearest differs:\n{diff}"));
-        let what = format!("`{}` has no exchange for {method} {url}; {nearest}", self.path.display());
+        let what = format!("`{}` has no exchange for {method} {place}; {nearest}", self.path.display());
         Err(LlmError::new(Class::NotRecorded, what))
     }
 
     /// Keeps an exchange, without its secrets.
     pub(crate) fn keep(&self, mut exchange: Exchange) -> Result<(), Box<LlmError>> {
-        exchange.url = self.scrubber.text(&exchange.url);
+        exchange.place = self.scrubber.text(&exchange.place);
         exchange.body = self.scrubber.value(&exchange.body);
         exchange.headers.retain(|(name, _)| KEPT_HEADERS.contains(&name.as_str()));
         for (_, value) in &mut exchange.headers {

@@ -68,7 +68,9 @@ impl Said {
         for detail in error.get("details").and_then(Value::as_array).into_iter().flatten() {
             words.extend(text(detail, "reason"));
         }
-        let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+        let code = error.get("code");
+        let status = code.and_then(|code| code.as_u64().map(|code| code.to_string()).or(text(error, "code")));
+        let status = status.and_then(|code| code.parse().ok());
         // OpenRouter wraps what its provider said.
         let raw = error.pointer("/metadata/raw").and_then(Value::as_str).map(plain);
         let message = raw.map_or(message.clone(), |raw| format!("{message} ({raw})"));
@@ -231,8 +233,9 @@ mod tests {
             "message": "Please try again in 2s"}}});
         let error = in_stream(&failed);
         assert_eq!((error.class, error.retry_after.unwrap().as_secs()), (Class::RateLimited, 2));
-        let error = in_stream(&json!({"error": {"code": 429, "message": "upstream"}}));
-        assert_eq!(error.class, Class::RateLimited);
+        for code in [json!(429), json!("429")] {
+            assert_eq!(in_stream(&json!({"error": {"code": code, "message": "upstream"}})).class, Class::RateLimited);
+        }
     }
 
     #[test]

@@ -14,6 +14,8 @@ pub(crate) struct Gemini;
 
 impl Speech for Gemini {
     fn endpoint(&self, model: &str, stream: bool) -> String {
+        // The name is often copied with the path it has in Google's lists.
+        let model = model.strip_prefix("models/").unwrap_or(model);
         if stream {
             format!("models/{model}:streamGenerateContent?alt=sse")
         } else {

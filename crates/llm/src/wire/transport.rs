@@ -66,6 +66,7 @@ impl Transport {
             .redirect(reqwest::redirect::Policy::none())
             // Each call has a runtime of its own, so a connection does not outlive its call.
             .pool_max_idle_per_host(0);
+        // Otherwise the library takes a proxy from the usual variables.
         if is_local(url) {
             builder = builder.no_proxy();
         }
@@ -102,7 +103,7 @@ impl Transport {
 
     fn replayed(&self, outgoing: &Outgoing) -> Result<Incoming, Box<LlmError>> {
         let tape = self.tape.as_ref().expect("BUG: a transport has a client or a tape that replays");
-        let exchange = tape.find("POST", outgoing.url.as_str(), &outgoing.body)?;
+        let exchange = tape.find("POST", &place(&outgoing.url), &outgoing.body)?;
         Ok(Incoming {
             status: exchange.status,
             headers: Headers::new(exchange.headers),
@@ -118,7 +119,7 @@ impl Transport {
         let (Some(tape), Some(chunks)) = (&self.tape, incoming.kept) else { return Ok(()) };
         tape.keep(Exchange {
             method: "POST".to_owned(),
-            url: outgoing.url.to_string(),
+            place: place(&outgoing.url),
             body: outgoing.body.clone(),
             status: incoming.status,
             headers: incoming.headers.0,
@@ -176,6 +177,16 @@ impl Incoming {
     }
 }
 
+/// Returns path and query, for a tape. The host is left out, so that a tape can be played anywhere, and what may be a key
+/// in the query with it.
+fn place(url: &Url) -> String {
+    let open =
+        |name: &str| !["key", "token", "secret", "sig", "pass"].iter().any(|word| name.to_lowercase().contains(word));
+    let query: Vec<String> =
+        url.query_pairs().filter(|(name, _)| open(name)).map(|(name, value)| format!("{name}={value}")).collect();
+    if query.is_empty() { url.path().to_owned() } else { format!("{}?{}", url.path(), query.join("&")) }
+}
+
 /// A server on this machine is never behind a proxy.
 fn is_local(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
@@ -184,19 +195,21 @@ fn is_local(url: &Url) -> bool {
 
 fn unsent(error: reqwest::Error, url: &Url) -> Box<LlmError> {
     let host = url.host_str().unwrap_or_default();
-    let class = match () {
-        () if error.is_builder() => Class::Setup,
-        () if error.is_timeout() => Class::Timeout(Phase::Connect),
-        () => Class::Network,
-    };
+    let (builder, timeout) = (error.is_builder(), error.is_timeout());
     let why = chain(&error.without_url());
-    let what = match class {
-        Class::Setup => format!("the request cannot be built: {why}"),
-        Class::Timeout(_) => format!("`{host}` could not be reached in time: {why}"),
-        _ => format!("`{host}` cannot be reached: {why}"),
-    };
-    let error = LlmError::new(class, what);
-    if class == Class::Setup { error.first("check the provider's `headers` and the key") } else { error }
+    if builder {
+        return LlmError::new(Class::Setup, format!("the request cannot be built: {why}"))
+            .first("check the provider's `headers` and the key");
+    }
+    // It will be the same certificate next time.
+    if why.contains("certificate") {
+        return LlmError::new(Class::Setup, format!("`{host}` is not trusted: {why}"))
+            .first("check the system's certificates; a proxy that replaces them needs its own there");
+    }
+    if timeout {
+        return LlmError::new(Class::Timeout(Phase::Connect), format!("`{host}` could not be reached in time: {why}"));
+    }
+    LlmError::new(Class::Network, format!("`{host}` cannot be reached: {why}"))
 }
 
 /// Returns an error with its causes, each once. The library's own message hides them.
@@ -211,4 +224,26 @@ fn chain(error: &reqwest::Error) -> String {
         source = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tape_learns_no_host_and_no_key() {
+        let at = |url: &str| place(&Url::parse(url).unwrap());
+        assert_eq!(
+            at("https://me:pw@h:1/v1/x?alt=sse&key=abc&api-version=3&X-Signature=d"),
+            "/v1/x?alt=sse&api-version=3"
+        );
+        assert_eq!(at("https://h/v1/x?api_key=abc"), "/v1/x");
+    }
+
+    #[test]
+    fn only_this_machine_is_local() {
+        let local = |url: &str| is_local(&Url::parse(url).unwrap());
+        assert!(local("http://localhost:1/") && local("http://127.0.0.2/") && local("http://[::1]:8080/"));
+        assert!(!local("http://10.0.0.1/") && !local("http://localhost.example.com/"));
+    }
 }

@@ -111,21 +111,24 @@ fn an_error_in_the_middle_of_a_stream() {
 
 #[test]
 fn a_server_that_goes_quiet() {
-    for speaker in &SPEAKERS {
-        let timeouts = "timeouts = { first_byte = 0.3, idle = 0.3 }";
-        survives_with(speaker, timeouts, Reply::silence(), Class::Timeout(Phase::FirstByte));
-        survives_with(speaker, timeouts, begun(speaker).then_stall(), Class::Timeout(Phase::Idle));
-        // Headers alone are no sign of life.
-        let headers = Reply::begun(Vec::<String>::new()).then_stall();
-        survives_with(speaker, timeouts, headers, Class::Timeout(Phase::FirstByte));
-    }
+    // All at once: each of them waits, and a short wait would be too short for the good answer on a busy machine.
+    let timeouts = "timeouts = { first_byte = 3, idle = 3 }";
+    std::thread::scope(|scope| {
+        for speaker in &SPEAKERS {
+            let quiet = move |reply, phase| survives_with(speaker, timeouts, reply, Class::Timeout(phase));
+            scope.spawn(move || quiet(Reply::silence(), Phase::FirstByte));
+            scope.spawn(move || quiet(begun(speaker).then_stall(), Phase::Idle));
+            // Headers alone are no sign of life.
+            scope.spawn(move || quiet(Reply::begun(Vec::<String>::new()).then_stall(), Phase::FirstByte));
+        }
+    });
 }
 
 #[test]
 fn a_stalled_connection_is_let_go() {
     let [chat, ..] = &SPEAKERS;
     let server = FaultServer::start([begun(chat).then_stall()]);
-    let extra = "timeouts = { idle = 0.3 }\nretry = { attempts = 1 }";
+    let extra = "timeouts = { idle = 1 }\nretry = { attempts = 1 }";
     let error = Bench::with(chat, &server.url(), extra, Connection::default()).ask_text().unwrap_err();
     assert_eq!((error.class, error.text.as_str()), (Class::Timeout(Phase::Idle), "Hel"));
     server.wait_until_given_up();
@@ -157,6 +160,17 @@ fn nobody_listens() {
     assert!(error.what.starts_with("`127.0.0.1` cannot be reached:"), "{}", error.what);
     assert!(error.what.to_lowercase().contains("refused"), "the cause is missing: {}", error.what);
     assert!(error.what.ends_with("(tried 2 times)"), "{}", error.what);
+}
+
+/// Also shows that there is a TLS to fail.
+#[test]
+fn a_server_that_speaks_no_tls() {
+    let [chat, ..] = &SPEAKERS;
+    let server = FaultServer::start([Reply::raw(b"HTTP/1.1 400 Bad Request\r\n\r\n")]);
+    let url = server.url().replace("http:", "https:");
+    let error = Bench::with(chat, &url, "retry = { attempts = 1 }", Connection::default()).ask_text().unwrap_err();
+    assert_eq!(error.class, Class::Network, "{error:?}");
+    assert!(error.what.contains("tls"), "{}", error.what);
 }
 
 #[test]

@@ -15,6 +15,10 @@ fn text(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
+fn scrubber() -> Scrubber {
+    Scrubber::new(vec![Secret::new(KEY).unwrap()])
+}
+
 fn taped(tape: WireTape) -> Connection {
     Connection { wire_tape: Some(tape), ..Connection::default() }
 }
@@ -47,17 +51,15 @@ fn the_wire_comes_back_as_it_was() {
             ),
             answer(speaker),
         ]);
-        let scrubber = Scrubber::new(vec![Secret::new(KEY).unwrap()]);
-        let recorder = Bench::with(speaker, &server.url(), "", taped(WireTape::record(&path, scrubber)));
-        let live = recorder.ask_text().unwrap();
+        let recorder = Bench::with(speaker, &server.url(), "", taped(WireTape::record(&path, scrubber())));
+        let request = Request::text("test", "be brief", &format!("say {KEY}"), 100);
+        let live = recorder.ask(&request).unwrap();
         let recorded = text(&path);
         assert!(!recorded.contains(KEY) && !recorded.contains("set-cookie"), "{recorded}");
         assert_eq!(recorded.lines().count(), 2);
 
-        // The address of the server is part of the exchange.
-        let player = Bench::with(speaker, &server.url(), "", taped(WireTape::replay(&path).unwrap()));
-        let played = player.ask_text().unwrap();
-        assert_eq!(server.seen().len(), 2, "the tape was not played");
+        let player = Bench::with(speaker, NOWHERE, "", taped(WireTape::replay(&path, scrubber()).unwrap()));
+        let played = player.ask(&request).unwrap();
         assert_eq!(player.clock.waited(), recorder.clock.waited());
         assert_eq!(without_time(played), without_time(live), "{}", speaker.dialect);
         assert_eq!(player.shown(), recorder.shown());
@@ -71,9 +73,9 @@ fn a_broken_connection_is_played_as_broken() {
     let path = directory.path().join("wire.jsonl");
     let events = (chat.events)(&["Hel", "lo"], Why::Done);
     let server = FaultServer::start([Reply::begun(events.iter().take(2)).then_reset(), answer(chat)]);
-    let recorder = Bench::with(chat, &server.url(), "", taped(WireTape::record(&path, Scrubber::default())));
+    let recorder = Bench::with(chat, &server.url(), "", taped(WireTape::record(&path, scrubber())));
     let live = recorder.ask_text().unwrap();
-    let player = Bench::with(chat, &server.url(), "", taped(WireTape::replay(&path).unwrap()));
+    let player = Bench::with(chat, &server.url(), "", taped(WireTape::replay(&path, scrubber()).unwrap()));
     let played = player.ask_text().unwrap();
     assert_eq!(without_time(played), without_time(live));
 }
@@ -84,8 +86,13 @@ fn a_request_that_changed_its_form_is_a_miss_on_the_wire() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("wire.jsonl");
     let server = FaultServer::start([answer(chat)]);
-    Bench::with(chat, &server.url(), "", taped(WireTape::record(&path, Scrubber::default()))).ask_text().unwrap();
-    let player = Bench::with(chat, &server.url(), "patch = { top_p = 0.5 }", taped(WireTape::replay(&path).unwrap()));
+    Bench::with(chat, &server.url(), "", taped(WireTape::record(&path, scrubber()))).ask_text().unwrap();
+    let player = Bench::with(
+        chat,
+        &server.url(),
+        "patch = { top_p = 0.5 }",
+        taped(WireTape::replay(&path, scrubber()).unwrap()),
+    );
     let error = player.ask_text().unwrap_err();
     assert_eq!(error.class, Class::NotRecorded);
     assert!(error.what.contains("+    \"top_p\": 0.5"), "{}", error.what);
