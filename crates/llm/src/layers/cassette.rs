@@ -24,7 +24,7 @@ use crate::request::Request;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CassetteMode {
-    /// Ask the model, keep the answer.
+    /// Ask the model and add its answer to the tape. A tape is begun anew by removing the file.
     Record,
     /// Never ask the model; what is not recorded is an error.
     Replay,

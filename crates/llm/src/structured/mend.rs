@@ -1,6 +1,6 @@
 //! Small repairs that change the form of a value and not what it says: `"3"` for 3, one item for a list of one.
 //!
-//! A repair stays only if it leaves fewer errors than before, and each is noted.
+//! A repair stays only if it gets the value further, and each is noted.
 
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind};
