@@ -227,7 +227,7 @@ fn inputs(ctx: &Context<'_>, state: &dyn Snapshot, asks: &Asks) -> Result<Digest
                 Ok(Head::Unborn) | Err(_) => String::new(),
             };
             seen.push(head);
-            for changed in ctx.git.uncommitted().unwrap_or_default() {
+            for changed in ctx.git.uncommitted(&[]).unwrap_or_default() {
                 if !changed.path.starts_with(".throughline/") {
                     seen.push(of_file(ctx, &changed.path));
                 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::ids::NodeId;
 use domain::node::Node;
-use domain::ports::Snapshot;
+use domain::ports::{ChangedLines, Head, Snapshot};
 use domain::session_memory::WorkMemory;
 use domain::work::focus::RootFocus;
 use domain::work::tdd::{Cycle, step_of};
@@ -189,23 +189,30 @@ pub(crate) fn where_view(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Wher
 
 /// Counts what this session has not committed; says why when nobody can.
 pub(crate) fn uncommitted(ctx: &Context<'_>, state: &dyn Snapshot) -> (Option<Uncommitted>, Option<String>) {
+    match changed_files(ctx) {
+        Ok(changed) => (Some(of_session(ctx, state, &changed)), None),
+        Err(why) => (None, Some(why)),
+    }
+}
+
+/// Returns every file that is not committed, or why nobody can say.
+pub(crate) fn changed_files(ctx: &Context<'_>) -> Result<Vec<ChangedLines>, String> {
     match ctx.git.head() {
-        Ok(domain::ports::Head::NoRepository) => {
-            return (None, Some("there is no git repository: lines and commits are not counted".to_owned()));
+        Ok(Head::NoRepository) => {
+            return Err("there is no git repository: lines and commits are not counted".to_owned());
         }
-        Err(fault) => return (None, Some(fault.to_string())),
-        Ok(_) => {}
+        Err(fault) => return Err(fault.to_string()),
+        Ok(Head::At(_) | Head::Unborn) => {}
     }
     if let Some(what) = ctx.git.under_way() {
-        return (None, Some(format!("a {what} is under way: lines are not counted")));
+        return Err(format!("a {what} is under way: lines are not counted"));
     }
-    match ctx.git.uncommitted() {
-        Ok(changed) => {
-            let authors = authors(state);
-            (Some(count(&changed, &authors, &ctx.session, &|path| counts(ctx, path))), None)
-        }
-        Err(fault) => (None, Some(fault.to_string())),
-    }
+    ctx.git.uncommitted(&[]).map_err(|fault| fault.to_string())
+}
+
+/// Counts of these files what is this session's.
+pub(crate) fn of_session(ctx: &Context<'_>, state: &dyn Snapshot, changed: &[ChangedLines]) -> Uncommitted {
+    count(changed, &authors(state), &ctx.session, &|path| counts(ctx, path))
 }
 
 /// Returns which session wrote what, as far as it was seen.

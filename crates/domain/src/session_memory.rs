@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::host_event::Host;
 use crate::ids::{Digest32, NodeId, VersionHash};
-use crate::work::uncommitted::Uncommitted;
+use crate::ports::ChangedLines;
 
 /// The memory of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,8 +40,8 @@ pub struct SessionMemory {
 pub struct WorkMemory {
     /// Where HEAD was when it was last looked at.
     pub head: Option<String>,
-    /// What was not committed then.
-    pub uncommitted: Option<Uncommitted>,
+    /// What was not committed then, file by file; `None` when something may have changed that nobody counted.
+    pub uncommitted: Option<Vec<ChangedLines>>,
     /// Which phase's guide it was given, by ticket.
     pub guided: BTreeMap<NodeId, String>,
     /// A phase that began and waits for a commit.

@@ -24,11 +24,21 @@ enum Case {
     BeforePlan,
     After,
     Shell,
+    BeforeCounting,
 }
 
 impl Case {
-    const ALL: [Self; 7] =
-        [Self::Empty, Self::Git, Self::Read, Self::Before, Self::BeforePlan, Self::After, Self::Shell];
+    // After a shell command the next edit counts, and that is known from then on: the order matters.
+    const ALL: [Self; 8] = [
+        Self::Empty,
+        Self::Git,
+        Self::Read,
+        Self::Shell,
+        Self::BeforeCounting,
+        Self::Before,
+        Self::BeforePlan,
+        Self::After,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -37,8 +47,9 @@ impl Case {
             Self::Read => "after a file was read",
             Self::Before => "before an edit, allowed, no git process",
             Self::BeforePlan => "before an edit of the ticket itself",
-            Self::After => "after an edit: one git process counts",
-            Self::Shell => "after a shell command: one git process counts",
+            Self::After => "after an edit: one git process counts that file",
+            Self::Shell => "after a shell command, no git process",
+            Self::BeforeCounting => "before the first edit after it: one git process counts everything",
         }
     }
 }
@@ -63,9 +74,8 @@ pub(crate) fn bench(length: Length) -> Outcome {
     say_error(&format!("measuring hooks of work, {rounds} rounds"));
     let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); Case::ALL.len()];
     for round in 0..rounds + WARM_UP {
-        for step in 0..Case::ALL.len() {
-            let index = (step + round) % Case::ALL.len();
-            let taken = project.sample(Case::ALL[index], round)?;
+        for (index, case) in Case::ALL.into_iter().enumerate() {
+            let taken = project.sample(case, round)?;
             if round >= WARM_UP {
                 samples[index].push(taken);
             }
@@ -110,7 +120,8 @@ fn fill(project: &Story) -> Outcome {
         }
     }
     for changed in 1..=20 {
-        project.write(&format!("src/part-01/file-{changed:03}.rs"), &story::plan("Changed", 22))?;
+        let text = story::plan(&format!("File {}", 100 + changed), 20);
+        project.write(&format!("src/part-01/file-{changed:03}.rs"), &format!("{text}one more line\n"))?;
     }
     for new in 1..=5 {
         project.write(&format!("src/new-{new}.rs"), "one\ntwo\n")?;
@@ -147,10 +158,10 @@ impl Runner {
                 sample_with(&mut git, &self.stdin("")?)
             }
             Case::Read => self.hook("PostToolUse", "Read", &serde_json::json!({ "file_path": path(EDITED) })),
-            Case::Before => self.hook("PreToolUse", "Edit", &edit(EDITED)),
+            Case::Before | Case::BeforeCounting => self.hook("PreToolUse", "Edit", &edit(EDITED)),
             Case::BeforePlan => self.hook("PreToolUse", "Edit", &edit("tickets/001a-ticket/ticket.md")),
             Case::After => {
-                self.project.write(EDITED, &story::plan("Changed", 22 + round % 2))?;
+                self.project.write(EDITED, &story::plan("File 101", 21 + round % 2))?;
                 self.hook("PostToolUse", "Edit", &edit(EDITED))
             }
             Case::Shell => self.hook("PostToolUse", "Bash", &serde_json::json!({ "command": "cargo test" })),

@@ -6,9 +6,9 @@
 use domain::gates::{self, NewPhase, Verdict, WorkStep};
 use domain::host_event::{HostEvent, Reply, ToolCall, ToolKind};
 use domain::ids::Digest32;
-use domain::ports::{HeadMove, MoveKind, Snapshot, Transaction};
+use domain::ports::{HeadMove, Snapshot, Transaction};
 use domain::session_memory::{PendingPhase, WorkMemory};
-use domain::work::uncommitted::{AUTHORS, Uncommitted, count};
+use domain::work::uncommitted::{AUTHORS, Uncommitted, count, recount};
 use domain::work::work_level::outgrown;
 
 use super::tool_about_to_run::override_key;
@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::follow_commits::follow_commits;
 use crate::standing::{Standing, Ticket, head, phase_of, remember_work, standing, work_memory};
-use crate::where_am_i::{authors, counts, is_exempt, uncommitted};
+use crate::where_am_i::{authors, changed_files, counts, is_exempt, of_session, uncommitted};
 
 /// Says whether a project has gates about work at all.
 pub(super) fn has_gates(ctx: &Context<'_>) -> bool {
@@ -118,12 +118,16 @@ fn known_lines(
     memory: &mut WorkMemory,
     head: Option<&str>,
 ) -> Option<Uncommitted> {
-    let noted = memory.uncommitted.filter(|_| memory.head.as_deref() == head && head.is_some());
-    if let Some(noted) = noted.filter(|noted| noted.lines <= ctx.policy.gates.loc_limit) {
-        return Some(noted);
+    if let Some(noted) = memory.uncommitted.as_ref().filter(|_| memory.head.as_deref() == head && head.is_some()) {
+        let found = of_session(ctx, state, noted);
+        if found.lines <= ctx.policy.gates.loc_limit {
+            return Some(found);
+        }
     }
-    let (found, _) = uncommitted(ctx, state);
-    memory.uncommitted = found;
+    let changed = changed_files(ctx).ok();
+    let found = changed.as_ref().map(|changed| of_session(ctx, state, changed));
+    memory.uncommitted = changed;
+    memory.head = head.map(str::to_owned);
     found
 }
 
@@ -224,6 +228,8 @@ fn answered(ctx: &Context<'_>, event: &HostEvent, before: &WorkMemory, asked: As
 
 /// Notes what a finished call did to the work: who wrote what, what was committed, what is not. Returns what is
 /// worth telling.
+///
+/// Where a call named its files, just those are counted. Where it may have changed anything, the next edit counts.
 pub(super) fn after(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
@@ -238,11 +244,14 @@ pub(super) fn after(
     let noted = work_memory(&*tx, &ctx.session)?;
     let mut memory = noted.clone();
     let now = head(ctx);
-    let before = memory.uncommitted;
     let mut authors = authors(&*tx);
     let mut news = authors.wrote(&ctx.session, files);
-    if now.is_some() && memory.head.is_some() && memory.head != now {
-        let then = memory.head.as_deref().unwrap_or_default();
+    let before = memory.uncommitted.as_deref().map(|changed| of_session(ctx, &*tx, changed).lines);
+    let moved = memory.head != now;
+    if moved
+        && now.is_some()
+        && let Some(then) = memory.head.as_deref()
+    {
         let moves = ctx.git.moves_since(then)?.unwrap_or_default();
         if runs_git(call) {
             for one in moves.iter().filter(|one| one.kind.commits_work()) {
@@ -251,29 +260,26 @@ pub(super) fn after(
         }
         let ours: Vec<HeadMove> =
             moves.into_iter().filter(|one| !authors.is_of_another(&ctx.session, &one.to)).collect();
-        told.extend(follow_commits(ctx, tx, &ours, before.map_or(0, |found| found.lines))?);
-        let committed = ours.iter().any(|one| one.kind.commits_work() && one.kind != MoveKind::Merge);
-        if committed && before.is_some_and(|found| found.lines > ctx.policy.gates.loc_limit) {
-            told.push("Throughline: committed; the loc gate is open again.".to_owned());
-        }
+        told.extend(follow_commits(ctx, tx, &ours, before.unwrap_or_default())?);
     }
-    if ctx.git.under_way().is_none()
-        && now.is_some()
-        && let Ok(changed) = ctx.git.uncommitted()
-    {
-        if memory.head != now {
-            authors.keep_only(&changed);
-            news = true;
+    let limit = ctx.policy.gates.loc_limit;
+    match &mut memory.uncommitted {
+        _ if ctx.git.under_way().is_some() || now.is_none() => memory.uncommitted = None,
+        Some(known) if !moved && !call.may_change_anything() => {
+            if !files.is_empty()
+                && let Ok(counted) = ctx.git.uncommitted(files)
+            {
+                recount(known, files, counted);
+                let found = count(known, &authors, &ctx.session, &|path| counts(ctx, path));
+                if found.lines > limit && before.is_none_or(|before| before <= limit) {
+                    told.push(format!(
+                        "Throughline: {} changed lines are not committed, {limit} are the most: commit before the next edit.",
+                        found.lines
+                    ));
+                }
+            }
         }
-        let found = count(&changed, &authors, &ctx.session, &|path| counts(ctx, path));
-        let limit = ctx.policy.gates.loc_limit;
-        if found.lines > limit && before.is_none_or(|before| before.lines <= limit) {
-            told.push(format!(
-                "Throughline: {} changed lines are not committed, {limit} are the most: commit before the next edit.",
-                found.lines
-            ));
-        }
-        memory.uncommitted = Some(found);
+        _ => memory.uncommitted = None,
     }
     memory.head = now;
     if memory != noted {

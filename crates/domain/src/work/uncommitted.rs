@@ -26,6 +26,10 @@ impl Authors {
     /// Notes that a session changed files; says whether that is news.
     pub fn wrote(&mut self, session: &str, files: &[String]) -> bool {
         let mut news = false;
+        // What was written long ago is committed, or it will be written again.
+        if self.files.len() + files.len() > MOST {
+            self.files.clear();
+        }
         for file in files {
             if self.files.len() < MOST || self.files.contains_key(file) {
                 news |= self.files.entry(file.clone()).or_default().insert(session.to_owned());
@@ -52,11 +56,6 @@ impl Authors {
         self.commits.get(commit).is_some_and(|author| author != session)
     }
 
-    /// Forgets files that are committed.
-    pub fn keep_only(&mut self, uncommitted: &[ChangedLines]) {
-        self.files.retain(|file, _| uncommitted.iter().any(|changed| changed.path == *file));
-    }
-
     /// Says whether a file is another session's alone.
     fn is_of_others(&self, session: &str, file: &str) -> bool {
         self.files.get(file).is_some_and(|authors| !authors.is_empty() && !authors.contains(session))
@@ -64,7 +63,7 @@ impl Authors {
 }
 
 /// What is not committed, as a session sees it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uncommitted {
     pub lines: u64,
     /// Files that count.
@@ -86,6 +85,13 @@ pub fn count(changed: &[ChangedLines], authors: &Authors, session: &str, counts:
         }
     }
     total
+}
+
+/// Puts what was counted of some files over what was counted of all.
+pub fn recount(known: &mut Vec<ChangedLines>, paths: &[String], counted: Vec<ChangedLines>) {
+    known.retain(|file| !paths.contains(&file.path));
+    known.extend(counted);
+    known.sort_by(|a, b| a.path.cmp(&b.path));
 }
 
 /// Says whether a path fits one of these patterns; one without a slash is about the name alone.
@@ -154,7 +160,5 @@ mod tests {
         assert_eq!(count(&changed, &authors, "two", &counts).lines, 101 + 1_001);
         // Nobody knows better: everything counts.
         assert_eq!(count(&changed, &Authors::default(), "one", &counts).lines, 11 + 101 + 1_001);
-        authors.keep_only(&changed[..1]);
-        assert_eq!(authors.files.len(), 1);
     }
 }

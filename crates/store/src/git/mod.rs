@@ -51,8 +51,8 @@ impl Git for DiskGit {
         }
     }
 
-    fn uncommitted(&self) -> Result<Vec<ChangedLines>, StoreFault> {
-        Place::find(&self.root)?.map_or(Ok(Vec::new()), |place| uncommitted::uncommitted(&place))
+    fn uncommitted(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
+        Place::find(&self.root)?.map_or(Ok(Vec::new()), |place| uncommitted::uncommitted(&place, paths))
     }
 }
 

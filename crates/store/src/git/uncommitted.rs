@@ -70,7 +70,6 @@ const STATUS: &[&str] = &[
     "--no-ahead-behind",
     "--no-column",
     "--",
-    ".",
 ];
 
 /// A path as git has it, relative to the top of the working tree.
@@ -84,10 +83,15 @@ struct Told {
     new: Vec<Name>,
 }
 
-/// Counts everything, in the order of the paths.
-pub(super) fn uncommitted(place: &Place) -> Result<Vec<ChangedLines>, StoreFault> {
+/// Counts everything below the project, or just these paths of it, in the order of the paths.
+pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
     let deadline = Instant::now() + process::PATIENCE;
-    let ended = process::run(&place.project, STATUS, told)?;
+    let mut arguments = STATUS.to_vec();
+    match paths {
+        [] => arguments.push("."),
+        paths => arguments.extend(paths.iter().map(String::as_str)),
+    }
+    let ended = process::run(&place.project, &arguments, told)?;
     if ended.code != 0 {
         return Err(ended.fault("cannot count what is not committed"));
     }

@@ -273,7 +273,7 @@ fn a_git_that_hangs_is_stopped_and_one_that_is_missing_is_a_fault() {
         let root = PathBuf::from(std::env::var_os("TL_TEST_ROOT").unwrap());
         let disk = DiskGit::open(&root);
         assert!(matches!(disk.head().unwrap(), Head::At(_)), "no git is needed for that");
-        let error = disk.uncommitted().unwrap_err();
+        let error = disk.uncommitted(&[]).unwrap_err();
         let expected = std::env::var_os("TL_TEST_FAULT").unwrap();
         assert_eq!(OsStr::new(&error.to_string()), expected);
         return;

@@ -132,5 +132,5 @@ fn lines(disk: &DiskGit) -> Vec<String> {
     let show = |ChangedLines { path, added, removed, untracked }: ChangedLines| {
         format!("{}{path} +{added} -{removed}", if untracked { "new " } else { "" })
     };
-    disk.uncommitted().unwrap().into_iter().map(show).collect()
+    disk.uncommitted(&[]).unwrap().into_iter().map(show).collect()
 }

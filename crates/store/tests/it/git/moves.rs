@@ -233,7 +233,7 @@ fn no_repository_is_an_answer_and_a_broken_one_a_fault() {
         let disk = DiskGit::open(folder.path());
         assert_eq!(disk.head().unwrap(), Head::NoRepository, "{files:?}");
         assert_eq!((disk.under_way(), disk.moves_since("").unwrap()), (None, None), "{files:?}");
-        assert_eq!(disk.uncommitted().unwrap(), [], "{files:?}");
+        assert_eq!(disk.uncommitted(&[]).unwrap(), [], "{files:?}");
     }
     let broken: [Files; 7] = [
         &[(".git", b"rubbish")],
