@@ -173,7 +173,7 @@ pub(super) async fn approve(
         .step("call approve_entity again: the person is asked about the text as it is now");
         return Ok(convert::failed(failure_value(&failure)).into());
     }
-    server.log().say(ctx, NOTICE, || json!({ "approved_by": "a person, asked by the client", "node": question.node }));
+    server.say(ctx, NOTICE, || json!({ "approved_by": "a person, asked by the client", "node": question.node }));
     respond(server.approve_shown(arguments, &question))
 }
 

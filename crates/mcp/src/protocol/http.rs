@@ -11,7 +11,7 @@ use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
-use axum::serve::ListenerExt;
+use rmcp::ServerHandler;
 use rmcp::model::ServerJsonRpcMessage;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::connections;
 use super::frames::{self, Frame};
 use super::guard::{Guard, TurnedAway};
 use super::server::{Server, Shared};
@@ -41,8 +42,6 @@ const LARGEST_BODY: usize = 4 * 1024 * 1024;
 const ARRIVAL: Duration = Duration::from_secs(30);
 /// How long an answer may take to begin: a little more than `wait` may wait.
 const ANSWER: Duration = Duration::from_secs(660);
-/// How long those who are still being answered have when we are told to stop.
-const GOODBYE: Duration = Duration::from_secs(5);
 /// How long a session of an older client lives without a word from it.
 const SESSION: Duration = Duration::from_secs(60 * 60);
 
@@ -51,6 +50,19 @@ const SESSION: Duration = Duration::from_secs(60 * 60);
 /// # Errors
 /// When the address cannot be used.
 pub fn serve_http(surface: Surface, options: Options, on_ready: impl FnOnce(SocketAddr)) -> Result<(), String> {
+    serve_http_around(surface, options, |server| server, on_ready)
+}
+
+/// The same with something `around` each connection's server: for a test server that offers more than the product.
+///
+/// # Errors
+/// When the address cannot be used.
+pub fn serve_http_around<H: ServerHandler>(
+    surface: Surface,
+    options: Options,
+    around: impl Fn(Server) -> H + Clone + Send + Sync + 'static,
+    on_ready: impl FnOnce(SocketAddr),
+) -> Result<(), String> {
     if !options.beyond_this_machine && !options.address.ip().is_loopback() {
         return Err(format!("{} can be reached from other machines", options.address.ip()));
     }
@@ -59,48 +71,52 @@ pub fn serve_http(surface: Surface, options: Options, on_ready: impl FnOnce(Sock
         .enable_all()
         .build()
         .map_err(|error| format!("cannot begin to serve: {error}"))?;
-    let outcome = runtime.block_on(serve(surface, options, on_ready));
+    let outcome = runtime.block_on(serve(surface, options, around, on_ready));
     runtime.shutdown_timeout(Duration::from_secs(1));
     outcome
 }
 
-async fn serve(surface: Surface, options: Options, on_ready: impl FnOnce(SocketAddr)) -> Result<(), String> {
+async fn serve<H: ServerHandler>(
+    surface: Surface,
+    options: Options,
+    around: impl Fn(Server) -> H + Clone + Send + Sync + 'static,
+    on_ready: impl FnOnce(SocketAddr),
+) -> Result<(), String> {
     let unusable = |error: std::io::Error| format!("cannot listen at {}: {error}", options.address);
     let listener = TcpListener::bind(options.address).await.map_err(unusable)?;
     let address = listener.local_addr().map_err(unusable)?;
     let closing = CancellationToken::new();
     let guard = Guard::new(address.port(), !options.beyond_this_machine, options.token.as_deref());
-    let app = Router::new()
-        .route_service("/mcp", service(surface, &options, address, closing.clone()))
+    let shared = Shared::new(surface.clone(), closing.clone(), true);
+    let mut app = Router::new();
+    let mut paths = Vec::new();
+    for (path, part) in surface.parts() {
+        let path = format!("/mcp{path}");
+        app = app.route_service(&path, service(shared.offering(part), &options, address, around.clone()));
+        paths.push(path);
+    }
+    let elsewhere = json!({ "error": format!("there is nothing here; there is {}", paths.join(", ")) });
+    let app = app
+        .fallback(async move || answer(StatusCode::NOT_FOUND, &elsewhere))
         .layer(from_fn_with_state(Arc::new(guard), admit));
-    // Without this each event of a stream waits for the one before it to be acknowledged: 40 ms.
-    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
     let stopped = stop_signal()?;
     on_ready(address);
-    let told = closing.clone();
-    let serving = axum::serve(listener, app).with_graceful_shutdown(async move {
-        stopped.await;
-        // Streams would go on for ever.
-        told.cancel();
-    });
-    tokio::select! {
-        outcome = async { serving.await } => outcome.map_err(|error| format!("the server broke down: {error}")),
-        () = async { closing.cancelled().await; tokio::time::sleep(GOODBYE).await } => Ok(()),
-    }
+    connections::serve(listener, app, closing, stopped).await;
+    Ok(())
 }
 
-fn service(
-    surface: Surface,
+fn service<H: ServerHandler>(
+    shared: Arc<Shared>,
     options: &Options,
     address: SocketAddr,
-    closing: CancellationToken,
-) -> StreamableHttpService<Server, LocalSessionManager> {
+    around: impl Fn(Server) -> H + Send + Sync + 'static,
+) -> StreamableHttpService<H, LocalSessionManager> {
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(SESSION);
     let mut config = StreamableHttpServerConfig::default()
         .with_json_response(true)
         .with_max_request_body_bytes(LARGEST_BODY)
-        .with_cancellation_token(closing.clone());
+        .with_cancellation_token(shared.closing().clone());
     // The SDK's own checks stay on beside the guard's, where they can say the same.
     config = if options.beyond_this_machine {
         config.disable_allowed_hosts()
@@ -110,8 +126,7 @@ fn service(
         let hosts = ["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned(), address.ip().to_string()];
         config.with_allowed_hosts(hosts).with_allowed_origins(origins).enforce_origin_validation()
     };
-    let shared = Shared::new(surface, closing, true);
-    StreamableHttpService::new(move || Ok(Server::new(shared.clone())), Arc::new(sessions), config)
+    StreamableHttpService::new(move || Ok(around(Server::new(shared.clone()))), Arc::new(sessions), config)
 }
 
 /// Returns what ends when the process is told to stop.
@@ -203,7 +218,7 @@ fn turned_away(reason: TurnedAway) -> Response {
     }
 }
 
-fn answer(status: StatusCode, value: &Value) -> Response {
+pub(super) fn answer(status: StatusCode, value: &Value) -> Response {
     let mut response = Response::new(Body::from(value.to_string()));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

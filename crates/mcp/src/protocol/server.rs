@@ -24,7 +24,7 @@ use crate::surface::{Called, Question, Surface, failure_value};
 pub(super) struct Shared {
     surface: Surface,
     tools: Vec<Tool>,
-    approvals: Approvals,
+    approvals: Arc<Approvals>,
     changes: Arc<Changes>,
     closing: CancellationToken,
     /// Whether calls may take a thread's time without holding up others.
@@ -38,7 +38,7 @@ impl Shared {
     pub(super) fn new(surface: Surface, closing: CancellationToken, threads: bool) -> Arc<Self> {
         Arc::new(Self {
             tools: surface.tools().into_iter().map(convert::tool).collect(),
-            approvals: Approvals::new(),
+            approvals: Arc::new(Approvals::new()),
             changes: Changes::of(surface.clone()),
             surface,
             closing,
@@ -46,10 +46,27 @@ impl Shared {
             name: connection_name(),
         })
     }
+
+    /// Returns the same with other tools: questions and changes are those of the process.
+    pub(super) fn offering(self: &Arc<Self>, surface: Surface) -> Arc<Self> {
+        Arc::new(Self {
+            tools: surface.tools().into_iter().map(convert::tool).collect(),
+            surface,
+            approvals: self.approvals.clone(),
+            changes: self.changes.clone(),
+            closing: self.closing.clone(),
+            threads: self.threads,
+            name: self.name.clone(),
+        })
+    }
+
+    pub(super) fn closing(&self) -> &CancellationToken {
+        &self.closing
+    }
 }
 
 /// One connection.
-pub(super) struct Server {
+pub struct Server {
     shared: Arc<Shared>,
     name: String,
     log: Threshold,
@@ -80,8 +97,10 @@ impl Server {
         &self.shared.closing
     }
 
-    pub(super) fn log(&self) -> &Threshold {
-        &self.log
+    /// Says something about a request beside its answer, if its client wants to hear it.
+    #[expect(deprecated, reason = "older clients know no other way to hear what goes on")]
+    pub fn say(&self, ctx: &RequestContext<RoleServer>, level: LoggingLevel, data: impl FnOnce() -> Value) {
+        self.log.say(ctx, level, data);
     }
 
     /// Says whether a tool is in the list.
@@ -261,7 +280,7 @@ impl ServerHandler for Server {
             Ok(_) => (DEBUG, "done"),
             Err(_) => (DEBUG, "not understood"),
         };
-        self.log.say(&context, level, || about_call(&request.name, outcome, begun.elapsed()));
+        self.say(&context, level, || about_call(&request.name, outcome, begun.elapsed()));
         response
     }
 

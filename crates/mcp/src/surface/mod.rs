@@ -95,6 +95,23 @@ impl Surface {
         Ok(Self { workspace, tools })
     }
 
+    /// Returns the whole and each part of it a client may choose by path: one set of tools, those that only read, or
+    /// both.
+    #[must_use]
+    pub fn parts(&self) -> Vec<(String, Self)> {
+        let part = |fits: &dyn Fn(&Tool) -> bool| Self {
+            workspace: self.workspace.clone(),
+            tools: self.tools.iter().copied().filter(|tool| fits(tool)).collect(),
+        };
+        let mut parts =
+            vec![(String::new(), self.clone()), ("/readonly".to_owned(), part(&|tool| tool.hints.read_only))];
+        for set in Toolset::ALL.into_iter().filter(|set| self.tools.iter().any(|tool| tool.set == *set)) {
+            parts.push((format!("/{}", set.word()), part(&|tool| tool.set == set)));
+            parts.push((format!("/{}/readonly", set.word()), part(&|tool| tool.set == set && tool.hints.read_only)));
+        }
+        parts
+    }
+
     /// Returns the project.
     #[must_use]
     pub fn workspace(&self) -> &Arc<dyn Workspace> {
