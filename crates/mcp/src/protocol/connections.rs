@@ -1,15 +1,14 @@
 //! Connections over HTTP: how many at once, and how long one may take to say what it wants.
 
 use std::convert::Infallible;
+use std::future::ready;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::response::Response;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -94,9 +93,9 @@ async fn converse(stream: TcpStream, app: Router, closing: CancellationToken) {
 
 /// Tells one too many to come back later.
 async fn send_away(stream: TcpStream) {
-    let full = service_fn(async |_: Request<hyper::body::Incoming>| -> Result<Response<Body>, Infallible> {
+    let full = service_fn(|_: Request<hyper::body::Incoming>| {
         let hint = format!("{MOST} clients are connected, and no more are served at once: try again later");
-        Ok(answer(StatusCode::SERVICE_UNAVAILABLE, &json!({ "error": hint })))
+        ready(Ok::<_, Infallible>(answer(StatusCode::SERVICE_UNAVAILABLE, &json!({ "error": hint }))))
     });
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -1,5 +1,6 @@
 //! Clients over HTTP: one address for both eras, behind a guard.
 
+use std::future::ready;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -97,7 +98,7 @@ async fn serve<H: ServerHandler>(
     }
     let elsewhere = json!({ "error": format!("there is nothing here; there is {}", paths.join(", ")) });
     let app = app
-        .fallback(async move || answer(StatusCode::NOT_FOUND, &elsewhere))
+        .fallback(move || ready(answer(StatusCode::NOT_FOUND, &elsewhere)))
         .layer(from_fn_with_state(Arc::new(guard), admit));
     let stopped = stop_signal()?;
     on_ready(address);

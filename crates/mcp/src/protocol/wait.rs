@@ -42,7 +42,7 @@ pub(super) async fn wait(
 ) -> Called {
     // Before the first look, so that nothing falls between the two.
     let mut head = server.head();
-    let mut called = server.called(actor, WAIT, arguments);
+    let mut called = server.called_here(actor, WAIT, arguments);
     let begun = Instant::now();
     let limit = timeout(arguments);
     let mut asked = begun;
@@ -59,7 +59,7 @@ pub(super) async fn wait(
         if now != head || asked.elapsed() >= ASK || begun.elapsed() >= limit {
             head = now;
             asked = Instant::now();
-            called = server.called(actor, WAIT, arguments);
+            called = server.called_here(actor, WAIT, arguments);
         }
         if told.elapsed() >= PROGRESS {
             told = Instant::now();
