@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use application::{Failure, FailureKind};
 use clap::Args;
-use mcp::protocol::{Options, secret, serve_http};
+use mcp::protocol::{Limits, Options, secret, serve_http};
 use serde::Serialize;
 
 use crate::commands::mcp::OfferedArgs;
@@ -56,7 +56,7 @@ impl ServeArgs {
         let surface = self.offered.surface(app)?;
         let token = (!self.open).then(|| settings::environment("THROUGHLINE_TOKEN").unwrap_or_else(secret));
         let address = SocketAddr::new(self.listen, self.port);
-        let options = Options { address, token: token.clone(), beyond_this_machine };
+        let options = Options { address, token: token.clone(), beyond_this_machine, limits: Limits::default() };
         serve_http(surface, options, |address| tell(app, address, token)).map_err(|message| {
             Failure::new(FailureKind::Unavailable, message).step("tl serve --port 0   # takes a free port")
         })?;

@@ -16,7 +16,7 @@ mod world;
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use mcp::protocol::{Options, secret, serve_http_around};
+use mcp::protocol::{Limits, Options, secret, serve_http_around};
 use mcp::surface::Surface;
 use rmcp::model::RequestStateCodec;
 use serde_json::json;
@@ -30,7 +30,8 @@ fn main() -> Result<(), String> {
     let surface = Surface::new(world, None, false).map_err(|failure| failure.message)?;
     let token = secret();
     let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
-    let options = Options { address, token: Some(token.clone()), beyond_this_machine: false };
+    let options =
+        Options { address, token: Some(token.clone()), beyond_this_machine: false, limits: Limits::default() };
     let seal = RequestStateCodec::new_unchecked(secret().into_bytes());
     serve_http_around(
         surface,

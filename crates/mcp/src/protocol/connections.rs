@@ -19,13 +19,9 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::http::answer;
+use super::http::{Limits, answer};
 
-/// So many clients are served at once. Each is a few open files at most; a machine's own limit is often 1,024.
-const MOST: usize = 256;
-/// How long the head of a request may take to arrive. A connection that says nothing for so long is closed.
-const HEAD: Duration = Duration::from_secs(30);
-/// The same for one that is told to come back later.
+/// How long one too many may take to say what it wants before it is told to come back later.
 const HEAD_OF_ONE_TOO_MANY: Duration = Duration::from_secs(1);
 /// How long those who are still being answered have when we are told to stop.
 const GOODBYE: Duration = Duration::from_secs(5);
@@ -36,10 +32,11 @@ const BREATH: Duration = Duration::from_millis(100);
 pub(super) async fn serve(
     listener: TcpListener,
     app: Router,
+    limits: Limits,
     closing: CancellationToken,
     stopped: impl Future<Output = ()>,
 ) {
-    let room = Arc::new(Semaphore::new(MOST));
+    let room = Arc::new(Semaphore::new(limits.connections));
     let mut open = JoinSet::new();
     let mut stopped = pin!(stopped);
     loop {
@@ -61,11 +58,11 @@ pub(super) async fn serve(
             Ok(place) => {
                 let (app, closing) = (app.clone(), closing.clone());
                 open.spawn(async move {
-                    converse(stream, app, closing).await;
+                    converse(stream, app, limits.head, closing).await;
                     drop(place);
                 });
             }
-            Err(_) => drop(open.spawn(send_away(stream))),
+            Err(_) => drop(open.spawn(send_away(stream, limits.connections))),
         }
     }
     drop(listener);
@@ -74,11 +71,11 @@ pub(super) async fn serve(
 }
 
 /// Answers one connection's requests until it ends, or until the one that is being answered when we close.
-async fn converse(stream: TcpStream, app: Router, closing: CancellationToken) {
+async fn converse(stream: TcpStream, app: Router, head: Duration, closing: CancellationToken) {
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
-            .header_read_timeout(HEAD)
+            .header_read_timeout(head)
             .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app))
     );
     // A connection that breaks is the client's affair.
@@ -92,9 +89,9 @@ async fn converse(stream: TcpStream, app: Router, closing: CancellationToken) {
 }
 
 /// Tells one too many to come back later.
-async fn send_away(stream: TcpStream) {
-    let full = service_fn(|_: Request<hyper::body::Incoming>| {
-        let hint = format!("{MOST} clients are connected, and no more are served at once: try again later");
+async fn send_away(stream: TcpStream, most: usize) {
+    let full = service_fn(move |_: Request<hyper::body::Incoming>| {
+        let hint = format!("{most} clients are connected, and no more are served at once: try again later");
         ready(Ok::<_, Infallible>(answer(StatusCode::SERVICE_UNAVAILABLE, &json!({ "error": hint }))))
     });
     let _ = http1::Builder::new()

@@ -35,14 +35,38 @@ pub struct Options {
     pub token: Option<String>,
     /// Whether other machines may reach us.
     pub beyond_this_machine: bool,
+    /// What a client may cost us.
+    pub limits: Limits,
 }
 
-/// The largest message.
-const LARGEST_BODY: usize = 4 * 1024 * 1024;
-/// How long a message may take to arrive.
-const ARRIVAL: Duration = Duration::from_secs(30);
-/// How long an answer may take to begin: a little more than `wait` may wait.
-const ANSWER: Duration = Duration::from_secs(660);
+/// What a client may cost us.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// So many are connected at once. Each is a few open files at most; a machine's own limit is often 1,024.
+    pub connections: usize,
+    /// How long the head of a request may take to arrive. A connection that says nothing for so long is closed.
+    pub head: Duration,
+    /// How long a message may take to arrive after its head.
+    pub arrival: Duration,
+    /// The bytes of the largest message.
+    pub body: usize,
+    /// How long an answer may take to begin.
+    pub answer: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 256,
+            head: Duration::from_secs(30),
+            arrival: Duration::from_secs(30),
+            body: 4 * 1024 * 1024,
+            // A little more than `wait` may wait.
+            answer: Duration::from_secs(660),
+        }
+    }
+}
+
 /// How long a session of an older client lives without a word from it.
 const SESSION: Duration = Duration::from_secs(60 * 60);
 
@@ -99,10 +123,10 @@ async fn serve<H: ServerHandler>(
     let elsewhere = json!({ "error": format!("there is nothing here; there is {}", paths.join(", ")) });
     let app = app
         .fallback(move || ready(answer(StatusCode::NOT_FOUND, &elsewhere)))
-        .layer(from_fn_with_state(Arc::new(guard), admit));
+        .layer(from_fn_with_state(Arc::new((guard, options.limits)), admit));
     let stopped = stop_signal()?;
     on_ready(address);
-    connections::serve(listener, app, closing, stopped).await;
+    connections::serve(listener, app, options.limits, closing, stopped).await;
     Ok(())
 }
 
@@ -116,7 +140,7 @@ fn service<H: ServerHandler>(
     sessions.session_config.keep_alive = Some(SESSION);
     let mut config = StreamableHttpServerConfig::default()
         .with_json_response(true)
-        .with_max_request_body_bytes(LARGEST_BODY)
+        .with_max_request_body_bytes(options.limits.body)
         .with_cancellation_token(shared.closing().clone());
     // The SDK's own checks stay on beside the guard's, where they can say the same.
     config = if options.beyond_this_machine {
@@ -151,12 +175,13 @@ fn stop_signal() -> Result<impl Future<Output = ()>, String> {
 }
 
 /// Lets a request in, or says why not.
-async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+async fn admit(State(rules): State<Arc<(Guard, Limits)>>, request: Request, next: Next) -> Response {
+    let (guard, limits) = &*rules;
     if let Err(reason) = guard.check(request.uri(), request.headers()) {
         return turned_away(reason);
     }
     let request = match request.method() {
-        &Method::POST => match arrived(request).await {
+        &Method::POST => match arrived(request, limits).await {
             Ok(request) => request,
             Err(response) => return response,
         },
@@ -164,7 +189,7 @@ async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) ->
     };
     let ends_session = request.method() == Method::DELETE;
     // Only the beginning of an answer is waited for: streams take as long as they take.
-    match tokio::time::timeout(ANSWER, next.run(request)).await {
+    match tokio::time::timeout(limits.answer, next.run(request)).await {
         // The SDK says that it will end the session; it has, and some clients take nothing else for a yes.
         Ok(response) if ends_session && response.status() == StatusCode::ACCEPTED => {
             let mut response = Response::new(Body::empty());
@@ -177,13 +202,13 @@ async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) ->
 }
 
 /// Waits for the whole message, and answers one that cannot be read in the protocol's words.
-async fn arrived(request: Request) -> Result<Request, Response> {
+async fn arrived(request: Request, limits: &Limits) -> Result<Request, Response> {
     let (parts, body) = request.into_parts();
-    let Ok(read) = tokio::time::timeout(ARRIVAL, to_bytes(body, LARGEST_BODY)).await else {
+    let Ok(read) = tokio::time::timeout(limits.arrival, to_bytes(body, limits.body)).await else {
         return Err(answer(StatusCode::REQUEST_TIMEOUT, &json!({ "error": "the message did not arrive in time" })));
     };
     let Ok(bytes) = read else {
-        let hint = format!("a message may have {LARGEST_BODY} bytes at most");
+        let hint = format!("a message may have {} bytes at most", limits.body);
         return Err(answer(StatusCode::PAYLOAD_TOO_LARGE, &json!({ "error": hint })));
     };
     let malformed = match frames::read(&bytes) {

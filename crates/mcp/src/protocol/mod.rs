@@ -18,7 +18,7 @@ mod wait;
 
 use domain::ids::Digest32;
 
-pub use self::http::{Options, serve_http, serve_http_around};
+pub use self::http::{Limits, Options, serve_http, serve_http_around};
 pub use self::server::Server;
 pub use self::stdio::{serve_pipe, serve_stdio};
 

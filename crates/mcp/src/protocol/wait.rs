@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How often the tool is asked in any case: an edited file is no operation before someone looks at it.
 const ASK: Duration = Duration::from_secs(2);
 /// How often a client that wants to know is told that it goes on.
-const PROGRESS: Duration = Duration::from_secs(5);
+const PROGRESS: Duration = Duration::from_secs(2);
 
 const DEFAULT_SECONDS: u64 = 60;
 const MOST_SECONDS: u64 = 600;

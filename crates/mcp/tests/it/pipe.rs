@@ -1,50 +1,13 @@
 //! One client over a pair of streams in memory.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use application::{Context, Failure, FailureKind};
-use domain::ids::Principal;
-use domain::policy::Policy;
-use domain::profile::{self, Profile};
 use mcp::protocol::serve_pipe;
-use mcp::surface::{Surface, Workspace};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::task::JoinHandle;
 
-/// A project whose state cannot be used.
-struct Unusable {
-    profiles: Vec<Profile>,
-    policy: Policy,
-    /// Whether using it is a mistake of ours.
-    panics: bool,
-    head: AtomicU64,
-}
-
-impl Workspace for Unusable {
-    fn run(&self, _: &Principal, _: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>) -> Result<(), Failure> {
-        assert!(!self.panics, "a mistake, on purpose");
-        Err(Failure::new(FailureKind::Unavailable, "the state cannot be used").step("try again"))
-    }
-
-    fn head(&self) -> Result<u64, Failure> {
-        Ok(self.head.fetch_add(1, Ordering::Relaxed))
-    }
-
-    fn profiles(&self) -> &[Profile] {
-        &self.profiles
-    }
-
-    fn policy(&self) -> &Policy {
-        &self.policy
-    }
-
-    fn person(&self) -> Principal {
-        Principal::Human("mara".to_owned())
-    }
-}
+use crate::unusable::surface;
 
 /// A client, and the server it speaks to.
 struct Client {
@@ -55,12 +18,9 @@ struct Client {
 
 impl Client {
     fn of(panics: bool) -> Self {
-        let profiles = vec![profile::built_in("story").expect("the story profile")];
-        let workspace = Unusable { profiles, policy: Policy::default(), panics, head: AtomicU64::new(1) };
-        let surface = Surface::new(Arc::new(workspace), None, false).expect("a surface");
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (read, write) = tokio::io::split(theirs);
-        let serving = tokio::spawn(serve_pipe(surface, read, write));
+        let serving = tokio::spawn(serve_pipe(surface(panics), read, write));
         let (read, write) = tokio::io::split(ours);
         Self { write, read: BufReader::new(read), serving }
     }
