@@ -10,7 +10,7 @@ use rmcp::ServerHandler;
 use rmcp::model::*;
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::Value;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::approval::{self, APPROVE, Approvals};
@@ -80,6 +80,15 @@ pub struct Server {
     log: Threshold,
     /// What a client of an older era listens to.
     listening: Mutex<Option<Listening>>,
+    /// What clients of the newest era are about to be told that they listen to.
+    begun: Mutex<Vec<Begun>>,
+}
+
+/// A place among the listeners that was taken before the client hears that it has it.
+struct Begun {
+    requested: SubscriptionFilter,
+    listening: Listening,
+    heard: mpsc::UnboundedReceiver<Change>,
 }
 
 /// Says whether a request is of the newest era, where it speaks for itself.
@@ -90,7 +99,13 @@ pub(super) fn is_modern(ctx: &RequestContext<RoleServer>) -> bool {
 impl Server {
     /// Returns a server for a new connection.
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, name: connection_name(), log: Threshold::default(), listening: Mutex::default() }
+        Self {
+            shared,
+            name: connection_name(),
+            log: Threshold::default(),
+            listening: Mutex::default(),
+            begun: Mutex::default(),
+        }
     }
 
     pub(super) fn surface(&self) -> &Surface {
@@ -455,16 +470,28 @@ impl ServerHandler for Server {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        // From the moment the client is told that it listens it may miss nothing: what changes between that word and
+        // our first look would be no change.
+        let uris = requested.resource_subscriptions.clone().unwrap_or_default();
+        let list = requested.resources_list_changed == Some(true);
+        let begun = self.here(|_| Ok(self.shared.changes.listen(list, uris)));
+        if let Ok((listening, heard)) = begun {
+            let begun = Begun { requested: requested.clone(), listening, heard };
+            self.begun.lock().unwrap_or_else(PoisonError::into_inner).push(begun);
+        }
         // What we never send is taken out by what we say we can.
         Some(requested.clone())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let accepted = context.accepted();
-        let uris = accepted.resource_subscriptions.clone().unwrap_or_default();
-        let list = accepted.resources_list_changed == Some(true);
-        let (_listening, mut heard) =
-            self.here(|_| Ok(self.shared.changes.listen(list, uris))).map_err(|failure| convert::error(&failure))?;
+        let begun = {
+            let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+            let ours = begun.iter().position(|begun| begun.requested == *context.requested());
+            ours.map(|place| begun.swap_remove(place))
+        };
+        let Some(Begun { listening: _listening, mut heard, .. }) = begun else {
+            return Err(convert::error(&mistake()));
+        };
         loop {
             let change = tokio::select! {
                 change = heard.recv() => change,
