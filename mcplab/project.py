@@ -1,6 +1,7 @@
 """A project of its own for each check, and the server on it."""
 import json
 import os
+import pty
 import select
 import shutil
 import subprocess
@@ -43,6 +44,24 @@ class Project:
         if done.returncode:
             raise RuntimeError("`tl %s` ended with %d: %s" % (" ".join(arguments), done.returncode, done.stderr.strip()))
         return done.stdout
+
+    def in_terminal(self, *arguments, asked, answer, seconds=30):
+        """Runs a command as a person does, in a terminal: waits for its question, answers, returns how it ended."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([self.tl_program, *arguments], cwd=self.directory, env=self.environment, stdin=theirs,
+                                   stdout=theirs, stderr=theirs, start_new_session=True)
+        os.close(theirs)
+        said, end = b"", time.monotonic() + seconds
+        try:
+            while asked.encode() not in said and time.monotonic() < end:
+                if select.select([ours], [], [], 0.1)[0]:
+                    said += os.read(ours, 4096)
+            os.write(ours, answer.encode() + b"\n")
+            return process.wait(timeout=seconds), said.decode(errors="replace")
+        finally:
+            process.kill()
+            process.wait()
+            os.close(ours)
 
     def put(self, path, text):
         whole = os.path.join(self.directory, path)

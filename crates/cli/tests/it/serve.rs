@@ -436,6 +436,17 @@ fn what_cannot_be_read_is_answered_in_the_protocols_words() {
         let reply = server.send("POST", &headers, body);
         assert_eq!((reply.status, &reply.message()["error"]["code"]), (400, &json!(code)), "{body}");
     }
+    // Who can be named is named.
+    for (body, code) in [
+        (r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":7,"method":5}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":5}"#, -32602),
+        (r#"{"jsonrpc":"2.0","id":7}"#, -32600),
+    ] {
+        let reply = server.send("POST", &headers, body);
+        let answer = reply.message();
+        assert_eq!((reply.status, &answer["id"], &answer["error"]["code"]), (400, &json!(7), &json!(code)), "{body}");
+    }
     let large = "x".repeat(5 * 1024 * 1024);
     let mut stream = server.connect();
     let request = format!("POST /mcp HTTP/1.1\r\nhost: {host}\r\ncontent-length: {}\r\n\r\n", large.len());

@@ -13,7 +13,7 @@ use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use rmcp::ServerHandler;
-use rmcp::model::ServerJsonRpcMessage;
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
@@ -211,15 +211,20 @@ async fn arrived(request: Request, limits: &Limits) -> Result<Request, Response>
         let hint = format!("a message may have {} bytes at most", limits.body);
         return Err(answer(StatusCode::PAYLOAD_TOO_LARGE, &json!({ "error": hint })));
     };
-    let malformed = match frames::read(&bytes) {
-        // Wrong parameters are the server's to answer: the era decides how.
-        Frame::Refused { id: None, error } => Some(error),
-        _ => None,
+    // Wrong parameters of what the SDK can read are the server's to answer: the era decides how.
+    let refused = match frames::read(&bytes) {
+        Frame::Message(message) if !matches!(*message, ClientJsonRpcMessage::Notification(_)) => None,
+        Frame::Refused { id: None, error } => Some((None, error)),
+        _ if serde_json::from_slice::<ClientJsonRpcMessage>(&bytes).is_ok() => None,
+        Frame::Refused { id, error } => Some((id, error)),
+        Frame::Message(_) | Frame::Ignored => {
+            Some((None, ErrorData::invalid_request("this is no message of the protocol", None)))
+        }
     };
-    match malformed {
+    match refused {
         None => Ok(Request::from_parts(parts, Body::from(bytes))),
-        Some(error) => {
-            let message = serde_json::to_value(ServerJsonRpcMessage::error(error, None)).unwrap_or_default();
+        Some((id, error)) => {
+            let message = serde_json::to_value(ServerJsonRpcMessage::error(error, id)).unwrap_or_default();
             Err(answer(StatusCode::BAD_REQUEST, &message))
         }
     }
