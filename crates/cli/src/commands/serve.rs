@@ -16,7 +16,8 @@ use crate::wiring::App;
 /// Serve the plans to MCP clients over HTTP, until Ctrl-C
 ///
 /// Prints the address and the token a client must show. Only this machine can reach it, unless `--listen` names another
-/// address. `THROUGHLINE_TOKEN` sets the token; otherwise each start makes a new one.
+/// address. `THROUGHLINE_TOKEN` sets the token; otherwise each start makes a new one. A client may choose fewer tools by
+/// the path: `/mcp/core`, `/mcp/readonly`, `/mcp/story/readonly`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl serve
