@@ -222,6 +222,13 @@ class Driving:
         expect(result["success"] is False and result["waiting_for"] == "a person" and result["next_steps"],
                "it waits for a person and says how to decide", result)
         expect(self.status("act", "act-1") == "draft", "nothing is approved")
+        waiting = self.client.begin("call", name="wait", arguments={"node": "act-1", "timeout_seconds": 60})
+        code, said = self.project.in_terminal("approve", "act-1", asked="[y/N]", answer="n")
+        expect(code == 1 and self.status("act", "act-1") == "draft", "a no in the terminal approves nothing", said)
+        code, said = self.project.in_terminal("approve", "act-1", asked="[y/N]", answer="y")
+        expect(code == 0, "the person approves in a terminal", said)
+        woken = self.checked("wait", self.client.end(waiting))
+        expect(woken["done"] is True and woken["status"] == "approved", "`wait` returns with the person's word", woken)
 
 
 def variables(template):
@@ -251,7 +258,7 @@ def one(tools, tl, report, sdk, name, era, transport):
     for part, policy, asks, steps in (
             ("story", None, True, STORY),
             ("asks", human, True, [("asks", "asked under policy human: decline, cancel, accept")]),
-            ("cannot-ask", human, False, [("cannot_ask", "policy human without elicitation: waits for a person")])):
+            ("cannot-ask", human, False, [("cannot_ask", "policy human without elicitation: waits for a person, who decides in a terminal")])):
         project = Project(tl, os.path.join(folder, part), policy)
         if policy:
             project.put(ACT % 1, ACT_TEXT)

@@ -1,5 +1,6 @@
-"""Ten thousand malformed frames and a thousand wrong arguments over stdio: one answer each, and the server lives."""
+"""Ten thousand malformed frames and a thousand wrong arguments over stdio, two thousand bodies over HTTP: one answer each."""
 import collections
+import http.client
 import json
 import os
 import random
@@ -7,7 +8,7 @@ import threading
 
 from project import ACT, Project
 
-FRAMES, WRONG_ARGUMENTS, SEED = 10_000, 1_000, 20260728
+FRAMES, FRAMES_OVER_HTTP, WRONG_ARGUMENTS, SEED = 10_000, 2_000, 1_000, 20260728
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
         "io.modelcontextprotocol/clientInfo": {"name": "mcplab", "version": "1"}}
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "mcplab", "version": "1"}}
@@ -208,6 +209,8 @@ def malformed(tl, report):
     for era in ("legacy", "modern"):
         folder = report.folder("frames", era)
         one_era(tl, report, era, folder, os.path.join(folder, "log"))
+        folder = report.folder("frames", era, "http")
+        over_http(tl, report, era, folder, os.path.join(folder, "log"))
 
 
 def one_era(tl, report, era, folder, log):
@@ -271,3 +274,69 @@ def one_era(tl, report, era, folder, log):
           "%d for %d such frames, %d lines are no JSON-RPC" % (nameless, nameless_at_most, len(server.bad)))
     check(tools is not None and not wrong, "%d wrong arguments: an error each" % WRONG_ARGUMENTS,
           "%d were not" % len(wrong))
+
+
+def over_http(tl, report, era, folder, log):
+    """Each body is a request of its own, so each has exactly one answer of HTTP; what it says fits what was sent."""
+    project = Project(tl, os.path.join(folder, "story"))
+    project.put(ACT % 1, "# Act 1\n\nThe keeper leaves.\n")
+    project.must("status")
+    generator = Generator(SEED, era == "modern")
+    wrong, alive, codes = [], 0, collections.Counter()
+    with project.serve() as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        headers = {"Authorization": "Bearer " + server.token, "Content-Type": "application/json",
+                   "Accept": "application/json, text/event-stream",
+                   "MCP-Protocol-Version": "2026-07-28" if era == "modern" else "2025-11-25"}
+
+        def post(body, method=None, name=None):
+            more = {"Mcp-Method": method, "Mcp-Name": name} if era == "modern" else {}
+            connection.request("POST", "/mcp", body, dict(headers, **{key: value for key, value in more.items() if value}))
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            lines = [line[6:] for line in text.splitlines() if line.startswith("data: {")] if "event-stream" in (
+                answer.getheader("Content-Type") or "") else [text]
+            return answer, [json.loads(line) for line in lines if line]
+
+        if era == "legacy":
+            hello = {"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": HELLO}
+            headers["Mcp-Session-Id"] = post(json.dumps(hello).encode())[0].getheader("Mcp-Session-Id")
+            post(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        for count in range(FRAMES_OVER_HTTP):
+            body, how, number = generator.frame()
+            try:
+                sent = json.loads(body)
+            except (ValueError, RecursionError):
+                sent = None
+            method = sent.get("method") if isinstance(sent, dict) else None
+            plain = isinstance(method, str) and method.isascii() and method.isprintable() and method.strip() == method
+            # The streams of subscriptions go on for ever, as they should.
+            if method == "subscriptions/listen":
+                continue
+            try:
+                answer, messages = post(body, method if plain else None)
+                answers = [one for one in messages if isinstance(one, dict) and ("result" in one or "error" in one)]
+            except (OSError, http.client.HTTPException, ValueError) as problem:
+                wrong.append((body, repr(problem)))
+                connection.close()
+                continue
+            codes[answer.status] += 1
+            # HTTP has its own word for many faults; where the protocol's is given, it must be the request's.
+            fits = {ONE: len(answers) == 1 and answers[0].get("id") in (number, None),
+                    NAMELESS: answer.status >= 400 and all(one.get("id") is None for one in answers),
+                    NONE: not answers or answer.status >= 400}[how]
+            if not fits or answer.status >= 500:
+                wrong.append((body, "%d %s" % (answer.status, messages)))
+            if count % 250 == 249:
+                call = generator.request("tools/call", {
+                    "name": "get_entity_state", "arguments": {"entity_type": "act", "entity_id": "act-1"}})
+                messages = post(json.dumps(call).encode(), "tools/call", "get_entity_state")[1]
+                alive += any("structuredContent" in one.get("result", {}) for one in messages)
+        connection.close()
+    with open(log, "a", encoding="utf-8") as f:
+        for body, found in wrong:
+            f.write("%r\n  got: %s\n" % (body[:2000], found[:2000]))
+    report.check(not wrong, "frames", era, "http", "%d malformed bodies: one answer each (%s)" % (
+        FRAMES_OVER_HTTP, ", ".join("%d: %d" % pair for pair in sorted(codes.items()))), log, "%d had not" % len(wrong))
+    report.check(alive == FRAMES_OVER_HTTP // 250, "frames", era, "http", "the server lives", log,
+                 "%d of %d calls answered" % (alive, FRAMES_OVER_HTTP // 250))

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Throughline's MCP server under programs nobody here wrote: `./test --mcp [CHECK …]` ends up here.
 
-  lane.py --tl PATH --cache DIR [--release PATH] [--work DIR] [CHECK …]
+  lane.py --tl PATH --cache DIR [--release PATH] [--fixtures PATH] [--work DIR] [CHECK …]
 
 One line per check: `ok|skip|FAIL  tool  era  transport  what`, with the log of what failed. Ends with 1 when a check
 failed. Standard library only; the tools are installed into the cache (tools.py).
@@ -24,6 +24,7 @@ def main():
     parser.add_argument("--tl", required=True)
     parser.add_argument("--cache", required=True)
     parser.add_argument("--release")
+    parser.add_argument("--fixtures", help="for conformance: the server with the suite's own tools")
     parser.add_argument("--work")
     parser.add_argument("--only", help="for sdk: one client, era or transport")
     parser.add_argument("checks", nargs="*", metavar="CHECK")
@@ -63,7 +64,7 @@ def run(check, tools, tl, report, options):
     import outsiders
     import speed
     if check == "conformance":
-        outsiders.conformance(tools, tl, report)
+        outsiders.conformance(tools, tl, options.fixtures, report)
     elif check == "inspector":
         outsiders.inspector(tools, tl, report)
     elif check == "sdk":

@@ -5,10 +5,13 @@ import json
 import os
 import subprocess
 
-from project import ACT, CHAPTER, Project
+from project import ACT, CHAPTER, Project, Serving
 from proxy import Proxy
 
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
+
+# How many scenarios an era requires of a server; the suite itself says which.
+REQUIRED = {MODERN: 37, LEGACY: 30}
 
 # The scenarios that ask for no tool, prompt or resource made up by the suite: they hold for a product as it is.
 SCENARIOS = {
@@ -35,9 +38,9 @@ def story(tl, work):
     return project
 
 
-def conformance(tools, tl, report):
+def conformance(tools, tl, fixtures, report):
     project = story(tl, os.path.join(report.work, "conformance"))
-    with project.serve() as server, Proxy(int(server.url.split(":")[2].split("/")[0]), server.token) as proxy:
+    with project.serve() as server, Proxy(server.port, server.token) as proxy:
         for version, scenarios in SCENARIOS.items():
             for scenario in scenarios:
                 scenario_holds(tools, report, proxy.url, version, scenario, "token")
@@ -47,11 +50,35 @@ def conformance(tools, tl, report):
         for version in SCENARIOS:
             scenario_holds(tools, report, server.url.replace("127.0.0.1", "localhost"), version, "dns-rebinding-protection",
                            "open")
+    whole_set(tools, fixtures, report)
+
+
+def whole_set(tools, fixtures, report):
+    """Everything an era requires, on the server with the suite's own tools around the product's."""
+    folder = report.folder("fixtures")
+    if not fixtures:
+        report.skip("conformance", "both", "http", "no server with the suite's tools (cargo build -p mcp --example conformance)")
+        return
+    with Serving([os.path.abspath(fixtures)], folder) as server, Proxy(server.port, server.token) as proxy:
+        for version, count in REQUIRED.items():
+            scenarios = required(tools, version)
+            report.check(len(scenarios) == count, "conformance", version, "http",
+                         "%d scenarios are required" % count, folder, "the suite names %d" % len(scenarios))
+            for scenario in scenarios:
+                scenario_holds(tools, report, proxy.url, version, scenario, "fixtures", excused=())
+
+
+def required(tools, version):
+    """The scenarios the suite requires of a server."""
+    said = subprocess.run([tools.program("conformance"), "list", "--requirements", version], env=tools.environment(),
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, timeout=120, check=True).stdout
+    servers = said.partition("Server scenarios")[2].partition("Client scenarios")[0]
+    return [line.strip()[2:] for line in servers.splitlines() if line.strip().startswith("- ")]
 
 
 def turned_away(report, server):
     """What the suite does not ask, because it has no token and is content when one of Host and Origin is looked at."""
-    port = int(server.url.split(":")[2].split("/")[0])
+    port = server.port
     token, host = {"Authorization": "Bearer " + server.token}, {"Host": "localhost:%d" % port}
     hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "mcplab", "version": "1"}}})
@@ -72,7 +99,7 @@ def turned_away(report, server):
                      "got %d" % answer.status)
 
 
-def scenario_holds(tools, report, url, version, scenario, how):
+def scenario_holds(tools, report, url, version, scenario, how, excused=NEEDS_FIXTURES):
     folder = report.folder("conformance", version, scenario, how)
     log = os.path.join(folder, "output")
     with open(log, "w", encoding="utf-8") as f:
@@ -87,7 +114,7 @@ def scenario_holds(tools, report, url, version, scenario, how):
     for path in glob.glob(os.path.join(folder, "*", "checks.json")):
         with open(path, encoding="utf-8") as f:
             checks += json.load(f)
-    wrong = [one for one in checks if one["status"] in ("FAILURE", "WARNING") and one["id"] not in NEEDS_FIXTURES]
+    wrong = [one for one in checks if one["status"] in ("FAILURE", "WARNING") and one["id"] not in excused]
     passed = sum(one["status"] == "SUCCESS" for one in checks)
     what = "%s (%s)" % (scenario, how)
     if wrong:

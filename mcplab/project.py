@@ -1,6 +1,7 @@
 """A project of its own for each check, and the server on it."""
 import json
 import os
+import pty
 import select
 import shutil
 import subprocess
@@ -44,6 +45,24 @@ class Project:
             raise RuntimeError("`tl %s` ended with %d: %s" % (" ".join(arguments), done.returncode, done.stderr.strip()))
         return done.stdout
 
+    def in_terminal(self, *arguments, asked, answer, seconds=30):
+        """Runs a command as a person does, in a terminal: waits for its question, answers, returns how it ended."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([self.tl_program, *arguments], cwd=self.directory, env=self.environment, stdin=theirs,
+                                   stdout=theirs, stderr=theirs, start_new_session=True)
+        os.close(theirs)
+        said, end = b"", time.monotonic() + seconds
+        try:
+            while asked.encode() not in said and time.monotonic() < end:
+                if select.select([ours], [], [], 0.1)[0]:
+                    said += os.read(ours, 4096)
+            os.write(ours, answer.encode() + b"\n")
+            return process.wait(timeout=seconds), said.decode(errors="replace")
+        finally:
+            process.kill()
+            process.wait()
+            os.close(ours)
+
     def put(self, path, text):
         whole = os.path.join(self.directory, path)
         os.makedirs(os.path.dirname(whole), exist_ok=True)
@@ -56,27 +75,32 @@ class Project:
                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr or subprocess.DEVNULL)
 
     def serve(self, *arguments):
-        return Serving(self, arguments)
+        """`with project.serve() as server`: `tl serve` for as long as it is needed."""
+        return Serving([self.tl_program, "serve", "--port", "0", "--json", *arguments], self.work, cwd=self.directory,
+                       env=self.environment)
 
 
 class Serving:
-    """`tl serve` for as long as it is needed: `with project.serve() as server`."""
+    """A server over HTTP that says in its first line where it is."""
 
-    def __init__(self, project, arguments):
-        self.project, self.arguments = project, arguments
+    def __init__(self, command, work, **how):
+        self.command, self.work, self.how = command, work, how
         self.process, self.url, self.token = None, "", None
 
+    @property
+    def port(self):
+        return int(self.url.split(":")[2].split("/")[0])
+
     def __enter__(self):
-        with open(os.path.join(self.project.work, "serve.stderr"), "ab") as errors:
-            self.process = subprocess.Popen(
-                [self.project.tl_program, "serve", "--port", "0", "--json", *self.arguments], cwd=self.project.directory,
-                env=self.project.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors)
+        with open(os.path.join(self.work, "serve.stderr"), "ab") as errors:
+            self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
+                                            **self.how)
         ready, _, _ = select.select([self.process.stdout], [], [], 30)
         line = self.process.stdout.readline() if ready else b""
         if not line:
             self.process.kill()
             self.process.wait()
-            raise RuntimeError("`tl serve` did not say where it is")
+            raise RuntimeError("`%s` did not say where it is" % " ".join(self.command))
         said = json.loads(line)
         self.url, self.token = said["url"], said["token"]
         return self

@@ -1,6 +1,6 @@
-//! The project as a server works on it: one open store, every call one use case.
+//! The project as a server works on it: every call one use case, on a store of its own while it runs.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use application::{Context, Failure, FailureKind};
 use domain::ids::Principal;
@@ -15,38 +15,50 @@ use crate::session_name::session_name;
 use crate::settings;
 use crate::wiring::{App, Project};
 
-/// A project with its store open.
+/// A project, with stores open on it.
 pub(crate) struct Workplace {
     project: Project,
-    /// Nothing while it could not be opened: the next call tries again.
-    store: Mutex<Option<Box<dyn Store>>>,
+    /// Stores nobody uses just now. One that could not be opened is opened by the next call.
+    idle: Mutex<Vec<Box<dyn Store>>>,
+    /// Held by everyone who uses a store, and alone by who mends the state: an open store keeps its locks.
+    using: RwLock<()>,
 }
+
+/// So many stores stay open between calls; more are needed only while more calls run at once.
+const MOST_IDLE: usize = 4;
 
 impl Workplace {
     /// Opens the project a command was started in.
     pub(crate) fn open(app: &App) -> Result<Arc<Self>, Failure> {
-        let project = app.project()?;
-        let workplace = Self { project, store: Mutex::new(None) };
-        workplace.opened(&mut workplace.held(), None).map(drop)?;
+        let workplace = Self { project: app.project()?, idle: Mutex::default(), using: RwLock::default() };
+        let store = workplace.store(None)?;
+        workplace.idle().push(store);
         Ok(Arc::new(workplace))
     }
 
-    fn held(&self) -> MutexGuard<'_, Option<Box<dyn Store>>> {
-        // A call that panicked left the store as it was: whatever it had begun was rolled back.
-        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    fn idle(&self) -> MutexGuard<'_, Vec<Box<dyn Store>>> {
+        // Nothing is done while it is held that could leave it half done.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the store, opening it where it is not.
-    fn opened<'s>(&self, held: &'s mut Option<Box<dyn Store>>, damage: Option<&str>) -> Result<&'s dyn Store, Failure> {
-        let store = match held.take() {
-            Some(store) if damage.is_none() => store,
-            // A damaged one is closed before it is mended, or it keeps its locks.
-            broken => {
-                drop(broken);
-                self.project.open_quietly(&self.project.engine_settings(), damage)?
-            }
+    fn store(&self, damage: Option<&str>) -> Result<Box<dyn Store>, Failure> {
+        Ok(self.project.open_quietly(&self.project.engine_settings(), damage)?)
+    }
+
+    /// Does something with a store that nobody else uses meanwhile, and keeps it for the next call.
+    fn lend<T>(&self, work: impl FnOnce(&dyn Store) -> Result<T, Failure>) -> Result<T, Failure> {
+        let idle = self.idle().pop();
+        let store = match idle {
+            Some(store) => store,
+            None => self.store(None)?,
         };
-        Ok(&**held.insert(store))
+        // A call that panics takes its store with it: whatever it had begun is rolled back.
+        let outcome = work(&*store);
+        let mut idle = self.idle();
+        if idle.len() < MOST_IDLE {
+            idle.push(store);
+        }
+        outcome
     }
 
     fn with(
@@ -61,7 +73,9 @@ impl Workplace {
         })?;
         let (clock, profiles, policy) = (SystemClock, &self.project.profiles, &self.project.settings.policy);
         let git = DiskGit::open(root);
-        let session = session_name(actor, store);
+        // Only work that goes through phases belongs to a session, and to find out which is another look at the state.
+        let works = profiles.iter().any(|profile| !profile.work_phases.is_empty());
+        let session = if works { session_name(actor, store) } else { String::new() };
         let ctx =
             Context::new(store, &files, &clock, profiles, policy, actor.clone(), Channel::Mcp).at_work(&git, session);
         let outcome = use_case(&ctx);
@@ -76,16 +90,33 @@ impl Workspace for Workplace {
         actor: &Principal,
         use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut held = self.held();
-        let damage = match self.with(self.opened(&mut held, None)?, actor, use_case) {
-            Err(Failure { damage: Some(what), .. }) => format!("the state was damaged ({what})"),
-            other => return other,
+        let mut tried = || match self.lend(|store| self.with(store, actor, use_case)) {
+            Err(Failure { damage: Some(what), .. }) => Err(what),
+            other => Ok(other),
         };
-        self.with(self.opened(&mut held, Some(&damage))?, actor, use_case)
+        let first = {
+            let _using = self.using.read().unwrap_or_else(PoisonError::into_inner);
+            tried()
+        };
+        if let Ok(outcome) = first {
+            return outcome;
+        }
+        let _alone = self.using.write().unwrap_or_else(PoisonError::into_inner);
+        self.idle().clear();
+        // Another call may have mended it while this one waited.
+        let damage = match tried() {
+            Ok(outcome) => return outcome,
+            Err(what) => format!("the state was damaged ({what})"),
+        };
+        self.idle().clear();
+        let mended = self.store(Some(&damage))?;
+        self.idle().push(mended);
+        self.lend(|store| self.with(store, actor, use_case))
     }
 
     fn head(&self) -> Result<u64, Failure> {
-        Ok(self.opened(&mut self.held(), None)?.read()?.head()?.0)
+        let _using = self.using.read().unwrap_or_else(PoisonError::into_inner);
+        self.lend(|store| Ok(store.read()?.head()?.0))
     }
 
     fn profiles(&self) -> &[Profile] {

@@ -117,7 +117,7 @@ fn written_out(segment: &str, profiles: &[Profile]) -> String {
         return segment.to_owned();
     }
     levels()
-        .filter(|level| level.alias.is_numbered())
+        .filter(|level| level.alias.is_numbered() && level.alias.could_be(segment))
         .find_map(|level| level.read_alias(segment).ok())
         .map_or_else(|| segment.to_owned(), |read| read.alias)
 }

@@ -6,6 +6,8 @@
 use std::cell::{OnceCell, RefCell};
 use std::ffi::CStr;
 use std::io::{self, Read, Write};
+#[cfg(target_os = "linux")]
+use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -22,7 +24,7 @@ const COARSE_TICK_NS: i64 = 2_500_000_000;
 /// The plan files below one directory.
 #[derive(Debug)]
 pub struct DiskFiles {
-    root: OwnedFd,
+    root: Rc<OwnedFd>,
     root_path: PathBuf,
     /// The same without links.
     real_root: OnceCell<Option<PathBuf>>,
@@ -52,7 +54,7 @@ impl DiskFiles {
         let handle =
             rustix::fs::openat(CWD, root, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
         Ok(Self {
-            root: handle,
+            root: Rc::new(handle),
             root_path: root.to_owned(),
             real_root: OnceCell::new(),
             way: RefCell::new(Vec::new()),
@@ -70,8 +72,7 @@ impl DiskFiles {
             way.pop();
         }
         if way.is_empty() {
-            let handle = rustix::fs::openat(&self.root, ".", flags, Mode::empty())?;
-            way.push(Step { path: String::new(), handle: Rc::new(handle) });
+            way.push(Step { path: String::new(), handle: self.root.clone() });
         }
         let known = way.last().map_or(0, |step| step.path.len());
         let rest = folder.get(known..).unwrap_or_default();
@@ -286,8 +287,8 @@ impl PlanFiles for DiskFiles {
 fn each_entry(folder: &OwnedFd, mut visit: impl FnMut(&CStr, FileType)) -> Result<(), Errno> {
     // Straight on the folder's handle: opening it anew costs as much as listing it.
     rustix::fs::seek(folder, rustix::fs::SeekFrom::Start(0))?;
-    let mut buffer = Vec::with_capacity(8 * 1024);
-    let mut entries = rustix::fs::RawDir::new(folder, buffer.spare_capacity_mut());
+    let mut buffer = [MaybeUninit::uninit(); 8 * 1024];
+    let mut entries = rustix::fs::RawDir::new(folder, &mut buffer);
     while let Some(entry) = entries.next() {
         let entry = entry?;
         visit(entry.file_name(), entry.file_type());

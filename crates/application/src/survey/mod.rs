@@ -5,7 +5,7 @@
 
 mod tickets;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use domain::ids::{NodeId, VersionHash};
@@ -68,7 +68,7 @@ pub(crate) fn survey(
         next_node: next_node.0,
         survey: Survey::default(),
         met: Vec::new(),
-        passed_by: BTreeSet::new(),
+        passed_by: Vec::new(),
     };
     match scope {
         Scope::Lineage(id) => surveyor.lineage(id, false)?,
@@ -89,10 +89,10 @@ struct Surveyor<'c, 'a> {
     trust_stamps: bool,
     next_node: u32,
     survey: Survey,
-    /// By node number: whether its file was looked at.
-    met: Vec<bool>,
-    /// Aliases of known children that are not looked at.
-    passed_by: BTreeSet<String>,
+    /// By node number, one bit each: whether its file was looked at.
+    met: Vec<u64>,
+    /// Aliases of known children that are not looked at, sorted.
+    passed_by: Vec<String>,
 }
 
 /// The parent under which a level is looked for.
@@ -167,6 +167,7 @@ impl<'a> Surveyor<'_, 'a> {
             children.iter().try_for_each(|child| self.load_stamp(child.id))?;
         } else {
             self.passed_by = self.state.child_names(node.id)?.into_iter().map(|child| child.alias).collect();
+            self.passed_by.sort_unstable();
         }
         let above = Above { id: Some(node.id), number: number_of(&node), folder: folder_of(path).to_owned() };
         let levels: Vec<&Level> = profile.levels_under(&node.level).collect();
@@ -199,7 +200,7 @@ impl<'a> Surveyor<'_, 'a> {
             if !pattern.entry_is_file() && entry.kind == EntryKind::File {
                 continue;
             }
-            if depth == Depth::One && self.passed_by.contains(alias) {
+            if depth == Depth::One && self.passed_by.binary_search_by(|known| known.as_str().cmp(alias)).is_ok() {
                 continue;
             }
             let nodes = self.survey.nodes.clone();
@@ -296,13 +297,14 @@ impl<'a> Surveyor<'_, 'a> {
 
     /// Looks at a known node's file and reads it if it may have changed.
     fn known(&mut self, node: &Node) -> Result<(), Failure> {
-        let number = node.id.0 as usize;
-        if self.met.len() <= number {
-            self.met.resize(number + 1, false);
+        let (word, bit) = (node.id.0 as usize / 64, 1 << (node.id.0 % 64));
+        if self.met.len() <= word {
+            self.met.resize(word + 1, 0);
         }
-        if std::mem::replace(&mut self.met[number], true) {
+        if self.met[word] & bit != 0 {
             return Ok(());
         }
+        self.met[word] |= bit;
         let Some(path) = &node.path else { return Ok(()) };
         let look = self.files.look(path);
         if let FileLook::Present(stamp) = &look

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use application::{Failure, FailureKind};
 use clap::Args;
-use mcp::protocol::{Options, secret, serve_http};
+use mcp::protocol::{Limits, Options, secret, serve_http};
 use serde::Serialize;
 
 use crate::commands::mcp::OfferedArgs;
@@ -16,7 +16,8 @@ use crate::wiring::App;
 /// Serve the plans to MCP clients over HTTP, until Ctrl-C
 ///
 /// Prints the address and the token a client must show. Only this machine can reach it, unless `--listen` names another
-/// address. `THROUGHLINE_TOKEN` sets the token; otherwise each start makes a new one.
+/// address. `THROUGHLINE_TOKEN` sets the token; otherwise each start makes a new one. A client may choose fewer tools by
+/// the path: `/mcp/core`, `/mcp/readonly`, `/mcp/story/readonly`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl serve
@@ -56,7 +57,7 @@ impl ServeArgs {
         let surface = self.offered.surface(app)?;
         let token = (!self.open).then(|| settings::environment("THROUGHLINE_TOKEN").unwrap_or_else(secret));
         let address = SocketAddr::new(self.listen, self.port);
-        let options = Options { address, token: token.clone(), beyond_this_machine };
+        let options = Options { address, token: token.clone(), beyond_this_machine, limits: Limits::default() };
         serve_http(surface, options, |address| tell(app, address, token)).map_err(|message| {
             Failure::new(FailureKind::Unavailable, message).step("tl serve --port 0   # takes a free port")
         })?;

@@ -31,6 +31,8 @@ pub(crate) struct Client {
     pub(crate) notes: Vec<Value>,
     pub(crate) era: Era,
     capabilities: Value,
+    /// What else each request says about itself.
+    pub(crate) meta: Value,
     pub(crate) next: u64,
 }
 
@@ -58,7 +60,7 @@ impl Client {
             }
         });
         let input = child.stdin.take();
-        let mut client = Self { child, input, heard, notes: Vec::new(), era, capabilities, next: 0 };
+        let mut client = Self { child, input, heard, notes: Vec::new(), era, capabilities, meta: json!({}), next: 0 };
         if era == Era::Old {
             let greeting = json!({
                 "protocolVersion": "2025-06-18",
@@ -83,12 +85,15 @@ impl Client {
     /// Sends a request and returns its number.
     pub(crate) fn request(&mut self, method: &str, mut params: Value) -> u64 {
         self.next += 1;
+        let mut meta = self.meta.clone();
         if self.era == Era::New {
-            params["_meta"] = json!({
-                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientCapabilities": self.capabilities,
-                "io.modelcontextprotocol/clientInfo": { "name": "new-client", "version": "1" },
-            });
+            meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
+            meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
+            meta["io.modelcontextprotocol/clientInfo"] = json!({ "name": "new-client", "version": "1" });
+        }
+        // What a request says of itself stands above what the client says of all of them.
+        if params.get("_meta").is_none() && meta != json!({}) {
+            params["_meta"] = meta;
         }
         let id = self.next;
         self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
@@ -229,12 +234,12 @@ fn a_version_nobody_knows_is_answered_with_those_we_know() {
 }
 
 #[test]
-fn every_process_lists_the_same_tools_byte_for_byte() {
-    let list = || {
+fn every_process_lists_the_same_byte_for_byte() {
+    let list = |method: &str| {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
         });
-        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": meta } });
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "_meta": meta } });
         let project = planned();
         let mut command = project.command(&["mcp"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -242,9 +247,12 @@ fn every_process_lists_the_same_tools_byte_for_byte() {
         writeln!(child.stdin.take().expect("an input"), "{request}").expect("the program reads");
         String::from_utf8(child.wait_with_output().expect("an output").stdout).expect("text")
     };
-    let first = list();
-    assert_eq!(first, list());
-    let mut first: Value = serde_json::from_str(&first).expect("JSON");
+    for method in ["tools/list", "prompts/list", "resources/templates/list", "resources/list", "server/discover"] {
+        let first = list(method);
+        assert!(first.contains("\"result\""), "{first}");
+        assert_eq!(first, list(method));
+    }
+    let mut first: Value = serde_json::from_str(&list("tools/list")).expect("JSON");
     for tool in first["result"]["tools"].as_array().expect("tools") {
         check_definition(tool);
     }
@@ -279,6 +287,12 @@ fn tool_sets_are_chosen_at_the_start() {
     assert_eq!(names(&["--toolsets", "core"]), ["where", "next", "brief", "why", "wait"]);
     let reading = names(&["--read-only"]);
     assert!(reading.contains(&"get_entity_state".to_owned()) && !reading.contains(&"approve_entity".to_owned()));
+    // What is not listed cannot be called either.
+    let mut client = Client::start(&project, Era::Old, &["--read-only"]);
+    let reason = json!({ "entity_type": "act", "entity_id": "act-1", "reason": "a test" });
+    let refused = client.ask("tools/call", json!({ "name": "cascade_invalidate", "arguments": reason }));
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    assert_eq!(project.status("act-1"), "approved");
     let output = project.refused(&["mcp", "--toolsets", "cats"]);
     assert_eq!(output.stdout, "");
     assert!(output.stderr.contains("`cats`") && output.stderr.contains("core, story"), "{}", output.stderr);
@@ -469,10 +483,97 @@ fn what_goes_on_is_told_at_the_level_the_client_asked_for() {
     let note = client.notified("notifications/message");
     assert_eq!((text(&note["params"], "level"), &note["params"]["data"]["tool"]), ("debug", &json!("where")));
 
+    assert_eq!(client.ask("logging/setLevel", json!({ "level": "error" }))["result"], json!({}));
+    client.call("where", json!({}));
+    client.call("where", json!({}));
+    assert!(client.notes.is_empty(), "{:?}", client.notes);
+
     let mut client = Client::start(&project, Era::New, &[]);
     client.call("where", json!({}));
     client.call("where", json!({}));
     assert!(client.notes.is_empty(), "a new client that asks for nothing hears nothing");
+    // There is no level but that of the request itself.
+    for (level, hears) in [("warning", false), ("debug", true)] {
+        client.meta = json!({ "io.modelcontextprotocol/logLevel": level });
+        client.call("where", json!({}));
+        client.meta = json!({});
+        client.call("where", json!({}));
+        let heard = client.notes.iter().filter(|note| note["method"] == "notifications/message").count();
+        assert_eq!(heard, usize::from(hears), "{level}: {:?}", client.notes);
+    }
+}
+
+#[test]
+fn long_lists_come_in_pages() {
+    let project = story();
+    project.write(Project::ACT, crate::ACT_TEXT);
+    for chapter in 1..=50 {
+        let folder = format!("acts/act-1/chapters/chapter-{chapter:02}");
+        project.write(&format!("{folder}/plan.md"), "# Chapter\n");
+        for scene in 1..=4 {
+            project.write(&format!("{folder}/scenes/scene-{chapter:02}{scene:02}-blueprint.md"), "# Scene\n");
+        }
+    }
+    for era in ERAS {
+        let mut client = Client::start(&project, era, &[]);
+        let mut seen = Vec::new();
+        let mut cursor = None;
+        let mut sizes = Vec::new();
+        loop {
+            let params = cursor.as_ref().map_or_else(|| json!({}), |cursor: &Value| json!({ "cursor": cursor }));
+            let page = client.ask("resources/list", params)["result"].clone();
+            let uris: Vec<String> = page["resources"]
+                .as_array()
+                .expect("resources")
+                .iter()
+                .map(|one| text(one, "uri").to_owned())
+                .collect();
+            sizes.push(uris.len());
+            seen.extend(uris);
+            if page.get("nextCursor").is_none() {
+                break;
+            }
+            cursor = Some(page["nextCursor"].clone());
+        }
+        assert_eq!(sizes, [100, 100, 52]);
+        assert_eq!(seen[0], "plan://briefing");
+        let mut different = seen.clone();
+        different.sort();
+        different.dedup();
+        assert_eq!(different.len(), 252, "each comes once");
+        // A page tells what was recorded since the one before it.
+        let last = |client: &mut Client| {
+            let page = client.ask("resources/list", json!({ "cursor": "200" }))["result"].clone();
+            text(page["resources"].as_array().expect("resources").last().expect("one"), "description").to_owned()
+        };
+        assert_eq!(last(&mut client), "scene, draft");
+        project.ok(&["invalidate", "act-1/chapter-50/scene-5004", "--reason", "a test"]);
+        assert_eq!(last(&mut client), "scene, invalid");
+        project.ok(&["undo"]);
+        // More fit than may be told at once.
+        let complete = json!({
+            "ref": { "type": "ref/prompt", "name": "approve" }, "argument": { "name": "node", "value": "act-1/" },
+        });
+        let completed = client.ask("completion/complete", complete)["result"]["completion"].clone();
+        assert_eq!(completed["values"].as_array().expect("values").len(), 100);
+        assert_eq!((&completed["total"], &completed["hasMore"]), (&json!(250), &json!(true)));
+    }
+}
+
+#[test]
+fn a_client_that_wants_to_know_is_told_that_a_call_goes_on() {
+    for era in ERAS {
+        let project = story();
+        project.write(Project::ACT, crate::ACT_TEXT);
+        let mut client = Client::start(&project, era, &[]);
+        client.call("wait", json!({ "node": "act-1", "timeout_seconds": 1 }));
+        assert!(client.notes.iter().all(|note| note["method"] != "notifications/progress"), "nobody asked");
+        client.meta = json!({ "progressToken": "how-far" });
+        client.call("wait", json!({ "node": "act-1", "timeout_seconds": 3 }));
+        let told = client.notified("notifications/progress")["params"].clone();
+        assert_eq!((text(&told, "progressToken"), &told["total"]), ("how-far", &json!(3.0)), "{told}");
+        assert!(told["progress"].as_f64().is_some_and(|progress| progress > 0.0 && progress <= 3.0), "{told}");
+    }
 }
 
 #[test]

@@ -152,9 +152,13 @@ fn wait_returns_when_another_process_approves() {
 
 #[test]
 fn wait_ends_with_its_time_with_the_client_and_when_it_is_cancelled() {
+    ERAS.into_iter().for_each(wait_ends);
+}
+
+fn wait_ends(era: Era) {
     let project = story();
     project.write(Project::ACT, crate::ACT_TEXT);
-    let mut client = Client::start(&project, Era::Old, &[]);
+    let mut client = Client::start(&project, era, &[]);
     let begun = Instant::now();
     let result = client.call("wait", json!({ "node": "act-1", "timeout_seconds": 1 }));
     assert_eq!(structured(&result)["done"], false);

@@ -68,8 +68,13 @@ impl Server {
 
     /// Sends a request with exactly these headers, beside those every client sends.
     fn send(&self, method: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        self.send_to("/mcp", method, headers, body)
+    }
+
+    fn send_to(&self, path: &str, method: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         let mut stream = self.connect();
-        let mut request = format!("{method} /mcp HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+        let mut request =
+            format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
         for (name, value) in headers {
             request.push_str(&format!("{name}: {value}\r\n"));
         }
@@ -93,6 +98,18 @@ impl Server {
         ];
         headers.extend(more);
         self.send("POST", &headers, &message.to_string())
+    }
+
+    /// Greets as a client of the older era and returns its session.
+    fn greeted(&self) -> String {
+        let client = json!({ "name": "old-client", "version": "1" });
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+        let reply = self.post(&[], &json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }));
+        let session = reply.header("mcp-session-id").expect("a session").to_owned();
+        let headers = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", "2025-11-25")];
+        let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        assert_eq!(self.post(&headers, &initialized).status, 202);
+        session
     }
 
     /// Asks as a client of the newest era.
@@ -226,6 +243,146 @@ fn an_old_client_has_a_session() {
     assert_eq!(server.stop(), Some(0));
 }
 
+/// The stream of a session of the older era, event by event.
+struct Events {
+    lines: std::io::Lines<BufReader<TcpStream>>,
+}
+
+impl Events {
+    /// Opens it, or goes on after an event.
+    fn open(server: &Server, session: &str, after: Option<&str>) -> Self {
+        let mut stream = server.connect();
+        let after = after.map(|id| format!("last-event-id: {id}\r\n")).unwrap_or_default();
+        let request = format!(
+            "GET /mcp HTTP/1.1\r\nhost: localhost:{}\r\nauthorization: Bearer {}\r\naccept: text/event-stream\r\n\
+             mcp-session-id: {session}\r\nmcp-protocol-version: 2025-11-25\r\n{after}\r\n",
+            server.port, server.token
+        );
+        stream.write_all(request.as_bytes()).expect("the server reads");
+        let mut lines = BufReader::new(stream).lines();
+        assert_eq!(lines.next().expect("a line").expect("text"), "HTTP/1.1 200 OK");
+        Self { lines }
+    }
+
+    /// Returns the next message and the id of its event.
+    fn next(&mut self) -> (String, Value) {
+        let (mut id, mut message) = (String::new(), None);
+        for line in self.lines.by_ref() {
+            let line = line.expect("a line");
+            match line.split_once(": ") {
+                Some(("id", given)) => given.clone_into(&mut id),
+                Some(("data", data)) => message = serde_json::from_str(data).ok(),
+                _ if line.is_empty() => {
+                    if let Some(message) = message.take() {
+                        return (id, message);
+                    }
+                }
+                _ => {}
+            }
+        }
+        panic!("the stream ended")
+    }
+}
+
+#[test]
+fn an_old_client_takes_up_its_stream_where_it_broke_off() {
+    let project = planned();
+    project.write("acts/act-2/strategic-plan.md", "# Act 2\n");
+    project.ok(&["status"]);
+    let server = Server::start(&project, &[]);
+    let session = server.greeted();
+    let headers = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", "2025-11-25")];
+    let uris = ["state://planning/act/act-1", "state://planning/act/act-2"];
+    for (id, uri) in uris.iter().enumerate() {
+        let params = json!({ "uri": uri });
+        let subscribe = json!({ "jsonrpc": "2.0", "id": id, "method": "resources/subscribe", "params": params });
+        assert_eq!(server.post(&headers, &subscribe).message()["result"], json!({}));
+    }
+    let mut events = Events::open(&server, &session, None);
+    project.ok(&["invalidate", "act-1", "--reason", "a test"]);
+    let (seen, message) = events.next();
+    assert_eq!(
+        (text(&message, "method"), text(&message["params"], "uri")),
+        ("notifications/resources/updated", uris[0])
+    );
+    assert!(!seen.is_empty(), "an event without an id cannot be gone on from");
+    drop(events);
+    // Nobody hears this.
+    project.ok(&["invalidate", "act-2", "--reason", "a test"]);
+    let mut events = Events::open(&server, &session, Some(&seen));
+    // The SDK may say the last one that was heard once more; what was missed comes right after it.
+    let (mut next, mut message) = events.next();
+    if next == seen {
+        (next, message) = events.next();
+    }
+    assert_eq!(text(&message["params"], "uri"), uris[1], "{message}");
+    assert_ne!(next, seen);
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn sets_of_tools_are_chosen_by_the_path() {
+    let project = planned();
+    let server = Server::start(&project, &[]);
+    let (host, token) = (format!("localhost:{}", server.port), format!("Bearer {}", server.token));
+    let asked = |server: &Server, path: &str, method: &str, params: Value, token: &str| {
+        let mut headers = vec![
+            ("host", host.as_str()),
+            ("authorization", token),
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", method),
+        ];
+        let name = params["name"].as_str().map(str::to_owned);
+        headers.extend(name.as_deref().map(|name| ("mcp-name", name)));
+        server.send_to(path, "POST", &headers, &modern(method, params.clone()).to_string())
+    };
+    let tools = |path: &str| {
+        let reply = asked(&server, path, "tools/list", json!({}), &token);
+        let tools = reply.message()["result"]["tools"].as_array().cloned().unwrap_or_else(|| panic!("{reply:?}"));
+        tools.iter().map(|tool| text(tool, "name").to_owned()).collect::<Vec<_>>()
+    };
+    let core = ["where", "next", "brief", "why", "wait"];
+    let all = tools("/mcp");
+    assert_eq!(tools("/mcp/core"), core);
+    assert_eq!(tools("/mcp/story"), all[core.len()..]);
+    let reading = tools("/mcp/readonly");
+    assert!(reading.len() < all.len() && reading.contains(&"get_entity_state".to_owned()));
+    assert!(!reading.contains(&"approve_entity".to_owned()));
+    assert_eq!(tools("/mcp/story/readonly"), reading[core.len()..]);
+    // What is not listed cannot be called either.
+    let refused = asked(&server, "/mcp/core", "tools/call", state_of_act(), &token);
+    assert_eq!(refused.message()["error"]["code"], -32602, "{refused:?}");
+    for path in ["/", "/mcp/cats", "/mcp/core/", "/mcp/core/readonly/x"] {
+        let reply = asked(&server, path, "tools/list", json!({}), &token);
+        assert_eq!(reply.status, 404, "{path}");
+        assert!(text(&reply.message(), "error").contains("/mcp/core"), "{reply:?}");
+    }
+    assert_eq!(asked(&server, "/mcp/core", "tools/list", json!({}), "Bearer cats").status, 401);
+    // A session belongs to the path it was begun at.
+    let session = server.greeted();
+    let headers = [
+        ("host", host.as_str()),
+        ("authorization", token.as_str()),
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-session-id", session.as_str()),
+        ("mcp-protocol-version", "2025-11-25"),
+    ];
+    let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();
+    assert_eq!(server.send("POST", &headers, &list).status, 200);
+    assert_eq!(server.send_to("/mcp/core", "POST", &headers, &list).status, 404);
+    let narrow = Server::start(&project, &["--toolsets", "core", "--read-only"]);
+    let headers = headers.map(|(name, value)| match name {
+        "host" => (name, format!("localhost:{}", narrow.port)),
+        "authorization" => (name, format!("Bearer {}", narrow.token)),
+        _ => (name, value.to_owned()),
+    });
+    let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    assert_eq!(narrow.send_to("/mcp/story", "POST", &headers, &list).status, 404, "a path can only leave things out");
+}
+
 #[test]
 fn nobody_else_gets_in() {
     let project = planned();
@@ -278,6 +435,17 @@ fn what_cannot_be_read_is_answered_in_the_protocols_words() {
     for (body, code) in [("{", -32700), ("[]", -32600), ("5", -32600), ("{}", -32600)] {
         let reply = server.send("POST", &headers, body);
         assert_eq!((reply.status, &reply.message()["error"]["code"]), (400, &json!(code)), "{body}");
+    }
+    // Who can be named is named.
+    for (body, code) in [
+        (r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":7,"method":5}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":5}"#, -32602),
+        (r#"{"jsonrpc":"2.0","id":7}"#, -32600),
+    ] {
+        let reply = server.send("POST", &headers, body);
+        let answer = reply.message();
+        assert_eq!((reply.status, &answer["id"], &answer["error"]["code"]), (400, &json!(7), &json!(code)), "{body}");
     }
     let large = "x".repeat(5 * 1024 * 1024);
     let mut stream = server.connect();

@@ -182,6 +182,12 @@ impl AliasPattern {
         }
     }
 
+    /// Says whether a text has what comes before and after in an alias of this pattern: quickly, and without a reason.
+    #[must_use]
+    pub fn could_be(&self, text: &str) -> bool {
+        strip_ignoring_case(text, &self.prefix, &self.suffix).is_some()
+    }
+
     /// Reads an alias only if it is written exactly as this pattern writes it.
     #[must_use]
     pub fn read_exact(&self, text: &str, range: &RangeInclusive<u32>) -> Option<ReadAlias> {

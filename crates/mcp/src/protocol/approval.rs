@@ -131,13 +131,13 @@ pub(super) async fn approve(
     request: &CallToolRequestParams,
     ctx: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let by_agent = || respond(server.called(actor, APPROVE, arguments));
+    let by_agent = || async { respond(server.called(actor, APPROVE, arguments).await) };
     let only_people = server.surface().workspace().policy().approval == ApprovalPolicy::Human;
     if !only_people || !server.offers(APPROVE) || !can_ask(ctx.client_capabilities().as_ref()) {
-        return by_agent();
+        return by_agent().await;
     }
     // Wrong arguments and plans that are approved already: the tool says it by itself.
-    let Some(question) = server.question(arguments) else { return by_agent() };
+    let Some(question) = server.question(arguments).await else { return by_agent().await };
     let said_yes = if is_modern(ctx) {
         let bound_to = bound_to(actor, arguments);
         let ask = || ask_by_result(server.approvals(), &question, &bound_to);
@@ -155,17 +155,17 @@ pub(super) async fn approve(
         let form = form(&question)?;
         let answer = tokio::select! {
             answer = ctx.peer.create_elicitation_with_timeout(form, Some(OPEN)) => answer,
-            () = ctx.ct.cancelled() => return by_agent(),
-            () = server.closing().cancelled() => return by_agent(),
+            () = ctx.ct.cancelled() => return by_agent().await,
+            () = server.closing().cancelled() => return by_agent().await,
         };
         // No answer, or one that says nothing, is no yes.
         answer.is_ok_and(|answer| says_yes(&answer))
     };
     if !said_yes {
-        return by_agent();
+        return by_agent().await;
     }
     // The plan may have been edited while the person was reading.
-    if server.question(arguments).is_some_and(|now| now.version != question.version) {
+    if server.question(arguments).await.is_some_and(|now| now.version != question.version) {
         let failure = Failure::new(
             FailureKind::Conflict,
             format!("`{}` changed while the person was asked; nothing was approved", question.node),
@@ -173,8 +173,8 @@ pub(super) async fn approve(
         .step("call approve_entity again: the person is asked about the text as it is now");
         return Ok(convert::failed(failure_value(&failure)).into());
     }
-    server.log().say(ctx, NOTICE, || json!({ "approved_by": "a person, asked by the client", "node": question.node }));
-    respond(server.approve_shown(arguments, &question))
+    server.say(ctx, NOTICE, || json!({ "approved_by": "a person, asked by the client", "node": question.node }));
+    respond(server.approve_shown(arguments, &question).await)
 }
 
 /// Asks in the newest era: the question is the result.

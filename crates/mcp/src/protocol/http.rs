@@ -1,5 +1,6 @@
 //! Clients over HTTP: one address for both eras, behind a guard.
 
+use std::future::ready;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,14 +12,15 @@ use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
-use axum::serve::ListenerExt;
-use rmcp::model::ServerJsonRpcMessage;
+use rmcp::ServerHandler;
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::connections;
 use super::frames::{self, Frame};
 use super::guard::{Guard, TurnedAway};
 use super::server::{Server, Shared};
@@ -33,16 +35,38 @@ pub struct Options {
     pub token: Option<String>,
     /// Whether other machines may reach us.
     pub beyond_this_machine: bool,
+    /// What a client may cost us.
+    pub limits: Limits,
 }
 
-/// The largest message.
-const LARGEST_BODY: usize = 4 * 1024 * 1024;
-/// How long a message may take to arrive.
-const ARRIVAL: Duration = Duration::from_secs(30);
-/// How long an answer may take to begin: a little more than `wait` may wait.
-const ANSWER: Duration = Duration::from_secs(660);
-/// How long those who are still being answered have when we are told to stop.
-const GOODBYE: Duration = Duration::from_secs(5);
+/// What a client may cost us.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// So many are connected at once. Each is a few open files at most; a machine's own limit is often 1,024.
+    pub connections: usize,
+    /// How long the head of a request may take to arrive. A connection that says nothing for so long is closed.
+    pub head: Duration,
+    /// How long a message may take to arrive after its head.
+    pub arrival: Duration,
+    /// The bytes of the largest message.
+    pub body: usize,
+    /// How long an answer may take to begin.
+    pub answer: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 256,
+            head: Duration::from_secs(30),
+            arrival: Duration::from_secs(30),
+            body: 4 * 1024 * 1024,
+            // A little more than `wait` may wait.
+            answer: Duration::from_secs(660),
+        }
+    }
+}
+
 /// How long a session of an older client lives without a word from it.
 const SESSION: Duration = Duration::from_secs(60 * 60);
 
@@ -51,6 +75,19 @@ const SESSION: Duration = Duration::from_secs(60 * 60);
 /// # Errors
 /// When the address cannot be used.
 pub fn serve_http(surface: Surface, options: Options, on_ready: impl FnOnce(SocketAddr)) -> Result<(), String> {
+    serve_http_around(surface, options, |server| server, on_ready)
+}
+
+/// The same with something `around` each connection's server: for a test server that offers more than the product.
+///
+/// # Errors
+/// When the address cannot be used.
+pub fn serve_http_around<H: ServerHandler>(
+    surface: Surface,
+    options: Options,
+    around: impl Fn(Server) -> H + Clone + Send + Sync + 'static,
+    on_ready: impl FnOnce(SocketAddr),
+) -> Result<(), String> {
     if !options.beyond_this_machine && !options.address.ip().is_loopback() {
         return Err(format!("{} can be reached from other machines", options.address.ip()));
     }
@@ -59,48 +96,52 @@ pub fn serve_http(surface: Surface, options: Options, on_ready: impl FnOnce(Sock
         .enable_all()
         .build()
         .map_err(|error| format!("cannot begin to serve: {error}"))?;
-    let outcome = runtime.block_on(serve(surface, options, on_ready));
+    let outcome = runtime.block_on(serve(surface, options, around, on_ready));
     runtime.shutdown_timeout(Duration::from_secs(1));
     outcome
 }
 
-async fn serve(surface: Surface, options: Options, on_ready: impl FnOnce(SocketAddr)) -> Result<(), String> {
+async fn serve<H: ServerHandler>(
+    surface: Surface,
+    options: Options,
+    around: impl Fn(Server) -> H + Clone + Send + Sync + 'static,
+    on_ready: impl FnOnce(SocketAddr),
+) -> Result<(), String> {
     let unusable = |error: std::io::Error| format!("cannot listen at {}: {error}", options.address);
     let listener = TcpListener::bind(options.address).await.map_err(unusable)?;
     let address = listener.local_addr().map_err(unusable)?;
     let closing = CancellationToken::new();
     let guard = Guard::new(address.port(), !options.beyond_this_machine, options.token.as_deref());
-    let app = Router::new()
-        .route_service("/mcp", service(surface, &options, address, closing.clone()))
-        .layer(from_fn_with_state(Arc::new(guard), admit));
-    // Without this each event of a stream waits for the one before it to be acknowledged: 40 ms.
-    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+    let shared = Shared::new(surface.clone(), closing.clone(), true);
+    let mut app = Router::new();
+    let mut paths = Vec::new();
+    for (path, part) in surface.parts() {
+        let path = format!("/mcp{path}");
+        app = app.route_service(&path, service(shared.offering(part), &options, address, around.clone()));
+        paths.push(path);
+    }
+    let elsewhere = json!({ "error": format!("there is nothing here; there is {}", paths.join(", ")) });
+    let app = app
+        .fallback(move || ready(answer(StatusCode::NOT_FOUND, &elsewhere)))
+        .layer(from_fn_with_state(Arc::new((guard, options.limits)), admit));
     let stopped = stop_signal()?;
     on_ready(address);
-    let told = closing.clone();
-    let serving = axum::serve(listener, app).with_graceful_shutdown(async move {
-        stopped.await;
-        // Streams would go on for ever.
-        told.cancel();
-    });
-    tokio::select! {
-        outcome = async { serving.await } => outcome.map_err(|error| format!("the server broke down: {error}")),
-        () = async { closing.cancelled().await; tokio::time::sleep(GOODBYE).await } => Ok(()),
-    }
+    connections::serve(listener, app, options.limits, closing, stopped).await;
+    Ok(())
 }
 
-fn service(
-    surface: Surface,
+fn service<H: ServerHandler>(
+    shared: Arc<Shared>,
     options: &Options,
     address: SocketAddr,
-    closing: CancellationToken,
-) -> StreamableHttpService<Server, LocalSessionManager> {
+    around: impl Fn(Server) -> H + Send + Sync + 'static,
+) -> StreamableHttpService<H, LocalSessionManager> {
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(SESSION);
     let mut config = StreamableHttpServerConfig::default()
         .with_json_response(true)
-        .with_max_request_body_bytes(LARGEST_BODY)
-        .with_cancellation_token(closing.clone());
+        .with_max_request_body_bytes(options.limits.body)
+        .with_cancellation_token(shared.closing().clone());
     // The SDK's own checks stay on beside the guard's, where they can say the same.
     config = if options.beyond_this_machine {
         config.disable_allowed_hosts()
@@ -110,8 +151,7 @@ fn service(
         let hosts = ["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned(), address.ip().to_string()];
         config.with_allowed_hosts(hosts).with_allowed_origins(origins).enforce_origin_validation()
     };
-    let shared = Shared::new(surface, closing, true);
-    StreamableHttpService::new(move || Ok(Server::new(shared.clone())), Arc::new(sessions), config)
+    StreamableHttpService::new(move || Ok(around(Server::new(shared.clone()))), Arc::new(sessions), config)
 }
 
 /// Returns what ends when the process is told to stop.
@@ -135,12 +175,13 @@ fn stop_signal() -> Result<impl Future<Output = ()>, String> {
 }
 
 /// Lets a request in, or says why not.
-async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+async fn admit(State(rules): State<Arc<(Guard, Limits)>>, request: Request, next: Next) -> Response {
+    let (guard, limits) = &*rules;
     if let Err(reason) = guard.check(request.uri(), request.headers()) {
         return turned_away(reason);
     }
     let request = match request.method() {
-        &Method::POST => match arrived(request).await {
+        &Method::POST => match arrived(request, limits).await {
             Ok(request) => request,
             Err(response) => return response,
         },
@@ -148,7 +189,7 @@ async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) ->
     };
     let ends_session = request.method() == Method::DELETE;
     // Only the beginning of an answer is waited for: streams take as long as they take.
-    match tokio::time::timeout(ANSWER, next.run(request)).await {
+    match tokio::time::timeout(limits.answer, next.run(request)).await {
         // The SDK says that it will end the session; it has, and some clients take nothing else for a yes.
         Ok(response) if ends_session && response.status() == StatusCode::ACCEPTED => {
             let mut response = Response::new(Body::empty());
@@ -161,24 +202,29 @@ async fn admit(State(guard): State<Arc<Guard>>, request: Request, next: Next) ->
 }
 
 /// Waits for the whole message, and answers one that cannot be read in the protocol's words.
-async fn arrived(request: Request) -> Result<Request, Response> {
+async fn arrived(request: Request, limits: &Limits) -> Result<Request, Response> {
     let (parts, body) = request.into_parts();
-    let Ok(read) = tokio::time::timeout(ARRIVAL, to_bytes(body, LARGEST_BODY)).await else {
+    let Ok(read) = tokio::time::timeout(limits.arrival, to_bytes(body, limits.body)).await else {
         return Err(answer(StatusCode::REQUEST_TIMEOUT, &json!({ "error": "the message did not arrive in time" })));
     };
     let Ok(bytes) = read else {
-        let hint = format!("a message may have {LARGEST_BODY} bytes at most");
+        let hint = format!("a message may have {} bytes at most", limits.body);
         return Err(answer(StatusCode::PAYLOAD_TOO_LARGE, &json!({ "error": hint })));
     };
-    let malformed = match frames::read(&bytes) {
-        // Wrong parameters are the server's to answer: the era decides how.
-        Frame::Refused { id: None, error } => Some(error),
-        _ => None,
+    // Wrong parameters of what the SDK can read are the server's to answer: the era decides how.
+    let refused = match frames::read(&bytes) {
+        Frame::Message(message) if !matches!(*message, ClientJsonRpcMessage::Notification(_)) => None,
+        Frame::Refused { id: None, error } => Some((None, error)),
+        _ if serde_json::from_slice::<ClientJsonRpcMessage>(&bytes).is_ok() => None,
+        Frame::Refused { id, error } => Some((id, error)),
+        Frame::Message(_) | Frame::Ignored => {
+            Some((None, ErrorData::invalid_request("this is no message of the protocol", None)))
+        }
     };
-    match malformed {
+    match refused {
         None => Ok(Request::from_parts(parts, Body::from(bytes))),
-        Some(error) => {
-            let message = serde_json::to_value(ServerJsonRpcMessage::error(error, None)).unwrap_or_default();
+        Some((id, error)) => {
+            let message = serde_json::to_value(ServerJsonRpcMessage::error(error, id)).unwrap_or_default();
             Err(answer(StatusCode::BAD_REQUEST, &message))
         }
     }
@@ -203,7 +249,7 @@ fn turned_away(reason: TurnedAway) -> Response {
     }
 }
 
-fn answer(status: StatusCode, value: &Value) -> Response {
+pub(super) fn answer(status: StatusCode, value: &Value) -> Response {
     let mut response = Response::new(Body::from(value.to_string()));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));

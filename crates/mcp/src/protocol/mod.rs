@@ -5,6 +5,7 @@
 
 mod approval;
 mod changes;
+mod connections;
 mod convert;
 mod frames;
 mod guard;
@@ -17,7 +18,8 @@ mod wait;
 
 use domain::ids::Digest32;
 
-pub use self::http::{Options, serve_http};
+pub use self::http::{Limits, Options, serve_http, serve_http_around};
+pub use self::server::Server;
 pub use self::stdio::{serve_pipe, serve_stdio};
 
 /// Returns 256 bits nobody can guess, as hexadecimal digits.

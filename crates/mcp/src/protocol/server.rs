@@ -10,6 +10,7 @@ use rmcp::ServerHandler;
 use rmcp::model::*;
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::Value;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::approval::{self, APPROVE, Approvals};
@@ -20,15 +21,20 @@ use super::wait::{self, WAIT};
 use super::{connection_name, frames};
 use crate::surface::{Called, Question, Surface, failure_value};
 
+/// So many calls that may take a while run at once.
+const MOST_ASIDE: usize = 4;
+
 /// What all connections of a process share.
 pub(super) struct Shared {
     surface: Surface,
     tools: Vec<Tool>,
-    approvals: Approvals,
+    approvals: Arc<Approvals>,
     changes: Arc<Changes>,
     closing: CancellationToken,
     /// Whether calls may take a thread's time without holding up others.
     threads: bool,
+    /// Places for what may take a while: more at once would only wait for the same disk.
+    aside: Arc<Semaphore>,
     /// Stands for a session where there are none.
     name: String,
 }
@@ -38,23 +44,51 @@ impl Shared {
     pub(super) fn new(surface: Surface, closing: CancellationToken, threads: bool) -> Arc<Self> {
         Arc::new(Self {
             tools: surface.tools().into_iter().map(convert::tool).collect(),
-            approvals: Approvals::new(),
+            approvals: Arc::new(Approvals::new()),
             changes: Changes::of(surface.clone()),
             surface,
             closing,
             threads,
+            aside: Arc::new(Semaphore::new(MOST_ASIDE)),
             name: connection_name(),
         })
+    }
+
+    /// Returns the same with other tools: questions and changes are those of the process.
+    pub(super) fn offering(self: &Arc<Self>, surface: Surface) -> Arc<Self> {
+        Arc::new(Self {
+            tools: surface.tools().into_iter().map(convert::tool).collect(),
+            surface,
+            approvals: self.approvals.clone(),
+            changes: self.changes.clone(),
+            closing: self.closing.clone(),
+            threads: self.threads,
+            aside: self.aside.clone(),
+            name: self.name.clone(),
+        })
+    }
+
+    pub(super) fn closing(&self) -> &CancellationToken {
+        &self.closing
     }
 }
 
 /// One connection.
-pub(super) struct Server {
+pub struct Server {
     shared: Arc<Shared>,
     name: String,
     log: Threshold,
     /// What a client of an older era listens to.
     listening: Mutex<Option<Listening>>,
+    /// What clients of the newest era are about to be told that they listen to.
+    begun: Mutex<Vec<Begun>>,
+}
+
+/// A place among the listeners that was taken before the client hears that it has it.
+struct Begun {
+    requested: SubscriptionFilter,
+    listening: Listening,
+    heard: mpsc::UnboundedReceiver<Change>,
 }
 
 /// Says whether a request is of the newest era, where it speaks for itself.
@@ -65,7 +99,13 @@ pub(super) fn is_modern(ctx: &RequestContext<RoleServer>) -> bool {
 impl Server {
     /// Returns a server for a new connection.
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, name: connection_name(), log: Threshold::default(), listening: Mutex::default() }
+        Self {
+            shared,
+            name: connection_name(),
+            log: Threshold::default(),
+            listening: Mutex::default(),
+            begun: Mutex::default(),
+        }
     }
 
     pub(super) fn surface(&self) -> &Surface {
@@ -80,8 +120,10 @@ impl Server {
         &self.shared.closing
     }
 
-    pub(super) fn log(&self) -> &Threshold {
-        &self.log
+    /// Says something about a request beside its answer, if its client wants to hear it.
+    #[expect(deprecated, reason = "older clients know no other way to hear what goes on")]
+    pub fn say(&self, ctx: &RequestContext<RoleServer>, level: LoggingLevel, data: impl FnOnce() -> Value) {
+        self.log.say(ctx, level, data);
     }
 
     /// Says whether a tool is in the list.
@@ -89,36 +131,52 @@ impl Server {
         self.shared.tools.iter().any(|offered| offered.name == tool)
     }
 
-    /// Does something with the state: quick, but not to be done where others wait.
-    fn run<T>(&self, work: impl FnOnce(&Surface) -> Result<T, Failure>) -> Result<T, Failure> {
-        let work = || {
-            // A mistake of ours costs one answer, not the connection.
-            catch_unwind(AssertUnwindSafe(|| work(&self.shared.surface)))
-                .unwrap_or_else(|_| Err(Failure::new(FailureKind::Internal, "this is a mistake in Throughline itself")))
-        };
+    /// Does something quick with the state: to hand it over to another thread would take longer.
+    fn here<T>(&self, work: impl FnOnce(&Surface) -> Result<T, Failure>) -> Result<T, Failure> {
+        let work = || guarded(&self.shared.surface, work);
         if self.shared.threads { tokio::task::block_in_place(work) } else { work() }
+    }
+
+    /// Does something that may take a while, or wait for others who write, where nobody waits for it.
+    async fn aside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Surface) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        // It is never closed, so there is always a place in the end.
+        let _place = self.shared.aside.acquire().await;
+        let surface = self.shared.surface.clone();
+        tokio::task::spawn_blocking(move || guarded(&surface, work)).await.unwrap_or_else(|_| Err(mistake()))
     }
 
     /// Returns the number of the last operation; nothing while it cannot be read.
     pub(super) fn head(&self) -> Option<u64> {
-        self.run(|surface| surface.workspace().head()).ok()
+        self.here(|surface| surface.workspace().head()).ok()
+    }
+
+    /// Calls a tool that looks at one plan and changes nothing.
+    pub(super) fn called_here(&self, actor: &Principal, tool: &str, arguments: &Value) -> Called {
+        called(self.here(|surface| Ok(surface.call(actor, tool, arguments))))
     }
 
     /// Calls a tool.
-    pub(super) fn called(&self, actor: &Principal, tool: &str, arguments: &Value) -> Called {
-        self.run(|surface| Ok(surface.call(actor, tool, arguments)))
-            .unwrap_or_else(|failure| Called::Failed(failure_value(&failure)))
+    pub(super) async fn called(&self, actor: &Principal, tool: &str, arguments: &Value) -> Called {
+        if self.shared.surface.is_quick(tool) {
+            return self.called_here(actor, tool, arguments);
+        }
+        let (actor, tool, arguments) = (actor.clone(), tool.to_owned(), arguments.clone());
+        called(self.aside(move |surface| Ok(surface.call(&actor, &tool, &arguments))).await)
     }
 
     /// Approves as the person, exactly what they were shown.
-    pub(super) fn approve_shown(&self, arguments: &Value, question: &Question) -> Called {
-        self.run(|surface| Ok(surface.approve_shown(arguments, question)))
-            .unwrap_or_else(|failure| Called::Failed(failure_value(&failure)))
+    pub(super) async fn approve_shown(&self, arguments: &Value, question: &Question) -> Called {
+        let (arguments, question) = (arguments.clone(), question.clone());
+        called(self.aside(move |surface| Ok(surface.approve_shown(&arguments, &question))).await)
     }
 
     /// Returns what the person would have to be asked.
-    pub(super) fn question(&self, arguments: &Value) -> Option<Question> {
-        self.run(|surface| surface.approval_question(arguments)).ok().flatten()
+    pub(super) async fn question(&self, arguments: &Value) -> Option<Question> {
+        let arguments = arguments.clone();
+        self.aside(move |surface| surface.approval_question(&arguments)).await.ok().flatten()
     }
 
     /// Returns who asks.
@@ -155,15 +213,32 @@ impl Server {
         });
         then(listening)
     }
+}
 
-    fn complete_with(&self, actor: &Principal, request: &CompleteRequestParams) -> Result<Vec<String>, Failure> {
-        let (argument, value) = (&request.argument.name, &request.argument.value);
-        self.run(|surface| match &request.r#ref {
-            Reference::Prompt(prompt) => surface.complete_prompt(actor, &prompt.name, argument, value),
-            Reference::Resource(resource) => surface.complete_resource(actor, &resource.uri, argument, value),
-            // A kind of thing we do not have.
-            _ => Ok(Vec::new()),
-        })
+fn mistake() -> Failure {
+    Failure::new(FailureKind::Internal, "this is a mistake in Throughline itself")
+}
+
+/// Does something with the state. A mistake of ours costs one answer, not the connection.
+fn guarded<T>(surface: &Surface, work: impl FnOnce(&Surface) -> Result<T, Failure>) -> Result<T, Failure> {
+    catch_unwind(AssertUnwindSafe(|| work(surface))).unwrap_or_else(|_| Err(mistake()))
+}
+
+fn called(outcome: Result<Called, Failure>) -> Called {
+    outcome.unwrap_or_else(|failure| Called::Failed(failure_value(&failure)))
+}
+
+fn complete_with(
+    surface: &Surface,
+    actor: &Principal,
+    request: &CompleteRequestParams,
+) -> Result<Vec<String>, Failure> {
+    let (argument, value) = (&request.argument.name, &request.argument.value);
+    match &request.r#ref {
+        Reference::Prompt(prompt) => surface.complete_prompt(actor, &prompt.name, argument, value),
+        Reference::Resource(resource) => surface.complete_resource(actor, &resource.uri, argument, value),
+        // A kind of thing we do not have.
+        _ => Ok(Vec::new()),
     }
 }
 
@@ -251,7 +326,7 @@ impl ServerHandler for Server {
         let response = match request.name.as_ref() {
             WAIT if self.offers(WAIT) => approval::respond(wait::wait(self, &actor, &arguments, &context).await),
             APPROVE => approval::approve(self, &actor, &arguments, &request, &context).await,
-            tool => approval::respond(self.called(&actor, tool, &arguments)),
+            tool => approval::respond(self.called(&actor, tool, &arguments).await),
         };
         let (level, outcome) = match &response {
             Ok(CallToolResponse::Complete(result)) if result.is_error == Some(true) => {
@@ -261,7 +336,7 @@ impl ServerHandler for Server {
             Ok(_) => (DEBUG, "done"),
             Err(_) => (DEBUG, "not understood"),
         };
-        self.log.say(&context, level, || about_call(&request.name, outcome, begun.elapsed()));
+        self.say(&context, level, || about_call(&request.name, outcome, begun.elapsed()));
         response
     }
 
@@ -273,7 +348,8 @@ impl ServerHandler for Server {
         let actor = self.actor(&context);
         let cursor = request.and_then(|request| request.cursor);
         let page = self
-            .run(|surface| surface.resources(&actor, cursor.as_deref()))
+            .aside(move |surface| surface.resources(&actor, cursor.as_deref()))
+            .await
             .map_err(|failure| convert::error(&failure))?;
         let items = page.items.into_iter().map(convert::resource).collect();
         // It tells statuses, which may change at any moment; to believe it for no time is what is said when nothing is.
@@ -299,8 +375,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let actor = self.actor(&context);
+        let uri = request.uri.clone();
         let found =
-            self.run(|surface| surface.read(&actor, &request.uri)).map_err(|failure| convert::error(&failure))?;
+            self.aside(move |surface| surface.read(&actor, &uri)).await.map_err(|failure| convert::error(&failure))?;
         let Some(content) = found else {
             let message = format!("there is no resource `{}`", request.uri);
             return Err(ErrorData::resource_not_found(message, Some(serde_json::json!({ "uri": request.uri }))));
@@ -326,8 +403,10 @@ impl ServerHandler for Server {
     ) -> Result<GetPromptResponse, ErrorData> {
         let actor = self.actor(&context);
         let arguments = convert::prompt_arguments(request.arguments)?;
+        let name = request.name.clone();
         let text = self
-            .run(|surface| surface.prompt(&actor, &request.name, &arguments))
+            .aside(move |surface| surface.prompt(&actor, &name, &arguments))
+            .await
             .map_err(|failure| convert::error(&failure))?;
         let Some(text) = text else {
             let known = self.shared.surface.prompts();
@@ -344,7 +423,10 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let actor = self.actor(&context);
-        let values = self.complete_with(&actor, &request).map_err(|failure| convert::error(&failure))?;
+        let values = self
+            .aside(move |surface| complete_with(surface, &actor, &request))
+            .await
+            .map_err(|failure| convert::error(&failure))?;
         Ok(CompleteResult::new(convert::completions(values)))
     }
 
@@ -367,7 +449,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         let mut taken = false;
-        self.run(|_| {
+        self.here(|_| {
             taken = self.listen_for(&context.peer, |listening| listening.add(request.uri));
             Ok(())
         })
@@ -388,16 +470,28 @@ impl ServerHandler for Server {
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        // From the moment the client is told that it listens it may miss nothing: what changes between that word and
+        // our first look would be no change.
+        let uris = requested.resource_subscriptions.clone().unwrap_or_default();
+        let list = requested.resources_list_changed == Some(true);
+        let begun = self.here(|_| Ok(self.shared.changes.listen(list, uris)));
+        if let Ok((listening, heard)) = begun {
+            let begun = Begun { requested: requested.clone(), listening, heard };
+            self.begun.lock().unwrap_or_else(PoisonError::into_inner).push(begun);
+        }
         // What we never send is taken out by what we say we can.
         Some(requested.clone())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let accepted = context.accepted();
-        let uris = accepted.resource_subscriptions.clone().unwrap_or_default();
-        let list = accepted.resources_list_changed == Some(true);
-        let (_listening, mut heard) =
-            self.run(|_| Ok(self.shared.changes.listen(list, uris))).map_err(|failure| convert::error(&failure))?;
+        let begun = {
+            let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+            let ours = begun.iter().position(|begun| begun.requested == *context.requested());
+            ours.map(|place| begun.swap_remove(place))
+        };
+        let Some(Begun { listening: _listening, mut heard, .. }) = begun else {
+            return Err(convert::error(&mistake()));
+        };
         loop {
             let change = tokio::select! {
                 change = heard.recv() => change,

@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// How often the tool is asked in any case: an edited file is no operation before someone looks at it.
 const ASK: Duration = Duration::from_secs(2);
 /// How often a client that wants to know is told that it goes on.
-const PROGRESS: Duration = Duration::from_secs(5);
+const PROGRESS: Duration = Duration::from_secs(2);
 
 const DEFAULT_SECONDS: u64 = 60;
 const MOST_SECONDS: u64 = 600;
@@ -42,7 +42,7 @@ pub(super) async fn wait(
 ) -> Called {
     // Before the first look, so that nothing falls between the two.
     let mut head = server.head();
-    let mut called = server.called(actor, WAIT, arguments);
+    let mut called = server.called_here(actor, WAIT, arguments);
     let begun = Instant::now();
     let limit = timeout(arguments);
     let mut asked = begun;
@@ -59,7 +59,7 @@ pub(super) async fn wait(
         if now != head || asked.elapsed() >= ASK || begun.elapsed() >= limit {
             head = now;
             asked = Instant::now();
-            called = server.called(actor, WAIT, arguments);
+            called = server.called_here(actor, WAIT, arguments);
         }
         if told.elapsed() >= PROGRESS {
             told = Instant::now();

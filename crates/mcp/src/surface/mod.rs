@@ -1,6 +1,7 @@
 //! What a client is offered: the same for every connection, byte for byte.
 
 mod instructions;
+mod listing;
 mod prompts;
 mod resources;
 
@@ -12,6 +13,7 @@ use domain::policy::Policy;
 use domain::profile::Profile;
 use serde_json::{Value, json};
 
+use self::listing::LastListing;
 pub use self::prompts::{Argument, Prompt};
 pub use self::resources::{Content, Page, Resource, Template};
 use crate::tools::{self, Tool};
@@ -50,6 +52,7 @@ pub trait Workspace: Send + Sync + 'static {
 pub struct Surface {
     workspace: Arc<dyn Workspace>,
     tools: Arc<[&'static Tool]>,
+    last_listing: Arc<LastListing>,
 }
 
 /// Everything that is offered on a project with these profiles, for the reference page.
@@ -92,7 +95,25 @@ impl Surface {
     /// When a named tool set does not exist.
     pub fn new(workspace: Arc<dyn Workspace>, toolsets: Option<&[String]>, read_only: bool) -> Result<Self, Failure> {
         let tools = tools::chosen(workspace.profiles(), toolsets, read_only)?.into();
-        Ok(Self { workspace, tools })
+        Ok(Self { workspace, tools, last_listing: Arc::default() })
+    }
+
+    /// Returns the whole and each part of it a client may choose by path: one set of tools, those that only read, or
+    /// both.
+    #[must_use]
+    pub fn parts(&self) -> Vec<(String, Self)> {
+        let part = |fits: &dyn Fn(&Tool) -> bool| Self {
+            workspace: self.workspace.clone(),
+            tools: self.tools.iter().copied().filter(|tool| fits(tool)).collect(),
+            last_listing: self.last_listing.clone(),
+        };
+        let mut parts =
+            vec![(String::new(), self.clone()), ("/readonly".to_owned(), part(&|tool| tool.hints.read_only))];
+        for set in Toolset::ALL.into_iter().filter(|set| self.tools.iter().any(|tool| tool.set == *set)) {
+            parts.push((format!("/{}", set.word()), part(&|tool| tool.set == set)));
+            parts.push((format!("/{}/readonly", set.word()), part(&|tool| tool.set == set && tool.hints.read_only)));
+        }
+        parts
     }
 
     /// Returns the project.
@@ -105,6 +126,12 @@ impl Surface {
     #[must_use]
     pub fn tools(&self) -> Vec<Offered> {
         self.tools.iter().map(|tool| tool.offered(self.workspace.profiles())).collect()
+    }
+
+    /// Says whether others may wait for a call of this tool: it looks at one plan, whatever the size of the project.
+    #[must_use]
+    pub fn is_quick(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| tool.name == name && tool.is_quick())
     }
 
     /// Calls a tool.

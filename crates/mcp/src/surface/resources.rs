@@ -3,12 +3,12 @@
 use application::brief::brief;
 use application::show_node::show_node;
 use application::show_tree::show_tree;
-use application::views::TreeView;
 use application::{Failure, FailureKind};
 use domain::ids::Principal;
 use serde_json::json;
 
 use super::Surface;
+use super::listing::{Age, Listed};
 
 /// Something that can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,17 +87,19 @@ impl Surface {
                 .parse()
                 .map_err(|_| Failure::new(FailureKind::Invalid, format!("`{cursor}` is no cursor of this list")))?,
         };
-        let forest = self.run(actor, &mut |ctx| show_tree(ctx, &[]))?;
-        let mut all = vec![Resource {
+        let listing = self.listing(actor, if from == 0 { &Age::New } else { &Age::Any })?;
+        let briefing = Resource {
             uri: "plan://briefing".to_owned(),
             name: "briefing".to_owned(),
             title: Some("Where the work stands".to_owned()),
             description: "One short text about the state of all plans".to_owned(),
             mime_type: "text/plain",
-        }];
-        forest.iter().for_each(|node| add(&mut all, node));
-        let next = (from + PER_PAGE < all.len()).then(|| (from + PER_PAGE).to_string());
-        Ok(Page { items: all.into_iter().skip(from).take(PER_PAGE).collect(), next })
+        };
+        let texts = listing.plans.iter().filter(|plan| plan.has_text).map(text);
+        let mut rest = std::iter::once(briefing).chain(texts).skip(from);
+        let items = rest.by_ref().take(PER_PAGE).collect();
+        let next = rest.next().map(|_| (from + PER_PAGE).to_string());
+        Ok(Page { items, next })
     }
 
     /// Reads a resource. `None` when there is none of that URI.
@@ -161,36 +163,20 @@ impl Surface {
 
     /// Returns the path aliases that begin like this, or whose own alias does.
     pub(super) fn paths(&self, actor: &Principal, value: &str, roots_only: bool) -> Result<Vec<String>, Failure> {
-        let forest = self.run(actor, &mut |ctx| show_tree(ctx, &[]))?;
-        let mut found = Vec::new();
-        let mut queue: Vec<&TreeView> = forest.iter().rev().collect();
-        while let Some(node) = queue.pop() {
-            if node.path.starts_with(value) || node.entity_id.starts_with(value) {
-                found.push(node.path.clone());
-            }
-            if found.len() >= MOST_COMPLETIONS {
-                break;
-            }
-            if !roots_only {
-                queue.extend(node.children.iter().rev());
-            }
-        }
-        Ok(found)
+        let listing = self.listing(actor, &Age::Recent)?;
+        let fits = |plan: &&Listed| {
+            (plan.is_top || !roots_only) && (plan.path.starts_with(value) || plan.alias.starts_with(value))
+        };
+        Ok(listing.plans.iter().filter(fits).map(|plan| plan.path.clone()).collect())
     }
 }
 
-/// The protocol allows no more.
-const MOST_COMPLETIONS: usize = 100;
-
-fn add(all: &mut Vec<Resource>, node: &TreeView) {
-    if node.version_hash.is_some() {
-        all.push(Resource {
-            uri: format!("plan://node/{}", node.path),
-            name: node.path.clone(),
-            title: node.title.clone(),
-            description: format!("{}, {}", node.entity_type, node.status),
-            mime_type: MARKDOWN,
-        });
+fn text(plan: &Listed) -> Resource {
+    Resource {
+        uri: format!("plan://node/{}", plan.path),
+        name: plan.path.clone(),
+        title: plan.title.clone(),
+        description: format!("{}, {}", plan.level, plan.status),
+        mime_type: MARKDOWN,
     }
-    node.children.iter().for_each(|child| add(all, child));
 }

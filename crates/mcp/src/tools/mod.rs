@@ -82,7 +82,15 @@ pub struct Offered {
     pub output_schema: Value,
 }
 
+/// Tools that look at one plan and change nothing: microseconds, whatever the size of the project.
+const QUICK: [&str; 4] = ["why", "wait", "get_entity_state", "get_children_status"];
+
 impl Tool {
+    /// Says whether others may wait for it.
+    pub(crate) fn is_quick(&self) -> bool {
+        QUICK.contains(&self.name)
+    }
+
     pub(crate) fn offered(&self, profiles: &[Profile]) -> Offered {
         Offered {
             name: self.name,

@@ -1,50 +1,14 @@
 //! One client over a pair of streams in memory.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use application::{Context, Failure, FailureKind};
-use domain::ids::Principal;
-use domain::policy::Policy;
-use domain::profile::{self, Profile};
 use mcp::protocol::serve_pipe;
-use mcp::surface::{Surface, Workspace};
+use mcp::surface::Surface;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio::task::JoinHandle;
 
-/// A project whose state cannot be used.
-struct Unusable {
-    profiles: Vec<Profile>,
-    policy: Policy,
-    /// Whether using it is a mistake of ours.
-    panics: bool,
-    head: AtomicU64,
-}
-
-impl Workspace for Unusable {
-    fn run(&self, _: &Principal, _: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>) -> Result<(), Failure> {
-        assert!(!self.panics, "a mistake, on purpose");
-        Err(Failure::new(FailureKind::Unavailable, "the state cannot be used").step("try again"))
-    }
-
-    fn head(&self) -> Result<u64, Failure> {
-        Ok(self.head.fetch_add(1, Ordering::Relaxed))
-    }
-
-    fn profiles(&self) -> &[Profile] {
-        &self.profiles
-    }
-
-    fn policy(&self) -> &Policy {
-        &self.policy
-    }
-
-    fn person(&self) -> Principal {
-        Principal::Human("mara".to_owned())
-    }
-}
+use crate::unusable::{surface, surface_with_a_gate};
 
 /// A client, and the server it speaks to.
 struct Client {
@@ -55,9 +19,10 @@ struct Client {
 
 impl Client {
     fn of(panics: bool) -> Self {
-        let profiles = vec![profile::built_in("story").expect("the story profile")];
-        let workspace = Unusable { profiles, policy: Policy::default(), panics, head: AtomicU64::new(1) };
-        let surface = Surface::new(Arc::new(workspace), None, false).expect("a surface");
+        Self::offered(surface(panics))
+    }
+
+    fn offered(surface: Surface) -> Self {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (read, write) = tokio::io::split(theirs);
         let serving = tokio::spawn(serve_pipe(surface, read, write));
@@ -180,5 +145,30 @@ async fn many_requests_at_once_are_each_answered() {
         assert!(!std::mem::replace(&mut seen[id], true), "answered twice: {id}");
     }
     client = Client { write: writing.await.expect("no panic"), read, serving };
+    assert_eq!(client.end().await, Ok(()));
+}
+
+#[tokio::test]
+async fn a_long_call_holds_up_no_short_one() {
+    let (surface, gate) = surface_with_a_gate();
+    let mut client = Client::offered(surface);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let call = |id: u64, tool: &str, arguments: Value| {
+        let params = json!({ "name": tool, "arguments": arguments, "_meta": meta });
+        format!("{}\n", json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }))
+    };
+    client.say(&call(1, "where", json!({}))).await;
+    // It is in there now, and stays until it is let out.
+    while !gate.is_busy() {
+        tokio::task::yield_now().await;
+    }
+    for id in 2..=5 {
+        client.say(&call(id, "get_entity_state", json!({ "entity_type": "act", "entity_id": "act-1" }))).await;
+        assert_eq!(client.hear().await["id"], id);
+    }
+    gate.open();
+    assert_eq!(client.hear().await["id"], 1);
     assert_eq!(client.end().await, Ok(()));
 }

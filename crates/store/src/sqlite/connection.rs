@@ -98,9 +98,9 @@ pub(super) fn keep_log_short(connection: &Connection, path: &Path) {
 
 /// Does something without waiting for anyone.
 pub(super) fn without_patience<T>(act: impl FnOnce() -> T) -> T {
-    let patience = GIVE_UP_AFTER_MS.swap(0, Ordering::Relaxed);
+    let before = IN_A_HURRY.replace(true);
     let outcome = act();
-    GIVE_UP_AFTER_MS.store(patience, Ordering::Relaxed);
+    IN_A_HURRY.set(before);
     outcome
 }
 
@@ -136,6 +136,8 @@ static GIVE_UP_AFTER_MS: AtomicU64 = AtomicU64::new(5_000);
 static JITTER: AtomicU64 = AtomicU64::new(0);
 thread_local! {
     static WAITING_SINCE: std::cell::Cell<Option<Instant>> = const { std::cell::Cell::new(None) };
+    /// Each thread has a connection of its own: what one does without waiting is nothing to the others.
+    static IN_A_HURRY: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
 }
 
 fn set_patience(patience: Duration) {
@@ -144,6 +146,9 @@ fn set_patience(patience: Duration) {
 
 /// Sleeps between 0.3 and 2.8 ms: many waiters at the same steps would starve one another.
 fn wait_a_little(attempt: i32) -> bool {
+    if IN_A_HURRY.get() {
+        return false;
+    }
     let now = Instant::now();
     let since = WAITING_SINCE.with(|cell| {
         if attempt == 0 || cell.get().is_none() {

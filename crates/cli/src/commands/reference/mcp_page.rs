@@ -14,7 +14,8 @@ pub(super) fn page() -> Result<String, Failure> {
     let mut page = format!(
         "{GENERATED}# MCP: tools, resources, prompts\n\n\
          What `tl mcp` (stdio) and `tl serve` (HTTP) offer on a story project. `--toolsets core,story` chooses sets, \
-         `--read-only` leaves out what changes anything. Results are structured, and the same as compact JSON text. A tool \
+         `--read-only` leaves out what changes anything; over HTTP the paths `/mcp/core`, `/mcp/story`, `/mcp/readonly` and \
+         `/mcp/core/readonly` do the same for one client. Results are structured, and the same as compact JSON text. A tool \
          that fails answers with `isError` and `{{\"error\": {{\"kind\", \"message\", \"next_steps\"}}}}`.\n\n## Tools\n"
     );
     catalogue.tools.iter().for_each(|tool| page.push_str(&one_tool(tool)));

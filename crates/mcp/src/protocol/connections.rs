@@ -1,0 +1,103 @@
+//! Connections over HTTP: how many at once, and how long one may take to say what it wants.
+
+use std::convert::Infallible;
+use std::future::ready;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use serde_json::json;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::http::{Limits, answer};
+
+/// How long one too many may take to say what it wants before it is told to come back later.
+const HEAD_OF_ONE_TOO_MANY: Duration = Duration::from_secs(1);
+/// How long those who are still being answered have when we are told to stop.
+const GOODBYE: Duration = Duration::from_secs(5);
+/// How long to wait when the machine has no more connections to give.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// Serves until `stopped`; then `closing` is told, since streams would go on for ever.
+pub(super) async fn serve(
+    listener: TcpListener,
+    app: Router,
+    limits: Limits,
+    closing: CancellationToken,
+    stopped: impl Future<Output = ()>,
+) {
+    let room = Arc::new(Semaphore::new(limits.connections));
+    let mut open = JoinSet::new();
+    let mut stopped = pin!(stopped);
+    loop {
+        let stream = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(_) => {
+                    tokio::time::sleep(BREATH).await;
+                    continue;
+                }
+            },
+            () = &mut stopped => break,
+            // Those that have ended are forgotten.
+            Some(_) = open.join_next() => continue,
+        };
+        // Without this each event of a stream waits for the one before it to be acknowledged: 40 ms.
+        let _ = stream.set_nodelay(true);
+        match room.clone().try_acquire_owned() {
+            Ok(place) => {
+                let (app, closing) = (app.clone(), closing.clone());
+                open.spawn(async move {
+                    converse(stream, app, limits.head, closing).await;
+                    drop(place);
+                });
+            }
+            Err(_) => drop(open.spawn(send_away(stream, limits.connections))),
+        }
+    }
+    drop(listener);
+    closing.cancel();
+    let _ = tokio::time::timeout(GOODBYE, async { while open.join_next().await.is_some() {} }).await;
+}
+
+/// Answers one connection's requests until it ends, or until the one that is being answered when we close.
+async fn converse(stream: TcpStream, app: Router, head: Duration, closing: CancellationToken) {
+    let mut connection = pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(head)
+            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app))
+    );
+    // A connection that breaks is the client's affair.
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        () = closing.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
+    }
+}
+
+/// Tells one too many to come back later.
+async fn send_away(stream: TcpStream, most: usize) {
+    let full = service_fn(move |_: Request<hyper::body::Incoming>| {
+        let hint = format!("{most} clients are connected, and no more are served at once: try again later");
+        ready(Ok::<_, Infallible>(answer(StatusCode::SERVICE_UNAVAILABLE, &json!({ "error": hint }))))
+    });
+    let _ = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_OF_ONE_TOO_MANY)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), full)
+        .await;
+}

@@ -1,0 +1,81 @@
+//! A project in a directory of its own, with its store open.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use application::{Context, Failure};
+use domain::ids::Principal;
+use domain::operation::Channel;
+use domain::policy::{ApprovalPolicy, Policy};
+use domain::ports::{Clock, Store};
+use domain::profile::{Profile, built_in};
+use domain::settings::{Settings, Storage};
+use mcp::surface::Workspace;
+use store::{DiskFiles, EngineSettings, KnownStores, Layout, SystemClock};
+
+/// A project on disk with its store open.
+pub(crate) struct World {
+    folder: tempfile::TempDir,
+    store: Mutex<Box<dyn Store>>,
+    profiles: Vec<Profile>,
+    policy: Policy,
+}
+
+impl World {
+    pub(crate) fn story() -> Arc<Self> {
+        Self::with(Policy::default())
+    }
+
+    pub(crate) fn where_people_approve() -> Arc<Self> {
+        Self::with(Policy { approval: ApprovalPolicy::Human, ..Policy::default() })
+    }
+
+    fn with(policy: Policy) -> Arc<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path(), &Settings::default());
+        let known = KnownStores::in_directory(&folder.path().join("user"));
+        store::create(&layout, Storage::Sqlite, &known).unwrap();
+        let settings = EngineSettings::default();
+        let (store, _) = store::open(&layout, Storage::Sqlite, &settings, &known, None, SystemClock.now()).unwrap();
+        Arc::new(Self { folder, store: Mutex::new(store), profiles: vec![built_in("story").unwrap()], policy })
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap_or(Path::new("/"))).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn text(&self, path: &str) -> String {
+        std::fs::read_to_string(self.folder.path().join(path)).unwrap()
+    }
+}
+
+impl Workspace for World {
+    fn run(
+        &self,
+        actor: &Principal,
+        use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let store = self.store.lock().unwrap();
+        let files = DiskFiles::open(self.folder.path()).unwrap();
+        let clock = SystemClock;
+        use_case(&Context::new(&**store, &files, &clock, &self.profiles, &self.policy, actor.clone(), Channel::Mcp))
+    }
+
+    fn head(&self) -> Result<u64, Failure> {
+        Ok(self.store.lock().unwrap().read()?.head()?.0)
+    }
+
+    fn profiles(&self) -> &[Profile] {
+        &self.profiles
+    }
+
+    fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    fn person(&self) -> Principal {
+        Principal::Human("mara".to_owned())
+    }
+}
