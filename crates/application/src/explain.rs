@@ -98,7 +98,7 @@ fn stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation,
     let cause = node.standing.cause.as_ref();
     let operation = match cause {
         Some(cause) => match state.operation(cause.operation)? {
-            Some(operation) => Some(OperationView::of(state, &operation)?),
+            Some(operation) => Some(OperationView::of(state, operation.head())?),
             None => None,
         },
         None => None,

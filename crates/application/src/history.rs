@@ -1,6 +1,7 @@
 //! The log of operations.
 
 use domain::ids::OperationId;
+use domain::operation::Operation;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -28,14 +29,26 @@ pub fn history(ctx: &Context<'_>, request: &HistoryRequest) -> Result<Vec<Operat
     let mut found = Vec::new();
     let mut before = request.before;
     while found.len() < request.most {
-        let page = state.operations(before, 200)?;
-        let Some(last) = page.last() else { break };
-        before = Some(last.id);
-        for operation in &page {
-            let touches = node.is_none_or(|node| operation.facts.iter().any(|fact| fact.nodes().contains(&node)));
-            if touches && found.len() < request.most {
-                found.push(OperationView::of(&*state, operation)?);
+        let page = (request.most - found.len()).min(200);
+        // Only who asks about one node has to go through the facts.
+        let heads = match node {
+            None => state.operation_heads(before, page)?,
+            Some(node) => {
+                let page = state.operations(before, 200)?;
+                before = page.last().map(|last| last.id);
+                if page.is_empty() {
+                    break;
+                }
+                let touches = |operation: &&Operation| operation.facts.iter().any(|fact| fact.nodes().contains(&node));
+                page.iter().filter(touches).map(Operation::head).collect()
             }
+        };
+        if node.is_none() {
+            let Some(last) = heads.last() else { break };
+            before = Some(last.id);
+        }
+        for head in heads.into_iter().take(request.most - found.len()) {
+            found.push(OperationView::of(&*state, head)?);
         }
     }
     Ok(found)

@@ -77,10 +77,8 @@ pub fn project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
         Status::Draft => 2,
         Status::Approved => 3,
     });
-    let last_operation = match state.operations(None, 1)?.first() {
-        Some(operation) => Some(OperationView::of(&*state, operation)?),
-        None => None,
-    };
+    let newest = state.operation_heads(None, 1)?.pop();
+    let last_operation = newest.map(|operation| OperationView::of(&*state, operation)).transpose()?;
     levels.retain(|counts| counts.status_counts != StatusCounts::default());
     Ok(ProjectStatus {
         profiles: ctx.profiles.iter().map(|profile| profile.name.clone()).collect(),

@@ -52,7 +52,7 @@ pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failur
         let operations = chosen(&*tx, target)?;
         let mut undone = Vec::new();
         for operation in &operations {
-            undone.push(OperationView::of(&*tx, operation)?);
+            undone.push(OperationView::of(&*tx, operation.head())?);
         }
         let by = tx.next_operation()?;
         let decided = decide(&operations, by, &touched(&*tx, &operations)?, touched_records(&*tx, &operations)?)?;

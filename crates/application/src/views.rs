@@ -5,7 +5,7 @@
 
 use domain::ids::{OperationId, Principal, VersionHash};
 use domain::node::{CauseKind, Node, Progress, Status};
-use domain::operation::{Channel, Operation, Verb};
+use domain::operation::{Channel, OperationHead, Verb};
 use domain::ports::{Snapshot, StoreFault};
 use domain::time::Timestamp;
 use serde::Serialize;
@@ -214,17 +214,10 @@ pub struct OperationView {
 }
 
 impl OperationView {
-    pub(crate) fn of(state: &dyn Snapshot, operation: &Operation) -> Result<Self, StoreFault> {
-        Ok(Self {
-            operation: operation.id,
-            at: operation.at,
-            by: operation.by.clone(),
-            channel: operation.channel,
-            verb: operation.verb,
-            summary: operation.summary.clone(),
-            facts: operation.facts.len(),
-            undone_by: state.undone_by(operation.id)?,
-        })
+    pub(crate) fn of(state: &dyn Snapshot, operation: OperationHead) -> Result<Self, StoreFault> {
+        let undone_by = state.undone_by(operation.id)?;
+        let OperationHead { id, at, by, channel, verb, summary, facts } = operation;
+        Ok(Self { operation: id, at, by, channel, verb, summary, facts, undone_by })
     }
 }
 

@@ -113,3 +113,54 @@ pub struct Operation {
     pub key: Option<String>,
     pub facts: Vec<Fact>,
 }
+
+/// What is said about an operation without going through its facts, of which there may be ten thousand.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct OperationHead {
+    pub id: OperationId,
+    pub at: Timestamp,
+    pub by: Principal,
+    pub channel: Channel,
+    pub verb: Verb,
+    pub summary: String,
+    /// How many facts it has.
+    #[serde(deserialize_with = "counted")]
+    pub facts: usize,
+}
+
+/// Counts a list without keeping it.
+fn counted<'d, D: serde::Deserializer<'d>>(list: D) -> Result<usize, D::Error> {
+    struct Counter;
+    impl<'d> serde::de::Visitor<'d> for Counter {
+        type Value = usize;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a list of facts")
+        }
+
+        fn visit_seq<A: serde::de::SeqAccess<'d>>(self, mut list: A) -> Result<usize, A::Error> {
+            let mut count = 0;
+            while list.next_element::<serde::de::IgnoredAny>()?.is_some() {
+                count += 1;
+            }
+            Ok(count)
+        }
+    }
+    list.deserialize_seq(Counter)
+}
+
+impl Operation {
+    /// Returns it without its facts.
+    #[must_use]
+    pub fn head(&self) -> OperationHead {
+        OperationHead {
+            id: self.id,
+            at: self.at,
+            by: self.by.clone(),
+            channel: self.channel,
+            verb: self.verb,
+            summary: self.summary.clone(),
+            facts: self.facts.len(),
+        }
+    }
+}

@@ -10,7 +10,7 @@ use domain::cascade::StandingGroup;
 use domain::fact::{Backup, NodeTable, apply};
 use domain::ids::{Digest32, NodeId, OperationId, StoreId, VersionHash};
 use domain::node::{Content, Node};
-use domain::operation::Operation;
+use domain::operation::{Operation, OperationHead};
 use domain::ports::{
     ChildName, FileStamp, NewOperation, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction,
 };
@@ -267,6 +267,10 @@ impl Snapshot for MemoryState {
             .collect())
     }
 
+    fn operation_heads(&self, before: Option<OperationId>, most: usize) -> Result<Vec<OperationHead>, StoreFault> {
+        Ok(Snapshot::operations(self, before, most)?.iter().map(Operation::head).collect())
+    }
+
     fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> {
         Ok(self.operations.iter().map(|recorded| &recorded.operation).find(|operation| operation.id == id).cloned())
     }
@@ -435,6 +439,7 @@ macro_rules! delegate_snapshot {
             fn text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> { self.$($field).+.text(hash) }
             fn backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault> { Snapshot::backups(&self.$($field).+, node) }
             fn operations(&self, before: Option<OperationId>, most: usize) -> Result<Vec<Operation>, StoreFault> { Snapshot::operations(&self.$($field).+, before, most) }
+            fn operation_heads(&self, before: Option<OperationId>, most: usize) -> Result<Vec<domain::operation::OperationHead>, StoreFault> { Snapshot::operation_heads(&self.$($field).+, before, most) }
             fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> { self.$($field).+.operation(id) }
             fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault> { self.$($field).+.undone_by(id) }
             fn stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> { self.$($field).+.stamp(node) }

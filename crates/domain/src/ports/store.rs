@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::fact::{Backup, Fact};
 use crate::ids::{NodeId, OperationId, Principal, StoreId, VersionHash};
 use crate::node::Node;
-use crate::operation::{Channel, Operation, Verb};
+use crate::operation::{Channel, Operation, OperationHead, Verb};
 use crate::ports::FileStamp;
 use crate::status::Footing;
 use crate::time::Timestamp;
@@ -159,6 +159,12 @@ pub trait Snapshot {
     /// # Errors
     /// [`StoreFault`].
     fn operations(&self, before: Option<OperationId>, most: usize) -> Result<Vec<Operation>, StoreFault>;
+
+    /// The same without the facts, for who only lists them.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn operation_heads(&self, before: Option<OperationId>, most: usize) -> Result<Vec<OperationHead>, StoreFault>;
 
     /// Returns one operation.
     ///

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use domain::fact::Backup;
 use domain::ids::{CanonicalHash, Digest32, NodeId, OperationId, StoreId, VersionHash};
 use domain::node::{Node, ParentVersion};
-use domain::operation::Operation;
+use domain::operation::{Operation, OperationHead};
 use domain::ports::{ChildName, FileStamp, Snapshot, StoreFault};
 use domain::record::RecordKey;
 use domain::status::Footing;
@@ -180,6 +180,13 @@ impl View<'_> {
         known.extend(nodes.iter().take(room).cloned());
     }
 
+    fn newest(&self, before: Option<OperationId>, most: usize) -> Result<Vec<RecordedRow>, StoreFault> {
+        let before = before.map_or(i64::MAX, |before| before.0.cast_signed());
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let sql = "SELECT id, body, prev, hash FROM operation WHERE id < ?1 ORDER BY id DESC LIMIT ?2";
+        self.rows(sql, [before, most], RecordedRow::read)
+    }
+
     /// Returns every record there is.
     pub(super) fn all_records(&self) -> Result<BTreeMap<RecordKey, Json>, StoreFault> {
         let rows = self.rows("SELECT kind, key, body, sum FROM record", [], |row| {
@@ -280,16 +287,24 @@ impl RecordedRow {
     }
 
     pub(super) fn operation(&self) -> Result<Operation, StoreFault> {
+        self.checked(|operation: &Operation| operation.id)
+    }
+
+    fn head(&self) -> Result<OperationHead, StoreFault> {
+        self.checked(|head: &OperationHead| head.id)
+    }
+
+    fn checked<'r, T: serde::Deserialize<'r>>(&'r self, id: fn(&T) -> OperationId) -> Result<T, StoreFault> {
         let damaged = |what: String| StoreFault::Damaged { what };
         if journal::chain(self.prev, &self.body) != self.hash {
             return Err(damaged(format!("operation {} does not fit its hash", self.id)));
         }
-        let operation: Operation = serde_json::from_str(&self.body)
+        let read: T = serde_json::from_str(&self.body)
             .map_err(|error| damaged(format!("operation {} cannot be read: {error}", self.id)))?;
-        if operation.id != self.id {
-            return Err(damaged(format!("operation {} says it is {}", self.id, operation.id)));
+        if id(&read) != self.id {
+            return Err(damaged(format!("operation {} says it is {}", self.id, id(&read))));
         }
-        Ok(operation)
+        Ok(read)
     }
 }
 
@@ -478,14 +493,11 @@ impl Snapshot for View<'_> {
     }
 
     fn operations(&self, before: Option<OperationId>, most: usize) -> Result<Vec<Operation>, StoreFault> {
-        let before = before.map_or(i64::MAX, |before| before.0.cast_signed());
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let rows = self.rows(
-            "SELECT id, body, prev, hash FROM operation WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
-            [before, most],
-            RecordedRow::read,
-        )?;
-        rows.iter().map(RecordedRow::operation).collect()
+        self.newest(before, most)?.iter().map(RecordedRow::operation).collect()
+    }
+
+    fn operation_heads(&self, before: Option<OperationId>, most: usize) -> Result<Vec<OperationHead>, StoreFault> {
+        self.newest(before, most)?.iter().map(RecordedRow::head).collect()
     }
 
     fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> {
