@@ -28,5 +28,9 @@ pub fn brief(ctx: &Context<'_>, faults: Option<&str>) -> Result<String, Failure>
             next_step: &one.next_step,
         })
         .collect();
-    Ok(compose(&Briefing { hierarchies, levels, attention, faults }))
+    Ok(compose(
+        &Briefing { hierarchies, has_plans: true, levels, attention, faults, trail: None },
+        domain::briefing::Budget::UNLIMITED,
+    )
+    .text)
 }

@@ -169,6 +169,8 @@ pub struct ToolCall {
     pub touches: Vec<Touch>,
     /// The command line of a shell tool.
     pub command: Option<String>,
+    /// What the call says in words: a description, a prompt, a question. Not the text of a file.
+    pub says: Option<String>,
 }
 
 impl ToolCall {
@@ -255,6 +257,8 @@ pub struct Reply {
     pub context: Option<String>,
     /// For the person, where the host can show it.
     pub notice: Option<String>,
+    /// Instead of the host's own prompt for a compaction, where it lets itself be replaced.
+    pub compaction_prompt: Option<String>,
 }
 
 impl Reply {

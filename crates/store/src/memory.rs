@@ -15,6 +15,7 @@ use domain::ports::{
     ChildName, FileStamp, NewOperation, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction,
 };
 use domain::record::RecordKey;
+use domain::search::{self, Matching, Query, SEARCHED_KINDS};
 use domain::status::Footing;
 use domain::time::Timestamp;
 use domain::tree::{Misfit, Tree};
@@ -297,6 +298,22 @@ impl Snapshot for MemoryState {
             .collect())
     }
 
+    fn search(
+        &self,
+        kinds: &[&str],
+        query: &Query,
+        matching: Matching,
+        most: usize,
+    ) -> Result<Vec<RecordKey>, StoreFault> {
+        let searched: Vec<&RecordKey> =
+            self.records.keys().filter(|record| SEARCHED_KINDS.contains(&record.kind.as_str())).collect();
+        let texts: Vec<Vec<String>> =
+            searched.iter().map(|record| search::words(&search::text_of(&self.records[*record]))).collect();
+        let wanted = |index: usize| kinds.contains(&searched[index].kind.as_str());
+        let found = search::rank(&texts, query, matching, &wanted);
+        Ok(found.into_iter().take(most).map(|index| searched[index].clone()).collect())
+    }
+
     fn note(&self, key: &str) -> Result<Option<String>, StoreFault> {
         Ok(self.notes.get(key).map(|note| note.body.clone()))
     }
@@ -441,6 +458,7 @@ macro_rules! delegate_snapshot {
             fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> { Snapshot::stamps(&self.$($field).+) }
             fn record_body(&self, kind: &str, key: &str) -> Result<Option<serde_json::Value>, StoreFault> { Snapshot::record_body(&self.$($field).+, kind, key) }
             fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, serde_json::Value)>, StoreFault> { Snapshot::records(&self.$($field).+, kind, prefix) }
+            fn search(&self, kinds: &[&str], query: &domain::search::Query, matching: domain::search::Matching, most: usize) -> Result<Vec<domain::record::RecordKey>, StoreFault> { Snapshot::search(&self.$($field).+, kinds, query, matching, most) }
             fn note(&self, key: &str) -> Result<Option<String>, StoreFault> { self.$($field).+.note(key) }
         }
     };

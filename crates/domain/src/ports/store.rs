@@ -12,6 +12,8 @@ use crate::ids::{NodeId, OperationId, Principal, StoreId, VersionHash};
 use crate::node::Node;
 use crate::operation::{Channel, Operation, Verb};
 use crate::ports::FileStamp;
+use crate::record::RecordKey;
+use crate::search::{Matching, Query};
 use crate::status::Footing;
 use crate::time::Timestamp;
 use crate::version::Version;
@@ -197,6 +199,22 @@ pub trait Snapshot {
     /// # Errors
     /// [`StoreFault`].
     fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, Value)>, StoreFault>;
+
+    /// Returns the keys of the records of these kinds that match a query best, the best first, at most `most`.
+    ///
+    /// Kinds that are not in [`crate::search::SEARCHED_KINDS`] are not found. What a record is found by, what its words
+    /// are and how matches are ranked says [`crate::search`]; equal ones come by kind and key. Every engine gives the same
+    /// answer.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn search(
+        &self,
+        kinds: &[&str],
+        query: &Query,
+        matching: Matching,
+        most: usize,
+    ) -> Result<Vec<RecordKey>, StoreFault>;
 
     /// Returns a note kept under a key: what a session has read, a gate that was overridden.
     ///

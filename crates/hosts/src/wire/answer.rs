@@ -11,6 +11,8 @@ const CUT: &str = "… cut here; `tl status` shows the rest";
 pub(super) struct Answer {
     pub(super) verdict: Verdict,
     pub(super) notice: Option<String>,
+    /// For hosts that let their prompt for a compaction be replaced.
+    pub(super) compaction_prompt: Option<String>,
 }
 
 pub(super) enum Verdict {
@@ -28,7 +30,9 @@ impl Answer {
         let context = reply.context.as_deref().filter(|context| !context.is_empty());
         let both = || [block, context].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
         let verdict = match (&event.happening, block, context) {
-            (Happening::SessionEnded, ..) => return Self { verdict: Verdict::Nothing, notice: None },
+            (Happening::SessionEnded, ..) => {
+                return Self { verdict: Verdict::Nothing, notice: None, compaction_prompt: None };
+            }
             // Only the person reads why a prompt was refused; context for the model has no place there.
             (Happening::PromptSubmitted { .. }, Some(block), _) => Verdict::Block(cut(block.to_owned())),
             (Happening::ToolAboutToRun(_) | Happening::Stopping { .. } | Happening::SubagentStopping, Some(_), _) => {
@@ -48,7 +52,8 @@ impl Answer {
             ) => Verdict::Context(cut(both())),
         };
         let notice = reply.notice.clone().filter(|notice| !notice.is_empty()).map(cut);
-        Self { verdict, notice }
+        let compaction_prompt = reply.compaction_prompt.clone().filter(|prompt| !prompt.is_empty());
+        Self { verdict, notice, compaction_prompt }
     }
 }
 

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::recorded::{FOLDERS, assert_golden, read, recorded};
 
 fn reply(block: Option<&str>, context: Option<&str>, notice: Option<&str>) -> Reply {
-    Reply { block: block.map(str::to_owned), context: context.map(str::to_owned), notice: notice.map(str::to_owned) }
+    let text = |text: Option<&str>| text.map(str::to_owned);
+    Reply { block: text(block), context: text(context), notice: text(notice), ..Reply::default() }
 }
 
 #[test]
@@ -98,4 +99,18 @@ fn a_denial_always_has_a_reason() {
         let text = text_of(&wire::render(&about_to_write(host), &reply(Some(" "), None, None)));
         assert_eq!(text, "blocked by Throughline; `tl status` shows why");
     }
+}
+
+#[test]
+fn only_a_host_that_lets_its_prompt_be_replaced_is_given_another() {
+    let reply = Reply { compaction_prompt: Some("keep this".to_owned()), ..reply(None, Some("context"), None) };
+    let compacting = |host: Host, payload: &str| {
+        let event = wire::read(host, Some("preCompact"), payload.as_bytes()).unwrap().unwrap();
+        wire::render(&event, &reply)
+    };
+    let opencode =
+        r#"{"hook_event_name": "experimental.session.compacting", "input": {"sessionID": "s"}, "output": {}}"#;
+    assert_eq!(compacting(Host::OpenCode, opencode), r#"{"prompt":"keep this"}"#);
+    let claude = r#"{"hook_event_name": "PreCompact", "session_id": "s", "cwd": "/x", "trigger": "auto"}"#;
+    assert!(!compacting(Host::ClaudeCode, claude).contains("keep this"));
 }

@@ -11,6 +11,7 @@ use domain::node::{Node, ParentVersion};
 use domain::operation::Operation;
 use domain::ports::{ChildName, FileStamp, Snapshot, StoreFault};
 use domain::record::RecordKey;
+use domain::search::{Matching, Query};
 use domain::status::Footing;
 use domain::time::Timestamp;
 use domain::version::Version;
@@ -521,6 +522,16 @@ impl Snapshot for View<'_> {
         let sql = "SELECT kind, key, body, sum FROM record \
                    WHERE kind = ?1 AND key >= ?2 AND substr(key, 1, length(?2)) = ?2 ORDER BY key";
         self.rows(sql, [kind, prefix], read_record)
+    }
+
+    fn search(
+        &self,
+        kinds: &[&str],
+        query: &Query,
+        matching: Matching,
+        most: usize,
+    ) -> Result<Vec<RecordKey>, StoreFault> {
+        super::search::search(self, kinds, query, matching, most)
     }
 
     fn note(&self, key: &str) -> Result<Option<String>, StoreFault> {
