@@ -1,17 +1,56 @@
 //! Brief an agent: where the work stands, in one short text.
 
-use domain::briefing::{Attention, Briefing, compose};
+use domain::briefing::compositor::estimated_tokens;
+use domain::briefing::{Attention, Briefing, Budget, Line, compose};
+use domain::trail;
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::project_status::project_status;
+use crate::sessions::trail_briefing;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BriefRequest<'a> {
+    /// What went wrong in hooks since the last time.
+    pub faults: Option<&'a str>,
+    /// At most so many characters; 0 is no limit, `None` what policy says.
+    pub budget: Option<usize>,
+}
+
+/// A briefing, and how it came about.
+#[derive(Clone, Debug, Serialize)]
+pub struct BriefOutcome {
+    pub text: String,
+    pub characters: usize,
+    /// Estimated.
+    pub tokens: usize,
+    /// What is in it, and why.
+    pub kept: Vec<Line>,
+    /// What there was no room for.
+    pub cut: Vec<Line>,
+}
 
 /// Looks at everything and returns where the work stands; `faults` is what went wrong in hooks since the last time.
 ///
 /// # Errors
 /// When the state cannot be read.
 pub fn brief(ctx: &Context<'_>, faults: Option<&str>) -> Result<String, Failure> {
+    Ok(brief_explained(ctx, BriefRequest { faults, budget: None })?.text)
+}
+
+/// The same with how it came about.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn brief_explained(ctx: &Context<'_>, request: BriefRequest<'_>) -> Result<BriefOutcome, Failure> {
     let status = project_status(ctx)?;
+    let trail = match trail::is_kept(ctx.profiles) {
+        true => Some(trail_briefing(ctx, &*ctx.store.read()?)?),
+        false => None,
+    };
+    let has_plans = ctx.profiles.iter().any(|profile| profile.name != trail::PROFILE);
     let hierarchies = ctx.profiles.iter().map(|profile| profile.hierarchy()).collect();
     let levels = status
         .levels
@@ -28,9 +67,19 @@ pub fn brief(ctx: &Context<'_>, faults: Option<&str>) -> Result<String, Failure>
             next_step: &one.next_step,
         })
         .collect();
-    Ok(compose(
-        &Briefing { hierarchies, has_plans: true, levels, attention, faults, trail: None },
-        domain::briefing::Budget::UNLIMITED,
-    )
-    .text)
+    let policy = &ctx.policy.briefing;
+    let budget = match request.budget {
+        None => Budget { characters: policy.characters, tokens: policy.tokens },
+        Some(0) => Budget::UNLIMITED,
+        Some(characters) => Budget::UNLIMITED.at_most(characters),
+    };
+    let briefing = Briefing { hierarchies, has_plans, levels, attention, faults: request.faults, trail };
+    let composed = compose(&briefing, budget);
+    Ok(BriefOutcome {
+        characters: composed.text.chars().count(),
+        tokens: estimated_tokens(&composed.text),
+        text: composed.text,
+        kept: composed.kept,
+        cut: composed.cut,
+    })
 }

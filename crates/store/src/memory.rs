@@ -230,6 +230,11 @@ impl Snapshot for MemoryState {
         Ok(self.tree.all_in_order().into_iter().cloned().collect())
     }
 
+    fn nodes_outside(&self, profiles: &[&str]) -> Result<Vec<Node>, StoreFault> {
+        let wanted = |node: &&Node| !profiles.contains(&node.profile.as_str());
+        Ok(self.tree.all_in_order().into_iter().filter(wanted).cloned().collect())
+    }
+
     fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> {
         Ok(self.tree.preorder(top).into_iter().cloned().collect())
     }
@@ -445,6 +450,7 @@ macro_rules! delegate_snapshot {
             fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> { Snapshot::children(&self.$($field).+, parent) }
             fn child_names(&self, parent: NodeId) -> Result<Vec<ChildName>, StoreFault> { self.$($field).+.child_names(parent) }
             fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> { self.$($field).+.all_nodes() }
+            fn nodes_outside(&self, profiles: &[&str]) -> Result<Vec<Node>, StoreFault> { self.$($field).+.nodes_outside(profiles) }
             fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> { self.$($field).+.subtree(top) }
             fn footings(&self, top: NodeId) -> Result<Vec<Footing>, StoreFault> { self.$($field).+.footings(top) }
             fn versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> { Snapshot::versions(&self.$($field).+, node) }

@@ -33,8 +33,6 @@ pub struct Counters {
     /// Writes since it last said where it is, while no action was declared.
     pub undeclared_writes: u32,
     pub last_activity: Option<Timestamp>,
-    /// How long it was silent before that, where a session came back.
-    pub silence_ms: i64,
     pub files_touched: BTreeSet<String>,
     /// Signals that were told and have not ended since.
     pub told: BTreeSet<SignalKind>,
@@ -98,7 +96,6 @@ impl Counters {
             return;
         }
         self.last_call = seen.call.map(str::to_owned);
-        self.silence_ms = self.last_activity.map_or(0, |last| seen.at.since(last));
         self.last_activity = Some(seen.at);
         self.turn_count = self.turn_count.saturating_add(1);
         self.tool_type_counts.add(seen.what);
@@ -131,7 +128,6 @@ impl Counters {
         self.keyword_flags.clear();
         self.undeclared_writes = 0;
         self.last_activity = Some(now);
-        self.silence_ms = 0;
         if let Some(tactic) = tactic {
             if is_similar(&self.last_section_content, tactic, policy.similar_percent) {
                 self.consecutive_same_section = self.consecutive_same_section.saturating_add(1);

@@ -92,7 +92,7 @@ pub struct Signal {
 pub struct Surroundings<'a> {
     /// What the cursor's node says; `None` when no intent is declared.
     pub section: Option<&'a str>,
-    /// Since the last thing that happened on the trail or in the session.
+    /// Since the last thing that happened on the trail.
     pub gap_ms: Option<i64>,
     pub completed_branches: usize,
     /// There is a trail of an older form beside an empty one of ours.
@@ -154,10 +154,13 @@ fn about(kind: SignalKind, counters: &Counters, around: &Surroundings<'_>, polic
             })?
         }
         SignalKind::TimeGap => gap(around, policy, GapSeverity::Stale).map(|span| {
-            (format!("{span} since the last activity: context may be lost"), "see where it stands: tl scan")
+            (
+                format!("{span} since anything happened on the trail: context may be lost"),
+                "see where it stands: tl scan",
+            )
         })?,
         SignalKind::WarmGap => gap(around, policy, GapSeverity::Warm)
-            .map(|span| (format!("{span} since the last activity"), "see where it stands: tl scan"))?,
+            .map(|span| (format!("{span} since anything happened on the trail"), "see where it stands: tl scan"))?,
         SignalKind::SectionTurns => {
             let turns = counters.section_turns;
             reached(turns, policy.section_turns).then(|| {

@@ -120,6 +120,12 @@ pub trait Snapshot {
     /// [`StoreFault`].
     fn all_nodes(&self) -> Result<Vec<Node>, StoreFault>;
 
+    /// Returns every node but those of these profiles; parents come before their children. What is left out costs nothing.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn nodes_outside(&self, profiles: &[&str]) -> Result<Vec<Node>, StoreFault>;
+
     /// Returns a node and all below it; parents come before their children.
     ///
     /// # Errors

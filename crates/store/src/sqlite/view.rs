@@ -411,6 +411,21 @@ impl Snapshot for View<'_> {
         Ok(nodes)
     }
 
+    fn nodes_outside(&self, profiles: &[&str]) -> Result<Vec<Node>, StoreFault> {
+        // A tree is of one profile: by its root it is taken or left.
+        let roots = self.rows("SELECT id, profile FROM node WHERE parent IS NULL ORDER BY id", [], |row| {
+            Ok((NodeId(row.get(0)?), row.get::<_, String>(1)?))
+        })?;
+        if roots.iter().all(|(_, profile)| !profiles.contains(&profile.as_str())) {
+            return self.all_nodes();
+        }
+        let mut found = Vec::new();
+        for (root, _) in roots.iter().filter(|(_, profile)| !profiles.contains(&profile.as_str())) {
+            found.append(&mut self.subtree(*root)?);
+        }
+        Ok(found)
+    }
+
     fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> {
         let Some((start, end)) = self.range(top)? else { return Ok(Vec::new()) };
         self.nodes("WHERE lineage >= ?1 AND lineage < ?2 ORDER BY lineage", [start, end])
