@@ -52,7 +52,7 @@ pub fn turning_points(log: &[LogEntry]) -> Vec<LogEntry> {
 /// Returns a turning point as a line.
 #[must_use]
 pub fn point_line(entry: &LogEntry) -> String {
-    format!("{} {}: {}", entry.at.for_people(), entry.kind.word(), clean_line(&entry.text))
+    format!("{} {}: “{}”", entry.at.for_people(), entry.kind.word(), clean_line(&entry.text))
 }
 
 /// What a report is made of.

@@ -83,9 +83,14 @@ pub struct Key {
     set: fn(&mut Settings, &str) -> Result<(), String>,
 }
 
-/// Returns every setting. The reference page and the reading of the environment follow this list.
-pub fn keys() -> impl Iterator<Item = &'static Key> {
-    KEYS.iter().chain(session_keys::KEYS)
+/// Returns every setting, those of a table together. The reference page and the reading of the environment follow this list.
+#[must_use]
+pub fn keys() -> Vec<&'static Key> {
+    let all: Vec<&Key> = KEYS.iter().chain(session_keys::KEYS).collect();
+    let table = |key: &Key| key.name.rsplit_once('.').map_or("", |(table, _)| table);
+    let mut sorted = all.clone();
+    sorted.sort_by_key(|key| all.iter().position(|first| table(first) == table(key)));
+    sorted
 }
 
 const KEYS: &[Key] = &[
