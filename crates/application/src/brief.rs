@@ -2,6 +2,9 @@
 
 use domain::briefing::compositor::estimated_tokens;
 use domain::briefing::{Attention, Briefing, Budget, Line, compose};
+use domain::host_event::Host;
+use domain::ids::Principal;
+use domain::operation::Channel;
 use domain::trail;
 use serde::Serialize;
 
@@ -74,7 +77,15 @@ pub fn brief_explained(ctx: &Context<'_>, request: BriefRequest<'_>) -> Result<B
         Some(characters) => Budget::UNLIMITED.at_most(characters),
     };
     let briefing = Briefing { hierarchies, has_plans, levels, attention, faults: request.faults, trail };
-    let composed = compose(&briefing, budget);
+    let mut composed = compose(&briefing, budget);
+    // A host may count otherwise than we do: bytes, where a letter has two.
+    if let Some(host) = host_of_hook(ctx) {
+        let mut characters = budget.characters.min(host.context_cap());
+        while host.size_of(&composed.text) > host.context_cap() {
+            characters = characters * 3 / 4;
+            composed = compose(&briefing, budget.at_most(characters));
+        }
+    }
     Ok(BriefOutcome {
         characters: composed.text.chars().count(),
         tokens: estimated_tokens(&composed.text),
@@ -82,4 +93,12 @@ pub fn brief_explained(ctx: &Context<'_>, request: BriefRequest<'_>) -> Result<B
         kept: composed.kept,
         cut: composed.cut,
     })
+}
+
+/// Returns the host that asks, where a hook does.
+fn host_of_hook(ctx: &Context<'_>) -> Option<Host> {
+    match (&ctx.actor, ctx.channel) {
+        (Principal::Agent { host, .. }, Channel::Hook) => Host::from_word(host),
+        _ => None,
+    }
 }

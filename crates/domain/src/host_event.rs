@@ -63,6 +63,27 @@ impl Host {
         matches!(self, Self::Cursor)
     }
 
+    /// Returns how much context it passes on whole, in the unit of [`Host::size_of`].
+    ///
+    /// Claude Code spills what is above 10,000 characters to a file, Codex cuts the middle out of what is above
+    /// about 2,500 tokens, Copilot takes 10 KB of all hooks together. Others have shown no limit.
+    #[must_use]
+    pub fn context_cap(self) -> usize {
+        match self {
+            Self::Codex => 8_000,
+            Self::ClaudeCode | Self::Cursor | Self::OpenCode | Self::Gemini | Self::Copilot => 9_500,
+        }
+    }
+
+    /// Returns how long a text is, as it counts: Codex and Copilot bytes, the others what JavaScript calls characters.
+    #[must_use]
+    pub fn size_of(self, text: &str) -> usize {
+        match self {
+            Self::Codex | Self::Copilot => text.len(),
+            Self::ClaudeCode | Self::Cursor | Self::OpenCode | Self::Gemini => text.encode_utf16().count(),
+        }
+    }
+
     /// Returns the name people know it by.
     #[must_use]
     pub fn title(self) -> &'static str {

@@ -25,3 +25,21 @@ fn a_budget_cuts_and_explains() {
     assert!(explained.contains("no room for") && explained.contains("trail, high: an anchor holds"), "{explained}");
     assert!(project.json(&["brief", "--budget", "0"])["cut"].as_array().unwrap().is_empty());
 }
+
+#[test]
+fn a_host_that_counts_bytes_gets_no_more_than_it_passes_on() {
+    let project = trail();
+    let config = project
+        .read(".throughline/config.toml")
+        .replace("# characters = 6000", "characters = 60000")
+        .replace("# tokens = 1500", "tokens = 60000");
+    project.write(".throughline/config.toml", config);
+    project.ok(&["intent", "Построить вход"]);
+    for number in 0..12 {
+        project.ok(&["anchor", "add", &format!("{number} {}", "якорь держит всегда ".repeat(24))]);
+    }
+    let fields = serde_json::json!({ "source": "startup" });
+    let told = project.session_of("codex", "s1").event("SessionStart", fields).context().unwrap();
+    assert!(told.len() <= 8_000 && told.contains("Построить вход"), "{}", told.len());
+    assert!(told.contains("more: tl brief --budget 0") && !told.contains("cut here"), "{told}");
+}

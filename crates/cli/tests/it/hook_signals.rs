@@ -129,9 +129,10 @@ fn writing_with_no_action_declared() {
     assert_eq!(write(&twin, &twin.session("s1"), ".throughline/notes.md"), "");
 }
 
+#[expect(clippy::disallowed_methods, reason = "the program under test looks at the machine's clock")]
 fn old_trail(minutes_ago: i64) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
-    let created = i64::try_from(now).unwrap() - minutes_ago * 60_000;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time after 1970").as_millis();
+    let created = i64::try_from(now).expect("a time") - minutes_ago * 60_000;
     let node = |id: &str, level: &str, children: Value| json!({ "id": id, "level": level, "content": "Old", "status": "active", "created": created, "stamp": "", "children": children });
     let action = node("a_1", "action", json!([]));
     let tactic = node("tc_1", "tactic", json!([action]));

@@ -6,7 +6,7 @@ use crate::{assert_refused, text, trail};
 
 fn hierarchy() -> String {
     let node = |id: &str, level: &str, content: &str, status: &str, created: i64, children: serde_json::Value| {
-        let stamp = id.rsplit('_').next().unwrap();
+        let stamp = id.rsplit('_').next().expect("a stamp");
         json!({ "id": id, "level": level, "content": content, "status": status, "created": created, "stamp": stamp, "children": children })
     };
     let action = node("a_00151102026", "action", "Write it", "active", 1_770_822_000_000, json!([]));

@@ -88,14 +88,14 @@ pub(super) fn with_notice(said: Option<Value>, notice: Option<&str>) -> Option<V
 
 /// Cuts a text to what the host passes on: whole lines, the first ones, and a line that says so.
 fn cut(text: String, host: Host) -> String {
-    let cap = super::context_cap(host);
-    if size(host, &text) <= cap {
+    let cap = host.context_cap();
+    if host.size_of(&text) <= cap {
         return text;
     }
-    let room = cap.saturating_sub(size(host, CUT) + 1);
+    let room = cap.saturating_sub(host.size_of(CUT) + 1);
     let mut used = 0;
     let fits = text.char_indices().take_while(|(_, c)| {
-        used += size(host, c.encode_utf8(&mut [0; 4]));
+        used += host.size_of(c.encode_utf8(&mut [0; 4]));
         used <= room
     });
     let end = fits.last().map_or(0, |(at, c)| at + c.len_utf8());
@@ -103,12 +103,4 @@ fn cut(text: String, host: Host) -> String {
     // A first line that is too long by itself is cut where it is.
     let kept = kept.rsplit_once('\n').map_or(kept, |(lines, _)| lines);
     format!("{kept}\n{CUT}")
-}
-
-/// Counts as the host does: Codex and Copilot bytes, the others what JavaScript calls characters.
-fn size(host: Host, text: &str) -> usize {
-    match host {
-        Host::Codex | Host::Copilot => text.len(),
-        Host::ClaudeCode | Host::Cursor | Host::OpenCode | Host::Gemini => text.encode_utf16().count(),
-    }
 }

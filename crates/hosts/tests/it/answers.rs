@@ -66,12 +66,12 @@ fn a_long_text_is_cut_at_a_line_and_says_so() {
     for host in Host::ALL {
         let long: String = (0..2_000).map(|number| format!("line {number} ü😀\n")).collect();
         let text = text_of(&wire::render(&about_to_write(host), &reply(Some(&long), None, None)));
-        assert!(text.encode_utf16().count() <= wire::context_cap(host));
-        assert!(text.len() <= wire::context_cap(host) || !matches!(host, Host::Codex | Host::Copilot));
+        assert!(text.encode_utf16().count() <= host.context_cap());
+        assert!(text.len() <= host.context_cap() || !matches!(host, Host::Codex | Host::Copilot));
         let (kept, last) = text.rsplit_once('\n').unwrap();
         assert_eq!(last, "… cut here; `tl status` shows the rest");
         assert!(long.starts_with(&format!("{kept}\n")), "{host:?}");
-        assert!(text.encode_utf16().count() > wire::context_cap(host) / 2, "{host:?} keeps what it can");
+        assert!(text.encode_utf16().count() > host.context_cap() / 2, "{host:?} keeps what it can");
     }
 }
 
@@ -81,14 +81,14 @@ fn one_long_line_is_cut_between_characters() {
         let long = "😀".repeat(20_000);
         let text = text_of(&wire::render(&about_to_write(host), &reply(Some(&long), None, None)));
         assert!(text.starts_with("😀😀") && text.ends_with("shows the rest"), "{host:?}");
-        assert!(text.encode_utf16().count() <= wire::context_cap(host));
+        assert!(text.encode_utf16().count() <= host.context_cap());
     }
 }
 
 #[test]
 fn what_fits_is_left_alone() {
     for host in Host::ALL {
-        let whole = "x".repeat(wire::context_cap(host));
+        let whole = "x".repeat(host.context_cap());
         assert_eq!(text_of(&wire::render(&about_to_write(host), &reply(Some(&whole), None, None))), whole);
     }
 }
