@@ -73,6 +73,22 @@ CREATE TABLE record (
     PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;
 
+CREATE VIRTUAL TABLE search USING fts5 (kind, words, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '2 3');
+
+CREATE TABLE 'search_config'(k PRIMARY KEY, v) WITHOUT ROWID;
+
+CREATE TABLE 'search_data'(id INTEGER PRIMARY KEY, block BLOB);
+
+CREATE TABLE 'search_docsize'(id INTEGER PRIMARY KEY, sz BLOB, origin INTEGER);
+
+CREATE TABLE 'search_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID;
+
+CREATE TABLE searched (
+    id   INTEGER PRIMARY KEY,
+    kind TEXT    NOT NULL,
+    key  TEXT    NOT NULL
+) STRICT;
+
 CREATE TABLE stamp (
     node        INTEGER PRIMARY KEY,
     size        INTEGER NOT NULL,
@@ -129,3 +145,5 @@ CREATE UNIQUE INDEX node_lineage ON node (lineage);
 CREATE INDEX node_parent ON node (parent);
 
 CREATE UNIQUE INDEX operation_key ON operation (key) WHERE key IS NOT NULL;
+
+CREATE UNIQUE INDEX searched_record ON searched (kind, key);

@@ -1,17 +1,59 @@
 //! Brief an agent: where the work stands, in one short text.
 
-use domain::briefing::{Attention, Briefing, compose};
+use domain::briefing::compositor::estimated_tokens;
+use domain::briefing::{Attention, Briefing, Budget, Line, compose};
+use domain::host_event::Host;
+use domain::ids::Principal;
+use domain::operation::Channel;
+use domain::trail;
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::project_status::project_status;
+use crate::sessions::trail_briefing;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BriefRequest<'a> {
+    /// What went wrong in hooks since the last time.
+    pub faults: Option<&'a str>,
+    /// At most so many characters; 0 is no limit, `None` what policy says.
+    pub budget: Option<usize>,
+}
+
+/// A briefing, and how it came about.
+#[derive(Clone, Debug, Serialize)]
+pub struct BriefOutcome {
+    pub text: String,
+    pub characters: usize,
+    /// Estimated.
+    pub tokens: usize,
+    /// What is in it, and why.
+    pub kept: Vec<Line>,
+    /// What there was no room for.
+    pub cut: Vec<Line>,
+}
 
 /// Looks at everything and returns where the work stands; `faults` is what went wrong in hooks since the last time.
 ///
 /// # Errors
 /// When the state cannot be read.
 pub fn brief(ctx: &Context<'_>, faults: Option<&str>) -> Result<String, Failure> {
+    Ok(brief_explained(ctx, BriefRequest { faults, budget: None })?.text)
+}
+
+/// The same with how it came about.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn brief_explained(ctx: &Context<'_>, request: BriefRequest<'_>) -> Result<BriefOutcome, Failure> {
     let status = project_status(ctx)?;
+    let trail = match trail::is_kept(ctx.profiles) {
+        true => Some(trail_briefing(ctx, &*ctx.store.read()?)?),
+        false => None,
+    };
+    let has_plans = ctx.profiles.iter().any(|profile| profile.name != trail::PROFILE);
     let hierarchies = ctx.profiles.iter().map(|profile| profile.hierarchy()).collect();
     let levels = status
         .levels
@@ -28,5 +70,35 @@ pub fn brief(ctx: &Context<'_>, faults: Option<&str>) -> Result<String, Failure>
             next_step: &one.next_step,
         })
         .collect();
-    Ok(compose(&Briefing { hierarchies, levels, attention, faults }))
+    let policy = &ctx.policy.briefing;
+    let budget = match request.budget {
+        None => Budget { characters: policy.characters, tokens: policy.tokens },
+        Some(0) => Budget::UNLIMITED,
+        Some(characters) => Budget::UNLIMITED.at_most(characters),
+    };
+    let briefing = Briefing { hierarchies, has_plans, levels, attention, faults: request.faults, trail };
+    let mut composed = compose(&briefing, budget);
+    // A host may count otherwise than we do: bytes, where a letter has two.
+    if let Some(host) = host_of_hook(ctx) {
+        let mut characters = budget.characters.min(host.context_cap());
+        while host.size_of(&composed.text) > host.context_cap() {
+            characters = characters * 3 / 4;
+            composed = compose(&briefing, budget.at_most(characters));
+        }
+    }
+    Ok(BriefOutcome {
+        characters: composed.text.chars().count(),
+        tokens: estimated_tokens(&composed.text),
+        text: composed.text,
+        kept: composed.kept,
+        cut: composed.cut,
+    })
+}
+
+/// Returns the host that asks, where a hook does.
+fn host_of_hook(ctx: &Context<'_>) -> Option<Host> {
+    match (&ctx.actor, ctx.channel) {
+        (Principal::Agent { host, .. }, Channel::Hook) => Host::from_word(host),
+        _ => None,
+    }
 }

@@ -35,6 +35,8 @@ pub enum Noticed {
     NoBackup { node: String, why: String },
     /// A file says that a node is done, but what proves it does not hold.
     Unproved { node: String, why: String },
+    /// A session's file could not be brought up to date.
+    NotWritten { path: String, why: String },
     /// A file looks like a plan but is not where it belongs.
     Misplaced { path: String, why: String },
 }

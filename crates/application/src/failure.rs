@@ -2,9 +2,12 @@
 
 use domain::approval::ApprovalRefused;
 use domain::cascade::TooDeep;
+use domain::memory::NotKept;
 use domain::ports::{FileFault, StoreFault};
 use domain::reference::Unresolved;
 use domain::revalidation::KeepRefused;
+use domain::stamp::NotAStamp;
+use domain::trail::MapRefused;
 use domain::undo::UndoRefused;
 use domain::version::NoSuchVersion;
 
@@ -226,5 +229,37 @@ impl From<UndoRefused> for Failure {
             }
             _ => failure,
         }
+    }
+}
+
+impl From<MapRefused> for Failure {
+    fn from(error: MapRefused) -> Self {
+        let kind = match &error {
+            MapRefused::Empty | MapRefused::TooLong(_) => FailureKind::Invalid,
+            MapRefused::NoTrajectory(_) | MapRefused::NoTactic | MapRefused::Finished(_) | MapRefused::Trajectory => {
+                FailureKind::Refused
+            }
+        };
+        let failure = Self::new(kind, error.to_string());
+        match error {
+            MapRefused::NoTrajectory(_) | MapRefused::Finished(_) | MapRefused::Trajectory => {
+                failure.step("tl intent \"what this session is for\"")
+            }
+            MapRefused::NoTactic => failure.step("tl map tactic \"the way it is tried\""),
+            MapRefused::TooLong(_) => failure.step("tl mem save \"the details\""),
+            MapRefused::Empty => failure,
+        }
+    }
+}
+
+impl From<NotKept> for Failure {
+    fn from(error: NotKept) -> Self {
+        Self::new(FailureKind::Invalid, error.to_string())
+    }
+}
+
+impl From<NotAStamp> for Failure {
+    fn from(error: NotAStamp) -> Self {
+        Self::new(FailureKind::Invalid, error.to_string()).step("tl session list")
     }
 }

@@ -37,6 +37,7 @@ pub mod record_event;
 pub mod repair_state;
 pub mod restore_version;
 pub mod revalidate;
+pub mod sessions;
 pub mod set_progress;
 pub mod show_node;
 pub mod show_tree;

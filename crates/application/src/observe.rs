@@ -129,6 +129,16 @@ fn keep_observed<T>(
 ///
 /// Such a look is the moment to finish what was left out of the mirror.
 pub(crate) fn observed_tree<'s>(ctx: &Context<'s>) -> Result<(Box<dyn Snapshot + 's>, Tree), Failure> {
+    let (snapshot, plans) = observed_plans(ctx)?;
+    if !domain::trail::is_kept(ctx.profiles) {
+        return Ok((snapshot, plans));
+    }
+    let tree = Tree::new(snapshot.all_nodes()?);
+    Ok((snapshot, tree))
+}
+
+/// The same without the trail, which has no files and can be long.
+pub(crate) fn observed_plans<'s>(ctx: &Context<'s>) -> Result<(Box<dyn Snapshot + 's>, Tree), Failure> {
     ctx.store.finish_mirror();
     let snapshot = ctx.store.read()?;
     let seen = survey(ctx, &*snapshot, Scope::Everything, NodeId(u32::MAX / 2))?;
@@ -138,7 +148,7 @@ pub(crate) fn observed_tree<'s>(ctx: &Context<'s>) -> Result<(Box<dyn Snapshot +
     }
     drop(snapshot);
     let snapshot = observed(ctx, Scope::Everything)?;
-    let tree = Tree::new(snapshot.all_nodes()?);
+    let tree = Tree::new(snapshot.nodes_outside(&[domain::trail::PROFILE])?);
     Ok((snapshot, tree))
 }
 

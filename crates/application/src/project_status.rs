@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::observe::observed_tree;
+use crate::observe::observed_plans;
 use crate::views::{OperationView, StatusCounts, reason};
 
 /// The project at a glance.
@@ -42,7 +42,7 @@ pub struct Attention {
 /// # Errors
 /// When the state cannot be read.
 pub fn project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
-    let (state, tree) = observed_tree(ctx)?;
+    let (state, tree) = observed_plans(ctx)?;
     let mut status_counts = StatusCounts::default();
     let mut levels: Vec<LevelCounts> = Vec::new();
     for profile in ctx.profiles {

@@ -18,9 +18,13 @@ pub(crate) fn session_name(actor: &Principal, store: &dyn Store) -> String {
     }
     match actor {
         // The host says nothing: its hook noted who is about to run us.
-        Principal::Agent { host, .. } if host != "shell" => {
+        Principal::Agent { host, session } if host != "shell" => {
             let noted = store.read().ok().and_then(|state| state.note(CALLING).ok().flatten());
-            noted.unwrap_or_else(|| format!("{host}-without-a-session"))
+            noted.unwrap_or_else(|| match session.as_str() {
+                "" | "unknown" => format!("{host}-without-a-session"),
+                // A client without hooks is known by its connection.
+                connection => connection.to_owned(),
+            })
         }
         _ => terminal().unwrap_or_else(|| "shell".to_owned()),
     }

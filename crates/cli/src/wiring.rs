@@ -212,6 +212,10 @@ fn say_noticed(ui: Ui, noticed: &Noticed) {
         Noticed::Unproved { why, .. } => {
             ui.say(format!("{}: {}; it does not count as complete", styled(WARN, "warning"), clean_line(why)));
         }
+        Noticed::NotWritten { path, why } => {
+            let what = format!("`{}` is not up to date: {}", clean_line(path), clean_line(why));
+            ui.say(format!("{}: {what}", styled(WARN, "warning")));
+        }
         Noticed::Misplaced { path, why } => {
             ui.say(format!("{}: {}: {}", styled(WARN, "warning"), clean_line(path), clean_line(why)));
         }

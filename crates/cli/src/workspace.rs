@@ -73,8 +73,8 @@ impl Workplace {
         })?;
         let (clock, profiles, policy) = (SystemClock, &self.project.profiles, &self.project.settings.policy);
         let git = DiskGit::open(root);
-        // Only work that goes through phases belongs to a session, and to find out which is another look at the state.
-        let works = profiles.iter().any(|profile| !profile.work_phases.is_empty());
+        // Only work that goes through phases, and a trail, belong to a session, and to find out which is another look at the state.
+        let works = domain::trail::is_kept(profiles) || profiles.iter().any(|profile| !profile.work_phases.is_empty());
         let session = if works { session_name(actor, store) } else { String::new() };
         let ctx =
             Context::new(store, &files, &clock, profiles, policy, actor.clone(), Channel::Mcp).at_work(&git, session);

@@ -63,6 +63,27 @@ impl Host {
         matches!(self, Self::Cursor)
     }
 
+    /// Returns how much context it passes on whole, in the unit of [`Host::size_of`].
+    ///
+    /// Claude Code spills what is above 10,000 characters to a file, Codex cuts the middle out of what is above
+    /// about 2,500 tokens, Copilot takes 10 KB of all hooks together. Others have shown no limit.
+    #[must_use]
+    pub fn context_cap(self) -> usize {
+        match self {
+            Self::Codex => 8_000,
+            Self::ClaudeCode | Self::Cursor | Self::OpenCode | Self::Gemini | Self::Copilot => 9_500,
+        }
+    }
+
+    /// Returns how long a text is, as it counts: Codex and Copilot bytes, the others what JavaScript calls characters.
+    #[must_use]
+    pub fn size_of(self, text: &str) -> usize {
+        match self {
+            Self::Codex | Self::Copilot => text.len(),
+            Self::ClaudeCode | Self::Cursor | Self::OpenCode | Self::Gemini => text.encode_utf16().count(),
+        }
+    }
+
     /// Returns the name people know it by.
     #[must_use]
     pub fn title(self) -> &'static str {
@@ -169,6 +190,8 @@ pub struct ToolCall {
     pub touches: Vec<Touch>,
     /// The command line of a shell tool.
     pub command: Option<String>,
+    /// What the call says in words: a description, a prompt, a question. Not the text of a file.
+    pub says: Option<String>,
 }
 
 impl ToolCall {
@@ -255,6 +278,8 @@ pub struct Reply {
     pub context: Option<String>,
     /// For the person, where the host can show it.
     pub notice: Option<String>,
+    /// Instead of the host's own prompt for a compaction, where it lets itself be replaced.
+    pub compaction_prompt: Option<String>,
 }
 
 impl Reply {

@@ -46,6 +46,18 @@ pub enum Verb {
     Ticket,
     /// A commit moved the cycle of a scenario.
     Commit,
+    /// A session said what it is for.
+    Intent,
+    /// A session said where it is.
+    Map,
+    /// A conversation or a session was made short.
+    Compact,
+    /// Finished branches and old notes were taken out.
+    Prune,
+    /// A trail of an older form was taken over.
+    Migrate,
+    /// An anchor, a note or a rating was kept.
+    Remember,
 }
 
 impl Verb {
@@ -71,6 +83,12 @@ impl Verb {
             Self::Evidence => "evidence",
             Self::Ticket => "ticket",
             Self::Commit => "commit",
+            Self::Intent => "intent",
+            Self::Map => "map",
+            Self::Compact => "compact",
+            Self::Prune => "prune",
+            Self::Migrate => "migrate",
+            Self::Remember => "remember",
         }
     }
 
@@ -93,7 +111,13 @@ impl Verb {
             | Self::Claim
             | Self::Evidence
             | Self::Ticket
-            | Self::Commit => false,
+            | Self::Commit
+            | Self::Intent
+            | Self::Map
+            | Self::Compact
+            | Self::Prune
+            | Self::Migrate
+            | Self::Remember => false,
         }
     }
 }

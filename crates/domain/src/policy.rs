@@ -1,6 +1,6 @@
 //! Policy: every threshold and switch a user may want to change, with its default.
 //!
-//! The reference page `docs/reference/configuration.md` is generated from [`crate::settings::KEYS`]; the reading of
+//! The reference page `docs/reference/configuration.md` is generated from [`crate::settings::keys`]; the reading of
 //! `config.toml` lives in [`crate::settings`].
 
 use serde::{Deserialize, Serialize};
@@ -102,7 +102,73 @@ impl Default for GatePolicy {
     }
 }
 
-/// The rules' switches. See [`crate::settings::KEYS`] for what each does.
+/// How much a session has to say of what it does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Governance {
+    /// Signals are there for who asks.
+    Permissive,
+    /// Signals are told.
+    #[default]
+    Assisted,
+    /// Signals are told, and nothing is written before an intent is declared.
+    Strict,
+}
+
+/// When a signal is told. A threshold of 0 turns it off.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SignalPolicy {
+    pub section_turns: u32,
+    pub reads_without_writes: u32,
+    pub failures: u32,
+    pub stuck_words_seen: u32,
+    /// More words that say someone is stuck.
+    pub stuck_words: Vec<String>,
+    pub repetitions: u32,
+    pub similar_percent: u8,
+    pub undeclared_writes: u32,
+    pub warm_minutes: u64,
+    pub stale_minutes: u64,
+    pub completed_branches: u32,
+    /// Signals that are not wanted, by name.
+    pub off: Vec<String>,
+}
+
+impl Default for SignalPolicy {
+    fn default() -> Self {
+        Self {
+            section_turns: 8,
+            reads_without_writes: 12,
+            failures: 3,
+            stuck_words_seen: 3,
+            stuck_words: Vec::new(),
+            repetitions: 4,
+            similar_percent: 80,
+            undeclared_writes: 1,
+            warm_minutes: 30,
+            stale_minutes: 120,
+            completed_branches: 5,
+            off: Vec::new(),
+        }
+    }
+}
+
+/// How long a briefing may be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BriefingPolicy {
+    pub characters: usize,
+    pub tokens: usize,
+}
+
+impl Default for BriefingPolicy {
+    fn default() -> Self {
+        Self { characters: 6_000, tokens: 1_500 }
+    }
+}
+
+/// The rules' switches. See [`crate::settings::keys`] for what each does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
@@ -119,6 +185,11 @@ pub struct Policy {
     pub claim_lease_minutes: u64,
     /// Which commits mean which step of a test-driven cycle.
     pub commits: CommitPrefixes,
+    pub governance: Governance,
+    pub signals: SignalPolicy,
+    pub briefing: BriefingPolicy,
+    /// How many days notes are kept; 0 is for ever.
+    pub notes_kept_days: u32,
 }
 
 impl Default for Policy {
@@ -134,6 +205,10 @@ impl Default for Policy {
             hook_deadline_ms: 1_500,
             claim_lease_minutes: 30,
             commits: CommitPrefixes::default(),
+            governance: Governance::default(),
+            signals: SignalPolicy::default(),
+            briefing: BriefingPolicy::default(),
+            notes_kept_days: 0,
         }
     }
 }

@@ -3,9 +3,11 @@
 //! The domain only reads text and looks up names it is given; opening files and asking the
 //! environment is the edge's work.
 
+mod session_keys;
+
 use serde::{Deserialize, Serialize};
 
-use crate::policy::{GateMode, Policy};
+use crate::policy::{GateMode, Governance, Policy};
 use crate::suggest::with_suggestion;
 
 /// Which engine keeps the state.
@@ -81,8 +83,17 @@ pub struct Key {
     set: fn(&mut Settings, &str) -> Result<(), String>,
 }
 
-/// Every setting. The reference page and the reading of the environment follow this list.
-pub const KEYS: &[Key] = &[
+/// Returns every setting, those of a table together. The reference page and the reading of the environment follow this list.
+#[must_use]
+pub fn keys() -> Vec<&'static Key> {
+    let all: Vec<&Key> = KEYS.iter().chain(session_keys::KEYS).collect();
+    let table = |key: &Key| key.name.rsplit_once('.').map_or("", |(table, _)| table);
+    let mut sorted = all.clone();
+    sorted.sort_by_key(|key| all.iter().position(|first| table(first) == table(key)));
+    sorted
+}
+
+const KEYS: &[Key] = &[
     Key {
         name: "profiles",
         default: "[\"story\"]",
@@ -462,6 +473,22 @@ fn set_gate(mode: &mut GateMode, text: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Whoever may only set a variable must not be able to loosen the reins.
+fn set_governance(mode: &mut Governance, text: &str) -> Result<(), String> {
+    use Governance::{Assisted, Permissive, Strict};
+    let wanted = one_of(text, &[("strict", Strict), ("assisted", Assisted), ("permissive", Permissive)])?;
+    if wanted < *mode {
+        return Err("the project asks for more; the environment cannot take that back".to_owned());
+    }
+    *mode = wanted;
+    Ok(())
+}
+
+fn set_number<T: std::str::FromStr>(place: &mut T, text: &str) -> Result<(), String> {
+    *place = number(text)?;
+    Ok(())
+}
+
 fn list(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
@@ -491,6 +518,10 @@ pub fn parse(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
     if let Some(unknown) = gates.fail_closed.iter().find(|name| crate::gates::named(name).is_none()) {
         let known: Vec<String> = crate::gates::GATES.iter().map(|gate| format!("`{}`", gate.name)).collect();
         return wrong(format!("`fail_closed`: there is no gate `{unknown}`: expected {}", known.join(", ")));
+    }
+    let known = crate::detection::SignalKind::ALL.map(crate::detection::SignalKind::word);
+    if let Some(unknown) = settings.policy.signals.off.iter().find(|name| !known.contains(&name.as_str())) {
+        return wrong(format!("`off`: there is no signal `{unknown}`: expected {}", known.join(", ")));
     }
     if gates.shrink_below_percent > 100 {
         return wrong(format!("`shrink_below_percent` is {}: expected 0 to 100", gates.shrink_below_percent));
@@ -526,7 +557,7 @@ impl Settings {
     /// Takes over every variable that may be, and returns what is wrong with the others.
     fn take_over(&mut self, environment: &dyn Fn(&str) -> Option<String>) -> Vec<SettingsProblem> {
         let mut problems = Vec::new();
-        for key in KEYS {
+        for key in keys() {
             // Ours is looked at last, so that it wins over an older name.
             for name in key.environment.iter().rev() {
                 if let Some(text) = environment(name)

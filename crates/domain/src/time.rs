@@ -24,6 +24,16 @@ fn local_zone() -> TimeZone {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(jiff::Timestamp);
 
+/// A minute of the local clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LocalMinute {
+    pub year: i16,
+    pub month: i8,
+    pub day: i8,
+    pub hour: i8,
+    pub minute: i8,
+}
+
 impl Timestamp {
     /// Returns the moment that many milliseconds after 1970; one that no calendar holds becomes 1970.
     #[must_use]
@@ -41,6 +51,39 @@ impl Timestamp {
     #[must_use]
     pub fn file_name_part(self) -> String {
         self.0.to_zoned(local_zone()).strftime("%Y-%m-%d-%H-%M-%S").to_string()
+    }
+
+    /// Returns the minute the local clock shows.
+    #[must_use]
+    pub fn local_minute(self) -> LocalMinute {
+        let local = self.0.to_zoned(local_zone());
+        LocalMinute {
+            year: local.year(),
+            month: local.month(),
+            day: local.day(),
+            hour: local.hour(),
+            minute: local.minute(),
+        }
+    }
+
+    /// Returns the moment a minute of the local clock begins; `None` when the calendar does not have it.
+    #[must_use]
+    pub fn from_local_minute(minute: LocalMinute) -> Option<Self> {
+        let LocalMinute { year, month, day, hour, minute } = minute;
+        let civil = jiff::civil::DateTime::new(year, month, day, hour, minute, 0, 0).ok()?;
+        Some(Self(civil.to_zoned(local_zone()).ok()?.timestamp()))
+    }
+
+    /// Returns how many milliseconds passed since `earlier`; none when it is not earlier.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> i64 {
+        (self.as_millis() - earlier.as_millis()).max(0)
+    }
+
+    /// Returns the moment in local time as `14:30`.
+    #[must_use]
+    pub fn time_of_day(self) -> String {
+        self.0.to_zoned(local_zone()).strftime("%H:%M").to_string()
     }
 
     /// Returns the moment in local time as `2026-02-11 14:30`, for people.
@@ -68,4 +111,17 @@ impl<'de> Deserialize<'de> for Timestamp {
         let parsed: jiff::Timestamp = text.parse().map_err(de::Error::custom)?;
         Ok(Self::from_millis(parsed.as_millisecond()))
     }
+}
+
+/// Returns a stretch of time for people: `45 minutes`, `4 hours`, `3 days`.
+#[must_use]
+pub fn span_for_people(millis: i64) -> String {
+    let minutes = millis / 60_000;
+    let (number, unit) = match minutes {
+        ..=0 => return "less than a minute".to_owned(),
+        1..=119 => (minutes, "minute"),
+        120..=2_879 => (minutes / 60, "hour"),
+        _ => (minutes / 1_440, "day"),
+    };
+    format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
 }

@@ -15,6 +15,7 @@ use domain::ports::{
     ChildName, FileStamp, NewOperation, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction,
 };
 use domain::record::RecordKey;
+use domain::search::{self, Matching, Query, SEARCHED_KINDS};
 use domain::status::Footing;
 use domain::time::Timestamp;
 use domain::tree::{Misfit, Tree};
@@ -229,6 +230,11 @@ impl Snapshot for MemoryState {
         Ok(self.tree.all_in_order().into_iter().cloned().collect())
     }
 
+    fn nodes_outside(&self, profiles: &[&str]) -> Result<Vec<Node>, StoreFault> {
+        let wanted = |node: &&Node| !profiles.contains(&node.profile.as_str());
+        Ok(self.tree.all_in_order().into_iter().filter(wanted).cloned().collect())
+    }
+
     fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> {
         Ok(self.tree.preorder(top).into_iter().cloned().collect())
     }
@@ -299,6 +305,22 @@ impl Snapshot for MemoryState {
             .take_while(|(record, _)| record.kind == kind && record.key.starts_with(prefix))
             .map(|(record, body)| (record.key.clone(), body.clone()))
             .collect())
+    }
+
+    fn search(
+        &self,
+        kinds: &[&str],
+        query: &Query,
+        matching: Matching,
+        most: usize,
+    ) -> Result<Vec<RecordKey>, StoreFault> {
+        let searched: Vec<&RecordKey> =
+            self.records.keys().filter(|record| SEARCHED_KINDS.contains(&record.kind.as_str())).collect();
+        let texts: Vec<Vec<String>> =
+            searched.iter().map(|record| search::words(&search::text_of(&self.records[*record]))).collect();
+        let wanted = |index: usize| kinds.contains(&searched[index].kind.as_str());
+        let found = search::rank(&texts, query, matching, &wanted);
+        Ok(found.into_iter().take(most).map(|index| searched[index].clone()).collect())
     }
 
     fn note(&self, key: &str) -> Result<Option<String>, StoreFault> {
@@ -432,6 +454,7 @@ macro_rules! delegate_snapshot {
             fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> { Snapshot::children(&self.$($field).+, parent) }
             fn child_names(&self, parent: NodeId) -> Result<Vec<ChildName>, StoreFault> { self.$($field).+.child_names(parent) }
             fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> { self.$($field).+.all_nodes() }
+            fn nodes_outside(&self, profiles: &[&str]) -> Result<Vec<Node>, StoreFault> { self.$($field).+.nodes_outside(profiles) }
             fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> { self.$($field).+.subtree(top) }
             fn footings(&self, top: NodeId) -> Result<Vec<Footing>, StoreFault> { self.$($field).+.footings(top) }
             fn versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> { Snapshot::versions(&self.$($field).+, node) }
@@ -446,6 +469,7 @@ macro_rules! delegate_snapshot {
             fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> { Snapshot::stamps(&self.$($field).+) }
             fn record_body(&self, kind: &str, key: &str) -> Result<Option<serde_json::Value>, StoreFault> { Snapshot::record_body(&self.$($field).+, kind, key) }
             fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, serde_json::Value)>, StoreFault> { Snapshot::records(&self.$($field).+, kind, prefix) }
+            fn search(&self, kinds: &[&str], query: &domain::search::Query, matching: domain::search::Matching, most: usize) -> Result<Vec<domain::record::RecordKey>, StoreFault> { Snapshot::search(&self.$($field).+, kinds, query, matching, most) }
             fn note(&self, key: &str) -> Result<Option<String>, StoreFault> { self.$($field).+.note(key) }
         }
     };

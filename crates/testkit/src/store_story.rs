@@ -52,6 +52,7 @@ pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
     read_everything(reopen);
     refuse_misfits(reopen);
     keep_records(reopen);
+    find_records(reopen);
 }
 
 fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter: &Node) {
@@ -235,4 +236,62 @@ fn operation(verb: Verb, summary: &str, facts: Vec<Fact>, texts: &[&str]) -> New
         facts,
         texts: texts.iter().map(|text| (*text).to_owned()).collect(),
     }
+}
+
+/// Records of the searched kinds are found by their words, in every language, the best first.
+fn find_records(reopen: &dyn Fn() -> Box<dyn Store>) {
+    use domain::search::{Matching, Query};
+    let note = |kind: &str, key: &str, before: Option<&str>, after: Option<&str>| {
+        let body = |text: Option<&str>| text.map(|text| serde_json::json!({ "text": text, "shelf": "work" }));
+        Fact::RecordChanged {
+            record: RecordKey { kind: kind.to_owned(), key: key.to_owned() },
+            before: body(before),
+            after: body(after),
+        }
+    };
+    let long = "jwt and tokens and many other words that make this note a long one";
+    let facts = vec![
+        note("mem", "1", None, Some(long)),
+        note("mem", "2", None, Some("JWT!")),
+        note("mem", "3", None, Some("Решили взять jose")),
+        note("mem", "4", None, Some("東京タワー")),
+        note("mem", "5", None, Some("京東")),
+        note("anchor", "6", None, Some("jwt holds")),
+        note("other", "7", None, Some("jwt")),
+        note("mem", "8", None, Some("gone soon")),
+        note("mem", "9", None, Some("tokens jwt, jwt tokens, jwt")),
+    ];
+    let store = reopen();
+    let record = |facts: Vec<Fact>| {
+        let mut tx = store.write().expect("the right to write");
+        tx.record(operation(Verb::Progress, "notes", facts, &[])).expect("recorded");
+        tx.commit().expect("committed");
+    };
+    record(facts);
+    record(vec![
+        note("mem", "8", Some("gone soon"), None),
+        note("mem", "3", Some("Решили взять jose"), Some("Решили взять библиотеку jose")),
+    ]);
+    drop(store);
+    let store = reopen();
+    let state = store.read().expect("readable");
+    let keys = |kinds: &[&str], query: &str, matching: Matching, most: usize| -> Vec<String> {
+        let found = state.search(kinds, &Query::read(query), matching, most).expect("searched");
+        found.into_iter().map(|record| record.key).collect()
+    };
+    let all = |query: &str| keys(&["mem"], query, Matching::AllElseAny, 10);
+    assert_eq!(all("jwt"), ["9", "2", "1"]);
+    assert_eq!(all("JWT tok"), ["9", "1"]);
+    assert_eq!(all("реши"), ["3"]);
+    assert_eq!(all("библ"), ["3"]);
+    assert_eq!(all("京タ"), ["4"]);
+    assert_eq!(all("京東"), ["5"]);
+    assert_eq!(all("gone"), Vec::<String>::new());
+    assert_eq!(all("nothing jose"), ["3"], "when nothing has all of it, what has some");
+    assert_eq!(all("\" OR * kind:mem ("), Vec::<String>::new(), "no syntax of an engine gets through");
+    assert_eq!(keys(&["mem"], "jwt jose", Matching::Any, 10), ["3", "9", "2", "1"]);
+    assert_eq!(keys(&["anchor", "mem"], "jwt", Matching::AllElseAny, 2), ["9", "2"]);
+    assert_eq!(keys(&["anchor"], "jwt", Matching::AllElseAny, 10), ["6"]);
+    assert_eq!(keys(&["other"], "jwt", Matching::AllElseAny, 10), Vec::<String>::new());
+    assert_eq!(all("work").len(), 6, "a shelf is found too");
 }

@@ -7,6 +7,7 @@ mod effects;
 mod plans;
 mod prompt_submitted;
 mod session;
+mod signals;
 mod tool_about_to_run;
 mod tool_finished;
 mod work;
@@ -45,6 +46,7 @@ impl Handled {
         join(&mut self.reply.block, more.reply.block);
         join(&mut self.reply.context, more.reply.context);
         join(&mut self.reply.notice, more.reply.notice);
+        join(&mut self.reply.compaction_prompt, more.reply.compaction_prompt);
         self.blocked.extend(more.blocked);
         self.warned.extend(more.warned);
         self.faults_told |= more.faults_told;
@@ -79,10 +81,18 @@ pub fn handle_host_event(
     surroundings: &Surroundings<'_>,
 ) -> Result<Handled, Failure> {
     match &event.happening {
-        Happening::ToolAboutToRun(call) => tool_about_to_run::handle(ctx, event, call, surroundings),
-        Happening::ToolFinished { call, failed } => tool_finished::handle(ctx, event, call, *failed, surroundings),
+        Happening::ToolAboutToRun(call) => Ok(tool_about_to_run::handle(ctx, event, call, surroundings)?
+            .and(signals::before(ctx, event, call, surroundings)?)),
+        Happening::ToolFinished { call, failed } => {
+            let plans = tool_finished::handle(ctx, event, call, *failed, surroundings)?;
+            Ok(plans.and(signals::after(ctx, event, call, *failed, surroundings)?))
+        }
         Happening::PromptSubmitted { prompt } => prompt_submitted::handle(ctx, event, prompt, surroundings),
-        Happening::SessionStarted { source } => session::started(ctx, event, *source, surroundings.faults),
+        Happening::SessionStarted { source } => {
+            let started = session::started(ctx, event, *source, surroundings.faults)?;
+            signals::briefed(ctx)?;
+            Ok(started)
+        }
         Happening::Compacting => session::compacting(ctx, event),
         Happening::Compacted => session::compacted(ctx, event),
         Happening::Stopping { again } => session::stopping(ctx, event, *again),

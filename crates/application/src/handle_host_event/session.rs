@@ -5,7 +5,7 @@ use domain::ports::{Snapshot, Transaction};
 use domain::session_memory::{KEPT_FOR_MS, PREFIX, SessionMemory};
 use domain::time::Timestamp;
 
-use super::{Handled, effects, work};
+use super::{Handled, effects, signals, work};
 use crate::brief::brief;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -71,9 +71,12 @@ pub(super) fn started(
 
 /// The conversation is about to be compacted: what is worth keeping goes along, where the host takes it.
 pub(super) fn compacting(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
+    let prompt = signals::compacting(ctx)?;
     let text = brief(ctx, None)?;
     compacted(ctx, event)?;
-    Ok(Handled::saying(Some(text)))
+    let mut handled = Handled::saying(Some(text));
+    handled.reply.compaction_prompt = prompt;
+    Ok(handled)
 }
 
 /// The conversation was compacted.

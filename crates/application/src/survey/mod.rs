@@ -105,7 +105,8 @@ struct Above {
 
 impl<'a> Surveyor<'_, 'a> {
     fn everything(&mut self) -> Result<(), Failure> {
-        self.remember(self.state.all_nodes()?);
+        // What lives in the store alone need not be looked at.
+        self.remember(self.state.nodes_outside(&[domain::trail::PROFILE])?);
         self.stamps = self.state.stamps()?;
         self.stamps.sort_by_key(|(node, ..)| *node);
         for profile in self.ctx.profiles {

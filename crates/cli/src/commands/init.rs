@@ -8,7 +8,7 @@ use clap::Args;
 use domain::host_event::Host;
 use domain::operation::Verb;
 use domain::ports::{PlanFiles, StoreFault};
-use domain::settings::{KEYS, Storage};
+use domain::settings::{Storage, keys};
 use domain::work::guides;
 use hosts::install::{Setup, is_program_name};
 use serde::Serialize;
@@ -284,7 +284,7 @@ fn config(profiles: &[String]) -> String {
     let mut text =
         String::from("# Settings of this project. Every key is here; what is commented out is the default.\n");
     let mut table = "";
-    for key in KEYS {
+    for key in keys() {
         let (section, name) = key.name.rsplit_once('.').unwrap_or(("", key.name));
         if section != table {
             text.push_str(&format!("\n[{section}]\n"));

@@ -1,14 +1,18 @@
 //! The commands, one file each: arguments, the use case they call, and how its outcome is shown.
 
 mod adopt;
+mod anchor;
 mod approve;
+mod brief;
 mod check;
 mod children;
 mod claim;
+mod compact;
 mod completions;
 mod demo;
 mod diff;
 mod doctor;
+mod drift;
 mod evidence;
 mod focus;
 mod gate;
@@ -16,13 +20,19 @@ mod hook;
 mod host_choice;
 mod host_files;
 mod init;
+mod intent;
 mod invalidate;
 mod log;
 mod man;
+mod map;
 mod mcp;
+mod mem;
+mod migrate;
 mod next;
 mod plan;
 mod progress;
+mod prune;
+mod rate;
 mod rebuild;
 mod reference;
 mod release;
@@ -30,12 +40,16 @@ mod repair;
 mod replay;
 mod restore;
 mod revalidate;
+mod scan;
 mod scenario;
 mod serve;
+mod session;
 mod show;
 mod status;
 mod sync_hashes;
+mod think_back;
 mod ticket;
+mod trace;
 mod tree;
 mod undo;
 mod uninstall;
@@ -115,6 +129,20 @@ commands! {
     Invalidate "invalidate" => invalidate::InvalidateArgs,
     Why "why" => why::WhyArgs,
     Progress "progress" => progress::ProgressArgs,
+    Intent "intent" => intent::IntentArgs,
+    Map "map" => map::MapArgs,
+    Scan "scan" => scan::ScanArgs,
+    ThinkBack "think-back" => think_back::ThinkBackArgs,
+    Drift "drift" => drift::DriftArgs,
+    Rate "rate" => rate::RateArgs,
+    Compact "compact" => compact::CompactArgs,
+    Prune "prune" => prune::PruneArgs,
+    Migrate "migrate" => migrate::MigrateArgs,
+    Session "session" => session::SessionArgs,
+    Trace "trace" => trace::TraceArgs,
+    Brief "brief" => brief::BriefArgs,
+    Mem "mem" => mem::MemArgs,
+    Anchor "anchor" => anchor::AnchorArgs,
     Versions "versions" => versions::VersionsArgs,
     Diff "diff" => diff::DiffArgs,
     Restore "restore" => restore::RestoreArgs,

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use application::{Failure, FailureKind};
 use clap::{Arg, Args, Command, CommandFactory};
 use domain::ports::PlanFiles;
-use domain::settings::{ACCEPTED_WITHOUT_EFFECT, KEYS};
+use domain::settings::{ACCEPTED_WITHOUT_EFFECT, keys};
 use store::DiskFiles;
 
 use crate::Cli;
@@ -154,7 +154,7 @@ fn configuration() -> String {
          counts as not set. Paths are relative to the project and stay inside it.\n\n\
          | key | default | environment |\n| --- | --- | --- |\n"
     );
-    for key in KEYS {
+    for key in keys() {
         page.push_str(&format!(
             "| [`{}`](#{}) | `{}` | {} |\n",
             key.name,
@@ -163,7 +163,7 @@ fn configuration() -> String {
             quoted(key.environment)
         ));
     }
-    for key in KEYS {
+    for key in keys() {
         page.push_str(&format!(
             "\n## {}\n\n{}\n\n- default: `{}`\n- allowed: {}\n- environment: {}\n",
             key.name,

@@ -3,17 +3,21 @@
 //! One module per command, and one per matter that concerns several commands.
 
 mod adopt;
+mod anchor;
 mod approve;
 mod bad_input;
+mod brief;
 mod cascade;
 mod check;
 mod children;
 mod claim;
+mod compact;
 mod completions;
 mod demo;
 mod diff;
 mod disk;
 mod doctor;
+mod drift;
 mod environment;
 mod evidence;
 mod focus;
@@ -25,23 +29,30 @@ mod hook_concurrency;
 mod hook_faults;
 mod hook_gates;
 mod hook_legitimate;
+mod hook_signals;
 mod hook_ways_round;
 mod hosts_install;
 mod init;
+mod intent;
 mod invalidate;
 mod json_shapes;
 mod life;
 mod log;
 mod man;
+mod map;
 mod mcp;
 mod mcp_approvals;
 mod mcp_faults;
+mod mem;
+mod migrate;
 mod naming;
 mod next;
 mod observation;
 mod plan;
 mod profiles;
 mod progress;
+mod prune;
+mod rate;
 mod rebuild;
 mod recovery;
 mod release;
@@ -49,13 +60,18 @@ mod repair;
 mod replay;
 mod restore;
 mod revalidate;
+mod scan;
 mod scenario;
 mod serve;
+mod session;
 mod show;
 mod status;
 mod survival;
 mod sync_hashes;
+mod think_back;
 mod ticket;
+mod trace;
+mod trail_story;
 mod tree;
 mod undo;
 mod unicode;
@@ -72,7 +88,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 39] = [
+const COMMANDS: [&str; 53] = [
     "init",
     "demo",
     "status",
@@ -93,6 +109,20 @@ const COMMANDS: [&str; 39] = [
     "invalidate",
     "why",
     "progress",
+    "intent",
+    "map",
+    "scan",
+    "think-back",
+    "drift",
+    "rate",
+    "compact",
+    "prune",
+    "migrate",
+    "session",
+    "trace",
+    "brief",
+    "mem",
+    "anchor",
     "versions",
     "diff",
     "restore",
@@ -132,6 +162,18 @@ fn empty() -> Project {
 /// A project with nothing planned.
 fn story() -> Project {
     Project::story(binary())
+}
+
+/// A project that keeps a trail, and a session in it.
+fn trail() -> Project {
+    let project = Project::empty(binary()).with_environment("THROUGHLINE_SESSION", "s1");
+    project.ok(&["init", "--profile", "trail"]);
+    project
+}
+
+/// The same from another session: a new process that knows nothing.
+fn in_session(project: &Project, session: &str, arguments: &[&str]) -> Output {
+    run_with(project, &[("THROUGHLINE_SESSION", session)], arguments)
 }
 
 /// A project with an approved act, chapter and scene.

@@ -79,6 +79,23 @@ pub trait Git {
     /// # Errors
     /// When git is not there or fails.
     fn uncommitted(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault>;
+
+    /// Returns the commits whose message holds `word`, the newest first, of all branches. Starts one process.
+    ///
+    /// # Errors
+    /// When git is not there or fails.
+    fn commits_naming(&self, word: &str) -> Result<Vec<NamedCommit>, StoreFault> {
+        let _ = word;
+        Ok(Vec::new())
+    }
+}
+
+/// A commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedCommit {
+    pub id: String,
+    /// The first line of its message.
+    pub subject: String,
 }
 
 /// No repository: nothing is committed, and nothing is counted.

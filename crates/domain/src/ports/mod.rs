@@ -9,7 +9,7 @@ mod store;
 pub use clock::Clock;
 pub use commands::{Commands, Ran};
 pub use files::{Entry, EntryKind, FileFault, FileLook, FileStamp, PlanFiles, Reading};
-pub use git::{ChangedLines, Git, Head, HeadMove, MoveKind, NoRepository};
+pub use git::{ChangedLines, Git, Head, HeadMove, MoveKind, NamedCommit, NoRepository};
 pub use store::{
     ChildName, NewOperation, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction,
 };

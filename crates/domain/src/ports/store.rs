@@ -12,6 +12,8 @@ use crate::ids::{NodeId, OperationId, Principal, StoreId, VersionHash};
 use crate::node::Node;
 use crate::operation::{Channel, Operation, OperationHead, Verb};
 use crate::ports::FileStamp;
+use crate::record::RecordKey;
+use crate::search::{Matching, Query};
 use crate::status::Footing;
 use crate::time::Timestamp;
 use crate::version::Version;
@@ -118,6 +120,12 @@ pub trait Snapshot {
     /// [`StoreFault`].
     fn all_nodes(&self) -> Result<Vec<Node>, StoreFault>;
 
+    /// Returns every node but those of these profiles; parents come before their children. What is left out costs nothing.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn nodes_outside(&self, profiles: &[&str]) -> Result<Vec<Node>, StoreFault>;
+
     /// Returns a node and all below it; parents come before their children.
     ///
     /// # Errors
@@ -203,6 +211,22 @@ pub trait Snapshot {
     /// # Errors
     /// [`StoreFault`].
     fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, Value)>, StoreFault>;
+
+    /// Returns the keys of the records of these kinds that match a query best, the best first, at most `most`.
+    ///
+    /// Kinds that are not in [`crate::search::SEARCHED_KINDS`] are not found. What a record is found by, what its words
+    /// are and how matches are ranked says [`crate::search`]; equal ones come by kind and key. Every engine gives the same
+    /// answer.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn search(
+        &self,
+        kinds: &[&str],
+        query: &Query,
+        matching: Matching,
+        most: usize,
+    ) -> Result<Vec<RecordKey>, StoreFault>;
 
     /// Returns a note kept under a key: what a session has read, a gate that was overridden.
     ///

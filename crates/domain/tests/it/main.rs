@@ -2,10 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::string_slice, clippy::disallowed_methods, reason = "a failing test may panic")]
 
+mod briefings;
 mod consistency;
+mod detection;
 mod gates;
 mod laws;
 mod names;
 mod needs;
+mod session_files;
+mod stamps;
 mod status;
 mod texts;
+mod trail;

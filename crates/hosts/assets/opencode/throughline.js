@@ -144,6 +144,11 @@ export const Throughline = async (ctx) => {
       if (answer?.system) output.system.push(answer.system)
     },
 
+    // A command of ours that the agent's shell runs belongs to this session.
+    "shell.env": async (input, output) => {
+      if (input?.sessionID && output?.env) output.env.THROUGHLINE_SESSION = parents.get(input.sessionID) ?? input.sessionID
+    },
+
     "experimental.session.compacting": async (input, output) => {
       const answer = await ask("experimental.session.compacting", input, output, excerpt)
       if (Array.isArray(answer?.context)) output.context.push(...answer.context)

@@ -11,6 +11,8 @@ const CUT: &str = "… cut here; `tl status` shows the rest";
 pub(super) struct Answer {
     pub(super) verdict: Verdict,
     pub(super) notice: Option<String>,
+    /// For hosts that let their prompt for a compaction be replaced.
+    pub(super) compaction_prompt: Option<String>,
 }
 
 pub(super) enum Verdict {
@@ -28,7 +30,9 @@ impl Answer {
         let context = reply.context.as_deref().filter(|context| !context.is_empty());
         let both = || [block, context].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
         let verdict = match (&event.happening, block, context) {
-            (Happening::SessionEnded, ..) => return Self { verdict: Verdict::Nothing, notice: None },
+            (Happening::SessionEnded, ..) => {
+                return Self { verdict: Verdict::Nothing, notice: None, compaction_prompt: None };
+            }
             // Only the person reads why a prompt was refused; context for the model has no place there.
             (Happening::PromptSubmitted { .. }, Some(block), _) => Verdict::Block(cut(block.to_owned())),
             (Happening::ToolAboutToRun(_) | Happening::Stopping { .. } | Happening::SubagentStopping, Some(_), _) => {
@@ -48,7 +52,8 @@ impl Answer {
             ) => Verdict::Context(cut(both())),
         };
         let notice = reply.notice.clone().filter(|notice| !notice.is_empty()).map(cut);
-        Self { verdict, notice }
+        let compaction_prompt = reply.compaction_prompt.clone().filter(|prompt| !prompt.is_empty());
+        Self { verdict, notice, compaction_prompt }
     }
 }
 
@@ -83,14 +88,14 @@ pub(super) fn with_notice(said: Option<Value>, notice: Option<&str>) -> Option<V
 
 /// Cuts a text to what the host passes on: whole lines, the first ones, and a line that says so.
 fn cut(text: String, host: Host) -> String {
-    let cap = super::context_cap(host);
-    if size(host, &text) <= cap {
+    let cap = host.context_cap();
+    if host.size_of(&text) <= cap {
         return text;
     }
-    let room = cap.saturating_sub(size(host, CUT) + 1);
+    let room = cap.saturating_sub(host.size_of(CUT) + 1);
     let mut used = 0;
     let fits = text.char_indices().take_while(|(_, c)| {
-        used += size(host, c.encode_utf8(&mut [0; 4]));
+        used += host.size_of(c.encode_utf8(&mut [0; 4]));
         used <= room
     });
     let end = fits.last().map_or(0, |(at, c)| at + c.len_utf8());
@@ -98,12 +103,4 @@ fn cut(text: String, host: Host) -> String {
     // A first line that is too long by itself is cut where it is.
     let kept = kept.rsplit_once('\n').map_or(kept, |(lines, _)| lines);
     format!("{kept}\n{CUT}")
-}
-
-/// Counts as the host does: Codex and Copilot bytes, the others what JavaScript calls characters.
-fn size(host: Host, text: &str) -> usize {
-    match host {
-        Host::Codex | Host::Copilot => text.len(),
-        Host::ClaudeCode | Host::Cursor | Host::OpenCode | Host::Gemini => text.encode_utf16().count(),
-    }
 }

@@ -62,15 +62,3 @@ pub fn render(event: &HostEvent, reply: &Reply) -> String {
     };
     said.map(|value| value.to_string()).unwrap_or_default()
 }
-
-/// How much context the host passes on whole, in the unit it counts: see [`render`], which cuts what is longer.
-///
-/// Claude Code spills what is above 10,000 characters to a file, Codex cuts the middle out of what is above
-/// about 2,500 tokens, Copilot takes 10 KB of all hooks together. Others have shown no limit.
-#[must_use]
-pub fn context_cap(host: Host) -> usize {
-    match host {
-        Host::Codex => 8_000,
-        Host::ClaudeCode | Host::Cursor | Host::OpenCode | Host::Gemini | Host::Copilot => 9_500,
-    }
-}

@@ -93,6 +93,10 @@ fn is_helper(output: &Fields<'_>) -> bool {
 }
 
 pub(super) fn render(event: &HostEvent, answer: &Answer) -> Option<Value> {
+    // What is in the prompt need not be in the context too; OpenCode does not look at it then.
+    if let (Some(prompt), Happening::Compacting) = (&answer.compaction_prompt, &event.happening) {
+        return Some(json!({ "prompt": prompt }));
+    }
     match (&answer.verdict, event.name.as_str()) {
         (Verdict::Block(reason), "tool.execute.before" | "chat.message" | "command.execute.before") => {
             Some(json!({ "deny": reason }))

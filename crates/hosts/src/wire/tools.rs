@@ -59,7 +59,7 @@ pub(super) fn call(described: Described) -> ToolCall {
         (ToolKind::Edit, Some(command)) => command,
         _ => (kind, deed),
     };
-    ToolCall { id, touches: touches::of(deed, &input), command: None, name, kind }
+    ToolCall { id, touches: touches::of(deed, &input), command: None, says: says(&input), name, kind }
 }
 
 /// A shell call; where the command is a patch in disguise, the patch.
@@ -67,7 +67,16 @@ fn shell(id: Option<String>, name: String, input: &Value) -> ToolCall {
     let command = touches::command_line(input);
     let patched = command.as_deref().map(|command| patched_by(command, input)).unwrap_or_default();
     let kind = if patched.is_empty() { ToolKind::Shell } else { ToolKind::Edit };
-    ToolCall { id, name, kind, touches: patched, command }
+    ToolCall { id, name, kind, touches: patched, command, says: says(input) }
+}
+
+/// What a call says in words. Not what it writes: a file may speak of anything.
+fn says(input: &Value) -> Option<String> {
+    let fields =
+        ["description", "prompt", "query", "question", "explanation", "justification", "instruction", "message"];
+    let said: Vec<&str> = fields.iter().filter_map(|field| input.get(*field)?.as_str()).collect();
+    // More than anybody needs to say; a hook has no time for more.
+    (!said.is_empty()).then(|| said.join("\n").chars().take(4_000).collect())
 }
 
 /// Returns what `apply_patch <<'EOF' …` touches, also after `cd somewhere &&`.

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use crate::recorded::{FOLDERS, assert_golden, read, recorded};
 
 fn reply(block: Option<&str>, context: Option<&str>, notice: Option<&str>) -> Reply {
-    Reply { block: block.map(str::to_owned), context: context.map(str::to_owned), notice: notice.map(str::to_owned) }
+    let text = |text: Option<&str>| text.map(str::to_owned);
+    Reply { block: text(block), context: text(context), notice: text(notice), ..Reply::default() }
 }
 
 #[test]
@@ -65,12 +66,12 @@ fn a_long_text_is_cut_at_a_line_and_says_so() {
     for host in Host::ALL {
         let long: String = (0..2_000).map(|number| format!("line {number} ü😀\n")).collect();
         let text = text_of(&wire::render(&about_to_write(host), &reply(Some(&long), None, None)));
-        assert!(text.encode_utf16().count() <= wire::context_cap(host));
-        assert!(text.len() <= wire::context_cap(host) || !matches!(host, Host::Codex | Host::Copilot));
+        assert!(text.encode_utf16().count() <= host.context_cap());
+        assert!(text.len() <= host.context_cap() || !matches!(host, Host::Codex | Host::Copilot));
         let (kept, last) = text.rsplit_once('\n').unwrap();
         assert_eq!(last, "… cut here; `tl status` shows the rest");
         assert!(long.starts_with(&format!("{kept}\n")), "{host:?}");
-        assert!(text.encode_utf16().count() > wire::context_cap(host) / 2, "{host:?} keeps what it can");
+        assert!(text.encode_utf16().count() > host.context_cap() / 2, "{host:?} keeps what it can");
     }
 }
 
@@ -80,14 +81,14 @@ fn one_long_line_is_cut_between_characters() {
         let long = "😀".repeat(20_000);
         let text = text_of(&wire::render(&about_to_write(host), &reply(Some(&long), None, None)));
         assert!(text.starts_with("😀😀") && text.ends_with("shows the rest"), "{host:?}");
-        assert!(text.encode_utf16().count() <= wire::context_cap(host));
+        assert!(text.encode_utf16().count() <= host.context_cap());
     }
 }
 
 #[test]
 fn what_fits_is_left_alone() {
     for host in Host::ALL {
-        let whole = "x".repeat(wire::context_cap(host));
+        let whole = "x".repeat(host.context_cap());
         assert_eq!(text_of(&wire::render(&about_to_write(host), &reply(Some(&whole), None, None))), whole);
     }
 }
@@ -98,4 +99,18 @@ fn a_denial_always_has_a_reason() {
         let text = text_of(&wire::render(&about_to_write(host), &reply(Some(" "), None, None)));
         assert_eq!(text, "blocked by Throughline; `tl status` shows why");
     }
+}
+
+#[test]
+fn only_a_host_that_lets_its_prompt_be_replaced_is_given_another() {
+    let reply = Reply { compaction_prompt: Some("keep this".to_owned()), ..reply(None, Some("context"), None) };
+    let compacting = |host: Host, payload: &str| {
+        let event = wire::read(host, Some("preCompact"), payload.as_bytes()).unwrap().unwrap();
+        wire::render(&event, &reply)
+    };
+    let opencode =
+        r#"{"hook_event_name": "experimental.session.compacting", "input": {"sessionID": "s"}, "output": {}}"#;
+    assert_eq!(compacting(Host::OpenCode, opencode), r#"{"prompt":"keep this"}"#);
+    let claude = r#"{"hook_event_name": "PreCompact", "session_id": "s", "cwd": "/x", "trigger": "auto"}"#;
+    assert!(!compacting(Host::ClaudeCode, claude).contains("keep this"));
 }

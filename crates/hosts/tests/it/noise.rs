@@ -77,7 +77,8 @@ impl Noise {
 fn read_and_answer(host: Host, event: &str, payload: &[u8]) {
     let text = || Some("x".to_owned());
     if let Ok(Some(event)) = wire::read(host, Some(event), payload) {
-        let answer = wire::render(&event, &Reply { block: text(), context: text(), notice: text() });
+        let answer =
+            wire::render(&event, &Reply { block: text(), context: text(), notice: text(), compaction_prompt: text() });
         assert!(answer.is_empty() || serde_json::from_str::<Map<String, Value>>(&answer).is_ok());
     }
 }

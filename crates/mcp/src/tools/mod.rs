@@ -4,6 +4,7 @@ mod arguments;
 mod core_set;
 mod schema;
 mod story_set;
+mod trail_set;
 
 use application::{Context, Failure, FailureKind};
 use domain::profile::Profile;
@@ -20,11 +21,13 @@ pub enum Toolset {
     Core,
     /// Plans in files with statuses and versions.
     Story,
+    /// What a session is after, its anchors and notes.
+    Trail,
 }
 
 impl Toolset {
     /// Every set, in the order they are listed.
-    pub const ALL: [Self; 2] = [Self::Core, Self::Story];
+    pub const ALL: [Self; 3] = [Self::Core, Self::Story, Self::Trail];
 
     /// Returns the word of `--toolsets`.
     #[must_use]
@@ -32,6 +35,7 @@ impl Toolset {
         match self {
             Self::Core => "core",
             Self::Story => "story",
+            Self::Trail => "trail",
         }
     }
 }
@@ -120,6 +124,19 @@ static TOOLS: &[&Tool] = &[
     &story_set::LIST_BACKUPS,
     &story_set::RESTORE_BACKUP,
     &story_set::GET_BACKUP_DIFF,
+    &trail_set::DECLARE_INTENT,
+    &trail_set::MAP_CONTEXT,
+    &trail_set::COMPACT_SESSION,
+    &trail_set::SCAN_HIERARCHY,
+    &trail_set::THINK_BACK,
+    &trail_set::CHECK_DRIFT,
+    &trail_set::SELF_RATE,
+    &trail_set::SAVE_ANCHOR,
+    &trail_set::SAVE_MEM,
+    &trail_set::RECALL_MEMS,
+    &trail_set::LIST_SHELVES,
+    &trail_set::HIERARCHY_PRUNE,
+    &trail_set::HIERARCHY_MIGRATE,
 ];
 
 /// Profiles that have tools of their own, or none.
@@ -146,6 +163,7 @@ pub(crate) fn chosen(
         None => match set {
             Toolset::Core => true,
             Toolset::Story => story_profiles(profiles).next().is_some(),
+            Toolset::Trail => domain::trail::is_kept(profiles),
         },
     };
     let fits = |tool: &&&Tool| wanted(tool.set) && (!read_only || tool.hints.read_only);

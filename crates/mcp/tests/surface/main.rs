@@ -5,6 +5,7 @@
 mod lists;
 mod reading;
 mod tools;
+mod trail;
 mod world;
 
 use std::sync::Arc;

@@ -30,14 +30,24 @@ impl World {
         Self::with(Policy { approval: ApprovalPolicy::Human, ..Policy::default() })
     }
 
+    /// A project that keeps a trail, besides its story.
+    pub(crate) fn with_trail() -> Arc<Self> {
+        Self::of(Policy::default(), &["story", "trail"])
+    }
+
     fn with(policy: Policy) -> Arc<Self> {
+        Self::of(policy, &["story"])
+    }
+
+    fn of(policy: Policy, profiles: &[&str]) -> Arc<Self> {
         let folder = tempfile::tempdir().unwrap();
         let layout = Layout::new(folder.path(), &Settings::default());
         let known = KnownStores::in_directory(&folder.path().join("user"));
         store::create(&layout, Storage::Sqlite, &known).unwrap();
         let settings = EngineSettings::default();
         let (store, _) = store::open(&layout, Storage::Sqlite, &settings, &known, None, SystemClock.now()).unwrap();
-        Arc::new(Self { folder, store: Mutex::new(store), profiles: vec![built_in("story").unwrap()], policy })
+        let profiles = profiles.iter().map(|name| built_in(name).unwrap()).collect();
+        Arc::new(Self { folder, store: Mutex::new(store), profiles, policy })
     }
 
     pub(crate) fn write(&self, path: &str, text: &str) {

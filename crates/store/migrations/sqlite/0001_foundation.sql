@@ -120,6 +120,16 @@ CREATE TABLE record (
     PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;
 
+-- The words of the records that can be searched, as domain::search gives them: blanks alone separate them, so the
+-- tokenizer has nothing to decide. An index, not state.
+CREATE TABLE searched (
+    id   INTEGER PRIMARY KEY,
+    kind TEXT    NOT NULL,
+    key  TEXT    NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX searched_record ON searched (kind, key);
+CREATE VIRTUAL TABLE search USING fts5 (kind, words, content = '', contentless_delete = 1, tokenize = 'ascii', prefix = '2 3');
+
 -- A cache of this machine: under which stamp a file was last read.
 CREATE TABLE stamp (
     node        INTEGER PRIMARY KEY,

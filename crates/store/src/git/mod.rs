@@ -5,6 +5,7 @@
 
 mod head;
 mod history;
+mod naming;
 mod place;
 mod process;
 mod reflog;
@@ -12,7 +13,7 @@ mod uncommitted;
 
 use std::path::{Path, PathBuf};
 
-use domain::ports::{ChangedLines, Git, Head, HeadMove, StoreFault};
+use domain::ports::{ChangedLines, Git, Head, HeadMove, NamedCommit, StoreFault};
 
 use place::Place;
 
@@ -53,6 +54,10 @@ impl Git for DiskGit {
 
     fn uncommitted(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
         Place::find(&self.root)?.map_or(Ok(Vec::new()), |place| uncommitted::uncommitted(&place, paths))
+    }
+
+    fn commits_naming(&self, word: &str) -> Result<Vec<NamedCommit>, StoreFault> {
+        Place::find(&self.root)?.map_or(Ok(Vec::new()), |place| naming::commits_naming(&place, word))
     }
 }
 

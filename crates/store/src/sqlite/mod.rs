@@ -6,6 +6,7 @@
 mod connection;
 mod migrate;
 mod rows;
+mod search;
 mod sums;
 mod verify;
 mod view;

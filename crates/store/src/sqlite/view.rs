@@ -11,6 +11,7 @@ use domain::node::{Node, ParentVersion};
 use domain::operation::{Operation, OperationHead};
 use domain::ports::{ChildName, FileStamp, Snapshot, StoreFault};
 use domain::record::RecordKey;
+use domain::search::{Matching, Query};
 use domain::status::Footing;
 use domain::time::Timestamp;
 use domain::version::Version;
@@ -425,6 +426,21 @@ impl Snapshot for View<'_> {
         Ok(nodes)
     }
 
+    fn nodes_outside(&self, profiles: &[&str]) -> Result<Vec<Node>, StoreFault> {
+        // A tree is of one profile: by its root it is taken or left.
+        let roots = self.rows("SELECT id, profile FROM node WHERE parent IS NULL ORDER BY id", [], |row| {
+            Ok((NodeId(row.get(0)?), row.get::<_, String>(1)?))
+        })?;
+        if roots.iter().all(|(_, profile)| !profiles.contains(&profile.as_str())) {
+            return self.all_nodes();
+        }
+        let mut found = Vec::new();
+        for (root, _) in roots.iter().filter(|(_, profile)| !profiles.contains(&profile.as_str())) {
+            found.append(&mut self.subtree(*root)?);
+        }
+        Ok(found)
+    }
+
     fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> {
         let Some((start, end)) = self.range(top)? else { return Ok(Vec::new()) };
         self.nodes("WHERE lineage >= ?1 AND lineage < ?2 ORDER BY lineage", [start, end])
@@ -533,6 +549,16 @@ impl Snapshot for View<'_> {
         let sql = "SELECT kind, key, body, sum FROM record \
                    WHERE kind = ?1 AND key >= ?2 AND substr(key, 1, length(?2)) = ?2 ORDER BY key";
         self.rows(sql, [kind, prefix], read_record)
+    }
+
+    fn search(
+        &self,
+        kinds: &[&str],
+        query: &Query,
+        matching: Matching,
+        most: usize,
+    ) -> Result<Vec<RecordKey>, StoreFault> {
+        super::search::search(self, kinds, query, matching, most)
     }
 
     fn note(&self, key: &str) -> Result<Option<String>, StoreFault> {

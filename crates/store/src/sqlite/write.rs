@@ -400,7 +400,7 @@ impl NodeTable for SqliteTransaction<'_> {
             }
             None => self.execute("DELETE FROM record WHERE kind = ?1 AND key = ?2", [kind, key]),
         }?;
-        Ok(())
+        super::search::keep(&self.view, record, before, after)
     }
 
     fn set_undone(&mut self, operation: OperationId, by: Option<OperationId>) -> Result<(), StoreFault> {

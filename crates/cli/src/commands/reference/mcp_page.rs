@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::GENERATED;
 
-/// Returns the page, for a story project.
+/// Returns the page, for a story project that keeps a trail.
 pub(super) fn page() -> Result<String, Failure> {
-    let profiles: Vec<_> = built_in("story").into_iter().collect();
+    let profiles: Vec<_> = ["story", "trail"].into_iter().filter_map(built_in).collect();
     let catalogue = Catalogue::of(&profiles)?;
     let mut page = format!(
         "{GENERATED}# MCP: tools, resources, prompts\n\n\
-         What `tl mcp` (stdio) and `tl serve` (HTTP) offer on a story project. `--toolsets core,story` chooses sets, \
+         What `tl mcp` (stdio) and `tl serve` (HTTP) offer on a story project; the set `trail` where that profile is enabled. `--toolsets core,story` chooses sets, \
          `--read-only` leaves out what changes anything; over HTTP the paths `/mcp/core`, `/mcp/story`, `/mcp/readonly` and \
          `/mcp/core/readonly` do the same for one client. Results are structured, and the same as compact JSON text. A tool \
          that fails answers with `isError` and `{{\"error\": {{\"kind\", \"message\", \"next_steps\"}}}}`.\n\n## Tools\n"

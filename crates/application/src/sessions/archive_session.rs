@@ -1,0 +1,39 @@
+//! Archive a session that is over, without a compaction.
+
+use domain::operation::Verb;
+use domain::session::{EntryKind, SessionStatus};
+use serde::Serialize;
+
+use super::change::Change;
+use super::list_sessions::named;
+use super::trail_state::kept;
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+
+/// What was archived.
+#[derive(Clone, Debug, Serialize)]
+pub struct ArchiveOutcome {
+    pub session: String,
+    pub archive: String,
+}
+
+/// Archives a session: the named one, or the acting one.
+///
+/// # Errors
+/// When there is no such session, it is archived already, or the state cannot be written.
+pub fn archive_session(ctx: &Context<'_>, stamp: Option<&str>) -> Result<ArchiveOutcome, Failure> {
+    kept(ctx)?;
+    let mut tx = ctx.store.write()?;
+    let session = named(ctx, &*tx, stamp)?;
+    if !session.is_active() {
+        return Err(Failure::new(FailureKind::Refused, format!("session `{}` is archived already", session.stamp))
+            .step(format!("tl session show {}", session.stamp)));
+    }
+    let mut change = Change::of(&*tx, session)?;
+    change.log(ctx, EntryKind::Compaction, "archived", None);
+    change.session.status = SessionStatus::Archived;
+    let summary = format!("archive session {}", change.session.stamp);
+    let (session, _) = change.finish(ctx, &mut *tx, Verb::Compact, summary)?;
+    tx.commit()?;
+    Ok(ArchiveOutcome { session: session.stamp.to_string(), archive: session.file() })
+}

@@ -1,0 +1,172 @@
+//! One step of a session, as one operation: nodes, log entries, the session's record, its files.
+
+use domain::fact::Fact;
+use domain::ids::{NodeId, OperationId};
+use domain::node::{Node, Progress};
+use domain::operation::Verb;
+use domain::ports::Transaction;
+use domain::record;
+use domain::session::{CurrentSession, EntryKind, LogEntry, Session, Who, host_of};
+use domain::stamp::Stamp;
+use domain::time::Timestamp;
+use domain::trail::{NewTrailNode, TrailLevel};
+
+use super::files;
+use super::trail_state::{Trail, free_session_stamp, own_session, standing, trail_of};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// What is going to be recorded about a session.
+pub(crate) struct Change {
+    before: Option<Session>,
+    pub(crate) session: Session,
+    pub(crate) facts: Vec<Fact>,
+    texts: Vec<String>,
+    /// Names of the nodes that are added.
+    added: Vec<String>,
+    next_node: NodeId,
+    /// When it last happened, where that is not now.
+    pub(crate) updated: Option<Timestamp>,
+}
+
+impl Change {
+    /// Begins a change of a session that is there.
+    pub(crate) fn of(tx: &dyn Transaction, session: Session) -> Result<Self, Failure> {
+        let before = Some(session.clone());
+        let next_node = tx.next_node()?;
+        Ok(Self { before, session, facts: Vec::new(), texts: Vec::new(), added: Vec::new(), next_node, updated: None })
+    }
+
+    /// Begins a session.
+    pub(crate) fn begin(tx: &dyn Transaction, session: Session) -> Result<Self, Failure> {
+        Ok(Self { before: None, ..Self::of(tx, session)? })
+    }
+
+    /// Adds a node and returns its number.
+    pub(crate) fn add(
+        &mut self,
+        ctx: &Context<'_>,
+        tx: &dyn Transaction,
+        level: TrailLevel,
+        parent: Option<NodeId>,
+        content: &str,
+        progress: Progress,
+    ) -> Result<Node, Failure> {
+        let now = ctx.clock.now();
+        let stamp = self.free_stamp(tx, level, Stamp::at(now), now)?;
+        let new =
+            NewTrailNode { id: self.next_node, parent, level, stamp, content, progress, created: now, updated: now };
+        Ok(self.add_node(new))
+    }
+
+    /// Adds a node as it is.
+    pub(crate) fn add_node(&mut self, new: NewTrailNode<'_>) -> Node {
+        self.next_node = NodeId(new.id.0 + 1);
+        self.texts.push(new.content.to_owned());
+        let node = new.node();
+        self.added.push(node.alias.clone());
+        self.facts.push(Fact::NodeAdded { node: Box::new(node.clone()) });
+        node
+    }
+
+    /// Returns a stamp that no node of the level has: the wanted one, or the first that is free in the minute of `at`.
+    pub(crate) fn free_stamp(
+        &self,
+        tx: &dyn Transaction,
+        level: TrailLevel,
+        wanted: Stamp,
+        at: Timestamp,
+    ) -> Result<Stamp, Failure> {
+        let is_free = |stamp: &Stamp| -> Result<bool, Failure> {
+            let alias = level.alias(stamp);
+            Ok(!self.added.contains(&alias) && tx.nodes_by_alias(&alias)?.is_empty())
+        };
+        let mut taken = Vec::new();
+        let mut stamp = wanted;
+        while !is_free(&stamp)? {
+            taken.push(stamp);
+            stamp = Stamp::free(at, |stamp| taken.contains(stamp));
+        }
+        Ok(stamp)
+    }
+
+    /// Returns the number the next node gets.
+    pub(crate) fn next_node(&self) -> NodeId {
+        self.next_node
+    }
+
+    /// Sets a node's progress.
+    pub(crate) fn progress(&mut self, node: &Node, after: Progress) {
+        if node.progress != after {
+            self.facts.push(Fact::ProgressChanged { node: node.id, before: node.progress, after });
+        }
+    }
+
+    /// Appends to the session's log.
+    pub(crate) fn log(&mut self, ctx: &Context<'_>, kind: EntryKind, text: &str, about: Option<Stamp>) {
+        self.session.log_entries += 1;
+        let entry = LogEntry { at: ctx.clock.now(), kind, text: domain::trail::one_line(text), about };
+        let key = LogEntry::key(&self.session.stamp, self.session.log_entries);
+        self.facts.extend(record::changed(&key, None, Some(&entry)));
+    }
+
+    /// Records everything as one operation and renders the session's files; the transaction is still to be committed.
+    pub(crate) fn finish(
+        mut self,
+        ctx: &Context<'_>,
+        tx: &mut dyn Transaction,
+        verb: Verb,
+        summary: String,
+    ) -> Result<(Session, OperationId), Failure> {
+        let now = ctx.clock.now();
+        self.session.updated = self.updated.unwrap_or(now);
+        let key = self.session.stamp.to_string();
+        self.facts.extend(record::changed(&key, self.before.as_ref(), Some(&self.session)));
+        let current = CurrentSession { stamp: self.session.stamp };
+        let keys = [
+            CurrentSession::own(&self.session.name),
+            CurrentSession::of_host(&self.session.host),
+            CurrentSession::LAST.to_owned(),
+        ];
+        for key in keys {
+            let before = record::read::<CurrentSession>(&*tx, &key)?;
+            self.facts.extend(record::changed(&key, before.as_ref(), Some(&current)));
+        }
+        let mut operation = ctx.operation(verb, summary);
+        operation.at = now;
+        operation.facts = self.facts;
+        operation.texts = self.texts;
+        let id = tx.record(operation)?;
+        files::render(ctx, tx, &self.session)?;
+        Ok((self.session, id))
+    }
+}
+
+/// Returns who acts.
+pub(crate) fn who<'a>(ctx: &'a Context<'_>) -> Who<'a> {
+    Who { name: &ctx.session, host: host_of(&ctx.actor) }
+}
+
+/// Returns the acting session with its trail, ready to be changed: its own, or one that takes up where the last one stopped.
+/// `None` when there is nothing to take up.
+pub(crate) fn open(ctx: &Context<'_>, tx: &dyn Transaction) -> Result<Option<(Change, Trail)>, Failure> {
+    let Some(trail) = standing(ctx, tx)? else { return Ok(None) };
+    if trail.own {
+        return Ok(Some((Change::of(tx, trail.session.clone())?, trail)));
+    }
+    let session = trail.session.taken_up(free_session_stamp(ctx, tx)?, &who(ctx), ctx.clock.now());
+    let mut change = Change::begin(tx, session)?;
+    let text = format!("{} of session {}", domain::trail::content(trail.root()), trail.session.stamp);
+    change.log(ctx, EntryKind::TakenUp, &text, domain::stamp::in_name(&trail.root().alias));
+    Ok(Some((change, trail)))
+}
+
+/// Returns the acting session, ready to be changed, without its trail: for what is kept wherever it stands.
+pub(crate) fn open_own(ctx: &Context<'_>, tx: &dyn Transaction) -> Result<Option<Change>, Failure> {
+    own_session(ctx, tx)?.map(|session| Change::of(tx, session)).transpose()
+}
+
+/// Returns a session's own trail as it is now in the transaction.
+pub(crate) fn reread(tx: &dyn Transaction, session: Session) -> Result<Option<Trail>, Failure> {
+    trail_of(tx, session, true)
+}

@@ -1,0 +1,55 @@
+//! How far a session has strayed from its trail, in numbers.
+
+use domain::detection::{Signal, Uses};
+use domain::session::Rating;
+use serde::Serialize;
+
+use super::trail_state::{counters_of, kept, signals, standing};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// What was counted, and what follows.
+#[derive(Clone, Debug, Serialize)]
+pub struct DriftView {
+    /// 100 is on its way, 0 is lost.
+    pub drift_score: u32,
+    pub turn_count: u32,
+    pub total_tool_calls: u32,
+    pub successful_tool_calls: u32,
+    pub consecutive_failures: u32,
+    pub consecutive_same_section: u32,
+    pub section_turns: u32,
+    pub tool_type_counts: Uses,
+    pub keyword_flags: Vec<String>,
+    pub files_touched: Vec<String>,
+    pub compaction_count: u32,
+    pub ratings: Vec<Rating>,
+    pub signals: Vec<Signal>,
+}
+
+/// Returns what was counted of the acting session.
+///
+/// # Errors
+/// When the project keeps no trail, or the state cannot be read.
+pub fn check_drift(ctx: &Context<'_>) -> Result<DriftView, Failure> {
+    kept(ctx)?;
+    let state = ctx.store.read()?;
+    let trail = standing(ctx, &*state)?;
+    let counters = counters_of(&*state, &ctx.session)?;
+    let signals = signals(ctx, trail.as_ref(), &counters);
+    Ok(DriftView {
+        drift_score: counters.drift_score(&signals),
+        turn_count: counters.turn_count,
+        total_tool_calls: counters.turn_count,
+        successful_tool_calls: counters.successful_calls,
+        consecutive_failures: counters.consecutive_failures,
+        consecutive_same_section: counters.consecutive_same_section,
+        section_turns: counters.section_turns,
+        tool_type_counts: counters.tool_type_counts,
+        keyword_flags: counters.keyword_flags.keys().cloned().collect(),
+        files_touched: counters.files_touched.iter().cloned().collect(),
+        compaction_count: trail.as_ref().map_or(0, |trail| trail.session.compaction_count),
+        ratings: trail.map(|trail| trail.session.ratings).unwrap_or_default(),
+        signals,
+    })
+}

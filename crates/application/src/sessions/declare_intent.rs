@@ -1,0 +1,94 @@
+//! Declare what a session is for.
+
+use domain::node::Progress;
+use domain::operation::Verb;
+use domain::session::{EntryKind, Mode, Session, SessionStatus};
+use domain::stamp;
+use domain::trail::{TrailLevel, checked_line};
+use serde::Serialize;
+
+use super::change::{Change, reread, who};
+use super::trail_state::{counters_of, free_session_stamp, keep_counters, kept, own_session, trail_of};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct IntentRequest {
+    pub text: String,
+    pub mode: Mode,
+}
+
+/// Where the session stands.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlaceOutcome {
+    pub session: String,
+    pub stamp: String,
+    pub mode: Mode,
+    /// Ids of the nodes.
+    pub trajectory: String,
+    pub cursor: String,
+    pub content: String,
+    pub status: Progress,
+    pub session_file: String,
+    /// The tree around the cursor.
+    pub tree: String,
+}
+
+/// Begins a session: a trajectory, a file, a place in the list. The session that was, if it had another intent, is archived.
+///
+/// # Errors
+/// When the text is empty or too long, the project keeps no trail, or the state cannot be written.
+pub fn declare_intent(ctx: &Context<'_>, request: &IntentRequest) -> Result<PlaceOutcome, Failure> {
+    kept(ctx)?;
+    let text = checked_line(&request.text)?;
+    let mut tx = ctx.store.write()?;
+    if let Some(known) = own_session(ctx, &*tx)? {
+        let trail = trail_of(&*tx, known.clone(), true)?;
+        // Said twice is said once: hosts repeat themselves.
+        if let Some(trail) = trail
+            .filter(|trail| domain::trail::content(trail.root()) == text && trail.root().progress != Progress::Complete)
+            && known.mode == request.mode
+        {
+            return place(&*tx, trail.session);
+        }
+        let mut change = Change::of(&*tx, known)?;
+        change.log(ctx, EntryKind::Compaction, "archived: another intent was declared", None);
+        change.session.status = SessionStatus::Archived;
+        let summary = format!("archive session {}", change.session.stamp);
+        change.finish(ctx, &mut *tx, Verb::Compact, summary)?;
+    }
+    let stamp = free_session_stamp(ctx, &*tx)?;
+    let now = ctx.clock.now();
+    // The node gets the session's stamp, unless another session took it in this minute.
+    let draft = Session::begin(stamp, &who(ctx), request.mode, tx.next_node()?, now);
+    let mut change = Change::begin(&*tx, draft)?;
+    let node = change.add(ctx, &*tx, TrailLevel::Trajectory, None, &text, Progress::Active)?;
+    change.session.trajectory = node.id;
+    change.session.cursor = node.id;
+    change.log(ctx, EntryKind::Intent, &text, stamp::in_name(&node.alias));
+    let (session, _) = change.finish(ctx, &mut *tx, Verb::Intent, format!("intent {stamp}: {text}"))?;
+    let mut counters = counters_of(&*tx, &ctx.session)?;
+    counters.declared(now);
+    keep_counters(ctx, &mut *tx, &counters)?;
+    let outcome = place(&*tx, session)?;
+    tx.commit()?;
+    Ok(outcome)
+}
+
+/// Says where a session stands.
+pub(crate) fn place(tx: &dyn domain::ports::Transaction, session: Session) -> Result<PlaceOutcome, Failure> {
+    let trail =
+        reread(tx, session)?.ok_or_else(|| Failure::new(crate::FailureKind::Internal, "the trajectory is gone"))?;
+    Ok(PlaceOutcome {
+        session: trail.session.name.clone(),
+        stamp: trail.session.stamp.to_string(),
+        mode: trail.session.mode,
+        trajectory: trail.root().alias.clone(),
+        cursor: trail.cursor().alias.clone(),
+        content: domain::trail::content(trail.cursor()).to_owned(),
+        status: trail.cursor().progress,
+        session_file: trail.session.file(),
+        tree: domain::trail::draw_some(&trail.excerpt(tx)?, super::scan_hierarchy::MOST_DRAWN),
+    })
+}

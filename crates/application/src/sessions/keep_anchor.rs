@@ -1,0 +1,73 @@
+//! Keep an anchor: a decision or a limit that every briefing holds up.
+
+use domain::memory::{Anchor, LONGEST_ANCHOR, kept_text};
+use domain::operation::Verb;
+use domain::record;
+use domain::session::EntryKind;
+use serde::Serialize;
+
+use super::change::open_own;
+use super::trail_state::free_stamp;
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// An anchor.
+#[derive(Clone, Debug, Serialize)]
+pub struct AnchorView {
+    pub stamp: String,
+    pub text: String,
+    pub session_stamp: Option<String>,
+    pub at: domain::time::Timestamp,
+}
+
+impl AnchorView {
+    fn of(anchor: Anchor) -> Self {
+        Self {
+            stamp: anchor.stamp.to_string(),
+            text: anchor.text,
+            session_stamp: anchor.session_stamp.map(|stamp| stamp.to_string()),
+            at: anchor.at,
+        }
+    }
+}
+
+/// Keeps an anchor.
+///
+/// # Errors
+/// When the text is empty or too long, or the state cannot be written.
+pub fn keep_anchor(ctx: &Context<'_>, text: &str) -> Result<AnchorView, Failure> {
+    let text = kept_text(text, LONGEST_ANCHOR)?;
+    let mut tx = ctx.store.write()?;
+    let stamp = free_stamp(ctx, |digits| Ok(tx.records("anchor", digits)?.into_iter().map(|(key, _)| key).collect()))?;
+    let change = open_own(ctx, &*tx)?;
+    let session_stamp = change.as_ref().map(|change| change.session.stamp);
+    let anchor = Anchor { stamp, text, session_stamp, at: ctx.clock.now() };
+    let fact = record::changed(&stamp.to_string(), None, Some(&anchor));
+    let summary = format!("anchor {stamp}");
+    match change {
+        Some(mut change) => {
+            change.facts.extend(fact);
+            change.log(ctx, EntryKind::Decision, &anchor.text, Some(stamp));
+            change.finish(ctx, &mut *tx, Verb::Remember, summary)?;
+        }
+        None => {
+            let mut operation = ctx.operation(Verb::Remember, summary);
+            operation.facts.extend(fact);
+            tx.record(operation)?;
+        }
+    }
+    tx.commit()?;
+    Ok(AnchorView::of(anchor))
+}
+
+/// Returns the anchors, the newest first.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn list_anchors(ctx: &Context<'_>) -> Result<Vec<AnchorView>, Failure> {
+    let state = ctx.store.read()?;
+    let mut found: Vec<Anchor> =
+        record::read_all::<Anchor>(&*state, "")?.into_iter().map(|(_, anchor)| anchor).collect();
+    found.sort_by_key(|anchor| std::cmp::Reverse((anchor.at, anchor.stamp.to_string())));
+    Ok(found.into_iter().map(AnchorView::of).collect())
+}

@@ -1,0 +1,112 @@
+//! The sessions of a project: all of them, or one with its file.
+
+use domain::ports::{Reading, Snapshot};
+use domain::record;
+use domain::session::{Mode, Session, SessionStatus};
+use domain::session_log::line;
+use domain::stamp::Stamp;
+use domain::time::Timestamp;
+use serde::Serialize;
+
+use super::trail_state::{kept, log_of, own_session, trail_of};
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+
+/// One session in the list.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionView {
+    pub stamp: String,
+    pub name: String,
+    pub host: String,
+    pub status: SessionStatus,
+    pub mode: Mode,
+    pub trajectory: Option<String>,
+    pub cursor: Option<String>,
+    pub from: Option<String>,
+    pub created: Timestamp,
+    pub updated: Timestamp,
+    pub log_entries: u32,
+    pub compaction_count: u32,
+    pub file: String,
+}
+
+/// One session.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionDetail {
+    #[serde(flatten)]
+    pub session: SessionView,
+    pub next_compaction_report: Option<String>,
+    pub log: Vec<String>,
+    /// The session's file as it is, with whatever people wrote into it.
+    pub text: Option<String>,
+}
+
+/// Returns every session, the latest first.
+///
+/// # Errors
+/// When the project keeps no trail, or the state cannot be read.
+pub fn list_sessions(ctx: &Context<'_>) -> Result<Vec<SessionView>, Failure> {
+    kept(ctx)?;
+    let state = ctx.store.read()?;
+    let mut sessions: Vec<Session> =
+        record::read_all::<Session>(&*state, "")?.into_iter().map(|(_, session)| session).collect();
+    sessions.sort_by_key(|session| std::cmp::Reverse((session.updated, session.stamp.to_string())));
+    sessions.into_iter().map(|session| view(&*state, session)).collect()
+}
+
+/// Returns one session: the named one, or the acting one.
+///
+/// # Errors
+/// When there is no such session, or the state cannot be read.
+pub fn show_session(ctx: &Context<'_>, stamp: Option<&str>) -> Result<SessionDetail, Failure> {
+    kept(ctx)?;
+    let state = ctx.store.read()?;
+    let session = named(ctx, &*state, stamp)?;
+    let text = match ctx.files.read(&session.file(), 16 * 1024 * 1024) {
+        Reading::Text { text, .. } => Some(text),
+        Reading::Missing | Reading::Unreadable { .. } => None,
+    };
+    Ok(SessionDetail {
+        next_compaction_report: session.next_compaction_report.clone(),
+        log: log_of(&*state, &session)?.iter().map(line).collect(),
+        text,
+        session: view(&*state, session)?,
+    })
+}
+
+/// Finds a session by its stamp; without one, the acting session.
+pub(super) fn named(ctx: &Context<'_>, state: &dyn Snapshot, stamp: Option<&str>) -> Result<Session, Failure> {
+    let found = match stamp {
+        Some(text) => {
+            let stamp: Stamp = text.parse()?;
+            record::read::<Session>(state, &stamp.to_string())?
+        }
+        None => own_session(ctx, state)?,
+    };
+    found.ok_or_else(|| {
+        let what = stamp.map_or_else(
+            || "this session has declared no intent".to_owned(),
+            |stamp| format!("there is no session `{stamp}`"),
+        );
+        Failure::new(FailureKind::NotFound, what).step("tl session list")
+    })
+}
+
+fn view(state: &dyn Snapshot, session: Session) -> Result<SessionView, Failure> {
+    let trail = trail_of(state, session.clone(), true)?;
+    Ok(SessionView {
+        stamp: session.stamp.to_string(),
+        status: session.status,
+        mode: session.mode,
+        trajectory: trail.as_ref().map(|trail| domain::trail::content(trail.root()).to_owned()),
+        cursor: trail.as_ref().map(|trail| domain::trail::content(trail.cursor()).to_owned()),
+        from: session.from.map(|stamp| stamp.to_string()),
+        created: session.created,
+        updated: session.updated,
+        log_entries: session.log_entries,
+        compaction_count: session.compaction_count,
+        file: session.file(),
+        name: session.name,
+        host: session.host,
+    })
+}

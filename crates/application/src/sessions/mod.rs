@@ -1,0 +1,28 @@
+//! Sessions that remember: the trail, its files, signals, compaction, notes and anchors. One verb per file.
+//!
+//! [`trail_state`] reads where a session stands, [`change`] records a step of it, [`files`] renders it.
+
+mod change;
+mod files;
+mod trail_briefing;
+mod trail_state;
+
+pub mod archive_session;
+pub mod check_drift;
+pub mod compact_session;
+pub mod declare_intent;
+pub mod keep_anchor;
+pub mod keep_mem;
+pub mod list_sessions;
+pub mod map_context;
+pub mod migrate_trail;
+pub mod prune_trail;
+pub mod recall_mems;
+pub mod scan_hierarchy;
+pub mod self_rate;
+pub mod think_back;
+pub mod trace_stamp;
+
+pub(crate) use compact_session::conversation_compacts;
+pub(crate) use trail_briefing::{material, trail_briefing};
+pub(crate) use trail_state::{counters_of, keep_counters, own_session, session_before, signals, standing};

@@ -1,0 +1,87 @@
+//! Prune: take finished branches out of the trail, leaving a line about each, and let old notes go.
+
+use domain::fact::Fact;
+use domain::memory::Mem;
+use domain::operation::Verb;
+use domain::record;
+use domain::session::EntryKind;
+use domain::time::Timestamp;
+use domain::trail::{Summary, prune};
+use domain::tree::Tree;
+use serde::Serialize;
+
+use super::change::open;
+use super::trail_state::kept;
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// What was taken out.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PruneOutcome {
+    pub branches: usize,
+    pub nodes: usize,
+    pub notes: usize,
+    /// A line about each branch.
+    pub summaries: Vec<String>,
+}
+
+/// Prunes the session's trail.
+///
+/// # Errors
+/// When the project keeps no trail, or the state cannot be written.
+pub fn prune_trail(ctx: &Context<'_>) -> Result<PruneOutcome, Failure> {
+    kept(ctx)?;
+    let mut tx = ctx.store.write()?;
+    let mut outcome = PruneOutcome::default();
+    let old = old_notes(ctx, &*tx)?;
+    outcome.notes = old.len();
+    let Some((mut change, trail)) = open(ctx, &*tx)? else {
+        if !old.is_empty() {
+            let mut operation = ctx.operation(Verb::Prune, format!("prune {} notes", old.len()));
+            operation.facts = old;
+            tx.record(operation)?;
+            tx.commit()?;
+        }
+        return Ok(outcome);
+    };
+    let tree = Tree::new(tx.subtree(trail.root().id)?);
+    let pruned = prune(&tree, trail.root().id, Some(trail.cursor().id));
+    outcome.branches = pruned.branches();
+    outcome.nodes = pruned.removed.len();
+    for (parent, lines) in &pruned.lines {
+        let Some(parent) = tree.get(*parent) else { continue };
+        let before = record::read::<Summary>(&*tx, &parent.alias)?;
+        let after = before.clone().unwrap_or_default().with(lines.clone());
+        change.facts.extend(record::changed(&parent.alias, before.as_ref(), Some(&after)));
+        outcome.summaries.extend(lines.iter().cloned());
+    }
+    for node in pruned.removed.iter().filter_map(|id| tree.get(*id)) {
+        // What was said below it went up with the branch.
+        let summary = record::read::<Summary>(&*tx, &node.alias)?;
+        change.facts.extend(record::changed(&node.alias, summary.as_ref(), None));
+        change.facts.push(Fact::NodeRemoved { node: Box::new(node.clone()) });
+    }
+    if outcome.branches == 0 && old.is_empty() {
+        return Ok(outcome);
+    }
+    change.facts.extend(old);
+    if outcome.branches > 0 {
+        change.log(ctx, EntryKind::Prune, &outcome.summaries.join("; "), None);
+    }
+    let summary = format!("prune {} branches, {} notes", outcome.branches, outcome.notes);
+    change.finish(ctx, &mut *tx, Verb::Prune, summary)?;
+    tx.commit()?;
+    Ok(outcome)
+}
+
+/// Returns the facts that take out notes older than policy keeps them.
+fn old_notes(ctx: &Context<'_>, tx: &dyn domain::ports::Transaction) -> Result<Vec<Fact>, Failure> {
+    let days = i64::from(ctx.policy.notes_kept_days);
+    if days == 0 {
+        return Ok(Vec::new());
+    }
+    let limit = Timestamp::from_millis(ctx.clock.now().as_millis() - days * 24 * 60 * 60 * 1000);
+    let notes = record::read_all::<Mem>(tx, "")?;
+    let old = notes.into_iter().filter(|(_, note)| note.at < limit);
+    Ok(old.filter_map(|(key, note)| record::changed(&key, Some(&note), None)).collect())
+}

@@ -1,0 +1,69 @@
+//! Find notes again, and see on which shelves they stand.
+
+use std::collections::BTreeMap;
+
+use domain::memory::{Mem, shelf_name};
+use domain::record::{self, Recorded};
+use domain::search::{Matching, Query};
+use serde::Serialize;
+
+use super::keep_mem::MemView;
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+
+/// What is asked.
+#[derive(Clone, Debug, Default)]
+pub struct RecallRequest {
+    pub query: String,
+    pub shelf: Option<String>,
+    pub most: usize,
+}
+
+/// A shelf.
+#[derive(Clone, Debug, Serialize)]
+pub struct ShelfView {
+    pub shelf: String,
+    pub notes: usize,
+}
+
+/// Returns the notes that fit best, the best first.
+///
+/// # Errors
+/// When nothing is asked for, or the state cannot be read.
+pub fn recall_mems(ctx: &Context<'_>, request: &RecallRequest) -> Result<Vec<MemView>, Failure> {
+    let shelf = request.shelf.as_deref().map(shelf_name).transpose()?;
+    let query = Query::read(&request.query);
+    if query.is_empty() {
+        return Err(
+            Failure::new(FailureKind::Invalid, "there is nothing to look for: expected words").step("tl mem shelves")
+        );
+    }
+    let state = ctx.store.read()?;
+    // On a shelf there may be less than was found.
+    let most = if shelf.is_some() { request.most.saturating_mul(20) } else { request.most };
+    let mut found = Vec::new();
+    for key in state.search(&[Mem::KIND], &query, Matching::AllElseAny, most)? {
+        if let Some(mem) = record::read::<Mem>(&*state, &key.key)?
+            && shelf.as_ref().is_none_or(|shelf| mem.shelf == *shelf)
+        {
+            found.push(MemView::of(mem));
+        }
+        if found.len() == request.most {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the shelves, by name.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn list_shelves(ctx: &Context<'_>) -> Result<Vec<ShelfView>, Failure> {
+    let state = ctx.store.read()?;
+    let mut shelves: BTreeMap<String, usize> = BTreeMap::new();
+    for (_, mem) in record::read_all::<Mem>(&*state, "")? {
+        *shelves.entry(mem.shelf).or_default() += 1;
+    }
+    Ok(shelves.into_iter().map(|(shelf, notes)| ShelfView { shelf, notes }).collect())
+}

@@ -1,0 +1,48 @@
+//! Show the trail of a session: the whole tree, with a mark at the cursor.
+
+use domain::trail::{Gap, GapSeverity, HierarchyTree, draw_some, gaps};
+use serde::Serialize;
+
+use super::trail_state::{kept, standing, whole};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// So many children of a node are drawn.
+pub(crate) const MOST_DRAWN: usize = 40;
+
+/// A trail.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScanView {
+    #[serde(flatten)]
+    pub hierarchy: HierarchyTree,
+    /// The session's stamp, where there is one, and whether it is the asking session's own.
+    pub session: Option<String>,
+    pub own: bool,
+    /// The same as a drawing.
+    pub tree: String,
+    /// Gaps in time that are not healthy.
+    pub gaps: Vec<Gap>,
+}
+
+/// Returns the trail the session stands on.
+///
+/// # Errors
+/// When the project keeps no trail, or the state cannot be read.
+pub fn scan_hierarchy(ctx: &Context<'_>) -> Result<ScanView, Failure> {
+    kept(ctx)?;
+    let state = ctx.store.read()?;
+    let Some(trail) = standing(ctx, &*state)? else {
+        let hierarchy = HierarchyTree { version: 1, root: None, cursor: None };
+        return Ok(ScanView { hierarchy, session: None, own: false, tree: String::new(), gaps: Vec::new() });
+    };
+    let hierarchy = whole(&*state, &trail.session)?;
+    let mut found = gaps(&hierarchy, ctx.policy.signals.gap_limits());
+    found.retain(|gap| gap.severity != GapSeverity::Healthy);
+    Ok(ScanView {
+        tree: draw_some(&hierarchy, MOST_DRAWN),
+        hierarchy,
+        session: Some(trail.session.stamp.to_string()),
+        own: trail.own,
+        gaps: found,
+    })
+}

@@ -1,0 +1,57 @@
+//! A session rates its own work.
+
+use domain::operation::Verb;
+use domain::session::{EntryKind, MOST_RATINGS, Rating};
+use domain::trail::{MapRefused, TrailLevel, one_line};
+use serde::Serialize;
+
+use super::change::open;
+use super::trail_state::kept;
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct RateRequest {
+    pub score: u8,
+    pub note: Option<String>,
+}
+
+/// What is kept.
+#[derive(Clone, Debug, Serialize)]
+pub struct RateOutcome {
+    pub session: String,
+    pub score: u8,
+    pub ratings: usize,
+    pub average: f64,
+}
+
+/// Keeps a rating.
+///
+/// # Errors
+/// When the score is not 1 to 10, nothing is under way, or the state cannot be written.
+pub fn self_rate(ctx: &Context<'_>, request: &RateRequest) -> Result<RateOutcome, Failure> {
+    kept(ctx)?;
+    if !(1..=10).contains(&request.score) {
+        return Err(Failure::new(FailureKind::Invalid, format!("`{}` is no rating: expected 1 to 10", request.score)));
+    }
+    let mut tx = ctx.store.write()?;
+    let (mut change, _) = open(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(TrailLevel::Tactic))?;
+    let note = request.note.as_deref().map(one_line).filter(|note| !note.is_empty());
+    let ratings = &mut change.session.ratings;
+    ratings.push(Rating { at: ctx.clock.now(), score: request.score, note: note.clone() });
+    let first = ratings.len().saturating_sub(MOST_RATINGS);
+    ratings.drain(..first);
+    let words = note.map(|note| format!(", {note}")).unwrap_or_default();
+    change.log(ctx, EntryKind::Rating, &format!("{} of 10{words}", request.score), None);
+    let summary = format!("rate session {}: {}", change.session.stamp, request.score);
+    let (session, _) = change.finish(ctx, &mut *tx, Verb::Remember, summary)?;
+    tx.commit()?;
+    let total: f64 = session.ratings.iter().map(|rating| f64::from(rating.score)).sum();
+    Ok(RateOutcome {
+        session: session.stamp.to_string(),
+        score: request.score,
+        ratings: session.ratings.len(),
+        average: total / session.ratings.len() as f64,
+    })
+}

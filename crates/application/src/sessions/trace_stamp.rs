@@ -1,0 +1,146 @@
+//! Trace a stamp: everything that carries it, wherever it is kept.
+
+use domain::memory::{Anchor, Mem};
+use domain::node::Node;
+use domain::ports::{EntryKind, Snapshot};
+use domain::record;
+use domain::session::{ARCHIVE, FOLDER, LogEntry, Session};
+use domain::session_log::line;
+use domain::stamp::{self, Stamp};
+use domain::trail::{TrailLevel, content};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::locate::path_of;
+
+/// Everything with a stamp.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct TraceView {
+    pub stamp: String,
+    /// When the minute was.
+    pub at: Option<domain::time::Timestamp>,
+    pub nodes: Vec<TracedNode>,
+    pub sessions: Vec<Traced>,
+    pub archives: Vec<String>,
+    pub log: Vec<Traced>,
+    pub anchors: Vec<Traced>,
+    pub notes: Vec<Traced>,
+    pub commits: Vec<Traced>,
+}
+
+/// A node with the stamp.
+#[derive(Clone, Debug, Serialize)]
+pub struct TracedNode {
+    pub id: String,
+    pub path: String,
+    pub level: String,
+    pub status: String,
+    pub content: String,
+    /// Nodes right below it.
+    pub children: Vec<String>,
+}
+
+/// Something else with the stamp.
+#[derive(Clone, Debug, Serialize)]
+pub struct Traced {
+    pub stamp: String,
+    pub text: String,
+}
+
+impl TraceView {
+    /// Says whether nothing was found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+            && self.sessions.is_empty()
+            && self.archives.is_empty()
+            && self.log.is_empty()
+            && self.anchors.is_empty()
+            && self.notes.is_empty()
+            && self.commits.is_empty()
+    }
+}
+
+/// Finds everything with a stamp: nodes, sessions and their logs, archives, anchors, notes, commits.
+///
+/// # Errors
+/// When it is no stamp, or the state cannot be read.
+pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> {
+    let stamp: Stamp = text.parse()?;
+    let state = ctx.store.read()?;
+    let mut view = TraceView { stamp: stamp.to_string(), at: stamp.moment(), ..TraceView::default() };
+    for node in nodes(&*state, &stamp)? {
+        let children = state.children(node.id)?;
+        view.nodes.push(TracedNode {
+            path: path_of(&*state, &node)?,
+            level: node.level.clone(),
+            status: node.progress.to_string(),
+            content: content(&node).to_owned(),
+            children: children.iter().map(|child| child.alias.clone()).collect(),
+            id: node.alias,
+        });
+    }
+    let finds = |other: Option<Stamp>| other.is_some_and(|other| stamp.finds(&other));
+    let mut own: Vec<Session> = Vec::new();
+    for (_, session) in record::read_all::<Session>(&*state, "")? {
+        let about_it = state.node(session.trajectory)?.is_some_and(|root| finds(stamp::in_name(&root.alias)));
+        if finds(Some(session.stamp)) || finds(session.from) || about_it {
+            view.sessions.push(Traced { stamp: session.stamp.to_string(), text: session.file() });
+            own.push(session);
+        }
+    }
+    for (key, entry) in record::read_all::<LogEntry>(&*state, "")? {
+        if finds(entry.about) {
+            let session = key.split('/').next().unwrap_or_default();
+            view.log.push(Traced { stamp: session.to_owned(), text: line(&entry) });
+        }
+    }
+    let linked = |saved: Option<Stamp>| finds(saved) || own.iter().any(|session| Some(session.stamp) == saved);
+    for (_, anchor) in record::read_all::<Anchor>(&*state, "")? {
+        if finds(Some(anchor.stamp)) || linked(anchor.session_stamp) {
+            view.anchors.push(Traced { stamp: anchor.stamp.to_string(), text: anchor.text });
+        }
+    }
+    for (_, mem) in record::read_all::<Mem>(&*state, "")? {
+        if finds(Some(mem.stamp)) || linked(mem.context) {
+            view.notes.push(Traced { stamp: mem.stamp.to_string(), text: mem.text });
+        }
+    }
+    for folder in [FOLDER, ARCHIVE] {
+        for entry in ctx.files.list(folder).into_iter().filter(|entry| entry.kind == EntryKind::File) {
+            let name = entry.name.split('.').next().unwrap_or_default();
+            if folder == ARCHIVE && finds(name.parse().ok()) {
+                view.archives.push(format!("{folder}/{}", entry.name));
+            }
+        }
+    }
+    // A repository that cannot be asked has no commits to show.
+    let commits = ctx.git.commits_naming(&stamp.to_string()).unwrap_or_default();
+    view.commits = commits.into_iter().map(|commit| Traced { stamp: commit.id, text: commit.subject }).collect();
+    Ok(view)
+}
+
+/// Returns the nodes of all levels with the stamp.
+fn nodes(state: &dyn Snapshot, stamp: &Stamp) -> Result<Vec<Node>, Failure> {
+    let mut found = Vec::new();
+    for level in TrailLevel::ALL {
+        let mut numbered = stamp.clone().to_string();
+        let mut number = 1;
+        // Numbers are given without gaps; a first one finds those that follow.
+        loop {
+            let alias = numbered.parse::<Stamp>().map(|stamp| level.alias(&stamp)).unwrap_or_default();
+            let nodes = state.nodes_by_alias(&alias)?;
+            if nodes.is_empty() && number > 1 {
+                break;
+            }
+            found.extend(nodes);
+            number += 1;
+            if stamp.to_string().contains('-') {
+                break;
+            }
+            numbered = format!("{stamp}-{number}");
+        }
+    }
+    Ok(found)
+}

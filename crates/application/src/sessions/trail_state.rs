@@ -1,0 +1,203 @@
+//! Where a session stands on the trail, read from the store: never more of the tree than is on the way to the cursor.
+
+use domain::detection::{Counters, Signal, Surroundings, detect};
+use domain::ids::NodeId;
+use domain::node::{Node, Progress};
+use domain::ports::{FileLook, Snapshot, Transaction};
+use domain::record;
+use domain::session::{CurrentSession, LogEntry, Session, host_of};
+use domain::stamp::Stamp;
+use domain::trail::{self, HierarchyTree, Summaries, Summary};
+use domain::tree::Tree;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+
+/// A trail as far as it matters: the way to the cursor, and what stands beside it.
+#[derive(Clone, Debug)]
+pub(crate) struct Trail {
+    pub(crate) session: Session,
+    /// Whether it is the acting session's own.
+    pub(crate) own: bool,
+    /// From the trajectory to the cursor.
+    pub(crate) path: Vec<Node>,
+    /// For each node of the path, what is right below it, in order.
+    pub(crate) below: Vec<Vec<Node>>,
+}
+
+impl Trail {
+    /// Returns the trajectory.
+    pub(crate) fn root(&self) -> &Node {
+        &self.path[0]
+    }
+
+    /// Returns the node the cursor stands on.
+    pub(crate) fn cursor(&self) -> &Node {
+        &self.path[self.path.len() - 1]
+    }
+
+    /// Returns what is right below the cursor.
+    pub(crate) fn below_cursor(&self) -> &[Node] {
+        self.below.last().map_or(&[], Vec::as_slice)
+    }
+
+    /// Says whether what is being done is declared.
+    pub(crate) fn action_declared(&self) -> bool {
+        self.path.len() > 2 && self.cursor().progress != Progress::Complete
+    }
+
+    /// Counts the finished branches.
+    pub(crate) fn complete_branches(&self) -> usize {
+        let on_the_way: Vec<NodeId> = self.path.iter().map(|node| node.id).collect();
+        trail::complete_branches(self.below.iter().flatten().filter(|node| !on_the_way.contains(&node.id)))
+    }
+
+    /// Returns the part of the tree that was read.
+    pub(crate) fn excerpt(&self, state: &dyn Snapshot) -> Result<HierarchyTree, Failure> {
+        let mut summaries = Summaries::new();
+        for node in &self.path {
+            if let Some(summary) = record::read::<Summary>(state, &node.alias)? {
+                summaries.insert(node.alias.clone(), summary);
+            }
+        }
+        let nodes = self.path.iter().chain(self.below.iter().flatten()).cloned();
+        Ok(HierarchyTree::of(&Tree::new(nodes), self.root().id, Some(self.cursor().id), &summaries))
+    }
+}
+
+/// Refuses in a project that keeps no trail.
+pub(crate) fn kept(ctx: &Context<'_>) -> Result<(), Failure> {
+    if trail::is_kept(ctx.profiles) {
+        return Ok(());
+    }
+    let known: Vec<String> = ctx.profiles.iter().map(|profile| format!("\"{}\"", profile.name)).collect();
+    Err(Failure::new(FailureKind::Refused, "this project keeps no trail: the profile `trail` is not enabled")
+        .step(format!("set `profiles = [{}, \"trail\"]` in .throughline/config.toml", known.join(", "))))
+}
+
+fn session_at(state: &dyn Snapshot, key: &str) -> Result<Option<Session>, Failure> {
+    let Some(current) = record::read::<CurrentSession>(state, key)? else { return Ok(None) };
+    Ok(record::read::<Session>(state, &current.stamp.to_string())?)
+}
+
+/// Returns the acting session, if it has declared an intent and goes on.
+pub(crate) fn own_session(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option<Session>, Failure> {
+    Ok(session_at(state, &CurrentSession::own(&ctx.session))?.filter(Session::is_active))
+}
+
+/// Returns the session whose trail would be taken up: the host's latest, or the project's.
+pub(crate) fn session_before(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option<Session>, Failure> {
+    let host = CurrentSession::of_host(host_of(&ctx.actor));
+    match session_at(state, &host)? {
+        Some(session) => Ok(Some(session)),
+        None => session_at(state, CurrentSession::LAST),
+    }
+}
+
+/// Returns where the acting session stands: on its own trail, or where the last one left an unfinished one.
+pub(crate) fn standing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option<Trail>, Failure> {
+    if let Some(session) = own_session(ctx, state)? {
+        return trail_of(state, session, true);
+    }
+    let mut candidates = vec![session_before(ctx, state)?, session_at(state, CurrentSession::LAST)?];
+    for session in candidates.drain(..).flatten() {
+        let trail = trail_of(state, session, false)?;
+        // What is finished is never offered again.
+        if let Some(trail) = trail.filter(|trail| trail.root().progress != Progress::Complete) {
+            return Ok(Some(trail));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns a session's trail; `None` when its trajectory is gone.
+pub(crate) fn trail_of(state: &dyn Snapshot, session: Session, own: bool) -> Result<Option<Trail>, Failure> {
+    let mut path = Vec::new();
+    // A cursor whose node was taken out stands on the trajectory.
+    let cursor = match state.node(session.cursor)? {
+        Some(node) => Some(node),
+        None => state.node(session.trajectory)?,
+    };
+    let mut next = cursor;
+    while let Some(node) = next {
+        next = match node.parent {
+            Some(parent) if path.len() < trail::TrailLevel::ALL.len() => state.node(parent)?,
+            _ => None,
+        };
+        path.push(node);
+    }
+    path.reverse();
+    if path.is_empty() {
+        return Ok(None);
+    }
+    let mut below = Vec::with_capacity(path.len());
+    for node in &path {
+        let mut children = state.children(node.id)?;
+        children.sort_by(domain::tree::sibling_order);
+        below.push(children);
+    }
+    Ok(Some(Trail { session, own, path, below }))
+}
+
+/// Returns the whole tree of a trajectory.
+pub(crate) fn whole(state: &dyn Snapshot, session: &Session) -> Result<HierarchyTree, Failure> {
+    let tree = Tree::new(state.subtree(session.trajectory)?);
+    let mut summaries = Summaries::new();
+    for (alias, summary) in record::read_all::<Summary>(state, "")? {
+        summaries.insert(alias, summary);
+    }
+    let cursor = tree.get(session.cursor).map_or(session.trajectory, |node| node.id);
+    Ok(HierarchyTree::of(&tree, session.trajectory, Some(cursor), &summaries))
+}
+
+/// Returns a session's log, oldest first.
+pub(crate) fn log_of(state: &dyn Snapshot, session: &Session) -> Result<Vec<LogEntry>, Failure> {
+    let entries = record::read_all::<LogEntry>(state, &LogEntry::prefix(&session.stamp))?;
+    Ok(entries.into_iter().map(|(_, entry)| entry).collect())
+}
+
+/// Returns what was counted of a session.
+pub(crate) fn counters_of(state: &dyn Snapshot, session: &str) -> Result<Counters, Failure> {
+    let note = state.note(&Counters::key(session))?;
+    // A note of another version of this program is a note that was lost.
+    Ok(note.and_then(|body| serde_json::from_str(&body).ok()).unwrap_or_default())
+}
+
+/// Keeps what was counted.
+pub(crate) fn keep_counters(ctx: &Context<'_>, tx: &mut dyn Transaction, counters: &Counters) -> Result<(), Failure> {
+    let body = serde_json::to_string(counters).unwrap_or_default();
+    Ok(tx.keep_note(&Counters::key(&ctx.session), Some(&body), ctx.clock.now())?)
+}
+
+/// Returns what is worth telling about a session.
+pub(crate) fn signals(ctx: &Context<'_>, trail: Option<&Trail>, counters: &Counters) -> Vec<Signal> {
+    let around = Surroundings {
+        section: trail.map(|trail| trail::content(trail.cursor())),
+        gap_ms: trail.map(|trail| ctx.clock.now().since(trail.session.updated)),
+        completed_branches: trail.map_or(0, Trail::complete_branches),
+        older_trail: trail.is_none() && older_trail(ctx),
+    };
+    detect(counters, &around, &ctx.policy.signals)
+}
+
+/// Where trails of older forms lie.
+pub(crate) const OLDER: [&str; 3] = [".hivemind/hierarchy.json", ".hivemind/brain.json", "brain.json"];
+
+fn older_trail(ctx: &Context<'_>) -> bool {
+    OLDER.iter().any(|path| matches!(ctx.files.look(path), FileLook::Present(_)))
+}
+
+/// Returns a stamp that no session has.
+pub(crate) fn free_session_stamp(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Stamp, Failure> {
+    free_stamp(ctx, |digits| Ok(state.records("session", digits)?.into_iter().map(|(key, _)| key).collect()))
+}
+
+/// Returns a stamp of now that is not among the names with its digits.
+pub(crate) fn free_stamp(
+    ctx: &Context<'_>,
+    names: impl FnOnce(&str) -> Result<Vec<String>, Failure>,
+) -> Result<Stamp, Failure> {
+    let now = ctx.clock.now();
+    let taken = names(&Stamp::at(now).digits())?;
+    Ok(Stamp::free(now, |stamp| taken.contains(&stamp.to_string())))
+}

@@ -1,0 +1,57 @@
+//! `tl anchor`
+
+use application::Failure;
+use application::sessions::keep_anchor::{AnchorView, keep_anchor, list_anchors};
+use clap::{Args, Subcommand};
+use domain::planning_prompt::clean_line;
+
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, styled};
+use crate::wiring::App;
+
+/// Anchors: decisions and limits that every briefing holds up
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl anchor add \"No new dependency without asking\"\n  tl anchor list")]
+pub(crate) struct AnchorArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Keep an anchor
+    Add {
+        /// What holds
+        #[arg(required = true)]
+        text: Vec<String>,
+    },
+    /// Every anchor, the newest first
+    List,
+}
+
+impl AnchorArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let line = |anchor: &AnchorView| {
+            app.ui.line(format!("{} {}", styled(BOLD, &anchor.stamp), clean_line(&anchor.text)));
+        };
+        match &self.what {
+            What::Add { text } => {
+                let anchor = app.run(|ctx| keep_anchor(ctx, &text.join(" ")))?;
+                if app.ui.json {
+                    app.ui.value(&anchor);
+                } else {
+                    line(&anchor);
+                }
+            }
+            What::List => {
+                let anchors = app.run(list_anchors)?;
+                if app.ui.json {
+                    app.ui.value(&anchors);
+                } else {
+                    anchors.iter().for_each(line);
+                }
+            }
+        }
+        Ok(ExitCode::Done)
+    }
+}

@@ -1,0 +1,55 @@
+//! `tl brief`
+
+use application::Failure;
+use application::brief::{BriefRequest, brief_explained};
+use clap::Args;
+use domain::briefing::Line;
+use domain::planning_prompt::clean_line;
+
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, DIM, styled};
+use crate::wiring::App;
+
+/// Print exactly what an agent is told about where the work stands
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl brief
+  tl brief --budget 800
+  tl brief --explain   # why each line is there, and what was cut")]
+pub(crate) struct BriefArgs {
+    /// At most so many characters; 0 is no limit
+    #[arg(long, value_name = "N")]
+    budget: Option<usize>,
+    /// Say why each line is there and what there was no room for
+    #[arg(long)]
+    explain: bool,
+}
+
+impl BriefArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let outcome = app.run(|ctx| brief_explained(ctx, BriefRequest { faults: None, budget: self.budget }))?;
+        if app.ui.json {
+            app.ui.value(&outcome);
+            return Ok(ExitCode::Done);
+        }
+        if !self.explain {
+            outcome.text.lines().for_each(|line| app.ui.line(clean_line(line)));
+            return Ok(ExitCode::Done);
+        }
+        let list = |title: &str, lines: &[Line]| {
+            app.ui.line(styled(BOLD, title));
+            for line in lines {
+                let severity = format!("{:?}", line.severity).to_lowercase();
+                let why = format!("{}, {severity}: {}", line.section, line.why);
+                let first = clean_line(line.text.lines().next().unwrap_or_default());
+                app.ui.line(format!("  {first}  {}", styled(DIM, &clean_line(&why))));
+            }
+        };
+        let size = format!("{} characters, about {} tokens", outcome.characters, outcome.tokens);
+        list(&format!("said ({size})"), &outcome.kept);
+        if !outcome.cut.is_empty() {
+            list("no room for", &outcome.cut);
+        }
+        Ok(ExitCode::Done)
+    }
+}

@@ -1,0 +1,44 @@
+//! `tl drift`
+
+use application::Failure;
+use application::sessions::check_drift::check_drift;
+use clap::Args;
+use domain::planning_prompt::clean_line;
+
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, WARN, styled};
+use crate::wiring::App;
+
+/// Say how far this session has strayed from its trail
+///
+/// 100 is on its way. The counters are kept by the hooks, after each tool call.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl drift\n  tl drift --json")]
+pub(crate) struct DriftArgs {}
+
+impl DriftArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let view = app.run(check_drift)?;
+        if app.ui.json {
+            app.ui.value(&view);
+            return Ok(ExitCode::Done);
+        }
+        let uses = view.tool_type_counts;
+        app.ui.line(format!("{} {} of 100", styled(BOLD, "on its way:"), view.drift_score));
+        app.ui.line(format!(
+            "{} calls ({} read, {} write, {} query, {} trail), {} since the last checkpoint, {} failed in a row",
+            view.turn_count,
+            uses.read,
+            uses.write,
+            uses.query,
+            uses.governance,
+            view.section_turns,
+            view.consecutive_failures
+        ));
+        for signal in &view.signals {
+            let (text, next) = (clean_line(&signal.text), signal.next_step);
+            app.ui.line(format!("{} {text}. {next}", styled(WARN, signal.kind.word())));
+        }
+        Ok(ExitCode::Done)
+    }
+}

@@ -1,0 +1,51 @@
+//! `tl intent`
+
+use application::sessions::declare_intent::{IntentRequest, PlaceOutcome, declare_intent};
+use application::{Failure, FailureKind};
+use clap::Args;
+use domain::planning_prompt::clean_line;
+use domain::session::Mode;
+
+use crate::exit_code::ExitCode;
+use crate::wiring::App;
+
+/// Say what this session is for
+///
+/// Begins a trajectory on the trail, with a session file of its own in `.throughline/sessions`. The trajectory this session
+/// had before, if it was another one, is archived.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl intent \"Build the auth system\"
+  tl intent \"Find out why the build is slow\" --mode exploration")]
+pub(crate) struct IntentArgs {
+    /// What it is for, in one line
+    #[arg(required = true, value_name = "TEXT")]
+    text: Vec<String>,
+    /// How it is gone about: plan_driven, quick_fix or exploration
+    #[arg(long, default_value = "plan_driven")]
+    mode: String,
+}
+
+impl IntentArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let mode = Mode::from_word(&self.mode).ok_or_else(|| {
+            let words = Mode::ALL.map(Mode::word).join(", ");
+            Failure::new(FailureKind::Invalid, format!("`{}` is no mode: expected one of {words}", self.mode))
+        })?;
+        let request = IntentRequest { text: self.text.join(" "), mode };
+        show(app, &app.run(|ctx| declare_intent(ctx, &request))?);
+        Ok(ExitCode::Done)
+    }
+}
+
+/// Shows where the session stands.
+pub(crate) fn show(app: &App, outcome: &PlaceOutcome) {
+    if app.ui.json {
+        app.ui.value(outcome);
+        return;
+    }
+    for line in outcome.tree.lines() {
+        app.ui.line(clean_line(line));
+    }
+    app.ui.say(format!("session {}: {}", outcome.stamp, clean_line(&outcome.session_file)));
+}

@@ -1,0 +1,48 @@
+//! `tl map`
+
+use application::sessions::map_context::{MapRequest, map_context};
+use application::{Failure, FailureKind};
+use clap::Args;
+use domain::node::Progress;
+use domain::trail::TrailLevel;
+
+use crate::commands::intent::show;
+use crate::exit_code::ExitCode;
+use crate::wiring::App;
+
+/// Say where this session is: a tactic of its trajectory, or an action of its tactic
+///
+/// A new node is added below where the session stands; words that were said before are the same node. The cursor moves there;
+/// from what is complete it moves up. A session that has declared nothing takes up where the last one stopped.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl map tactic \"Write the middleware\"
+  tl map action \"Create the route handler\"
+  tl map action \"Create the route handler\" --status complete")]
+pub(crate) struct MapArgs {
+    /// tactic or action
+    #[arg(value_name = "LEVEL")]
+    level: String,
+    /// What it is, in one line
+    #[arg(required = true, value_name = "TEXT")]
+    text: Vec<String>,
+    /// How far it is: pending, active, complete or blocked
+    #[arg(long, default_value = "active")]
+    status: String,
+}
+
+impl MapArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let wrong = |what: &str, expected: &str| {
+            Failure::new(FailureKind::Invalid, format!("`{what}` is not allowed: expected one of {expected}"))
+        };
+        let level = TrailLevel::from_word(&self.level).ok_or_else(|| wrong(&self.level, "tactic, action"))?;
+        let status = Progress::ALL
+            .into_iter()
+            .find(|progress| progress.word() == self.status)
+            .ok_or_else(|| wrong(&self.status, "pending, active, complete, blocked"))?;
+        let request = MapRequest { level, text: self.text.join(" "), status };
+        show(app, &app.run(|ctx| map_context(ctx, &request))?);
+        Ok(ExitCode::Done)
+    }
+}

@@ -1,0 +1,93 @@
+//! `tl mem`
+
+use application::Failure;
+use application::sessions::keep_mem::{MemRequest, MemView, keep_mem};
+use application::sessions::recall_mems::{RecallRequest, list_shelves, recall_mems};
+use clap::{Args, Subcommand};
+use domain::planning_prompt::{clean_line, count};
+
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, DIM, styled};
+use crate::wiring::App;
+
+/// Notes on shelves: save one, find them again
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl mem save --shelf decisions \"JWT with jose, checked in middleware\"
+  tl mem recall jwt middle
+  tl mem shelves")]
+pub(crate) struct MemArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Keep a note
+    Save {
+        /// The shelf it goes on
+        #[arg(long)]
+        shelf: Option<String>,
+        /// What is to be kept
+        #[arg(required = true)]
+        text: Vec<String>,
+    },
+    /// Find notes by their words, in any language; the beginning of a word is enough
+    Recall {
+        /// Only on this shelf
+        #[arg(long)]
+        shelf: Option<String>,
+        /// At most so many
+        #[arg(long, default_value_t = 10)]
+        limit: usize,
+        /// What to look for
+        #[arg(required = true)]
+        query: Vec<String>,
+    },
+    /// The shelves, and how many notes are on each
+    Shelves,
+}
+
+impl MemArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        match &self.what {
+            What::Save { shelf, text } => {
+                let request = MemRequest { text: text.join(" "), shelf: shelf.clone() };
+                let mem = app.run(|ctx| keep_mem(ctx, &request))?;
+                if app.ui.json {
+                    app.ui.value(&mem);
+                } else {
+                    app.ui.line(format!("kept as {} on shelf {}", mem.stamp, mem.shelf));
+                }
+            }
+            What::Recall { shelf, limit, query } => {
+                let request = RecallRequest { query: query.join(" "), shelf: shelf.clone(), most: *limit };
+                let found = app.run(|ctx| recall_mems(ctx, &request))?;
+                if app.ui.json {
+                    app.ui.value(&found);
+                } else if found.is_empty() {
+                    app.ui.say("no note has these words");
+                } else {
+                    found.iter().for_each(|mem| show(app, mem));
+                }
+            }
+            What::Shelves => {
+                let shelves = app.run(list_shelves)?;
+                if app.ui.json {
+                    app.ui.value(&shelves);
+                } else {
+                    for shelf in &shelves {
+                        let notes = count(shelf.notes, "note", "notes");
+                        app.ui.line(format!("{}  {notes}", styled(BOLD, &clean_line(&shelf.shelf))));
+                    }
+                }
+            }
+        }
+        Ok(ExitCode::Done)
+    }
+}
+
+fn show(app: &App, mem: &MemView) {
+    app.ui.line(format!("{} {}", styled(BOLD, &mem.stamp), styled(DIM, &clean_line(&mem.shelf))));
+    mem.text.lines().for_each(|line| app.ui.line(format!("  {}", clean_line(line))));
+}

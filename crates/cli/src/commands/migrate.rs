@@ -1,0 +1,34 @@
+//! `tl migrate`
+
+use application::Failure;
+use application::sessions::migrate_trail::migrate_trail;
+use clap::Args;
+use domain::planning_prompt::{clean_line, count};
+
+use crate::exit_code::ExitCode;
+use crate::wiring::App;
+
+/// Take over a trail of an older form
+///
+/// Looks for `.hivemind/hierarchy.json`, a flat `brain.json` and a single `active.md` or `index.md`. The old files are left as
+/// they are.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl migrate\n  tl migrate --json")]
+pub(crate) struct MigrateArgs {}
+
+impl MigrateArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let outcome = app.run(migrate_trail)?;
+        if app.ui.json {
+            app.ui.value(&outcome);
+            return Ok(ExitCode::Done);
+        }
+        for line in outcome.tree.lines() {
+            app.ui.line(clean_line(line));
+        }
+        let nodes = count(outcome.nodes, "node", "nodes");
+        let lines = count(outcome.log_lines, "line", "lines");
+        app.ui.say(format!("{nodes} and {lines} of log taken over from {}: session {}", outcome.from, outcome.session));
+        Ok(ExitCode::Done)
+    }
+}

@@ -1,0 +1,32 @@
+//! `tl prune`
+
+use application::Failure;
+use application::sessions::prune_trail::prune_trail;
+use clap::Args;
+use domain::planning_prompt::{clean_line, count};
+
+use crate::exit_code::ExitCode;
+use crate::wiring::App;
+
+/// Take finished branches out of the trail, leaving a line about each
+///
+/// Notes older than `policy.notes_kept_days` go too. Nothing is lost: `tl undo` with the operation brings it back.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl prune\n  tl prune --json")]
+pub(crate) struct PruneArgs {}
+
+impl PruneArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let outcome = app.run(prune_trail)?;
+        if app.ui.json {
+            app.ui.value(&outcome);
+            return Ok(ExitCode::Done);
+        }
+        for line in &outcome.summaries {
+            app.ui.line(clean_line(line));
+        }
+        let branches = count(outcome.branches, "branch", "branches");
+        app.ui.say(format!("pruned {branches}, {}", count(outcome.notes, "note", "notes")));
+        Ok(ExitCode::Done)
+    }
+}

@@ -1,0 +1,42 @@
+//! `tl scan`
+
+use application::Failure;
+use application::sessions::scan_hierarchy::scan_hierarchy;
+use clap::Args;
+use domain::planning_prompt::clean_line;
+use domain::time::span_for_people;
+
+use crate::exit_code::ExitCode;
+use crate::ui::{DIM, WARN, styled};
+use crate::wiring::App;
+
+/// Show the trail with a mark where this session stands
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl scan\n  tl scan --json   # version, root, cursor")]
+pub(crate) struct ScanArgs {}
+
+impl ScanArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let view = app.run(scan_hierarchy)?;
+        if app.ui.json {
+            app.ui.value(&view);
+            return Ok(ExitCode::Done);
+        }
+        if view.tree.is_empty() {
+            app.ui.say("nothing is under way; begin with: tl intent \"what this session is for\"");
+            return Ok(ExitCode::Done);
+        }
+        for line in view.tree.lines() {
+            app.ui.line(clean_line(line));
+        }
+        for gap in &view.gaps {
+            let span = span_for_people(gap.millis);
+            app.ui.line(format!("{} {span} between {} and {}", styled(WARN, "gap"), gap.from, gap.to));
+        }
+        if !view.own {
+            let whose = view.session.as_deref().unwrap_or_default();
+            app.ui.line(styled(DIM, &format!("of session {whose}; `tl map` takes it up")));
+        }
+        Ok(ExitCode::Done)
+    }
+}

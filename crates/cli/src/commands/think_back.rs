@@ -1,0 +1,48 @@
+//! `tl think-back`
+
+use application::Failure;
+use application::sessions::think_back::think_back;
+use clap::Args;
+use domain::planning_prompt::clean_line;
+
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, WARN, styled};
+use crate::wiring::App;
+
+/// Look back: where the session stands, what changed its direction, what is next
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl think-back\n  tl think-back --json")]
+pub(crate) struct ThinkBackArgs {}
+
+impl ThinkBackArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let view = app.run(think_back)?;
+        if app.ui.json {
+            app.ui.value(&view);
+            return Ok(ExitCode::Done);
+        }
+        if view.tree.is_empty() {
+            app.ui.say("nothing is under way; begin with: tl intent \"what this session is for\"");
+        }
+        for line in view.tree.lines() {
+            app.ui.line(clean_line(line));
+        }
+        let list = |title: &str, lines: &[String]| {
+            if !lines.is_empty() {
+                app.ui.line(styled(BOLD, title));
+                lines.iter().for_each(|line| app.ui.line(format!("  {}", clean_line(line))));
+            }
+        };
+        list("Turning points", &view.turning_points);
+        list("Anchors", &view.anchors);
+        list("Log", &view.log);
+        if let Some(next) = &view.next_action {
+            app.ui.line(format!("{} {}", styled(BOLD, "Next:"), clean_line(next)));
+        }
+        for signal in &view.signals {
+            let (text, next) = (clean_line(&signal.text), signal.next_step);
+            app.ui.line(format!("{} {text}. {next}", styled(WARN, signal.kind.word())));
+        }
+        Ok(ExitCode::Done)
+    }
+}

@@ -1,0 +1,96 @@
+//! What an agent is told about where the work stands. Facts only; the most important line first.
+//!
+//! Here is what is said and why; [`compositor`] makes it fit.
+
+pub mod compositor;
+mod trail_lines;
+
+pub use compositor::{Budget, Composed, Line, Severity};
+pub use trail_lines::{TrailBriefing, TrailPlace};
+
+use crate::node::Status;
+use crate::planning_prompt::{clean_line, count};
+
+/// What a briefing is made of.
+#[derive(Clone, Debug, Default)]
+pub struct Briefing<'a> {
+    /// `act → chapter → scene`, one per kind of tree.
+    pub hierarchies: Vec<String>,
+    /// Whether there are plans in files, with approvals.
+    pub has_plans: bool,
+    /// Level, how many plans it has, how many of them are approved.
+    pub levels: Vec<(&'a str, usize, usize)>,
+    /// What needs someone, the most urgent first.
+    pub attention: Vec<Attention<'a>>,
+    /// What went wrong in hooks since the last contact.
+    pub faults: Option<&'a str>,
+    /// Where the session stands, in a project that keeps a trail.
+    pub trail: Option<TrailBriefing>,
+}
+
+/// A plan that needs someone.
+#[derive(Clone, Debug)]
+pub struct Attention<'a> {
+    pub path: &'a str,
+    pub status: Status,
+    pub reason: Option<&'a str>,
+    pub next_step: &'a str,
+}
+
+/// What every briefing begins with: a conversation without it has lost it.
+pub const OPENING: &str = "Throughline keeps the plans of this project";
+
+/// So many plans are named; the rest is counted.
+const MOST_NAMED: usize = 8;
+
+/// Returns the briefing, within its budget.
+#[must_use]
+pub fn compose(briefing: &Briefing<'_>, budget: Budget) -> Composed {
+    compositor::fit(lines(briefing), budget)
+}
+
+/// Returns everything there is to say, in order.
+fn lines(briefing: &Briefing<'_>) -> Vec<Line> {
+    let mut lines = vec![opening(briefing)];
+    if let Some(faults) = briefing.faults {
+        lines.push(Line::new("faults", Severity::Must, "hooks could not do their work", faults));
+    }
+    if let Some(trail) = &briefing.trail {
+        lines.extend(trail_lines::lines(trail));
+    }
+    for one in briefing.attention.iter().take(MOST_NAMED) {
+        let reason = one.reason.map(|reason| format!(" ({})", clean_line(reason))).unwrap_or_default();
+        let text = format!("- {} is {}{reason}. Next: {}", one.path, one.status, one.next_step);
+        lines.push(Line::new("plans", Severity::High, "it waits for someone", text));
+    }
+    if briefing.attention.len() > MOST_NAMED {
+        let text = format!("- and {} more: tl status", briefing.attention.len() - MOST_NAMED);
+        lines.push(Line::new("plans", Severity::High, "they wait for someone", text));
+    }
+    if briefing.has_plans {
+        lines.push(Line::new(
+            "rules",
+            Severity::Normal,
+            "how plans are written here",
+            "A plan may be written only while its parent is approved; `tl plan LEVEL ID` prints the prompt with the parent's \
+             text. A changed parent makes what is below stale; `tl why NODE` says why, `tl next` what is ready.",
+        ));
+    }
+    lines
+}
+
+fn opening(briefing: &Briefing<'_>) -> Line {
+    let trees = briefing.hierarchies.join("; ");
+    let text = if briefing.has_plans {
+        let plans: Vec<String> = briefing
+            .levels
+            .iter()
+            .map(|(level, all, approved)| format!("{} ({approved} approved)", count(*all, level, &format!("{level}s"))))
+            .collect();
+        let plans = if plans.is_empty() { "no plans yet".to_owned() } else { plans.join(", ") };
+        format!("{OPENING}: {trees}. Now: {plans}.")
+    } else {
+        format!("{OPENING}: {trees}.")
+    };
+    Line::new("opening", Severity::Must, "what this is", text)
+}

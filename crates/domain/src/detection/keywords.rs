@@ -1,0 +1,128 @@
+//! Words that say someone is stuck, in the languages people work in. A project can add its own.
+
+/// The words by what they mean. Each is matched as a whole word, or a run of words, in any case.
+pub const STUCK_WORDS: &[(&str, &[&str])] = &[
+    (
+        "stuck",
+        &[
+            "stuck",
+            "blocked on",
+            "dead end",
+            "no progress",
+            "festgefahren",
+            "sackgasse",
+            "komme nicht weiter",
+            "bloqué",
+            "coincé",
+            "atascado",
+            "bloqueado",
+            "incastrato",
+            "preso",
+            "застрял",
+            "застряла",
+            "тупик",
+            "卡住",
+            "行き詰まり",
+            "막혔다",
+        ],
+    ),
+    (
+        "retry",
+        &[
+            "retry",
+            "retrying",
+            "try again",
+            "trying again",
+            "one more time",
+            "noch einmal",
+            "nochmal",
+            "réessayer",
+            "encore une fois",
+            "reintentar",
+            "otra vez",
+            "riprova",
+            "tentar novamente",
+            "попробую снова",
+            "ещё раз",
+            "еще раз",
+            "снова пробую",
+            "重试",
+            "再试一次",
+            "もう一度",
+            "다시 시도",
+        ],
+    ),
+    (
+        "confused",
+        &[
+            "confused",
+            "confusing",
+            "don't understand",
+            "not sure why",
+            "no idea why",
+            "verwirrt",
+            "verstehe nicht",
+            "perplexe",
+            "je ne comprends pas",
+            "confundido",
+            "no entiendo",
+            "confuso",
+            "не понимаю",
+            "непонятно",
+            "запутался",
+            "запуталась",
+            "困惑",
+            "不明白",
+            "わからない",
+            "모르겠다",
+        ],
+    ),
+    (
+        "loop",
+        &[
+            "loop again",
+            "in a loop",
+            "going in circles",
+            "same error",
+            "same problem",
+            "im kreis",
+            "derselbe fehler",
+            "en boucle",
+            "même erreur",
+            "en círculos",
+            "mismo error",
+            "stesso errore",
+            "mesmo erro",
+            "по кругу",
+            "та же ошибка",
+            "死循环",
+            "同样的错误",
+            "同じエラー",
+            "같은 오류",
+        ],
+    ),
+];
+
+/// Returns what a text says about being stuck: the meanings, each once. `more` are a project's own words.
+#[must_use]
+pub fn stuck_words(text: &str, more: &[String]) -> Vec<String> {
+    let text = text.to_lowercase();
+    let mut found: Vec<String> = STUCK_WORDS
+        .iter()
+        .filter(|(_, words)| words.iter().any(|word| holds(&text, word)))
+        .map(|(meaning, _)| (*meaning).to_owned())
+        .collect();
+    found.extend(more.iter().map(|word| word.to_lowercase()).filter(|word| holds(&text, word)));
+    found
+}
+
+/// Says whether a word stands in a text by itself. Scripts without blanks have no such thing.
+fn holds(text: &str, word: &str) -> bool {
+    let spaced = word.chars().all(|c| c < '\u{2e80}');
+    text.match_indices(word).any(|(at, _)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + word.len()..).and_then(|after| after.chars().next());
+        let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '-');
+        !word.is_empty() && (!spaced || (!is_part(before) && !is_part(after)))
+    })
+}

@@ -1,0 +1,131 @@
+//! What a tool call is for: reading, writing, asking, or keeping the trail.
+
+use serde::{Deserialize, Serialize};
+
+use crate::host_event::{ToolCall, ToolKind};
+
+/// The kinds the balance is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolUse {
+    Read,
+    Write,
+    /// Searches, runs something, asks a server.
+    Query,
+    /// Speaks with Throughline.
+    Governance,
+}
+
+/// Our own tools, as servers offer them; hosts put names before them.
+const OURS: &[&str] = &[
+    "declare_intent",
+    "map_context",
+    "compact_session",
+    "scan_hierarchy",
+    "think_back",
+    "check_drift",
+    "self_rate",
+    "save_anchor",
+    "save_mem",
+    "recall_mems",
+    "list_shelves",
+    "hierarchy_prune",
+    "hierarchy_migrate",
+];
+
+/// Programs that only look.
+const READERS: &[&str] = &[
+    "cat", "head", "tail", "less", "more", "ls", "tree", "wc", "file", "stat", "diff", "cmp", "nl", "bat", "grep",
+    "egrep", "fgrep", "rg", "ag", "find", "fd", "pwd", "echo", "printf", "which", "type", "env", "date", "du", "df",
+    "ps", "jq",
+];
+
+/// Programs that change files.
+const WRITERS: &[&str] = &[
+    "tee", "mv", "cp", "rm", "mkdir", "rmdir", "touch", "ln", "chmod", "chown", "patch", "truncate", "install", "dd",
+    "rsync", "unzip", "tar",
+];
+
+/// Commands of git that change files or history.
+const GIT_WRITES: &[&str] = &[
+    "add",
+    "commit",
+    "apply",
+    "am",
+    "merge",
+    "rebase",
+    "cherry-pick",
+    "revert",
+    "checkout",
+    "switch",
+    "restore",
+    "reset",
+    "stash",
+    "mv",
+    "rm",
+    "clean",
+    "pull",
+    "tag",
+    "init",
+    "clone",
+];
+
+/// Returns what a call is for.
+#[must_use]
+pub fn classify(call: &ToolCall) -> ToolUse {
+    if is_ours(&call.name) {
+        return ToolUse::Governance;
+    }
+    match call.kind {
+        ToolKind::Write | ToolKind::Edit | ToolKind::Delete => ToolUse::Write,
+        ToolKind::Read => ToolUse::Read,
+        ToolKind::Shell => call.command.as_deref().map_or(ToolUse::Query, command),
+        // A server's tool that names a file it changes is a write, whatever else it is.
+        ToolKind::Mcp | ToolKind::Other if call.touches.iter().any(|touch| touch.effect.changes()) => ToolUse::Write,
+        ToolKind::Mcp | ToolKind::Agent | ToolKind::Other => ToolUse::Query,
+    }
+}
+
+fn is_ours(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    OURS.iter().any(|tool| name.ends_with(tool))
+}
+
+/// Judges a command line by its programs: the strongest of what they do.
+fn command(line: &str) -> ToolUse {
+    let mut uses = Vec::new();
+    for part in line.replace(">&", ">").split(['\n', ';', '|', '&']) {
+        let mut words = part.split_whitespace().skip_while(|word| word.contains('=') || *word == "sudo");
+        let Some(program) = words.next() else { continue };
+        let program = program.rsplit('/').next().unwrap_or(program);
+        let first = words.find(|word| !word.starts_with('-'));
+        uses.push(match program {
+            "cd" => continue,
+            "tl" => ToolUse::Governance,
+            "sed" | "perl" if part.contains(" -i") => ToolUse::Write,
+            "sed" | "awk" => ToolUse::Read,
+            "git" if first.is_some_and(|word| GIT_WRITES.contains(&word)) => ToolUse::Write,
+            "git" => ToolUse::Read,
+            _ if WRITERS.contains(&program) => ToolUse::Write,
+            _ if READERS.contains(&program) => ToolUse::Read,
+            _ => ToolUse::Query,
+        });
+    }
+    if redirects(line) || uses.contains(&ToolUse::Write) {
+        return ToolUse::Write;
+    }
+    for strongest in [ToolUse::Governance, ToolUse::Query, ToolUse::Read] {
+        if uses.contains(&strongest) {
+            return strongest;
+        }
+    }
+    ToolUse::Query
+}
+
+/// Says whether output goes into a file; `2>&1` and `>/dev/null` do not.
+fn redirects(line: &str) -> bool {
+    line.split('>').skip(1).any(|after| {
+        let target = after.trim_start_matches('>').trim_start();
+        !target.is_empty() && !target.starts_with('&') && !target.starts_with("/dev/null") && !target.starts_with('=')
+    })
+}

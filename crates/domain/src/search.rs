@@ -1,0 +1,197 @@
+//! Full-text search: the words of a text, what a query asks for, and how good a match is (BM25).
+//!
+//! Any language: words are runs of letters and digits in lower case; where a script writes no blanks between words
+//! every character is a word, and a query's run of them must stand together. The last word asked for may be the
+//! beginning of a longer one. Engines index exactly these words, so that each gives the same answer.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+/// Kinds of records whose text can be searched.
+pub const SEARCHED_KINDS: &[&str] = &["anchor", "mem"];
+
+/// Returns the text a record is found by: what stands under `title`, `shelf` and `text`.
+#[must_use]
+pub fn text_of(body: &Value) -> String {
+    ["title", "shelf", "text"].iter().filter_map(|field| body[*field].as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the words of a text, in order.
+#[must_use]
+pub fn words(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut word = String::new();
+    for c in text.chars().flat_map(char::to_lowercase) {
+        if is_word_by_itself(c) {
+            found.extend(take(&mut word));
+            found.push(c.to_string());
+        } else if c.is_alphanumeric() || is_mark(c) {
+            word.push(c);
+        } else {
+            found.extend(take(&mut word));
+        }
+    }
+    found.extend(take(&mut word));
+    found
+}
+
+fn take(word: &mut String) -> Option<String> {
+    (!word.is_empty()).then(|| std::mem::take(word))
+}
+
+/// Scripts that put no blanks between words.
+fn is_word_by_itself(c: char) -> bool {
+    matches!(c,
+        '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
+        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Signs that belong to the letter before them.
+fn is_mark(c: char) -> bool {
+    matches!(c,
+        '\u{0300}'..='\u{036f}' | '\u{0591}'..='\u{05c7}' | '\u{0610}'..='\u{061a}' | '\u{064b}'..='\u{065f}'
+        | '\u{0900}'..='\u{0963}' | '\u{0966}'..='\u{0dff}')
+}
+
+/// What is looked for: each entry is a run of words that must stand together; the last of a run may be the beginning of
+/// a longer word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Query {
+    pub phrases: Vec<Vec<String>>,
+}
+
+/// So many phrases of a query count.
+const MOST_PHRASES: usize = 16;
+
+impl Query {
+    /// Reads a query: blanks separate what is looked for.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        let mut phrases: Vec<Vec<String>> = Vec::new();
+        for phrase in text.split_whitespace().map(words).filter(|phrase| !phrase.is_empty()) {
+            if !phrases.contains(&phrase) && phrases.len() < MOST_PHRASES {
+                phrases.push(phrase);
+            }
+        }
+        Self { phrases }
+    }
+
+    /// Says whether it asks for nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.phrases.is_empty()
+    }
+}
+
+/// Which texts match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Matching {
+    /// Those with everything that is asked for; when there are none, those with anything of it.
+    AllElseAny,
+    /// Those with anything of it.
+    Any,
+}
+
+/// Counts how often a phrase stands in a text.
+#[must_use]
+pub fn occurrences(phrase: &[String], text: &[String]) -> usize {
+    let Some((last, before)) = phrase.split_last() else { return 0 };
+    let fits = |window: &[String]| {
+        window.split_last().is_some_and(|(end, start)| start == before && end.starts_with(last.as_str()))
+    };
+    text.windows(phrase.len()).filter(|window| fits(window)).count()
+}
+
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
+
+/// Ranks texts by BM25, the best first; equal ones in the order they are given. `of_kind` says which may be returned; the
+/// others count for how rare a word is.
+///
+/// For engines without an index of their own.
+#[must_use]
+pub fn rank(texts: &[Vec<String>], query: &Query, matching: Matching, of_kind: &dyn Fn(usize) -> bool) -> Vec<usize> {
+    let counts: Vec<Vec<usize>> =
+        query.phrases.iter().map(|phrase| texts.iter().map(|text| occurrences(phrase, text)).collect()).collect();
+    let all = texts.len() as f64;
+    // The kind is indexed beside the words and counts as one of them.
+    let length = |index: usize| texts[index].len() as f64 + 1.0;
+    let average = (0..texts.len()).map(length).sum::<f64>() / all.max(1.0);
+    let rarity: Vec<f64> = counts
+        .iter()
+        .map(|counts| {
+            let with = counts.iter().filter(|count| **count > 0).count() as f64;
+            let rarity = ((all - with + 0.5) / (with + 0.5)).ln();
+            if rarity <= 0.0 { 1e-6 } else { rarity }
+        })
+        .collect();
+    let mut scores: HashMap<usize, f64> = HashMap::new();
+    let candidates = |all_of_it: bool| -> Vec<usize> {
+        let matches = |index: &usize| {
+            let mut found = counts.iter().map(|counts| counts[*index] > 0);
+            of_kind(*index) && if all_of_it { found.all(|found| found) } else { found.any(|found| found) }
+        };
+        (0..texts.len()).filter(matches).collect()
+    };
+    let mut found = if query.is_empty() { Vec::new() } else { candidates(matching == Matching::AllElseAny) };
+    if found.is_empty() && matching == Matching::AllElseAny && query.phrases.len() > 1 {
+        found = candidates(false);
+    }
+    for index in &found {
+        let score = counts.iter().zip(&rarity).fold(0.0, |score, (counts, rarity)| {
+            let often = counts[*index] as f64;
+            score + rarity * (often * (K1 + 1.0)) / (often + K1 * (1.0 - B + B * length(*index) / average))
+        });
+        scores.insert(*index, score);
+    }
+    found.sort_by(|a, b| scores[b].total_cmp(&scores[a]).then(a.cmp(b)));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Matching, Query, rank, words};
+
+    #[test]
+    fn words_of_any_language() {
+        let cases = [
+            ("Build the auth-system!", vec!["build", "the", "auth", "system"]),
+            ("Сделать ЧТО-то", vec!["сделать", "что", "то"]),
+            ("Straße, naïve", vec!["straße", "naïve"]),
+            ("東京タワー 2026", vec!["東", "京", "タ", "ワ", "ー", "2026"]),
+            ("हिन्दी में", vec!["हिन्दी", "में"]),
+            ("  ,. ", vec![]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(words(text), expected, "{text}");
+        }
+    }
+
+    #[track_caller]
+    fn check(notes: &[&str], query: &str, expected: &[usize]) {
+        let notes: Vec<Vec<String>> = notes.iter().map(|note| words(note)).collect();
+        assert_eq!(rank(&notes, &Query::read(query), Matching::AllElseAny, &|_| true), expected, "{query}");
+    }
+
+    #[test]
+    fn rare_words_short_notes_and_prefixes() {
+        let notes = [
+            "jwt tokens and more about many other matters",
+            "jwt",
+            "sessions",
+            "東京の塔",
+            "京東商城",
+            "решили взять jose",
+        ];
+        check(&notes, "jwt", &[1, 0]);
+        check(&notes, "sess", &[2]);
+        check(&notes, "JWT token", &[0]);
+        check(&notes, "東京", &[3]);
+        check(&notes, "реш", &[5]);
+        check(&notes, "jwt sessions", &[2, 1, 0]);
+        check(&notes, "essions", &[]);
+        check(&notes, "", &[]);
+        check(&notes, "\"*( ", &[]);
+    }
+}

@@ -1,0 +1,143 @@
+//! The settings of sessions: governance, signals, briefings, notes.
+
+use super::{Key, list, number, set_governance, set_number};
+
+pub(super) const KEYS: &[Key] = &[
+    Key {
+        name: "policy.governance",
+        default: "\"assisted\"",
+        allowed: "`strict`, `assisted`, `permissive`",
+        environment: &["THROUGHLINE_GOVERNANCE"],
+        text: "How much a session has to say of what it does, in a project that keeps a trail. `strict`: no file is written before an intent is declared. `assisted`: signals are told. `permissive`: signals are there for who asks (`tl drift`). The environment can only make it stricter.",
+        set: |settings, text| set_governance(&mut settings.policy.governance, text),
+    },
+    Key {
+        name: "policy.signals.section_turns",
+        default: "8",
+        allowed: "a number; 0 turns it off",
+        environment: &[],
+        text: "Tool calls since the session last said where it is, before it is asked for a checkpoint.",
+        set: |settings, text| set_number(&mut settings.policy.signals.section_turns, text),
+    },
+    Key {
+        name: "policy.signals.reads_without_writes",
+        default: "12",
+        allowed: "a number; 0 turns it off",
+        environment: &[],
+        text: "Reads and searches without any write since then, before it is asked whether it is stuck.",
+        set: |settings, text| set_number(&mut settings.policy.signals.reads_without_writes, text),
+    },
+    Key {
+        name: "policy.signals.failures",
+        default: "3",
+        allowed: "a number; 0 turns it off",
+        environment: &[],
+        text: "Tool calls that fail in a row, before it is told to step back.",
+        set: |settings, text| set_number(&mut settings.policy.signals.failures, text),
+    },
+    Key {
+        name: "policy.signals.stuck_words_seen",
+        default: "3",
+        allowed: "a number; 0 turns it off",
+        environment: &[],
+        text: "Calls that speak of being stuck, retrying or going in circles, before it is told.",
+        set: |settings, text| set_number(&mut settings.policy.signals.stuck_words_seen, text),
+    },
+    Key {
+        name: "policy.signals.repetitions",
+        default: "4",
+        allowed: "a number; 0 turns it off",
+        environment: &[],
+        text: "Times a tactic is set with nearly the same text, before it is told.",
+        set: |settings, text| set_number(&mut settings.policy.signals.repetitions, text),
+    },
+    Key {
+        name: "policy.signals.undeclared_writes",
+        default: "1",
+        allowed: "a number; 0 turns it off",
+        environment: &[],
+        text: "Writes while no action is declared, before it is told.",
+        set: |settings, text| set_number(&mut settings.policy.signals.undeclared_writes, text),
+    },
+    Key {
+        name: "policy.signals.completed_branches",
+        default: "5",
+        allowed: "a number; 0 turns it off",
+        environment: &[],
+        text: "Finished branches of the trail, before it is told to prune.",
+        set: |settings, text| set_number(&mut settings.policy.signals.completed_branches, text),
+    },
+    Key {
+        name: "policy.signals.similar_percent",
+        default: "80",
+        allowed: "a number from 1 to 100",
+        environment: &[],
+        text: "How much two texts have to agree to count as nearly the same.",
+        set: |settings, text| {
+            settings.policy.signals.similar_percent = number::<u8>(text)?.clamp(1, 100);
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.signals.warm_minutes",
+        default: "30",
+        allowed: "a number of minutes",
+        environment: &[],
+        text: "From when on a silence is a gap worth a word.",
+        set: |settings, text| set_number(&mut settings.policy.signals.warm_minutes, text),
+    },
+    Key {
+        name: "policy.signals.stale_minutes",
+        default: "120",
+        allowed: "a number of minutes",
+        environment: &[],
+        text: "From when on a silence means that context was probably lost.",
+        set: |settings, text| set_number(&mut settings.policy.signals.stale_minutes, text),
+    },
+    Key {
+        name: "policy.signals.stuck_words",
+        default: "[]",
+        allowed: "words or runs of words in any language",
+        environment: &[],
+        text: "More words that say someone is stuck, besides those built in.",
+        set: |settings, text| {
+            settings.policy.signals.stuck_words = list(text);
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.signals.off",
+        default: "[]",
+        allowed: "names of signals: `failures`, `undeclared-writes`, `repetition`, `stuck-words`, `time-gap`, `section-turns`, `reads-without-writes`, `missing-tree`, `completed-branches`, `warm-gap`",
+        environment: &[],
+        text: "Signals that are not wanted.",
+        set: |settings, text| {
+            settings.policy.signals.off = list(text);
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.briefing.characters",
+        default: "6000",
+        allowed: "a number of characters",
+        environment: &["THROUGHLINE_BRIEFING_CHARACTERS"],
+        text: "How long the text may be that tells an agent where the work stands. A host's own limit counts too.",
+        set: |settings, text| set_number(&mut settings.policy.briefing.characters, text),
+    },
+    Key {
+        name: "policy.briefing.tokens",
+        default: "1500",
+        allowed: "a number of tokens, estimated",
+        environment: &["THROUGHLINE_BRIEFING_TOKENS"],
+        text: "The same, in tokens.",
+        set: |settings, text| set_number(&mut settings.policy.briefing.tokens, text),
+    },
+    Key {
+        name: "policy.notes_kept_days",
+        default: "0",
+        allowed: "a number of days; 0 keeps them for ever",
+        environment: &[],
+        text: "How old notes (`tl mem`) may get before `tl prune` takes them out. Anchors stay.",
+        set: |settings, text| set_number(&mut settings.policy.notes_kept_days, text),
+    },
+];

@@ -1,0 +1,86 @@
+//! The trail as a drawing, with a mark where the cursor stands.
+
+use super::{HierarchyNode, HierarchyTree};
+use crate::node::Progress;
+use crate::planning_prompt::clean_line;
+
+/// The mark of the cursor.
+const CURSOR: &str = "◀ you are here";
+
+/// Draws the whole tree.
+#[must_use]
+pub fn draw(tree: &HierarchyTree) -> String {
+    draw_some(tree, usize::MAX)
+}
+
+/// Draws a tree with at most so many children of each node: those around the cursor, or the last ones; the rest is
+/// counted.
+#[must_use]
+pub fn draw_some(tree: &HierarchyTree, most: usize) -> String {
+    let mut lines = Vec::new();
+    if let Some(root) = &tree.root {
+        let mut drawing = Drawing { cursor: tree.cursor.as_deref(), most, lines: &mut lines };
+        drawing.node(root, "", "");
+    }
+    lines.join("\n")
+}
+
+struct Drawing<'a> {
+    cursor: Option<&'a str>,
+    most: usize,
+    lines: &'a mut Vec<String>,
+}
+
+impl Drawing<'_> {
+    fn node(&mut self, node: &HierarchyNode, branch: &str, indent: &str) {
+        let mark = match node.status {
+            Progress::Pending => "○",
+            Progress::Active => "●",
+            Progress::Complete => "✓",
+            Progress::Blocked => "✗",
+        };
+        let here = if self.cursor == Some(&node.id) { format!("  {CURSOR}") } else { String::new() };
+        self.lines.push(format!(
+            "{branch}{mark} {} — {} ({}){here}",
+            node.stamp,
+            clean_line(&node.content),
+            node.status
+        ));
+        let (first, last) = self.window(&node.children);
+        let shown = &node.children[first..last];
+        if first > 0 {
+            self.lines.push(format!("{indent}├── … {}", counted(&node.children[..first], "earlier")));
+        }
+        for (index, child) in shown.iter().enumerate() {
+            let is_last = last == node.children.len() && index + 1 == shown.len();
+            let (branch, below) = if is_last { ("└── ", "    ") } else { ("├── ", "│   ") };
+            self.node(child, &format!("{indent}{branch}"), &format!("{indent}{below}"));
+        }
+        if last < node.children.len() {
+            self.lines.push(format!("{indent}└── … {}", counted(&node.children[last..], "later")));
+        }
+        for line in node.summary.iter().flat_map(|summary| summary.lines()).take(self.most) {
+            self.lines.push(format!("{indent}    done: {}", clean_line(line)));
+        }
+    }
+
+    /// Returns which children are shown.
+    fn window(&self, children: &[HierarchyNode]) -> (usize, usize) {
+        let all = children.len();
+        if all <= self.most {
+            return (0, all);
+        }
+        let wanted = children.iter().position(|child| self.leads_to_cursor(child)).unwrap_or(all - 1);
+        let last = (wanted + self.most / 2 + 1).clamp(self.most, all);
+        (last - self.most, last)
+    }
+
+    fn leads_to_cursor(&self, node: &HierarchyNode) -> bool {
+        self.cursor == Some(&node.id) || node.children.iter().any(|child| self.leads_to_cursor(child))
+    }
+}
+
+fn counted(nodes: &[HierarchyNode], which: &str) -> String {
+    let complete = nodes.iter().filter(|node| node.status == Progress::Complete).count();
+    format!("{} {which}, {complete} of them complete", nodes.len())
+}

@@ -1,0 +1,183 @@
+//! The trail: what a session is after (trajectory), the ways it tries (tactics) and the steps of each (actions).
+//!
+//! Nodes of the profile `trail` like any others, without files. Here are the rules that are the trail's own: where a
+//! new node goes, what a tree looks like outside the store, gaps in time, and what may be pruned.
+
+mod ascii;
+mod gaps;
+mod hierarchy;
+mod prune;
+
+use serde::{Deserialize, Serialize};
+
+pub use ascii::{draw, draw_some};
+pub use gaps::{Gap, GapLimits, GapSeverity, Relationship, gaps, severity};
+pub use hierarchy::{FlatBrain, HierarchyNode, HierarchyTree, Summaries, from_flat};
+pub use prune::{Pruned, Summary, complete_branches, prune};
+
+use crate::ids::{NodeId, VersionHash};
+use crate::node::{Content, Description, Node, Progress, Standing, Status};
+use crate::planning_prompt::clean_line;
+use crate::profile::Profile;
+use crate::stamp::Stamp;
+use crate::time::Timestamp;
+use crate::version::canonical_hash;
+
+/// The profile's name.
+pub const PROFILE: &str = "trail";
+
+/// Says whether a project keeps a trail.
+#[must_use]
+pub fn is_kept(profiles: &[Profile]) -> bool {
+    profiles.iter().any(|profile| profile.name == PROFILE)
+}
+
+/// A level of the trail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TrailLevel {
+    Trajectory,
+    Tactic,
+    Action,
+}
+
+impl TrailLevel {
+    /// Every level, from the top down.
+    pub const ALL: [Self; 3] = [Self::Trajectory, Self::Tactic, Self::Action];
+
+    /// Returns the level's name in the profile.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Trajectory => "trajectory",
+            Self::Tactic => "tactic",
+            Self::Action => "action",
+        }
+    }
+
+    /// Returns the level of that name.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.word() == word)
+    }
+
+    /// Returns a node's name: `tc_45141102026`.
+    #[must_use]
+    pub fn alias(self, stamp: &Stamp) -> String {
+        let prefix = match self {
+            Self::Trajectory => "t",
+            Self::Tactic => "tc",
+            Self::Action => "a",
+        };
+        format!("{prefix}_{stamp}")
+    }
+}
+
+/// A node about to be added.
+#[derive(Clone, Debug)]
+pub struct NewTrailNode<'a> {
+    pub id: NodeId,
+    pub parent: Option<NodeId>,
+    pub level: TrailLevel,
+    pub stamp: Stamp,
+    pub content: &'a str,
+    pub progress: Progress,
+    pub created: Timestamp,
+    pub updated: Timestamp,
+}
+
+/// Returns what a trail node says, in one line.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    clean_line(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+impl NewTrailNode<'_> {
+    /// Returns the node. Its text is `content`, which must be recorded with it.
+    #[must_use]
+    pub fn node(self) -> Node {
+        Node {
+            id: self.id,
+            parent: self.parent,
+            profile: PROFILE.to_owned(),
+            level: self.level.word().to_owned(),
+            alias: self.level.alias(&self.stamp),
+            order: self.created.as_millis(),
+            path: None,
+            description: Description { title: Some(self.content.to_owned()), ..Description::default() },
+            content: Content::Text {
+                version: VersionHash::of(self.content.as_bytes()),
+                canonical: canonical_hash(self.content),
+                basis: None,
+            },
+            approval: None,
+            condemnation: None,
+            progress: self.progress,
+            // Nothing on a trail waits for approval.
+            standing: Standing::plain(Status::Draft),
+            created_at: self.created,
+            updated_at: self.updated,
+        }
+    }
+}
+
+/// Returns what a trail node says.
+#[must_use]
+pub fn content(node: &Node) -> &str {
+    node.description.title.as_deref().unwrap_or_default()
+}
+
+/// A node cannot be mapped.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MapRefused {
+    #[error("no intent is declared: there is no trajectory to map a {} below", .0.word())]
+    NoTrajectory(TrailLevel),
+    #[error("no tactic is under way: an action belongs to one")]
+    NoTactic,
+    #[error("the trajectory `{0}` is complete: what follows is another one")]
+    Finished(String),
+    #[error("a trajectory is declared, not mapped")]
+    Trajectory,
+    #[error("there is nothing to map: the text is empty")]
+    Empty,
+    #[error("the text has {0} characters, more than {LONGEST}: a node is one line; details go into a note")]
+    TooLong(usize),
+}
+
+/// So long may a node's line be.
+pub const LONGEST: usize = 500;
+
+/// Returns below which of the nodes from the root to the cursor a new node goes.
+///
+/// # Errors
+/// When there is no place for it.
+pub fn parent_for(level: TrailLevel, path: &[Node]) -> Result<&Node, MapRefused> {
+    let root = path.first().ok_or(MapRefused::NoTrajectory(level))?;
+    if root.progress == Progress::Complete {
+        return Err(MapRefused::Finished(content(root).to_owned()));
+    }
+    match level {
+        TrailLevel::Trajectory => Err(MapRefused::Trajectory),
+        TrailLevel::Tactic => Ok(root),
+        TrailLevel::Action => path.get(1).ok_or(MapRefused::NoTactic),
+    }
+}
+
+/// Returns a node's line as it is kept.
+///
+/// # Errors
+/// When it is empty or too long.
+pub fn checked_line(text: &str) -> Result<String, MapRefused> {
+    let line = one_line(text);
+    match line.chars().count() {
+        0 => Err(MapRefused::Empty),
+        length if length > LONGEST => Err(MapRefused::TooLong(length)),
+        _ => Ok(line),
+    }
+}
+
+/// Returns where the cursor goes when a node is mapped: onto it, or onto its parent when it is complete.
+#[must_use]
+pub fn cursor_after(node: NodeId, parent: NodeId, progress: Progress) -> NodeId {
+    if progress == Progress::Complete { parent } else { node }
+}

@@ -1,0 +1,47 @@
+//! The tool `declare_intent`.
+
+use application::sessions::declare_intent::{IntentRequest, declare_intent};
+use application::{Context, Failure};
+use domain::session::Mode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::tools::arguments::{read, value};
+use crate::tools::schema;
+use crate::tools::{Hints, Tool, Toolset};
+
+pub(crate) const DECLARE_INTENT: Tool = Tool {
+    name: "declare_intent",
+    description: "Use at the start of work: what this session is for. Begins a trajectory with a session file.",
+    set: Toolset::Trail,
+    hints: Hints::CHANGES,
+    input: |_| {
+        schema::object(vec![
+            ("focus", schema::text("what it is for, one line"), true),
+            ("mode", json!({ "type": "string", "enum": Mode::ALL.map(Mode::word) }), false),
+        ])
+    },
+    output: || {
+        schema::result(&[
+            ("stamp", "string"),
+            ("cursor", "string"),
+            ("content", "string"),
+            ("session_file", "string"),
+            ("tree", "string"),
+        ])
+    },
+    run,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    focus: String,
+    #[serde(default)]
+    mode: Mode,
+}
+
+fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
+    let Arguments { focus, mode } = read(arguments)?;
+    value(&declare_intent(ctx, &IntentRequest { text: focus, mode })?)
+}
