@@ -8,7 +8,7 @@ use domain::record;
 use domain::work::tdd::{Advance, Commit, Tdd, advance, expected};
 
 use crate::context::Context;
-use crate::evidence::unproved;
+use crate::evidence::held_back;
 use crate::failure::Failure;
 use crate::locate::get;
 use crate::standing::{standing, tdd_key};
@@ -64,7 +64,7 @@ fn follow(
         Advance::DoneBefore => (tdd, true, true),
     };
     let node = get(&*tx, scenario.id)?;
-    let done = done && unproved(ctx, &*tx, &node)?.is_none();
+    let done = done && held_back(ctx, &*tx, &node)?.is_none();
     let state = if done { "done" } else { after.cycle.map_or("open", domain::work::tdd::Cycle::word) };
     let mut operation = ctx.operation(Verb::Commit, format!("{}: {} is {state}", commit.subject, scenario.alias));
     operation.facts.extend(record::changed(&key, before.as_ref(), Some(&after)));

@@ -4,4 +4,5 @@
 
 mod life;
 mod observation;
+mod work;
 mod world;
