@@ -5,4 +5,5 @@
 mod life;
 mod observation;
 mod work;
+mod work_life;
 mod world;

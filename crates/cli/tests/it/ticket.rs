@@ -161,3 +161,12 @@ fn the_last_phase_completes_a_ticket_and_another_opens_it_again() {
     project.write(file, project.read(file).replace("phase: done", "phase: implement"));
     assert_eq!(progress(), "active");
 }
+
+#[test]
+fn a_new_ticket_needs_nobody_and_names_no_file() {
+    let project = crate::empty();
+    project.ok(&["init", "--profile", "tickets"]);
+    let made = project.json(&["ticket", "new", "Limits"]);
+    assert_eq!(made["reasons"], json!(["nothing says that it is more"]));
+    assert_eq!(project.json(&["status"])["attention"], json!([]), "nothing waits for an approval here");
+}
