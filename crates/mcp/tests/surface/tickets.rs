@@ -4,8 +4,7 @@ use domain::ids::Principal;
 use mcp::surface::{Called, Surface};
 use serde_json::{Value, json};
 
-use crate::world::World;
-use crate::{agent, done, failed, surface};
+use crate::{World, agent, done, failed, surface};
 
 const TICKET: &str = "tickets/001-limits/ticket.md";
 
