@@ -4,4 +4,6 @@
 
 mod life;
 mod observation;
+mod work;
+mod work_life;
 mod world;

@@ -7,7 +7,7 @@ mod git;
 mod store;
 
 pub use clock::Clock;
-pub use commands::{Commands, Ran};
+pub use commands::{Commands, NoCommands, Ran};
 pub use files::{Entry, EntryKind, FileFault, FileLook, FileStamp, PlanFiles, Reading};
 pub use git::{ChangedLines, Git, Head, HeadMove, MoveKind, NamedCommit, NoRepository};
 pub use store::{

@@ -14,3 +14,4 @@ mod stamps;
 mod status;
 mod texts;
 mod trail;
+mod work_laws;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{World, surface};
 
-fn listed(tool: &Offered, with_output: bool) -> Value {
+pub(crate) fn listed(tool: &Offered, with_output: bool) -> Value {
     let mut value = json!({
         "name": tool.name,
         "description": tool.description,

@@ -4,6 +4,7 @@
 
 mod lists;
 mod reading;
+mod tickets;
 mod tools;
 mod trail;
 mod world;
