@@ -58,6 +58,11 @@ pub enum Verb {
     Migrate,
     /// An anchor, a note or a rating was kept.
     Remember,
+    /// A plan document was made, changed, frozen or revised.
+    Document,
+    /// A workflow moved.
+    Flow,
+    Review,
 }
 
 impl Verb {
@@ -89,6 +94,9 @@ impl Verb {
             Self::Prune => "prune",
             Self::Migrate => "migrate",
             Self::Remember => "remember",
+            Self::Document => "document",
+            Self::Flow => "flow",
+            Self::Review => "review",
         }
     }
 
@@ -118,6 +126,7 @@ impl Verb {
             | Self::Prune
             | Self::Migrate
             | Self::Remember => false,
+            Self::Document | Self::Flow | Self::Review => true,
         }
     }
 }
