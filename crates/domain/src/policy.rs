@@ -168,7 +168,6 @@ impl Default for BriefingPolicy {
     }
 }
 
-/// The rules' switches. See [`crate::settings::keys`] for what each does.
 /// Who may review.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -197,7 +196,7 @@ impl Default for ReviewPolicy {
     }
 }
 
-/// The rules' switches. See [`crate::settings::KEYS`] for what each does.
+/// The rules' switches. See [`crate::settings::keys`] for what each does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {

@@ -11,10 +11,12 @@ mod compact;
 mod completions;
 mod demo;
 mod diff;
+mod doc;
 mod doctor;
 mod drift;
 mod evidence;
 mod focus;
+mod flow;
 mod gate;
 mod hook;
 mod host_choice;
@@ -34,6 +36,7 @@ mod progress;
 mod prune;
 mod rate;
 mod rebuild;
+mod reconcile;
 mod reference;
 mod release;
 mod repair;
@@ -42,6 +45,7 @@ mod restore;
 mod revalidate;
 mod scan;
 mod scenario;
+mod review;
 mod serve;
 mod session;
 mod show;
@@ -153,6 +157,10 @@ commands! {
     Rebuild "rebuild" => rebuild::RebuildArgs,
     SyncHashes "sync-hashes" => sync_hashes::SyncHashesArgs,
     Adopt "adopt" => adopt::AdoptArgs,
+    Doc "doc" => doc::DocArgs,
+    Flow "flow" => flow::FlowArgs,
+    Review "review" => review::ReviewArgs,
+    Reconcile "reconcile" => reconcile::ReconcileArgs,
     Gate "gate" => gate::GateArgs,
     Hook "hook" => hook::HookArgs,
     Replay "replay" => replay::ReplayArgs,

@@ -356,7 +356,7 @@ impl Editor<'_> {
                 "code_intents" | "code_changes" => {
                     return Err(refused(field, "each has an id of its own; add, set or remove that".to_owned()));
                 }
-                _ => value[field] = wanted.clone(),
+                _ => put_field(&mut value, field, wanted),
             }
         }
         value["version"] = Value::from(value["version"].as_u64().unwrap_or(1) + 1);
@@ -453,6 +453,19 @@ impl Editor<'_> {
         );
         by
     }
+}
+
+/// Sets a field, also one inside another: `tests.skip_reason`. A text that is given for a list or a flag is read as JSON.
+fn put_field(entity: &mut Value, path: &str, wanted: &Value) {
+    let (place, field) = match path.split_once('.') {
+        Some((outer, inner)) if entity.get(outer).is_some_and(Value::is_object) => {
+            return put_field(&mut entity[outer], inner, wanted);
+        }
+        _ => (entity, path),
+    };
+    let is_text = place.get(field).is_none_or(|now| now.is_string() || now.is_null());
+    let read = wanted.as_str().filter(|_| !is_text).and_then(|text| serde_json::from_str(text).ok());
+    place[field] = read.unwrap_or_else(|| wanted.clone());
 }
 
 /// Reads a batch: one change a line, as JSON. A line may name what it adds (`"as": "x"`), and later lines say `"@x"`

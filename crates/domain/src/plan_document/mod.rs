@@ -10,6 +10,7 @@ mod markdown;
 mod mirror;
 mod model;
 mod read;
+mod reconcile;
 mod recorded;
 mod revision;
 mod waves;
@@ -26,6 +27,7 @@ pub use model::{
     SCHEMA_VERSION, Scenarios, TestPlan, Wave,
 };
 pub use read::{differences, located, read, schema, write};
+pub use reconcile::{LonelyIntent, Reality, Reconciliation, UnprovenCriteria, reconcile};
 pub use recorded::{CurrentDocument, DocumentRecord, Frozen, document_id, plan_id};
 pub use revision::{EntityChange, changes_between, revised};
 pub use waves::{Circle, computed};

@@ -1,11 +1,13 @@
 //! What the rules expect from outside: traits only, contracts in their doc comments.
 
+mod changes;
 mod clock;
 mod commands;
 mod files;
 mod git;
 mod store;
 
+pub use changes::RepositoryChanges;
 pub use clock::Clock;
 pub use commands::{Commands, NoCommands, Ran};
 pub use files::{Entry, EntryKind, FileFault, FileLook, FileStamp, PlanFiles, Reading};
