@@ -115,7 +115,8 @@ pub fn decide(
 
 /// Says whether a frozen plan document would not be frozen, or not be there, afterwards.
 fn thaws(record: &RecordKey, before: Option<&Value>, after: Option<&Value>) -> bool {
-    let frozen = |body: Option<&Value>| body.and_then(|body| body.get("frozen")).filter(|frozen| !frozen.is_null()).cloned();
+    let frozen =
+        |body: Option<&Value>| body.and_then(|body| body.get("frozen")).filter(|frozen| !frozen.is_null()).cloned();
     record.kind == DocumentRecord::KIND && frozen(before).is_some() && frozen(before) != frozen(after)
 }
 

@@ -49,7 +49,11 @@ impl RepositoryChanges for GitChanges {
         let seconds = moment.as_millis().div_euclid(1_000);
         let found = self.git(&["rev-list", "-1", &format!("--before={seconds}"), "HEAD", "--"])?;
         let commit = found.trim();
-        if commit.is_empty() { Err("there is no commit from before the freeze".to_owned()) } else { Ok(commit.to_owned()) }
+        if commit.is_empty() {
+            Err("there is no commit from before the freeze".to_owned())
+        } else {
+            Ok(commit.to_owned())
+        }
     }
 
     fn changed_since(&self, commit: &str) -> Result<BTreeSet<String>, String> {
@@ -57,7 +61,18 @@ impl RepositoryChanges for GitChanges {
         if !is_name {
             return Err(format!("`{commit}` is no commit"));
         }
-        let diff = ["diff", "--no-ext-diff", "--no-textconv", "--no-renames", "--name-only", "--relative", "-z", commit, "--", "."];
+        let diff = [
+            "diff",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-renames",
+            "--name-only",
+            "--relative",
+            "-z",
+            commit,
+            "--",
+            ".",
+        ];
         let tracked = self.git(&diff)?;
         let new = self.git(&["ls-files", "--others", "--exclude-standard", "-z", "--", "."])?;
         Ok(tracked.split('\0').chain(new.split('\0')).filter(|path| !path.is_empty()).map(str::to_owned).collect())

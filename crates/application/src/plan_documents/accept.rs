@@ -45,9 +45,11 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
         let text = match reading(ctx, &id, "plan.json") {
             Reading::Text { text, .. } if !id.contains(['/', '\\']) => text,
             // Says what is wrong: gone, unreadable, or never there.
-            _ => return Err(super::desk::opened(ctx, &*tx, Some(&id)).err().unwrap_or_else(|| {
-                Failure::new(FailureKind::Invalid, format!("{path} cannot be read"))
-            })),
+            _ => {
+                return Err(super::desk::opened(ctx, &*tx, Some(&id))
+                    .err()
+                    .unwrap_or_else(|| Failure::new(FailureKind::Invalid, format!("{path} cannot be read"))));
+            }
         };
         let unusable = |problems: &[Problem]| {
             with_problems(Failure::new(FailureKind::Invalid, format!("{path} cannot be taken over")), problems)
@@ -68,7 +70,12 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
             Some(record) => {
                 let ours = tx.text(record.written)?.ok_or_else(|| gone("the plan as it was written last"))?;
                 let plan_before = read(&ours).map_err(|_| gone("a readable plan"))?;
-                refuse_frozen(&Opened { id: id.clone(), record: record.clone(), plan: plan_before.clone(), text: ours })?;
+                refuse_frozen(&Opened {
+                    id: id.clone(),
+                    record: record.clone(),
+                    plan: plan_before.clone(),
+                    text: ours,
+                })?;
                 let kept = kept_fields(&plan_before, &plan);
                 if !kept.is_empty() {
                     return Err(unusable(&domain::plan_document::located(&text, kept)));

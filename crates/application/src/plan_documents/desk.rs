@@ -6,8 +6,8 @@ use domain::fact::Fact;
 use domain::ids::{NodeId, Principal, VersionHash};
 use domain::node::{Content, Node, Progress, Standing, Status};
 use domain::plan_document::{
-    CurrentDocument, DocumentRecord, FOLDER, Grade, Mirrored, PROFILE, Plan, Problem, check, differences, file, file_at,
-    intent_node, located, milestone_node, plan_node, read, touched_milestones, write,
+    CurrentDocument, DocumentRecord, FOLDER, Grade, Mirrored, PROFILE, Plan, Problem, check, differences, file,
+    file_at, intent_node, located, milestone_node, plan_node, read, touched_milestones, write,
 };
 use domain::ports::{Reading, Snapshot, StoreFault, Transaction};
 use domain::record;
@@ -77,7 +77,10 @@ pub(crate) fn known_document(ctx: &Context<'_>, state: &dyn Snapshot, id: &str) 
     if there {
         return Err(Failure::new(
             FailureKind::NotFound,
-            format!("{} is there, but this state does not know it: it came from elsewhere or was rebuilt", file(id, "plan.json")),
+            format!(
+                "{} is there, but this state does not know it: it came from elsewhere or was rebuilt",
+                file(id, "plan.json")
+            ),
         )
         .step(format!("tl doc validate --doc {id}   # look at it"))
         .step(format!("tl doc validate --accept --doc {id}   # take it over")));
@@ -141,7 +144,9 @@ pub(crate) fn open(
     let what = format!("{path} was changed outside; nothing was done with it");
     let failure = with_problems(Failure::new(FailureKind::Conflict, what), &changed);
     Err(match record.frozen {
-        Some(_) => failure.step(restore).step(format!("tl doc revise --doc {id}   # then, to change it, a new revision")),
+        Some(_) => {
+            failure.step(restore).step(format!("tl doc revise --doc {id}   # then, to change it, a new revision"))
+        }
         None => failure.step(format!("tl doc validate --accept --doc {id}   # take the change over")).step(restore),
     })
 }
@@ -154,7 +159,8 @@ pub(crate) fn broken(text: &str, plan: &Plan) -> Vec<Problem> {
 /// Puts problems into a failure, each with its place.
 pub(crate) fn with_problems(failure: Failure, problems: &[Problem]) -> Failure {
     const MOST: usize = 20;
-    let failure = problems.iter().take(MOST).fold(failure, |failure, problem| failure.step(format!("at {}", problem.in_words())));
+    let failure =
+        problems.iter().take(MOST).fold(failure, |failure, problem| failure.step(format!("at {}", problem.in_words())));
     if problems.len() > MOST { failure.step(format!("and {} more", problems.len() - MOST)) } else { failure }
 }
 
@@ -196,10 +202,7 @@ pub(crate) fn may(ctx: &Context<'_>, state: &dyn Snapshot, id: &str, commands: &
         {
             return Err(Failure::new(
                 FailureKind::Refused,
-                format!(
-                    "`tl {command}` is not for the {} in step `{}` of {}",
-                    step.role, step.name, workflow.name
-                ),
+                format!("`tl {command}` is not for the {} in step `{}` of {}", step.role, step.name, workflow.name),
             )
             .step(format!("tl flow next --for {id}   # what is to be done now, and with which commands"))
             .step(format!("tl flow abort --for {id}   # give the workflow up")));
@@ -220,7 +223,8 @@ impl Written {
     pub(crate) fn put(&mut self, ctx: &Context<'_>, path: &str, text: Option<&str>) -> Result<(), Failure> {
         let most = ctx.policy.max_plan_bytes;
         if text.is_some_and(|text| text.len() as u64 > most) {
-            let what = format!("{path} would have more than policy.max_plan_bytes ({most}) and could not be read again");
+            let what =
+                format!("{path} would have more than policy.max_plan_bytes ({most}) and could not be read again");
             return Err(Failure::new(FailureKind::Refused, what).step("raise it in .throughline/config.toml"));
         }
         let before = match ctx.files.read(path, most) {
@@ -356,7 +360,11 @@ impl Staging<'_> {
             // A draft below drafts stays one; anything else has to be judged.
             self.staged.settles |= node.approval.is_some() || node.status() != Status::Draft;
             self.staged.texts.push(wanted.text.clone());
-            self.staged.facts.push(Fact::ContentChanged { node: node.id, before: node.content.clone(), after: content });
+            self.staged.facts.push(Fact::ContentChanged {
+                node: node.id,
+                before: node.content.clone(),
+                after: content,
+            });
         }
         if wanted.description != node.description {
             self.staged.facts.push(Fact::DescriptionChanged {

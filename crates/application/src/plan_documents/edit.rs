@@ -41,7 +41,9 @@ pub fn edit(ctx: &Context<'_>, document: Option<&str>, edit: &Edit) -> Result<Ed
         refuse_frozen(&opened)?;
         let (changes, is_batch) = match edit {
             Edit::One(change) => (vec![change.clone()], false),
-            Edit::Batch(text) => (in_batch(text, &opened.record.numbers).map_err(|problems| unreadable(&problems))?, true),
+            Edit::Batch(text) => {
+                (in_batch(text, &opened.record.numbers).map_err(|problems| unreadable(&problems))?, true)
+            }
         };
         let mut commands: Vec<String> = changes.iter().map(|change| format!("doc {}", change.word())).collect();
         commands.extend(is_batch.then(|| "doc apply".to_owned()));
@@ -95,7 +97,9 @@ fn refusal(opened: &Opened, refused: ChangeRefused, line: Option<usize>) -> Fail
     let kind = match &refused {
         ChangeRefused::Unknown { .. } => FailureKind::NotFound,
         ChangeRefused::AnotherVersion { .. } => FailureKind::Conflict,
-        ChangeRefused::NoVersion { .. } | ChangeRefused::Field { .. } | ChangeRefused::Empty { .. } => FailureKind::Invalid,
+        ChangeRefused::NoVersion { .. } | ChangeRefused::Field { .. } | ChangeRefused::Empty { .. } => {
+            FailureKind::Invalid
+        }
         ChangeRefused::Referred { .. } | ChangeRefused::Broken { .. } => FailureKind::Refused,
     };
     let failure = Failure::new(kind, message);
@@ -105,7 +109,9 @@ fn refusal(opened: &Opened, refused: ChangeRefused, line: Option<usize>) -> Fail
             .step(format!("tl doc show {id} --doc {doc}   # what it is now"))
             .step(format!("say it again with --version {is}, if it still holds"))
             .showing(current),
-        ChangeRefused::Unknown { .. } | ChangeRefused::Referred { .. } => failure.step(format!("tl doc show --doc {doc}")),
+        ChangeRefused::Unknown { .. } | ChangeRefused::Referred { .. } => {
+            failure.step(format!("tl doc show --doc {doc}"))
+        }
         ChangeRefused::Broken { problems } => with_problems(failure, &problems),
         ChangeRefused::Field { id, .. } => failure.step(format!("tl doc show {id} --doc {doc}")),
         ChangeRefused::Empty { .. } => failure,

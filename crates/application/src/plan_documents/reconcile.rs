@@ -55,7 +55,9 @@ pub fn reconcile(
         // Evidence is kept under the path of the node it proves.
         let prefix = format!("{}/{}", opened.id, milestone.id);
         let records = state.records("evidence", &prefix)?;
-        let own = records.iter().filter(|(key, _)| key.strip_prefix(&prefix).is_some_and(|rest| !rest.starts_with(char::is_numeric)));
+        let own = records
+            .iter()
+            .filter(|(key, _)| key.strip_prefix(&prefix).is_some_and(|rest| !rest.starts_with(char::is_numeric)));
         reality.evidence.insert(milestone.id.clone(), own.count());
     }
     let found = compared(&opened.plan, &reality);

@@ -66,7 +66,9 @@ pub fn list(ctx: &Context<'_>) -> Result<Vec<DocumentLine>, Failure> {
     let state = ctx.store.read()?;
     let known = record::read_all::<DocumentRecord>(&*state, "")?;
     let current = chosen(ctx, &*state, None).ok();
-    let mut names: Vec<String> = known.iter().map(|(name, _)| name.clone()).chain(on_disk(ctx)).collect();
+    // A folder without a plan is what an undo left behind.
+    let found = on_disk(ctx).into_iter().filter(|name| !matches!(reading(ctx, name, "plan.json"), Reading::Missing));
+    let mut names: Vec<String> = known.iter().map(|(name, _)| name.clone()).chain(found).collect();
     names.sort();
     names.dedup();
     let line = |document: String| {

@@ -1,9 +1,7 @@
 //! Look a plan document over: everything that is wrong, missing or worth a look, each with its place.
 
 use domain::ids::VersionHash;
-use domain::plan_document::{
-    DocumentRecord, Grade, Problem, check, check_context, differences, file, located, read,
-};
+use domain::plan_document::{DocumentRecord, Grade, Problem, check, check_context, differences, file, located, read};
 use domain::ports::Reading;
 use domain::record;
 use serde::Serialize;

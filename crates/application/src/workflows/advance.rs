@@ -66,7 +66,8 @@ pub fn advance(ctx: &Context<'_>, which: &Which, how: Move) -> Result<Advanced, 
             });
         }
         let missing = ground.missing(ctx, &*tx, step, &run)?;
-        let onward = next_step(&workflow, at, how, missing, concluded.as_ref()).map_err(|refused| refusal(&run, refused))?;
+        let onward =
+            next_step(&workflow, at, how, missing, concluded.as_ref()).map_err(|refused| refusal(&run, refused))?;
         let mut after = moved(ctx, &workflow, &run, step.kind, how, onward, now);
         // A wave that is complete leads to the next one, and only the last one onward.
         let more_waves = usize::try_from(run.wave).is_ok_and(|wave| wave < ground.waves.len());

@@ -105,7 +105,9 @@ impl Ground {
         if step.kind == StepKind::Review {
             match &self.review {
                 None => missing.push("there are no checks yet: tl review add".to_owned()),
-                Some(review) if review.items.is_empty() => missing.push("there are no checks yet: tl review add".to_owned()),
+                Some(review) if review.items.is_empty() => {
+                    missing.push("there are no checks yet: tl review add".to_owned())
+                }
                 Some(review) => {
                     let waiting: Vec<&str> = review.waiting().iter().map(|item| item.id.as_str()).collect();
                     if !waiting.is_empty() {

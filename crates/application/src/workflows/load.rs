@@ -18,9 +18,8 @@ pub(crate) fn find(ctx: &Context<'_>, name: &str) -> Result<Workflow, Failure> {
     let reading = if fits { ctx.files.read(&file, MOST_BYTES) } else { Reading::Missing };
     match reading {
         Reading::Text { text, .. } => {
-            let invalid = |message: String| {
-                Failure::new(FailureKind::Invalid, message).step("see docs/guides/plan-documents.md")
-            };
+            let invalid =
+                |message: String| Failure::new(FailureKind::Invalid, message).step("see docs/guides/plan-documents.md");
             let workflow = parse(&file, &text).map_err(|problem| invalid(problem.to_string()))?;
             if workflow.name != name {
                 let what = format!("{file}: the workflow calls itself `{}`; name and file must agree", workflow.name);
@@ -28,9 +27,7 @@ pub(crate) fn find(ctx: &Context<'_>, name: &str) -> Result<Workflow, Failure> {
             }
             Ok(workflow)
         }
-        Reading::Unreadable { why } => {
-            Err(Failure::new(FailureKind::Invalid, format!("{file} cannot be read: {why}")))
-        }
+        Reading::Unreadable { why } => Err(Failure::new(FailureKind::Invalid, format!("{file} cannot be read: {why}"))),
         Reading::Missing => built_in(name).ok_or_else(|| {
             let names = names(ctx);
             let near = nearest(name, names.iter().map(String::as_str), 1);

@@ -33,7 +33,9 @@ pub fn start(ctx: &Context<'_>, workflow: &str, subject: Option<&str>) -> Result
         (SubjectKind::Anything, Some(subject)) if !subject.trim().is_empty() => subject.trim().to_owned(),
         (SubjectKind::Node | SubjectKind::Anything, _) => {
             let what = format!("on what? the workflow `{}` needs a subject", workflow.name);
-            return Err(Failure::new(FailureKind::Invalid, what).step(format!("tl flow start {} --for NAME", workflow.name)));
+            return Err(
+                Failure::new(FailureKind::Invalid, what).step(format!("tl flow start {} --for NAME", workflow.name))
+            );
         }
     };
     let mut tx = ctx.store.write()?;

@@ -252,7 +252,9 @@ fn look_over(app: &App, which: &Which) -> Result<ExitCode, Failure> {
         if !found.frozen {
             app.ui.say(format!("next: tl doc validate --accept --doc {doc}   # take it over"));
         }
-        app.ui.say(format!("next: tl doc restore --doc {doc}   # put back what was written last; what is there now is kept"));
+        app.ui.say(format!(
+            "next: tl doc restore --doc {doc}   # put back what was written last; what is there now is kept"
+        ));
     }
     Ok(code)
 }

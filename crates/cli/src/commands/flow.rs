@@ -198,7 +198,9 @@ fn moved(app: &App, which: &Which, how: Move) -> Result<ExitCode, Failure> {
         let waiting = clean_line(&outcome.waits_for_person.join(", "));
         app.ui.line(format!("{} a person has to decide about {waiting}", styled(WARN, "waits:")));
         app.ui.say("next: tl review escalated");
-        app.ui.say("next: tl review accept ID --reason \"…\"   # by that person; or tl review verdict ID fail to send it back");
+        app.ui.say(
+            "next: tl review accept ID --reason \"…\"   # by that person; or tl review verdict ID fail to send it back",
+        );
         return Ok(code);
     }
     said(app, &outcome.flow)

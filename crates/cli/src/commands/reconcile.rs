@@ -14,7 +14,9 @@ use crate::wiring::App;
 /// Tells intents whose file did not change, changes that no intent speaks of, and acceptance criteria without evidence.
 /// Ends with exit code 3 when there are any.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl reconcile\n  tl reconcile --doc add-search --since main\n  tl reconcile --json")]
+#[command(
+    after_help = "Examples:\n  tl reconcile\n  tl reconcile --doc add-search --since main\n  tl reconcile --json"
+)]
 pub(crate) struct ReconcileArgs {
     /// The document; without it the current one
     #[arg(long, value_name = "ID")]
@@ -29,8 +31,8 @@ impl ReconcileArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.project()?;
         let repository = GitChanges::around(project.root.clone());
-        let report = project
-            .run(app.ui, &|ctx| reconcile(ctx, self.doc.as_deref(), self.since.as_deref(), &repository))?;
+        let report =
+            project.run(app.ui, &|ctx| reconcile(ctx, self.doc.as_deref(), self.since.as_deref(), &repository))?;
         if app.ui.json {
             app.ui.value(&report);
         } else {

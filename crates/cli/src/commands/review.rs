@@ -172,7 +172,9 @@ fn done(app: &App, outcome: &ItemOutcome, line: &str) -> Result<ExitCode, Failur
 fn in_words(concluded: &Concluded) -> String {
     let list = |ids: &[String]| clean_line(&ids.join(", "));
     match concluded {
-        Concluded::Complete { accepted } if accepted.is_empty() => format!("{} the review is complete", styled(GOOD, "✓")),
+        Concluded::Complete { accepted } if accepted.is_empty() => {
+            format!("{} the review is complete", styled(GOOD, "✓"))
+        }
         Concluded::Complete { accepted } => {
             format!("{} the review is complete; accepted as they are: {}", styled(GOOD, "✓"), list(accepted))
         }
@@ -202,7 +204,12 @@ fn read_verdict(word: &str, finding: &str) -> Result<Verdict, Failure> {
 
 fn show(app: &App, view: &ReviewView) {
     let name = styled(BOLD, &clean_line(&view.subject));
-    app.ui.line(format!("{name}  {}, iteration {} of at most {}", view.state.word(), view.iteration, view.last_iteration));
+    app.ui.line(format!(
+        "{name}  {}, iteration {} of at most {}",
+        view.state.word(),
+        view.iteration,
+        view.last_iteration
+    ));
     view.items.iter().for_each(|item| line(app, item));
     if !view.blocking.is_empty() {
         app.ui.line(format!("stops the work: {}", clean_line(&view.blocking.join(", "))));

@@ -189,7 +189,11 @@ pub fn apply(
     }
     // Once for all of them: lines of a batch may lean on one another.
     let problems: Vec<Problem> = check(plan).into_iter().filter(|problem| problem.grade == Grade::Broken).collect();
-    if problems.is_empty() { Ok(applied) } else { Err((changes.len().saturating_sub(1), ChangeRefused::Broken { problems })) }
+    if problems.is_empty() {
+        Ok(applied)
+    } else {
+        Err((changes.len().saturating_sub(1), ChangeRefused::Broken { problems }))
+    }
 }
 
 struct Editor<'p> {
@@ -243,7 +247,8 @@ impl Editor<'_> {
             Change::AddConstraint { kind, description, source } => {
                 let id = self.numbers.give(EntityKind::Constraint);
                 let description = filled("description", &description)?;
-                let constraint = Constraint { id: id.clone(), version, kind: filled("type", &kind)?, description, source };
+                let constraint =
+                    Constraint { id: id.clone(), version, kind: filled("type", &kind)?, description, source };
                 self.plan.planning_context.constraints.push(constraint);
                 Ok(id)
             }
@@ -302,13 +307,14 @@ impl Editor<'_> {
             Change::AddChange { intent_ref, file, diff, context_lines, why_comments } => {
                 filled("diff", &diff)?;
                 let found = self.plan.intents().find(|(_, intent)| intent.id == intent_ref);
-                let Some((milestone, file)) =
-                    found.map(|(milestone, intent)| (milestone.id.clone(), file.unwrap_or_else(|| intent.file.clone())))
+                let Some((milestone, file)) = found
+                    .map(|(milestone, intent)| (milestone.id.clone(), file.unwrap_or_else(|| intent.file.clone())))
                 else {
                     return Err(self.unknown("code intent", &intent_ref));
                 };
                 let id = self.numbers.give(EntityKind::Change);
-                let change = CodeChange { id: id.clone(), version, intent_ref, file, diff, context_lines, why_comments };
+                let change =
+                    CodeChange { id: id.clone(), version, intent_ref, file, diff, context_lines, why_comments };
                 self.milestone(&milestone)?.code_changes.push(change);
                 Ok(id)
             }
@@ -384,7 +390,9 @@ impl Editor<'_> {
         let (kind, _) = EntityKind::of_id(id).ok_or("it has no id of a known kind")?;
         match kind {
             EntityKind::Decision => replace(context.decision_log.iter_mut().find(|one| one.id == id), value),
-            EntityKind::Alternative => replace(context.rejected_alternatives.iter_mut().find(|one| one.id == id), value),
+            EntityKind::Alternative => {
+                replace(context.rejected_alternatives.iter_mut().find(|one| one.id == id), value)
+            }
             EntityKind::Constraint => replace(context.constraints.iter_mut().find(|one| one.id == id), value),
             EntityKind::Risk => replace(context.known_risks.iter_mut().find(|one| one.id == id), value),
             EntityKind::Milestone => {
@@ -442,7 +450,8 @@ impl Editor<'_> {
             if mine || milestone.depends_on.iter().any(|needed| needed == id) {
                 by.extend((!mine).then(|| milestone.id.clone()));
             }
-            let intents = milestone.code_intents.iter().filter(|one| mine || one.decision_refs.iter().any(|it| it == id));
+            let intents =
+                milestone.code_intents.iter().filter(|one| mine || one.decision_refs.iter().any(|it| it == id));
             by.extend(intents.map(|one| one.id.clone()));
             let changes = milestone.code_changes.iter().filter(|one| mine || one.intent_ref == id);
             by.extend(changes.map(|one| one.id.clone()));

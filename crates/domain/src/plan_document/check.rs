@@ -106,7 +106,8 @@ impl<'p> Checker<'p> {
         let mut look = |checker: &mut Self, kind: EntityKind, pointer: String, id: &'p str| {
             if EntityKind::of_id(id).is_none_or(|(found, _)| found != kind) {
                 let expected = kind.id(1);
-                checker.broken(pointer, format!("`{id}` is no id of a {}: expected one like `{expected}`", kind.word()));
+                checker
+                    .broken(pointer, format!("`{id}` is no id of a {}: expected one like `{expected}`", kind.word()));
             } else if !seen.insert(id) {
                 checker.broken(pointer, format!("`{id}` is there twice"));
             }
@@ -218,8 +219,9 @@ impl<'p> Checker<'p> {
 
     /// What a milestone must have before somebody can carry it out from the plan alone.
     fn finished(&mut self, at: usize, milestone: &Milestone, carried_out: &HashSet<&str>) {
-        let mut unfinished =
-            |part: &str, message: &str| self.say(Grade::Unfinished, format!("/milestones/{at}/{part}"), message.to_owned());
+        let mut unfinished = |part: &str, message: &str| {
+            self.say(Grade::Unfinished, format!("/milestones/{at}/{part}"), message.to_owned())
+        };
         if milestone.acceptance_criteria.is_empty() {
             unfinished("acceptance_criteria", "nothing says when it is done");
         }
@@ -300,7 +302,9 @@ impl<'p> Checker<'p> {
                 self.say(Grade::Unfinished, "/milestone_dependencies/waves".to_owned(), message);
                 continue;
             };
-            for needed in milestone.depends_on.iter().filter(|needed| place.get(*needed).is_some_and(|wave| wave >= own)) {
+            for needed in
+                milestone.depends_on.iter().filter(|needed| place.get(*needed).is_some_and(|wave| wave >= own))
+            {
                 let at = own - 1;
                 let message = format!(
                     "`{}` is in wave {own}, but needs `{needed}`, which is in wave {}",

@@ -42,7 +42,9 @@ pub fn check_context(text: &str) -> Vec<Problem> {
                     problems.push(Problem::broken(format!("/{name}/{at}"), format!("expected a text, found {one}")));
                 }
             }
-            Some(other) => problems.push(Problem::broken(format!("/{name}"), format!("expected a list, found {other}"))),
+            Some(other) => {
+                problems.push(Problem::broken(format!("/{name}"), format!("expected a list, found {other}")))
+            }
         }
     }
     super::read::located(text, problems)

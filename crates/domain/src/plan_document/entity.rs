@@ -21,15 +21,8 @@ pub enum EntityKind {
 
 impl EntityKind {
     /// Every kind.
-    pub const ALL: [Self; 7] = [
-        Self::Decision,
-        Self::Alternative,
-        Self::Constraint,
-        Self::Risk,
-        Self::Milestone,
-        Self::Intent,
-        Self::Change,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Decision, Self::Alternative, Self::Constraint, Self::Risk, Self::Milestone, Self::Intent, Self::Change];
 
     /// Returns what ids of this kind start with.
     #[must_use]

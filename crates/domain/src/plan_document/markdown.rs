@@ -111,7 +111,8 @@ fn context(page: &mut Page, plan: &Plan) {
         .iter()
         .map(|one| {
             let anchor = one.anchor.as_ref().map(|anchor| format!(", at `{anchor}`")).unwrap_or_default();
-            let decision = one.decision_ref.as_ref().map(|id| format!(", see {}", decision_link(id))).unwrap_or_default();
+            let decision =
+                one.decision_ref.as_ref().map(|id| format!(", see {}", decision_link(id))).unwrap_or_default();
             format!("{} {} → {}{anchor}{decision}", one.id, one.risk, one.mitigation)
         })
         .collect();
@@ -138,7 +139,8 @@ fn knowledge(page: &mut Page, plan: &Plan) {
 
 fn order(page: &mut Page, plan: &Plan) {
     let given = &plan.milestone_dependencies;
-    let waves: Vec<Wave> = if given.waves.is_empty() { computed(plan).unwrap_or_default() } else { given.waves.clone() };
+    let waves: Vec<Wave> =
+        if given.waves.is_empty() { computed(plan).unwrap_or_default() } else { given.waves.clone() };
     if waves.is_empty() {
         return;
     }

@@ -334,12 +334,7 @@ impl Plan {
             created_at,
             frozen_at: None,
             revises: None,
-            overview: Overview {
-                version: 1,
-                title: title.to_owned(),
-                problem: String::new(),
-                approach: String::new(),
-            },
+            overview: Overview { version: 1, title: title.to_owned(), problem: String::new(), approach: String::new() },
             planning_context: PlanningContext::default(),
             invisible_knowledge: InvisibleKnowledge::default(),
             milestones: Vec::new(),
@@ -355,6 +350,8 @@ impl Plan {
 
     /// Returns every intent with its milestone.
     pub fn intents(&self) -> impl Iterator<Item = (&Milestone, &CodeIntent)> {
-        self.milestones.iter().flat_map(|milestone| milestone.code_intents.iter().map(move |intent| (milestone, intent)))
+        self.milestones
+            .iter()
+            .flat_map(|milestone| milestone.code_intents.iter().map(move |intent| (milestone, intent)))
     }
 }

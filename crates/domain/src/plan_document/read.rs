@@ -133,12 +133,7 @@ fn compare(before: &Value, after: &Value, pointer: &mut String, found: &mut Vec<
         (Value::Array(before), Value::Array(after)) => {
             for at in 0..before.len().max(after.len()) {
                 pointer.push_str(&format!("/{at}"));
-                compare(
-                    before.get(at).unwrap_or(&Value::Null),
-                    after.get(at).unwrap_or(&Value::Null),
-                    pointer,
-                    found,
-                );
+                compare(before.get(at).unwrap_or(&Value::Null), after.get(at).unwrap_or(&Value::Null), pointer, found);
                 pointer.truncate(length);
             }
         }

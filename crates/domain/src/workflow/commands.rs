@@ -16,7 +16,10 @@ pub const COMMANDS: &[(&str, &str)] = &[
         "tl doc add-intent --milestone M-NNN --file PATH --behavior TEXT [--function NAME] [--decision-ref DL-NNN]…",
     ),
     ("doc add-change", "tl doc add-change --intent CI-NNN --diff FILE|- [--why TEXT]…"),
-    ("doc add-doc", "tl doc add-doc --milestone M-NNN --place module|docstring|algorithm|inline [--target NAME] --text TEXT"),
+    (
+        "doc add-doc",
+        "tl doc add-doc --milestone M-NNN --place module|docstring|algorithm|inline [--target NAME] --text TEXT",
+    ),
     ("doc remove", "tl doc remove ID --version N"),
     ("doc apply", "tl doc apply FILE|-   # many changes, one JSON object a line, all or nothing"),
     ("doc freeze", "tl doc freeze"),

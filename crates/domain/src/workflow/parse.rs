@@ -113,7 +113,8 @@ impl Reader<'_> {
 
     fn word(&self, at: &Spanned<String>, key: &str) -> Result<(), WorkflowProblem> {
         let name = at.get_ref();
-        let fits = !name.is_empty() && name.len() <= 60 && name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
+        let fits =
+            !name.is_empty() && name.len() <= 60 && name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
         if fits { Ok(()) } else { Err(self.problem(at, key, "expected one word of letters, digits, `-` or `_`")) }
     }
 

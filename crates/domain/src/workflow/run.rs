@@ -141,7 +141,9 @@ pub fn next_step<'w>(
     let name = || step.name.clone();
     match (step.kind, how) {
         (StepKind::Gate, Move::Done) => return Err(MoveRefused::IsAGate { step: name() }),
-        (StepKind::Work | StepKind::Review, Move::Pass | Move::Fail) => return Err(MoveRefused::NoGate { step: name() }),
+        (StepKind::Work | StepKind::Review, Move::Pass | Move::Fail) => {
+            return Err(MoveRefused::NoGate { step: name() });
+        }
         _ => {}
     }
     let onward = workflow.steps.get(at + 1).map(|step| step.name.as_str());

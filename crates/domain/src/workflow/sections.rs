@@ -1,7 +1,7 @@
 //! The context of a step: exactly what its role needs, taken from the plan and its reviews.
 
 use super::Given;
-use crate::plan_document::{Grade, Plan, check, entity_value};
+use crate::plan_document::{Grade, InvisibleKnowledge, Plan, check, entity_value};
 use crate::review::{Item, Review};
 
 /// A titled block of the prompt.
@@ -95,10 +95,12 @@ fn of_plan(given: Given, plan: &Plan) -> Vec<String> {
             lines
         }
         Given::Constraints => {
-            let constraints = context.constraints.iter().map(|one| format!("{} {}: {}", one.id, one.kind, one.description));
+            let constraints =
+                context.constraints.iter().map(|one| format!("{} {}: {}", one.id, one.kind, one.description));
             let risks = context.known_risks.iter().map(|one| format!("{} {} → {}", one.id, one.risk, one.mitigation));
             constraints.chain(risks).collect()
         }
+        Given::Knowledge if plan.invisible_knowledge == InvisibleKnowledge::default() => Vec::new(),
         Given::Knowledge => {
             let value = entity_value(plan, "invisible_knowledge").unwrap_or_default();
             serde_json::to_string_pretty(&value).unwrap_or_default().lines().map(str::to_owned).collect()
@@ -107,8 +109,11 @@ fn of_plan(given: Given, plan: &Plan) -> Vec<String> {
             .milestones
             .iter()
             .map(|one| {
-                let needs =
-                    if one.depends_on.is_empty() { String::new() } else { format!(", needs {}", one.depends_on.join(" ")) };
+                let needs = if one.depends_on.is_empty() {
+                    String::new()
+                } else {
+                    format!(", needs {}", one.depends_on.join(" "))
+                };
                 format!("{} {}{needs}: {}", one.id, one.name, one.files.join(", "))
             })
             .collect(),

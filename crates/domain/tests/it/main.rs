@@ -15,3 +15,8 @@ mod status;
 mod texts;
 mod trail;
 mod work_laws;
+mod plan_documents;
+mod reviews;
+mod status;
+mod texts;
+mod workflows;

@@ -12,7 +12,9 @@ use super::{Which, invalid};
 #[derive(Debug, Subcommand)]
 pub(super) enum ChangeArgs {
     /// Change fields of an entity, of the version you saw
-    #[command(after_help = "FIELD=VALUE sets a text, FIELD:=JSON anything: files:='[\"a.rs\"]'. A dot goes inside: tests.skip_reason=…")]
+    #[command(
+        after_help = "FIELD=VALUE sets a text, FIELD:=JSON anything: files:='[\"a.rs\"]'. A dot goes inside: tests.skip_reason=…"
+    )]
     Set {
         /// `M-001`, `DL-002`, `overview`, `invisible_knowledge`, `milestone_dependencies`
         id: String,
