@@ -1,6 +1,9 @@
 //! Asking git what changed. The repository may be hostile: no hook, filter, pager or monitor of it is run.
+//!
+//! `git diff` and `git status` run filters that a repository's settings name. So the files are compared by their
+//! hashes alone, which git makes without looking at any setting (`hash-object --no-filters`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -13,8 +16,8 @@ pub struct GitChanges {
     root: PathBuf,
 }
 
-/// The tree without any file: attributes are taken from it, so that none of the repository's count.
-const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+/// So many files are hashed by one process.
+const AT_ONCE: usize = 400;
 
 impl GitChanges {
     /// Returns the repository around a project's directory.
@@ -26,10 +29,7 @@ impl GitChanges {
     #[expect(clippy::disallowed_methods, reason = "git itself is asked, with fixed arguments and no shell")]
     fn git(&self, arguments: &[&str]) -> Result<String, String> {
         let output = Command::new("git")
-            .arg("--no-optional-locks")
-            .arg(format!("--attr-source={EMPTY_TREE}"))
-            .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"])
-            .args(["-c", "diff.external=", "-c", "core.pager=cat", "-c", "submodule.recurse=false"])
+            .args(["--no-optional-locks", "--literal-pathspecs", "-c", "core.fsmonitor=false", "-c", "core.pager=cat"])
             .args(arguments)
             .current_dir(&self.root)
             .env("GIT_TERMINAL_PROMPT", "0")
@@ -41,6 +41,34 @@ impl GitChanges {
         let words = String::from_utf8_lossy(&output.stderr);
         Err(words.lines().next().unwrap_or("git failed").trim_start_matches("fatal: ").to_owned())
     }
+
+    /// Returns the regular files of a commit with the hashes of what is in them.
+    fn committed(&self, commit: &str) -> Result<BTreeMap<String, String>, String> {
+        let listed = self.git(&["ls-tree", "-r", "-z", commit, "--", "."])?;
+        let entries = listed.split('\0').filter_map(|entry| entry.split_once('\t'));
+        let files = entries.filter_map(|(about, path)| {
+            let mut words = about.split(' ');
+            let is_file = words.next().is_some_and(|mode| mode.starts_with("100"));
+            is_file.then_some(()).and(words.nth(1)).map(|hash| (path.to_owned(), hash.to_owned()))
+        });
+        Ok(files.collect())
+    }
+
+    /// Returns the same of the working tree: files that git follows, and new ones it does not ignore.
+    fn present(&self) -> Result<BTreeMap<String, String>, String> {
+        let listed = self.git(&["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "."])?;
+        let is_file = |path: &&str| self.root.join(path).symlink_metadata().is_ok_and(|found| found.is_file());
+        let paths: BTreeSet<&str> = listed.split('\0').filter(|path| !path.is_empty()).filter(is_file).collect();
+        let paths: Vec<&str> = paths.into_iter().collect();
+        let mut files = BTreeMap::new();
+        for some in paths.chunks(AT_ONCE) {
+            let mut arguments = vec!["hash-object", "--no-filters", "--"];
+            arguments.extend(some);
+            let hashes = self.git(&arguments)?;
+            files.extend(some.iter().zip(hashes.lines()).map(|(path, hash)| ((*path).to_owned(), hash.to_owned())));
+        }
+        Ok(files)
+    }
 }
 
 impl RepositoryChanges for GitChanges {
@@ -50,31 +78,17 @@ impl RepositoryChanges for GitChanges {
         let found = self.git(&["rev-list", "-1", &format!("--before={seconds}"), "HEAD", "--"])?;
         let commit = found.trim();
         if commit.is_empty() {
-            Err("there is no commit from before the freeze".to_owned())
-        } else {
-            Ok(commit.to_owned())
+            return Err("there is no commit from before the freeze".to_owned());
         }
+        Ok(commit.to_owned())
     }
 
     fn changed_since(&self, commit: &str) -> Result<BTreeSet<String>, String> {
-        let is_name = !commit.is_empty() && !commit.starts_with('-') && !commit.contains(char::is_whitespace);
-        if !is_name {
+        if commit.is_empty() || commit.starts_with('-') || commit.contains(char::is_whitespace) {
             return Err(format!("`{commit}` is no commit"));
         }
-        let diff = [
-            "diff",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-renames",
-            "--name-only",
-            "--relative",
-            "-z",
-            commit,
-            "--",
-            ".",
-        ];
-        let tracked = self.git(&diff)?;
-        let new = self.git(&["ls-files", "--others", "--exclude-standard", "-z", "--", "."])?;
-        Ok(tracked.split('\0').chain(new.split('\0')).filter(|path| !path.is_empty()).map(str::to_owned).collect())
+        let (before, now) = (self.committed(commit)?, self.present()?);
+        let all: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+        Ok(all.into_iter().filter(|path| before.get(*path) != now.get(*path)).cloned().collect())
     }
 }

@@ -14,8 +14,10 @@ use super::gather::{Ground, ground};
 use super::{FlowView, Which, changed, find, present, under_way};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
+use crate::observe::observe_within;
 use crate::plan_documents::{Staged, staged_freeze, with_files};
 use crate::reviews;
+use crate::survey::Scope;
 
 /// What a move came to.
 #[derive(Clone, Debug, Serialize)]
@@ -41,6 +43,10 @@ pub fn advance(ctx: &Context<'_>, which: &Which, how: Move) -> Result<Advanced, 
         let run = under_way(ctx, &*tx, which)?;
         let workflow = find(ctx, &run.workflow)?;
         let (at, step) = present(&workflow, &run)?;
+        // A plan that was written a moment ago counts.
+        if step.requires.contains(&Requirement::NodeWritten) {
+            observe_within(ctx, tx, Scope::Everything)?;
+        }
         let ground = ground(ctx, &*tx, &workflow, step, &run)?;
         let now = ctx.clock.now();
         let said = Said { by: &ctx.actor, at: now };

@@ -167,8 +167,9 @@ impl Ground {
             Requirement::Waves => {}
             Requirement::NodeWritten => {
                 let words = vec![run.subject.clone()];
-                let view = crate::show_node::show_node(ctx, &words);
-                if !view.is_ok_and(|view| view.version_hash.is_some()) {
+                let found = crate::locate::find(ctx, state, &words).ok();
+                let node = found.map(|(id, _)| state.node(id)).transpose()?.flatten();
+                if node.is_none_or(|node| node.content.version().is_none()) {
                     missing.push(format!("the plan of `{}` is not written yet", run.subject));
                 }
             }

@@ -40,10 +40,12 @@ pub fn next(ctx: &Context<'_>, which: &Which) -> Result<NextStep, Failure> {
     let run = under_way(ctx, &*state, which)?;
     let workflow = find(ctx, &run.workflow)?;
     let (at, step) = present(&workflow, &run)?;
+    drop(state);
+    let node = if step.gives.contains(&Given::Node) { planning_prompt(ctx, &run.subject) } else { None };
+    let state = ctx.store.read()?;
     let ground = ground(ctx, &*state, &workflow, step, &run)?;
     let missing = ground.missing(ctx, &*state, step, &run)?;
     let wave = if step.gives.contains(&Given::Wave) { ground.wave(&*state, run.wave)? } else { Vec::new() };
-    let node = if step.gives.contains(&Given::Node) { planning_prompt(ctx, &run.subject) } else { None };
     let material = Material {
         plan: ground.document.as_ref().map(|document| &document.plan),
         context: ground.context.as_ref().map(|(text, _)| text.as_str()),

@@ -16,10 +16,12 @@ mod completions;
 mod demo;
 mod diff;
 mod disk;
+mod doc;
 mod doctor;
 mod drift;
 mod environment;
 mod evidence;
+mod flow;
 mod focus;
 mod gate;
 mod help;
@@ -54,6 +56,7 @@ mod progress;
 mod prune;
 mod rate;
 mod rebuild;
+mod reconcile;
 mod recovery;
 mod release;
 mod repair;
@@ -61,6 +64,7 @@ mod replay;
 mod restore;
 mod revalidate;
 mod scan;
+mod review;
 mod scenario;
 mod serve;
 mod session;
@@ -89,6 +93,7 @@ use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
 const COMMANDS: [&str; 53] = [
+const COMMANDS: [&str; 43] = [
     "init",
     "demo",
     "status",
@@ -133,6 +138,10 @@ const COMMANDS: [&str; 53] = [
     "rebuild",
     "sync-hashes",
     "adopt",
+    "doc",
+    "flow",
+    "review",
+    "reconcile",
     "gate",
     "hook",
     "replay",
