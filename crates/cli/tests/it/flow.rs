@@ -265,7 +265,7 @@ fn a_check_that_never_passes_goes_to_a_person_and_the_workflow_waits() {
         json!("accepted"),
         "a SHOULD is accepted at the cap, with its reason"
     );
-    assert_refused(&project, &["review", "accept", "qa-001", "--reason", "fine", of[0], of[1]], "refused", &["idea"]);
+    assert_refused(&project, &["review", "accept", "qa-001", "--reason", "fine", of[0], of[1]], "refused", &["a finding is accepted by a person"]);
     let aborted = project.json(&["flow", "abort"]);
     assert_eq!(text(&aborted, "state"), "aborted");
     assert_refused(&project, &["flow", "next"], "not-found", &["no workflow is under way here"]);
