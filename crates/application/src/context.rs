@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use domain::ids::{OperationId, Principal};
 use domain::operation::{Channel, Verb};
+use domain::plan_document;
 use domain::policy::Policy;
 use domain::ports::{Clock, Commands, Git, NewOperation, NoCommands, NoRepository, PlanFiles, Store};
 use domain::profile::Profile;
@@ -101,7 +102,8 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn profile(&self, name: &str) -> Option<&'a Profile> {
-        self.profiles.iter().find(|profile| profile.name == name)
+        let own = self.profiles.iter().find(|profile| profile.name == name);
+        own.or_else(|| (name == plan_document::PROFILE).then(plan_document::profile))
     }
 
     /// Returns an operation of the present actor, without facts yet.

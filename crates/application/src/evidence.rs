@@ -9,6 +9,7 @@ use domain::policy::GateMode;
 use domain::ports::{EntryKind, FileLook, Head, Reading, Snapshot, Transaction};
 use domain::profile::EvidenceNeed;
 use domain::record;
+use domain::review::{LoopState, Review};
 use domain::work::evidence::{Asks, Evidence, Proof, ProofResult, ProofStanding, judge, objection};
 use domain::work::uncommitted::is_excluded;
 use serde::Serialize;
@@ -154,8 +155,7 @@ fn outcome(
 
 /// Says whether a review came to a good end.
 fn review_passed(state: &dyn Snapshot, review: &str) -> Result<bool, Failure> {
-    let body = state.record_body("review", review)?;
-    Ok(body.and_then(|body| body.get("state")?.as_str().map(|state| state == "COMPLETE")).unwrap_or_default())
+    Ok(record::read::<Review>(state, review)?.is_some_and(|review| review.state == LoopState::Complete))
 }
 
 /// Shows a node's evidence.
@@ -183,7 +183,12 @@ fn view(
     Ok(EvidenceView { node: path_of(state, &node)?, proved: missing.is_none(), missing, proofs, operation })
 }
 
-fn standings(ctx: &Context<'_>, state: &dyn Snapshot, id: NodeId) -> Result<Vec<(Proof, ProofStanding)>, Failure> {
+/// Returns a node's proofs with how each stands now.
+pub(crate) fn standings(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    id: NodeId,
+) -> Result<Vec<(Proof, ProofStanding)>, Failure> {
     let evidence = record::read::<Evidence>(state, &key(id))?.unwrap_or_default();
     let mut found = Vec::new();
     for proof in evidence.proofs {

@@ -111,10 +111,8 @@ fn hierarchy(tree: &Tree, profiles: &[Profile], node: &Node, findings: &mut Vec<
     let mut broken = |message: String, next_steps: Vec<String>| {
         findings.push(Finding { kind: FindingKind::BrokenHierarchy, node: Some(path.clone()), message, next_steps });
     };
-    // Plan documents bring their tree with them, whatever kinds of tree the project has.
-    let brought = (node.profile == crate::plan_document::PROFILE).then(|| crate::profile::built_in(&node.profile));
-    let brought = brought.flatten();
-    let Some(profile) = profiles.iter().find(|profile| profile.name == node.profile).or(brought.as_ref()) else {
+    let brought = (node.profile == crate::plan_document::PROFILE).then(crate::plan_document::profile);
+    let Some(profile) = profiles.iter().find(|profile| profile.name == node.profile).or(brought) else {
         broken(
             format!("`{path}` belongs to profile `{}`, which is not enabled", node.profile),
             vec![format!("add \"{}\" to `profiles` in .throughline/config.toml", node.profile)],

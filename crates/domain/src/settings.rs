@@ -322,6 +322,14 @@ const KEYS: &[Key] = &[
         set: |settings, text| set_gate(&mut settings.policy.gates.claim, text),
     },
     Key {
+        name: "policy.gates.frozen",
+        default: "\"block\"",
+        allowed: "`block`, `warn`, `off`",
+        environment: &["THROUGHLINE_GATE_FROZEN"],
+        text: "What happens when an agent writes into a frozen plan document.",
+        set: |settings, text| set_gate(&mut settings.policy.gates.frozen, text),
+    },
+    Key {
         name: "policy.gates.done",
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",

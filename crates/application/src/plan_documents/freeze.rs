@@ -6,7 +6,7 @@ use domain::ids::{CanonicalHash, VersionHash};
 use domain::node::{Content, Node};
 use domain::plan_document::{DocumentRecord, Frozen, Grade, Problem, check, computed, located};
 use domain::policy::ApprovalPolicy;
-use domain::ports::{Reading, Transaction};
+use domain::ports::{Head, Transaction};
 use domain::time::Timestamp;
 
 use super::desk::{Opened, Staged, stage, with_problems};
@@ -76,20 +76,10 @@ fn approved(ctx: &Context<'_>, node: &Node, facts: &[Fact], now: Timestamp) -> O
     Some(Fact::ApprovalChanged { node: node.id, before: node.approval.clone(), after: Some(approval) })
 }
 
-/// Returns the commit the repository stands at, where the project is its top folder. Starts no process.
+/// Returns the commit the repository stands at, where there is one.
 fn head_commit(ctx: &Context<'_>) -> Option<String> {
-    let text = |path: &str| match ctx.files.read(path, 4 * 1024 * 1024) {
-        Reading::Text { text, .. } => Some(text),
-        Reading::Missing | Reading::Unreadable { .. } => None,
-    };
-    let is_commit = |word: &str| word.len() >= 40 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let head = text(".git/HEAD")?;
-    let head = head.trim();
-    let Some(name) = head.strip_prefix("ref: ") else { return is_commit(head).then(|| head.to_owned()) };
-    if let Some(commit) = text(&format!(".git/{name}")) {
-        return Some(commit.trim().to_owned()).filter(|commit| is_commit(commit));
+    match ctx.git.head() {
+        Ok(Head::At(commit)) => Some(commit),
+        Ok(Head::NoRepository | Head::Unborn) | Err(_) => None,
     }
-    let packed = text(".git/packed-refs")?;
-    let found = packed.lines().filter_map(|line| line.split_once(' ')).find(|(_, found)| *found == name);
-    found.map(|(commit, _)| commit.to_owned()).filter(|commit| is_commit(commit))
 }

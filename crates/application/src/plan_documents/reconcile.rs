@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use domain::plan_document::{Reality, Reconciliation, reconcile as compared};
 use domain::ports::RepositoryChanges;
+use domain::work::evidence::ProofStanding;
 use serde::Serialize;
 
 use super::desk::opened;
 use crate::context::Context;
+use crate::evidence::standings;
 use crate::failure::{Failure, FailureKind};
 
 /// The report.
@@ -52,13 +54,11 @@ pub fn reconcile(
     let changed: BTreeSet<String> = repository.changed_since(&since).map_err(unavailable)?;
     let mut reality = Reality { changed, ..Reality::default() };
     for milestone in &opened.plan.milestones {
-        // Evidence is kept under the path of the node it proves.
-        let prefix = format!("{}/{}", opened.id, milestone.id);
-        let records = state.records("evidence", &prefix)?;
-        let own = records
-            .iter()
-            .filter(|(key, _)| key.strip_prefix(&prefix).is_some_and(|rest| !rest.starts_with(char::is_numeric)));
-        reality.evidence.insert(milestone.id.clone(), own.count());
+        let node = state.children_by_alias(opened.record.node, &milestone.id)?.into_iter().next();
+        let proofs = node.map(|node| standings(ctx, &*state, node.id)).transpose()?.unwrap_or_default();
+        // What failed or is old proves nothing.
+        let holds = proofs.iter().all(|(_, standing)| *standing == ProofStanding::Fresh);
+        reality.evidence.insert(milestone.id.clone(), if holds { proofs.len() } else { 0 });
     }
     let found = compared(&opened.plan, &reality);
     let markdown = found.in_markdown(&format!("{} ({})", opened.plan.overview.title, opened.id), &since);

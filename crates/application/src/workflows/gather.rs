@@ -1,13 +1,15 @@
 //! What a step stands on: the document, its context, the review of its phase, the present wave.
 
 use domain::ids::VersionHash;
-use domain::node::Progress;
+use domain::node::{Node, Progress};
 use domain::plan_document::{Grade, Plan, check, check_context, computed};
 use domain::ports::{Reading, Snapshot};
 use domain::record;
 use domain::review::{LoopState, Review};
 use domain::workflow::{FlowRun, Requirement, Step, StepKind, SubjectKind, Workflow};
+use serde::Serialize;
 
+use crate::claim_node::holding;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::plan_documents::{Opened, known_document, open, reading};
@@ -21,6 +23,17 @@ pub(super) struct Ground {
     pub(super) review: Option<Review>,
     /// The milestones of each wave.
     pub(super) waves: Vec<Vec<String>>,
+}
+
+/// A milestone of the present wave.
+#[derive(Clone, Debug, Serialize)]
+pub struct WaveMilestone {
+    pub milestone: String,
+    pub progress: Progress,
+    /// The session that carries it out.
+    pub claimed_by: Option<String>,
+    #[serde(skip)]
+    pub(super) node: Option<Node>,
 }
 
 /// Returns the subject under which a phase is reviewed.
@@ -71,16 +84,25 @@ fn waves(plan: &Plan) -> Vec<Vec<String>> {
 
 impl Ground {
     /// Returns the milestones of a wave with how far each is and which session has claimed it.
-    pub(super) fn wave(&self, state: &dyn Snapshot, number: u32) -> Result<Vec<(String, String)>, Failure> {
+    pub(super) fn wave(
+        &self,
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        number: u32,
+    ) -> Result<Vec<WaveMilestone>, Failure> {
         let Some(document) = &self.document else { return Ok(Vec::new()) };
         let at = usize::try_from(number).unwrap_or(1).saturating_sub(1);
+        let claims = holding(ctx, state)?;
         let mut found = Vec::new();
         for id in self.waves.get(at).into_iter().flatten() {
-            let progress = self.progress(state, document, id)?;
-            // A claim is kept under the path of the node it is on.
-            let claim = state.record_body("claim", &format!("{}/{id}", document.id))?;
-            let held = if claim.is_some() { ", claimed" } else { "" };
-            found.push((id.clone(), format!("{}{held}", progress.word())));
+            let node = state.children_by_alias(document.record.node, id)?.into_iter().next();
+            let claim = claims.iter().find(|(claimed, _)| node.as_ref().is_some_and(|node| node.id == *claimed));
+            found.push(WaveMilestone {
+                milestone: id.clone(),
+                progress: node.as_ref().map_or(Progress::Pending, |node| node.progress),
+                claimed_by: claim.map(|(_, claim)| claim.session.clone()),
+                node,
+            });
         }
         Ok(found)
     }

@@ -8,6 +8,7 @@ pub mod advance;
 pub mod next;
 pub mod start;
 pub mod status;
+pub mod take;
 
 use domain::fact::Fact;
 use domain::ports::{Snapshot, StoreFault};
@@ -15,6 +16,7 @@ use domain::record;
 use domain::workflow::{FlowRun, FlowState, Step, Workflow};
 use serde::Serialize;
 
+pub use self::gather::WaveMilestone;
 pub(crate) use self::load::find;
 pub use self::load::{WorkflowLine, list};
 use crate::context::Context;

@@ -3,7 +3,7 @@
 use domain::workflow::{Given, Material, StepPrompt, compose, plain_after, section};
 use serde::Serialize;
 
-use super::gather::ground;
+use super::gather::{WaveMilestone, ground};
 use super::{FlowView, Which, find, present, under_way};
 use crate::context::Context;
 use crate::failure::Failure;
@@ -24,13 +24,6 @@ pub struct NextStep {
     pub wave_milestones: Vec<WaveMilestone>,
 }
 
-/// A milestone that can be taken.
-#[derive(Clone, Debug, Serialize)]
-pub struct WaveMilestone {
-    pub milestone: String,
-    pub standing: String,
-}
-
 /// Returns the present step. Changes nothing: it can be asked again after a crash.
 ///
 /// # Errors
@@ -45,12 +38,19 @@ pub fn next(ctx: &Context<'_>, which: &Which) -> Result<NextStep, Failure> {
     let state = ctx.store.read()?;
     let ground = ground(ctx, &*state, &workflow, step, &run)?;
     let missing = ground.missing(ctx, &*state, step, &run)?;
-    let wave = if step.gives.contains(&Given::Wave) { ground.wave(&*state, run.wave)? } else { Vec::new() };
+    let wave = if step.gives.contains(&Given::Wave) { ground.wave(ctx, &*state, run.wave)? } else { Vec::new() };
+    let standings: Vec<(String, String)> = wave
+        .iter()
+        .map(|one| {
+            let holder = one.claimed_by.as_ref().map(|session| format!(", claimed by {session}")).unwrap_or_default();
+            (one.milestone.clone(), format!("{}{holder}", one.progress))
+        })
+        .collect();
     let material = Material {
         plan: ground.document.as_ref().map(|document| &document.plan),
         context: ground.context.as_ref().map(|(text, _)| text.as_str()),
         review: ground.review.as_ref(),
-        wave: &wave,
+        wave: &standings,
         node: node.as_deref(),
     };
     let sections: Vec<_> = step.gives.iter().filter_map(|given| section(*given, &material)).collect();
@@ -71,7 +71,7 @@ pub fn next(ctx: &Context<'_>, which: &Which) -> Result<NextStep, Failure> {
         prompt,
         may: workflow.role(&step.role).map(|role| role.may.clone()).unwrap_or_default(),
         missing,
-        wave_milestones: wave.into_iter().map(|(milestone, standing)| WaveMilestone { milestone, standing }).collect(),
+        wave_milestones: wave,
     })
 }
 

@@ -7,6 +7,7 @@ use application::workflows::advance::{Advanced, advance};
 use application::workflows::next::next;
 use application::workflows::start::start;
 use application::workflows::status::status;
+use application::workflows::take::take;
 use application::workflows::{self, FlowView};
 use clap::{Args, Subcommand};
 use domain::planning_prompt::clean_line;
@@ -25,6 +26,7 @@ use crate::wiring::App;
 #[command(after_help = "Examples:
   tl flow start planner --new \"Add search\"
   tl flow next                 the prompt of the present step
+  tl flow take                 a milestone of the present wave, for this session
   tl flow done                 the step is done
   tl flow pass                 a gate: the review says yes
   tl flow fail                 a gate: the findings go back
@@ -68,6 +70,11 @@ enum What {
     },
     /// Print the prompt of the present step with what its role needs
     Next {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Take a milestone of the present wave: the first that nobody has, claimed for this session
+    Take {
         #[command(flatten)]
         which: Which,
     },
@@ -118,6 +125,16 @@ impl FlowArgs {
                     app.ui.value(&step);
                 } else {
                     app.ui.text(&step.prompt);
+                }
+                Ok(ExitCode::Done)
+            }
+            What::Take { which } => {
+                let taken = app.run(|ctx| take(ctx, &which.which()))?;
+                if app.ui.json {
+                    app.ui.value(&taken);
+                } else {
+                    app.ui.line(clean_line(&taken.claim.node));
+                    app.ui.say(styled(DIM, &format!("  claimed until {}", taken.claim.until.for_people())));
                 }
                 Ok(ExitCode::Done)
             }

@@ -541,3 +541,34 @@ fn two_writers_never_lose_a_change() {
     ids.sort_unstable();
     assert_eq!(ids, ["DL-001", "DL-002", "DL-003", "DL-004", "DL-005", "DL-006", "DL-007"]);
 }
+
+#[test]
+fn an_agent_cannot_write_into_a_frozen_document() {
+    let project = planned_search();
+    let session = project.session("s");
+    let write = |file: &str| session.before("Write", &json!({ "file_path": file, "content": "{}" }));
+    let folder = ".throughline/plans/add-search";
+    assert!(write(PLAN).block().is_none(), "a draft is reported when it is used, not blocked");
+    project.ok(&["doc", "freeze"]);
+    for (tool, input) in [
+        ("Write", json!({ "file_path": PLAN, "content": "{}" })),
+        ("Write", json!({ "file_path": format!("{folder}/../add-search/plan.md"), "content": "x" })),
+        ("Write", json!({ "file_path": project.root().join(PLAN), "content": "x" })),
+        ("Edit", json!({ "file_path": PLAN, "old_string": "Index", "new_string": "Indices" })),
+    ] {
+        let block = session.before(tool, &input).block().unwrap_or_else(|| panic!("{tool} {input} is not blocked"));
+        assert!(block.contains("frozen gate") && block.contains("tl doc revise --doc add-search"), "{block}");
+    }
+    std::os::unix::fs::symlink("plan.json", project.root().join(folder).join("other.json")).expect("a link");
+    assert!(write(&format!("{folder}/other.json")).block().is_some(), "a link leads to the same file");
+    for free in [format!("{folder}/qr-impl-code.json"), format!("{folder}/notes.md"), "src/a.rs".to_owned()] {
+        assert!(write(&free).block().is_none(), "{free}");
+    }
+    let output = project.refused(&["gate", "override", "frozen", "add-search", "--reason", "just once"]);
+    assert!(output.stderr.contains("is changed by nobody"), "{}", output.stderr);
+    assert_eq!(project.json(&["gate", "stats"])["gates"]["frozen"]["blocks"], json!(5));
+    let config = project.read(".throughline/config.toml");
+    project.write(".throughline/config.toml", config.replace("# frozen = \"block\"", "frozen = \"warn\""));
+    let answer = write(PLAN);
+    assert!(answer.block().is_none() && answer.context().is_some_and(|text| text.contains("is frozen")), "{answer:?}");
+}

@@ -187,23 +187,38 @@ fn from_a_wish_to_a_repository_that_agrees_with_the_plan() {
     orchestrator.ok(&["flow", "start", "executor"]);
     assert_refused(&project, &["flow", "start", "executor"], "refused", &["under way on `add-search` already"]);
     orchestrator.ok(&["flow", "done"]);
+    orchestrator.refused(&["flow", "take"], "hands out no milestones");
     orchestrator.ok(&["flow", "done"]);
     for (wave, milestone, other, file) in [(1, "M-001", "M-002", "src/index.rs"), (2, "M-002", "M-001", "src/query.rs")]
     {
         let next: Value = serde_json::from_str(&developer.ok(&["--json", "flow", "next"])).expect("JSON");
         assert_eq!((text(&next, "step"), &next["wave"]), ("impl-execute", &json!(wave)));
-        assert_eq!(next["wave_milestones"], json!([{ "milestone": milestone, "standing": "pending" }]));
+        assert_eq!(
+            next["wave_milestones"],
+            json!([{ "milestone": milestone, "progress": "pending", "claimed_by": null }])
+        );
         let prompt = text(&next, "prompt");
         assert!(prompt.contains(&format!("Carry out wave {wave}")) && prompt.contains("+fn build() {}"), "{prompt}");
         assert!(!prompt.contains(&format!("│ {other} ")), "only what this wave needs: {prompt}");
         developer.refused(&["flow", "done"], &format!("{milestone} is pending"));
         project.write(file, "fn build() {}\n");
         let node = format!("{DOC}/{milestone}");
+        // The wave is handed out: whoever takes a milestone has it, and nobody else.
+        assert_eq!(developer.ok(&["flow", "take"]), format!("{node}\n"));
+        assert_eq!(developer.ok(&["flow", "take"]), format!("{node}\n"), "its own");
+        writer.refused(&["flow", "take"], &format!("no milestone of wave {wave} is free"));
+        writer.refused(&["claim", &node], "is claimed by developer");
+        developer.ok(&["evidence", "add", &node, "--file", file]);
+        developer.ok(&["evidence", "run", &node]);
         developer.ok(&["progress", &node, "complete"]);
         developer.ok(&["flow", "done"]);
     }
     assert_eq!(step(&project), "impl-code-qr");
-    cast.review(developer, 2, &|iteration| project.write("src/index.rs", format!("fn build() {{}} // {iteration}\n")));
+    cast.review(developer, 2, &|iteration| {
+        project.write("src/index.rs", format!("fn build() {{}} // {iteration}\n"));
+        // What proved the milestone is old now.
+        developer.ok(&["evidence", "run", "add-search/M-001"]);
+    });
     writer.ok(&["flow", "done"]);
     cast.review(writer, 0, &|_| {});
     assert_eq!(step(&project), "reconcile");
@@ -217,6 +232,8 @@ fn from_a_wish_to_a_repository_that_agrees_with_the_plan() {
     assert_eq!(report["intents_without_changes"], json!([]), "{report}");
     assert_eq!(report["changes_without_intents"], json!([]), "{report}");
     assert_eq!(report["carried_out"], json!(2));
+    assert_eq!((&report["criteria_without_evidence"], &report["ok"]), (&json!([]), &json!(true)), "{report}");
+    assert_eq!(project.run(&["reconcile"]).code, 0);
     reviewer.ok(&["flow", "done"]);
     assert_eq!(project.json(&["flow", "status", "--for", DOC])[0]["state"], json!("finished"));
     project.ok(&["check"]);
@@ -265,7 +282,12 @@ fn a_check_that_never_passes_goes_to_a_person_and_the_workflow_waits() {
         json!("accepted"),
         "a SHOULD is accepted at the cap, with its reason"
     );
-    assert_refused(&project, &["review", "accept", "qa-001", "--reason", "fine", of[0], of[1]], "refused", &["a finding is accepted by a person"]);
+    assert_refused(
+        &project,
+        &["review", "accept", "qa-001", "--reason", "fine", of[0], of[1]],
+        "refused",
+        &["a finding is accepted by a person"],
+    );
     let aborted = project.json(&["flow", "abort"]);
     assert_eq!(text(&aborted, "state"), "aborted");
     assert_refused(&project, &["flow", "next"], "not-found", &["no workflow is under way here"]);

@@ -32,11 +32,22 @@ pub use recorded::{CurrentDocument, DocumentRecord, Frozen, document_id, plan_id
 pub use revision::{EntityChange, changes_between, revised};
 pub use waves::{Circle, computed};
 
+use std::sync::OnceLock;
+
+use crate::profile::Profile;
+
 /// The folder in which every document has its own.
 pub const FOLDER: &str = ".throughline/plans";
 
 /// The name of the profile on which documents appear as trees.
 pub const PROFILE: &str = "milestones";
+
+/// Returns the profile of the trees that documents bring with them, whatever kinds of tree a project has.
+#[must_use]
+pub fn profile() -> &'static Profile {
+    static OURS: OnceLock<Profile> = OnceLock::new();
+    OURS.get_or_init(|| crate::profile::built_in(PROFILE).expect("BUG: the profile of plan documents is built in"))
+}
 
 /// Returns the path of a document's file, relative to the project.
 #[must_use]

@@ -31,6 +31,9 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("review status", "tl review status"),
     ("progress", "tl progress DOCUMENT/M-NNN complete"),
     ("next", "tl next"),
+    ("take", "tl flow take   # a milestone of this wave, claimed for this session"),
+    ("release", "tl release DOCUMENT/M-NNN"),
+    ("evidence", "tl evidence add DOCUMENT/M-NNN … and tl evidence run DOCUMENT/M-NNN"),
     ("plan", "tl plan LEVEL ID"),
     ("reconcile", "tl reconcile"),
 ];
