@@ -70,6 +70,7 @@ pub struct GatePolicy {
     pub context: GateMode,
     pub scope: GateMode,
     pub claim: GateMode,
+    pub frozen: GateMode,
     pub done: GateMode,
     /// So many changed lines may be uncommitted.
     pub loc_limit: u64,
@@ -93,6 +94,7 @@ impl Default for GatePolicy {
             context: GateMode::Block,
             scope: GateMode::Block,
             claim: GateMode::Block,
+            frozen: GateMode::Block,
             done: GateMode::Block,
             loc_limit: 400,
             loc_exclude: NOT_WRITTEN.iter().map(|pattern| (*pattern).to_owned()).collect(),
