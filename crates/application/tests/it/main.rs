@@ -6,4 +6,5 @@ mod life;
 mod observation;
 mod work;
 mod work_life;
+mod reviews;
 mod world;

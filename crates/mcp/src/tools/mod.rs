@@ -2,6 +2,7 @@
 
 mod arguments;
 mod core_set;
+mod plans_set;
 mod schema;
 mod story_set;
 mod tickets_set;
@@ -26,11 +27,14 @@ pub enum Toolset {
     Trail,
     /// Work that goes through phases: where a session stands, tickets, scenarios, claims, evidence.
     Tickets,
+    /// Plan documents, workflows and reviews.
+    Plans,
 }
 
 impl Toolset {
     /// Every set, in the order they are listed.
     pub const ALL: [Self; 4] = [Self::Core, Self::Story, Self::Trail, Self::Tickets];
+    pub const ALL: [Self; 3] = [Self::Core, Self::Story, Self::Plans];
 
     /// Returns the word of `--toolsets`.
     #[must_use]
@@ -40,6 +44,7 @@ impl Toolset {
             Self::Story => "story",
             Self::Trail => "trail",
             Self::Tickets => "tickets",
+            Self::Plans => "plans",
         }
     }
 }
@@ -157,6 +162,16 @@ static TOOLS: &[&Tool] = &[
     &tickets_set::CLAIM,
     &tickets_set::RELEASE,
     &tickets_set::EVIDENCE,
+    &plans_set::DOC_NEW,
+    &plans_set::DOC_SHOW,
+    &plans_set::DOC_CHANGE,
+    &plans_set::DOC_VALIDATE,
+    &plans_set::DOC_FREEZE,
+    &plans_set::FLOW_NEXT,
+    &plans_set::FLOW_MOVE,
+    &plans_set::REVIEW_CHECK,
+    &plans_set::REVIEW_VERDICT,
+    &plans_set::REVIEW_STATUS,
 ];
 
 /// Profiles that have tools of their own, or none.
@@ -185,6 +200,7 @@ pub(crate) fn chosen(
             Toolset::Story => story_profiles(profiles).next().is_some(),
             Toolset::Trail => domain::trail::is_kept(profiles),
             Toolset::Tickets => profiles.iter().any(|profile| !profile.work_phases.is_empty()),
+            Toolset::Plans => profiles.iter().any(|profile| profile.name == domain::plan_document::PROFILE),
         },
     };
     let fits = |tool: &&&Tool| wanted(tool.set) && (!read_only || tool.hints.read_only);
