@@ -34,7 +34,7 @@ fn one_change_of_a_large_plan(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| {
         let fields = json!({ "name": format!("milestone {}", version.get()) }).as_object().cloned().unwrap_or_default();
         let change = Change::Set { id: "M-100".to_owned(), version: Some(version.get()), fields };
-        edit(&ctx, None, &Edit::One(change)).expect("changed");
+        edit(&ctx, None, &Edit::One(Box::new(change))).expect("changed");
         version.set(version.get() + 1);
     });
 }

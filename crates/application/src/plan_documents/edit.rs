@@ -15,7 +15,7 @@ use crate::settle::settle;
 /// What is to be changed.
 #[derive(Clone, Debug)]
 pub enum Edit {
-    One(Change),
+    One(Box<Change>),
     /// JSON lines, one change each.
     Batch(String),
 }
@@ -40,7 +40,7 @@ pub fn edit(ctx: &Context<'_>, document: Option<&str>, edit: &Edit) -> Result<Ed
         let opened = opened(ctx, &*tx, document)?;
         refuse_frozen(&opened)?;
         let (changes, is_batch) = match edit {
-            Edit::One(change) => (vec![change.clone()], false),
+            Edit::One(change) => (vec![change.as_ref().clone()], false),
             Edit::Batch(text) => {
                 (in_batch(text, &opened.record.numbers).map_err(|problems| unreadable(&problems))?, true)
             }

@@ -98,7 +98,8 @@ pub(super) fn meant(
             authors.extend(run.authors.iter().cloned());
             let Some(command) = command else { continue };
             let is_its_own = step.phase.as_deref() == Some(phase);
-            if !ctx.actor.is_human() && !(is_its_own && domain::workflow::allows(&workflow, at, &ctx.actor, command)) {
+            let may = is_its_own && domain::workflow::allows(&workflow, at, &ctx.actor, command);
+            if !may && !ctx.actor.is_human() {
                 return Err(Failure::new(
                     FailureKind::Refused,
                     format!(

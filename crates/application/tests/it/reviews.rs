@@ -54,7 +54,7 @@ fn a_plan_that_would_not_be_read_again_is_not_written() {
     let before = world.files.text(path).unwrap();
     world.policy.max_plan_bytes = before.len() as u64 + 10;
     let change = domain::plan_document::Change::AddDecision { decision: "d".repeat(50), reasoning: "r".to_owned() };
-    let failure = edit(&world.ctx(), None, &Edit::One(change)).unwrap_err();
+    let failure = edit(&world.ctx(), None, &Edit::One(Box::new(change))).unwrap_err();
     assert!(failure.message.contains("more than policy.max_plan_bytes"), "{failure}");
     assert_eq!(world.files.text(path).unwrap(), before);
     let state = world.store.read().unwrap();

@@ -137,7 +137,7 @@ impl DocArgs {
             What::Show { entity, which } => shown::show(app, which.doc.as_deref(), entity.as_deref()),
             What::Change(change) => {
                 let (change, which) = change.change()?;
-                apply(app, which.doc.as_deref(), &Edit::One(change))
+                apply(app, which.doc.as_deref(), &Edit::One(Box::new(change)))
             }
             What::Apply { file, which } => apply(app, which.doc.as_deref(), &Edit::Batch(changes::text_of(file)?)),
             What::Validate { accept: true, which } => {

@@ -401,9 +401,12 @@ fn a_file_changed_by_hand_is_reported_and_taken_over_when_asked() {
     assert!(project.ok(&["doc", "restore"]).stdout.contains("nothing to put back"));
 }
 
+/// What is done to a file, by name, and what is said about it.
+type Damage<'d> = (&'d str, fn(&str) -> Vec<u8>, &'d [&'d str]);
+
 #[test]
 fn a_corrupted_file_is_reported_precisely_and_never_overwritten() {
-    let damages: &[(&str, fn(&str) -> Vec<u8>, &[&str])] = &[
+    let damages: &[Damage] = &[
         (
             "torn",
             |text| text.as_bytes()[..text.len() / 2].to_vec(),
