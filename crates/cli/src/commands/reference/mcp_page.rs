@@ -17,6 +17,14 @@ pub(super) fn page() -> Result<String, Failure> {
          `tickets` where a profile has work phases. `--toolsets core,story` chooses sets, \
          `--read-only` leaves out what changes anything; over HTTP the paths `/mcp/core`, `/mcp/story`, `/mcp/readonly` and \
          `/mcp/core/readonly` do the same for one client. Results are structured, and the same as compact JSON text. A tool \
+/// Returns the page, for a project with stories and plan documents.
+pub(super) fn page() -> Result<String, Failure> {
+    let profiles: Vec<_> = ["story", "milestones"].into_iter().filter_map(built_in).collect();
+    let catalogue = Catalogue::of(&profiles)?;
+    let mut page = format!(
+        "{GENERATED}# MCP: tools, resources, prompts\n\n\
+         What `tl mcp` (stdio) and `tl serve` (HTTP) offer on a project with the profiles `story` and `milestones`. `--toolsets \
+         core,plans` chooses sets, `--read-only` leaves out what changes anything. Results are structured, and the same as compact JSON text. A tool \
          that fails answers with `isError` and `{{\"error\": {{\"kind\", \"message\", \"next_steps\"}}}}`.\n\n## Tools\n"
     );
     let more = tickets.tools.iter().filter(|tool| tool.set == Toolset::Tickets);
