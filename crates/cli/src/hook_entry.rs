@@ -191,7 +191,6 @@ fn concerns_state(event: &HostEvent, plans: &[TouchedPlan<'_>], files: &[String]
     match &event.happening {
         Happening::ToolAboutToRun(_) if trail && !files.is_empty() => true,
         Happening::ToolFinished { .. } if trail => true,
-        Happening::ToolAboutToRun(call) => works || plans.iter().any(|plan| plan.effect.changes()) || calls_us(call),
         Happening::ToolAboutToRun(call) => {
             documents || works || plans.iter().any(|plan| plan.effect.changes()) || calls_us(call)
         }

@@ -90,7 +90,7 @@ fn an_override_counts_for_a_ticket_below_another() {
     move_focus(&world.ctx(), &enter).unwrap();
     let blocked = || {
         let call =
-            ToolCall { id: None, name: "Write".to_owned(), kind: ToolKind::Write, touches: Vec::new(), command: None };
+            ToolCall { id: None, name: "Write".to_owned(), kind: ToolKind::Write, touches: Vec::new(), command: None, says: None };
         let event = HostEvent {
             host: Host::ClaudeCode,
             name: "PreToolUse".to_owned(),

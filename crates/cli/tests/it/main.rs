@@ -63,8 +63,8 @@ mod repair;
 mod replay;
 mod restore;
 mod revalidate;
-mod scan;
 mod review;
+mod scan;
 mod scenario;
 mod serve;
 mod session;
@@ -92,8 +92,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 53] = [
-const COMMANDS: [&str; 43] = [
+const COMMANDS: [&str; 57] = [
     "init",
     "demo",
     "status",

@@ -33,8 +33,7 @@ pub enum Toolset {
 
 impl Toolset {
     /// Every set, in the order they are listed.
-    pub const ALL: [Self; 4] = [Self::Core, Self::Story, Self::Trail, Self::Tickets];
-    pub const ALL: [Self; 3] = [Self::Core, Self::Story, Self::Plans];
+    pub const ALL: [Self; 5] = [Self::Core, Self::Story, Self::Trail, Self::Tickets, Self::Plans];
 
     /// Returns the word of `--toolsets`.
     #[must_use]

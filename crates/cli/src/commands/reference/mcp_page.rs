@@ -7,24 +7,16 @@ use serde_json::Value;
 
 use super::GENERATED;
 
-/// Returns the page, for a story project that keeps a trail, and what tickets add to it.
+/// Returns the page, for a story project that keeps a trail and has plan documents, and what tickets add to it.
 pub(super) fn page() -> Result<String, Failure> {
     let of = |profiles: &[&str]| Catalogue::of(&profiles.iter().filter_map(|name| built_in(name)).collect::<Vec<_>>());
-    let (catalogue, tickets) = (of(&["story", "trail"])?, of(&["tickets"])?);
+    let (catalogue, tickets) = (of(&["story", "trail", "milestones"])?, of(&["tickets"])?);
     let mut page = format!(
         "{GENERATED}# MCP: tools, resources, prompts\n\n\
-         What `tl mcp` (stdio) and `tl serve` (HTTP) offer on a story project; the set `trail` where that profile is enabled, the set \
-         `tickets` where a profile has work phases. `--toolsets core,story` chooses sets, \
+         What `tl mcp` (stdio) and `tl serve` (HTTP) offer on a story project; the set `trail` where that profile is enabled, `plans` \
+         with the profile `milestones`, `tickets` where a profile has work phases. `--toolsets core,story` chooses sets, \
          `--read-only` leaves out what changes anything; over HTTP the paths `/mcp/core`, `/mcp/story`, `/mcp/readonly` and \
          `/mcp/core/readonly` do the same for one client. Results are structured, and the same as compact JSON text. A tool \
-/// Returns the page, for a project with stories and plan documents.
-pub(super) fn page() -> Result<String, Failure> {
-    let profiles: Vec<_> = ["story", "milestones"].into_iter().filter_map(built_in).collect();
-    let catalogue = Catalogue::of(&profiles)?;
-    let mut page = format!(
-        "{GENERATED}# MCP: tools, resources, prompts\n\n\
-         What `tl mcp` (stdio) and `tl serve` (HTTP) offer on a project with the profiles `story` and `milestones`. `--toolsets \
-         core,plans` chooses sets, `--read-only` leaves out what changes anything. Results are structured, and the same as compact JSON text. A tool \
          that fails answers with `isError` and `{{\"error\": {{\"kind\", \"message\", \"next_steps\"}}}}`.\n\n## Tools\n"
     );
     let more = tickets.tools.iter().filter(|tool| tool.set == Toolset::Tickets);
