@@ -27,6 +27,7 @@ pub mod handle_host_event;
 pub mod history;
 pub mod invalidate;
 pub mod list_versions;
+pub mod memory;
 pub mod move_focus;
 pub mod next_work;
 pub mod override_gate;

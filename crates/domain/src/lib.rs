@@ -39,6 +39,7 @@ pub mod settings;
 pub mod stamp;
 pub mod status;
 pub mod suggest;
+pub mod tick;
 pub mod time;
 pub mod trail;
 pub mod tree;

@@ -317,7 +317,7 @@ impl Snapshot for MemoryState {
         let searched: Vec<&RecordKey> =
             self.records.keys().filter(|record| SEARCHED_KINDS.contains(&record.kind.as_str())).collect();
         let texts: Vec<Vec<String>> =
-            searched.iter().map(|record| search::words(&search::text_of(&self.records[*record]))).collect();
+            searched.iter().map(|record| search::words(&search::text_of(&record.kind, &self.records[*record]))).collect();
         let wanted = |index: usize| kinds.contains(&searched[index].kind.as_str());
         let found = search::rank(&texts, query, matching, &wanted);
         Ok(found.into_iter().take(most).map(|index| searched[index].clone()).collect())

@@ -29,6 +29,7 @@ mod man;
 mod map;
 mod mcp;
 mod mem;
+mod memory;
 mod migrate;
 mod next;
 mod plan;
@@ -147,6 +148,7 @@ commands! {
     Brief "brief" => brief::BriefArgs,
     Mem "mem" => mem::MemArgs,
     Anchor "anchor" => anchor::AnchorArgs,
+    Memory "memory" => memory::MemoryArgs,
     Versions "versions" => versions::VersionsArgs,
     Diff "diff" => diff::DiffArgs,
     Restore "restore" => restore::RestoreArgs,

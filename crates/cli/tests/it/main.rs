@@ -46,6 +46,7 @@ mod mcp;
 mod mcp_approvals;
 mod mcp_faults;
 mod mem;
+mod memory;
 mod migrate;
 mod naming;
 mod next;
@@ -92,7 +93,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 57] = [
+const COMMANDS: [&str; 58] = [
     "init",
     "demo",
     "status",
@@ -127,6 +128,7 @@ const COMMANDS: [&str; 57] = [
     "brief",
     "mem",
     "anchor",
+    "memory",
     "versions",
     "diff",
     "restore",
