@@ -45,6 +45,7 @@ pub mod set_progress;
 pub mod show_node;
 pub mod show_tree;
 pub mod sync_hashes;
+pub mod tick;
 pub mod tickets;
 pub mod undo;
 pub mod where_am_i;

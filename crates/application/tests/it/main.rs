@@ -7,4 +7,5 @@ mod observation;
 mod reviews;
 mod work;
 mod work_life;
+mod tick;
 mod world;

@@ -24,6 +24,7 @@ mod host_files;
 mod init;
 mod intent;
 mod invalidate;
+mod llm;
 mod log;
 mod man;
 mod map;
@@ -53,6 +54,7 @@ mod show;
 mod status;
 mod sync_hashes;
 mod think_back;
+mod tick;
 mod ticket;
 mod trace;
 mod tree;
@@ -149,6 +151,8 @@ commands! {
     Mem "mem" => mem::MemArgs,
     Anchor "anchor" => anchor::AnchorArgs,
     Memory "memory" => memory::MemoryArgs,
+    Tick "tick" => tick::TickArgs,
+    Llm "llm" => llm::LlmArgs,
     Versions "versions" => versions::VersionsArgs,
     Diff "diff" => diff::DiffArgs,
     Restore "restore" => restore::RestoreArgs,

@@ -39,6 +39,7 @@ mod intent;
 mod invalidate;
 mod json_shapes;
 mod life;
+mod llm;
 mod log;
 mod man;
 mod map;
@@ -74,6 +75,7 @@ mod status;
 mod survival;
 mod sync_hashes;
 mod think_back;
+mod tick;
 mod ticket;
 mod trace;
 mod trail_story;
@@ -93,7 +95,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 58] = [
+const COMMANDS: [&str; 60] = [
     "init",
     "demo",
     "status",
@@ -129,6 +131,8 @@ const COMMANDS: [&str; 58] = [
     "mem",
     "anchor",
     "memory",
+    "tick",
+    "llm",
     "versions",
     "diff",
     "restore",

@@ -113,6 +113,7 @@ macro_rules! entry {
             pub id: String,
             $($(#[$field_doc])* #[serde(skip_serializing_if = "is_empty")] pub $field: $type,)+
             /// What people read: the body of its file.
+            #[serde(skip_serializing_if = "is_empty")]
             pub text: String,
         }
     };
@@ -425,6 +426,13 @@ impl Entry {
     #[must_use]
     pub fn id(&self) -> &str {
         each!(self, it => &it.id)
+    }
+
+    /// Returns its fields as YAML, in the order they are declared; the text is none of them.
+    pub(super) fn fields(&self) -> String {
+        let mut bare = self.clone();
+        each!(&mut bare, it => it.text.clear());
+        each!(&bare, it => serde_saphyr::to_string(it)).expect("BUG: an entry is plain data")
     }
 
     #[must_use]

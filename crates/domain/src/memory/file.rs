@@ -17,11 +17,7 @@ pub fn path(kind: EntryKind, id: &str) -> String {
 /// Returns an entry as a file.
 #[must_use]
 pub fn render(entry: &Entry) -> String {
-    let mut value = entry.value();
-    if let Some(members) = value.as_object_mut() {
-        members.remove("text");
-    }
-    let fields = serde_saphyr::to_string(&value).expect("BUG: an entry is plain data");
+    let fields = entry.fields();
     let text = entry.text().trim();
     let space = if text.is_empty() { "" } else { "\n" };
     let end = if text.is_empty() { "" } else { "\n" };

@@ -11,4 +11,4 @@ pub mod plan;
 mod record;
 pub mod tools;
 
-pub use record::{ContextUsed, Spending, TickRecord, TickState, TickStatus};
+pub use record::{ContextUsed, MOST_ATTEMPTS, Spending, TickRecord, TickState, TickStatus};

@@ -17,6 +17,9 @@ pub struct TickState {
     /// The last tick that is settled: done, skipped or parked.
     pub current_tick: u64,
     pub active_character: Option<String>,
+    /// What the story is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub novel: Option<String>,
 }
 
 impl TickState {

@@ -25,6 +25,8 @@ pub struct World<'a> {
     pub search: &'a Search<'a>,
     /// The plan's text behind a node, by its path.
     pub text: &'a dyn Fn(&str) -> Option<String>,
+    /// What was written from a node, by its path.
+    pub prose: &'a dyn Fn(&str) -> Option<String>,
 }
 
 /// A node of the plan.
@@ -35,8 +37,8 @@ pub struct PlanNode {
     pub title: Option<String>,
     pub status: &'static str,
     pub progress: &'static str,
-    /// Nothing is below it: it is what gets written.
-    pub is_leaf: bool,
+    /// Something is written from it: a scene, not a chapter.
+    pub is_written: bool,
 }
 
 /// A tool.

@@ -13,7 +13,7 @@ pub(super) const NODE_NEXT: Tool = Tool {
     fields: &[Field { name: "limit", form: Form::Number(1, 20), required: false, about: "" }],
     run: |stage, args| {
         let most = number(args, "limit").and_then(|most| usize::try_from(most).ok()).unwrap_or(5);
-        let open = stage.world.nodes.iter().filter(|node| node.is_leaf && node.progress != "complete");
+        let open = stage.world.nodes.iter().filter(|node| node.is_written && node.progress != "complete");
         Ok(json!({ "nodes": open.take(most).map(shown).collect::<Vec<_>>() }))
     },
 };

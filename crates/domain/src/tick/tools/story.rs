@@ -11,7 +11,7 @@ const LIMIT: Field = Field { name: "limit", form: Form::Number(1, 20), required:
 /// So much of a text is in a result.
 const EXCERPT: usize = 400;
 /// So much alike are two loops that are one.
-const SAME_LOOP: f64 = 0.75;
+const SAME_LOOP: f64 = 0.95;
 
 pub(super) const MEMORY_SEARCH: Tool = Tool {
     name: "memory.search",
@@ -74,7 +74,7 @@ pub(super) const LOOP_OPEN: Tool = Tool {
     run: |stage, args| {
         let description = text(args, "description");
         let alike = |it: &&OpenLoop| {
-            it.status.is_open() && strsim::jaro_winkler(&sorted(&it.text), &sorted(&description)) > SAME_LOOP + 0.2
+            it.status.is_open() && strsim::normalized_damerau_levenshtein(&sorted(&it.text), &sorted(&description)) >= SAME_LOOP
         };
         if let Some(known) = stage.memory.loops().find(alike) {
             return Err(format!("that is open already: {}", known.id));
@@ -131,7 +131,7 @@ pub(super) const LOOP_CLOSE: Tool = Tool {
             let Some(Entry::Scene(written)) = stage.memory.get(&scene) else {
                 return Err(format!("there is no scene {scene}"));
             };
-            let prose = written.node.as_deref().and_then(|node| (stage.world.text)(&format!("prose:{node}")));
+            let prose = written.node.as_deref().and_then(|node| (stage.world.prose)(node));
             if !prose.is_some_and(|prose| quotes(&prose, &quote)) {
                 return Err(format!("`evidence` does not stand in {scene}; quote its words"));
             }
