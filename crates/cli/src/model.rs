@@ -7,7 +7,10 @@ use std::path::PathBuf;
 use application::{Failure, FailureKind};
 use domain::ports::Clock;
 use domain::tick::Spending;
-use llm::{Call, Cancel, CassetteMode, Catalogue, Connection, Event, LedgerEntry, LlmError, Message, Model, Request, Secret, Selection};
+use llm::{
+    Call, Cancel, CassetteMode, Catalogue, Connection, Event, LedgerEntry, LlmError, Message, Model, Request, Secret,
+    Selection,
+};
 use serde::Deserialize;
 use serde_json::Value;
 use store::SystemClock;
@@ -19,7 +22,10 @@ use crate::ui::{DIM, Ui, styled};
 pub(crate) enum Mind {
     /// Rules, no model.
     Offline,
-    Model { model: Box<dyn Model>, cancel: Cancel },
+    Model {
+        model: Box<dyn Model>,
+        cancel: Cancel,
+    },
 }
 
 /// The user's own choice, `llm.toml` in the user's configuration directory.
@@ -66,7 +72,9 @@ impl Mind {
     pub(crate) fn chosen() -> Result<Self, Failure> {
         let choice = user_choice()?;
         let provider = environment("THROUGHLINE_LLM_PROVIDER").or(choice.provider.clone());
-        let Some(provider) = provider.filter(|name| name != domain::tick::offline::NAME) else { return Ok(Self::Offline) };
+        let Some(provider) = provider.filter(|name| name != domain::tick::offline::NAME) else {
+            return Ok(Self::Offline);
+        };
         let catalogue = catalogue(&choice)?;
         let key = match (environment("THROUGHLINE_LLM_API_KEY"), &choice.key_file) {
             (Some(key), _) => Secret::new(&key),
@@ -109,7 +117,11 @@ impl Mind {
 
 /// Asks a model and shows how it goes.
 pub(crate) fn ask(model: &dyn Model, cancel: &Cancel, ui: Ui, question: Question<'_>) -> Result<Answered, Unanswered> {
-    let request = Request { messages: question.messages, account: Some(question.account.to_owned()), ..Request::text(question.purpose, question.system, "", question.max_output_tokens) };
+    let request = Request {
+        messages: question.messages,
+        account: Some(question.account.to_owned()),
+        ..Request::text(question.purpose, question.system, "", question.max_output_tokens)
+    };
     let request = match question.schema {
         Some(schema) => request.shaped(question.purpose, schema.clone()),
         None => request,
@@ -140,7 +152,8 @@ pub(crate) fn ask(model: &dyn Model, cancel: &Cancel, ui: Ui, question: Question
 
 fn spending(entry: &LedgerEntry) -> Spending {
     let word = |value: Result<Value, _>| value.ok().and_then(|value: Value| value.as_str().map(str::to_owned));
-    let error: Option<String> = entry.error.and_then(|class| word(serde_json::to_value(class)).or(Some(format!("{class:?}"))));
+    let error: Option<String> =
+        entry.error.and_then(|class| word(serde_json::to_value(class)).or(Some(format!("{class:?}"))));
     Spending {
         at: SystemClock.now(),
         account: entry.account.clone().unwrap_or_default(),

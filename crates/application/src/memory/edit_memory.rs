@@ -72,8 +72,7 @@ pub fn forget_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure>
     change(ctx, |memory| {
         let entry = named(memory, name)?.clone();
         let id = entry.id().to_owned();
-        let speaks_of_it =
-            |tie: &&domain::memory::Relationship| tie.character_a == id || tie.character_b == id;
+        let speaks_of_it = |tie: &&domain::memory::Relationship| tie.character_a == id || tie.character_b == id;
         if let Some(tie) = memory.relationships().find(speaks_of_it) {
             return Err(Failure::new(FailureKind::Refused, format!("{} speaks of `{id}`", tie.id))
                 .step(format!("tl memory forget {}", tie.id)));

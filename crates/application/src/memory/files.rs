@@ -84,9 +84,9 @@ pub(crate) fn stored(state: &dyn Snapshot) -> Result<Memory, Failure> {
 /// Returns one entry as the store has it.
 pub(crate) fn stored_entry(state: &dyn Snapshot, kind: EntryKind, id: &str) -> Result<Option<Entry>, Failure> {
     let Some(body) = state.record_body(kind.word(), id)? else { return Ok(None) };
-    Entry::read(kind, body)
-        .map(Some)
-        .map_err(|error| Failure::new(FailureKind::Unavailable, format!("the record {kind}/{id} cannot be read: {error}")))
+    Entry::read(kind, body).map(Some).map_err(|error| {
+        Failure::new(FailureKind::Unavailable, format!("the record {kind}/{id} cannot be read: {error}"))
+    })
 }
 
 /// Takes over what people edited, and returns a view of the state that is true.
@@ -182,7 +182,9 @@ fn with_known(memory: Memory, known: Entry) -> Memory {
 
 impl Look {
     fn is_worth_a_write(&self) -> bool {
-        !self.edited.is_empty() || !self.behind.is_empty() || self.operations > OPERATIONS_WORTH_A_WRITE
+        !self.edited.is_empty()
+            || !self.behind.is_empty()
+            || self.operations > OPERATIONS_WORTH_A_WRITE
             || self.confirmed.len() > OPERATIONS_WORTH_A_WRITE
     }
 
@@ -203,7 +205,9 @@ fn look(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Look, Failure> {
         let known = folder(state, kind)?;
         let mut listed = BTreeSet::new();
         for on_disk in ctx.files.list(&format!("{}/{}", file::FOLDER, kind.folder())) {
-            let Some(name) = on_disk.name.strip_suffix(".md").filter(|_| on_disk.kind == OnDisk::File) else { continue };
+            let Some(name) = on_disk.name.strip_suffix(".md").filter(|_| on_disk.kind == OnDisk::File) else {
+                continue;
+            };
             let id = match EntryKind::of_id(name) {
                 Some((found, number)) if found == kind && kind.id(number) == name => name.to_owned(),
                 _ => {
@@ -262,7 +266,9 @@ fn look_at(
         let wanted = stored.as_ref().map(|entry| VersionHash::of(file::render(entry).as_bytes()));
         let is_behind = match &stored {
             // It is ours, letter for letter, but no longer what the store says.
-            Some(_) => found != wanted && (touched || known.text != found) && !reads_as(kind, id, &text, stored.as_ref()),
+            Some(_) => {
+                found != wanted && (touched || known.text != found) && !reads_as(kind, id, &text, stored.as_ref())
+            }
             None => true,
         };
         if is_behind {

@@ -63,8 +63,11 @@ pub fn show_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure> {
         return Ok(EntryView::of(&entry));
     }
     let memory = stored(&*state)?;
-    let found: Vec<&Entry> =
-        EntryKind::ALL.into_iter().filter_map(|kind| memory.meant(kind, name)).filter_map(|id| memory.get(&id)).collect();
+    let found: Vec<&Entry> = EntryKind::ALL
+        .into_iter()
+        .filter_map(|kind| memory.meant(kind, name))
+        .filter_map(|id| memory.get(&id))
+        .collect();
     match found.as_slice() {
         [entry] => Ok(EntryView::of(entry)),
         [] => Err(unknown(name)),

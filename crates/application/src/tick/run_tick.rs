@@ -88,7 +88,9 @@ pub fn retry_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> 
     let record = known(&*state, tick)?;
     let again = matches!(record.status, TickStatus::Failed | TickStatus::Parked | TickStatus::Planned);
     if !again {
-        return Err(Failure::new(FailureKind::Refused, format!("tick {tick} is {}", record.status.word())).step("tl tick"));
+        return Err(
+            Failure::new(FailureKind::Refused, format!("tick {tick} is {}", record.status.word())).step("tl tick")
+        );
     }
     drop(state);
     run(ctx, tick, edited(ctx, tick)?)
@@ -124,7 +126,10 @@ fn run(ctx: &Context<'_>, tick: u64, edited: Option<Value>) -> Result<TickOutcom
     let mut record = before.clone();
     if let Some(plan) = edited {
         let refused = |why: String| {
-            Failure::new(FailureKind::Invalid, format!("the plan in `{}` cannot be run: {why}", tick_files::plan_path(tick)))
+            Failure::new(
+                FailureKind::Invalid,
+                format!("the plan in `{}` cannot be run: {why}", tick_files::plan_path(tick)),
+            )
         };
         record.plan = Plan::read(&plan, &around.memory).map_err(|why| refused(why.to_string()))?;
     }
@@ -132,7 +137,9 @@ fn run(ctx: &Context<'_>, tick: u64, edited: Option<Value>) -> Result<TickOutcom
     (record.executed, memory) = on_stage(ctx, &*tx, &tree, &around, &record, memory);
     let failed = record.executed.last().filter(|action| !action.success);
     record.errors = failed
-        .map(|action| format!("action {} (`{}`): {}", action.action_index, action.tool, action.error.clone().unwrap_or_default()))
+        .map(|action| {
+            format!("action {} (`{}`): {}", action.action_index, action.tool, action.error.clone().unwrap_or_default())
+        })
         .into_iter()
         .collect();
     record.failures += u32::from(failed.is_some());

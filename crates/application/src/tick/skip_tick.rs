@@ -16,7 +16,9 @@ pub fn skip_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> {
     let mut tx = ctx.store.write()?;
     let before = known(&*tx, tick)?;
     if matches!(before.status, TickStatus::Done | TickStatus::Skipped) {
-        return Err(Failure::new(FailureKind::Refused, format!("tick {tick} is {}", before.status.word())).step("tl tick"));
+        return Err(
+            Failure::new(FailureKind::Refused, format!("tick {tick} is {}", before.status.word())).step("tl tick")
+        );
     }
     let record = TickRecord { status: TickStatus::Skipped, at: ctx.clock.now(), ..before.clone() };
     let state = record::read::<TickState>(&*tx, TickState::KEY)?;

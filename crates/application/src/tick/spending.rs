@@ -16,7 +16,9 @@ use crate::failure::Failure;
 pub(crate) fn spent(tx: &dyn Transaction, calls: &[Spending]) -> Result<Vec<Fact>, Failure> {
     let operation = tx.next_operation()?;
     let keyed = calls.iter().enumerate();
-    Ok(keyed.filter_map(|(index, call)| record::changed(&format!("{:08}-{index:03}", operation.0), None, Some(call))).collect())
+    Ok(keyed
+        .filter_map(|(index, call)| record::changed(&format!("{:08}-{index:03}", operation.0), None, Some(call)))
+        .collect())
 }
 
 /// Keeps what was spent on nothing: a call that failed.

@@ -49,7 +49,9 @@ impl LlmArgs {
             trial.next.iter().for_each(|step| app.ui.line(styled(DIM, &format!("  {}", clean_line(step)))));
         }
         match trials.first() {
-            Some(first) if !first.works => Err(Failure::new(FailureKind::Unavailable, format!("{} does not answer", mind.name()))),
+            Some(first) if !first.works => {
+                Err(Failure::new(FailureKind::Unavailable, format!("{} does not answer", mind.name())))
+            }
             _ => Ok(ExitCode::Done),
         }
     }

@@ -18,6 +18,7 @@ mod evidence;
 mod flow;
 mod focus;
 mod gate;
+mod generation;
 mod hook;
 mod host_choice;
 mod host_files;
@@ -33,6 +34,7 @@ mod mem;
 mod memory;
 mod migrate;
 mod next;
+mod novel;
 mod plan;
 mod progress;
 mod prune;
@@ -63,6 +65,7 @@ mod uninstall;
 mod versions;
 mod where_am_i;
 mod why;
+mod write;
 
 use application::Failure;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
@@ -152,6 +155,9 @@ commands! {
     Anchor "anchor" => anchor::AnchorArgs,
     Memory "memory" => memory::MemoryArgs,
     Tick "tick" => tick::TickArgs,
+    Write "write" => write::WriteArgs,
+    Generation "generation" => generation::GenerationArgs,
+    Novel "novel" => novel::NovelArgs,
     Llm "llm" => llm::LlmArgs,
     Versions "versions" => versions::VersionsArgs,
     Diff "diff" => diff::DiffArgs,

@@ -110,7 +110,9 @@ impl TickArgs {
                 if app.ui.json {
                     app.ui.value(&next);
                 } else {
-                    app.ui.line(format!("tick {tick} has a plan that was not run to its end: it goes on at action {from_action}"));
+                    app.ui.line(format!(
+                        "tick {tick} has a plan that was not run to its end: it goes on at action {from_action}"
+                    ));
                 }
             }
             NextTick::Ask(question) if self.show_prompt => {
@@ -163,7 +165,8 @@ fn planned(app: &App, mind: &Mind, question: &TickAsk) -> Result<(PlanAnswer, Op
                     Err(failure) if mending == MENDINGS => return Ok((answer, Some(failure.message))),
                     Err(failure) => {
                         messages.push(Message::assistant(&answered.text));
-                        messages.push(Message::user(&format!("{}. Answer with the whole plan again.", failure.message)));
+                        messages
+                            .push(Message::user(&format!("{}. Answer with the whole plan again.", failure.message)));
                     }
                 }
             }
@@ -171,7 +174,9 @@ fn planned(app: &App, mind: &Mind, question: &TickAsk) -> Result<(PlanAnswer, Op
                 answer.spent.extend(unanswered.spent);
                 if unanswered.cancelled {
                     app.run(|ctx| keep_spending(ctx, &answer.spent))?;
-                    return Err(Failure::new(FailureKind::Unavailable, "stopped; the story is as it was").step("tl tick"));
+                    return Err(
+                        Failure::new(FailureKind::Unavailable, "stopped; the story is as it was").step("tl tick")
+                    );
                 }
                 return Ok((answer, Some(unanswered.failure.message)));
             }
@@ -191,7 +196,8 @@ fn shown(app: &App, outcomes: &[TickOutcome]) -> ExitCode {
 
 /// A tick that did not get done, and was not made good since, is a failure.
 fn ending(outcomes: &[TickOutcome]) -> ExitCode {
-    let settled = |failed: &TickOutcome| outcomes.iter().any(|it| it.tick == failed.tick && it.status == TickStatus::Done);
+    let settled =
+        |failed: &TickOutcome| outcomes.iter().any(|it| it.tick == failed.tick && it.status == TickStatus::Done);
     let lost = |it: &TickOutcome| matches!(it.status, TickStatus::Failed | TickStatus::Parked) && !settled(it);
     if outcomes.iter().any(lost) { ExitCode::Failed } else { ExitCode::Done }
 }
@@ -226,7 +232,11 @@ fn tell(app: &App, outcome: &TickOutcome) {
             app.ui.say(format!("it is put aside after {failures}; the story goes on with the next tick"));
         }
         _ => {
-            app.ui.say(format!("{}: tl tick --retry {tick}   # after mending it, or editing {}", styled(INFO, "next"), outcome.plan_file));
+            app.ui.say(format!(
+                "{}: tl tick --retry {tick}   # after mending it, or editing {}",
+                styled(INFO, "next"),
+                outcome.plan_file
+            ));
             app.ui.say(format!("{}: tl tick --skip {tick}", styled(INFO, "next")));
         }
     }

@@ -24,6 +24,7 @@ mod evidence;
 mod flow;
 mod focus;
 mod gate;
+mod generation;
 mod help;
 mod hook;
 mod hook_approvals;
@@ -51,6 +52,7 @@ mod memory;
 mod migrate;
 mod naming;
 mod next;
+mod novel;
 mod observation;
 mod plan;
 mod profiles;
@@ -88,6 +90,7 @@ mod versions;
 mod where_am_i;
 mod why;
 mod work_state;
+mod write;
 
 use std::path::Path;
 
@@ -95,7 +98,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 60] = [
+const COMMANDS: [&str; 63] = [
     "init",
     "demo",
     "status",
@@ -132,6 +135,9 @@ const COMMANDS: [&str; 60] = [
     "anchor",
     "memory",
     "tick",
+    "write",
+    "generation",
+    "novel",
     "llm",
     "versions",
     "diff",

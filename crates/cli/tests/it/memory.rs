@@ -75,8 +75,15 @@ fn it_is_searched_in_any_language_and_drawn() {
     project.ok(&["memory", "edit", "--new", "character", "name=Маркус", "text=наставник Елены"]);
     project.ok(&["memory", "edit", "--new", "loop", "text=Who took the map?", "importance=high"]);
     project.ok(&[
-        "memory", "edit", "--new", "relationship", "character_a=C0", "character_b=C1", "relationship_type=\"mentor & <pupil>\"",
-        "intensity=7", "status=strained",
+        "memory",
+        "edit",
+        "--new",
+        "relationship",
+        "character_a=C0",
+        "character_b=C1",
+        "relationship_type=\"mentor & <pupil>\"",
+        "intensity=7",
+        "status=strained",
     ]);
     let ids = |arguments: &[&str]| -> Vec<String> {
         let found = project.json(arguments);

@@ -60,7 +60,10 @@ fn thirty_ticks_without_a_model() {
     assert_eq!(statuses(&outcomes), expected);
     assert_eq!(text(&outcomes[0], "planner"), "offline");
     let memory = project.json(&["memory", "show"]);
-    assert_eq!(memory["counts"], json!({ "characters": 2, "locations": 1, "relationships": 1, "scenes": 0, "loops": 2, "lore": 0, "facts": 0 }));
+    assert_eq!(
+        memory["counts"],
+        json!({ "characters": 2, "locations": 1, "relationships": 1, "scenes": 0, "loops": 2, "lore": 0, "facts": 0 })
+    );
     let file: Value = serde_json::from_str(&project.read("plans/plan_030.json")).unwrap();
     assert_eq!((file["tick"].clone(), file["execution"]["success"].clone()), (json!(30), json!(true)));
     assert!(!project.root().join("errors").exists());
@@ -77,7 +80,13 @@ fn what_the_planner_is_told_can_be_seen_and_changed() {
     let project = planned_story();
     project.ok(&["tick", "--count", "3"]);
     let prompt = project.ok(&["tick", "--dry-run", "--show-prompt"]).stdout;
-    for part in ["Tick: 4", "│ Name: Elena", "- **memory.search**:", "OL0 [HIGH]", "│ - act-1/chapter-01/scene-0101: Scene: The locked drawer"] {
+    for part in [
+        "Tick: 4",
+        "│ Name: Elena",
+        "- **memory.search**:",
+        "OL0 [HIGH]",
+        "│ - act-1/chapter-01/scene-0101: Scene: The locked drawer",
+    ] {
         assert!(prompt.contains(part), "{part}\n{prompt}");
     }
     project.write(".throughline/templates/planner.md", "{novel_name} {unknown} {active_character_name}");
@@ -100,7 +109,10 @@ fn a_failed_action_stops_the_tick_and_an_edited_plan_goes_on_there() {
     let failed = project.run(&["tick"]);
     assert_eq!(failed.code, 1, "{failed:?}");
     assert!(failed.stderr.contains("action 2 (`relationship.update`): C0 and C1 have no relationship"), "{failed:?}");
-    assert!(failed.stderr.contains("errors/error_001.json") && failed.stderr.contains("tl tick --retry 1"), "{failed:?}");
+    assert!(
+        failed.stderr.contains("errors/error_001.json") && failed.stderr.contains("tl tick --retry 1"),
+        "{failed:?}"
+    );
     let error: Value = serde_json::from_str(&project.read("errors/error_001.json")).unwrap();
     assert_eq!(error["error"]["action_index"], 2);
     assert_eq!(error["execution"]["actions_executed"].as_array().unwrap().len(), 3);
@@ -128,10 +140,14 @@ fn a_plan_that_keeps_failing_is_put_aside_and_the_loop_goes_on() {
     let run = project.run(&["--json", "tick", "--count", "2"]);
     assert_eq!(run.code, 1);
     let outcomes: Value = serde_json::from_str(&run.stdout).unwrap();
-    let expected = [(1, "failed"), (1, "failed"), (1, "parked"), (2, "done")].map(|(tick, word)| (tick, word.to_owned()));
+    let expected =
+        [(1, "failed"), (1, "failed"), (1, "parked"), (2, "done")].map(|(tick, word)| (tick, word.to_owned()));
     assert_eq!(statuses(&outcomes), expected);
     let asked = std::fs::read_to_string(project.root().join("../answers/asked")).unwrap();
-    assert!(asked.contains("The last plan for this tick failed") && asked.contains("the plan has no `act-9`"), "{asked}");
+    assert!(
+        asked.contains("The last plan for this tick failed") && asked.contains("the plan has no `act-9`"),
+        "{asked}"
+    );
     assert_eq!(statuses(&project.json(&["tick"])), [(3, "done".to_owned())]);
 }
 

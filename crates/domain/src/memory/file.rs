@@ -69,8 +69,11 @@ mod tests {
     #[test]
     fn every_kind_has_a_file() {
         let values = [
-            (EntryKind::Relationship, json!({ "character_a": "C0", "character_b": "C1", "intensity": 3,
-                "history": [{ "tick": 2, "event": "a quarrel: \"no\"", "status": "strained", "intensity": 4 }] })),
+            (
+                EntryKind::Relationship,
+                json!({ "character_a": "C0", "character_b": "C1", "intensity": 3,
+                "history": [{ "tick": 2, "event": "a quarrel: \"no\"", "status": "strained", "intensity": 4 }] }),
+            ),
             (EntryKind::Scene, json!({ "title": "On", "summary": ["- one", "two"], "tick": 3, "words": 900 })),
             (EntryKind::Loop, json!({ "importance": "critical", "status": "advanced", "text": "Why?" })),
             (EntryKind::Fact, json!({ "subject": "C0", "predicate": "lives in", "object": "no", "truth": "disputed" })),

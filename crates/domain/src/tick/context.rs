@@ -170,9 +170,9 @@ pub(crate) fn filled(template: &str, parts: &[(&'static str, String)]) -> String
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
         out.push_str(before);
-        let value = after.split_once('}').and_then(|(name, tail)| {
-            parts.iter().find(|(known, _)| *known == name).map(|(_, value)| (value, tail))
-        });
+        let value = after
+            .split_once('}')
+            .and_then(|(name, tail)| parts.iter().find(|(known, _)| *known == name).map(|(_, value)| (value, tail)));
         match value {
             Some((value, tail)) => {
                 out.push_str(value);

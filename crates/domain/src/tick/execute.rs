@@ -66,7 +66,9 @@ pub(super) fn resolved(value: &Value, done: &[Executed]) -> Result<Value, String
             }
             Ok(found.clone())
         }
-        Value::Array(items) => items.iter().map(|item| resolved(item, done)).collect::<Result<_, _>>().map(Value::Array),
+        Value::Array(items) => {
+            items.iter().map(|item| resolved(item, done)).collect::<Result<_, _>>().map(Value::Array)
+        }
         other => Ok(other.clone()),
     }
 }

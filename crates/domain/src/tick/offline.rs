@@ -23,7 +23,8 @@ pub struct Named {
 pub fn plan(story: &StoryView<'_>, named: &Named) -> Value {
     let memory = story.memory;
     let tick = story.state.current_tick + 1;
-    let open: Vec<&PlanNode> = story.nodes.iter().filter(|node| node.is_written && node.progress != "complete").collect();
+    let open: Vec<&PlanNode> =
+        story.nodes.iter().filter(|node| node.is_written && node.progress != "complete").collect();
     // Every tick takes the next open part of the plan; when all had their turn, it begins again.
     let turn = usize::try_from(tick.saturating_sub(1)).unwrap_or(0);
     let node = open.get(turn % open.len().max(1)).copied();
@@ -60,7 +61,8 @@ pub fn plan(story: &StoryView<'_>, named: &Named) -> Value {
 /// Returns whose scene it is; brings in the next character that the plan names.
 fn point_of_view(story: &StoryView<'_>, named: &Named, actions: &mut Vec<Value>) -> (Option<String>, bool) {
     let memory = story.memory;
-    let missing = named.characters.iter().find(|name| !memory.characters().any(|it| it.name.eq_ignore_ascii_case(name)));
+    let missing =
+        named.characters.iter().find(|name| !memory.characters().any(|it| it.name.eq_ignore_ascii_case(name)));
     let nobody = memory.characters().next().is_none();
     let stand_in = "The protagonist".to_owned();
     let Some(name) = missing.or(nobody.then_some(&stand_in)) else {
@@ -116,7 +118,8 @@ fn remember(memory: &Memory, subject: Option<&str>, tick: u64, actions: &mut Vec
     let description: String = format!("How does {subject} turn out?").chars().take(280).collect();
     if memory.loops().any(|it| it.text == description) {
         let words: String = subject.chars().take(120).collect();
-        actions.push(json!({ "tool": "memory.search", "args": { "query": words, "limit": 3 }, "reason": "to recall it" }));
+        actions
+            .push(json!({ "tool": "memory.search", "args": { "query": words, "limit": 3 }, "reason": "to recall it" }));
     } else {
         actions.push(json!({
             "tool": "loop.open",

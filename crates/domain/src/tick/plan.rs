@@ -105,7 +105,8 @@ fn meant(
     kind: EntryKind,
     given: Option<String>,
 ) -> Result<Option<String>, PlanRefused> {
-    let Some(given) = given.filter(|given| !matches!(given.trim().to_lowercase().as_str(), "" | "null" | "none")) else {
+    let Some(given) = given.filter(|given| !matches!(given.trim().to_lowercase().as_str(), "" | "null" | "none"))
+    else {
         return Ok(None);
     };
     match memory.meant(kind, &given) {

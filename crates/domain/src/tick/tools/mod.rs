@@ -4,6 +4,8 @@ mod nodes;
 mod people;
 mod story;
 
+pub(crate) use story::quotes;
+
 use serde_json::{Map, Value, json};
 
 use crate::memory::{EntryKind, Memory};
@@ -123,7 +125,11 @@ impl Tool {
             Form::Id(kind) => {
                 let reference = json!({ "type": "string", "pattern": "^\\$[0-9]{1,2}\\.[A-Za-z0-9_.]{1,40}$" });
                 let known = ids(kind);
-                if known.is_empty() { reference } else { json!({ "anyOf": [{ "type": "string", "enum": known }, reference] }) }
+                if known.is_empty() {
+                    reference
+                } else {
+                    json!({ "anyOf": [{ "type": "string", "enum": known }, reference] })
+                }
             }
         };
         let properties: Map<String, Value> =
@@ -185,7 +191,8 @@ impl Field {
         let name = self.name;
         let wrong = |expected: &str| Err(format!("`{name}` is {value}, expected {expected}"));
         if let Some(reference) = value.as_str().filter(|text| is_reference(text)) {
-            let of: usize = reference.trim_start_matches('$').split('.').next().and_then(|it| it.parse().ok()).unwrap_or(0);
+            let of: usize =
+                reference.trim_start_matches('$').split('.').next().and_then(|it| it.parse().ok()).unwrap_or(0);
             return match of < index {
                 true => Ok(value.clone()),
                 false => Err(format!("`{name}` is {value}: only results of earlier actions can be used")),

@@ -119,7 +119,8 @@ pub(super) const RELATIONSHIP_UPDATE: Tool = Tool {
     run: |stage, args| {
         let (one, other) = two(args)?;
         let found = stage.memory.relationships().find(|tie| tie.is_between(&one, &other)).cloned();
-        let mut tie = found.ok_or_else(|| format!("{one} and {other} have no relationship; relationship.create makes one"))?;
+        let mut tie =
+            found.ok_or_else(|| format!("{one} and {other} have no relationship; relationship.create makes one"))?;
         tie.status = given(args, "status").unwrap_or(tie.status);
         tie.intensity = intensity(args).unwrap_or(tie.intensity);
         tie.history.push(RelationshipEvent {

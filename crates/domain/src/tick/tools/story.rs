@@ -69,12 +69,18 @@ pub(super) const LOOP_OPEN: Tool = Tool {
         Field { name: "importance", form: Form::Choice(IMPORTANCES), required: false, about: "" },
         Field { name: "category", form: Form::Text(40), required: false, about: "mystery, goal, promise, threat" },
         Field { name: "scene_id", form: Form::Id(EntryKind::Scene), required: false, about: "where it was opened" },
-        Field { name: "due_in", form: Form::Number(1, 200), required: false, about: "ticks until it should be paid off" },
+        Field {
+            name: "due_in",
+            form: Form::Number(1, 200),
+            required: false,
+            about: "ticks until it should be paid off",
+        },
     ],
     run: |stage, args| {
         let description = text(args, "description");
         let alike = |it: &&OpenLoop| {
-            it.status.is_open() && strsim::normalized_damerau_levenshtein(&sorted(&it.text), &sorted(&description)) >= SAME_LOOP
+            it.status.is_open()
+                && strsim::normalized_damerau_levenshtein(&sorted(&it.text), &sorted(&description)) >= SAME_LOOP
         };
         if let Some(known) = stage.memory.loops().find(alike) {
             return Err(format!("that is open already: {}", known.id));
@@ -168,7 +174,9 @@ pub(super) const SCENE_QUERY: Tool = Tool {
             .memory
             .scenes()
             .rev()
-            .filter(|scene| character.as_ref().is_none_or(|id| scene.pov.as_ref() == Some(id) || scene.characters.contains(id)))
+            .filter(|scene| {
+                character.as_ref().is_none_or(|id| scene.pov.as_ref() == Some(id) || scene.characters.contains(id))
+            })
             .filter(|scene| location.is_none() || scene.location == location)
             .take(most)
             .map(|scene| json!({ "id": scene.id, "title": scene.title, "tick": scene.tick, "summary": scene.summary }))
