@@ -26,6 +26,8 @@ pub struct NovelStats {
     pub memory: BTreeMap<&'static str, usize>,
     pub open_loops: usize,
     pub spending: SpendingView,
+    /// By tick and scene.
+    pub spent_on: BTreeMap<String, SpendingView>,
 }
 
 /// Returns the numbers.
@@ -40,7 +42,8 @@ pub fn novel_stats(ctx: &Context<'_>) -> Result<NovelStats, Failure> {
         tree.all_in_order().into_iter().filter(|node| prose_path(ctx, &tree, node).is_some()).collect();
     let written: Vec<String> = scenes.iter().filter_map(|node| prose(ctx, &tree, &tree.path(node))).collect();
     let mut sum = SpendingView::default();
-    for one in spending(ctx)?.values() {
+    let spent_on = spending(&*state)?;
+    for one in spent_on.values() {
         sum.calls += one.calls;
         sum.input_tokens += one.input_tokens;
         sum.output_tokens += one.output_tokens;
@@ -58,5 +61,6 @@ pub fn novel_stats(ctx: &Context<'_>) -> Result<NovelStats, Failure> {
         memory: EntryKind::ALL.into_iter().map(|kind| (kind.folder(), memory.of(kind).count())).collect(),
         open_loops: memory.open_loops().len(),
         spending: sum,
+        spent_on,
     })
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::fact::Fact;
 use domain::operation::Verb;
-use domain::ports::Transaction;
+use domain::ports::{Snapshot, Transaction};
 use domain::record;
 use domain::tick::Spending;
 use serde::Serialize;
@@ -51,13 +51,9 @@ pub struct SpendingView {
 }
 
 /// Returns what was spent, by what it was spent on.
-///
-/// # Errors
-/// When the state cannot be read.
-pub fn spending(ctx: &Context<'_>) -> Result<BTreeMap<String, SpendingView>, Failure> {
-    let state = ctx.store.read()?;
+pub(crate) fn spending(state: &dyn Snapshot) -> Result<BTreeMap<String, SpendingView>, Failure> {
     let mut sums: BTreeMap<String, SpendingView> = BTreeMap::new();
-    for (_, call) in record::read_all::<Spending>(&*state, "")? {
+    for (_, call) in record::read_all::<Spending>(state, "")? {
         let sum = sums.entry(call.account.clone()).or_default();
         sum.calls += 1;
         sum.input_tokens += call.input_tokens.unwrap_or(0);

@@ -154,7 +154,7 @@ fn a_plan_that_keeps_failing_is_put_aside_and_the_loop_goes_on() {
 #[test]
 fn answers_that_are_no_plans_are_asked_for_again_and_then_told() {
     let wrong_tool = plan(&json!([{ "tool": "sword.forge", "args": {} }]));
-    let good = plan(&json!([{ "tool": "memory_search", "args": { "query": "drawer", "limit": 3 } }]));
+    let good = plan(&json!([{ "tool": "memory.search", "args": { "query": "drawer", "limit": 3 } }]));
     let project = with_answers(&[&wrong_tool, &good]);
     assert_eq!(statuses(&project.json(&["tick"])), [(1, "done".to_owned())]);
     let asked = std::fs::read_to_string(project.root().join("../answers/asked")).unwrap();
