@@ -133,9 +133,16 @@ pub(crate) fn ask(model: &dyn Model, cancel: &Cancel, ui: Ui, question: Question
         Event::AskingAgain { attempt, of, why } => {
             ui.say(styled(DIM, &format!("asking again ({attempt} of {of}): {why}")));
         }
+        // Prose is worth watching as it comes; a plan is shown when it is checked.
+        Event::Text(piece) if question.schema.is_none() => ui.stream(piece),
+        Event::Restarted if question.schema.is_none() => ui.stream("\n(again)\n"),
         Event::Text(_) | Event::Alive | Event::Restarted => {}
     };
-    match model.complete(&request, &Call { cancel, watch: &watch, interactive: false }) {
+    let answer = model.complete(&request, &Call { cancel, watch: &watch, interactive: false });
+    if question.schema.is_none() {
+        ui.stream("\n");
+    }
+    match answer {
         Ok(outcome) => Ok(Answered {
             is_cut: outcome.stop == llm::Stop::Length,
             text: outcome.text,

@@ -3,6 +3,7 @@
 //! Files are written after the commit. A note in the store says which text a file should have and had before, so that a
 //! file that is behind (a process died, something was undone) is told from one that somebody edited.
 
+use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::fact::Fact;
@@ -337,10 +338,10 @@ struct Folders(BTreeMap<EntryKind, Folder>);
 
 impl Folders {
     fn of(&mut self, state: &dyn Snapshot, kind: EntryKind) -> Result<&mut Folder, Failure> {
-        if !self.0.contains_key(&kind) {
-            self.0.insert(kind, folder(state, kind)?);
-        }
-        Ok(self.0.entry(kind).or_default())
+        Ok(match self.0.entry(kind) {
+            Slot::Occupied(known) => known.into_mut(),
+            Slot::Vacant(free) => free.insert(folder(state, kind)?),
+        })
     }
 
     /// Notes that the file of an entry is going to be written.

@@ -1,21 +1,17 @@
 //! `tl generation`: scenes that stopped on the way.
 
-use crate::write::{approved, with_model};
-use crate::{assert_refused, text};
+use crate::write::approved;
+use crate::{asked, assert_refused, text, with_model};
 use serde_json::json;
 
 #[test]
 fn a_step_that_failed_goes_on_where_it_stopped() {
     let verdict = json!({ "findings": [], "summary": ["s"] }).to_string();
     let draft = "Elena pulled at the drawer until it gave. There was only dust, and no map.";
-    let project = with_model(&[
-        draft,
-        "no verdict at all",
-        "no verdict at all",
-        "no verdict at all",
-        "no verdict at all",
-        &verdict,
-    ]);
+    let project = with_model(
+        approved(),
+        &[draft, "no verdict at all", "no verdict at all", "no verdict at all", "no verdict at all", &verdict],
+    );
     let failed = project.run(&["write", "--next"]);
     assert_eq!(failed.code, 1, "{failed:?}");
     let status = project.json(&["generation", "status", "scene-0101"]);
@@ -26,7 +22,7 @@ fn a_step_that_failed_goes_on_where_it_stopped() {
         tries += 1;
         assert!(tries < 5, "it never ends");
     }
-    let asked = std::fs::read_to_string(project.root().join("../answers/asked")).unwrap();
+    let asked = asked(&project);
     assert_eq!(asked.matches("Write the next scene").count(), 1, "{asked}");
     assert_eq!(text(&project.json(&["generation", "status"])[0], "status"), "complete");
 }

@@ -23,12 +23,10 @@ fn a_provider_that_is_not_set_up_says_what_to_do() {
 #[test]
 fn the_users_own_file_chooses() {
     let project = story();
-    let file = project.user_directory().join("llm.toml");
-    std::fs::create_dir_all(project.user_directory()).unwrap();
-    std::fs::write(&file, "provider = \"mine\"\n\n[providers.mine]\ndialect = \"openai-chat\"\nbase_url = \"http://127.0.0.1:9\"\ndefault_model = \"m\"\nretry = { attempts = 1 }\n").unwrap();
+    project.write("../home/llm.toml", "provider = \"mine\"\n\n[providers.mine]\ndialect = \"openai-chat\"\nbase_url = \"http://127.0.0.1:9\"\ndefault_model = \"m\"\nretry = { attempts = 1 }\n");
     let run = project.run(&["llm", "check"]);
     assert_eq!(run.code, 1, "{run:?}");
     assert!(run.stdout.contains("model mine/m") && run.stderr.contains("mine/m does not answer"), "{run:?}");
-    std::fs::write(&file, "providr = \"mine\"\n").unwrap();
+    project.write("../home/llm.toml", "providr = \"mine\"\n");
     assert_refused(&project, &["llm", "check"], "invalid", &["llm.toml", "providr"]);
 }

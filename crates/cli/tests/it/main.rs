@@ -247,6 +247,30 @@ fn collect(node: &Value, lines: &mut Vec<String>) {
 }
 
 /// Returns a field that must be a text.
+/// Gives a project a model: a program that prints these answers in turn, the last one again and again, and notes what it
+/// was asked.
+fn with_model(project: Project, answers: &[&str]) -> Project {
+    for (index, answer) in answers.iter().enumerate() {
+        project.write(&format!("../answers/{index}"), answer);
+    }
+    let folder = project.root().join("../answers").canonicalize().expect("the answers are written");
+    let (last, folder) = (answers.len() - 1, folder.display());
+    let script = format!(
+        "cat >> '{folder}/asked'\ncd '{folder}'\nn=0\nwhile [ -e \"done$n\" ] && [ $n -lt {last} ]; do n=$((n+1)); done\n\
+         : > \"done$n\"\ncat \"$n\"\n"
+    );
+    project.write("../answers/model", &script);
+    let program = format!("/bin/sh {folder}/model");
+    project
+        .with_environment("THROUGHLINE_LLM_PROVIDER", "command")
+        .with_environment("THROUGHLINE_LLM_COMMAND", &program)
+}
+
+/// Returns everything the model was asked.
+fn asked(project: &Project) -> String {
+    project.read("../answers/asked")
+}
+
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_else(|| panic!("no text `{key}` in {value}"))
 }

@@ -1,6 +1,6 @@
 //! `tl tick`: the loop with rules, with a model that is a script, and with everything that goes wrong.
 
-use crate::{assert_refused, story, text};
+use crate::{asked, assert_refused, story, text, with_model};
 use serde_json::{Value, json};
 use testkit::Project;
 
@@ -16,31 +16,8 @@ fn planned_story() -> Project {
     project
 }
 
-/// A project whose model is a program that prints one answer after the other.
 fn with_answers(answers: &[&str]) -> Project {
-    let project = planned_story();
-    for (index, answer) in answers.iter().enumerate() {
-        project.write(&format!("../answers/{index}"), answer);
-    }
-    let folder = project.root().join("../answers").canonicalize().unwrap();
-    let last = answers.len() - 1;
-    // The answers are taken in turn, the last one again and again.
-    let script = format!(
-        "#!/bin/sh\ncat >> '{0}/asked'\ncd '{0}'\nn=0\nwhile [ -e \"done$n\" ] && [ $n -lt {last} ]; do n=$((n+1)); done\n: > \"done$n\"\ncat \"$n\"\n",
-        folder.display()
-    );
-    let program = folder.join("model");
-    project.write("../answers/model", &script);
-    make_runnable(&program);
-    project
-        .with_environment("THROUGHLINE_LLM_PROVIDER", "command")
-        .with_environment("THROUGHLINE_LLM_COMMAND", &program.display().to_string())
-}
-
-#[cfg(unix)]
-fn make_runnable(path: &std::path::Path) {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    with_model(planned_story(), answers)
 }
 
 fn plan(actions: &Value) -> String {
@@ -48,8 +25,8 @@ fn plan(actions: &Value) -> String {
 }
 
 fn statuses(outcomes: &Value) -> Vec<(u64, String)> {
-    let outcomes = outcomes.as_array().unwrap();
-    outcomes.iter().map(|it| (it["tick"].as_u64().unwrap(), text(it, "status").to_owned())).collect()
+    let outcomes = outcomes.as_array().expect("a list");
+    outcomes.iter().map(|it| (it["tick"].as_u64().expect("a number"), text(it, "status").to_owned())).collect()
 }
 
 #[test]
@@ -120,7 +97,7 @@ fn a_failed_action_stops_the_tick_and_an_edited_plan_goes_on_there() {
     let mut file: Value = serde_json::from_str(&project.read("plans/plan_001.json")).unwrap();
     file["plan"]["actions"][2] = json!({ "tool": "relationship.create", "args": { "character_a": "ivo", "character_b": "[c1]",
         "relationship_type": "colleagues", "perspective_a": "wary", "perspective_b": "amused" } });
-    project.write("plans/plan_001.json", &file.to_string());
+    project.write("plans/plan_001.json", file.to_string());
     let outcome = project.json(&["tick", "--retry", "1"]);
     assert_eq!(statuses(&outcome), [(1, "done".to_owned())]);
     assert_eq!(project.json(&["memory", "show", "R0"])["entry"]["character_b"], "C1", "ids are put right");
@@ -143,7 +120,7 @@ fn a_plan_that_keeps_failing_is_put_aside_and_the_loop_goes_on() {
     let expected =
         [(1, "failed"), (1, "failed"), (1, "parked"), (2, "done")].map(|(tick, word)| (tick, word.to_owned()));
     assert_eq!(statuses(&outcomes), expected);
-    let asked = std::fs::read_to_string(project.root().join("../answers/asked")).unwrap();
+    let asked = asked(&project);
     assert!(
         asked.contains("The last plan for this tick failed") && asked.contains("the plan has no `act-9`"),
         "{asked}"
@@ -157,7 +134,7 @@ fn answers_that_are_no_plans_are_asked_for_again_and_then_told() {
     let good = plan(&json!([{ "tool": "memory.search", "args": { "query": "drawer", "limit": 3 } }]));
     let project = with_answers(&[&wrong_tool, &good]);
     assert_eq!(statuses(&project.json(&["tick"])), [(1, "done".to_owned())]);
-    let asked = std::fs::read_to_string(project.root().join("../answers/asked")).unwrap();
+    let asked = asked(&project);
     assert!(asked.contains("sword.forge"), "the error goes back: {asked}");
 
     let project = with_answers(&["I would rather not."]);

@@ -1,6 +1,6 @@
 //! `tl write`: from an approved blueprint to a scene that was checked, with a writer that is a script.
 
-use crate::{assert_refused, story, text};
+use crate::{asked, assert_refused, story, text, with_model};
 use serde_json::{Value, json};
 use testkit::Project;
 
@@ -22,24 +22,6 @@ pub(crate) fn approved() -> Project {
     project
 }
 
-/// A project whose model answers in turn, the last answer again and again.
-pub(crate) fn with_model(answers: &[&str]) -> Project {
-    let project = approved();
-    for (index, answer) in answers.iter().enumerate() {
-        project.write(&format!("../answers/{index}"), answer);
-    }
-    let folder = project.root().join("../answers").canonicalize().unwrap();
-    let (last, folder) = (answers.len() - 1, folder.display());
-    let script = format!(
-        "#!/bin/sh\ncat >> '{folder}/asked'\ncd '{folder}'\nn=0\nwhile [ -e \"done$n\" ] && [ $n -lt {last} ]; do n=$((n+1)); done\n: > \"done$n\"\ncat \"$n\"\n"
-    );
-    project.write("../answers/model", &script);
-    let program = format!("/bin/sh {folder}/model");
-    project
-        .with_environment("THROUGHLINE_LLM_PROVIDER", "command")
-        .with_environment("THROUGHLINE_LLM_COMMAND", &program)
-}
-
 const GOOD: &str = "Elena pulled at the drawer until it gave. Inside there was only dust, and the map was gone.";
 
 fn verdict() -> Value {
@@ -56,7 +38,7 @@ fn verdict() -> Value {
 
 #[test]
 fn a_scene_is_written_checked_and_remembered() {
-    let project = with_model(&[GOOD, &verdict().to_string()]);
+    let project = with_model(approved(), &[GOOD, &verdict().to_string()]);
     let done = project.json(&["write", "--next"]);
     assert_eq!((text(&done, "status"), text(&done, "file")), ("complete", PROSE));
     assert_eq!(done["findings"], json!([]), "what is not quoted from the scene does not count");
@@ -71,7 +53,7 @@ fn a_scene_is_written_checked_and_remembered() {
     assert_eq!(project.json(&["memory", "show", "OL0"])["entry"]["status"], "advanced");
     assert_eq!(project.json(&["memory", "show", "OL1"])["entry"]["evidence"], Value::Null);
     assert_eq!(project.json(&["show", "scene-0101"])["progress"], "complete");
-    let asked = std::fs::read_to_string(project.root().join("../answers/asked")).unwrap();
+    let asked = asked(&project);
     assert!(asked.contains("│ Elena opens the drawer."), "{asked}");
     let stats = project.json(&["novel", "stats"]);
     assert_eq!(
@@ -84,13 +66,10 @@ fn a_scene_is_written_checked_and_remembered() {
 #[test]
 fn a_text_that_breaks_off_is_concluded_and_what_must_not_stay_is_revised() {
     let clean = json!({ "findings": [], "summary": ["s"] }).to_string();
-    let project = with_model(&[
-        "Elena pulled at the drawer until C0",
-        "gave up and went home through the snow.",
-        &clean,
-        GOOD,
-        &clean,
-    ]);
+    let project = with_model(
+        approved(),
+        &["Elena pulled at the drawer until C0", "gave up and went home through the snow.", &clean, GOOD, &clean],
+    );
     let done = project.json(&["write", "scene-0101"]);
     assert_eq!(
         (text(&done, "status"), done["conclusions"].clone(), done["revisions"].clone()),
@@ -103,7 +82,7 @@ fn a_text_that_breaks_off_is_concluded_and_what_must_not_stay_is_revised() {
 fn what_cannot_be_mended_waits_for_a_person() {
     let bad = json!({ "findings": [{ "check": "pov", "severity": "must", "problem": "who says so?", "quote": "only dust" }], "summary": ["s"] });
     let bad = bad.to_string();
-    let project = with_model(&[GOOD, &bad, GOOD, &bad, GOOD, &bad]);
+    let project = with_model(approved(), &[GOOD, &bad, GOOD, &bad, GOOD, &bad]);
     let held = project.run(&["write", "scene-0101"]);
     assert_eq!(held.code, 1, "{held:?}");
     assert!(held.stdout.contains("held") && held.stdout.contains("“only dust”"), "{held:?}");

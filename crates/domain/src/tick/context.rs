@@ -80,7 +80,7 @@ impl StoryView<'_> {
         let active = self.active_character();
         let open = self.memory.open_loops();
         let tool_lines = tools::ALL.iter().map(|tool| tool.described()).collect::<Vec<_>>().join("\n");
-        let details = active.map_or_else(|| "Nobody yet.".to_owned(), |character| described(character));
+        let details = active.map_or_else(|| "Nobody yet.".to_owned(), described);
         let tick = self.state.current_tick + 1;
         let mut room = Room(self.policy.context_tokens.saturating_sub(tokens(&tool_lines) + tokens(&details)));
         let error = self.last_error(tick);
