@@ -298,15 +298,15 @@ fn touched_since(state: &dyn Snapshot) -> Result<(BTreeSet<String>, usize), Fail
     let seen = state.note(HEAD)?.and_then(|text| text.parse().ok()).map_or(OperationId(0), OperationId);
     let (mut touched, mut before, mut operations) = (BTreeSet::new(), None, 0);
     loop {
-        let page = state.operations(before, 64)?;
+        let page = state.operation_heads(before, 64)?;
         let Some(last) = page.last().map(|operation| operation.id) else { break };
-        for operation in page.iter().filter(|operation| operation.id > seen) {
+        for head in page.iter().filter(|operation| operation.id > seen) {
             operations += 1;
-            for fact in &operation.facts {
+            for fact in state.operation(head.id)?.into_iter().flat_map(|operation| operation.facts) {
                 if let Fact::RecordChanged { record, .. } = fact
-                    && EntryKind::of_word(&record.kind).is_some_and(|kind| kind.word() == record.kind)
+                    && EntryKind::ALL.iter().any(|kind| kind.word() == record.kind)
                 {
-                    touched.insert(record.key.clone());
+                    touched.insert(record.key);
                 }
             }
         }

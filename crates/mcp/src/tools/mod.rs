@@ -5,8 +5,8 @@ mod core_set;
 mod plans_set;
 mod schema;
 mod story_set;
-mod tickets_set;
 mod tick_set;
+mod tickets_set;
 mod trail_set;
 
 use application::{Context, Failure, FailureKind};
@@ -36,8 +36,7 @@ pub enum Toolset {
 
 impl Toolset {
     /// Every set, in the order they are listed.
-    pub const ALL: [Self; 6] =
-        [Self::Core, Self::Story, Self::Trail, Self::Tickets, Self::Plans, Self::Tick];
+    pub const ALL: [Self; 6] = [Self::Core, Self::Story, Self::Trail, Self::Tickets, Self::Plans, Self::Tick];
 
     /// Returns the word of `--toolsets`.
     #[must_use]

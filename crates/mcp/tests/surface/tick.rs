@@ -3,7 +3,8 @@
 use mcp::surface::Surface;
 use serde_json::{Value, json};
 
-use crate::{ACT, CHAPTER, World, agent, done, failed};
+use crate::world::World;
+use crate::{ACT, CHAPTER, agent, done, failed};
 
 const SCENE: &str = "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md";
 
@@ -50,7 +51,7 @@ fn the_hosts_model_writes_and_judges() {
     }
     let step = done(&surface, "start_generation", json!({}));
     assert_eq!((&step["step"], &step["scene"]), (&json!("write"), &json!("act-1/chapter-01/scene-0101")));
-    let prose = "Mara opened the gate and went in. ".repeat(1)
+    let prose = "Mara opened the gate and went in. ".to_owned()
         + &(0..600).map(|n| format!("word{n} ")).collect::<String>()
         + "and that was all.";
     let submit = |step: &Value, rest: Value| {
