@@ -55,7 +55,7 @@ pub struct Surface {
     last_listing: Arc<LastListing>,
 }
 
-/// Everything that is offered on a project with these profiles, for the reference page.
+/// Everything that can be offered on a project with these profiles, for the reference page.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     pub tools: Vec<Offered>,
