@@ -15,7 +15,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hosts", &["domain"]),
     ("llm", &[]),
     ("mcp", &["domain", "application"]),
-    ("throughline", &["domain", "application", "store", "hosts", "mcp"]),
+    ("throughline", &["domain", "application", "store", "hosts", "mcp", "llm"]),
     ("testkit", &["domain", "application"]),
     ("xtask", &[]),
 ];

@@ -4,6 +4,7 @@ mod commands;
 mod exit_code;
 mod hook_entry;
 mod hook_ledger;
+mod model;
 mod session_name;
 mod settings;
 mod ui;

@@ -24,6 +24,13 @@ pub(crate) fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// Returns every variable that is text, for what is handed on to a model's program or names a key.
+pub(crate) fn whole_environment() -> std::collections::BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
 /// Reads the settings of the project at `root`.
 pub(crate) fn load(root: &Path) -> Result<Settings, Failure> {
     let settings = from_file(root)?;

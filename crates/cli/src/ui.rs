@@ -42,6 +42,15 @@ impl Ui {
         let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
     }
 
+    /// Shows a piece of a text as it comes, to a person who watches; nobody else is told.
+    pub(crate) fn stream(self, piece: &str) {
+        if self.silent || self.json || !io::stderr().is_terminal() {
+            return;
+        }
+        let clean: Vec<String> = piece.split('\n').map(clean_line).collect();
+        let _ = write!(anstream::stderr(), "{DIM}{}{DIM:#}", clean.join("\n"));
+    }
+
     /// Prints a value as JSON: on a terminal indented, in a pipe on one line.
     pub(crate) fn value<T: Serialize>(self, value: &T) {
         if self.silent {

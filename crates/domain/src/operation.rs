@@ -63,6 +63,10 @@ pub enum Verb {
     /// A workflow moved.
     Flow,
     Review,
+    /// The loop planned a step of the story, or ran one.
+    Tick,
+    /// A scene is being written.
+    Write,
 }
 
 impl Verb {
@@ -97,6 +101,8 @@ impl Verb {
             Self::Document => "document",
             Self::Flow => "flow",
             Self::Review => "review",
+            Self::Tick => "tick",
+            Self::Write => "write",
         }
     }
 
@@ -125,7 +131,9 @@ impl Verb {
             | Self::Compact
             | Self::Prune
             | Self::Migrate
-            | Self::Remember => false,
+            | Self::Remember
+            | Self::Tick
+            | Self::Write => false,
             Self::Document | Self::Flow | Self::Review => true,
         }
     }

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::tick::context::GenerationPolicy;
 use crate::work::tdd::CommitPrefixes;
 use crate::work::uncommitted::NOT_WRITTEN;
 
@@ -221,6 +222,8 @@ pub struct Policy {
     pub briefing: BriefingPolicy,
     /// How many days notes are kept; 0 is for ever.
     pub notes_kept_days: u32,
+    /// What planners and writers of a story are told.
+    pub generation: GenerationPolicy,
 }
 
 impl Default for Policy {
@@ -241,6 +244,7 @@ impl Default for Policy {
             signals: SignalPolicy::default(),
             briefing: BriefingPolicy::default(),
             notes_kept_days: 0,
+            generation: GenerationPolicy::default(),
         }
     }
 }

@@ -9,12 +9,28 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 /// Kinds of records whose text can be searched.
-pub const SEARCHED_KINDS: &[&str] = &["anchor", "mem"];
+pub const SEARCHED_KINDS: &[&str] =
+    &["anchor", "mem", "character", "location", "relationship", "scene", "loop", "lore", "fact"];
 
-/// Returns the text a record is found by: what stands under `title`, `shelf` and `text`.
+/// Returns the text a record is found by: of a note what stands under `title`, `shelf` and `text`, of an entry of the
+/// story's memory every text in it.
 #[must_use]
-pub fn text_of(body: &Value) -> String {
-    ["title", "shelf", "text"].iter().filter_map(|field| body[*field].as_str()).collect::<Vec<_>>().join(" ")
+pub fn text_of(kind: &str, body: &Value) -> String {
+    let mut found = Vec::new();
+    match kind {
+        "anchor" | "mem" => found.extend(["title", "shelf", "text"].iter().filter_map(|field| body[*field].as_str())),
+        _ => texts_in(body, &mut found),
+    }
+    found.join(" ")
+}
+
+fn texts_in<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
+    match value {
+        Value::String(text) => found.push(text),
+        Value::Array(items) => items.iter().for_each(|item| texts_in(item, found)),
+        Value::Object(members) => members.values().for_each(|member| texts_in(member, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// Returns the words of a text, in order.

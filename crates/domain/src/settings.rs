@@ -3,6 +3,7 @@
 //! The domain only reads text and looks up names it is given; opening files and asking the
 //! environment is the edge's work.
 
+mod generation_keys;
 mod session_keys;
 
 use serde::{Deserialize, Serialize};
@@ -86,7 +87,7 @@ pub struct Key {
 /// Returns every setting, those of a table together. The reference page and the reading of the environment follow this list.
 #[must_use]
 pub fn keys() -> Vec<&'static Key> {
-    let all: Vec<&Key> = KEYS.iter().chain(session_keys::KEYS).collect();
+    let all: Vec<&Key> = KEYS.iter().chain(session_keys::KEYS).chain(generation_keys::KEYS).collect();
     let table = |key: &Key| key.name.rsplit_once('.').map_or("", |(table, _)| table);
     let mut sorted = all.clone();
     sorted.sort_by_key(|key| all.iter().position(|first| table(first) == table(key)));

@@ -22,6 +22,25 @@ impl Cancel {
         Self::default()
     }
 
+    /// Returns a switch that is thrown by Ctrl-C.
+    ///
+    /// Starts a thread that waits; without one, or without signals, the switch can only be thrown by hand.
+    #[must_use]
+    pub fn on_ctrl_c() -> Self {
+        let switch = Self::new();
+        let thrown = switch.clone();
+        let wait = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let heard = runtime.is_ok_and(|runtime| runtime.block_on(tokio::signal::ctrl_c()).is_ok());
+            if heard {
+                thrown.cancel();
+            }
+        };
+        // Nobody waits for this thread: it ends with the program.
+        drop(std::thread::Builder::new().name("ctrl-c".to_owned()).spawn(wait));
+        switch
+    }
+
     pub fn cancel(&self) {
         self.0.cancel();
     }

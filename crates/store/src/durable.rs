@@ -28,6 +28,14 @@ pub(crate) fn replace(path: &Path, bytes: &[u8], durability: Durability) -> io::
     Ok(())
 }
 
+/// Writes a file a person asked for, whole or not at all.
+///
+/// # Errors
+/// When it cannot be written; a file that was there is then as it was.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace(path, bytes, Durability::Synced)
+}
+
 /// Makes a folder's entries durable.
 pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()

@@ -23,6 +23,7 @@ mod run_command;
 mod sqlite;
 
 pub use clock::{SystemClock, local_zone};
+pub use durable::write_whole;
 pub use engine::EngineSettings;
 pub use git::DiskGit;
 pub use git_changes::GitChanges;

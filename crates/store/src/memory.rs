@@ -316,8 +316,10 @@ impl Snapshot for MemoryState {
     ) -> Result<Vec<RecordKey>, StoreFault> {
         let searched: Vec<&RecordKey> =
             self.records.keys().filter(|record| SEARCHED_KINDS.contains(&record.kind.as_str())).collect();
-        let texts: Vec<Vec<String>> =
-            searched.iter().map(|record| search::words(&search::text_of(&self.records[*record]))).collect();
+        let texts: Vec<Vec<String>> = searched
+            .iter()
+            .map(|record| search::words(&search::text_of(&record.kind, &self.records[*record])))
+            .collect();
         let wanted = |index: usize| kinds.contains(&searched[index].kind.as_str());
         let found = search::rank(&texts, query, matching, &wanted);
         Ok(found.into_iter().take(most).map(|index| searched[index].clone()).collect())

@@ -5,6 +5,7 @@
 mod life;
 mod observation;
 mod reviews;
+mod tick;
 mod work;
 mod work_life;
 mod world;

@@ -84,6 +84,11 @@ const IGNORED: &str = "\
 ";
 
 impl InitArgs {
+    /// A story project, without a host.
+    pub(crate) fn plain() -> Self {
+        Self { profile: Vec::new(), host: Vec::new(), strict: false, program: None }
+    }
+
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let root = &self.root(app);
         let cannot = |error: std::io::Error| {

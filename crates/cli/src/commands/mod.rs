@@ -18,19 +18,23 @@ mod evidence;
 mod flow;
 mod focus;
 mod gate;
+mod generation;
 mod hook;
 mod host_choice;
 mod host_files;
 mod init;
 mod intent;
 mod invalidate;
+mod llm;
 mod log;
 mod man;
 mod map;
 mod mcp;
 mod mem;
+mod memory;
 mod migrate;
 mod next;
+mod novel;
 mod plan;
 mod progress;
 mod prune;
@@ -52,6 +56,7 @@ mod show;
 mod status;
 mod sync_hashes;
 mod think_back;
+mod tick;
 mod ticket;
 mod trace;
 mod tree;
@@ -60,6 +65,7 @@ mod uninstall;
 mod versions;
 mod where_am_i;
 mod why;
+mod write;
 
 use application::Failure;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
@@ -147,6 +153,12 @@ commands! {
     Brief "brief" => brief::BriefArgs,
     Mem "mem" => mem::MemArgs,
     Anchor "anchor" => anchor::AnchorArgs,
+    Memory "memory" => memory::MemoryArgs,
+    Tick "tick" => tick::TickArgs,
+    Write "write" => write::WriteArgs,
+    Generation "generation" => generation::GenerationArgs,
+    Novel "novel" => novel::NovelArgs,
+    Llm "llm" => llm::LlmArgs,
     Versions "versions" => versions::VersionsArgs,
     Diff "diff" => diff::DiffArgs,
     Restore "restore" => restore::RestoreArgs,

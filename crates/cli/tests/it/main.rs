@@ -24,6 +24,7 @@ mod evidence;
 mod flow;
 mod focus;
 mod gate;
+mod generation;
 mod help;
 mod hook;
 mod hook_approvals;
@@ -39,6 +40,7 @@ mod intent;
 mod invalidate;
 mod json_shapes;
 mod life;
+mod llm;
 mod log;
 mod man;
 mod map;
@@ -46,9 +48,11 @@ mod mcp;
 mod mcp_approvals;
 mod mcp_faults;
 mod mem;
+mod memory;
 mod migrate;
 mod naming;
 mod next;
+mod novel;
 mod observation;
 mod plan;
 mod profiles;
@@ -73,6 +77,7 @@ mod status;
 mod survival;
 mod sync_hashes;
 mod think_back;
+mod tick;
 mod ticket;
 mod trace;
 mod trail_story;
@@ -85,6 +90,7 @@ mod versions;
 mod where_am_i;
 mod why;
 mod work_state;
+mod write;
 
 use std::path::Path;
 
@@ -92,7 +98,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 57] = [
+const COMMANDS: [&str; 63] = [
     "init",
     "demo",
     "status",
@@ -127,6 +133,12 @@ const COMMANDS: [&str; 57] = [
     "brief",
     "mem",
     "anchor",
+    "memory",
+    "tick",
+    "write",
+    "generation",
+    "novel",
+    "llm",
     "versions",
     "diff",
     "restore",
@@ -235,6 +247,30 @@ fn collect(node: &Value, lines: &mut Vec<String>) {
 }
 
 /// Returns a field that must be a text.
+/// Gives a project a model: a program that prints these answers in turn, the last one again and again, and notes what it
+/// was asked.
+fn with_model(project: Project, answers: &[&str]) -> Project {
+    for (index, answer) in answers.iter().enumerate() {
+        project.write(&format!("../answers/{index}"), answer);
+    }
+    let folder = project.root().join("../answers").canonicalize().expect("the answers are written");
+    let (last, folder) = (answers.len() - 1, folder.display());
+    let script = format!(
+        "cat >> '{folder}/asked'\ncd '{folder}'\nn=0\nwhile [ -e \"done$n\" ] && [ $n -lt {last} ]; do n=$((n+1)); done\n\
+         : > \"done$n\"\ncat \"$n\"\n"
+    );
+    project.write("../answers/model", &script);
+    let program = format!("/bin/sh {folder}/model");
+    project
+        .with_environment("THROUGHLINE_LLM_PROVIDER", "command")
+        .with_environment("THROUGHLINE_LLM_COMMAND", &program)
+}
+
+/// Returns everything the model was asked.
+fn asked(project: &Project) -> String {
+    project.read("../answers/asked")
+}
+
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_else(|| panic!("no text `{key}` in {value}"))
 }

@@ -57,6 +57,15 @@ pub fn check(profile: &Profile, child: Plan<'_>, parent: Plan<'_>) -> Vec<Warnin
     warnings
 }
 
+/// Returns what a plan names under a facet (`characters`), in the order it does.
+#[must_use]
+pub fn names_of(profile: &Profile, facet: &str, text: &str) -> Vec<String> {
+    let words: Vec<FacetWords> = profile.facets.iter().map(FacetWords::new).collect();
+    let document = Document::read(&words, text);
+    let index = profile.facets.iter().position(|known| known.name == facet && known.kind == FacetKind::Names);
+    index.map(|index| names::of(&document, index)).unwrap_or_default()
+}
+
 fn names_warning(
     facet: &Facet,
     index: usize,

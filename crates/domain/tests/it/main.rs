@@ -15,6 +15,7 @@ mod session_files;
 mod stamps;
 mod status;
 mod texts;
+mod tick;
 mod trail;
 mod work_laws;
 mod workflows;

@@ -55,7 +55,7 @@ pub struct Surface {
     last_listing: Arc<LastListing>,
 }
 
-/// Everything that is offered on a project with these profiles, for the reference page.
+/// Everything that can be offered on a project with these profiles, for the reference page.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     pub tools: Vec<Offered>,
@@ -70,7 +70,10 @@ impl Catalogue {
     /// None that a caller could cause.
     pub fn of(profiles: &[Profile]) -> Result<Self, Failure> {
         Ok(Self {
-            tools: tools::chosen(profiles, None, false)?.into_iter().map(|tool| tool.offered(profiles)).collect(),
+            tools: tools::chosen(profiles, Some(&Toolset::ALL.map(|set| set.word().to_owned())), false)?
+                .into_iter()
+                .map(|tool| tool.offered(profiles))
+                .collect(),
             templates: resources::TEMPLATES.to_vec(),
             prompts: prompts::prompts_for(profiles),
         })

@@ -1,6 +1,7 @@
 //! Resources: states, trees, texts and the briefing, each under its URI.
 
 use application::brief::brief;
+use application::generation::view::generation;
 use application::show_node::show_node;
 use application::show_tree::show_tree;
 use application::{Failure, FailureKind};
@@ -48,7 +49,7 @@ const JSON: &str = "application/json";
 const MARKDOWN: &str = "text/markdown";
 const PER_PAGE: usize = 100;
 
-pub(super) const TEMPLATES: [Template; 3] = [
+pub(super) const TEMPLATES: [Template; 4] = [
     Template {
         uri_template: "state://planning/{entity_type}/{entity_id}",
         name: "entity_state",
@@ -66,6 +67,12 @@ pub(super) const TEMPLATES: [Template; 3] = [
         name: "plan_text",
         description: "The text of a plan",
         mime_type: MARKDOWN,
+    },
+    Template {
+        uri_template: "state://generation/{scene_id}",
+        name: "generation_state",
+        description: "How a scene that is being written stands",
+        mime_type: JSON,
     },
 ];
 
@@ -118,6 +125,9 @@ impl Surface {
             if let Some((level, id)) = uri.strip_prefix("state://planning/").and_then(|rest| rest.split_once('/')) {
                 let words = crate::tools::words(level, id);
                 return Ok(Some((JSON, json!(show_node(ctx, &words)?).to_string())));
+            }
+            if let Some(scene) = uri.strip_prefix("state://generation/") {
+                return Ok(Some((JSON, json!(generation(ctx, &[scene.to_owned()])?).to_string())));
             }
             if let Some(path) = uri.strip_prefix("plan://node/") {
                 let node = show_node(ctx, &[path.to_owned()])?;

@@ -5,6 +5,7 @@ mod core_set;
 mod plans_set;
 mod schema;
 mod story_set;
+mod tick_set;
 mod tickets_set;
 mod trail_set;
 
@@ -29,11 +30,13 @@ pub enum Toolset {
     Tickets,
     /// Plan documents, workflows and reviews.
     Plans,
+    /// The loop that plans and writes, with the host's own model. Only where it is asked for.
+    Tick,
 }
 
 impl Toolset {
     /// Every set, in the order they are listed.
-    pub const ALL: [Self; 5] = [Self::Core, Self::Story, Self::Trail, Self::Tickets, Self::Plans];
+    pub const ALL: [Self; 6] = [Self::Core, Self::Story, Self::Trail, Self::Tickets, Self::Plans, Self::Tick];
 
     /// Returns the word of `--toolsets`.
     #[must_use]
@@ -44,6 +47,7 @@ impl Toolset {
             Self::Trail => "trail",
             Self::Tickets => "tickets",
             Self::Plans => "plans",
+            Self::Tick => "tick",
         }
     }
 }
@@ -171,6 +175,12 @@ static TOOLS: &[&Tool] = &[
     &plans_set::REVIEW_CHECK,
     &plans_set::REVIEW_VERDICT,
     &plans_set::REVIEW_STATUS,
+    &tick_set::TICK_BEGIN,
+    &tick_set::TICK_SUBMIT,
+    &tick_set::START_GENERATION,
+    &tick_set::GENERATION_SUBMIT,
+    &tick_set::GET_GENERATION_STATUS,
+    &tick_set::RESUME_GENERATION,
 ];
 
 /// Profiles that have tools of their own, or none.
@@ -200,6 +210,8 @@ pub(crate) fn chosen(
             Toolset::Trail => domain::trail::is_kept(profiles),
             Toolset::Tickets => profiles.iter().any(|profile| !profile.work_phases.is_empty()),
             Toolset::Plans => profiles.iter().any(|profile| profile.name == domain::plan_document::PROFILE),
+            // Six more descriptions in every conversation are too many for who writes by hand.
+            Toolset::Tick => false,
         },
     };
     let fits = |tool: &&&Tool| wanted(tool.set) && (!read_only || tool.hints.read_only);

@@ -5,6 +5,7 @@
 mod lists;
 mod plans;
 mod reading;
+mod tick;
 mod tickets;
 mod tools;
 mod trail;

@@ -20,7 +20,7 @@ pub(super) fn keep(
         return Ok(());
     }
     let kept = match (before, after) {
-        (Some(before), Some(after)) if text_of(before) == text_of(after) => Ok(()),
+        (Some(before), Some(after)) if text_of(&record.kind, before) == text_of(&record.kind, after) => Ok(()),
         _ => replace(view.connection, record, after),
     };
     kept.map_err(|error| fault(view.path, error))
@@ -42,7 +42,7 @@ fn replace(connection: &Connection, record: &RecordKey, after: Option<&Value>) -
         connection.prepare_cached("INSERT INTO search (rowid, kind, words) VALUES (?1, ?2, ?3)")?.execute((
             id,
             kind,
-            words(&text_of(after)).join(" "),
+            words(&text_of(kind, after)).join(" "),
         ))?;
     }
     Ok(())

@@ -14,13 +14,15 @@ pub(super) fn page() -> Result<String, Failure> {
     let mut page = format!(
         "{GENERATED}# MCP: tools, resources, prompts\n\n\
          What `tl mcp` (stdio) and `tl serve` (HTTP) offer on a story project; the set `trail` where that profile is enabled, `plans` \
-         with the profile `milestones`, `tickets` where a profile has work phases. `--toolsets core,story` chooses sets, \
+         with the profile `milestones`, `tickets` where a profile has work phases, `tick` only where `--toolsets` names it. `--toolsets core,story` chooses sets, \
          `--read-only` leaves out what changes anything; over HTTP the paths `/mcp/core`, `/mcp/story`, `/mcp/readonly` and \
          `/mcp/core/readonly` do the same for one client. Results are structured, and the same as compact JSON text. A tool \
          that fails answers with `isError` and `{{\"error\": {{\"kind\", \"message\", \"next_steps\"}}}}`.\n\n## Tools\n"
     );
-    let more = tickets.tools.iter().filter(|tool| tool.set == Toolset::Tickets);
-    catalogue.tools.iter().chain(more).for_each(|tool| page.push_str(&one_tool(tool)));
+    let of_tickets = |tool: &&Offered| tool.set == Toolset::Tickets;
+    let (rest, more) =
+        (catalogue.tools.iter().filter(|tool| !of_tickets(tool)), tickets.tools.iter().filter(of_tickets));
+    rest.chain(more).for_each(|tool| page.push_str(&one_tool(tool)));
     page.push_str("\n## Resources\n\n| URI | is |\n| --- | --- |\n| `plan://briefing` | where the work stands |\n");
     for template in &catalogue.templates {
         page.push_str(&format!(

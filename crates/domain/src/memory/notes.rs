@@ -1,5 +1,4 @@
-//! What is remembered besides the tree: anchors, which every briefing holds up, and notes on shelves, which are found
-//! again by searching.
+//! Anchors, which every briefing holds up, and notes on shelves, which are found again by searching.
 
 use serde::{Deserialize, Serialize};
 

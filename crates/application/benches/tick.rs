@@ -1,0 +1,129 @@
+//! The loop beside the model: one tick on a long story, and a search over a large memory.
+
+use application::Context;
+use application::memory::search_memory::{SearchMemoryRequest, search_stored};
+use application::tick::begin_tick::{NextTick, begin_tick, offline_plan};
+use application::tick::submit_plan::{PlanAnswer, submit_plan};
+use divan::Bencher;
+use domain::fact::Fact;
+use domain::ids::Principal;
+use domain::memory::{Entry, EntryKind, Memory};
+use domain::operation::{Channel, Verb};
+use domain::policy::Policy;
+use domain::ports::{Clock, NewOperation, PlanFiles, Store};
+use domain::profile::built_in;
+use domain::settings::{Settings, Storage};
+use domain::tick::TickStatus;
+use serde_json::{Value, json};
+use store::{DiskFiles, EngineSettings, KnownStores, Layout, SystemClock};
+use tempfile::TempDir;
+
+fn main() {
+    divan::main();
+}
+
+/// 1,000 scenes (as plans on disk and in the memory), 200 characters, 500 open loops; SQLite, journal synced. A tick is
+/// looking, building the prompt, checking the plan, keeping it, running it and writing the files.
+#[divan::bench(sample_count = 20, sample_size = 1)]
+fn tick_on_a_long_story(bencher: Bencher<'_, '_>) {
+    let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
+    let store = open(&directory);
+    let files = DiskFiles::open(directory.path()).expect("the directory can be opened");
+    let mut scenes = Vec::new();
+    for act in 1..=10 {
+        files
+            .replace(&format!("acts/act-{act}/strategic-plan.md"), "# Act\n\n## Characters\n- Person 1\n")
+            .expect("written");
+        for chapter in 1..=10 {
+            let folder = format!("acts/act-{act}/chapters/chapter-{chapter:02}");
+            files.replace(&format!("{folder}/plan.md"), "# Chapter\n").expect("written");
+            for scene in 1..=10 {
+                let alias = format!("scene-{chapter:02}{scene:02}");
+                files
+                    .replace(&format!("{folder}/scenes/{alias}-blueprint.md"), &format!("# Scene {act} {alias}\n"))
+                    .expect("written");
+                scenes.push(format!("act-{act}/chapter-{chapter:02}/{alias}"));
+            }
+        }
+    }
+    let remembered = scenes.iter().enumerate().map(|(index, node)| {
+        let summary = format!("Person {} finds out something about the map, and loses it again", index % 200);
+        (
+            EntryKind::Scene,
+            index + 1,
+            json!({ "title": node, "node": node, "tick": index, "summary": [summary, "And more."] }),
+        )
+    });
+    let people = (0..200)
+        .map(|index| (EntryKind::Character, index, json!({ "name": format!("Person {index}"), "role": "someone" })));
+    let loops =
+        (0..500).map(|index| (EntryKind::Loop, index, json!({ "text": format!("What became of matter {index}?") })));
+    plant(&*store, remembered.chain(people).chain(loops));
+    let (profiles, policy, clock) = ([built_in("story").expect("built in")], Policy::default(), SystemClock);
+    let actor = Principal::Human("bench".to_owned());
+    let ctx = Context::new(&*store, &files, &clock, &profiles, &policy, actor, Channel::Cli);
+    let tick = || {
+        let NextTick::Ask(ask) = begin_tick(&ctx).expect("it begins") else { panic!("nothing was interrupted") };
+        let plan = offline_plan(&ctx).expect("there is a plan");
+        let answer = PlanAnswer { nonce: ask.nonce, plan, planner: "bench".to_owned(), spent: Vec::new() };
+        submit_plan(&ctx, &answer).expect("it is run").status
+    };
+    assert_eq!(tick(), TickStatus::Done, "the first one writes every file");
+    bencher.bench_local(tick);
+}
+
+/// 100,000 entries in SQLite.
+#[divan::bench(sample_count = 200, sample_size = 1)]
+fn memory_search_over_100_000_entries(bencher: Bencher<'_, '_>) {
+    let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
+    let store = open(&directory);
+    let words = ["river", "letter", "mentor", "winter", "archive", "harbour", "quarrel", "lantern", "oath", "map"];
+    let entries = (0..100_000usize).map(|index| {
+        let word = |step: usize| words[(index / step) % words.len()];
+        let object = format!("{} {} {} number {index}", word(1), word(10), word(100));
+        (
+            EntryKind::Fact,
+            index,
+            json!({ "subject": format!("C{}", index % 200), "predicate": "speaks of", "object": object }),
+        )
+    });
+    plant(&*store, entries);
+    let state = store.read().expect("readable");
+    let mut turn = 0;
+    bencher.bench_local(|| {
+        turn += 1;
+        let query = format!("{} {} {}", words[turn % 10], words[(turn / 3) % 10], 1_000 + turn * 37);
+        let request = SearchMemoryRequest { query, kinds: Vec::new(), most: 10 };
+        search_stored(&*state, &request).expect("found").len()
+    });
+}
+
+fn open(directory: &TempDir) -> Box<dyn Store> {
+    let layout = Layout::new(directory.path(), &Settings::default());
+    let known = KnownStores::in_directory(&directory.path().join("user"));
+    store::create(&layout, Storage::Sqlite, &known).expect("a store");
+    let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
+    store::open(&layout, Storage::Sqlite, &settings, &known, None, SystemClock.now()).expect("the store opens").0
+}
+
+fn plant(store: &dyn Store, entries: impl Iterator<Item = (EntryKind, usize, Value)>) {
+    let mut memory = Memory::default();
+    for (kind, number, mut value) in entries {
+        value["id"] = json!(kind.id(u32::try_from(number).expect("few entries")));
+        memory.put(Entry::read(kind, value).expect("an entry"));
+    }
+    let facts: Vec<Fact> = memory.changes();
+    let mut tx = store.write().expect("the right to write");
+    let operation = NewOperation {
+        at: SystemClock.now(),
+        by: Principal::System,
+        channel: Channel::System,
+        verb: Verb::Remember,
+        summary: "plant".to_owned(),
+        key: None,
+        facts,
+        texts: Vec::new(),
+    };
+    tx.record(operation).expect("recorded");
+    tx.commit().expect("committed");
+}

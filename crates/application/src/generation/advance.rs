@@ -1,0 +1,227 @@
+//! One step of a scene: what is asked, and what becomes of the answer.
+
+use domain::fact::Fact;
+use domain::generation::prompts::{JUDGE, TEMPLATE, TEMPLATE_TEXT, WRITER};
+use domain::generation::{Generation, GenerationStatus, Step, steps, update, verdict};
+use domain::ids::VersionHash;
+use domain::node::Progress;
+use domain::operation::Verb;
+use domain::ports::{FileLook, Reading, Transaction};
+use domain::tick::{Spending, TickState, offline};
+use domain::tree::Tree;
+use domain::{record, search};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::material::{Gathered, scene};
+use super::view::{GenerationView, begun};
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::memory::files;
+use crate::observe::observed_plans;
+use crate::tick::gather::prose_path;
+use crate::tick::spending::spent;
+
+const MOST_FAILURES: u32 = 3;
+
+/// What comes next.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "next")]
+pub enum NextStep {
+    Ask(Box<StepAsk>),
+    /// Nothing more: kept, held for a person, failed or cancelled.
+    Rest {
+        generation: Box<GenerationView>,
+    },
+}
+
+/// A question for a writer or a judge.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepAsk {
+    pub scene: String,
+    pub step: Step,
+    pub nonce: String,
+    pub system: String,
+    pub prompt: String,
+    /// The shape of the answer; without it the answer is prose.
+    pub schema: Option<Value>,
+    pub max_output_tokens: u32,
+}
+
+/// An answer.
+#[derive(Clone, Debug, Default)]
+pub struct StepAnswer {
+    pub nonce: String,
+    /// Prose as a text, or the verdict.
+    pub answer: Value,
+    /// The text was cut for want of room.
+    pub is_cut: bool,
+    pub writer: String,
+    pub spent: Vec<Spending>,
+    /// Why there is no answer.
+    pub failed: Option<String>,
+}
+
+/// Returns what comes next for a scene that was started. A scene that is done but not in its place is put there.
+///
+/// # Errors
+/// When it was never begun, or the state cannot be read or written.
+pub fn next_step(ctx: &Context<'_>, words: &[String]) -> Result<NextStep, Failure> {
+    let (state, tree) = observed_plans(ctx)?;
+    let node = scene(ctx, &*state, &tree, words)?;
+    let generation = begun(&*state, node.id, &tree.path(node))?;
+    if generation.status != GenerationStatus::Running {
+        return Ok(NextStep::Rest { generation: Box::new(GenerationView::of(ctx, &tree, generation)) });
+    }
+    if generation.step == Step::Commit {
+        drop(state);
+        let generation = Box::new(commit(ctx, &tree, &generation)?);
+        return Ok(NextStep::Rest { generation });
+    }
+    let gathered = Gathered::of(ctx, &*state, &tree, node)?;
+    let template = match ctx.files.read(TEMPLATE, 256 * 1024) {
+        Reading::Text { text, .. } => text,
+        Reading::Missing | Reading::Unreadable { .. } => TEMPLATE_TEXT.to_owned(),
+    };
+    let judges = generation.step == Step::Judge;
+    let room = u32::try_from(ctx.policy.generation.scene_words.saturating_mul(3)).unwrap_or(u32::MAX).max(2_000);
+    Ok(NextStep::Ask(Box::new(StepAsk {
+        scene: generation.scene.clone(),
+        step: generation.step,
+        nonce: nonce(&generation),
+        system: if judges { JUDGE } else { WRITER }.to_owned(),
+        prompt: gathered.material(ctx).prompt(&generation, &template),
+        schema: judges.then(|| verdict::schema(&gathered.memory)),
+        max_output_tokens: room,
+    })))
+}
+
+/// Returns what stands in for a model's answer to the present step.
+///
+/// # Errors
+/// When it was never begun, or the state cannot be read.
+pub fn offline_answer(ctx: &Context<'_>, words: &[String]) -> Result<Value, Failure> {
+    let (state, tree) = observed_plans(ctx)?;
+    let node = scene(ctx, &*state, &tree, words)?;
+    let generation = begun(&*state, node.id, &tree.path(node))?;
+    let gathered = Gathered::of(ctx, &*state, &tree, node)?;
+    let material = gathered.material(ctx);
+    Ok(match generation.step {
+        Step::Judge => material.offline_verdict(),
+        _ => Value::String(material.offline_draft()),
+    })
+}
+
+/// Takes an answer and returns what comes next.
+///
+/// # Errors
+/// When the answer is late, or the state cannot be written. An answer that is none counts as a failure of the step.
+pub fn submit_step(ctx: &Context<'_>, words: &[String], answer: &StepAnswer) -> Result<NextStep, Failure> {
+    let (_, tree) = observed_plans(ctx)?;
+    let mut tx = ctx.store.write()?;
+    let node = scene(ctx, &*tx, &tree, words)?;
+    let before = begun(&*tx, node.id, &tree.path(node))?;
+    if before.status != GenerationStatus::Running || nonce(&before) != answer.nonce {
+        let what = format!("this answer is late: `{}` went on", before.scene);
+        return Err(Failure::new(FailureKind::Conflict, what).step(format!("tl generation status {}", before.scene)));
+    }
+    let gathered = Gathered::of(ctx, &*tx, &tree, node)?;
+    let mut after = before.clone();
+    after.writer.clone_from(&answer.writer);
+    let expected = gathered.expected(ctx, answer.writer == offline::NAME);
+    let taken = match &answer.failed {
+        Some(why) => Err(why.clone()),
+        None => steps::take(&mut after, &answer.answer, answer.is_cut, &expected, ctx.policy.generation.revisions),
+    };
+    match taken {
+        Ok(()) => after.error = None,
+        Err(why) => {
+            after = Generation { failures: before.failures + 1, error: Some(why), ..before.clone() };
+            if answer.failed.is_some() || after.failures >= MOST_FAILURES {
+                after.status = GenerationStatus::Failed;
+            }
+        }
+    }
+    keep(ctx, &mut *tx, &before, &mut after, &answer.spent, Vec::new())?;
+    tx.commit()?;
+    next_step(ctx, words)
+}
+
+/// A question is known by all that led to it.
+fn nonce(generation: &Generation) -> String {
+    let Generation { node, step, conclusions, revisions, failures, started, blueprint, .. } = generation;
+    let text = format!("{node}/{}/{conclusions}/{revisions}/{failures}/{started}/{blueprint:?}", step.word());
+    VersionHash::of(text.as_bytes()).to_string().chars().take(16).collect()
+}
+
+fn keep(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    before: &Generation,
+    after: &mut Generation,
+    calls: &[Spending],
+    more: Vec<Fact>,
+) -> Result<(), Failure> {
+    after.updated = ctx.clock.now();
+    let done = if after.status == GenerationStatus::Running { before.step.word() } else { after.status.word() };
+    let mut operation = ctx.operation(Verb::Write, format!("write {}: {done}", after.scene));
+    operation.facts = spent(&*tx, calls)?;
+    operation.facts.extend(record::changed(&Generation::key(after.node), Some(before), Some(after)));
+    operation.facts.extend(more);
+    operation.texts.push(after.draft.clone());
+    tx.record(operation)?;
+    Ok(())
+}
+
+/// Puts a scene in its place: the file first, which may be written twice, then scene, facts, loops and the end of the
+/// generation in one operation.
+fn commit(ctx: &Context<'_>, tree: &Tree, before: &Generation) -> Result<GenerationView, Failure> {
+    let gone = || Failure::new(FailureKind::NotFound, format!("`{}` is gone", before.scene));
+    let node = tree.get(before.node).ok_or_else(gone)?;
+    let path = prose_path(ctx, tree, node).ok_or_else(gone)?;
+    let text = format!("{}\n", before.draft.trim());
+    set_aside(ctx, &path, &text)?;
+    ctx.files.replace(&path, &text)?;
+    let mut tx = ctx.store.write()?;
+    let behind = files::observe_within(ctx, &mut *tx)?;
+    let mut memory = files::stored(&*tx)?;
+    let tick = record::read::<TickState>(&*tx, TickState::KEY)?.unwrap_or_default().current_tick;
+    let title = node.description.title.clone().unwrap_or_else(|| before.scene.clone());
+    update::remember(&mut memory, before, &title, tick, search::words(&before.draft).len());
+    let mut after = Generation { status: GenerationStatus::Complete, ..before.clone() };
+    let mut more = memory.changes();
+    let progress = tx.node(node.id)?.ok_or_else(gone)?.progress;
+    if progress != Progress::Complete && crate::evidence::unproved(ctx, &*tx, node)?.is_none() {
+        more.push(Fact::ProgressChanged { node: node.id, before: progress, after: Progress::Complete });
+    }
+    keep(ctx, &mut *tx, before, &mut after, &[], more)?;
+    let unwritten = files::expect(ctx, &mut *tx, &memory)?;
+    tx.commit()?;
+    behind.write(ctx);
+    unwritten.write(ctx);
+    Ok(GenerationView::of(ctx, tree, after))
+}
+
+/// Prose that is there and is another one is somebody's work: it is kept beside before it is replaced.
+fn set_aside(ctx: &Context<'_>, path: &str, text: &str) -> Result<(), Failure> {
+    let Reading::Text { text: known, .. } = ctx.files.read(path, 16 * 1024 * 1024) else {
+        return match ctx.files.look(path) {
+            FileLook::Missing => Ok(()),
+            _ => Err(Failure::new(FailureKind::Refused, format!("`{path}` is there and cannot be read"))
+                .step("move it away")),
+        };
+    };
+    if known == text {
+        return Ok(());
+    }
+    let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+    for attempt in 1..1_000 {
+        let backup = format!("{folder}/backups/{}", domain::version::backup_name(name, ctx.clock.now(), attempt));
+        match ctx.files.create(backup.trim_start_matches('/'), &known) {
+            Ok(()) => return Ok(()),
+            Err(domain::ports::FileFault::Exists { .. }) => {}
+            Err(fault) => return Err(fault.into()),
+        }
+    }
+    Err(Failure::new(FailureKind::Conflict, format!("there is no free name for a backup of `{path}`")))
+}

@@ -1,0 +1,99 @@
+//! What a scene is written from: its blueprint, the plan above, the memory, the scenes before.
+
+use domain::generation::checks::Expected;
+use domain::generation::prompts::Material;
+use domain::memory::Memory;
+use domain::node::Node;
+use domain::ports::Snapshot;
+use domain::tick::TickState;
+use domain::tree::Tree;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::locate::find;
+use crate::memory::files;
+use crate::tick::gather::{novel_name, prose, prose_path};
+
+/// So many scenes before this one are given whole.
+const WHOLE_SCENES: usize = 2;
+
+pub(super) struct Gathered {
+    pub(super) novel: String,
+    pub(super) scene: String,
+    pub(super) blueprint: String,
+    parent: String,
+    pub(super) memory: Memory,
+    before: Vec<String>,
+    characters: Vec<String>,
+}
+
+impl Gathered {
+    pub(super) fn of(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree, node: &Node) -> Result<Self, Failure> {
+        let text = |node: &Node| -> Result<String, Failure> {
+            let kept = node.content.version().map(|version| state.text(version)).transpose()?;
+            Ok(kept.flatten().unwrap_or_default())
+        };
+        let blueprint = text(node)?;
+        let earlier: Vec<String> = tree
+            .all_in_order()
+            .into_iter()
+            .take_while(|other| other.id != node.id)
+            .filter_map(|other| prose(ctx, tree, &tree.path(other)))
+            .collect();
+        let tick_state = domain::record::read::<TickState>(state, TickState::KEY)?.unwrap_or_default();
+        let names = |profile| domain::consistency::names_of(profile, "characters", &blueprint);
+        Ok(Self {
+            novel: novel_name(&tick_state),
+            scene: tree.path(node),
+            characters: ctx.profile(&node.profile).map(names).unwrap_or_default(),
+            parent: tree.parent(node).map(text).transpose()?.unwrap_or_default(),
+            memory: files::stored(state)?,
+            before: earlier.into_iter().rev().take(WHOLE_SCENES).rev().collect(),
+            blueprint,
+        })
+    }
+
+    pub(super) fn material(&self, ctx: &Context<'_>) -> Material<'_> {
+        Material {
+            novel: &self.novel,
+            scene: &self.scene,
+            blueprint: &self.blueprint,
+            parent: &self.parent,
+            memory: &self.memory,
+            before: &self.before,
+            words: ctx.policy.generation.scene_words,
+            tokens: ctx.policy.generation.context_tokens,
+        }
+    }
+
+    /// A placeholder is held to no length: it has the blueprint's.
+    pub(super) fn expected(&self, ctx: &Context<'_>, offline: bool) -> Expected<'_> {
+        Expected {
+            blueprint: &self.blueprint,
+            characters: &self.characters,
+            words: if offline {
+                domain::search::words(&self.blueprint).len()
+            } else {
+                ctx.policy.generation.scene_words
+            },
+            before: self.before.last().map(String::as_str).filter(|_| !offline),
+            memory: &self.memory,
+        }
+    }
+}
+
+/// Returns the scene that is named: a node something is written from.
+pub(super) fn scene<'t>(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &'t Tree,
+    words: &[String],
+) -> Result<&'t Node, Failure> {
+    let (id, _) = find(ctx, state, words)?;
+    let node = tree.get(id).ok_or_else(|| Failure::new(FailureKind::NotFound, "that node has no plan"))?;
+    if prose_path(ctx, tree, node).is_none() {
+        let what = format!("nothing is written from a {}: `{}`", node.level, tree.path(node));
+        return Err(Failure::new(FailureKind::Refused, what).step("tl write --next"));
+    }
+    Ok(node)
+}

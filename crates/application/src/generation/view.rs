@@ -1,0 +1,79 @@
+//! How a generation stands.
+
+use domain::generation::{Finding, Generation, GenerationStatus, Step};
+use domain::ports::Snapshot;
+use domain::record;
+use domain::tree::Tree;
+use serde::Serialize;
+
+use super::material::scene;
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::observe::observed_plans;
+
+/// A generation.
+#[derive(Clone, Debug, Serialize)]
+pub struct GenerationView {
+    pub scene: String,
+    pub status: GenerationStatus,
+    pub step: Step,
+    pub writer: String,
+    pub words: usize,
+    pub conclusions: u32,
+    pub revisions: u32,
+    pub failures: u32,
+    pub error: Option<String>,
+    pub findings: Vec<Finding>,
+    /// The blueprint changed since, or is no longer approved.
+    pub stale: bool,
+    /// Set when it is kept.
+    pub file: Option<String>,
+}
+
+impl GenerationView {
+    pub(super) fn of(ctx: &Context<'_>, tree: &Tree, generation: Generation) -> Self {
+        let node = tree.get(generation.node);
+        let is_current = |node: &domain::node::Node| node.content.canonical() == Some(generation.blueprint);
+        let complete = generation.status == GenerationStatus::Complete;
+        Self {
+            stale: !node.is_some_and(|node| is_current(node) && node.status() == domain::node::Status::Approved),
+            file: node.filter(|_| complete).and_then(|node| crate::tick::gather::prose_path(ctx, tree, node)),
+            words: domain::search::words(&generation.draft).len(),
+            scene: generation.scene,
+            status: generation.status,
+            step: generation.step,
+            writer: generation.writer,
+            conclusions: generation.conclusions,
+            revisions: generation.revisions,
+            failures: generation.failures,
+            error: generation.error,
+            findings: generation.findings,
+        }
+    }
+}
+
+/// Returns how every scene that was begun stands, in no order but that of their nodes.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn generations(ctx: &Context<'_>) -> Result<Vec<GenerationView>, Failure> {
+    let (state, tree) = observed_plans(ctx)?;
+    let all = record::read_all::<Generation>(&*state, "")?;
+    Ok(all.into_iter().map(|(_, generation)| GenerationView::of(ctx, &tree, generation)).collect())
+}
+
+/// Returns how a scene stands.
+///
+/// # Errors
+/// When there is no such scene, or it was never begun.
+pub fn generation(ctx: &Context<'_>, words: &[String]) -> Result<GenerationView, Failure> {
+    let (state, tree) = observed_plans(ctx)?;
+    let node = scene(ctx, &*state, &tree, words)?;
+    Ok(GenerationView::of(ctx, &tree, begun(&*state, node.id, &tree.path(node))?))
+}
+
+pub(super) fn begun(state: &dyn Snapshot, node: domain::ids::NodeId, path: &str) -> Result<Generation, Failure> {
+    record::read::<Generation>(state, &Generation::key(node))?.ok_or_else(|| {
+        Failure::new(FailureKind::NotFound, format!("`{path}` was not begun")).step(format!("tl write {path}"))
+    })
+}

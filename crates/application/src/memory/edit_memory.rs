@@ -1,0 +1,117 @@
+//! Change the memory by hand: set fields of an entry, add one, forget one.
+
+use domain::memory::{Entry, EntryKind, Memory};
+use domain::operation::Verb;
+use domain::ports::Transaction;
+use serde_json::{Map, Value, json};
+
+use super::files::{self, stored};
+use super::show_memory::{EntryView, unknown};
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+
+/// Which entry is meant.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// An id, or a name.
+    Named(String),
+    New(EntryKind),
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct EditMemoryRequest {
+    pub target: Target,
+    /// Fields and what they become; `null` empties one.
+    pub fields: Map<String, Value>,
+}
+
+/// Sets fields of an entry, or makes one of them.
+///
+/// # Errors
+/// When there is no such entry or field, the entry would lack something, or the state cannot be written.
+pub fn edit_memory(ctx: &Context<'_>, request: &EditMemoryRequest) -> Result<EntryView, Failure> {
+    let mut id = String::new();
+    let memory = change(ctx, |memory| {
+        let (kind, mut value) = match &request.target {
+            Target::Named(name) => {
+                let entry = named(memory, name)?;
+                (entry.kind(), entry.value())
+            }
+            Target::New(kind) => (*kind, json!({ "id": kind.id(kind.first()) })),
+        };
+        for (field, given) in &request.fields {
+            if field == "id" {
+                return Err(Failure::new(FailureKind::Invalid, "an id stays what it is"));
+            }
+            match given {
+                Value::Null => drop(value.as_object_mut().and_then(|members| members.remove(field))),
+                given => value[field] = given.clone(),
+            }
+        }
+        let entry = Entry::read(kind, value).map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
+        id = match &request.target {
+            Target::Named(_) => {
+                let id = entry.id().to_owned();
+                memory.put(entry);
+                id
+            }
+            Target::New(_) => memory.add(entry),
+        };
+        Ok(format!("memory: {id} edited"))
+    })?;
+    memory.get(&id).map(EntryView::of).ok_or_else(|| unknown(&id))
+}
+
+/// Takes an entry out of the memory, with its file.
+///
+/// # Errors
+/// When there is no such entry, another one speaks of it, or the state cannot be written.
+pub fn forget_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure> {
+    let mut forgotten = None;
+    change(ctx, |memory| {
+        let entry = named(memory, name)?.clone();
+        let id = entry.id().to_owned();
+        let speaks_of_it = |tie: &&domain::memory::Relationship| tie.character_a == id || tie.character_b == id;
+        if let Some(tie) = memory.relationships().find(speaks_of_it) {
+            return Err(Failure::new(FailureKind::Refused, format!("{} speaks of `{id}`", tie.id))
+                .step(format!("tl memory forget {}", tie.id)));
+        }
+        memory.forget(&id);
+        forgotten = Some(EntryView::of(&entry));
+        Ok(format!("memory: {id} forgotten"))
+    })?;
+    forgotten.ok_or_else(|| unknown(name))
+}
+
+fn named<'m>(memory: &'m Memory, name: &str) -> Result<&'m Entry, Failure> {
+    let by_name = || EntryKind::ALL.into_iter().find_map(|kind| memory.meant(kind, name));
+    memory.get(name).or_else(|| memory.get(&by_name()?)).ok_or_else(|| unknown(name))
+}
+
+/// Runs `act` on the memory and records what it did as one operation.
+fn change(ctx: &Context<'_>, act: impl FnOnce(&mut Memory) -> Result<String, Failure>) -> Result<Memory, Failure> {
+    let mut tx: Box<dyn Transaction> = ctx.store.write()?;
+    let behind = files::observe_within(ctx, &mut *tx)?;
+    let mut memory = stored(&*tx)?;
+    let summary = match act(&mut memory) {
+        Ok(summary) => summary,
+        Err(failure) => {
+            tx.commit()?;
+            behind.write(ctx);
+            return Err(failure);
+        }
+    };
+    let mut operation = ctx.operation(Verb::Remember, summary);
+    operation.facts = memory.changes();
+    let unwritten = if operation.facts.is_empty() {
+        files::Unwritten::default()
+    } else {
+        tx.record(operation)?;
+        files::expect(ctx, &mut *tx, &memory)?
+    };
+    tx.commit()?;
+    behind.write(ctx);
+    unwritten.write(ctx);
+    Ok(memory)
+}

@@ -1,0 +1,368 @@
+//! Memory in the store and in files: what people edit is taken over, what we change is written, nobody's words are lost.
+//!
+//! Files are written after the commit. A note in the store says which text a file should have and had before, so that a
+//! file that is behind (a process died, something was undone) is told from one that somebody edited.
+
+use std::collections::btree_map::Entry as Slot;
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::fact::Fact;
+use domain::ids::{OperationId, Principal, VersionHash};
+use domain::memory::{Entry, EntryKind, Memory, file};
+use domain::operation::Verb;
+use domain::planning_prompt::count;
+use domain::ports::{EntryKind as OnDisk, FileLook, FileStamp, Reading, Snapshot, Transaction};
+use serde::{Deserialize, Serialize};
+
+use crate::context::{Context, Noticed};
+use crate::failure::{Failure, FailureKind};
+
+const MOST_BYTES: u64 = 1024 * 1024;
+/// So many operations may pass before it is worth a write to note that they were looked at.
+const OPERATIONS_WORTH_A_WRITE: usize = 64;
+
+/// What is known about one file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Seen {
+    /// The text it has, or is about to have.
+    text: Option<VersionHash>,
+    /// The text it had before that.
+    before: Option<VersionHash>,
+    stamp: Option<[i64; 4]>,
+}
+
+type Folder = BTreeMap<String, Seen>;
+
+/// What the files are like.
+#[derive(Debug, Default)]
+struct Look {
+    /// Edited or added by somebody.
+    edited: Vec<(Entry, Seen)>,
+    /// Behind the store: to be written again.
+    behind: BTreeSet<String>,
+    /// Not understood: never written over.
+    broken: BTreeMap<String, String>,
+    /// Read, and as they should be.
+    confirmed: Vec<(EntryKind, String, Seen)>,
+    operations: usize,
+}
+
+/// Files that are to be written once the change is committed.
+#[must_use = "the files are written after the commit"]
+#[derive(Debug, Default)]
+pub(crate) struct Unwritten(Vec<(String, Option<String>)>);
+
+impl Unwritten {
+    /// Writes them. What cannot be written is told; the store has it in any case.
+    pub(crate) fn write(self, ctx: &Context<'_>) {
+        for (path, text) in self.0 {
+            let done = match &text {
+                Some(text) => ctx.files.replace(&path, text),
+                None if ctx.files.look(&path) == FileLook::Missing => Ok(()),
+                None => ctx.files.remove(&path),
+            };
+            if let Err(fault) = done {
+                ctx.notice(Noticed::NotWritten { path, why: fault.to_string() });
+            }
+        }
+    }
+}
+
+/// Returns the memory as the store has it.
+pub(crate) fn stored(state: &dyn Snapshot) -> Result<Memory, Failure> {
+    let mut entries = Vec::new();
+    for kind in EntryKind::ALL {
+        for (key, body) in state.records(kind.word(), "")? {
+            let entry = Entry::read(kind, body).map_err(|error| {
+                Failure::new(FailureKind::Unavailable, format!("the record {kind}/{key} cannot be read: {error}"))
+            })?;
+            entries.push(entry);
+        }
+    }
+    Ok(Memory::new(entries))
+}
+
+/// Returns one entry as the store has it.
+pub(crate) fn stored_entry(state: &dyn Snapshot, kind: EntryKind, id: &str) -> Result<Option<Entry>, Failure> {
+    let Some(body) = state.record_body(kind.word(), id)? else { return Ok(None) };
+    Entry::read(kind, body).map(Some).map_err(|error| {
+        Failure::new(FailureKind::Unavailable, format!("the record {kind}/{id} cannot be read: {error}"))
+    })
+}
+
+/// Takes over what people edited, and returns a view of the state that is true.
+pub(crate) fn observed<'s>(ctx: &Context<'s>) -> Result<Box<dyn Snapshot + 's>, Failure> {
+    let state = ctx.store.read()?;
+    let look = look(ctx, &*state)?;
+    look.tell(ctx);
+    if !look.is_worth_a_write() {
+        return Ok(state);
+    }
+    drop(state);
+    let mut tx = ctx.store.write()?;
+    let unwritten = observe_within(ctx, &mut *tx)?;
+    tx.commit()?;
+    unwritten.write(ctx);
+    Ok(ctx.store.read()?)
+}
+
+/// The same within a transaction. The files that are behind are to be written after it is committed.
+pub(crate) fn observe_within(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<Unwritten, Failure> {
+    let look = look(ctx, &*tx)?;
+    look.tell(ctx);
+    if !look.is_worth_a_write() {
+        return Ok(Unwritten::default());
+    }
+    let mut memory = Memory::default();
+    for (entry, _) in &look.edited {
+        if let Some(known) = stored_entry(&*tx, entry.kind(), entry.id())? {
+            memory = with_known(memory, known);
+        }
+    }
+    look.edited.iter().for_each(|(entry, _)| memory.put(entry.clone()));
+    let facts = memory.changes();
+    if !facts.is_empty() {
+        let summary = format!("memory: {} edited by hand", count(facts.len(), "entry", "entries"));
+        let mut operation = ctx.operation(Verb::Observe, summary.clone());
+        operation.by = Principal::System;
+        operation.facts = facts;
+        let id = tx.record(operation)?;
+        ctx.notice(Noticed::Changes { operation: id, summary, stale: 0 });
+    }
+    let mut unwritten = Unwritten::default();
+    let mut folders = Folders::default();
+    for (entry, seen) in look.edited {
+        folders.of(&*tx, entry.kind())?.insert(entry.id().to_owned(), seen);
+    }
+    for (kind, id, seen) in look.confirmed {
+        folders.of(&*tx, kind)?.insert(id, seen);
+    }
+    for id in look.behind {
+        let Some((kind, _)) = EntryKind::of_id(&id) else { continue };
+        match stored_entry(&*tx, kind, &id)? {
+            Some(entry) => folders.expect(&*tx, &entry, &mut unwritten)?,
+            None => {
+                folders.of(&*tx, kind)?.remove(&id);
+                unwritten.0.push((file::path(kind, &id), None));
+            }
+        }
+    }
+    folders.keep(ctx, tx)?;
+    tx.keep_note(HEAD, Some(&tx.head()?.to_string()), ctx.clock.now())?;
+    Ok(unwritten)
+}
+
+/// Notes which files a change of the memory is going to alter. The change itself is in the caller's operation.
+pub(crate) fn expect(ctx: &Context<'_>, tx: &mut dyn Transaction, memory: &Memory) -> Result<Unwritten, Failure> {
+    let broken = look(ctx, &*tx)?.broken;
+    let mut unwritten = Unwritten::default();
+    let mut folders = Folders::default();
+    for (id, entry) in memory.changed() {
+        let Some((kind, _)) = EntryKind::of_id(&id) else { continue };
+        if broken.contains_key(&id) {
+            continue;
+        }
+        match entry {
+            Some(entry) => folders.expect(&*tx, entry, &mut unwritten)?,
+            None => {
+                folders.of(&*tx, kind)?.remove(&id);
+                unwritten.0.push((file::path(kind, &id), None));
+            }
+        }
+    }
+    folders.keep(ctx, tx)?;
+    Ok(unwritten)
+}
+
+/// Up to which operation files and records were compared.
+const HEAD: &str = "memory-files/head";
+
+fn with_known(memory: Memory, known: Entry) -> Memory {
+    Memory::new(memory.all().cloned().chain([known]))
+}
+
+impl Look {
+    fn is_worth_a_write(&self) -> bool {
+        !self.edited.is_empty()
+            || !self.behind.is_empty()
+            || self.operations > OPERATIONS_WORTH_A_WRITE
+            || self.confirmed.len() > OPERATIONS_WORTH_A_WRITE
+    }
+
+    fn tell(&self, ctx: &Context<'_>) {
+        for (id, why) in &self.broken {
+            let path = EntryKind::of_id(id).map_or_else(|| id.clone(), |(kind, _)| file::path(kind, id));
+            ctx.notice(Noticed::Misplaced { path, why: format!("not taken over: {why}") });
+        }
+    }
+}
+
+/// Compares files with what is known.
+fn look(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Look, Failure> {
+    let mut look = Look::default();
+    let (touched, operations) = touched_since(state)?;
+    look.operations = operations;
+    for kind in EntryKind::ALL {
+        let known = folder(state, kind)?;
+        let mut listed = BTreeSet::new();
+        for on_disk in ctx.files.list(&format!("{}/{}", file::FOLDER, kind.folder())) {
+            let Some(name) = on_disk.name.strip_suffix(".md").filter(|_| on_disk.kind == OnDisk::File) else {
+                continue;
+            };
+            let id = match EntryKind::of_id(name) {
+                Some((found, number)) if found == kind && kind.id(number) == name => name.to_owned(),
+                _ => {
+                    let why = format!("it should be called like `{}.md`", kind.id(kind.first()));
+                    let path = format!("{}/{}/{}", file::FOLDER, kind.folder(), on_disk.name);
+                    ctx.notice(Noticed::Misplaced { path, why });
+                    continue;
+                }
+            };
+            look_at(ctx, state, kind, &id, known.get(&id), touched.contains(&id), &mut look)?;
+            listed.insert(id);
+        }
+        let of_kind = |id: &&String| EntryKind::of_id(id).is_some_and(|(found, _)| found == kind);
+        // An entry whose file is gone is written again: deleting a file is not forgetting, `tl memory forget` is.
+        for id in known.keys().chain(touched.iter().filter(of_kind)) {
+            if !listed.contains(id) && state.record_body(kind.word(), id)?.is_some() {
+                look.behind.insert(id.clone());
+            }
+        }
+    }
+    Ok(look)
+}
+
+fn look_at(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    kind: EntryKind,
+    id: &str,
+    known: Option<&Seen>,
+    touched: bool,
+    look: &mut Look,
+) -> Result<(), Failure> {
+    let path = file::path(kind, id);
+    let stamp = match ctx.files.look(&path) {
+        FileLook::Present(stamp) => short(stamp),
+        FileLook::Missing => return Ok(()),
+        FileLook::Refused(why) => {
+            look.broken.insert(id.to_owned(), why);
+            return Ok(());
+        }
+    };
+    if !touched && known.is_some_and(|known| known.stamp == Some(stamp)) {
+        return Ok(());
+    }
+    let (text, stamp) = match ctx.files.read(&path, MOST_BYTES) {
+        Reading::Text { text, stamp, .. } => (text, stamp.map(short)),
+        Reading::Missing => return Ok(()),
+        Reading::Unreadable { why } => {
+            look.broken.insert(id.to_owned(), why);
+            return Ok(());
+        }
+    };
+    let found = Some(VersionHash::of(text.as_bytes()));
+    if let Some(known) = known.filter(|known| known.text == found || known.before == found) {
+        let stored = stored_entry(state, kind, id)?;
+        let wanted = stored.as_ref().map(|entry| VersionHash::of(file::render(entry).as_bytes()));
+        let is_behind = match &stored {
+            // It is ours, letter for letter, but no longer what the store says.
+            Some(_) => {
+                found != wanted && (touched || known.text != found) && !reads_as(kind, id, &text, stored.as_ref())
+            }
+            None => true,
+        };
+        if is_behind {
+            look.behind.insert(id.to_owned());
+        } else {
+            look.confirmed.push((kind, id.to_owned(), Seen { text: found, before: None, stamp }));
+        }
+        return Ok(());
+    }
+    match file::read(kind, id, &text) {
+        Ok(entry) => look.edited.push((entry, Seen { text: found, before: None, stamp })),
+        Err(problem) => {
+            look.broken.insert(id.to_owned(), problem.to_string());
+        }
+    }
+    Ok(())
+}
+
+/// Says whether a file means what is stored, however it is written.
+fn reads_as(kind: EntryKind, id: &str, text: &str, stored: Option<&Entry>) -> bool {
+    file::read(kind, id, text).ok().as_ref() == stored
+}
+
+/// Returns the entries that operations touched since files and records were last compared.
+fn touched_since(state: &dyn Snapshot) -> Result<(BTreeSet<String>, usize), Failure> {
+    let seen = state.note(HEAD)?.and_then(|text| text.parse().ok()).map_or(OperationId(0), OperationId);
+    let (mut touched, mut before, mut operations) = (BTreeSet::new(), None, 0);
+    loop {
+        let page = state.operation_heads(before, 64)?;
+        let Some(last) = page.last().map(|operation| operation.id) else { break };
+        for head in page.iter().filter(|operation| operation.id > seen) {
+            operations += 1;
+            for fact in state.operation(head.id)?.into_iter().flat_map(|operation| operation.facts) {
+                if let Fact::RecordChanged { record, .. } = fact
+                    && EntryKind::ALL.iter().any(|kind| kind.word() == record.kind)
+                {
+                    touched.insert(record.key);
+                }
+            }
+        }
+        if last <= seen || last <= OperationId(1) {
+            break;
+        }
+        before = Some(last);
+    }
+    Ok((touched, operations))
+}
+
+fn short(stamp: FileStamp) -> [i64; 4] {
+    let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    [whole(stamp.size), stamp.modified_ns, stamp.changed_ns, whole(stamp.inode)]
+}
+
+fn note_key(kind: EntryKind) -> String {
+    format!("memory-files/{}", kind.folder())
+}
+
+fn folder(state: &dyn Snapshot, kind: EntryKind) -> Result<Folder, Failure> {
+    // A note that cannot be read is as good as none: every file is then read again.
+    Ok(state.note(&note_key(kind))?.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+}
+
+/// The notes about files, read once and written once.
+#[derive(Default)]
+struct Folders(BTreeMap<EntryKind, Folder>);
+
+impl Folders {
+    fn of(&mut self, state: &dyn Snapshot, kind: EntryKind) -> Result<&mut Folder, Failure> {
+        Ok(match self.0.entry(kind) {
+            Slot::Occupied(known) => known.into_mut(),
+            Slot::Vacant(free) => free.insert(folder(state, kind)?),
+        })
+    }
+
+    /// Notes that the file of an entry is going to be written.
+    fn expect(&mut self, state: &dyn Snapshot, entry: &Entry, unwritten: &mut Unwritten) -> Result<(), Failure> {
+        let text = file::render(entry);
+        let seen = self.of(state, entry.kind())?.entry(entry.id().to_owned()).or_default();
+        let wanted = Some(VersionHash::of(text.as_bytes()));
+        if seen.text != wanted {
+            seen.before = seen.text.take();
+        }
+        seen.text = wanted;
+        seen.stamp = None;
+        unwritten.0.push((file::path(entry.kind(), entry.id()), Some(text)));
+        Ok(())
+    }
+
+    fn keep(self, ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
+        for (kind, folder) in self.0 {
+            let text = serde_json::to_string(&folder).unwrap_or_default();
+            tx.keep_note(&note_key(kind), Some(&text), ctx.clock.now())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,85 @@
+//! Show an entry of the memory, or what there is.
+
+use std::collections::BTreeMap;
+
+use domain::memory::{Entry, EntryKind, file};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::files::{observed, stored, stored_entry};
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+
+/// An entry.
+#[derive(Clone, Debug, Serialize)]
+pub struct EntryView {
+    pub id: String,
+    pub kind: &'static str,
+    pub name: String,
+    pub file: String,
+    pub entry: Value,
+}
+
+impl EntryView {
+    pub(crate) fn of(entry: &Entry) -> Self {
+        Self {
+            id: entry.id().to_owned(),
+            kind: entry.kind().word(),
+            name: entry.name(),
+            file: file::path(entry.kind(), entry.id()),
+            entry: entry.value(),
+        }
+    }
+}
+
+/// What there is.
+#[derive(Clone, Debug, Serialize)]
+pub struct MemoryView {
+    pub counts: BTreeMap<&'static str, usize>,
+    pub entries: Vec<EntryView>,
+}
+
+/// Returns the memory, or one kind of it.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn show_memory(ctx: &Context<'_>, kind: Option<EntryKind>) -> Result<MemoryView, Failure> {
+    let state = observed(ctx)?;
+    let memory = stored(&*state)?;
+    let counts = EntryKind::ALL.into_iter().map(|kind| (kind.folder(), memory.of(kind).count())).collect();
+    let wanted = |entry: &&Entry| kind.is_none_or(|kind| entry.kind() == kind);
+    Ok(MemoryView { counts, entries: memory.all().filter(wanted).map(EntryView::of).collect() })
+}
+
+/// Returns one entry, by its id or its name.
+///
+/// # Errors
+/// When there is none, or several of that name; or the state cannot be read.
+pub fn show_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure> {
+    let state = observed(ctx)?;
+    if let Some((kind, number)) = EntryKind::of_id(name)
+        && let Some(entry) = stored_entry(&*state, kind, &kind.id(number))?
+    {
+        return Ok(EntryView::of(&entry));
+    }
+    let memory = stored(&*state)?;
+    let found: Vec<&Entry> = EntryKind::ALL
+        .into_iter()
+        .filter_map(|kind| memory.meant(kind, name))
+        .filter_map(|id| memory.get(&id))
+        .collect();
+    match found.as_slice() {
+        [entry] => Ok(EntryView::of(entry)),
+        [] => Err(unknown(name)),
+        many => Err(many.iter().fold(
+            Failure::new(FailureKind::Invalid, format!("`{name}` is the name of several entries")),
+            |failure, entry| failure.step(format!("tl memory show {}", entry.id())),
+        )),
+    }
+}
+
+pub(super) fn unknown(name: &str) -> Failure {
+    Failure::new(FailureKind::NotFound, format!("nothing in the memory is called `{name}`"))
+        .step(format!("tl memory search {name}"))
+        .step("tl memory show")
+}

@@ -1,0 +1,73 @@
+//! Put what is written together, in the order of the plan.
+
+use domain::novel::{Book, Chapter};
+use domain::record;
+use domain::tick::TickState;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::observe::observed_plans;
+use crate::tick::gather::{novel_name, prose, prose_path};
+
+/// A book, and what it lacks.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    pub book: Book,
+    pub view: CompiledView,
+}
+
+/// What is in the book.
+#[derive(Clone, Debug, Serialize)]
+pub struct CompiledView {
+    pub title: String,
+    pub chapters: usize,
+    pub scenes: usize,
+    pub words: usize,
+    /// Scenes of the plan that nothing is written from yet.
+    pub missing: Vec<String>,
+}
+
+/// Returns the book.
+///
+/// # Errors
+/// When nothing is written yet, or the state cannot be read.
+pub fn compile_novel(ctx: &Context<'_>) -> Result<Compiled, Failure> {
+    let (state, tree) = observed_plans(ctx)?;
+    let tick_state = record::read::<TickState>(&*state, TickState::KEY)?.unwrap_or_default();
+    let mut book = Book {
+        title: novel_name(&tick_state),
+        identifier: format!("urn:throughline:{}", state.store_id()?),
+        modified: ctx
+            .clock
+            .now()
+            .to_string()
+            .split('.')
+            .next()
+            .map(|at| format!("{}Z", at.trim_end_matches('Z')))
+            .unwrap_or_default(),
+        chapters: Vec::new(),
+    };
+    let (mut missing, mut words, mut last) = (Vec::new(), 0, None);
+    for node in tree.all_in_order().into_iter().filter(|node| prose_path(ctx, &tree, node).is_some()) {
+        let path = tree.path(node);
+        let Some(text) = prose(ctx, &tree, &path) else {
+            missing.push(path);
+            continue;
+        };
+        words += domain::search::words(&text).len();
+        if last != node.parent || book.chapters.is_empty() {
+            let parent = tree.parent(node);
+            let title = parent.map(|parent| parent.description.title.clone().unwrap_or_else(|| parent.alias.clone()));
+            book.chapters.push(Chapter { title: title.unwrap_or_default(), scenes: Vec::new() });
+            last = node.parent;
+        }
+        book.chapters.last_mut().expect("BUG: one was pushed").scenes.push(text);
+    }
+    let scenes = book.chapters.iter().map(|chapter| chapter.scenes.len()).sum();
+    if scenes == 0 {
+        return Err(Failure::new(FailureKind::NotFound, "nothing is written yet").step("tl write --next"));
+    }
+    let view = CompiledView { title: book.title.clone(), chapters: book.chapters.len(), scenes, words, missing };
+    Ok(Compiled { book, view })
+}

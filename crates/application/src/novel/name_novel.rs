@@ -1,0 +1,24 @@
+//! Say what the story is called.
+
+use domain::operation::Verb;
+use domain::record;
+use domain::tick::TickState;
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Names the story.
+///
+/// # Errors
+/// When the state cannot be written.
+pub fn name_novel(ctx: &Context<'_>, name: &str) -> Result<(), Failure> {
+    let mut tx = ctx.store.write()?;
+    let before = record::read::<TickState>(&*tx, TickState::KEY)?;
+    let after = TickState { novel: Some(name.to_owned()), ..before.clone().unwrap_or_default() };
+    let mut operation = ctx.operation(Verb::Tick, "the story has a name".to_owned());
+    operation.facts.extend(record::changed(TickState::KEY, before.as_ref(), Some(&after)));
+    if !operation.facts.is_empty() {
+        tx.record(operation)?;
+    }
+    Ok(tx.commit()?)
+}

@@ -1,0 +1,66 @@
+//! How far the story is, and what it cost.
+
+use std::collections::BTreeMap;
+
+use domain::memory::EntryKind;
+use domain::tick::TickState;
+use domain::{record, search};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::memory::files;
+use crate::observe::observed_plans;
+use crate::tick::gather::{novel_name, prose, prose_path};
+use crate::tick::spending::{SpendingView, spending};
+
+/// Numbers about a story.
+#[derive(Clone, Debug, Serialize)]
+pub struct NovelStats {
+    pub novel: String,
+    pub ticks: u64,
+    pub scenes_planned: usize,
+    pub scenes_approved: usize,
+    pub scenes_written: usize,
+    pub words: usize,
+    pub memory: BTreeMap<&'static str, usize>,
+    pub open_loops: usize,
+    pub spending: SpendingView,
+    /// By tick and scene.
+    pub spent_on: BTreeMap<String, SpendingView>,
+}
+
+/// Returns the numbers.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn novel_stats(ctx: &Context<'_>) -> Result<NovelStats, Failure> {
+    let (state, tree) = observed_plans(ctx)?;
+    let tick_state = record::read::<TickState>(&*state, TickState::KEY)?.unwrap_or_default();
+    let memory = files::stored(&*state)?;
+    let scenes: Vec<_> =
+        tree.all_in_order().into_iter().filter(|node| prose_path(ctx, &tree, node).is_some()).collect();
+    let written: Vec<String> = scenes.iter().filter_map(|node| prose(ctx, &tree, &tree.path(node))).collect();
+    let mut sum = SpendingView::default();
+    let spent_on = spending(&*state)?;
+    for one in spent_on.values() {
+        sum.calls += one.calls;
+        sum.input_tokens += one.input_tokens;
+        sum.output_tokens += one.output_tokens;
+        sum.cost_micros += one.cost_micros;
+        sum.calls_without_price += one.calls_without_price;
+        sum.calls_without_tokens += one.calls_without_tokens;
+    }
+    Ok(NovelStats {
+        novel: novel_name(&tick_state),
+        ticks: tick_state.current_tick,
+        scenes_planned: scenes.len(),
+        scenes_approved: scenes.iter().filter(|node| node.status() == domain::node::Status::Approved).count(),
+        scenes_written: written.len(),
+        words: written.iter().map(|text| search::words(text).len()).sum(),
+        memory: EntryKind::ALL.into_iter().map(|kind| (kind.folder(), memory.of(kind).count())).collect(),
+        open_loops: memory.open_loops().len(),
+        spending: sum,
+        spent_on,
+    })
+}

@@ -1,0 +1,104 @@
+//! Begin a tick: what to ask the planner, or where an interrupted one goes on.
+
+use domain::ids::VersionHash;
+use domain::ports::{Reading, Snapshot};
+use domain::tick::context::{TEMPLATE, TEMPLATE_TEXT};
+use domain::tick::{ContextUsed, TickStatus, offline, plan};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::gather::{Surroundings, named};
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::memory::files;
+use crate::observe::observed_plans;
+
+const SYSTEM: &str = "You plan stories. You answer with one JSON object and nothing else.";
+const MOST_TEMPLATE: u64 = 256 * 1024;
+/// Room for a plan of six actions, and for a model that thinks first.
+const MOST_ANSWER: u32 = 4_000;
+
+/// What comes next.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "next")]
+pub enum NextTick {
+    /// A plan is wanted.
+    Ask(TickAsk),
+    /// There is a plan that was not run to its end: a process was stopped.
+    Run { tick: u64, from_action: usize },
+}
+
+/// A question for the planner.
+#[derive(Clone, Debug, Serialize)]
+pub struct TickAsk {
+    pub tick: u64,
+    /// Counts from 1; above, the last plan for this tick failed.
+    pub attempt: u32,
+    /// Goes back with the answer: it is taken only while the question still stands.
+    pub nonce: String,
+    pub system: String,
+    pub prompt: String,
+    pub schema: Value,
+    pub max_output_tokens: u32,
+    pub context_used: ContextUsed,
+}
+
+/// Returns what comes next. Nothing is changed but what was noticed in files.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn begin_tick(ctx: &Context<'_>) -> Result<NextTick, Failure> {
+    let (state, tree) = looked(ctx)?;
+    let around = Surroundings::gather(ctx, &*state, &tree)?;
+    let tick = around.state.current_tick + 1;
+    if let Some(begun) = around.begun().filter(|record| record.status == TickStatus::Planned) {
+        return Ok(NextTick::Run { tick, from_action: begun.next_action() });
+    }
+    let context = around.view(ctx).planner_context();
+    let prompt = context.prompt(&template(ctx));
+    Ok(NextTick::Ask(TickAsk {
+        tick,
+        attempt: around.begun().map_or(0, |record| record.failures) + 1,
+        nonce: nonce(&*state, &around)?,
+        system: SYSTEM.to_owned(),
+        prompt,
+        schema: plan::schema(&around.memory),
+        max_output_tokens: MOST_ANSWER,
+        context_used: context.used,
+    }))
+}
+
+/// Returns the plan that is made by rules, without a model.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn offline_plan(ctx: &Context<'_>) -> Result<Value, Failure> {
+    let (state, tree) = looked(ctx)?;
+    let around = Surroundings::gather(ctx, &*state, &tree)?;
+    Ok(offline::plan(&around.view(ctx), &named(ctx, &*state, &tree)))
+}
+
+fn looked<'s>(ctx: &Context<'s>) -> Result<(Box<dyn Snapshot + 's>, domain::tree::Tree), Failure> {
+    let (_, tree) = observed_plans(ctx)?;
+    Ok((files::observed(ctx)?, tree))
+}
+
+/// A question is known by its tick, its attempt and the store: when any of them is another one, the answer is late.
+pub(super) fn nonce(state: &dyn Snapshot, around: &Surroundings) -> Result<String, Failure> {
+    let failures = around.begun().map_or(0, |record| record.failures);
+    let text = format!("{}/{}/{failures}", state.store_id()?, around.state.current_tick + 1);
+    Ok(VersionHash::of(text.as_bytes()).to_string().chars().take(16).collect())
+}
+
+pub(super) fn late() -> Failure {
+    Failure::new(FailureKind::Conflict, "this answer is late: the story went on, or the question was another one")
+        .step("begin again")
+}
+
+/// Returns the project's template; one that cannot be read is as good as none.
+fn template(ctx: &Context<'_>) -> String {
+    match ctx.files.read(TEMPLATE, MOST_TEMPLATE) {
+        Reading::Text { text, .. } => text,
+        Reading::Missing | Reading::Unreadable { .. } => TEMPLATE_TEXT.to_owned(),
+    }
+}

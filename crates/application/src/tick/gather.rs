@@ -1,0 +1,131 @@
+//! What a tick looks at: the plan's tree, the memory, where the story stands.
+
+use domain::memory::Memory;
+use domain::node::Node;
+use domain::ports::{Reading, Snapshot};
+use domain::profile::{FilePattern, folder_of};
+use domain::record;
+use domain::tick::context::StoryView;
+use domain::tick::offline::Named;
+use domain::tick::tools::PlanNode;
+use domain::tick::{TickRecord, TickState};
+use domain::tree::Tree;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::memory::files;
+
+/// So many ticks back the planner is told of.
+const TICKS_TOLD: u64 = 8;
+const UNTITLED: &str = "Untitled";
+const MOST_PROSE: u64 = 4 * 1024 * 1024;
+
+/// The story's state.
+pub(crate) struct Surroundings {
+    pub(crate) novel: String,
+    pub(crate) state: TickState,
+    pub(crate) memory: Memory,
+    pub(crate) nodes: Vec<PlanNode>,
+    pub(crate) ticks: Vec<TickRecord>,
+}
+
+impl Surroundings {
+    pub(crate) fn gather(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Result<Self, Failure> {
+        let tick_state = record::read::<TickState>(state, TickState::KEY)?.unwrap_or_default();
+        let next = tick_state.current_tick + 1;
+        let mut ticks = Vec::new();
+        for tick in next.saturating_sub(TICKS_TOLD)..=next {
+            ticks.extend(record::read::<TickRecord>(state, &TickRecord::key(tick))?);
+        }
+        Ok(Self {
+            novel: novel_name(&tick_state),
+            memory: files::stored(state)?,
+            nodes: plan_nodes(ctx, tree),
+            ticks,
+            state: tick_state,
+        })
+    }
+
+    pub(crate) fn view<'v>(&'v self, ctx: &'v Context<'_>) -> StoryView<'v> {
+        StoryView {
+            novel: &self.novel,
+            state: &self.state,
+            memory: &self.memory,
+            nodes: &self.nodes,
+            ticks: &self.ticks,
+            policy: &ctx.policy.generation,
+        }
+    }
+
+    /// Returns the next tick's record, when it was begun.
+    pub(crate) fn begun(&self) -> Option<&TickRecord> {
+        self.ticks.iter().find(|record| record.tick == self.state.current_tick + 1)
+    }
+}
+
+pub(crate) fn novel_name(state: &TickState) -> String {
+    state.novel.clone().unwrap_or_else(|| UNTITLED.to_owned())
+}
+
+/// Returns the nodes of plans in files, in order.
+pub(crate) fn plan_nodes(ctx: &Context<'_>, tree: &Tree) -> Vec<PlanNode> {
+    let in_files = tree.all_in_order().into_iter().filter(|node| node.path.is_some());
+    in_files
+        .map(|node| PlanNode {
+            path: tree.path(node),
+            level: node.level.clone(),
+            title: node.description.title.clone(),
+            status: node.status().word(),
+            progress: node.progress.word(),
+            is_written: output(ctx, node).is_some(),
+        })
+        .collect()
+}
+
+/// Returns where what is written from a node goes, where something is.
+fn output<'p>(ctx: &Context<'p>, node: &Node) -> Option<&'p FilePattern> {
+    ctx.profile(&node.profile)?.level(&node.level)?.output.as_ref()
+}
+
+/// Returns the file of a node's prose: below the folder of its parent's plan.
+pub(crate) fn prose_path(ctx: &Context<'_>, tree: &Tree, node: &Node) -> Option<String> {
+    let above = tree.parent(node).and_then(|parent| parent.path.as_deref()).map_or("", folder_of);
+    output(ctx, node).map(|pattern| pattern.file_for(above, &node.alias))
+}
+
+/// Returns the node with this path.
+pub(crate) fn node_at<'t>(tree: &'t Tree, path: &str) -> Option<&'t Node> {
+    let alias = path.rsplit('/').next()?;
+    tree.nodes().find(|node| node.alias == alias && tree.path(node) == path)
+}
+
+/// Returns a node's plan as it was last seen.
+pub(crate) fn plan_text(state: &dyn Snapshot, tree: &Tree, path: &str) -> Option<String> {
+    state.text(node_at(tree, path)?.content.version()?).ok()?
+}
+
+/// Returns what was written from a node.
+pub(crate) fn prose(ctx: &Context<'_>, tree: &Tree, path: &str) -> Option<String> {
+    match ctx.files.read(&prose_path(ctx, tree, node_at(tree, path)?)?, MOST_PROSE) {
+        Reading::Text { text, .. } => Some(text),
+        Reading::Missing | Reading::Unreadable { .. } => None,
+    }
+}
+
+/// Returns what the plans name, the upper ones first.
+pub(crate) fn named(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Named {
+    let mut named = Named::default();
+    for node in tree.all_in_order().into_iter().filter(|node| node.path.is_some()) {
+        let Some(profile) = ctx.profile(&node.profile) else { continue };
+        let Some(Ok(Some(text))) = node.content.version().map(|version| state.text(version)) else { continue };
+        let lists = [("characters", &mut named.characters), ("locations", &mut named.locations)];
+        for (facet, list) in lists {
+            for name in domain::consistency::names_of(profile, facet, &text) {
+                if !list.iter().any(|known| known.eq_ignore_ascii_case(&name)) {
+                    list.push(name);
+                }
+            }
+        }
+    }
+    named
+}

@@ -1,0 +1,205 @@
+//! Run a plan that is kept: its actions, their effects and the story's new state in one operation.
+
+use domain::memory::EntryKind;
+use domain::operation::Verb;
+use domain::ports::{Reading, Snapshot};
+use domain::record;
+use domain::search::{Matching, Query};
+use domain::tick::execute::{Executed, execute};
+use domain::tick::plan::Plan;
+use domain::tick::tools::{Stage, World};
+use domain::tick::{MOST_ATTEMPTS, TickRecord, TickState, TickStatus, files as tick_files};
+use domain::tree::Tree;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::gather::{self, Surroundings};
+use crate::context::{Context, Noticed};
+use crate::failure::{Failure, FailureKind};
+use crate::memory::files;
+use crate::observe::observed_plans;
+
+/// What became of a tick.
+#[derive(Clone, Debug, Serialize)]
+pub struct TickOutcome {
+    pub tick: u64,
+    pub status: TickStatus,
+    pub planner: String,
+    pub plan: Plan,
+    pub executed: Vec<Executed>,
+    pub errors: Vec<String>,
+    pub warnings: Vec<String>,
+    pub failures: u32,
+    pub plan_file: String,
+    /// Set when it failed.
+    pub error_file: Option<String>,
+}
+
+impl TickOutcome {
+    /// Writes the files of a tick and returns what to tell.
+    pub(super) fn told(ctx: &Context<'_>, record: TickRecord) -> Self {
+        write_plan_file(ctx, &record);
+        let failed = matches!(record.status, TickStatus::Failed | TickStatus::Parked);
+        let error_file = failed.then(|| tick_files::error_path(record.tick, false));
+        if let Some(path) = &error_file {
+            write(ctx, path, &tick_files::error_file(&record));
+            write(ctx, &tick_files::error_path(record.tick, true), &tick_files::error_log(&record));
+        }
+        Self {
+            tick: record.tick,
+            status: record.status,
+            planner: record.planner,
+            plan: record.plan,
+            executed: record.executed,
+            errors: record.errors,
+            warnings: record.warnings,
+            failures: record.failures,
+            plan_file: tick_files::plan_path(record.tick),
+            error_file,
+        }
+    }
+}
+
+/// Files are copies: one that cannot be written is told, the store has it in any case.
+fn write(ctx: &Context<'_>, path: &str, text: &str) {
+    if let Err(fault) = ctx.files.replace(path, text) {
+        ctx.notice(Noticed::NotWritten { path: path.to_owned(), why: fault.to_string() });
+    }
+}
+
+pub(super) fn write_plan_file(ctx: &Context<'_>, record: &TickRecord) {
+    write(ctx, &tick_files::plan_path(record.tick), &tick_files::plan_file(record));
+}
+
+/// Runs what is left of a tick's plan.
+///
+/// # Errors
+/// When there is no such plan, or the state cannot be written. A failed action is an outcome.
+pub fn run_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> {
+    run(ctx, tick, None)
+}
+
+/// Runs a tick that failed again, from the failed action; with the plan in its file, if somebody edited it.
+///
+/// # Errors
+/// As [`run_tick`]; also when the edited plan cannot be run.
+pub fn retry_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> {
+    let state = ctx.store.read()?;
+    let record = known(&*state, tick)?;
+    let again = matches!(record.status, TickStatus::Failed | TickStatus::Parked | TickStatus::Planned);
+    if !again {
+        return Err(
+            Failure::new(FailureKind::Refused, format!("tick {tick} is {}", record.status.word())).step("tl tick")
+        );
+    }
+    drop(state);
+    run(ctx, tick, edited(ctx, tick)?)
+}
+
+/// Returns the plan in the tick's file. A file that is gone means that nobody edited it.
+fn edited(ctx: &Context<'_>, tick: u64) -> Result<Option<Value>, Failure> {
+    let path = tick_files::plan_path(tick);
+    let text = match ctx.files.read(&path, 4 * 1024 * 1024) {
+        Reading::Text { text, .. } => text,
+        Reading::Missing => return Ok(None),
+        Reading::Unreadable { why } => return Err(Failure::new(FailureKind::Invalid, format!("`{path}`: {why}"))),
+    };
+    let file: Value = serde_json::from_str(&text)
+        .map_err(|error| Failure::new(FailureKind::Invalid, format!("`{path}` is no JSON: {error}")))?;
+    match file.get("plan") {
+        Some(plan) => Ok(Some(plan.clone())),
+        None => Err(Failure::new(FailureKind::Invalid, format!("`{path}` has no `plan`"))),
+    }
+}
+
+pub(super) fn known(state: &dyn Snapshot, tick: u64) -> Result<TickRecord, Failure> {
+    record::read::<TickRecord>(state, &TickRecord::key(tick))?
+        .ok_or_else(|| Failure::new(FailureKind::NotFound, format!("there is no tick {tick}")).step("tl tick"))
+}
+
+fn run(ctx: &Context<'_>, tick: u64, edited: Option<Value>) -> Result<TickOutcome, Failure> {
+    let (_, tree) = observed_plans(ctx)?;
+    let mut tx = ctx.store.write()?;
+    let behind = files::observe_within(ctx, &mut *tx)?;
+    let before = known(&*tx, tick)?;
+    let around = Surroundings::gather(ctx, &*tx, &tree)?;
+    let mut record = before.clone();
+    if let Some(plan) = edited {
+        let refused = |why: String| {
+            Failure::new(
+                FailureKind::Invalid,
+                format!("the plan in `{}` cannot be run: {why}", tick_files::plan_path(tick)),
+            )
+        };
+        record.plan = Plan::read(&plan, &around.memory).map_err(|why| refused(why.to_string()))?;
+    }
+    let mut memory = around.memory.clone();
+    (record.executed, memory) = on_stage(ctx, &*tx, &tree, &around, &record, memory);
+    let failed = record.executed.last().filter(|action| !action.success);
+    record.errors = failed
+        .map(|action| {
+            format!("action {} (`{}`): {}", action.action_index, action.tool, action.error.clone().unwrap_or_default())
+        })
+        .into_iter()
+        .collect();
+    record.failures += u32::from(failed.is_some());
+    record.at = ctx.clock.now();
+    record.status = match failed {
+        None => TickStatus::Done,
+        Some(_) if record.failures < MOST_ATTEMPTS => TickStatus::Failed,
+        Some(_) => TickStatus::Parked,
+    };
+    let mut operation = ctx.operation(Verb::Tick, format!("tick {tick}: {}", record.status.word()));
+    operation.facts = memory.changes();
+    operation.facts.extend(record::changed(&TickRecord::key(tick), Some(&before), Some(&record)));
+    operation.facts.extend(advanced(&*tx, &around.state, &record)?);
+    tx.record(operation)?;
+    let unwritten = files::expect(ctx, &mut *tx, &memory)?;
+    tx.commit()?;
+    behind.write(ctx);
+    unwritten.write(ctx);
+    Ok(TickOutcome::told(ctx, record))
+}
+
+/// Runs the actions on a copy of the memory.
+fn on_stage(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+    around: &Surroundings,
+    record: &TickRecord,
+    memory: domain::memory::Memory,
+) -> (Vec<Executed>, domain::memory::Memory) {
+    let search = |kinds: &[EntryKind], query: &str, most: usize| {
+        let words: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
+        let found = state.search(&words, &Query::read(query), Matching::AllElseAny, most);
+        found.map(|keys| keys.into_iter().map(|key| key.key).collect()).map_err(|fault| fault.to_string())
+    };
+    let text = |path: &str| gather::plan_text(state, tree, path);
+    let prose = |path: &str| gather::prose(ctx, tree, path);
+    let world = World { nodes: around.nodes.clone(), search: &search, text: &text, prose: &prose };
+    let mut stage = Stage { memory, tick: record.tick, world: &world };
+    let executed = execute(&mut stage, &record.plan, record.executed.clone());
+    (executed, stage.memory)
+}
+
+/// Returns the fact that the story stands elsewhere now: a failed tick stays where it is.
+fn advanced(
+    state: &dyn Snapshot,
+    before: &TickState,
+    record: &TickRecord,
+) -> Result<Option<domain::fact::Fact>, Failure> {
+    if record.status == TickStatus::Failed {
+        return Ok(None);
+    }
+    let mut after = before.clone();
+    after.current_tick = after.current_tick.max(record.tick);
+    if after.active_character.is_none() {
+        let made = record.executed.iter().find(|action| action.success && action.tool == "character.generate");
+        let made = made.and_then(|action| action.result.as_ref()?["id"].as_str().map(str::to_owned));
+        let chosen = record.plan.pov_character.clone().filter(|pov| EntryKind::of_id(pov).is_some());
+        after.active_character = chosen.or(made);
+    }
+    let was_kept = record::read::<TickState>(state, TickState::KEY)?;
+    Ok(record::changed(TickState::KEY, was_kept.as_ref(), Some(&after)))
+}

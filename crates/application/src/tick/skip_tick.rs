@@ -1,0 +1,33 @@
+//! Go on without a tick.
+
+use domain::operation::Verb;
+use domain::record;
+use domain::tick::{TickRecord, TickState, TickStatus};
+
+use super::run_tick::{TickOutcome, known};
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+
+/// Puts a tick aside that was begun and is not done; what of it was run stays.
+///
+/// # Errors
+/// When there is no such tick, it is settled, or the state cannot be written.
+pub fn skip_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> {
+    let mut tx = ctx.store.write()?;
+    let before = known(&*tx, tick)?;
+    if matches!(before.status, TickStatus::Done | TickStatus::Skipped) {
+        return Err(
+            Failure::new(FailureKind::Refused, format!("tick {tick} is {}", before.status.word())).step("tl tick")
+        );
+    }
+    let record = TickRecord { status: TickStatus::Skipped, at: ctx.clock.now(), ..before.clone() };
+    let state = record::read::<TickState>(&*tx, TickState::KEY)?;
+    let mut after = state.clone().unwrap_or_default();
+    after.current_tick = after.current_tick.max(tick);
+    let mut operation = ctx.operation(Verb::Tick, format!("tick {tick}: skipped"));
+    operation.facts.extend(record::changed(&TickRecord::key(tick), Some(&before), Some(&record)));
+    operation.facts.extend(record::changed(TickState::KEY, state.as_ref(), Some(&after)));
+    tx.record(operation)?;
+    tx.commit()?;
+    Ok(TickOutcome::told(ctx, record))
+}

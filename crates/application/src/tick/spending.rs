@@ -1,0 +1,66 @@
+//! What models cost: kept with what they were asked for, summed up for people.
+
+use std::collections::BTreeMap;
+
+use domain::fact::Fact;
+use domain::operation::Verb;
+use domain::ports::{Snapshot, Transaction};
+use domain::record;
+use domain::tick::Spending;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Returns the facts that keep what was spent.
+pub(crate) fn spent(tx: &dyn Transaction, calls: &[Spending]) -> Result<Vec<Fact>, Failure> {
+    let operation = tx.next_operation()?;
+    let keyed = calls.iter().enumerate();
+    Ok(keyed
+        .filter_map(|(index, call)| record::changed(&format!("{:08}-{index:03}", operation.0), None, Some(call)))
+        .collect())
+}
+
+/// Keeps what was spent on nothing: a call that failed.
+///
+/// # Errors
+/// When the state cannot be written.
+pub fn keep_spending(ctx: &Context<'_>, calls: &[Spending]) -> Result<(), Failure> {
+    if calls.is_empty() {
+        return Ok(());
+    }
+    let mut tx = ctx.store.write()?;
+    let mut operation = ctx.operation(Verb::Tick, "a model was asked, in vain".to_owned());
+    operation.facts = spent(&*tx, calls)?;
+    tx.record(operation)?;
+    Ok(tx.commit()?)
+}
+
+/// What was spent on one thing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SpendingView {
+    pub calls: usize,
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+    /// Of the calls whose price is known.
+    pub cost_micros: u64,
+    /// So many calls have no known price: they are not free.
+    pub calls_without_price: usize,
+    /// So many did not say how many tokens they took.
+    pub calls_without_tokens: usize,
+}
+
+/// Returns what was spent, by what it was spent on.
+pub(crate) fn spending(state: &dyn Snapshot) -> Result<BTreeMap<String, SpendingView>, Failure> {
+    let mut sums: BTreeMap<String, SpendingView> = BTreeMap::new();
+    for (_, call) in record::read_all::<Spending>(state, "")? {
+        let sum = sums.entry(call.account.clone()).or_default();
+        sum.calls += 1;
+        sum.input_tokens += call.input_tokens.unwrap_or(0);
+        sum.output_tokens += call.output_tokens.unwrap_or(0);
+        sum.cost_micros += call.cost_micros.unwrap_or(0);
+        sum.calls_without_price += usize::from(call.cost_micros.is_none());
+        sum.calls_without_tokens += usize::from(call.input_tokens.is_none() || call.output_tokens.is_none());
+    }
+    Ok(sums)
+}

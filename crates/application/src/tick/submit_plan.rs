@@ -1,0 +1,124 @@
+//! Take a planner's answer: check it, keep it, then run it. Kept first, so that a plan that was paid for is not lost.
+
+use domain::operation::Verb;
+use domain::record;
+use domain::tick::plan::Plan;
+use domain::tick::{MOST_ATTEMPTS, Spending, TickRecord, TickState, TickStatus};
+use serde_json::Value;
+
+use super::begin_tick::{late, nonce};
+use super::gather::Surroundings;
+use super::run_tick::{TickOutcome, run_tick, write_plan_file};
+use super::spending::spent;
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::memory::files;
+use crate::observe::observed_plans;
+
+/// An answer.
+#[derive(Clone, Debug, Default)]
+pub struct PlanAnswer {
+    pub nonce: String,
+    pub plan: Value,
+    /// Who planned.
+    pub planner: String,
+    pub spent: Vec<Spending>,
+}
+
+/// Checks a plan without keeping it.
+///
+/// # Errors
+/// What is wrong with it, for the planner to mend.
+pub fn check_plan(ctx: &Context<'_>, plan: &Value) -> Result<Plan, Failure> {
+    let memory = files::stored(&*ctx.store.read()?)?;
+    Plan::read(plan, &memory).map_err(|refused| refused_plan(&refused.to_string()))
+}
+
+fn refused_plan(why: &str) -> Failure {
+    Failure::new(FailureKind::Invalid, format!("the plan cannot be run: {why}")).step("answer again, with this mended")
+}
+
+/// Keeps a plan and runs it.
+///
+/// # Errors
+/// When the answer is late or no plan (nothing is kept then), or the state cannot be written. A plan whose actions fail
+/// is an outcome, not an error.
+pub fn submit_plan(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<TickOutcome, Failure> {
+    let tick = keep_plan(ctx, answer)?;
+    run_tick(ctx, tick)
+}
+
+/// Keeps a plan; the next call of `begin_tick` says to run it.
+///
+/// # Errors
+/// As [`submit_plan`].
+pub fn keep_plan(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<u64, Failure> {
+    let record = keep(ctx, answer, |around| {
+        let plan = Plan::read(&answer.plan, &around.memory).map_err(|refused| refused_plan(&refused.to_string()))?;
+        let failures = around.begun().map_or(0, |record| record.failures);
+        Ok(TickRecord {
+            tick: around.state.current_tick + 1,
+            status: TickStatus::Planned,
+            at: ctx.clock.now(),
+            planner: answer.planner.clone(),
+            warnings: plan.warnings(),
+            plan,
+            executed: Vec::new(),
+            errors: Vec::new(),
+            failures,
+            context_used: around.view(ctx).planner_context().used,
+        })
+    })?;
+    write_plan_file(ctx, &record);
+    Ok(record.tick)
+}
+
+/// Keeps that no plan came: the planner failed, or said nothing that can be run.
+///
+/// # Errors
+/// When the answer is late, or the state cannot be written.
+pub fn plan_failed(ctx: &Context<'_>, answer: &PlanAnswer, why: &str) -> Result<TickOutcome, Failure> {
+    let record = keep(ctx, answer, |around| {
+        let failures = around.begun().map_or(0, |record| record.failures) + 1;
+        // What it did say is kept where it reads as a plan at all.
+        let plan = serde_json::from_value(answer.plan.clone()).unwrap_or_default();
+        Ok(TickRecord {
+            tick: around.state.current_tick + 1,
+            status: if failures < MOST_ATTEMPTS { TickStatus::Failed } else { TickStatus::Parked },
+            at: ctx.clock.now(),
+            planner: answer.planner.clone(),
+            plan,
+            executed: Vec::new(),
+            errors: vec![why.to_owned()],
+            failures,
+            context_used: around.view(ctx).planner_context().used,
+            warnings: Vec::new(),
+        })
+    })?;
+    Ok(TickOutcome::told(ctx, record))
+}
+
+fn keep(
+    ctx: &Context<'_>,
+    answer: &PlanAnswer,
+    make: impl FnOnce(&Surroundings) -> Result<TickRecord, Failure>,
+) -> Result<TickRecord, Failure> {
+    let (_, tree) = observed_plans(ctx)?;
+    let mut tx = ctx.store.write()?;
+    let around = Surroundings::gather(ctx, &*tx, &tree)?;
+    if nonce(&*tx, &around)? != answer.nonce {
+        return Err(late());
+    }
+    let record = make(&around)?;
+    let mut operation = ctx.operation(Verb::Tick, format!("tick {}: {}", record.tick, record.status.word()));
+    operation.facts = spent(&*tx, &answer.spent)?;
+    operation.facts.extend(record::changed(&TickRecord::key(record.tick), around.begun(), Some(&record)));
+    if record.status == TickStatus::Parked {
+        let after = TickState { current_tick: record.tick, ..around.state.clone() };
+        let before = (around.state != TickState::default()).then_some(&around.state);
+        operation.facts.extend(record::changed(TickState::KEY, before, Some(&after)));
+    }
+    tx.record(operation)?;
+    tx.commit()?;
+    Ok(record)
+}

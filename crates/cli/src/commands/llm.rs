@@ -1,0 +1,58 @@
+//! `tl llm`
+
+use application::{Failure, FailureKind};
+use clap::{Args, Subcommand};
+use domain::planning_prompt::clean_line;
+use serde_json::json;
+
+use crate::exit_code::ExitCode;
+use crate::model::Mind;
+use crate::ui::{BAD, DIM, GOOD, styled};
+use crate::wiring::App;
+
+/// Which model plans and writes, and whether it works
+///
+/// Without a choice no model is asked: plans are made by rules. The choice is yours, not the project's: the environment
+/// (`THROUGHLINE_LLM_PROVIDER`, `_MODEL`, `_BASE_URL`, `_API_KEY`) or `llm.toml` in your configuration directory.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl llm check
+  THROUGHLINE_LLM_PROVIDER=anthropic tl llm check
+  THROUGHLINE_LLM_PROVIDER=command THROUGHLINE_LLM_COMMAND='my-model --fast' tl llm check")]
+pub(crate) struct LlmArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Try the model out: two small calls
+    Check,
+}
+
+impl LlmArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let What::Check = self.what;
+        let mind = Mind::chosen()?;
+        let trials = mind.check();
+        if app.ui.json {
+            app.ui.value(&json!({ "model": mind.name(), "trials": trials }));
+        } else if trials.is_empty() {
+            app.ui.line("no model is chosen: plans are made by rules, scenes from their blueprints");
+            app.ui.say("set THROUGHLINE_LLM_PROVIDER, or write llm.toml; see docs/guides/models.md");
+        } else {
+            app.ui.line(format!("model {}", clean_line(&mind.name())));
+        }
+        for trial in trials.iter().filter(|_| !app.ui.json) {
+            let mark = if trial.works { styled(GOOD, "✓") } else { styled(BAD, "✗") };
+            app.ui.line(format!("{mark} {}: {}", trial.name, clean_line(&trial.detail)));
+            trial.next.iter().for_each(|step| app.ui.line(styled(DIM, &format!("  {}", clean_line(step)))));
+        }
+        match trials.first() {
+            Some(first) if !first.works => {
+                Err(Failure::new(FailureKind::Unavailable, format!("{} does not answer", mind.name())))
+            }
+            _ => Ok(ExitCode::Done),
+        }
+    }
+}

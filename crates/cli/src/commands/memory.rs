@@ -1,0 +1,189 @@
+//! `tl memory`
+
+use application::memory::draw_graph::{GraphForm, draw_graph};
+use application::memory::edit_memory::{EditMemoryRequest, Target, edit_memory, forget_entry};
+use application::memory::search_memory::{SearchMemoryRequest, search_memory};
+use application::memory::show_memory::{EntryView, show_entry, show_memory};
+use application::{Failure, FailureKind};
+use clap::{Args, Subcommand};
+use domain::memory::EntryKind;
+use domain::planning_prompt::clean_line;
+use serde_json::{Map, Value};
+
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, DIM, styled};
+use crate::wiring::App;
+
+/// What a story remembers: characters, places, relationships, open loops
+///
+/// Every entry is also a file below `memory/`. Edit it as you like: the next command takes it over.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl memory edit --new character name=Elena role=protagonist
+  tl memory edit C0 emotional_state=tense 'goals=[\"find the map\"]'
+  tl memory show Elena
+  tl memory search mentor map
+  tl memory graph > relationships.svg")]
+pub(crate) struct MemoryArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Show what there is, one kind of it, or one entry
+    Show {
+        /// A kind (`characters`), an id (`C0`) or a name
+        entry: Option<String>,
+    },
+    /// Find entries by their words, in any language; the beginning of a word is enough
+    Search {
+        /// Only this kind; may be given several times
+        #[arg(long, value_name = "KIND")]
+        kind: Vec<String>,
+        /// At most so many
+        #[arg(long, default_value_t = 10)]
+        limit: usize,
+        /// What to look for
+        #[arg(required = true)]
+        query: Vec<String>,
+    },
+    /// Set fields of an entry, or make a new one
+    Edit {
+        /// Make a new entry of this kind
+        #[arg(long, value_name = "KIND")]
+        new: Option<String>,
+        /// The entry (unless it is new), then `field=value`; lists as JSON, an empty value empties the field
+        #[arg(required = true, value_name = "ENTRY|FIELD=VALUE")]
+        words: Vec<String>,
+    },
+    /// Take an entry out, with its file
+    Forget {
+        /// An id or a name
+        entry: String,
+    },
+    /// Draw the relationships as SVG
+    Graph {
+        /// Draw for Graphviz instead
+        #[arg(long)]
+        dot: bool,
+    },
+}
+
+impl MemoryArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        match &self.what {
+            What::Show { entry: None } => list(app, None)?,
+            What::Show { entry: Some(name) } => match EntryKind::of_word(name) {
+                Some(kind) => list(app, Some(kind))?,
+                None => show(app, &app.run(|ctx| show_entry(ctx, name))?),
+            },
+            What::Search { kind, limit, query } => {
+                let kinds = kind.iter().map(|word| kind_of(word)).collect::<Result<Vec<_>, _>>()?;
+                let request = SearchMemoryRequest { query: query.join(" "), kinds, most: *limit };
+                let found = app.run(|ctx| search_memory(ctx, &request))?;
+                if app.ui.json {
+                    app.ui.value(&found);
+                } else if found.is_empty() {
+                    app.ui.say("nothing in the memory has these words");
+                } else {
+                    found.iter().for_each(|entry| line(app, entry));
+                }
+            }
+            What::Edit { new, words } => {
+                let request = request(new.as_deref(), words)?;
+                let entry = app.run(|ctx| edit_memory(ctx, &request))?;
+                show(app, &entry);
+            }
+            What::Forget { entry } => {
+                let entry = app.run(|ctx| forget_entry(ctx, entry))?;
+                if app.ui.json {
+                    app.ui.value(&entry);
+                } else {
+                    app.ui.line(format!("forgotten: {} {}", entry.id, clean_line(&entry.name)));
+                    app.ui.say("tl undo brings it back");
+                }
+            }
+            What::Graph { dot } => {
+                let form = if *dot { GraphForm::Dot } else { GraphForm::Svg };
+                let drawn = app.run(|ctx| draw_graph(ctx, form))?;
+                if app.ui.json {
+                    app.ui.value(&serde_json::json!({ "graph": drawn }));
+                } else {
+                    app.ui.text(&drawn);
+                }
+            }
+        }
+        Ok(ExitCode::Done)
+    }
+}
+
+fn list(app: &App, kind: Option<EntryKind>) -> Result<(), Failure> {
+    let memory = app.run(|ctx| show_memory(ctx, kind))?;
+    if app.ui.json {
+        app.ui.value(&memory);
+        return Ok(());
+    }
+    if memory.entries.is_empty() {
+        app.ui.say("nothing is remembered yet; `tl memory edit --new character name=…` begins");
+    }
+    memory.entries.iter().for_each(|entry| line(app, entry));
+    Ok(())
+}
+
+fn line(app: &App, entry: &EntryView) {
+    app.ui.line(format!("{}  {}  {}", styled(BOLD, &entry.id), clean_line(&entry.name), styled(DIM, entry.kind)));
+}
+
+fn show(app: &App, entry: &EntryView) {
+    if app.ui.json {
+        app.ui.value(entry);
+        return;
+    }
+    line(app, entry);
+    for (field, value) in entry.entry.as_object().into_iter().flatten() {
+        let shown = match value {
+            Value::String(text) => clean_text(text),
+            other => other.to_string(),
+        };
+        if field != "id" && !shown.is_empty() {
+            app.ui.line(format!("  {field}: {shown}"));
+        }
+    }
+    app.ui.line(format!("  {}", styled(DIM, &entry.file)));
+}
+
+fn clean_text(text: &str) -> String {
+    text.lines().map(clean_line).collect::<Vec<_>>().join("\n    ")
+}
+
+fn kind_of(word: &str) -> Result<EntryKind, Failure> {
+    EntryKind::of_word(word).ok_or_else(|| {
+        let known = EntryKind::ALL.map(EntryKind::word).join(", ");
+        Failure::new(FailureKind::Invalid, format!("`{word}` is no kind of entry: expected {known}"))
+    })
+}
+
+fn request(new: Option<&str>, words: &[String]) -> Result<EditMemoryRequest, Failure> {
+    let (target, fields) = match (new, words.split_first()) {
+        (Some(kind), _) => (Target::New(kind_of(kind)?), words),
+        (None, Some((entry, fields))) => (Target::Named(entry.clone()), fields),
+        (None, None) => return Err(Failure::new(FailureKind::Invalid, "no entry is named")),
+    };
+    let mut given = Map::new();
+    for field in fields {
+        let Some((name, value)) = field.split_once('=') else {
+            return Err(Failure::new(FailureKind::Invalid, format!("`{field}` is no `field=value`")));
+        };
+        given.insert(name.to_owned(), value_of(value));
+    }
+    Ok(EditMemoryRequest { target, fields: given })
+}
+
+/// Lists, numbers and words of JSON are taken as such; everything else is text.
+fn value_of(text: &str) -> Value {
+    if text.is_empty() {
+        return Value::Null;
+    }
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+}

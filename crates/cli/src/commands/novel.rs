@@ -1,0 +1,167 @@
+//! `tl novel`
+
+use std::io::{Cursor, Write};
+use std::path::{Path, PathBuf};
+
+use application::novel::compile_novel::compile_novel;
+use application::novel::name_novel::name_novel;
+use application::novel::novel_stats::novel_stats;
+use application::{Failure, FailureKind};
+use clap::{Args, Subcommand, ValueEnum};
+use domain::novel::Book;
+use domain::planning_prompt::{clean_line, count};
+use serde_json::json;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+use crate::commands::init::InitArgs;
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, DIM, styled};
+use crate::wiring::App;
+
+/// The story as a book: begin one, put it together, count it
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl novel new \"The Locked Drawer\"
+  tl novel compile                      # Markdown on the screen
+  tl novel compile --form epub --out drawer.epub
+  tl novel stats")]
+pub(crate) struct NovelArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Make a story project in a new directory
+    New {
+        /// What the story is called; its directory has the same name
+        name: String,
+    },
+    /// Put the written scenes together, in the order of the plan
+    Compile {
+        #[arg(long, value_enum, default_value_t = Form::Markdown)]
+        form: Form,
+        /// The file to write; without it, the screen
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// Show how far the story is and what it cost
+    Stats,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    Markdown,
+    Html,
+    Epub,
+}
+
+impl NovelArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        match &self.what {
+            What::New { name } => return new(app, name),
+            What::Compile { form, out } => compile(app, *form, out.as_deref())?,
+            What::Stats => stats(app)?,
+        }
+        Ok(ExitCode::Done)
+    }
+}
+
+fn new(app: &App, name: &str) -> Result<ExitCode, Failure> {
+    let invalid = |message: String| Failure::new(FailureKind::Invalid, message);
+    let folder = name.trim();
+    if folder.is_empty() || folder.starts_with('.') || folder.contains(['/', '\\', '\0']) {
+        return Err(invalid(format!("`{name}` is no name for a directory")));
+    }
+    let root = app.start.join(folder);
+    std::fs::create_dir(&root)
+        .map_err(|error| Failure::new(FailureKind::Conflict, format!("cannot make `{}`: {error}", root.display())))?;
+    let inside = App { start: root, explicit: true, ..app.clone() };
+    let ended = InitArgs::plain().run(&inside)?;
+    inside.run(|ctx| name_novel(ctx, folder))?;
+    if !app.ui.json {
+        app.ui.say(format!("next: cd '{}', then `tl plan act-1` begins the first act", clean_line(folder)));
+    }
+    Ok(ended)
+}
+
+fn compile(app: &App, form: Form, out: Option<&Path>) -> Result<(), Failure> {
+    let compiled = app.run(compile_novel)?;
+    let bytes = match form {
+        Form::Markdown => compiled.book.markdown().into_bytes(),
+        Form::Html => compiled.book.html().into_bytes(),
+        Form::Epub => epub(&compiled.book).map_err(|error| Failure::new(FailureKind::Internal, error))?,
+    };
+    let view = &compiled.view;
+    match out {
+        Some(path) => {
+            store::write_whole(path, &bytes).map_err(|error| {
+                Failure::new(FailureKind::Unavailable, format!("cannot write `{}`: {error}", path.display()))
+            })?;
+            if app.ui.json {
+                app.ui.value(&json!({ "file": path, "book": view }));
+            } else {
+                let what = [
+                    count(view.chapters, "chapter", "chapters"),
+                    count(view.scenes, "scene", "scenes"),
+                    count(view.words, "word", "words"),
+                ];
+                app.ui.line(format!("{}: {}", path.display(), what.join(", ")));
+            }
+        }
+        None if form == Form::Epub => {
+            return Err(Failure::new(FailureKind::Invalid, "an EPUB is no text for a screen")
+                .step("tl novel compile --form epub --out book.epub"));
+        }
+        None if app.ui.json => app.ui.value(&json!({ "book": view, "text": String::from_utf8_lossy(&bytes) })),
+        None => app.ui.text(&String::from_utf8_lossy(&bytes).lines().map(clean_line).collect::<Vec<_>>().join("\n")),
+    }
+    for scene in &view.missing {
+        app.ui.say(styled(DIM, &format!("not written yet: {}", clean_line(scene))));
+    }
+    Ok(())
+}
+
+/// Packs a book. The first file names the kind of archive and must be stored as it is; the rest is stored too.
+fn epub(book: &Book) -> Result<Vec<u8>, String> {
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, text) in book.epub() {
+        archive.start_file(name, options).map_err(|error| error.to_string())?;
+        archive.write_all(text.as_bytes()).map_err(|error| error.to_string())?;
+    }
+    archive.finish().map(Cursor::into_inner).map_err(|error| error.to_string())
+}
+
+fn stats(app: &App) -> Result<(), Failure> {
+    let stats = app.run(novel_stats)?;
+    if app.ui.json {
+        app.ui.value(&stats);
+        return Ok(());
+    }
+    app.ui.line(styled(BOLD, &clean_line(&stats.novel)));
+    app.ui.line(format!("  ticks   {}", stats.ticks));
+    let scenes = format!(
+        "{} planned, {} approved, {} written",
+        stats.scenes_planned, stats.scenes_approved, stats.scenes_written
+    );
+    app.ui.line(format!("  scenes  {scenes}"));
+    app.ui.line(format!("  words   {}", stats.words));
+    let memory: Vec<String> =
+        stats.memory.iter().filter(|(_, many)| **many > 0).map(|(kind, many)| format!("{many} {kind}")).collect();
+    app.ui.line(format!("  memory  {} ({} open)", memory.join(", "), count(stats.open_loops, "loop", "loops")));
+    let spent = &stats.spending;
+    let unknown = match spent.calls_without_price {
+        0 => String::new(),
+        calls => format!(", and {} of unknown price", count(calls, "call", "calls")),
+    };
+    let calls = count(spent.calls, "call", "calls");
+    app.ui.line(format!(
+        "  models  {calls}, {} tokens in, {} out, ${:.4}{unknown}",
+        spent.input_tokens,
+        spent.output_tokens,
+        spent.cost_micros as f64 / 1e6
+    ));
+    Ok(())
+}

@@ -1,0 +1,243 @@
+//! `tl tick`
+
+use application::tick::begin_tick::{NextTick, TickAsk, begin_tick, offline_plan};
+use application::tick::run_tick::{TickOutcome, retry_tick, run_tick};
+use application::tick::skip_tick::skip_tick;
+use application::tick::spending::keep_spending;
+use application::tick::submit_plan::{PlanAnswer, check_plan, plan_failed, submit_plan};
+use application::{Failure, FailureKind};
+use clap::Args;
+use domain::planning_prompt::{clean_line, count};
+use domain::tick::TickStatus;
+use llm::Message;
+use serde_json::{Value, json};
+
+use crate::exit_code::ExitCode;
+use crate::model::{Mind, Question, ask};
+use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, WARN, styled};
+use crate::wiring::App;
+
+/// So often a plan that cannot be run goes back to the model, with the reason.
+const MENDINGS: usize = 2;
+
+/// Plan the next step of the story and carry it out
+///
+/// A tick looks at the story, asks a planner for a plan, checks it, and runs its actions in order up to the first that
+/// fails. Plan, results and the story's new state are kept together. Without a model the plan is made by rules.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl tick
+  tl tick --count 5
+  tl tick --dry-run --show-prompt
+  tl tick --retry 7     # after mending what was missing, or editing plans/plan_007.json
+  tl tick --skip 7")]
+pub(crate) struct TickArgs {
+    /// Ask for the plan and show it; change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Show what the planner is told; with --dry-run no planner is asked
+    #[arg(long)]
+    show_prompt: bool,
+    /// Run tick N again from the action that failed
+    #[arg(long, value_name = "N", conflicts_with_all = ["dry_run", "count", "skip"])]
+    retry: Option<u64>,
+    /// Go on without tick N
+    #[arg(long, value_name = "N", conflicts_with_all = ["dry_run", "count"])]
+    skip: Option<u64>,
+    /// So many ticks
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    count: u64,
+}
+
+impl TickArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        if let Some(tick) = self.skip {
+            let outcome = app.run(|ctx| skip_tick(ctx, tick))?;
+            return Ok(shown(app, &[outcome]));
+        }
+        if let Some(tick) = self.retry {
+            let outcome = app.run(|ctx| retry_tick(ctx, tick))?;
+            return Ok(shown(app, &[outcome]));
+        }
+        let mind = Mind::chosen()?;
+        if self.dry_run {
+            return self.rehearse(app, &mind);
+        }
+        let mut outcomes = Vec::new();
+        for _ in 0..self.count {
+            // A tick that failed is planned again, until it is done or put aside.
+            loop {
+                let outcome = self.tick(app, &mind)?;
+                if !app.ui.json {
+                    tell(app, &outcome);
+                }
+                let again = outcome.status == TickStatus::Failed && self.count > 1;
+                outcomes.push(outcome);
+                if !again {
+                    break;
+                }
+            }
+        }
+        if app.ui.json {
+            return Ok(shown(app, &outcomes));
+        }
+        Ok(ending(&outcomes))
+    }
+
+    fn tick(&self, app: &App, mind: &Mind) -> Result<TickOutcome, Failure> {
+        match app.run(begin_tick)? {
+            NextTick::Run { tick, from_action } => {
+                app.ui.say(format!("{} tick {tick} at action {from_action}", styled(INFO, "resuming")));
+                app.run(|ctx| run_tick(ctx, tick))
+            }
+            NextTick::Ask(question) => {
+                if self.show_prompt {
+                    app.ui.say(&question.prompt);
+                }
+                let (answer, refused) = planned(app, mind, &question)?;
+                match refused {
+                    None => app.run(|ctx| submit_plan(ctx, &answer)),
+                    Some(why) => app.run(|ctx| plan_failed(ctx, &answer, &why)),
+                }
+            }
+        }
+    }
+
+    fn rehearse(&self, app: &App, mind: &Mind) -> Result<ExitCode, Failure> {
+        match app.run(begin_tick)? {
+            NextTick::Run { tick, from_action } => {
+                let next = json!({ "tick": tick, "resumes_at_action": from_action });
+                if app.ui.json {
+                    app.ui.value(&next);
+                } else {
+                    app.ui.line(format!(
+                        "tick {tick} has a plan that was not run to its end: it goes on at action {from_action}"
+                    ));
+                }
+            }
+            NextTick::Ask(question) if self.show_prompt => {
+                if app.ui.json {
+                    app.ui.value(&question);
+                } else {
+                    app.ui.line(question.prompt.lines().map(clean_line).collect::<Vec<_>>().join("\n"));
+                }
+            }
+            NextTick::Ask(question) => {
+                let (answer, refused) = planned(app, mind, &question)?;
+                app.run(|ctx| keep_spending(ctx, &answer.spent))?;
+                let plan = json!({ "tick": question.tick, "planner": answer.planner, "plan": answer.plan, "refused": refused });
+                if app.ui.json {
+                    app.ui.value(&plan);
+                } else {
+                    app.ui.line(serde_json::to_string_pretty(&plan).unwrap_or_default());
+                }
+            }
+        }
+        Ok(ExitCode::Done)
+    }
+}
+
+/// Gets a plan. One that cannot be run goes back with the reason; what is still wrong then is returned with it.
+fn planned(app: &App, mind: &Mind, question: &TickAsk) -> Result<(PlanAnswer, Option<String>), Failure> {
+    let mut answer = PlanAnswer { nonce: question.nonce.clone(), planner: mind.name(), ..PlanAnswer::default() };
+    let Mind::Model { model, cancel } = mind else {
+        answer.plan = app.run(offline_plan)?;
+        return Ok((answer, None));
+    };
+    let account = format!("tick {}", question.tick);
+    let mut messages = vec![Message::user(&question.prompt)];
+    for mending in 0..=MENDINGS {
+        app.ui.say(styled(DIM, &format!("asking {} for tick {}", clean_line(&answer.planner), question.tick)));
+        let asked = Question {
+            purpose: "plan",
+            account: &account,
+            system: &question.system,
+            messages: messages.clone(),
+            schema: Some(&question.schema),
+            max_output_tokens: question.max_output_tokens,
+        };
+        match ask(&**model, cancel, app.ui, asked) {
+            Ok(answered) => {
+                answer.spent.extend(answered.spent);
+                answer.plan = answered.json.unwrap_or(Value::Null);
+                match app.run(|ctx| check_plan(ctx, &answer.plan)) {
+                    Ok(_) => return Ok((answer, None)),
+                    Err(failure) if mending == MENDINGS => return Ok((answer, Some(failure.message))),
+                    Err(failure) => {
+                        messages.push(Message::assistant(&answered.text));
+                        messages
+                            .push(Message::user(&format!("{}. Answer with the whole plan again.", failure.message)));
+                    }
+                }
+            }
+            Err(unanswered) => {
+                answer.spent.extend(unanswered.spent);
+                if unanswered.cancelled {
+                    app.run(|ctx| keep_spending(ctx, &answer.spent))?;
+                    return Err(
+                        Failure::new(FailureKind::Unavailable, "stopped; the story is as it was").step("tl tick")
+                    );
+                }
+                return Ok((answer, Some(unanswered.failure.message)));
+            }
+        }
+    }
+    Ok((answer, None))
+}
+
+fn shown(app: &App, outcomes: &[TickOutcome]) -> ExitCode {
+    if app.ui.json {
+        app.ui.value(&outcomes);
+    } else {
+        outcomes.iter().for_each(|outcome| tell(app, outcome));
+    }
+    ending(outcomes)
+}
+
+/// A tick that did not get done, and was not made good since, is a failure.
+fn ending(outcomes: &[TickOutcome]) -> ExitCode {
+    let settled =
+        |failed: &TickOutcome| outcomes.iter().any(|it| it.tick == failed.tick && it.status == TickStatus::Done);
+    let lost = |it: &TickOutcome| matches!(it.status, TickStatus::Failed | TickStatus::Parked) && !settled(it);
+    if outcomes.iter().any(lost) { ExitCode::Failed } else { ExitCode::Done }
+}
+
+fn tell(app: &App, outcome: &TickOutcome) {
+    let style = match outcome.status {
+        TickStatus::Done => GOOD,
+        TickStatus::Failed | TickStatus::Parked => BAD,
+        TickStatus::Planned | TickStatus::Skipped => WARN,
+    };
+    let title = format!("tick {}", outcome.tick);
+    let by = styled(DIM, &format!("by {}", clean_line(&outcome.planner)));
+    app.ui.line(format!("{} {} {by}", styled(BOLD, &title), styled(style, outcome.status.word())));
+    app.ui.line(format!("  {}", clean_line(&outcome.plan.scene_intention)));
+    for action in &outcome.executed {
+        let mark = if action.success { styled(GOOD, "✓") } else { styled(BAD, "✗") };
+        let made = action.result.as_ref().and_then(|result| result["id"].as_str()).unwrap_or_default();
+        app.ui.line(format!("  {mark} {} {}", action.tool, clean_line(made)));
+    }
+    for warning in &outcome.warnings {
+        app.ui.say(format!("{}: {}", styled(WARN, "warning"), clean_line(warning)));
+    }
+    for error in &outcome.errors {
+        app.ui.say(format!("{}: {}", styled(BAD, "error"), clean_line(error)));
+    }
+    let Some(file) = &outcome.error_file else { return };
+    let tick = outcome.tick;
+    app.ui.say(format!("{}: see {file}", styled(INFO, "next")));
+    match outcome.status {
+        TickStatus::Parked => {
+            let failures = count(usize::try_from(outcome.failures).unwrap_or(usize::MAX), "failure", "failures");
+            app.ui.say(format!("it is put aside after {failures}; the story goes on with the next tick"));
+        }
+        _ => {
+            app.ui.say(format!(
+                "{}: tl tick --retry {tick}   # after mending it, or editing {}",
+                styled(INFO, "next"),
+                outcome.plan_file
+            ));
+            app.ui.say(format!("{}: tl tick --skip {tick}", styled(INFO, "next")));
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! `tl write`
+
+use application::generation::advance::{NextStep, StepAnswer, StepAsk, next_step, offline_answer, submit_step};
+use application::generation::start_generation::{next_scene, start_generation};
+use application::generation::view::GenerationView;
+use application::{Failure, FailureKind};
+use clap::Args;
+use domain::generation::{GenerationStatus, Severity};
+use domain::planning_prompt::{clean_line, count};
+use llm::Message;
+use serde_json::{Value, json};
+
+use crate::exit_code::ExitCode;
+use crate::model::{Mind, Question, ask};
+use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, WARN, styled};
+use crate::wiring::App;
+
+/// Write a scene from its approved blueprint
+///
+/// A writer writes, checks and a judge look for what is wrong, it is revised a few times, and what is kept goes into
+/// `content/` and the memory. Every step is kept: what is stopped goes on with `tl generation resume`. Without a model the
+/// scene is a placeholder made of the blueprint's words, and says so.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl write scene-0101
+  tl write --next
+  tl write --next --show-prompt")]
+pub(crate) struct WriteArgs {
+    /// The scene: `scene-0101`, or its path
+    #[arg(required_unless_present = "next", num_args = 1..=2, value_name = "SCENE")]
+    scene: Vec<String>,
+    /// The first approved one that is not written yet
+    #[arg(long, conflicts_with = "scene")]
+    next: bool,
+    /// Show what writer and judge are told
+    #[arg(long)]
+    show_prompt: bool,
+}
+
+impl WriteArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let scene = if self.next { vec![app.run(next_scene)?] } else { self.scene.clone() };
+        let mind = Mind::chosen()?;
+        let started = app.run(|ctx| start_generation(ctx, &scene))?;
+        if started.step != domain::generation::Step::Write {
+            app.ui.say(format!(
+                "{} {} at step {}",
+                styled(INFO, "resuming"),
+                clean_line(&started.scene),
+                started.step.word()
+            ));
+        }
+        carry_on(app, &mind, &[started.scene], self.show_prompt)
+    }
+}
+
+/// Goes on with a scene until it rests.
+pub(super) fn carry_on(app: &App, mind: &Mind, scene: &[String], show_prompt: bool) -> Result<ExitCode, Failure> {
+    let mut next = app.run(|ctx| next_step(ctx, scene))?;
+    loop {
+        let question = match next {
+            NextStep::Rest { generation } => return Ok(rest(app, &generation)),
+            NextStep::Ask(question) => question,
+        };
+        if show_prompt {
+            app.ui.say(question.prompt.lines().map(clean_line).collect::<Vec<_>>().join("\n"));
+        }
+        app.ui.say(styled(DIM, &format!("{} {}", question.step.word(), clean_line(&question.scene))));
+        let answer = answered(app, mind, scene, &question)?;
+        next = app.run(|ctx| submit_step(ctx, scene, &answer))?;
+    }
+}
+
+fn answered(app: &App, mind: &Mind, scene: &[String], question: &StepAsk) -> Result<StepAnswer, Failure> {
+    let mut answer = StepAnswer { nonce: question.nonce.clone(), writer: mind.name(), ..StepAnswer::default() };
+    let Mind::Model { model, cancel } = mind else {
+        answer.answer = app.run(|ctx| offline_answer(ctx, scene))?;
+        return Ok(answer);
+    };
+    let asked = Question {
+        purpose: question.step.word(),
+        account: &question.scene,
+        system: &question.system,
+        messages: vec![Message::user(&question.prompt)],
+        schema: question.schema.as_ref(),
+        max_output_tokens: question.max_output_tokens,
+    };
+    match ask(&**model, cancel, app.ui, asked) {
+        Ok(answered) => {
+            answer.answer = answered.json.unwrap_or(Value::String(answered.text));
+            answer.is_cut = answered.is_cut;
+            answer.spent = answered.spent;
+        }
+        Err(unanswered) if unanswered.cancelled => {
+            let what = "stopped; the step can be taken up again".to_owned();
+            return Err(
+                Failure::new(FailureKind::Unavailable, what).step(format!("tl generation resume {}", question.scene))
+            );
+        }
+        Err(unanswered) => {
+            answer.failed = Some(unanswered.failure.message);
+            answer.spent = unanswered.spent;
+        }
+    }
+    Ok(answer)
+}
+
+fn rest(app: &App, generation: &GenerationView) -> ExitCode {
+    show(app, generation);
+    match generation.status {
+        GenerationStatus::Complete | GenerationStatus::Running | GenerationStatus::Cancelled => ExitCode::Done,
+        GenerationStatus::Failed | GenerationStatus::Held => ExitCode::Failed,
+    }
+}
+
+/// Shows how a scene stands.
+pub(super) fn show(app: &App, generation: &GenerationView) {
+    if app.ui.json {
+        app.ui.value(&json!(generation));
+        return;
+    }
+    let style = match generation.status {
+        GenerationStatus::Complete => GOOD,
+        GenerationStatus::Running | GenerationStatus::Cancelled => WARN,
+        GenerationStatus::Failed | GenerationStatus::Held => BAD,
+    };
+    let words = count(generation.words, "word", "words");
+    let scene = clean_line(&generation.scene);
+    app.ui.line(format!("{} {} {words}", styled(BOLD, &scene), styled(style, generation.status.word())));
+    if generation.stale {
+        app.ui.line(format!("  {}: its blueprint changed since, or is no longer approved", styled(WARN, "stale")));
+    }
+    for finding in &generation.findings {
+        let mark = if finding.severity == Severity::Must { styled(BAD, "must") } else { styled(WARN, "note") };
+        let quote = finding.quote.as_deref().map(|quote| format!(" — “{}”", clean_line(quote))).unwrap_or_default();
+        app.ui.line(format!("  {mark} {}: {}{quote}", clean_line(&finding.check), clean_line(&finding.problem)));
+    }
+    if let Some(error) = &generation.error {
+        app.ui.line(format!("  {}: {}", styled(BAD, "error"), clean_line(error)));
+    }
+    if let Some(file) = &generation.file {
+        app.ui.line(format!("  {}", clean_line(file)));
+    }
+    match generation.status {
+        GenerationStatus::Failed => app.ui.say(format!("{}: tl generation resume {scene}", styled(INFO, "next"))),
+        GenerationStatus::Held => {
+            app.ui.say(format!("{}: tl generation resume {scene}   # keep it as it is", styled(INFO, "next")));
+            app.ui.say(format!("{}: tl generation cancel {scene}", styled(INFO, "next")));
+        }
+        _ => {}
+    }
+}

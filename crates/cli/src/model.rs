@@ -1,0 +1,230 @@
+//! Which model plans and writes: chosen by the environment or the user's own file, never by the project.
+//!
+//! Only commands that ask a model come here; a hook never does.
+
+use std::path::PathBuf;
+
+use application::{Failure, FailureKind};
+use domain::ports::Clock;
+use domain::tick::Spending;
+use llm::{
+    Call, Cancel, CassetteMode, Catalogue, Connection, Event, LedgerEntry, LlmError, Message, Model, Request, Secret,
+    Selection,
+};
+use serde::Deserialize;
+use serde_json::Value;
+use store::SystemClock;
+
+use crate::settings::{environment, whole_environment};
+use crate::ui::{DIM, Ui, styled};
+
+/// Who answers.
+pub(crate) enum Mind {
+    /// Rules, no model.
+    Offline,
+    Model {
+        model: Box<dyn Model>,
+        cancel: Cancel,
+    },
+}
+
+/// The user's own choice, `llm.toml` in the user's configuration directory.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct UserChoice {
+    provider: Option<String>,
+    model: Option<String>,
+    base_url: Option<String>,
+    key_file: Option<PathBuf>,
+    /// For the provider `command`: the program and its arguments.
+    command: Vec<String>,
+    providers: toml::Table,
+}
+
+/// A question.
+pub(crate) struct Question<'a> {
+    pub(crate) purpose: &'a str,
+    /// What it is charged to.
+    pub(crate) account: &'a str,
+    pub(crate) system: &'a str,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) schema: Option<&'a Value>,
+    pub(crate) max_output_tokens: u32,
+}
+
+/// An answer, and what it cost.
+pub(crate) struct Answered {
+    pub(crate) text: String,
+    pub(crate) json: Option<Value>,
+    pub(crate) is_cut: bool,
+    pub(crate) spent: Vec<Spending>,
+}
+
+/// No answer, and what it cost all the same.
+pub(crate) struct Unanswered {
+    pub(crate) failure: Failure,
+    pub(crate) cancelled: bool,
+    pub(crate) spent: Vec<Spending>,
+}
+
+impl Mind {
+    /// Returns who is to answer. Nothing is sent yet.
+    pub(crate) fn chosen() -> Result<Self, Failure> {
+        let choice = user_choice()?;
+        let provider = environment("THROUGHLINE_LLM_PROVIDER").or(choice.provider.clone());
+        let Some(provider) = provider.filter(|name| name != domain::tick::offline::NAME) else {
+            return Ok(Self::Offline);
+        };
+        let catalogue = catalogue(&choice)?;
+        let key = match (environment("THROUGHLINE_LLM_API_KEY"), &choice.key_file) {
+            (Some(key), _) => Secret::new(&key),
+            (None, Some(file)) => Some(Secret::from_file(file).map_err(|error| invalid(error.to_string()))?),
+            (None, None) => None,
+        };
+        let program = environment("THROUGHLINE_LLM_COMMAND");
+        let selection = Selection {
+            provider,
+            model: environment("THROUGHLINE_LLM_MODEL").or(choice.model),
+            base_url: environment("THROUGHLINE_LLM_BASE_URL").or(choice.base_url),
+            program: program.map_or(choice.command, |line| line.split_whitespace().map(str::to_owned).collect()),
+            key,
+        };
+        let connection =
+            Connection { environment: whole_environment(), cassette: cassette()?, ..Connection::default() };
+        let model = llm::connect(&catalogue, &selection, connection).map_err(|error| failure(&error))?;
+        Ok(Self::Model { model, cancel: Cancel::on_ctrl_c() })
+    }
+
+    /// Returns how plans and scenes are signed.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Offline => domain::tick::offline::NAME.to_owned(),
+            Self::Model { model, .. } => {
+                let identity = model.identity();
+                format!("{}/{}", identity.provider, identity.model.id)
+            }
+        }
+    }
+
+    /// Tries the model out.
+    pub(crate) fn check(&self) -> Vec<llm::Trial> {
+        match self {
+            Self::Offline => Vec::new(),
+            Self::Model { model, cancel } => llm::check(&**model, &Call::unwatched(cancel)),
+        }
+    }
+}
+
+/// Asks a model and shows how it goes.
+pub(crate) fn ask(model: &dyn Model, cancel: &Cancel, ui: Ui, question: Question<'_>) -> Result<Answered, Unanswered> {
+    let request = Request {
+        messages: question.messages,
+        account: Some(question.account.to_owned()),
+        ..Request::text(question.purpose, question.system, "", question.max_output_tokens)
+    };
+    let request = match question.schema {
+        Some(schema) => request.shaped(question.purpose, schema.clone()),
+        None => request,
+    };
+    let watch = |event: &Event| match event {
+        Event::Retrying { attempt, of, wait, why, .. } => {
+            ui.say(styled(DIM, &format!("try {attempt} of {of} in {} s: {why}", wait.as_secs())));
+        }
+        Event::AskingAgain { attempt, of, why } => {
+            ui.say(styled(DIM, &format!("asking again ({attempt} of {of}): {why}")));
+        }
+        // Prose is worth watching as it comes; a plan is shown when it is checked.
+        Event::Text(piece) if question.schema.is_none() => ui.stream(piece),
+        Event::Restarted if question.schema.is_none() => ui.stream("\n(again)\n"),
+        Event::Text(_) | Event::Alive | Event::Restarted => {}
+    };
+    let answer = model.complete(&request, &Call { cancel, watch: &watch, interactive: false });
+    if question.schema.is_none() {
+        ui.stream("\n");
+    }
+    match answer {
+        Ok(outcome) => Ok(Answered {
+            is_cut: outcome.stop == llm::Stop::Length,
+            text: outcome.text,
+            json: outcome.json,
+            spent: outcome.ledger.iter().map(spending).collect(),
+        }),
+        Err(error) => Err(Unanswered {
+            cancelled: error.class == llm::Class::Cancelled,
+            failure: failure(&error),
+            spent: error.ledger.iter().map(spending).collect(),
+        }),
+    }
+}
+
+fn spending(entry: &LedgerEntry) -> Spending {
+    let word = |value: Result<Value, _>| value.ok().and_then(|value: Value| value.as_str().map(str::to_owned));
+    let error: Option<String> =
+        entry.error.and_then(|class| word(serde_json::to_value(class)).or(Some(format!("{class:?}"))));
+    Spending {
+        at: SystemClock.now(),
+        account: entry.account.clone().unwrap_or_default(),
+        purpose: entry.purpose.clone(),
+        provider: entry.provider.clone(),
+        model: entry.model.clone(),
+        input_tokens: entry.usage.input,
+        output_tokens: entry.usage.output,
+        cost_micros: if entry.replayed { Some(0) } else { entry.cost.micros() },
+        latency_ms: entry.latency_ms,
+        error,
+        details: Value::Null,
+    }
+}
+
+fn failure(error: &LlmError) -> Failure {
+    let failure = Failure::new(FailureKind::Unavailable, error.what.clone());
+    error.next.iter().fold(failure, |failure, step| failure.step(step.clone()))
+}
+
+fn invalid(message: String) -> Failure {
+    Failure::new(FailureKind::Invalid, message)
+}
+
+/// Returns the directory of the user's own files. A project has no say in which model is asked, or at whose cost.
+pub(crate) fn configuration_directory() -> Option<PathBuf> {
+    let below = |name: &str, rest: &str| environment(name).map(|directory| PathBuf::from(directory).join(rest));
+    environment("THROUGHLINE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| below("XDG_CONFIG_HOME", "throughline"))
+        .or_else(|| below("HOME", ".config/throughline"))
+        .filter(|directory| directory.is_absolute())
+}
+
+fn user_choice() -> Result<UserChoice, Failure> {
+    let Some(path) = configuration_directory().map(|directory| directory.join("llm.toml")) else {
+        return Ok(UserChoice::default());
+    };
+    match std::fs::read_to_string(&path) {
+        Ok(text) => {
+            toml::from_str(&text).map_err(|error| invalid(format!("`{}`: {}", path.display(), error.message())))
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(UserChoice::default()),
+        Err(error) => Err(invalid(format!("cannot read `{}`: {error}", path.display()))),
+    }
+}
+
+fn catalogue(choice: &UserChoice) -> Result<Catalogue, Failure> {
+    let text = toml::to_string(&choice.providers).map_err(|error| invalid(error.to_string()))?;
+    Catalogue::built_in().with(&text).map_err(|error| invalid(error.to_string()))
+}
+
+/// A recording of the answers, for trying things out again at no cost.
+fn cassette() -> Result<Option<(PathBuf, CassetteMode)>, Failure> {
+    let Some(path) = environment("THROUGHLINE_LLM_CASSETTE") else { return Ok(None) };
+    let mode = match environment("THROUGHLINE_LLM_CASSETTE_MODE").as_deref() {
+        None | Some("replay") => CassetteMode::Replay,
+        Some("record") => CassetteMode::Record,
+        Some("replay-or-record") => CassetteMode::ReplayOrRecord,
+        Some(other) => {
+            return Err(invalid(format!(
+                "THROUGHLINE_LLM_CASSETTE_MODE is `{other}`: expected `replay`, `record` or `replay-or-record`"
+            )));
+        }
+    };
+    Ok(Some((PathBuf::from(path), mode)))
+}

@@ -1,0 +1,50 @@
+//! `tl novel`: a story from its first directory to a book.
+
+use crate::{assert_refused, empty, text};
+use testkit::Project;
+
+#[test]
+fn a_story_becomes_a_book() {
+    let project = empty();
+    project.ok(&["novel", "new", "The Drawer & Co"]);
+    assert_refused(&project, &["novel", "new", "The Drawer & Co"], "conflict", &["cannot make"]);
+    assert_refused(&project, &["novel", "new", "../x"], "invalid", &["no name for a directory"]);
+    let inside = |arguments: &[&str]| -> Vec<String> {
+        let all = ["--project", "The Drawer & Co"].iter().chain(arguments);
+        all.map(|word| (*word).to_owned()).collect()
+    };
+    let run = |arguments: &[&str]| {
+        let words = inside(arguments);
+        project.ok(&words.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let put = |path: &str, text: &str| project.write(&format!("The Drawer & Co/{path}"), text);
+    put(Project::ACT, "# Act 1\n");
+    put(Project::CHAPTER, "# Chapter <1>: Dust\n");
+    put(Project::SCENE, "# The drawer\n\n## Goal\nElena opens it.\n");
+    put(&Project::SCENE.replace("0101", "0102"), "# The letter\n");
+    for node in ["act-1", "chapter-01", "scene-0101"] {
+        run(&["approve", node]);
+    }
+    let nothing = inside(&["novel", "compile"]);
+    let nothing = project.run(&nothing.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(nothing.code == 1 && nothing.stderr.contains("tl write --next"), "{nothing:?}");
+    run(&["write", "--next"]);
+    let markdown = run(&["novel", "compile"]);
+    assert!(markdown.stdout.starts_with("# The Drawer & Co\n\n## Chapter <1>: Dust\n\n> Placeholder:"), "{markdown:?}");
+    assert!(markdown.stderr.contains("not written yet: act-1/chapter-01/scene-0102"), "{markdown:?}");
+    put("acts/act-1/chapters/chapter-01/content/scene-0102.md", "He said <script>alert(1)</script>, *softly*.\n");
+    let html = run(&["novel", "compile", "--form", "html"]).stdout;
+    assert!(
+        html.contains("<h1>Chapter &lt;1&gt;: Dust</h1>")
+            && html.contains("&lt;script&gt;")
+            && html.contains("<em>softly</em>"),
+        "{html}"
+    );
+    run(&["novel", "compile", "--form", "epub", "--out", "book.epub"]);
+    let bytes = std::fs::read(project.root().join("book.epub")).unwrap();
+    assert_eq!(&bytes[30..58], b"mimetypeapplication/epub+zip", "the kind comes first, as it is");
+    let stats = run(&["--json", "novel", "stats"]).stdout;
+    let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
+    assert_eq!(text(&stats, "novel"), "The Drawer & Co");
+    assert_eq!((stats["scenes_planned"].clone(), stats["scenes_written"].clone()), (2.into(), 2.into()));
+}

@@ -1,0 +1,111 @@
+//! `tl write`: from an approved blueprint to a scene that was checked, with a writer that is a script.
+
+use crate::{asked, assert_refused, story, text, with_model};
+use serde_json::{Value, json};
+use testkit::Project;
+
+pub(crate) const PROSE: &str = "acts/act-1/chapters/chapter-01/content/scene-0101.md";
+const BLUEPRINT: &str =
+    "# The drawer\n\n## Characters\n- Elena\n\n## Beats\nElena opens the drawer. The map is gone.\n";
+
+pub(crate) fn approved() -> Project {
+    let project = story();
+    project.write(Project::ACT, "# Act 1\n\n## Characters\n- Elena\n");
+    project.write(Project::CHAPTER, "# Chapter 1\n\n## Characters\n- Elena\n");
+    project.write(Project::SCENE, BLUEPRINT);
+    for node in ["act-1", "chapter-01", "scene-0101"] {
+        project.ok(&["approve", node]);
+    }
+    project.ok(&["memory", "edit", "--new", "character", "name=Elena", "role=lead"]);
+    project.ok(&["memory", "edit", "--new", "loop", "text=Where is the map?"]);
+    project.write(".throughline/config.toml", "[policy.generation]\nscene_words = 12\n");
+    project
+}
+
+const GOOD: &str = "Elena pulled at the drawer until it gave. Inside there was only dust, and the map was gone.";
+
+fn verdict() -> Value {
+    json!({
+        "findings": [{ "check": "continuity", "severity": "must", "problem": "invented", "quote": "words that are not there" }],
+        "summary": ["Elena finds the drawer empty"],
+        "characters": ["C0"],
+        "facts": [{ "subject": "Elena", "predicate": "knows", "object": "the map is gone", "quote": "the map was gone" },
+                  { "subject": "Elena", "predicate": "owns", "object": "a horse", "quote": "her horse" }],
+        "loops": [{ "loop_id": "OL0", "outcome": "advanced", "reason": "not in the drawer", "quote": "only dust" }],
+        "new_loops": [{ "description": "Who emptied the drawer?", "importance": "high", "quote": "the map was gone" }],
+    })
+}
+
+#[test]
+fn a_scene_is_written_checked_and_remembered() {
+    let project = with_model(approved(), &[GOOD, &verdict().to_string()]);
+    let done = project.json(&["write", "--next"]);
+    assert_eq!((text(&done, "status"), text(&done, "file")), ("complete", PROSE));
+    assert_eq!(done["findings"], json!([]), "what is not quoted from the scene does not count");
+    assert_eq!(project.read(PROSE), format!("{GOOD}\n"));
+    let scene = project.json(&["memory", "show", "S001"])["entry"].clone();
+    assert_eq!(
+        (scene["summary"].clone(), scene["pov"].clone()),
+        (json!(["Elena finds the drawer empty"]), json!("C0"))
+    );
+    let facts = project.json(&["memory", "show", "facts"]);
+    assert_eq!(facts["entries"].as_array().unwrap().len(), 1, "{facts}");
+    assert_eq!(project.json(&["memory", "show", "OL0"])["entry"]["status"], "advanced");
+    assert_eq!(project.json(&["memory", "show", "OL1"])["entry"]["evidence"], Value::Null);
+    assert_eq!(project.json(&["show", "scene-0101"])["progress"], "complete");
+    let asked = asked(&project);
+    assert!(asked.contains("│ Elena opens the drawer."), "{asked}");
+    let stats = project.json(&["novel", "stats"]);
+    assert_eq!(
+        (stats["spending"]["calls"].clone(), stats["spending"]["calls_without_price"].clone()),
+        (json!(2), json!(2))
+    );
+    assert_refused(&project, &["write", "--next"], "not-found", &["not written yet"]);
+}
+
+#[test]
+fn a_text_that_breaks_off_is_concluded_and_what_must_not_stay_is_revised() {
+    let clean = json!({ "findings": [], "summary": ["s"] }).to_string();
+    let project = with_model(
+        approved(),
+        &["Elena pulled at the drawer until C0", "gave up and went home through the snow.", &clean, GOOD, &clean],
+    );
+    let done = project.json(&["write", "scene-0101"]);
+    assert_eq!(
+        (text(&done, "status"), done["conclusions"].clone(), done["revisions"].clone()),
+        ("complete", json!(1), json!(1))
+    );
+    assert_eq!(project.read(PROSE), format!("{GOOD}\n"));
+}
+
+#[test]
+fn what_cannot_be_mended_waits_for_a_person() {
+    let bad = json!({ "findings": [{ "check": "pov", "severity": "must", "problem": "who says so?", "quote": "only dust" }], "summary": ["s"] });
+    let bad = bad.to_string();
+    let project = with_model(approved(), &[GOOD, &bad, GOOD, &bad, GOOD, &bad]);
+    let held = project.run(&["write", "scene-0101"]);
+    assert_eq!(held.code, 1, "{held:?}");
+    assert!(held.stdout.contains("held") && held.stdout.contains("“only dust”"), "{held:?}");
+    assert!(!project.root().join(PROSE).exists());
+    let kept = project.json(&["generation", "resume", "scene-0101"]);
+    assert_eq!(text(&kept, "status"), "complete");
+}
+
+#[test]
+fn only_an_approved_blueprint_is_written_and_a_stale_one_says_so() {
+    let project = approved();
+    assert_refused(&project, &["write", "chapter-01"], "refused", &["nothing is written from a chapter"]);
+    project.ok(&["write", "scene-0101"]);
+    let placeholder = project.read(PROSE);
+    assert!(placeholder.starts_with("> Placeholder: the words of the blueprint"), "{placeholder}");
+    project.write(Project::SCENE, format!("{BLUEPRINT}\nAnd then it rains.\n"));
+    assert_eq!(project.json(&["generation", "status", "scene-0101"])["stale"], true);
+    assert_refused(&project, &["write", "scene-0101"], "refused", &["its blueprint is `draft`"]);
+    // What somebody wrote over it is kept beside.
+    project.ok(&["approve", "scene-0101"]);
+    project.write(PROSE, "My own words.\n");
+    project.ok(&["write", "scene-0101"]);
+    let backups = crate::names_in(&project, "acts/act-1/chapters/chapter-01/content/backups");
+    assert_eq!(backups.len(), 1);
+    assert_eq!(project.json(&["memory", "show"])["counts"]["scenes"], 1, "the same scene keeps its id");
+}

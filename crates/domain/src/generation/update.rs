@@ -1,0 +1,88 @@
+//! What a scene that is kept means for the memory. Only kept scenes get here; drafts never do.
+
+use super::record::Generation;
+use crate::memory::{Entry, EntryKind, Importance, LoopStatus, Memory, OpenLoop, Scene, StoryFact, Truth};
+
+/// Puts a scene and what its judge proved into the memory, and returns the scene's id.
+pub fn remember(memory: &mut Memory, generation: &Generation, title: &str, tick: u64, words: usize) -> String {
+    let verdict = generation.verdict.clone().unwrap_or_default();
+    let known = memory.scenes().find(|scene| scene.node.as_deref() == Some(generation.scene.as_str())).cloned();
+    let characters: Vec<String> =
+        verdict.characters.iter().filter_map(|id| memory.meant(EntryKind::Character, id)).collect();
+    let scene = Scene {
+        id: known.as_ref().map(|scene| scene.id.clone()).unwrap_or_default(),
+        title: title.to_owned(),
+        tick,
+        node: Some(generation.scene.clone()),
+        pov: characters.first().cloned(),
+        characters,
+        summary: verdict.summary,
+        words: words as u64,
+        ..known.clone().unwrap_or_default()
+    };
+    // A scene that is written again keeps its id.
+    let id = if known.is_some() {
+        let id = scene.id.clone();
+        memory.put(Entry::Scene(scene));
+        id
+    } else {
+        memory.add(Entry::Scene(scene))
+    };
+    for new in verdict.facts {
+        let subject = memory.meant(EntryKind::Character, &new.subject).unwrap_or(new.subject);
+        let same = |fact: &&StoryFact| {
+            fact.subject == subject && fact.predicate.eq_ignore_ascii_case(&new.predicate) && fact.valid_to.is_none()
+        };
+        let earlier = memory.facts().find(same).cloned();
+        let agrees = earlier.as_ref().is_some_and(|fact| fact.object.eq_ignore_ascii_case(&new.object));
+        if agrees {
+            continue;
+        }
+        // What contradicts an earlier fact does not count until a person says so: the earlier one ends there.
+        let truth = if earlier.is_some() { Truth::Disputed } else { Truth::Canon };
+        memory.add(Entry::Fact(StoryFact {
+            subject,
+            predicate: new.predicate,
+            object: new.object,
+            valid_from: Some(id.clone()),
+            truth,
+            quote: Some(new.quote),
+            ..StoryFact::default()
+        }));
+    }
+    for moved in verdict.loops {
+        let Some(Entry::Loop(mut it)) = memory.get(&moved.loop_id).cloned() else { continue };
+        if !it.status.is_open() {
+            continue;
+        }
+        it.status = LoopStatus::Advanced;
+        it.evidence = Some(moved.quote);
+        it.reason = Some(moved.reason);
+        if moved.outcome == "resolved" {
+            it.status = LoopStatus::Resolved;
+            it.closed_in_scene = Some(id.clone());
+        }
+        memory.put(Entry::Loop(it));
+    }
+    for new in verdict.new_loops {
+        if memory.loops().any(|it| it.text == new.description) {
+            continue;
+        }
+        let importance = match new.importance.as_str() {
+            "low" => Importance::Low,
+            "high" => Importance::High,
+            "critical" => Importance::Critical,
+            _ => Importance::Medium,
+        };
+        let text = new.description;
+        let created_in_scene = Some(id.clone());
+        memory.add(Entry::Loop(OpenLoop {
+            importance,
+            text,
+            created_in_scene,
+            created_tick: tick,
+            ..OpenLoop::default()
+        }));
+    }
+    id
+}

@@ -1,0 +1,115 @@
+//! What a judge says about a scene. It counts only as far as it quotes: words that do not stand in the text prove nothing.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::record::{Finding, Severity};
+use crate::memory::{EntryKind, Memory};
+use crate::tick::tools::quotes;
+
+/// A judge's answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Verdict {
+    pub findings: Vec<Finding>,
+    /// What happens, the most important first.
+    pub summary: Vec<String>,
+    /// Characters that are there, by id.
+    pub characters: Vec<String>,
+    pub facts: Vec<NewFact>,
+    pub loops: Vec<MovedLoop>,
+    pub new_loops: Vec<NewLoop>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NewFact {
+    pub subject: String,
+    pub predicate: String,
+    pub object: String,
+    pub quote: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MovedLoop {
+    pub loop_id: String,
+    /// `resolved` or `advanced`.
+    pub outcome: String,
+    pub reason: String,
+    pub quote: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct NewLoop {
+    pub description: String,
+    pub importance: String,
+    pub quote: String,
+}
+
+/// Returns the shape of a verdict.
+#[must_use]
+pub fn schema(memory: &Memory) -> Value {
+    let text = |most: usize| json!({ "type": "string", "maxLength": most });
+    let list = |most: usize, properties: Value, required: &[&str]| {
+        json!({ "type": "array", "maxItems": most,
+                "items": { "type": "object", "properties": properties, "required": required } })
+    };
+    let ids = |kind: EntryKind| -> Value {
+        let known: Vec<&str> = memory.of(kind).rev().take(400).map(|entry| entry.id()).collect();
+        if known.is_empty() { text(12) } else { json!({ "type": "string", "enum": known }) }
+    };
+    json!({
+        "type": "object",
+        "required": ["findings", "summary"],
+        "properties": {
+            "findings": list(12, json!({
+                "check": { "type": "string", "enum": ["continuity", "pov", "coverage", "style"] },
+                "severity": { "type": "string", "enum": ["must", "should", "could"] },
+                "problem": text(400), "quote": text(300), "against": text(300),
+            }), &["check", "severity", "problem", "quote"]),
+            "summary": { "type": "array", "minItems": 1, "maxItems": 6, "items": text(300) },
+            "characters": { "type": "array", "maxItems": 20, "items": ids(EntryKind::Character) },
+            "facts": list(12, json!({ "subject": text(80), "predicate": text(80), "object": text(160), "quote": text(300) }),
+                          &["subject", "predicate", "object", "quote"]),
+            "loops": list(8, json!({ "loop_id": ids(EntryKind::Loop), "outcome": { "type": "string", "enum": ["resolved", "advanced"] },
+                                     "reason": text(300), "quote": text(300) }), &["loop_id", "outcome", "reason", "quote"]),
+            "new_loops": list(3, json!({ "description": text(300), "quote": text(300),
+                                         "importance": { "type": "string", "enum": ["low", "medium", "high", "critical"] } }),
+                              &["description", "importance", "quote"]),
+        },
+    })
+}
+
+impl Verdict {
+    /// Reads a verdict and leaves out what is not proved by words of the text. What is missing from a text cannot be
+    /// quoted from it: for `coverage` the blueprint's words are enough.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn read(value: &Value, text: &str, blueprint: &str) -> Result<Self, String> {
+        let mut verdict: Self = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
+        verdict.findings.retain(|finding| {
+            let proved = finding.quote.as_deref().is_some_and(|quote| quotes(text, quote));
+            let missing = finding.check == "coverage"
+                && finding
+                    .against
+                    .as_deref()
+                    .or(finding.quote.as_deref())
+                    .is_some_and(|words| quotes(blueprint, words));
+            proved || missing
+        });
+        verdict.facts.retain(|fact| !fact.subject.trim().is_empty() && quotes(text, &fact.quote));
+        verdict.loops.retain(|moved| quotes(text, &moved.quote));
+        verdict.new_loops.retain(|new| !new.description.trim().is_empty() && quotes(text, &new.quote));
+        Ok(verdict)
+    }
+
+    /// Returns the findings that must be dealt with, heavier ones only the more often the scene was revised.
+    #[must_use]
+    pub fn blocking(findings: &[Finding], revisions: u32) -> Vec<&Finding> {
+        let least = if revisions == 0 { Severity::Should } else { Severity::Must };
+        findings.iter().filter(|finding| finding.severity >= least).collect()
+    }
+}

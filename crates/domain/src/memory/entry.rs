@@ -1,0 +1,494 @@
+//! The entries of a story's memory: what each kind holds, and the ids people and models name them by.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A kind of entry. Its word is also the kind of its records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EntryKind {
+    Character,
+    Location,
+    Relationship,
+    Scene,
+    Loop,
+    Lore,
+    Fact,
+}
+
+impl EntryKind {
+    pub const ALL: [Self; 7] =
+        [Self::Character, Self::Location, Self::Relationship, Self::Scene, Self::Loop, Self::Lore, Self::Fact];
+
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Character => "character",
+            Self::Location => "location",
+            Self::Relationship => "relationship",
+            Self::Scene => "scene",
+            Self::Loop => "loop",
+            Self::Lore => "lore",
+            Self::Fact => "fact",
+        }
+    }
+
+    /// Returns the folder of its files, below `memory/`.
+    #[must_use]
+    pub fn folder(self) -> &'static str {
+        match self {
+            Self::Character => "characters",
+            Self::Location => "locations",
+            Self::Relationship => "relationships",
+            Self::Scene => "scenes",
+            Self::Loop => "loops",
+            Self::Lore => "lore",
+            Self::Fact => "facts",
+        }
+    }
+
+    #[must_use]
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Character => "C",
+            Self::Location => "L",
+            Self::Relationship => "R",
+            Self::Scene => "S",
+            Self::Loop => "OL",
+            Self::Lore => "W",
+            Self::Fact => "F",
+        }
+    }
+
+    /// Returns the id with this number. Scenes count from 1 and are written with three digits, the rest from 0.
+    #[must_use]
+    pub fn id(self, number: u32) -> String {
+        match self {
+            Self::Scene => format!("S{number:03}"),
+            _ => format!("{}{number}", self.prefix()),
+        }
+    }
+
+    #[must_use]
+    pub fn first(self) -> u32 {
+        u32::from(self == Self::Scene)
+    }
+
+    /// Reads an id, however its letters and zeros are written: `c0`, `C000`, `s1`.
+    #[must_use]
+    pub fn of_id(id: &str) -> Option<(Self, u32)> {
+        let id = id.trim();
+        let at = id.find(|c: char| c.is_ascii_digit())?;
+        let (prefix, digits) = id.split_at_checked(at)?;
+        let kind = Self::ALL.into_iter().find(|kind| kind.prefix().eq_ignore_ascii_case(prefix))?;
+        if digits.len() > 9 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        Some((kind, digits.parse().ok()?))
+    }
+
+    /// Returns the kind a word means, in one or many: `character`, `characters`.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        let word = word.trim().to_lowercase();
+        Self::ALL.into_iter().find(|kind| kind.word() == word || kind.folder() == word)
+    }
+}
+
+impl fmt::Display for EntryKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+/// Declares an entry's type: a record and a file with just these fields, `id` and `text` in every one.
+macro_rules! entry {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident : $type:ty),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct $name {
+            pub id: String,
+            $($(#[$field_doc])* #[serde(skip_serializing_if = "is_empty")] pub $field: $type,)+
+            /// What people read: the body of its file.
+            #[serde(skip_serializing_if = "is_empty")]
+            pub text: String,
+        }
+    };
+}
+
+entry! {
+    /// Somebody in the story.
+    Character {
+        name: String,
+        role: String,
+        traits: Vec<String>,
+        goals: Vec<String>,
+        emotional_state: Option<String>,
+        /// Where they are now.
+        location: Option<String>,
+        /// Facts they have witnessed.
+        knows: Vec<String>,
+        created_tick: u64,
+    }
+}
+
+entry! {
+    /// Somewhere in the story.
+    Location { name: String, atmosphere: String, features: Vec<String>, created_tick: u64 }
+}
+
+entry! {
+    /// Two characters and how each sees the other.
+    Relationship {
+        character_a: String,
+        character_b: String,
+        relationship_type: String,
+        /// `close`, `strained`, `broken` …
+        status: String,
+        /// From 0 to 10.
+        intensity: u8,
+        perspective_a: String,
+        perspective_b: String,
+        history: Vec<RelationshipEvent>,
+    }
+}
+
+entry! {
+    /// A scene that was written. Plans and drafts are none.
+    Scene {
+        title: String,
+        tick: u64,
+        /// The node it was written from.
+        node: Option<String>,
+        pov: Option<String>,
+        location: Option<String>,
+        characters: Vec<String>,
+        /// What happens, the most important first.
+        summary: Vec<String>,
+        words: u64,
+    }
+}
+
+entry! {
+    /// Something the reader waits for. Its text says what.
+    OpenLoop {
+        importance: Importance,
+        category: String,
+        status: LoopStatus,
+        created_in_scene: Option<String>,
+        created_tick: u64,
+        /// The tick by which it should be paid off.
+        due_tick: Option<u64>,
+        closed_in_scene: Option<String>,
+        /// Why it was closed, and the words of the scene that show it.
+        reason: Option<String>,
+        evidence: Option<String>,
+    }
+}
+
+entry! {
+    /// A rule or a piece of the world.
+    Lore { name: String, category: String }
+}
+
+entry! {
+    /// Something that is true from one scene to another.
+    StoryFact {
+        subject: String,
+        predicate: String,
+        object: String,
+        valid_from: Option<String>,
+        valid_to: Option<String>,
+        truth: Truth,
+        /// The words of the scene it was read from.
+        quote: Option<String>,
+    }
+}
+
+/// One turn in a relationship.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RelationshipEvent {
+    pub tick: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scene: Option<String>,
+    pub event: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub intensity: Option<u8>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Importance {
+    Low,
+    #[default]
+    Medium,
+    High,
+    Critical,
+}
+
+impl Importance {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+}
+
+/// The life of an open loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoopStatus {
+    #[default]
+    Open,
+    /// A scene moved it, but did not settle it.
+    Advanced,
+    Resolved,
+    Abandoned,
+    /// Its time passed.
+    Expired,
+}
+
+impl LoopStatus {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Advanced => "advanced",
+            Self::Resolved => "resolved",
+            Self::Abandoned => "abandoned",
+            Self::Expired => "expired",
+        }
+    }
+
+    /// Says whether the reader still waits.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Open | Self::Advanced)
+    }
+}
+
+/// Whether a fact counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Truth {
+    #[default]
+    Canon,
+    /// Another fact says otherwise: kept, but told to nobody.
+    Disputed,
+}
+
+/// Fields that hold nothing are left out of records and files.
+trait Empty {
+    fn holds_nothing(&self) -> bool;
+}
+
+fn is_empty<T: Empty>(value: &T) -> bool {
+    value.holds_nothing()
+}
+
+impl Empty for String {
+    fn holds_nothing(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+impl<T> Empty for Vec<T> {
+    fn holds_nothing(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+impl<T> Empty for Option<T> {
+    fn holds_nothing(&self) -> bool {
+        self.is_none()
+    }
+}
+
+macro_rules! always_written {
+    ($($type:ty),+) => { $(impl Empty for $type { fn holds_nothing(&self) -> bool { false } })+ };
+}
+always_written!(u64, u8, Importance, LoopStatus, Truth);
+
+/// Any entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    Character(Character),
+    Location(Location),
+    Relationship(Relationship),
+    Scene(Scene),
+    Loop(OpenLoop),
+    Lore(Lore),
+    Fact(StoryFact),
+}
+
+macro_rules! each {
+    ($entry:expr, $it:ident => $value:expr) => {
+        match $entry {
+            Entry::Character($it) => $value,
+            Entry::Location($it) => $value,
+            Entry::Relationship($it) => $value,
+            Entry::Scene($it) => $value,
+            Entry::Loop($it) => $value,
+            Entry::Lore($it) => $value,
+            Entry::Fact($it) => $value,
+        }
+    };
+}
+
+/// Why an entry was not taken.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoEntry {
+    #[error("`{0}` is no id of the memory: expected one like C0, L0, R0, S001, OL0, W0 or F0")]
+    Id(String),
+    #[error("{0}")]
+    Shape(String),
+    #[error("a {kind} needs {what}")]
+    Lacks { kind: EntryKind, what: &'static str },
+    #[error("{id}: intensity is {found}, expected 0 to 10")]
+    Intensity { id: String, found: u8 },
+}
+
+impl Entry {
+    /// Reads an entry of a kind from its record.
+    ///
+    /// # Errors
+    /// When the value is not of that kind, or lacks what makes it one.
+    pub fn read(kind: EntryKind, value: Value) -> Result<Self, NoEntry> {
+        fn typed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, NoEntry> {
+            serde_json::from_value(value)
+                .map_err(|error| NoEntry::Shape(crate::suggest::with_suggestion(&error.to_string())))
+        }
+        let entry = match kind {
+            EntryKind::Character => Self::Character(typed(value)?),
+            EntryKind::Location => Self::Location(typed(value)?),
+            EntryKind::Relationship => Self::Relationship(typed(value)?),
+            EntryKind::Scene => Self::Scene(typed(value)?),
+            EntryKind::Loop => Self::Loop(typed(value)?),
+            EntryKind::Lore => Self::Lore(typed(value)?),
+            EntryKind::Fact => Self::Fact(typed(value)?),
+        };
+        entry.checked()
+    }
+
+    fn checked(self) -> Result<Self, NoEntry> {
+        let lacks = |what| Err(NoEntry::Lacks { kind: self.kind(), what });
+        match &self {
+            Self::Character(it) if it.name.trim().is_empty() => lacks("a name"),
+            Self::Location(it) if it.name.trim().is_empty() => lacks("a name"),
+            Self::Lore(it) if it.name.trim().is_empty() => lacks("a name"),
+            Self::Loop(it) if it.text.trim().is_empty() => lacks("a text that says what is open"),
+            Self::Fact(it) if it.subject.trim().is_empty() || it.predicate.trim().is_empty() => {
+                lacks("a subject and a predicate")
+            }
+            Self::Relationship(it) if it.character_a.is_empty() || it.character_b.is_empty() => {
+                lacks("`character_a` and `character_b`")
+            }
+            Self::Relationship(it) if it.character_a == it.character_b => lacks("two different characters"),
+            Self::Relationship(it) if it.intensity > 10 => {
+                Err(NoEntry::Intensity { id: it.id.clone(), found: it.intensity })
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// Returns the record.
+    ///
+    /// # Panics
+    /// Never: entries are plain data.
+    #[must_use]
+    pub fn value(&self) -> Value {
+        each!(self, it => serde_json::to_value(it)).expect("BUG: an entry is plain data")
+    }
+
+    #[must_use]
+    pub fn kind(&self) -> EntryKind {
+        match self {
+            Self::Character(_) => EntryKind::Character,
+            Self::Location(_) => EntryKind::Location,
+            Self::Relationship(_) => EntryKind::Relationship,
+            Self::Scene(_) => EntryKind::Scene,
+            Self::Loop(_) => EntryKind::Loop,
+            Self::Lore(_) => EntryKind::Lore,
+            Self::Fact(_) => EntryKind::Fact,
+        }
+    }
+
+    #[must_use]
+    pub fn id(&self) -> &str {
+        each!(self, it => &it.id)
+    }
+
+    /// Returns its fields as YAML, in the order they are declared; the text is none of them.
+    pub(super) fn fields(&self) -> String {
+        let mut bare = self.clone();
+        each!(&mut bare, it => it.text.clear());
+        each!(&bare, it => serde_saphyr::to_string(it)).expect("BUG: an entry is plain data")
+    }
+
+    #[must_use]
+    pub(super) fn with_id(mut self, id: String) -> Self {
+        each!(&mut self, it => it.id = id);
+        self
+    }
+
+    #[must_use]
+    pub fn text(&self) -> &str {
+        each!(self, it => &it.text)
+    }
+
+    /// Returns what it is called in a list.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let short = |text: &str| {
+            let line = text.lines().next().unwrap_or_default();
+            let cut: String = line.chars().take(80).collect();
+            if cut.len() < line.len() { format!("{cut}…") } else { cut }
+        };
+        match self {
+            Self::Character(it) => it.name.clone(),
+            Self::Location(it) => it.name.clone(),
+            Self::Lore(it) => it.name.clone(),
+            Self::Scene(it) => it.title.clone(),
+            Self::Relationship(it) => format!("{} – {}: {}", it.character_a, it.character_b, it.relationship_type),
+            Self::Loop(it) => short(&it.text),
+            Self::Fact(it) => short(&format!("{} {} {}", it.subject, it.predicate, it.object)),
+        }
+    }
+}
+
+/// One side of a relationship.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Perspective<'a> {
+    pub other: &'a str,
+    pub view: &'a str,
+}
+
+impl Relationship {
+    /// Returns how `character` sees it, if it is one of the two.
+    #[must_use]
+    pub fn seen_by(&self, character: &str) -> Option<Perspective<'_>> {
+        if self.character_a == character {
+            Some(Perspective { other: &self.character_b, view: &self.perspective_a })
+        } else if self.character_b == character {
+            Some(Perspective { other: &self.character_a, view: &self.perspective_b })
+        } else {
+            None
+        }
+    }
+
+    /// Says whether these are its two, in either order.
+    #[must_use]
+    pub fn is_between(&self, one: &str, other: &str) -> bool {
+        self.seen_by(one).is_some_and(|side| side.other == other)
+    }
+}

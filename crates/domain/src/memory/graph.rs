@@ -1,0 +1,93 @@
+//! Who is tied to whom, drawn: as DOT for Graphviz, or as SVG for a browser.
+
+use std::f64::consts::TAU;
+use std::fmt::Write as _;
+
+use super::book::Memory;
+use super::entry::{Character, Relationship};
+
+/// Returns the graph in the language of Graphviz.
+#[must_use]
+pub fn dot(memory: &Memory) -> String {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " "));
+    let mut out = String::from("graph relationships {\n  node [shape=box, style=rounded];\n");
+    for character in memory.characters() {
+        let _ = writeln!(out, "  {} [label={}];", character.id, quoted(&character.name));
+    }
+    for tie in memory.relationships() {
+        let label = quoted(&label(tie));
+        let _ = writeln!(out, "  {} -- {} [label={label}, penwidth={}];", tie.character_a, tie.character_b, width(tie));
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// Returns the graph as a picture: characters on a circle, lines as thick as the relationship is intense.
+#[must_use]
+pub fn svg(memory: &Memory) -> String {
+    let characters: Vec<&Character> = memory.characters().collect();
+    let radius = 140.0_f64.max(characters.len() as f64 * 26.0);
+    let middle = radius + 120.0;
+    let place = |index: usize| {
+        let angle = TAU * index as f64 / characters.len().max(1) as f64 - TAU / 4.0;
+        (middle + radius * angle.cos(), middle + radius * angle.sin())
+    };
+    let of = |id: &str| characters.iter().position(|character| character.id == id).map(place);
+    let size = middle * 2.0;
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {size:.0} {size:.0}\" font-family=\"sans-serif\" \
+         font-size=\"13\" text-anchor=\"middle\">\n<title>Relationships</title>\n"
+    );
+    for tie in memory.relationships() {
+        let (Some((x1, y1)), Some((x2, y2))) = (of(&tie.character_a), of(&tie.character_b)) else { continue };
+        let _ = writeln!(
+            out,
+            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"#888\" stroke-width=\"{}\"/>\n\
+             <text x=\"{:.1}\" y=\"{:.1}\" fill=\"#555\" font-size=\"11\">{}</text>",
+            width(tie),
+            f64::midpoint(x1, x2),
+            f64::midpoint(y1, y2) - 4.0,
+            escaped(&label(tie))
+        );
+    }
+    for (index, character) in characters.iter().enumerate() {
+        let (x, y) = place(index);
+        let _ = writeln!(
+            out,
+            "<g><title>{id}: {role}</title><circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"9\" fill=\"#2b6cb0\"/>\
+             <text x=\"{x:.1}\" y=\"{:.1}\">{name}</text></g>",
+            y + 24.0,
+            id = escaped(&character.id),
+            role = escaped(&character.role),
+            name = escaped(&character.name),
+        );
+    }
+    out.push_str("</svg>\n");
+    out
+}
+
+fn label(tie: &Relationship) -> String {
+    let parts = [tie.relationship_type.as_str(), tie.status.as_str()];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+fn width(tie: &Relationship) -> u8 {
+    1 + tie.intensity / 2
+}
+
+/// Makes text harmless inside XML; control characters have no place there.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' | '\t' => out.push(' '),
+            c if c.is_control() => {}
+            c => out.push(c),
+        }
+    }
+    out
+}

@@ -1,0 +1,123 @@
+//! A story as a book: chapters and scenes in order, as Markdown, as HTML and as the parts of an EPUB.
+
+use std::fmt::Write as _;
+
+use pulldown_cmark::{Event, Options, Parser, html};
+
+use crate::memory::graph::escaped;
+
+/// A book.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Book {
+    pub title: String,
+    /// Tells books apart; the same story has the same.
+    pub identifier: String,
+    /// When it was last changed, as `2026-01-31T12:00:00Z`.
+    pub modified: String,
+    pub chapters: Vec<Chapter>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Chapter {
+    pub title: String,
+    /// The prose of its scenes, in order.
+    pub scenes: Vec<String>,
+}
+
+const BREAK: &str = "\n\n* * *\n\n";
+
+impl Chapter {
+    fn prose(&self) -> String {
+        self.scenes.iter().map(|scene| scene.trim()).collect::<Vec<_>>().join(BREAK)
+    }
+
+    fn body(&self) -> String {
+        format!("<h1>{}</h1>\n{}", escaped(&self.title), rendered(&self.prose()))
+    }
+}
+
+/// Renders prose. Raw HTML in it is shown as the text it is: a book runs nothing.
+fn rendered(prose: &str) -> String {
+    let events = Parser::new_ext(prose, Options::ENABLE_SMART_PUNCTUATION).map(|event| match event {
+        Event::Html(raw) | Event::InlineHtml(raw) => Event::Text(raw),
+        other => other,
+    });
+    let mut out = String::new();
+    html::push_html(&mut out, events);
+    out
+}
+
+impl Book {
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let mut out = format!("# {}\n", self.title);
+        for chapter in &self.chapters {
+            let _ = write!(out, "\n## {}\n\n{}\n", chapter.title, chapter.prose());
+        }
+        out
+    }
+
+    #[must_use]
+    pub fn html(&self) -> String {
+        let chapters = self.chapters.iter().map(|chapter| format!("<section>\n{}</section>\n", chapter.body()));
+        let title = escaped(&self.title);
+        format!(
+            "<!DOCTYPE html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n\
+             <body>\n<header>{title}</header>\n{}</body>\n</html>\n",
+            chapters.collect::<String>()
+        )
+    }
+
+    /// Returns the files of an EPUB 3, in the order they go into the archive; the first is to be stored as it is.
+    #[must_use]
+    pub fn epub(&self) -> Vec<(String, String)> {
+        let title = escaped(&self.title);
+        let pages: Vec<(String, &Chapter)> = self
+            .chapters
+            .iter()
+            .enumerate()
+            .map(|(index, chapter)| (format!("chapter-{:03}", index + 1), chapter))
+            .collect();
+        let (mut items, mut spine, mut contents) = (String::new(), String::new(), String::new());
+        for (name, chapter) in &pages {
+            let _ = writeln!(items, "<item id=\"{name}\" href=\"{name}.xhtml\" media-type=\"application/xhtml+xml\"/>");
+            let _ = writeln!(spine, "<itemref idref=\"{name}\"/>");
+            let _ = writeln!(contents, "<li><a href=\"{name}.xhtml\">{}</a></li>", escaped(&chapter.title));
+        }
+        let package = format!(
+            "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<package xmlns=\"http://www.idpf.org/2007/opf\" version=\"3.0\" \
+             unique-identifier=\"id\">\n<metadata xmlns:dc=\"http://purl.org/dc/elements/1.1/\">\n\
+             <dc:identifier id=\"id\">{}</dc:identifier>\n<dc:title>{title}</dc:title>\n<dc:language>und</dc:language>\n\
+             <meta property=\"dcterms:modified\">{}</meta>\n</metadata>\n<manifest>\n\
+             <item id=\"nav\" href=\"nav.xhtml\" media-type=\"application/xhtml+xml\" properties=\"nav\"/>\n{items}</manifest>\n\
+             <spine>\n{spine}</spine>\n</package>\n",
+            escaped(&self.identifier),
+            escaped(&self.modified)
+        );
+        let nav = page("Contents", &format!("<nav epub:type=\"toc\"><h1>{title}</h1><ol>\n{contents}</ol></nav>"));
+        let container = "<?xml version=\"1.0\"?>\n<container version=\"1.0\" \
+             xmlns=\"urn:oasis:names:tc:opendocument:xmlns:container\">\n<rootfiles><rootfile full-path=\"OEBPS/book.opf\" \
+             media-type=\"application/oebps-package+xml\"/></rootfiles>\n</container>\n";
+        let mut files = vec![
+            ("mimetype".to_owned(), "application/epub+zip".to_owned()),
+            ("META-INF/container.xml".to_owned(), container.to_owned()),
+            ("OEBPS/book.opf".to_owned(), package),
+            ("OEBPS/nav.xhtml".to_owned(), nav),
+        ];
+        let chapters =
+            pages.iter().map(|(name, chapter)| (format!("OEBPS/{name}.xhtml"), page(&chapter.title, &chapter.body())));
+        files.extend(chapters);
+        files
+    }
+}
+
+const STYLE: &str =
+    "body{max-width:36em;margin:2em auto;padding:0 1em;font-family:serif;line-height:1.5}header{font-size:2em}";
+
+fn page(title: &str, body: &str) -> String {
+    format!(
+        "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" \
+         xmlns:epub=\"http://www.idpf.org/2007/ops\">\n<head><title>{}</title></head>\n<body>\n{body}\n</body>\n</html>\n",
+        escaped(title)
+    )
+}

@@ -1,0 +1,265 @@
+//! What the planner is told: the story's state in parts, under a budget of tokens, put into a template.
+//!
+//! Texts of the story are material, not instructions: each of their lines begins with `│`.
+
+use serde::{Deserialize, Serialize};
+
+use super::record::{ContextUsed, TickRecord, TickState, TickStatus};
+use super::tools::{self, PlanNode};
+use crate::memory::{Character, Memory, OpenLoop};
+use crate::planning_prompt::clean_line;
+
+/// Where a project may put a template of its own.
+pub const TEMPLATE: &str = ".throughline/templates/planner.md";
+
+/// The template that is used otherwise.
+pub const TEMPLATE_TEXT: &str = include_str!("planner.md");
+
+/// How much the planner is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct GenerationPolicy {
+    pub recent_scenes_count: usize,
+    pub include_overall_summary: bool,
+    /// About so many tokens of the story are in a prompt.
+    pub context_tokens: usize,
+    /// About so many words has a scene.
+    pub scene_words: usize,
+    /// So often a scene is revised before a person decides.
+    pub revisions: u32,
+}
+
+impl Default for GenerationPolicy {
+    fn default() -> Self {
+        Self {
+            recent_scenes_count: 3,
+            include_overall_summary: true,
+            context_tokens: 12_000,
+            scene_words: 900,
+            revisions: 2,
+        }
+    }
+}
+
+/// The story's state, gathered.
+pub struct StoryView<'a> {
+    pub novel: &'a str,
+    pub state: &'a TickState,
+    pub memory: &'a Memory,
+    pub nodes: &'a [PlanNode],
+    /// The newest ticks, the newest last.
+    pub ticks: &'a [TickRecord],
+    pub policy: &'a GenerationPolicy,
+}
+
+/// The parts of a prompt, by the name a template uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannerContext {
+    pub parts: Vec<(&'static str, String)>,
+    pub used: ContextUsed,
+}
+
+/// Returns about how many tokens a text has. Three bytes a token is more than English needs.
+#[must_use]
+pub fn tokens(text: &str) -> usize {
+    text.len().div_ceil(3)
+}
+
+impl StoryView<'_> {
+    /// Returns the character the story follows: the chosen one, or the first there is.
+    #[must_use]
+    pub fn active_character(&self) -> Option<&Character> {
+        let chosen = self.state.active_character.as_deref();
+        let first = || self.memory.characters().next();
+        chosen.and_then(|id| self.memory.characters().find(|it| it.id == id)).or_else(first)
+    }
+
+    /// Gathers the parts. The tools and who the story follows are always whole; lists give way where room is short.
+    #[must_use]
+    pub fn planner_context(&self) -> PlannerContext {
+        let active = self.active_character();
+        let open = self.memory.open_loops();
+        let tool_lines = tools::ALL.iter().map(|tool| tool.described()).collect::<Vec<_>>().join("\n");
+        let details = active.map_or_else(|| "Nobody yet.".to_owned(), described);
+        let tick = self.state.current_tick + 1;
+        let mut room = Room(self.policy.context_tokens.saturating_sub(tokens(&tool_lines) + tokens(&details)));
+        let error = self.last_error(tick);
+        let recent_count = self.policy.recent_scenes_count;
+        let recent: Vec<_> = self.memory.scenes().rev().take(recent_count).collect();
+        let scenes = recent.iter().map(|scene| {
+            let summary = scene.summary.iter().map(|line| format!("\n  - {line}")).collect::<String>();
+            format!("**{}** ({}, tick {}):{summary}", scene.title, scene.id, scene.tick)
+        });
+        let recent_scenes = room.part(40, scenes, "No scene is written yet.", Order::NewestFirst);
+        let plans = self.ticks.iter().rev().filter(|tick| tick.status == TickStatus::Done).take(recent_count.max(3));
+        let plans = plans.map(|tick| format!("Tick {}: {}", tick.tick, tick.plan.scene_intention));
+        let recent_plans = room.part(20, plans, "None.", Order::NewestFirst);
+        let loops = open.iter().map(|it| loop_line(it, tick));
+        let open_loops = room.part(40, loops, "No open loops yet.", Order::AsGiven);
+        let ties = self.memory.relationships().filter_map(|tie| {
+            let side = tie.seen_by(&active?.id)?;
+            Some(format!(
+                "- {} ({}, {}): {} [intensity {}/10], own view: \"{}\"",
+                self.memory.name_of(side.other),
+                side.other,
+                tie.relationship_type,
+                tie.status,
+                tie.intensity,
+                side.view
+            ))
+        });
+        let relationships = room.part(30, ties, "No established relationships yet.", Order::AsGiven);
+        let people = self.memory.characters().map(|it| format!("- {}: {} ({})", it.id, it.name, it.role));
+        let characters = room.part(30, people, "Nobody yet.", Order::AsGiven);
+        let places = self.memory.locations().map(|it| format!("- {}: {}", it.id, it.name));
+        let locations = room.part(30, places, "None yet.", Order::AsGiven);
+        let next = self.nodes.iter().filter(|node| node.is_written && node.progress != "complete").take(5);
+        let next = next.map(|node| {
+            let title = node.title.as_deref().unwrap_or("without a title");
+            format!("- {}: {title} ({})", node.path, node.status)
+        });
+        let next_nodes = room.part(50, next, "The plan has nothing that is open.", Order::AsGiven);
+        let summary = self.memory.scenes().rev().filter(|_| self.policy.include_overall_summary);
+        let summary = summary.filter_map(|scene| Some(format!("Tick {}: {}", scene.tick, scene.summary.first()?)));
+        let overall_summary = room.part(100, summary, "The story has not begun.", Order::NewestFirst);
+        let used = ContextUsed {
+            active_character: active.map(|character| character.id.clone()),
+            recent_scenes: recent.iter().rev().map(|scene| scene.id.clone()).collect(),
+            open_loops_count: open.len(),
+        };
+        let parts = vec![
+            ("novel_name", clean_line(self.novel)),
+            ("current_tick", tick.to_string()),
+            ("active_character_id", active.map_or("none", |it| it.id.as_str()).to_owned()),
+            ("active_character_name", active.map_or_else(|| "nobody yet".to_owned(), |it| clean_line(&it.name))),
+            ("overall_summary", overall_summary),
+            ("recent_scenes_summary", recent_scenes),
+            ("recent_plans", recent_plans),
+            ("open_loops_list", open_loops),
+            ("active_character_details", marked(&details)),
+            ("character_relationships", relationships),
+            ("characters", characters),
+            ("locations", locations),
+            ("next_nodes", next_nodes),
+            ("available_tools_description", tool_lines),
+            ("last_error", error),
+        ];
+        PlannerContext { parts, used }
+    }
+
+    /// What went wrong with the last plan for this tick.
+    fn last_error(&self, tick: u64) -> String {
+        let failed = self.ticks.iter().find(|record| record.tick == tick && record.status == TickStatus::Failed);
+        let Some(error) = failed.and_then(|record| record.errors.last()) else { return String::new() };
+        format!("The last plan for this tick failed. Plan something that does not:\n{}\n", marked(error))
+    }
+}
+
+impl PlannerContext {
+    /// Puts the parts into a template. What a template does not name is left out; an unknown name stays as it is.
+    #[must_use]
+    pub fn prompt(&self, template: &str) -> String {
+        filled(template, &self.parts)
+    }
+}
+
+/// Puts values where a template has their names in braces, each once: a value is never read as a template.
+#[must_use]
+pub(crate) fn filled(template: &str, parts: &[(&'static str, String)]) -> String {
+    let mut out = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let value = after
+            .split_once('}')
+            .and_then(|(name, tail)| parts.iter().find(|(known, _)| *known == name).map(|(_, value)| (value, tail)));
+        match value {
+            Some((value, tail)) => {
+                out.push_str(value);
+                rest = tail;
+            }
+            None => {
+                out.push('{');
+                rest = after;
+            }
+        }
+    }
+    out + rest
+}
+
+/// Marks every line of a text as the story's own.
+#[must_use]
+pub(crate) fn marked(text: &str) -> String {
+    text.lines().map(|line| format!("│ {}", clean_line(line))).collect::<Vec<_>>().join("\n")
+}
+
+fn described(character: &Character) -> String {
+    let mut lines = vec![
+        format!("Name: {}", character.name),
+        format!("Role: {}", character.role),
+        format!("Description: {}", character.text),
+    ];
+    if !character.traits.is_empty() {
+        lines.push(format!("Traits: {}", character.traits.join(", ")));
+    }
+    if !character.goals.is_empty() {
+        lines.push(format!("Current goals: {}", character.goals.join(", ")));
+    }
+    lines.extend(character.emotional_state.as_ref().map(|state| format!("Emotional state: {state}")));
+    lines.join("\n")
+}
+
+fn loop_line(it: &OpenLoop, tick: u64) -> String {
+    let scene = it.created_in_scene.as_deref().map(|scene| format!(", scene {scene}")).unwrap_or_default();
+    let overdue = it.due_tick.is_some_and(|due| due < tick);
+    let due = if overdue { ", OVERDUE" } else { "" };
+    let category = if it.category.is_empty() { "none" } else { &it.category };
+    format!(
+        "- {} [{}] {} (category: {category}, tick {}{scene}{due})",
+        it.id,
+        it.importance.word().to_uppercase(),
+        it.text.replace('\n', " "),
+        it.created_tick
+    )
+}
+
+/// In which order the lines of a part come, and which go first when room is short: the last ones.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    AsGiven,
+    /// Given newest first, shown oldest first.
+    NewestFirst,
+}
+
+/// How many tokens are left.
+struct Room(usize);
+
+impl Room {
+    /// Returns as many lines as fit into a share of the room that is left.
+    fn part(&mut self, percent: usize, lines: impl Iterator<Item = String>, nothing: &str, order: Order) -> String {
+        let mut share = self.0.saturating_mul(percent) / 100;
+        let (mut kept, mut left_out) = (Vec::new(), 0usize);
+        for line in lines {
+            let cost = tokens(&line) + 1;
+            if left_out == 0 && (cost <= share || kept.is_empty() && cost <= self.0) {
+                share = share.saturating_sub(cost);
+                self.0 = self.0.saturating_sub(cost);
+                kept.push(line);
+            } else {
+                left_out += 1;
+            }
+        }
+        if kept.is_empty() && left_out == 0 {
+            return nothing.to_owned();
+        }
+        if order == Order::NewestFirst {
+            kept.reverse();
+        }
+        let mut text = marked(&kept.join("\n"));
+        if left_out > 0 {
+            let more = format!("({left_out} more are not shown; memory.search finds them)");
+            text = if order == Order::NewestFirst { format!("{more}\n{text}") } else { format!("{text}\n{more}") };
+        }
+        text
+    }
+}

@@ -1,0 +1,74 @@
+//! Running a plan: its actions in order, each with the results of those before it, up to the first that fails.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::plan::Plan;
+use super::tools::{self, Stage, is_reference};
+
+/// What became of one action.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Executed {
+    pub action_index: usize,
+    pub tool: String,
+    pub args: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    pub success: bool,
+}
+
+/// Runs the actions that `done` does not have yet. Returns all that were run, the failed one last.
+pub fn execute(stage: &mut Stage<'_>, plan: &Plan, mut done: Vec<Executed>) -> Vec<Executed> {
+    done.retain(|action| action.success);
+    for (index, action) in plan.actions.iter().enumerate().skip(done.len()) {
+        let ran = run(stage, &action.tool, &action.args, index, &done);
+        let success = ran.is_ok();
+        let (args, result, error) = match ran {
+            Ok((args, result)) => (args, Some(result), None),
+            Err(problem) => (action.args.clone(), None, Some(problem)),
+        };
+        done.push(Executed { action_index: index, tool: action.tool.clone(), args, result, error, success });
+        if !success {
+            break;
+        }
+    }
+    done
+}
+
+fn run(
+    stage: &mut Stage<'_>,
+    name: &str,
+    args: &Map<String, Value>,
+    index: usize,
+    done: &[Executed],
+) -> Result<(Map<String, Value>, Value), String> {
+    let tool = tools::named(name).ok_or_else(|| format!("there is no tool `{name}`"))?;
+    let filled: Map<String, Value> =
+        args.iter().map(|(key, value)| Ok((key.clone(), resolved(value, done)?))).collect::<Result<_, String>>()?;
+    let args = tool.checked(&filled, &stage.memory, index)?;
+    let result = (tool.run)(stage, &args)?;
+    Ok((args, result))
+}
+
+/// Puts the results of earlier actions where they are named: `$0.id`.
+pub(super) fn resolved(value: &Value, done: &[Executed]) -> Result<Value, String> {
+    match value {
+        Value::String(text) if is_reference(text) => {
+            let mut parts = text.trim_start_matches('$').split('.');
+            let index: usize = parts.next().and_then(|part| part.parse().ok()).unwrap_or(usize::MAX);
+            let from = done.get(index).and_then(|action| action.result.as_ref());
+            let mut found = from.ok_or_else(|| format!("`{text}` names the result of an action that was not run"))?;
+            for part in parts {
+                let inner = part.parse::<usize>().ok().and_then(|at| found.get(at)).or_else(|| found.get(part));
+                found = inner.ok_or_else(|| format!("`{text}`: the result of action {index} has no `{part}`"))?;
+            }
+            Ok(found.clone())
+        }
+        Value::Array(items) => {
+            items.iter().map(|item| resolved(item, done)).collect::<Result<_, _>>().map(Value::Array)
+        }
+        other => Ok(other.clone()),
+    }
+}

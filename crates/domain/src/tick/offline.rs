@@ -1,0 +1,130 @@
+//! A planner without a model. It follows fixed rules and invents nothing: who and what it brings in stands in the plan.
+//!
+//! It is there so that the loop can be run, tried out and tested anywhere. It does not know what a good story is.
+
+use serde_json::{Value, json};
+
+use super::context::StoryView;
+use super::tools::PlanNode;
+use crate::memory::{Character, Memory};
+
+/// How it signs its plans.
+pub const NAME: &str = "offline";
+
+/// What the plan files name, in the order they do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Named {
+    pub characters: Vec<String>,
+    pub locations: Vec<String>,
+}
+
+/// Returns the plan for the next tick: the same state gives the same plan.
+#[must_use]
+pub fn plan(story: &StoryView<'_>, named: &Named) -> Value {
+    let memory = story.memory;
+    let tick = story.state.current_tick + 1;
+    let open: Vec<&PlanNode> =
+        story.nodes.iter().filter(|node| node.is_written && node.progress != "complete").collect();
+    // Every tick takes the next open part of the plan; when all had their turn, it begins again.
+    let turn = usize::try_from(tick.saturating_sub(1)).unwrap_or(0);
+    let node = open.get(turn % open.len().max(1)).copied();
+    let subject = node.map(|node| format!("{} ({})", node.title.as_deref().unwrap_or(&node.path), node.path));
+    let mut actions = Vec::new();
+    let (pov, introduced) = point_of_view(story, named, &mut actions);
+    let place = setting(memory, named, &mut actions);
+    match introduced {
+        true => {}
+        false => between(memory, pov.as_deref(), tick, &mut actions),
+    }
+    remember(memory, subject.as_deref(), tick, &mut actions);
+    let about = subject.unwrap_or_else(|| "what is still open".to_owned());
+    let waited = memory.open_loops().first().map(|it| it.text.replace('\n', " "));
+    let intention = match &waited {
+        Some(waited) => format!("Take up {about}; keep in mind: {waited}"),
+        None => format!("Take up {about}"),
+    };
+    let mut plan = json!({
+        "rationale": "Made by rules, without a model: the next open part of the plan, and what the plan names but the memory lacks.",
+        "scene_intention": intention.chars().take(480).collect::<String>(),
+        "actions": actions,
+        "expected_outcomes": [format!("{about} is prepared to be written")],
+    });
+    if let Some(pov) = pov {
+        plan["pov_character"] = json!(pov);
+    }
+    if let Some(place) = place {
+        plan["target_location"] = json!(place);
+    }
+    plan
+}
+
+/// Returns whose scene it is; brings in the next character that the plan names.
+fn point_of_view(story: &StoryView<'_>, named: &Named, actions: &mut Vec<Value>) -> (Option<String>, bool) {
+    let memory = story.memory;
+    let missing =
+        named.characters.iter().find(|name| !memory.characters().any(|it| it.name.eq_ignore_ascii_case(name)));
+    let nobody = memory.characters().next().is_none();
+    let stand_in = "The protagonist".to_owned();
+    let Some(name) = missing.or(nobody.then_some(&stand_in)) else {
+        return (story.active_character().map(|it| it.id.clone()), false);
+    };
+    let index = actions.len();
+    actions.push(json!({
+        "tool": "character.generate",
+        "args": { "name": name, "role": if nobody { "protagonist" } else { "character of the plan" },
+                  "description": "Named in the plan; nothing more is known yet." },
+        "reason": "the plan names them, the memory does not",
+    }));
+    let active = story.active_character().map(|it| it.id.clone());
+    (active.or_else(|| Some(format!("${index}.id"))), true)
+}
+
+fn setting(memory: &Memory, named: &Named, actions: &mut Vec<Value>) -> Option<String> {
+    let missing = named.locations.iter().find(|name| !memory.locations().any(|it| it.name.eq_ignore_ascii_case(name)));
+    let Some(name) = missing else { return memory.locations().next().map(|it| it.id.clone()) };
+    let index = actions.len();
+    actions.push(json!({
+        "tool": "location.generate",
+        "args": { "name": name, "description": "Named in the plan; nothing more is known yet." },
+        "reason": "the plan names it, the memory does not",
+    }));
+    Some(format!("${index}.id"))
+}
+
+/// Ties two characters that have nothing to do with each other yet, or asks how things stand.
+fn between(memory: &Memory, pov: Option<&str>, tick: u64, actions: &mut Vec<Value>) {
+    let Some(pov) = pov else { return };
+    let tied = |other: &Character| memory.relationships().any(|tie| tie.is_between(pov, &other.id));
+    let others: Vec<&Character> = memory.characters().filter(|it| it.id != pov).collect();
+    if let Some(other) = others.iter().find(|other| !tied(other)) {
+        actions.push(json!({
+            "tool": "relationship.create",
+            "args": { "character_a": pov, "character_b": other.id, "relationship_type": "in the same story",
+                      "perspective_a": "not known yet", "perspective_b": "not known yet" },
+            "reason": "both are there, nothing is between them yet",
+        }));
+        return;
+    }
+    let turn = usize::try_from(tick).unwrap_or(0);
+    if let Some(other) = others.get(turn % others.len().max(1)) {
+        actions.push(json!({ "tool": "relationship.query", "args": { "character_id": other.id },
+                             "reason": "to know how things stand" }));
+    }
+}
+
+/// Opens a loop for a part of the plan that has none, or looks up what is open.
+fn remember(memory: &Memory, subject: Option<&str>, tick: u64, actions: &mut Vec<Value>) {
+    let Some(subject) = subject else { return };
+    let description: String = format!("How does {subject} turn out?").chars().take(280).collect();
+    if memory.loops().any(|it| it.text == description) {
+        let words: String = subject.chars().take(120).collect();
+        actions
+            .push(json!({ "tool": "memory.search", "args": { "query": words, "limit": 3 }, "reason": "to recall it" }));
+    } else {
+        actions.push(json!({
+            "tool": "loop.open",
+            "args": { "description": description, "category": "plan", "importance": if tick == 1 { "high" } else { "medium" } },
+            "reason": "the plan promises it",
+        }));
+    }
+}
