@@ -5,6 +5,7 @@
 
 mod head;
 mod history;
+mod named;
 mod naming;
 mod place;
 mod process;
@@ -53,7 +54,13 @@ impl Git for DiskGit {
     }
 
     fn uncommitted(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
-        Place::find(&self.root)?.map_or(Ok(Vec::new()), |place| uncommitted::uncommitted(&place, paths))
+        let Some(place) = Place::find(&self.root)? else { return Ok(Vec::new()) };
+        if !paths.is_empty()
+            && let Some(found) = named::uncommitted(&place, paths)?
+        {
+            return Ok(found);
+        }
+        uncommitted::uncommitted(&place, paths)
     }
 
     fn commits_naming(&self, word: &str) -> Result<Vec<NamedCommit>, StoreFault> {

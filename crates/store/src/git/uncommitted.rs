@@ -113,6 +113,8 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Vec<Changed
         let added = lines_of(&place.project.join(&path));
         lines.push(ChangedLines { path: path.to_string_lossy().into_owned(), added, removed: 0, untracked: true });
     }
+    // The list of names heeds which are asked for, the patches do not.
+    lines.retain(|file| paths.is_empty() || paths.contains(&file.path));
     lines.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(lines)
 }
@@ -213,7 +215,7 @@ fn plain(quoted: &[u8]) -> Name {
 }
 
 /// Counts the lines of a new file as git will once it is added. A file that went away meanwhile has none.
-fn lines_of(path: &Path) -> u64 {
+pub(super) fn lines_of(path: &Path) -> u64 {
     let Ok(found) = fs::symlink_metadata(path) else { return 0 };
     if found.is_symlink() {
         // Git keeps where it leads to as one line.

@@ -300,3 +300,37 @@ fn a_git_that_hangs_is_stopped_and_one_that_is_missing_is_a_fault() {
         check(fault);
     }
 }
+
+/// Asked about a few files, the answer is the same as asked about everything.
+#[test]
+fn named_files_are_counted_as_among_all() {
+    let repository = Repository::new();
+    for (path, text) in [("src/a.rs", "one\ntwo\n"), ("src/б в.rs", "раз\n"), ("gone.rs", "x\ny\n"), ("same.rs", "x\n")]
+    {
+        repository.write(path, text);
+    }
+    repository.write(".gitignore", "ignored.rs\n");
+    repository.git(&["add", "-A"]);
+    repository.git(&["commit", "-q", "-m", "start"]);
+    repository.write("src/a.rs", "one\nthree\nfour\n");
+    repository.write("src/б в.rs", "раз\nдва\n");
+    repository.write("src/new.rs", "1\n2\n3");
+    repository.write("ignored.rs", "x\n");
+    std::fs::remove_file(repository.root().join("gone.rs")).unwrap();
+    repository.write("staged.rs", "1\n");
+    repository.git(&["add", "staged.rs"]);
+    let disk = DiskGit::open(repository.root());
+    let all = disk.uncommitted(&[]).unwrap();
+    let names = ["src/a.rs", "src/б в.rs", "src/new.rs", "gone.rs", "same.rs", "ignored.rs", "staged.rs", "nowhere.rs"];
+    for name in names {
+        let expected: Vec<_> = all.iter().filter(|file| file.path == name).cloned().collect();
+        assert_eq!(disk.uncommitted(&[name.to_owned()]).unwrap(), expected, "{name}");
+    }
+    let both = ["src/a.rs".to_owned(), "src/new.rs".to_owned()];
+    let expected: Vec<_> = all.iter().filter(|file| both.contains(&file.path)).cloned().collect();
+    assert_eq!(disk.uncommitted(&both).unwrap(), expected);
+    repository.git(&["update-index", "--index-version", "4"]);
+    assert_eq!(disk.uncommitted(&["src/a.rs".to_owned()]).unwrap().len(), 1, "an index of another form");
+    repository.git(&["update-index", "--index-version", "2", "--split-index"]);
+    assert_eq!(disk.uncommitted(&["src/a.rs".to_owned()]).unwrap().len(), 1, "an index in two parts");
+}
