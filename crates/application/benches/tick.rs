@@ -2,7 +2,7 @@
 
 use application::Context;
 use application::memory::search_memory::{SearchMemoryRequest, search_stored};
-use application::tick::begin_tick::{NextTick, begin_tick, offline_plan};
+use application::tick::begin_tick::{NextTick, begin_tick};
 use application::tick::submit_plan::{PlanAnswer, submit_plan};
 use divan::Bencher;
 use domain::fact::Fact;
@@ -64,7 +64,11 @@ fn tick_on_a_long_story(bencher: Bencher<'_, '_>) {
     let ctx = Context::new(&*store, &files, &clock, &profiles, &policy, actor, Channel::Cli);
     let tick = || {
         let NextTick::Ask(ask) = begin_tick(&ctx).expect("it begins") else { panic!("nothing was interrupted") };
-        let plan = offline_plan(&ctx).expect("there is a plan");
+        // What a model would say; it is no part of what is measured.
+        let plan = json!({ "rationale": "r", "scene_intention": "s", "actions": [
+            { "tool": "memory.search", "args": { "query": "map" } },
+            { "tool": "loop.open", "args": { "description": format!("What became of {}?", ask.nonce) } },
+        ] });
         let answer = PlanAnswer { nonce: ask.nonce, plan, planner: "bench".to_owned(), spent: Vec::new() };
         submit_plan(&ctx, &answer).expect("it is run").status
     };

@@ -4,6 +4,7 @@ use domain::operation::Verb;
 use domain::record;
 use domain::tick::plan::Plan;
 use domain::tick::{MOST_ATTEMPTS, Spending, TickRecord, TickState, TickStatus};
+use domain::tree::Tree;
 use serde_json::Value;
 
 use super::begin_tick::{late, nonce};
@@ -13,7 +14,6 @@ use super::spending::spent;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::memory::files;
-use crate::observe::observed_plans;
 
 /// An answer.
 #[derive(Clone, Debug, Default)]
@@ -103,9 +103,9 @@ fn keep(
     answer: &PlanAnswer,
     make: impl FnOnce(&Surroundings) -> Result<TickRecord, Failure>,
 ) -> Result<TickRecord, Failure> {
-    let (_, tree) = observed_plans(ctx)?;
     let mut tx = ctx.store.write()?;
-    let around = Surroundings::gather(ctx, &*tx, &tree)?;
+    // A plan is held against the memory; the tree is looked at when it is run.
+    let around = Surroundings::gather(ctx, &*tx, &Tree::new([]))?;
     if nonce(&*tx, &around)? != answer.nonce {
         return Err(late());
     }
