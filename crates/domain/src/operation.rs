@@ -58,6 +58,8 @@ pub enum Verb {
     Migrate,
     /// An anchor, a note or a rating was kept.
     Remember,
+    /// Somebody said something about a plan.
+    Comment,
 }
 
 impl Verb {
@@ -89,6 +91,7 @@ impl Verb {
             Self::Prune => "prune",
             Self::Migrate => "migrate",
             Self::Remember => "remember",
+            Self::Comment => "comment",
         }
     }
 
@@ -117,7 +120,8 @@ impl Verb {
             | Self::Compact
             | Self::Prune
             | Self::Migrate
-            | Self::Remember => false,
+            | Self::Remember
+            | Self::Comment => false,
         }
     }
 }

@@ -79,6 +79,7 @@ mod uninstall;
 mod usage;
 mod versions;
 mod where_am_i;
+mod wait;
 mod why;
 mod work_state;
 
@@ -88,7 +89,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 53] = [
+const COMMANDS: [&str; 54] = [
     "init",
     "demo",
     "status",
@@ -108,6 +109,7 @@ const COMMANDS: [&str; 53] = [
     "revalidate",
     "invalidate",
     "why",
+    "wait",
     "progress",
     "intent",
     "map",

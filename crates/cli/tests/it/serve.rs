@@ -424,7 +424,7 @@ fn nobody_else_gets_in() {
 #[test]
 fn what_cannot_be_read_is_answered_in_the_protocols_words() {
     let project = planned();
-    let server = Server::start(&project, &["--open"]);
+    let server = Server::start(&project, &["--no-token"]);
     let host = format!("127.0.0.1:{}", server.port);
     let headers = [
         ("host", host.as_str()),
@@ -504,7 +504,7 @@ fn where_it_cannot_listen_it_says_so() {
     let output = project.refused(&["serve", "--port", &taken.port.to_string()]);
     assert!(output.stderr.contains("cannot listen at"), "{}", output.stderr);
     assert!(output.stderr.contains("tl serve --port 0"), "{}", output.stderr);
-    let output = project.refused(&["serve", "--listen", "0.0.0.0", "--open"]);
+    let output = project.refused(&["serve", "--listen", "0.0.0.0", "--no-token"]);
     assert!(output.stderr.contains("asks for a token"), "{}", output.stderr);
     let output = run_with(&empty(), &[], &["serve"]);
     assert_eq!(output.code, 1);

@@ -64,13 +64,14 @@ impl World {
 impl Workspace for World {
     fn run(
         &self,
+        channel: Channel,
         actor: &Principal,
         use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let store = self.store.lock().unwrap();
         let files = DiskFiles::open(self.folder.path()).unwrap();
         let clock = SystemClock;
-        use_case(&Context::new(&**store, &files, &clock, &self.profiles, &self.policy, actor.clone(), Channel::Mcp))
+        use_case(&Context::new(&**store, &files, &clock, &self.profiles, &self.policy, actor.clone(), channel))
     }
 
     fn head(&self) -> Result<u64, Failure> {
