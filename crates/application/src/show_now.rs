@@ -51,8 +51,10 @@ pub fn show_now(ctx: &Context<'_>) -> Result<NowView, Failure> {
     let status = project_status(ctx)?;
     let sessions = if domain::trail::is_kept(ctx.profiles) { list_sessions(ctx)? } else { Vec::new() };
     let ready = next_work(ctx)?.ready;
+    let comments = open_comments(ctx)?;
+    // After the others: a store gives one view at a time.
     let state = ctx.store.read()?;
-    Ok(NowView { status, places: places(&*state)?, sessions, ready, comments: open_comments(ctx)? })
+    Ok(NowView { status, places: places(&*state)?, sessions, ready, comments })
 }
 
 fn places(state: &dyn Snapshot) -> Result<Vec<PlaceView>, Failure> {

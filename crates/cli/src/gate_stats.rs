@@ -56,7 +56,7 @@ pub(crate) fn report(ctx: &Context<'_>, root: &Path) -> Result<GateReport, Failu
         }
     }
     let host = |host: crate::commands::Latency| HostLatency {
-        host: host.host.to_string(),
+        host: host.host.word().to_owned(),
         events: host.events,
         p50_micros: host.p50_micros,
         p99_micros: host.p99_micros,

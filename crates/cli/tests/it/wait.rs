@@ -3,14 +3,23 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::planned;
+use testkit::Project;
+
+use crate::{ACT_TEXT, story};
+
+/// A project with an act nobody has decided about.
+fn drafted() -> Project {
+    let project = story();
+    project.write(Project::ACT, ACT_TEXT);
+    project
+}
 
 #[test]
 fn an_approval_ends_the_waiting() {
-    let project = planned();
+    let project = drafted();
     let waiting = project.command(&["--json", "wait", "act-1", "--timeout", "60"]).stdout(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(300));
-    project.ok(&["approve", "act-1", "--yes"]);
+    project.ok(&["approve", "act-1"]);
     let decided = Instant::now();
     let output = waiting.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -21,9 +30,9 @@ fn an_approval_ends_the_waiting() {
 
 #[test]
 fn the_time_is_over() {
-    let project = planned();
+    let project = drafted();
     let output = project.run(&["wait", "act-1", "--timeout", "0"]);
-    assert!(!output.success, "{output:?}");
+    assert!(output.code == 1, "{output:?}");
     assert!(output.stdout.contains("act-1"), "{output:?}");
     project.refused(&["wait", "nothing-of-this-name", "--timeout", "0"]);
 }
