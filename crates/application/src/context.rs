@@ -4,8 +4,9 @@ use std::cell::RefCell;
 
 use domain::ids::{OperationId, Principal};
 use domain::operation::{Channel, Verb};
+use domain::plan_document;
 use domain::policy::Policy;
-use domain::ports::{Clock, Git, NewOperation, NoRepository, PlanFiles, Store};
+use domain::ports::{Clock, Commands, Git, NewOperation, NoCommands, NoRepository, PlanFiles, Store};
 use domain::profile::Profile;
 
 /// The world of a use case.
@@ -19,6 +20,8 @@ pub struct Context<'a> {
     pub channel: Channel,
     /// The repository, where there is one.
     pub git: &'a dyn Git,
+    /// What runs the commands that prove something, where they may be run.
+    pub commands: &'a dyn Commands,
     /// The session that acts: the host's id of it, or the terminal's own name.
     pub session: String,
     noticed: RefCell<Vec<Noticed>>,
@@ -59,13 +62,31 @@ impl<'a> Context<'a> {
             Principal::System => "system".to_owned(),
         };
         let noticed = RefCell::new(Vec::new());
-        Self { store, files, clock, profiles, policy, actor, channel, git: &NoRepository, session, noticed }
+        Self {
+            store,
+            files,
+            clock,
+            profiles,
+            policy,
+            actor,
+            channel,
+            git: &NoRepository,
+            commands: &NoCommands,
+            session,
+            noticed,
+        }
     }
 
     /// The same, with the repository the project lies in and the session that acts.
     #[must_use]
     pub fn at_work(self, git: &'a dyn Git, session: String) -> Self {
         Self { git, session, ..self }
+    }
+
+    /// The same, where commands that prove something may be run.
+    #[must_use]
+    pub fn running(self, commands: &'a dyn Commands) -> Self {
+        Self { commands, ..self }
     }
 
     /// Returns what was noticed since the last call.
@@ -81,7 +102,8 @@ impl<'a> Context<'a> {
     }
 
     pub(crate) fn profile(&self, name: &str) -> Option<&'a Profile> {
-        self.profiles.iter().find(|profile| profile.name == name)
+        let own = self.profiles.iter().find(|profile| profile.name == name);
+        own.or_else(|| (name == plan_document::PROFILE).then(plan_document::profile))
     }
 
     /// Returns an operation of the present actor, without facts yet.

@@ -1,18 +1,22 @@
 //! Evidence: declare what proves a node, run it, and say whether it still holds.
 
+use std::time::Duration;
+
 use domain::ids::{Digest32, NodeId, OperationId};
 use domain::node::Node;
 use domain::operation::Verb;
 use domain::policy::GateMode;
-use domain::ports::{Commands, EntryKind, FileLook, Head, Reading, Snapshot};
+use domain::ports::{EntryKind, FileLook, Head, Reading, Snapshot, Transaction};
 use domain::profile::EvidenceNeed;
 use domain::record;
+use domain::review::{LoopState, Review};
 use domain::work::evidence::{Asks, Evidence, Proof, ProofResult, ProofStanding, judge, objection};
 use domain::work::uncommitted::is_excluded;
 use serde::Serialize;
 
-use crate::context::Context;
+use crate::context::{Context, Noticed};
 use crate::failure::{Failure, FailureKind};
+use crate::handle_host_event::override_key;
 use crate::locate::{get, nothing_left, path_of};
 use crate::observe::{observed_node, with_node};
 use crate::survey::Scope;
@@ -84,11 +88,11 @@ fn check_asks(ctx: &Context<'_>, asks: &Asks) -> Result<(), Failure> {
     }
 }
 
-/// Runs everything that is declared and records how it went.
+/// Runs everything that is declared and records how it went; a command may take `most`.
 ///
 /// # Errors
-/// When there is no such node or nothing is declared.
-pub fn run_evidence(ctx: &Context<'_>, commands: &dyn Commands, node: &[String]) -> Result<EvidenceView, Failure> {
+/// When there is no such node, nothing is declared, or a command cannot be run.
+pub fn run_evidence(ctx: &Context<'_>, node: &[String], most: Duration) -> Result<EvidenceView, Failure> {
     // A command may take long, and others want to write meanwhile: it runs between two looks.
     let (id, path, declared) = {
         let found = observed_node(ctx, node, Scope::Lineage)?;
@@ -105,7 +109,7 @@ pub fn run_evidence(ctx: &Context<'_>, commands: &dyn Commands, node: &[String])
     for proof in &declared.proofs {
         // What it is about is read before it runs: what changes meanwhile is not proved.
         let inputs = inputs(ctx, &*ctx.store.read()?, &proof.asks)?;
-        results.push((proof.asks.clone(), outcome(ctx, commands, &proof.asks, inputs)?));
+        results.push((proof.asks.clone(), outcome(ctx, &path, &proof.asks, inputs, most)?));
     }
     let mut tx = ctx.store.write()?;
     let before = record::read::<Evidence>(&*tx, &key(id))?;
@@ -125,10 +129,19 @@ pub fn run_evidence(ctx: &Context<'_>, commands: &dyn Commands, node: &[String])
     Ok(seen)
 }
 
-fn outcome(ctx: &Context<'_>, commands: &dyn Commands, asks: &Asks, inputs: Digest32) -> Result<ProofResult, Failure> {
+fn outcome(
+    ctx: &Context<'_>,
+    node: &str,
+    asks: &Asks,
+    inputs: Digest32,
+    most: Duration,
+) -> Result<ProofResult, Failure> {
     let (passed, exit_code, output) = match asks {
         Asks::Command { run, .. } => {
-            let ran = commands.run(run)?;
+            let ran = ctx.commands.run(run, most)?.ok_or_else(|| {
+                Failure::new(FailureKind::Refused, "no commands are run for whoever asks from here")
+                    .step(format!("tl evidence run {node}   # at the machine itself"))
+            })?;
             (ran.exit_code == Some(0), ran.exit_code, ran.output)
         }
         Asks::File { path } => {
@@ -142,8 +155,7 @@ fn outcome(ctx: &Context<'_>, commands: &dyn Commands, asks: &Asks, inputs: Dige
 
 /// Says whether a review came to a good end.
 fn review_passed(state: &dyn Snapshot, review: &str) -> Result<bool, Failure> {
-    let body = state.record_body("review", review)?;
-    Ok(body.and_then(|body| body.get("state")?.as_str().map(|state| state == "COMPLETE")).unwrap_or_default())
+    Ok(record::read::<Review>(state, review)?.is_some_and(|review| review.state == LoopState::Complete))
 }
 
 /// Shows a node's evidence.
@@ -171,7 +183,12 @@ fn view(
     Ok(EvidenceView { node: path_of(state, &node)?, proved: missing.is_none(), missing, proofs, operation })
 }
 
-fn standings(ctx: &Context<'_>, state: &dyn Snapshot, id: NodeId) -> Result<Vec<(Proof, ProofStanding)>, Failure> {
+/// Returns a node's proofs with how each stands now.
+pub(crate) fn standings(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    id: NodeId,
+) -> Result<Vec<(Proof, ProofStanding)>, Failure> {
     let evidence = record::read::<Evidence>(state, &key(id))?.unwrap_or_default();
     let mut found = Vec::new();
     for proof in evidence.proofs {
@@ -193,22 +210,35 @@ pub(crate) fn unproved(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> 
     Ok(objection(&node.alias, need, &proofs))
 }
 
-/// Refuses to complete a node that is not proved, where the gate blocks.
+/// Returns what keeps a node from being completed, where the gate blocks.
+pub(crate) fn held_back(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<Option<String>, Failure> {
+    Ok(unproved(ctx, state, node)?.filter(|_| ctx.policy.gates.done == GateMode::Block))
+}
+
+/// Refuses to complete a node that is not proved, where the gate blocks and no person lets it pass.
 pub(crate) fn refuse_unproved(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<(), Failure> {
     let Some(why) = unproved(ctx, state, node)? else { return Ok(()) };
     if ctx.policy.gates.done == GateMode::Warn {
-        ctx.notice(crate::context::Noticed::Unproved { node: node.alias.clone(), why });
+        ctx.notice(Noticed::Unproved { node: node.alias.clone(), why });
         return Ok(());
     }
     let path = path_of(state, node)?;
-    let override_key = crate::handle_host_event::override_key("done", &path);
-    if state.note(&override_key)?.is_some() {
+    if state.note(&override_key("done", &path))?.is_some() {
         return Ok(());
     }
     Err(Failure::new(FailureKind::Refused, why)
         .step(format!("tl evidence run {path}"))
         .step(format!("tl evidence show {path}"))
         .step(format!("tl gate override done {path} --reason \"…\"   # a person lets it pass once")))
+}
+
+/// Says that a node is being completed: what let it pass unproved is used up.
+pub(crate) fn completing(ctx: &Context<'_>, tx: &mut dyn Transaction, node: &Node) -> Result<(), Failure> {
+    let key = override_key("done", &path_of(&*tx, node)?);
+    if tx.note(&key)?.is_some() {
+        tx.keep_note(&key, None, ctx.clock.now())?;
+    }
+    Ok(())
 }
 
 fn key(node: NodeId) -> String {

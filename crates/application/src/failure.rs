@@ -52,19 +52,28 @@ pub struct Failure {
     pub next_steps: Vec<String>,
     /// Set when the state is damaged: what is wrong. The edge may repair it and try again.
     pub damage: Option<String>,
+    /// What is there instead of what was expected, where somebody's version was another one.
+    pub current: Option<Box<serde_json::Value>>,
 }
 
 impl Failure {
     /// Returns a failure without next steps.
     #[must_use]
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), next_steps: Vec::new(), damage: None }
+        Self { kind, message: message.into(), next_steps: Vec::new(), damage: None, current: None }
     }
 
     /// Adds a next step.
     #[must_use]
     pub fn step(mut self, step: impl Into<String>) -> Self {
         self.next_steps.push(step.into());
+        self
+    }
+
+    /// Adds what is there now.
+    #[must_use]
+    pub fn showing(mut self, current: serde_json::Value) -> Self {
+        self.current = Some(Box::new(current));
         self
     }
 
@@ -217,6 +226,7 @@ impl From<UndoRefused> for Failure {
             UndoRefused::NoSuchOperation(_) => FailureKind::NotFound,
             UndoRefused::ChangedSince { .. } => FailureKind::Conflict,
             UndoRefused::Nothing
+            | UndoRefused::Frozen { .. }
             | UndoRefused::UndoneAlready { .. }
             | UndoRefused::Beginning { .. }
             | UndoRefused::NewFiles { .. } => FailureKind::Refused,
@@ -224,6 +234,7 @@ impl From<UndoRefused> for Failure {
         let failure = Self::new(kind, error.to_string()).step("tl log");
         match error {
             UndoRefused::UndoneAlready { by, .. } => failure.step(format!("tl undo {by}   # undoes the undo")),
+            UndoRefused::Frozen { document, .. } => failure.step(format!("tl doc revise --doc {document}")),
             UndoRefused::ChangedSince { operation, .. } => {
                 failure.step(format!("tl undo --to {}   # takes back everything since", operation.0.saturating_sub(1)))
             }

@@ -8,10 +8,10 @@ use domain::record;
 use domain::work::tdd::{Advance, Commit, Tdd, advance, expected};
 
 use crate::context::Context;
-use crate::evidence::unproved;
+use crate::evidence::held_back;
 use crate::failure::Failure;
 use crate::locate::get;
-use crate::standing::{standing, tdd_key};
+use crate::standing::{Ticket, standing, tdd_key};
 
 /// Follows commits of this session, oldest first; `lines` were uncommitted before them. Returns what to tell.
 pub(crate) fn follow_commits(
@@ -49,6 +49,9 @@ fn follow(
 ) -> Result<bool, Failure> {
     let place = standing(ctx, &*tx)?;
     let Some(ticket) = &place.ticket else { return Ok(false) };
+    if takes_the_place_of_a_last_one(ctx, tx, ticket, commit)? {
+        return Ok(false);
+    }
     let Some(scenario) = &ticket.current else { return Ok(false) };
     let key = tdd_key(scenario.id);
     let before = record::read::<Tdd>(&*tx, &key)?;
@@ -64,7 +67,7 @@ fn follow(
         Advance::DoneBefore => (tdd, true, true),
     };
     let node = get(&*tx, scenario.id)?;
-    let done = done && unproved(ctx, &*tx, &node)?.is_none();
+    let done = done && held_back(ctx, &*tx, &node)?.is_none();
     let state = if done { "done" } else { after.cycle.map_or("open", domain::work::tdd::Cycle::word) };
     let mut operation = ctx.operation(Verb::Commit, format!("{}: {} is {state}", commit.subject, scenario.alias));
     operation.facts.extend(record::changed(&key, before.as_ref(), Some(&after)));
@@ -102,4 +105,31 @@ fn follow(
         ));
     }
     Ok(again && done)
+}
+
+/// Says whether a commit amends the one that closed a scenario: it was counted there, and its new name is kept.
+fn takes_the_place_of_a_last_one(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    ticket: &Ticket,
+    commit: &Commit<'_>,
+) -> Result<bool, Failure> {
+    if commit.amends.is_none() {
+        return Ok(false);
+    }
+    for scenario in ticket.scenarios.iter().filter(|one| one.progress == Progress::Complete) {
+        let key = tdd_key(scenario.id);
+        let Some(before) = record::read::<Tdd>(&*tx, &key)? else { continue };
+        if before.last_hash.as_deref() != commit.amends {
+            continue;
+        }
+        let last_commit = Some(commit.subject.to_owned());
+        let after = Tdd { last_commit, last_hash: Some(commit.hash.to_owned()), ..before.clone() };
+        let summary = format!("{}: {} is done", commit.subject, scenario.alias);
+        let mut operation = ctx.operation(Verb::Commit, summary);
+        operation.facts.extend(record::changed(&key, Some(&before), Some(&after)));
+        tx.record(operation)?;
+        return Ok(true);
+    }
+    Ok(false)
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::claim_node;
 use crate::context::Context;
-use crate::evidence::unproved;
+use crate::evidence::held_back;
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{find, get, nothing_left, path_of};
 use crate::observe::with_observed;
@@ -108,7 +108,7 @@ fn moved(ctx: &Context<'_>, tx: &mut dyn Transaction, request: &FocusMove) -> Re
             // What proves a node is asked once for each that might be completed.
             let mut answers: Vec<(NodeId, Option<String>)> = Vec::new();
             for node in focus.stack(&tree) {
-                answers.push((node.id, unproved(ctx, &*tx, node)?));
+                answers.push((node.id, held_back(ctx, &*tx, node)?));
             }
             let proved = |node: &Node| answers.iter().any(|(id, why)| *id == node.id && why.is_none());
             let left = focus.exit(&tree, &proved).map_err(|refused| not_moved(&refused))?;

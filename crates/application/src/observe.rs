@@ -15,7 +15,7 @@ use domain::tree::Tree;
 use domain::version::backup_name;
 
 use crate::context::{Context, Noticed};
-use crate::evidence::unproved;
+use crate::evidence::{completing, refuse_unproved};
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{find, with_ancestors};
 use crate::settle::{count_stale, settle};
@@ -240,22 +240,31 @@ pub(crate) fn record_sightings(
 }
 
 /// Where files say how far the work is, the progress follows them; what is not proved does not count as complete.
-fn follow_files(ctx: &Context<'_>, tx: &dyn Transaction, facts: &mut Vec<Fact>) -> Result<(), Failure> {
-    let said =
-        |work: &Option<Box<WorkKeys>>| work.as_ref().and_then(|work| Progress::from_words(work.status.as_deref()?));
+fn follow_files(ctx: &Context<'_>, tx: &mut dyn Transaction, facts: &mut Vec<Fact>) -> Result<(), Failure> {
+    let said = |profile: &str, work: &Option<Box<WorkKeys>>| {
+        let last_phase = ctx.profile(profile).and_then(|profile| profile.work_phases.last());
+        work.as_ref().and_then(|work| work.progress(last_phase.map(|phase| phase.name.as_str())))
+    };
     let mut follow = Vec::new();
     for fact in facts.iter_mut() {
         match fact {
-            Fact::NodeAdded { node } => node.progress = said(&node.description.work).unwrap_or(node.progress),
+            Fact::NodeAdded { node } => {
+                node.progress = said(&node.profile, &node.description.work).unwrap_or(node.progress);
+            }
             Fact::DescriptionChanged { node, before, after } => {
-                let (then, now) = (said(&before.work), said(&after.work));
-                let Some(progress) = now.filter(|_| now != then) else { continue };
-                let Some(known) = tx.node(*node)?.filter(|known| known.progress != progress) else { continue };
-                if progress == Progress::Complete
-                    && let Some(why) = unproved(ctx, tx, &known)?
-                {
-                    ctx.notice(Noticed::Unproved { node: known.alias.clone(), why });
-                    continue;
+                let Some(known) = tx.node(*node)? else { continue };
+                let (then, now) = (said(&known.profile, &before.work), said(&known.profile, &after.work));
+                // A phase after the last one, and no word beside it: it is worked on again.
+                let has_phase = after.work.as_ref().is_some_and(|work| work.phase.is_some() && work.problem.is_none());
+                let again = then == Some(Progress::Complete) && has_phase;
+                let now = now.or_else(|| again.then_some(Progress::Active));
+                let Some(progress) = now.filter(|_| now != then && now != Some(known.progress)) else { continue };
+                if progress == Progress::Complete {
+                    if let Err(refused) = refuse_unproved(ctx, &*tx, &known) {
+                        ctx.notice(Noticed::Unproved { node: known.alias.clone(), why: refused.message });
+                        continue;
+                    }
+                    completing(ctx, tx, &known)?;
                 }
                 follow.push(Fact::ProgressChanged { node: *node, before: known.progress, after: progress });
             }

@@ -40,6 +40,10 @@ pub fn override_gate(ctx: &Context<'_>, request: &OverrideRequest) -> Result<Ove
         Failure::new(FailureKind::Invalid, format!("there is no gate `{}`{hint}", request.gate))
             .step(format!("gates: {}", names.join(", ")))
     })?;
+    if gate.name == "frozen" {
+        return Err(Failure::new(FailureKind::Refused, "a frozen plan document is changed by nobody")
+            .step("tl doc revise   # a new revision that starts from it"));
+    }
     if !ctx.actor.is_human() {
         return Err(Failure::new(FailureKind::Refused, "a gate is overridden by a person, at a terminal")
             .step("ask the person who works with you"));

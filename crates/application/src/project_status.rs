@@ -1,6 +1,7 @@
 //! Where the whole project stands.
 
-use domain::node::Status;
+use domain::node::{Node, Status};
+use domain::profile::ApprovalNeed;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -66,7 +67,7 @@ pub fn project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
             Status::Invalid => format!("tl why {path}"),
             // Below a stale parent there is nothing to decide yet.
             Status::RequiresRevalidation if parent_ok => format!("tl revalidate {path}"),
-            Status::Draft if parent_ok => format!("tl approve {path}"),
+            Status::Draft if parent_ok && waits_for_approval(ctx, node) => format!("tl approve {path}"),
             Status::RequiresRevalidation | Status::Draft | Status::Approved => continue,
         };
         attention.push(Attention { path, status: node.status(), reason: reason(&*state, node)?, next_step });
@@ -88,4 +89,9 @@ pub fn project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
         attention,
         last_operation,
     })
+}
+
+/// Says whether work on a node waits for its approval.
+fn waits_for_approval(ctx: &Context<'_>, node: &Node) -> bool {
+    ctx.profile(&node.profile).is_none_or(|profile| profile.approval == ApprovalNeed::Required)
 }

@@ -64,6 +64,7 @@ fn restore(
     let Some(file) = node.path.clone() else {
         return Err(Failure::new(FailureKind::Refused, format!("`{path}` has no file to restore")));
     };
+    crate::plan_documents::refuse_frozen_restore(&*tx, &file, version)?;
     let text = tx.text(version)?.ok_or_else(|| StoreFault::Damaged { what: "a kept text is gone".to_owned() })?;
     let now = ctx.clock.now();
     // The text is in the store already; the readable copy is for people. Then the file changes.

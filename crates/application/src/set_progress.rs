@@ -5,7 +5,7 @@ use domain::node::Progress;
 use domain::operation::Verb;
 
 use crate::context::Context;
-use crate::evidence::refuse_unproved;
+use crate::evidence::{completing, refuse_unproved};
 use crate::failure::Failure;
 use crate::locate::{get, nothing_left, path_of};
 use crate::observe::with_node;
@@ -29,6 +29,7 @@ pub fn set_progress(ctx: &Context<'_>, request: &ProgressRequest) -> Result<Node
         if node.progress != request.progress {
             if request.progress == Progress::Complete {
                 refuse_unproved(ctx, &*tx, &node)?;
+                completing(ctx, tx, &node)?;
             }
             let path = path_of(&*tx, &node)?;
             let mut operation = ctx.operation(Verb::Progress, format!("{path} is {}", request.progress));

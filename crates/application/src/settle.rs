@@ -61,11 +61,9 @@ fn tops(tx: &dyn Transaction, facts: &[Fact]) -> Result<Vec<NodeId>, Failure> {
                 parents.insert(node.id, node.parent);
                 touched.insert(node.id);
             }
-            Fact::NodeMoved { node, after, .. } => {
-                parents.insert(*node, *after);
-                touched.insert(*node);
-            }
-            Fact::ContentChanged { node, .. }
+            // Subtrees are read as they are recorded, so where a node was says in which it is found.
+            Fact::NodeMoved { node, .. }
+            | Fact::ContentChanged { node, .. }
             | Fact::ApprovalChanged { node, .. }
             | Fact::CondemnationChanged { node, .. } => {
                 touched.insert(*node);

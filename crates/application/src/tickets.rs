@@ -15,7 +15,7 @@ use domain::work::work_level::{Assessment, WorkLevel};
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::evidence::refuse_unproved;
+use crate::evidence::{completing, refuse_unproved};
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{find, get, nothing_left, path_of};
 use crate::observe::{observe_within, observed, observed_node, with_node};
@@ -300,6 +300,7 @@ pub fn finish_scenario(ctx: &Context<'_>, words: &[String]) -> Result<ScenariosV
         };
         if node.progress != Progress::Complete {
             refuse_unproved(ctx, &*tx, &node)?;
+            completing(ctx, tx, &node)?;
             let path = path_of(&*tx, &node)?;
             let mut operation = ctx.operation(Verb::Progress, format!("{path} is complete"));
             let after = Progress::Complete;

@@ -60,7 +60,7 @@ pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failur
         let mut facts = decided.facts;
         let mut files = Vec::new();
         for change in &decided.files {
-            let (file, backup) = change_file(ctx, tx, change, now)?;
+            let (file, backup) = change_file(ctx, tx, change, &facts, now)?;
             files.push(file);
             facts.extend(backup);
         }
@@ -161,8 +161,20 @@ fn change_file(
     ctx: &Context<'_>,
     tx: &dyn Transaction,
     change: &FileChange,
+    facts: &[Fact],
     now: domain::time::Timestamp,
 ) -> Result<(String, Option<Fact>), Failure> {
+    let returning = facts.iter().find_map(|fact| match fact {
+        Fact::NodeAdded { node } if node.id == change.node => Some(node),
+        _ => None,
+    });
+    // A node that comes back brings its file; what somebody put there meanwhile is not ours to replace.
+    if let (Some(node), Content::Text { version, .. }) = (returning, &change.after) {
+        let text = tx.text(*version)?.ok_or_else(|| StoreFault::Damaged { what: "a kept text is gone".to_owned() })?;
+        let file = node.path.clone().unwrap_or_default();
+        ctx.files.create(&file, &text)?;
+        return Ok((file, None));
+    }
     let node = get(tx, change.node)?;
     let file = node.path.clone().unwrap_or_default();
     let backup = write_backup(ctx, tx, &node, "undo", now)?;

@@ -15,7 +15,7 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::{ancestors, path_of};
 use crate::observe::observed;
-use crate::standing::{Standing, Ticket, goes_through_phases, head, standing, ticket, work_memory};
+use crate::standing::{Standing, Ticket, focus_of, goes_through_phases, head, standing, ticket, work_memory};
 use crate::survey::Scope;
 
 /// Where a session stands, with the field names the hosts' own scripts know.
@@ -133,6 +133,18 @@ pub struct FlatTdd {
 pub fn where_am_i(ctx: &Context<'_>) -> Result<WhereView, Failure> {
     let state = observed(ctx, Scope::Everything)?;
     where_view(ctx, &*state)
+}
+
+/// Returns where this session stands, if it stands anywhere, in what was last seen of the files.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn where_if_anywhere(ctx: &Context<'_>) -> Result<Option<WhereView>, Failure> {
+    let state = ctx.store.read()?;
+    match focus_of(&*state, &ctx.session)?.cursor() {
+        Some(_) => where_view(ctx, &*state).map(Some),
+        None => Ok(None),
+    }
 }
 
 /// Returns where this session stands, for tools that know only one active item.

@@ -184,13 +184,16 @@ fn impersonation(event: &HostEvent, policy: &Policy) -> Option<Handled> {
 
 /// Most tool calls have nothing to do with plans: those cost no more than finding that out.
 fn concerns_state(event: &HostEvent, plans: &[TouchedPlan<'_>], files: &[String], profiles: &[Profile]) -> bool {
+    let documents = files.iter().any(|file| domain::plan_document::file_at(file).is_some());
     let works = !files.is_empty() && profiles.iter().any(|profile| profile.gates.is_some());
     // A trail is kept of every call.
     let trail = domain::trail::is_kept(profiles);
     match &event.happening {
         Happening::ToolAboutToRun(_) if trail && !files.is_empty() => true,
         Happening::ToolFinished { .. } if trail => true,
-        Happening::ToolAboutToRun(call) => works || plans.iter().any(|plan| plan.effect.changes()) || calls_us(call),
+        Happening::ToolAboutToRun(call) => {
+            documents || works || plans.iter().any(|plan| plan.effect.changes()) || calls_us(call)
+        }
         Happening::ToolFinished { call, .. } => works || !plans.is_empty() || call.may_change_anything(),
         Happening::SubagentStopping => false,
         _ => true,

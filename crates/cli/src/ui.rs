@@ -73,12 +73,21 @@ impl Ui {
     /// Reports a failure: as JSON on stdout, or in words on stderr.
     pub(crate) fn failure(self, failure: &Failure) {
         if self.json {
-            self.error_value(failure.kind.word(), &failure.message, &failure.next_steps);
+            match &failure.current {
+                None => self.error_value(failure.kind.word(), &failure.message, &failure.next_steps),
+                Some(current) => self.value(&serde_json::json!({
+                    "error": { "kind": failure.kind.word(), "message": failure.message, "next_steps": failure.next_steps },
+                    "current": current,
+                })),
+            }
             return;
         }
         self.say(format!("{}: {}", styled(BAD, "error"), clean_line(&failure.message)));
         for step in &failure.next_steps {
             self.say(format!("{}: {}", styled(INFO, "next"), clean_line(step)));
+        }
+        if let Some(current) = &failure.current {
+            self.say(format!("{}: {}", styled(INFO, "now"), clean_line(&current.to_string())));
         }
     }
 

@@ -11,7 +11,7 @@ use domain::planning_prompt::{clean_line, count};
 use domain::ports::{Clock, Recovery, Store, StoreFault};
 use domain::profile::Profile;
 use domain::settings::Settings;
-use store::{DiskFiles, DiskGit, EngineSettings, KnownStores, Layout, SystemClock};
+use store::{DiskCommands, DiskFiles, DiskGit, EngineSettings, KnownStores, Layout, SystemClock};
 
 use crate::session_name::session_name;
 use crate::settings;
@@ -156,10 +156,11 @@ impl Project {
         })?;
         let clock = SystemClock;
         let actor = settings::actor();
-        let git = DiskGit::open(&self.root);
+        let (git, commands) = (DiskGit::open(&self.root), DiskCommands::new(&self.root));
         let session = session_name(&actor, store);
         let ctx = Context::new(store, &files, &clock, &self.profiles, &self.settings.policy, actor, Channel::Cli)
-            .at_work(&git, session);
+            .at_work(&git, session)
+            .running(&commands);
         let outcome = use_case(&ctx);
         self.tell(ui, &store.take_recoveries());
         for noticed in ctx.take_noticed() {

@@ -1,6 +1,6 @@
 //! The project as a server works on it: every call one use case, on a store of its own while it runs.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use application::{Context, Failure, FailureKind, Workspace};
 use domain::ids::Principal;
@@ -8,7 +8,7 @@ use domain::operation::Channel;
 use domain::policy::Policy;
 use domain::ports::Store;
 use domain::profile::Profile;
-use store::{DiskFiles, DiskGit, SystemClock};
+use store::{DiskCommands, DiskFiles, DiskGit, SystemClock};
 
 use crate::session_name::session_name;
 use crate::settings;
@@ -21,6 +21,8 @@ pub(crate) struct Workplace {
     idle: Mutex<Vec<Box<dyn Store>>>,
     /// Held by everyone who uses a store, and alone by who mends the state: an open store keeps its locks.
     using: RwLock<()>,
+    /// Nothing where whoever asks may sit at another machine.
+    commands: Option<DiskCommands>,
 }
 
 /// So many stores stay open between calls; more are needed only while more calls run at once.
@@ -28,11 +30,18 @@ const MOST_IDLE: usize = 4;
 
 impl Workplace {
     /// Opens the project a command was started in.
-    pub(crate) fn open(app: &App) -> Result<Arc<Self>, Failure> {
-        let workplace = Self { project: app.project()?, idle: Mutex::default(), using: RwLock::default() };
+    pub(crate) fn open(app: &App) -> Result<Self, Failure> {
+        let project = app.project()?;
+        let workplace = Self { project, idle: Mutex::default(), using: RwLock::default(), commands: None };
         let store = workplace.store(None)?;
         workplace.idle().push(store);
-        Ok(Arc::new(workplace))
+        Ok(workplace)
+    }
+
+    /// The same, where commands that prove something may be run: for a client that started the program itself.
+    pub(crate) fn running_commands(self) -> Self {
+        let commands = Some(DiskCommands::new(&self.project.root));
+        Self { commands, ..self }
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Box<dyn Store>>> {
@@ -78,6 +87,10 @@ impl Workplace {
         let session = if works { session_name(actor, store) } else { String::new() };
         let ctx =
             Context::new(store, &files, &clock, profiles, policy, actor.clone(), channel).at_work(&git, session);
+        let ctx = match &self.commands {
+            Some(commands) => ctx.running(commands),
+            None => ctx,
+        };
         let outcome = use_case(&ctx);
         store.take_recoveries().iter().for_each(|recovery| self.project.log(&recovery.message));
         outcome

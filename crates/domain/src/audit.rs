@@ -111,7 +111,8 @@ fn hierarchy(tree: &Tree, profiles: &[Profile], node: &Node, findings: &mut Vec<
     let mut broken = |message: String, next_steps: Vec<String>| {
         findings.push(Finding { kind: FindingKind::BrokenHierarchy, node: Some(path.clone()), message, next_steps });
     };
-    let Some(profile) = profiles.iter().find(|profile| profile.name == node.profile) else {
+    let brought = (node.profile == crate::plan_document::PROFILE).then(crate::plan_document::profile);
+    let Some(profile) = profiles.iter().find(|profile| profile.name == node.profile).or(brought) else {
         broken(
             format!("`{path}` belongs to profile `{}`, which is not enabled", node.profile),
             vec![format!("add \"{}\" to `profiles` in .throughline/config.toml", node.profile)],

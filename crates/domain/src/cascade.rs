@@ -137,6 +137,17 @@ pub fn overlay(footings: &mut Vec<Footing>, facts: &[Fact]) {
             | Fact::UndoneChanged { .. } => {}
         }
     }
+    if facts.iter().any(|fact| matches!(fact, Fact::NodeMoved { .. })) {
+        parents_first(footings);
+    }
+}
+
+/// Puts every footing behind its parent's; what stood together stays together.
+fn parents_first(footings: &mut [Footing]) {
+    let parents: HashMap<NodeId, Option<NodeId>> = footings.iter().map(|it| (it.id, it.parent)).collect();
+    let above = |id: &NodeId| parents.get(id).copied().flatten();
+    // Nobody stands deeper than there are nodes, also where files go round in a circle.
+    footings.sort_by_cached_key(|it| std::iter::successors(Some(it.id), above).take(parents.len()).count());
 }
 
 /// Returns how a node's children will see it.

@@ -74,23 +74,38 @@ pub fn read(text: &str) -> FrontMatter {
     }
 }
 
+/// Splits a block into its entries, each with all lines that belong to it; what stands between them belongs to none.
+fn entries(block: &str) -> Vec<(Option<&str>, &str)> {
+    let mut found: Vec<(Option<&str>, usize, usize)> = Vec::new();
+    let mut offset = 0;
+    for line in block.split_inclusive('\n') {
+        let (from, to) = (offset, offset + line.len());
+        offset = to;
+        // A comment or an empty line is between two entries, unless the first of them goes on after it.
+        let between = line.trim().is_empty() || line.starts_with('#');
+        match (key_of(line), between) {
+            (Some(key), _) => found.push((Some(key), from, to)),
+            (None, true) => found.push((None, from, to)),
+            (None, false) => {
+                let begun = found.iter().rposition(|(key, ..)| key.is_some());
+                found.truncate(begun.map_or(found.len(), |begun| begun + 1));
+                match found.last_mut().filter(|(key, ..)| key.is_some()) {
+                    Some((_, _, end)) => *end = to,
+                    None => found.push((None, from, to)),
+                }
+            }
+        }
+    }
+    found.into_iter().filter_map(|(key, from, to)| Some((key, block.get(from..to)?))).collect()
+}
+
 /// Returns the text without some keys of its front matter, each with the lines that belong to it.
 #[must_use]
 pub fn without(text: &str, keys: &[String]) -> String {
     let Some((head, block, tail)) = parts(text) else { return text.to_owned() };
-    let mut kept = String::with_capacity(text.len());
-    kept.push_str(head);
-    let mut leaving = false;
-    for line in block.split_inclusive('\n') {
-        if let Some(key) = key_of(line) {
-            leaving = keys.iter().any(|left_out| left_out.eq_ignore_ascii_case(key));
-        }
-        if !leaving {
-            kept.push_str(line);
-        }
-    }
-    kept.push_str(tail);
-    kept
+    let left_out = |key: &str| keys.iter().any(|other| other.eq_ignore_ascii_case(key));
+    let kept = entries(block).into_iter().filter(|(key, _)| !key.is_some_and(left_out));
+    [head].into_iter().chain(kept.map(|(_, lines)| lines)).chain([tail]).collect()
 }
 
 /// Returns the text with one key of its front matter set; every other byte stays. A text without front
@@ -99,27 +114,16 @@ pub fn without(text: &str, keys: &[String]) -> String {
 pub fn with_key(text: &str, key: &str, value: &str) -> String {
     let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let line = format!("{key}: {value}{end}");
-    let Some((head, block, tail)) = parts(text) else { return format!("---{end}{line}---{end}{end}{text}") };
-    let mut changed = String::with_capacity(text.len() + line.len());
-    changed.push_str(head);
-    let (mut replacing, mut found) = (false, false);
-    for old in block.split_inclusive('\n') {
-        if let Some(other) = key_of(old) {
-            replacing = other == key && !found;
-            if replacing {
-                found = true;
-                changed.push_str(&line);
-            }
-        }
-        if !replacing {
-            changed.push_str(old);
-        }
+    let Some((head, block, tail)) = parts(text) else {
+        let (mark, body) = text.split_at(text.len() - text.trim_start_matches('\u{feff}').len());
+        return format!("{mark}---{end}{line}---{end}{end}{body}");
+    };
+    let mut entries = entries(block);
+    match entries.iter_mut().find(|(other, _)| *other == Some(key)) {
+        Some((_, lines)) => *lines = &line,
+        None => entries.push((Some(key), &line)),
     }
-    if !found {
-        changed.push_str(&line);
-    }
-    changed.push_str(tail);
-    changed
+    [head].into_iter().chain(entries.into_iter().map(|(_, lines)| lines)).chain([tail]).collect()
 }
 
 /// Returns a key's value as it is written, so that `017` stays `017`; quotes and a comment are left out.

@@ -190,6 +190,17 @@ pub struct WorkKeys {
     pub problem: Option<String>,
 }
 
+impl WorkKeys {
+    /// Returns the progress the file speaks of: in the last phase everything is done, whatever word stands beside it.
+    #[must_use]
+    pub fn progress(&self, last_phase: Option<&str>) -> Option<Progress> {
+        if self.phase.is_some() && self.phase.as_deref() == last_phase {
+            return Some(Progress::Complete);
+        }
+        Progress::from_words(self.status.as_deref()?)
+    }
+}
+
 /// Why a node is `requires-revalidation` or `invalid`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Cause {

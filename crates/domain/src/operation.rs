@@ -60,6 +60,11 @@ pub enum Verb {
     Remember,
     /// Somebody said something about a plan.
     Comment,
+    /// A plan document was made, changed, frozen or revised.
+    Document,
+    /// A workflow moved.
+    Flow,
+    Review,
 }
 
 impl Verb {
@@ -92,6 +97,9 @@ impl Verb {
             Self::Migrate => "migrate",
             Self::Remember => "remember",
             Self::Comment => "comment",
+            Self::Document => "document",
+            Self::Flow => "flow",
+            Self::Review => "review",
         }
     }
 
@@ -122,6 +130,7 @@ impl Verb {
             | Self::Migrate
             | Self::Remember
             | Self::Comment => false,
+            Self::Document | Self::Flow | Self::Review => true,
         }
     }
 }

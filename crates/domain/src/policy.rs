@@ -70,6 +70,7 @@ pub struct GatePolicy {
     pub context: GateMode,
     pub scope: GateMode,
     pub claim: GateMode,
+    pub frozen: GateMode,
     pub done: GateMode,
     /// So many changed lines may be uncommitted.
     pub loc_limit: u64,
@@ -93,6 +94,7 @@ impl Default for GatePolicy {
             context: GateMode::Block,
             scope: GateMode::Block,
             claim: GateMode::Block,
+            frozen: GateMode::Block,
             done: GateMode::Block,
             loc_limit: 400,
             loc_exclude: NOT_WRITTEN.iter().map(|pattern| (*pattern).to_owned()).collect(),
@@ -168,6 +170,34 @@ impl Default for BriefingPolicy {
     }
 }
 
+/// Who may review.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReviewerPolicy {
+    #[default]
+    Anyone,
+    /// Whoever did not write what is reviewed.
+    Other,
+}
+
+/// How far a review goes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReviewPolicy {
+    pub reviewer: ReviewerPolicy,
+    /// In so many iterations a check may fail; then a MUST goes to a person and the rest is accepted.
+    pub cap: u32,
+    pub max_iterations: u32,
+    /// What reviewers may spend on one review; 0 sets no limit.
+    pub budget: u64,
+}
+
+impl Default for ReviewPolicy {
+    fn default() -> Self {
+        Self { reviewer: ReviewerPolicy::default(), cap: 5, max_iterations: 8, budget: 0 }
+    }
+}
+
 /// The rules' switches. See [`crate::settings::keys`] for what each does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -179,6 +209,7 @@ pub struct Policy {
     pub backups: BackupPolicy,
     pub max_plan_bytes: u64,
     pub gates: GatePolicy,
+    pub review: ReviewPolicy,
     /// How long a hook may take before it lets the agent go on.
     pub hook_deadline_ms: u64,
     /// How long a claim lasts after its session was last heard of.
@@ -202,6 +233,7 @@ impl Default for Policy {
             backups: BackupPolicy::default(),
             max_plan_bytes: 4 * 1024 * 1024,
             gates: GatePolicy::default(),
+            review: ReviewPolicy::default(),
             hook_deadline_ms: 1_500,
             claim_lease_minutes: 30,
             commits: CommitPrefixes::default(),

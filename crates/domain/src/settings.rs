@@ -322,6 +322,14 @@ const KEYS: &[Key] = &[
         set: |settings, text| set_gate(&mut settings.policy.gates.claim, text),
     },
     Key {
+        name: "policy.gates.frozen",
+        default: "\"block\"",
+        allowed: "`block`, `warn`, `off`",
+        environment: &["THROUGHLINE_GATE_FROZEN"],
+        text: "What happens when an agent writes into a frozen plan document.",
+        set: |settings, text| set_gate(&mut settings.policy.gates.frozen, text),
+    },
+    Key {
         name: "policy.gates.done",
         default: "\"block\"",
         allowed: "`block`, `warn`, `off`",
@@ -412,6 +420,55 @@ const KEYS: &[Key] = &[
         text: "Words before the colon of a commit that cleans up and ends the cycle.",
         set: |settings, text| {
             settings.policy.commits.refactor = list(text);
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.review.reviewer",
+        default: "\"anyone\"",
+        allowed: "`anyone`, `other`",
+        environment: &["THROUGHLINE_REVIEWER"],
+        text: "Who may judge the checks of a review: anyone, or only who did not write what is reviewed; the environment can only make it stricter.",
+        set: |settings, text| {
+            use crate::policy::ReviewerPolicy::{Anyone, Other};
+            let wanted = one_of(text, &[("anyone", Anyone), ("other", Other)])?;
+            if settings.policy.review.reviewer == Other && wanted == Anyone {
+                return Err("the project asks for another reviewer; the environment cannot take that back".to_owned());
+            }
+            settings.policy.review.reviewer = wanted;
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.review.cap",
+        default: "5",
+        allowed: "a number from 1",
+        environment: &["THROUGHLINE_REVIEW_CAP"],
+        text: "In how many iterations a check may fail. Then a MUST goes to a person, and SHOULD and COULD are accepted with that reason.",
+        set: |settings, text| {
+            settings.policy.review.cap = number::<u32>(text)?.max(1);
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.review.max_iterations",
+        default: "8",
+        allowed: "a number from 1",
+        environment: &["THROUGHLINE_REVIEW_MAX_ITERATIONS"],
+        text: "How often a review goes round by itself, whatever its reviewers say. What is still open then goes to a person (MUST) or is accepted.",
+        set: |settings, text| {
+            settings.policy.review.max_iterations = number::<u32>(text)?.max(1);
+            Ok(())
+        },
+    },
+    Key {
+        name: "policy.review.budget",
+        default: "0",
+        allowed: "a number; 0 sets no limit",
+        environment: &["THROUGHLINE_REVIEW_BUDGET"],
+        text: "What one review may cost, in the unit its reviewers give with `--cost` (tokens, cents). When it is spent, the review ends as after its last iteration.",
+        set: |settings, text| {
+            settings.policy.review.budget = number(text)?;
             Ok(())
         },
     },

@@ -42,6 +42,12 @@ impl Stamp {
         stamp
     }
 
+    /// Returns the next one of the same minute.
+    #[must_use]
+    pub fn following(&self) -> Option<Self> {
+        Some(Self { number: self.number.checked_add(1)?, ..*self })
+    }
+
     /// Returns the moment the minute begins; `None` for one that the calendar does not have.
     #[must_use]
     pub fn moment(&self) -> Option<Timestamp> {

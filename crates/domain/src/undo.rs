@@ -9,7 +9,8 @@ use crate::fact::Fact;
 use crate::ids::{NodeId, OperationId};
 use crate::node::{Content, Standing};
 use crate::operation::{Operation, Verb};
-use crate::record::RecordKey;
+use crate::plan_document::DocumentRecord;
+use crate::record::{RecordKey, Recorded};
 use crate::tree::{Misfit, Tree};
 
 /// Why an operation cannot be undone.
@@ -25,6 +26,8 @@ pub enum UndoRefused {
     Beginning { operation: OperationId, verb: Verb },
     #[error("operation {operation} noticed new plan files; to take them back, remove the files")]
     NewFiles { operation: OperationId },
+    #[error("operation {operation} cannot be undone: `{document}` is frozen, and nothing in it changes any more")]
+    Frozen { operation: OperationId, document: String },
     #[error("operation {operation} cannot be undone by itself: {why}")]
     ChangedSince { operation: OperationId, why: String },
 }
@@ -83,6 +86,9 @@ pub fn decide(
             };
             after.apply_all([&reversed], operation.at).map_err(|Misfit(why)| changed_since(why))?;
             if let Fact::RecordChanged { record, before, after } = &reversed {
+                if thaws(record, before.as_ref(), after.as_ref()) {
+                    return Err(UndoRefused::Frozen { operation: operation.id, document: record.key.clone() });
+                }
                 let there = match after {
                     Some(after) => records.insert(record.clone(), after.clone()),
                     None => records.remove(record),
@@ -91,8 +97,11 @@ pub fn decide(
                     return Err(changed_since(format!("`{}` of {} is another one", record.key, record.kind)));
                 }
             }
+            // What a node without a file says is in the state alone.
+            let files = &after;
             if let Fact::ContentChanged { node, before, after } = &reversed
                 && before.version() != after.version()
+                && files.get(*node).is_some_and(|node| node.path.is_some())
             {
                 undo.files.push(FileChange { node: *node, before: before.clone(), after: after.clone() });
             }
@@ -102,6 +111,13 @@ pub fn decide(
     }
     undo.files = merged(undo.files);
     Ok(undo)
+}
+
+/// Says whether a frozen plan document would not be frozen, or not be there, afterwards.
+fn thaws(record: &RecordKey, before: Option<&Value>, after: Option<&Value>) -> bool {
+    let frozen =
+        |body: Option<&Value>| body.and_then(|body| body.get("frozen")).filter(|frozen| !frozen.is_null()).cloned();
+    record.kind == DocumentRecord::KIND && frozen(before).is_some() && frozen(before) != frozen(after)
 }
 
 /// Keeps of each group the nodes that still stand as it says; the others are judged anew later.

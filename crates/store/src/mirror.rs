@@ -125,6 +125,12 @@ impl Mirror {
                 return self.sync(state).map(|_| ());
             }
             let touched = touched(&operation);
+            // Where a node lay is known from its parents, and those may be gone with it.
+            for fact in &operation.facts {
+                if let Fact::NodeRemoved { node } = fact {
+                    paths.remember(node);
+                }
+            }
             for id in touched.iter().skip(done.and_nodes).take(left) {
                 self.write_node(&mut paths, *id, &operation)?;
                 done.and_nodes += 1;
@@ -269,7 +275,6 @@ impl Mirror {
                 }) else {
                     return Ok(());
                 };
-                paths.remember(removed);
                 match fs::remove_file(self.folder.join(file_name(&paths.of(removed)?))) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
                     _ => Ok(()),

@@ -16,20 +16,19 @@ const MOST_KEPT: usize = 4 * 1024;
 #[derive(Debug)]
 pub struct DiskCommands {
     root: PathBuf,
-    patience: Duration,
 }
 
 impl DiskCommands {
-    /// Takes the project's directory and how long a command may take.
+    /// Takes the project's directory.
     #[must_use]
-    pub fn new(root: &Path, patience: Duration) -> Self {
-        Self { root: root.to_owned(), patience }
+    pub fn new(root: &Path) -> Self {
+        Self { root: root.to_owned() }
     }
 }
 
 impl Commands for DiskCommands {
     #[expect(clippy::disallowed_methods, reason = "a person or an agent declared this very command and asked for it")]
-    fn run(&self, command: &[String]) -> Result<Ran, StoreFault> {
+    fn run(&self, command: &[String], most: Duration) -> Result<Option<Ran>, StoreFault> {
         let fault = |source: std::io::Error| StoreFault::Io {
             action: format!("cannot run `{}`", command.join(" ")),
             source: source.into(),
@@ -48,7 +47,7 @@ impl Commands for DiskCommands {
             .spawn()
             .map_err(fault)?;
         let listener = std::thread::spawn(move || tail(reader));
-        let deadline = Instant::now() + self.patience;
+        let deadline = Instant::now() + most;
         let ended = loop {
             match child.try_wait().map_err(fault)? {
                 Some(status) => break Some(status),
@@ -65,9 +64,9 @@ impl Commands for DiskCommands {
         }
         let mut output = listener.join().unwrap_or_default();
         if ended.is_none() {
-            output.push_str(&format!("\n(ended after {} s)", self.patience.as_secs()));
+            output.push_str(&format!("\n(ended after {} s)", most.as_secs()));
         }
-        Ok(Ran { exit_code: ended.and_then(|status| status.code()), output })
+        Ok(Some(Ran { exit_code: ended.and_then(|status| status.code()), output }))
     }
 }
 

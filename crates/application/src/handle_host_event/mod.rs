@@ -4,6 +4,7 @@
 //! synced journal; what is only noted (who has read what) may be lost without harm.
 
 mod effects;
+mod frozen;
 mod plans;
 mod prompt_submitted;
 mod session;

@@ -7,7 +7,7 @@ use domain::ports::{FileLook, Snapshot};
 use domain::session_memory::SessionMemory;
 
 use super::plans::{Recorded, TouchedPlan, recorded};
-use super::{Handled, Surroundings, effects, session, work};
+use super::{Handled, Surroundings, effects, frozen, session, work};
 use crate::claim_node;
 use crate::context::{Context, Noticed};
 use crate::failure::{Failure, FailureKind};
@@ -28,7 +28,8 @@ pub(super) fn handle(
         tx.commit()?;
     }
     let about_plans = about_plans(ctx, event, surroundings.plans)?;
-    Ok(about_plans.and(work::before(ctx, event, surroundings.files)?))
+    let about_documents = frozen::before(ctx, surroundings.files)?;
+    Ok(about_plans.and(about_documents).and(work::before(ctx, event, surroundings.files)?))
 }
 
 /// The note that says which session runs a command of ours.

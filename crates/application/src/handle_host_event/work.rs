@@ -45,7 +45,8 @@ struct Asked {
     verdict: Verdict,
     memory: WorkMemory,
     overridden: Vec<String>,
-    node: String,
+    /// The node the session works on, as overrides name it.
+    path: String,
 }
 
 /// Asks the gates about the next edit.
@@ -72,10 +73,10 @@ fn ask(ctx: &Context<'_>, state: &dyn Snapshot, memory: &WorkMemory, files: usiz
         Some(node) => claim_node::holder(ctx, state, node)?.map(|(_, claim)| claim.session),
         None => None,
     };
-    let node = place.node_name().to_owned();
+    let (node, path) = (place.node_name().to_owned(), place.node_path());
     let mut overridden = Vec::new();
     for gate in gates::GATES.iter().filter(|gate| gates::is_about_work(gate.name)) {
-        if state.note(&override_key(gate.name, &node))?.is_some() {
+        if state.note(&override_key(gate.name, &path))?.is_some() {
             overridden.push(gate.name.to_owned());
         }
     }
@@ -108,7 +109,7 @@ fn ask(ctx: &Context<'_>, state: &dyn Snapshot, memory: &WorkMemory, files: usiz
             memory.pending = None;
         }
     }
-    Ok(Asked { verdict, memory, overridden, node })
+    Ok(Asked { verdict, memory, overridden, path })
 }
 
 /// Returns what is not committed: as noted when nothing moved and it is under the limit, else counted now.
@@ -213,7 +214,7 @@ fn answered(ctx: &Context<'_>, event: &HostEvent, before: &WorkMemory, asked: As
             session::remember(ctx, &mut *tx, event, &memory)?;
         }
         for gate in &asked.overridden {
-            tx.keep_note(&override_key(gate, &asked.node), None, ctx.clock.now())?;
+            tx.keep_note(&override_key(gate, &asked.path), None, ctx.clock.now())?;
         }
         tx.commit()?;
     }

@@ -4,7 +4,7 @@ use domain::memory::{Anchor, Mem};
 use domain::node::Node;
 use domain::ports::{EntryKind, Snapshot};
 use domain::record;
-use domain::session::{ARCHIVE, FOLDER, LogEntry, Session};
+use domain::session::{ARCHIVE, LogEntry, Session};
 use domain::session_log::line;
 use domain::stamp::{self, Stamp};
 use domain::trail::{TrailLevel, content};
@@ -107,12 +107,9 @@ pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> 
             view.notes.push(Traced { stamp: mem.stamp.to_string(), text: mem.text });
         }
     }
-    for folder in [FOLDER, ARCHIVE] {
-        for entry in ctx.files.list(folder).into_iter().filter(|entry| entry.kind == EntryKind::File) {
-            let name = entry.name.split('.').next().unwrap_or_default();
-            if folder == ARCHIVE && finds(name.parse().ok()) {
-                view.archives.push(format!("{folder}/{}", entry.name));
-            }
+    for entry in ctx.files.list(ARCHIVE).into_iter().filter(|entry| entry.kind == EntryKind::File) {
+        if finds(entry.name.split('.').next().and_then(|name| name.parse().ok())) {
+            view.archives.push(format!("{ARCHIVE}/{}", entry.name));
         }
     }
     // A repository that cannot be asked has no commits to show.
@@ -125,21 +122,15 @@ pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> 
 fn nodes(state: &dyn Snapshot, stamp: &Stamp) -> Result<Vec<Node>, Failure> {
     let mut found = Vec::new();
     for level in TrailLevel::ALL {
-        let mut numbered = stamp.clone().to_string();
-        let mut number = 1;
-        // Numbers are given without gaps; a first one finds those that follow.
-        loop {
-            let alias = numbered.parse::<Stamp>().map(|stamp| level.alias(&stamp)).unwrap_or_default();
-            let nodes = state.nodes_by_alias(&alias)?;
-            if nodes.is_empty() && number > 1 {
-                break;
-            }
+        found.extend(state.nodes_by_alias(&level.alias(stamp))?);
+        // Numbers are given without gaps, but a pruned node leaves one.
+        const MOST_MISSING: u32 = 8;
+        let (mut next, mut missing) = (stamp.following(), 0);
+        while let Some(more) = next.filter(|more| stamp.finds(more) && missing < MOST_MISSING) {
+            let nodes = state.nodes_by_alias(&level.alias(&more))?;
+            missing = if nodes.is_empty() { missing + 1 } else { 0 };
             found.extend(nodes);
-            number += 1;
-            if stamp.to_string().contains('-') {
-                break;
-            }
-            numbered = format!("{stamp}-{number}");
+            next = more.following();
         }
     }
     Ok(found)

@@ -51,7 +51,6 @@ pub(crate) fn trail_briefing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<
         notes: notes(state, &trail)?,
         signals: told,
         strict,
-        compaction_count: trail.session.compaction_count,
     })
 }
 

@@ -56,13 +56,16 @@ impl Surveyor<'_, '_> {
             let order = read.number.map_or(0, i64::from);
             fresh.push(Fresh { alias: read.alias, order, path, found, wants });
         }
-        for node in known.values() {
+        let mut in_order: Vec<&Node> = known.values().copied().collect();
+        let recorded: HashMap<NodeId, Option<NodeId>> = known.values().map(|node| (node.id, node.parent)).collect();
+        in_order.sort_by_key(|node| (depth(&recorded, node.id), node.id));
+        for node in &in_order {
             self.known(node)?;
         }
         let parents = self.parents(&known, &fresh);
         self.add(profile, level, &known, fresh, &parents)?;
-        let mut in_order: Vec<&&Node> = known.values().collect();
-        in_order.sort_by_key(|node| node.id);
+        // What comes to stand above others goes first: a node that is to stand below its own child would go round.
+        in_order.sort_by_key(|node| (depth(&parents, node.alias.clone()), node.id));
         for node in in_order {
             self.note_move(node, parents.get(node.alias.as_str()).and_then(Option::as_deref), &known)?;
             let children: Vec<Node> = match self.items_are_below(node) {
@@ -312,6 +315,12 @@ impl Surveyor<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// Returns how many stand above one; circles end where everything was passed.
+fn depth<K: Clone + Eq + std::hash::Hash>(parents: &HashMap<K, Option<K>>, one: K) -> usize {
+    let above = std::iter::successors(Some(one), |one| parents.get(one).cloned().flatten());
+    above.take(parents.len() + 1).count()
 }
 
 /// Returns the parent a text names.

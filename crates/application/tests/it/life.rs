@@ -90,7 +90,7 @@ fn act(world: &World, deed: &Deed) -> Result<(), String> {
     }
 }
 
-fn engine(folder: &std::path::Path, storage: Storage) -> Box<dyn Store> {
+pub(crate) fn engine(folder: &std::path::Path, storage: Storage) -> Box<dyn Store> {
     let layout = Layout::new(folder, &Settings::default());
     let known = KnownStores::in_directory(&folder.join("user"));
     store::create(&layout, storage, &known).unwrap();

@@ -4,4 +4,7 @@
 
 mod life;
 mod observation;
+mod reviews;
+mod work;
+mod work_life;
 mod world;

@@ -44,6 +44,19 @@ impl World {
         }
     }
 
+    /// The same world, for tickets.
+    pub(crate) fn with_tickets_of(world: Self) -> Self {
+        Self { profiles: vec![built_in("tickets").unwrap()], ..world }
+    }
+
+    /// A world with tickets: `017` and below it `017a`.
+    pub(crate) fn with_tickets() -> Self {
+        let world = Self::with_tickets_of(Self::new());
+        world.files.edit("tickets/017-quality/ticket.md", "---\nid: '017'\nphase: implement\n---\n# Quality\n");
+        world.files.edit("tickets/017a-loc/ticket.md", "---\nid: 017a\nparent: '017'\nphase: intake\n---\n# Lines\n");
+        world
+    }
+
     /// A world with an approved act, chapter and scene.
     pub(crate) fn with_story() -> Self {
         let world = Self::new();

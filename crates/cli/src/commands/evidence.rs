@@ -7,7 +7,6 @@ use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
 use domain::planning_prompt::clean_line;
 use domain::work::evidence::{Asks, ProofStanding};
-use store::DiskCommands;
 
 use super::NodeArgs;
 use crate::exit_code::ExitCode;
@@ -81,8 +80,7 @@ impl EvidenceArgs {
                 app.run(|ctx| add_evidence(ctx, &node.node, asks.clone()))?
             }
             What::Run { node, timeout } => {
-                let commands = DiskCommands::new(&app.project()?.root, Duration::from_secs(*timeout));
-                app.run(|ctx| run_evidence(ctx, &commands, &node.node))?
+                app.run(|ctx| run_evidence(ctx, &node.node, Duration::from_secs(*timeout)))?
             }
             What::Show { node } => app.run(|ctx| show_evidence(ctx, &node.node))?,
         };

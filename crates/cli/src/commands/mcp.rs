@@ -5,7 +5,7 @@ use std::sync::Arc;
 use application::{Failure, FailureKind};
 use clap::Args;
 use mcp::protocol::serve_stdio;
-use mcp::surface::{Surface, Workspace};
+use mcp::surface::Surface;
 
 use crate::exit_code::ExitCode;
 use crate::ui::Ui;
@@ -20,7 +20,7 @@ use crate::workspace::Workplace;
 #[command(after_help = "Examples:
   tl mcp
   tl mcp --read-only
-  tl mcp --toolsets core,story
+  tl mcp --toolsets core,story,tickets
   claude mcp add throughline -- tl mcp")]
 pub(crate) struct McpArgs {
     #[command(flatten)]
@@ -42,14 +42,18 @@ pub(crate) struct OfferedArgs {
 impl OfferedArgs {
     /// Opens the project and chooses what is offered on it.
     pub(crate) fn surface(&self, app: &App) -> Result<Surface, Failure> {
-        let workplace: Arc<dyn Workspace> = Workplace::open(app)?;
-        Surface::new(workplace, self.toolsets.as_deref(), self.read_only)
+        self.surface_of(Workplace::open(app)?)
+    }
+
+    fn surface_of(&self, workplace: Workplace) -> Result<Surface, Failure> {
+        Surface::new(Arc::new(workplace), self.toolsets.as_deref(), self.read_only)
     }
 }
 
 impl McpArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let served = self.offered.surface(app).and_then(|surface| {
+        let surface = Workplace::open(app).and_then(|place| self.offered.surface_of(place.running_commands()));
+        let served = surface.and_then(|surface| {
             serve_stdio(surface).map_err(|message| Failure::new(FailureKind::Unavailable, message))
         });
         match served {

@@ -11,9 +11,11 @@ mod compact;
 mod completions;
 mod demo;
 mod diff;
+mod doc;
 mod doctor;
 mod drift;
 mod evidence;
+mod flow;
 mod focus;
 mod gate;
 mod hook;
@@ -34,12 +36,14 @@ mod progress;
 mod prune;
 mod rate;
 mod rebuild;
+mod reconcile;
 mod reference;
 mod release;
 mod repair;
 mod replay;
 mod restore;
 mod revalidate;
+mod review;
 mod scan;
 mod scenario;
 mod serve;
@@ -156,6 +160,10 @@ commands! {
     Rebuild "rebuild" => rebuild::RebuildArgs,
     SyncHashes "sync-hashes" => sync_hashes::SyncHashesArgs,
     Adopt "adopt" => adopt::AdoptArgs,
+    Doc "doc" => doc::DocArgs,
+    Flow "flow" => flow::FlowArgs,
+    Review "review" => review::ReviewArgs,
+    Reconcile "reconcile" => reconcile::ReconcileArgs,
     Gate "gate" => gate::GateArgs,
     Hook "hook" => hook::HookArgs,
     Replay "replay" => replay::ReplayArgs,

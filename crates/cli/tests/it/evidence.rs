@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::mcp::{Client, ERAS, structured};
 use crate::{assert_refused, text, tickets};
 
 fn standing(project: &testkit::Project) -> Value {
@@ -82,4 +83,28 @@ fn a_profile_can_ask_for_evidence() {
     project.ok(&["evidence", "add", "one", "--", "true"]);
     project.ok(&["evidence", "run", "one"]);
     project.ok(&["progress", "one", "complete"]);
+}
+
+#[test]
+fn where_the_gate_only_warns_everything_can_be_completed() {
+    let project = tickets();
+    project.write(".throughline/config.toml", "profiles = [\"tickets\"]\n[policy.gates]\ndone = \"warn\"\n");
+    project.ok(&["evidence", "add", "017b", "--", "false"]);
+    let phase = project.run(&["ticket", "phase", "017b", "done"]);
+    assert!(phase.code == 0 && phase.stderr.contains("not proved"), "{phase:?}");
+    assert_eq!(project.json(&["show", "017b"])["progress"], "complete");
+}
+
+#[test]
+fn a_client_that_started_the_program_runs_what_it_declared() {
+    let project = tickets();
+    for era in ERAS {
+        let mut client = Client::start(&project, era, &[]);
+        let declared = json!({ "action": "add", "node": "017b", "command": ["touch", "ran"], "inputs": ["src"] });
+        client.call("evidence", declared);
+        let ran = client.call("evidence", json!({ "action": "run", "node": "017b" }));
+        assert_eq!(structured(&ran)["proved"], json!(true), "{ran}");
+        std::fs::remove_file(project.root().join("ran")).expect("it was run");
+        client.end();
+    }
 }

@@ -324,3 +324,27 @@ fn the_plugin_is_what_the_sources_say() {
         );
     }
 }
+
+/// The plugin is run as OpenCode runs it, where there is a Node to run it.
+#[test]
+fn commands_of_opencode_know_their_session() {
+    let project = story();
+    project.ok(&["init", "--host", "opencode"]);
+    let script = r#"
+        import { Throughline } from "./.opencode/plugins/throughline.js"
+        const hooks = await Throughline({ directory: ".", worktree: ".", client: {} })
+        await hooks.event({ event: { type: "session.created", properties: { info: { id: "sub", parentID: "ses" } } } })
+        for (const sessionID of ["ses", "sub", undefined]) {
+          const output = { env: { A: "b" } }
+          await hooks["shell.env"]({ cwd: ".", sessionID }, output)
+          console.log(JSON.stringify(output.env))
+        }
+    "#;
+    project.write("drive.mjs", script);
+    if !project.shell("command -v node > /dev/null") {
+        return;
+    }
+    assert!(project.shell("node drive.mjs > said.txt"));
+    let named = r#"{"A":"b","THROUGHLINE_SESSION":"ses"}"#;
+    assert_eq!(project.read("said.txt"), format!("{named}\n{named}\n{{\"A\":\"b\"}}\n"));
+}

@@ -16,10 +16,12 @@ mod completions;
 mod demo;
 mod diff;
 mod disk;
+mod doc;
 mod doctor;
 mod drift;
 mod environment;
 mod evidence;
+mod flow;
 mod focus;
 mod gate;
 mod help;
@@ -54,12 +56,14 @@ mod progress;
 mod prune;
 mod rate;
 mod rebuild;
+mod reconcile;
 mod recovery;
 mod release;
 mod repair;
 mod replay;
 mod restore;
 mod revalidate;
+mod review;
 mod scan;
 mod scenario;
 mod serve;
@@ -89,7 +93,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 54] = [
+const COMMANDS: [&str; 58] = [
     "init",
     "demo",
     "status",
@@ -135,6 +139,10 @@ const COMMANDS: [&str; 54] = [
     "rebuild",
     "sync-hashes",
     "adopt",
+    "doc",
+    "flow",
+    "review",
+    "reconcile",
     "gate",
     "hook",
     "replay",

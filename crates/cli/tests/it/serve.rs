@@ -487,6 +487,24 @@ fn a_new_client_hears_changes_on_a_stream() {
     assert_eq!(server.stop(), Some(0));
 }
 
+/// Who may sit at another machine declares what proves a node; what is run is run at this one.
+#[test]
+fn no_commands_are_run_over_http() {
+    let project = crate::tickets();
+    let server = Server::start(&project, &[]);
+    let call = |arguments: Value| {
+        let reply = server.ask("tools/call", json!({ "name": "evidence", "arguments": arguments }));
+        reply.message()["result"].clone()
+    };
+    let added = call(json!({ "action": "add", "node": "017b", "command": ["touch", "ran"] }));
+    assert_ne!(added["isError"], json!(true), "{added}");
+    let ran = call(json!({ "action": "run", "node": "017b" }));
+    assert_eq!(ran["isError"], json!(true));
+    let said = ran["structuredContent"]["error"].to_string();
+    assert!(said.contains("no commands are run") && said.contains("tl evidence run 017/017b"), "{said}");
+    assert!(!project.root().join("ran").exists());
+}
+
 #[test]
 fn the_token_is_told_and_may_be_given() {
     let project = planned();

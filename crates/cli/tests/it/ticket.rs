@@ -145,3 +145,28 @@ fn a_file_that_says_done_is_followed_unless_it_is_not_proved() {
     assert!(shown.stderr.contains("does not count as complete"), "{}", shown.stderr);
     assert_eq!(project.json(&["show", "017b"])["progress"], json!("active"));
 }
+
+#[test]
+fn the_last_phase_completes_a_ticket_and_another_opens_it_again() {
+    let project = tickets();
+    let progress = || project.json(&["show", "017b"])["progress"].clone();
+    assert_eq!(project.json(&["ticket", "phase", "017b", "done"])["progress"], "complete");
+    assert_eq!(progress(), "complete");
+    project.ok(&["ticket", "phase", "017b", "implement"]);
+    assert_eq!(progress(), "pending", "its file says `status: ready`");
+    // Whoever edits the file says the same.
+    let file = "tickets/017b-phases/ticket.md";
+    project.write(file, project.read(file).replace("status: ready\n", "").replace("phase: implement", "phase: done"));
+    assert_eq!(progress(), "complete");
+    project.write(file, project.read(file).replace("phase: done", "phase: implement"));
+    assert_eq!(progress(), "active");
+}
+
+#[test]
+fn a_new_ticket_needs_nobody_and_names_no_file() {
+    let project = crate::empty();
+    project.ok(&["init", "--profile", "tickets"]);
+    let made = project.json(&["ticket", "new", "Limits"]);
+    assert_eq!(made["reasons"], json!(["nothing says that it is more"]));
+    assert_eq!(project.json(&["status"])["attention"], json!([]), "nothing waits for an approval here");
+}

@@ -93,6 +93,25 @@ fn amended_rebased_and_merged_history_is_followed() {
     assert_eq!(cycle(), json!("refactor"));
 }
 
+/// The commit that closed a scenario is amended: it was counted there, and is nothing of the next one.
+#[test]
+fn an_amended_last_commit_does_not_count_for_the_next_scenario() {
+    let project = tickets();
+    let session = at_work(&project);
+    for (text, subject) in [("one", "test: loc"), ("two", "feat: loc"), ("three", "refactor: loc")] {
+        let _ = session.shell(&format!("echo {text} >> src/a.rs && git add -A && git commit -q -m '{subject}'"));
+    }
+    let scenario = |index: usize| json_as(&project, "s", &["scenario", "list", "017a"])["scenarios"][index].clone();
+    assert_eq!(scenario(0)["progress"], json!("complete"));
+    for subject in ["refactor: loc, in better words", "refactor: loc, in the best words"] {
+        let _ = session.shell(&format!("git commit -q --amend -m '{subject}'"));
+        assert_eq!(scenario(0)["last_commit"], json!(subject));
+        assert_eq!((&scenario(1)["cycle"], &scenario(1)["last_commit"]), (&json!(null), &json!(null)));
+    }
+    let _ = session.shell("echo four >> src/a.rs && git commit -q -am 'test: threshold'");
+    assert_eq!(scenario(1)["last_commit"], json!("test: threshold"));
+}
+
 #[test]
 fn four_hundred_and_one_lines_block_and_a_commit_clears() {
     let project = tickets();

@@ -1,5 +1,7 @@
 //! The one place where text for an agent is made to fit: ordered by severity, within a budget, nothing said twice.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 
 /// How much it matters. The order is that of the text.
@@ -101,8 +103,9 @@ pub fn estimated_tokens(text: &str) -> usize {
 #[must_use]
 pub fn fit(mut lines: Vec<Line>, budget: Budget) -> Composed {
     lines.sort_by_key(|line| line.severity);
-    lines.dedup_by(|b, a| a.text == b.text);
-    let whole = lines.iter().fold(Size::default(), |size, line| size.and(Size::of(&line.text)));
+    let mut said = HashSet::new();
+    lines.retain(|line| said.insert(line.text.clone()));
+    let whole = Size::of(&lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n"));
     // Room for the line that says that something is missing, where something will be.
     let reserved = if budget.holds(whole) { Size::default() } else { Size::of(&left_out(999)) };
     let (mut kept, mut cut, mut used): (Vec<Line>, Vec<Line>, Size) = (Vec::new(), Vec::new(), Size::default());

@@ -36,7 +36,6 @@ pub struct TrailBriefing {
     pub signals: Vec<Signal>,
     /// Writes need a declared intent here.
     pub strict: bool,
-    pub compaction_count: u32,
 }
 
 /// So many of each are said.

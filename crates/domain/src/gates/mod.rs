@@ -5,6 +5,7 @@
 mod claim;
 mod context;
 mod done;
+mod frozen;
 mod hierarchy;
 mod loc;
 mod phase;
@@ -13,6 +14,7 @@ mod scope;
 mod session;
 mod shrink;
 
+pub use self::frozen::{FrozenFile, evaluate_frozen};
 use crate::host_event::Effect;
 use crate::ids::VersionHash;
 use crate::node::Node;
@@ -43,9 +45,10 @@ impl Gate {
 }
 
 /// Every gate, in the order of their weight: the first objection is told first.
-pub const GATES: [Gate; 10] = [
+pub const GATES: [Gate; 11] = [
     session::GATE,
     hierarchy::GATE,
+    frozen::GATE,
     claim::GATE,
     read_before_write::GATE,
     shrink::GATE,

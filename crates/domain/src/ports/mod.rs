@@ -1,13 +1,15 @@
 //! What the rules expect from outside: traits only, contracts in their doc comments.
 
+mod changes;
 mod clock;
 mod commands;
 mod files;
 mod git;
 mod store;
 
+pub use changes::RepositoryChanges;
 pub use clock::Clock;
-pub use commands::{Commands, Ran};
+pub use commands::{Commands, NoCommands, Ran};
 pub use files::{Entry, EntryKind, FileFault, FileLook, FileStamp, PlanFiles, Reading};
 pub use git::{ChangedLines, Git, Head, HeadMove, MoveKind, NamedCommit, NoRepository};
 pub use store::{

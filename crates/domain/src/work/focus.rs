@@ -138,10 +138,10 @@ impl Focus {
             let done = is_done(at, &left);
             let Some(parent) = tree.parent(node) else {
                 left.finished = done;
+                self.move_to(root, at);
                 if done {
                     self.active_root = None;
                 }
-                self.roots.entry(root).and_modify(|known| known.cursor = at);
                 return Ok(left);
             };
             if !done {

@@ -108,7 +108,7 @@ pub fn advance(tdd: &Tdd, commit: &Commit<'_>, prefixes: &CommitPrefixes) -> Adv
     let Some(step) = step_of(commit.subject, prefixes) else { return Advance::None };
     let amends = commit.amends.is_some() && commit.amends == tdd.last_hash.as_deref();
     let before = if amends { tdd.before } else { tdd.cycle };
-    if step == Cycle::Red && before == Some(Cycle::Green) && !amends {
+    if step == Cycle::Red && before == Some(Cycle::Green) {
         return Advance::DoneBefore;
     }
     let after = Tdd {

@@ -33,6 +33,15 @@ proptest! {
     }
 }
 
+#[test]
+fn what_stands_between_two_alike_may_be_cut() {
+    let line = |severity, text: &str| Line::new("x", severity, "because", text);
+    let lines =
+        vec![line(Severity::High, "alike"), line(Severity::High, &"long ".repeat(40)), line(Severity::Low, "alike")];
+    let composed = fit(lines, Budget { characters: 60, tokens: 60 });
+    assert_eq!(composed.text, "alike\n… 1 more: tl brief --budget 0");
+}
+
 fn place(level: &str, content: &str) -> TrailPlace {
     TrailPlace {
         level: level.to_owned(),

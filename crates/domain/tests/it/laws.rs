@@ -24,6 +24,7 @@ enum Deed {
     Approve { which: usize },
     Condemn { which: usize },
     Work { which: usize },
+    Move { which: usize, below: usize },
 }
 
 fn deeds() -> impl Strategy<Value = Vec<Deed>> {
@@ -34,7 +35,8 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
         1 => which.clone().prop_map(|which| Deed::Lose { which }),
         5 => which.clone().prop_map(|which| Deed::Approve { which }),
         1 => which.clone().prop_map(|which| Deed::Condemn { which }),
-        1 => which.prop_map(|which| Deed::Work { which }),
+        1 => which.clone().prop_map(|which| Deed::Work { which }),
+        2 => (which.clone(), which).prop_map(|(which, below)| Deed::Move { which, below }),
     ];
     prop::collection::vec(deed, 1..40)
 }
@@ -110,6 +112,19 @@ impl History {
                 node: node.id,
                 before: node.progress,
                 after: if node.progress == Progress::Active { Progress::Pending } else { Progress::Active },
+            }),
+            Deed::Move { which, below } => self.pick(*which).and_then(|node| {
+                // One number more than there are nodes is no node: to the top.
+                let after = (below % (self.tree.len() + 1) < self.tree.len()).then(|| self.pick(*below)).flatten();
+                let path = after.iter().flat_map(|after| self.tree.ancestors(after)).chain(&after);
+                let (depth, loops) =
+                    path.fold((0, false), |(depth, loops), above| (depth + 1, loops || above.id == node.id));
+                let after = after.map(|after| after.id);
+                (!loops && depth < 5 && after != node.parent).then_some(Fact::NodeMoved {
+                    node: node.id,
+                    before: node.parent,
+                    after,
+                })
             }),
         };
         if let Some(fact) = fact {

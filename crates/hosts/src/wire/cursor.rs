@@ -52,6 +52,17 @@ fn described(name: String, input: Value, server_tool: Option<String>, fields: &F
 }
 
 pub(super) fn render(event: &HostEvent, answer: &Answer) -> Option<Value> {
+    let said = said(event, answer);
+    // What is started in this session knows which one it is.
+    if matches!(event.happening, Happening::SessionStarted { .. }) && !event.session.is_empty() {
+        let mut said = said.unwrap_or_else(|| json!({}));
+        said["env"] = json!({ "THROUGHLINE_SESSION": event.session });
+        return Some(said);
+    }
+    said
+}
+
+fn said(event: &HostEvent, answer: &Answer) -> Option<Value> {
     match (&answer.verdict, &event.happening) {
         (Verdict::Nothing, _) => None,
         (Verdict::Block(reason), Happening::PromptSubmitted { .. }) => {

@@ -25,12 +25,12 @@ fn object(value: Value) -> JsonObject {
 }
 
 pub(super) fn tool(offered: Offered) -> Tool {
-    let Hints { read_only, destructive, idempotent } = offered.hints;
+    let Hints { read_only, destructive, idempotent, open_world } = offered.hints;
     // The other hints mean something only for tools that change things; every byte here is sent to every client.
     let annotations = if read_only {
         ToolAnnotations::new().read_only(true)
     } else {
-        ToolAnnotations::new().read_only(false).destructive(destructive).idempotent(idempotent).open_world(false)
+        ToolAnnotations::new().read_only(false).destructive(destructive).idempotent(idempotent).open_world(open_world)
     };
     let tool = Tool::new(offered.name, offered.description, Arc::new(object(offered.input_schema)))
         .with_raw_output_schema(Arc::new(object(offered.output_schema)))

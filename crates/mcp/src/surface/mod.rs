@@ -158,11 +158,15 @@ impl Surface {
 /// Returns a failure as clients get it: kind, message, next steps.
 #[must_use]
 pub fn failure_value(failure: &Failure) -> Value {
-    json!({
+    let mut value = json!({
         "error": {
             "kind": failure.kind.word(),
             "message": failure.message,
             "next_steps": failure.next_steps,
         }
-    })
+    });
+    if let Some(current) = &failure.current {
+        value["current"] = current.as_ref().clone();
+    }
+    value
 }

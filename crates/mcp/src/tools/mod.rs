@@ -2,8 +2,10 @@
 
 mod arguments;
 mod core_set;
+mod plans_set;
 mod schema;
 mod story_set;
+mod tickets_set;
 mod trail_set;
 
 use application::{Context, Failure, FailureKind};
@@ -23,11 +25,15 @@ pub enum Toolset {
     Story,
     /// What a session is after, its anchors and notes.
     Trail,
+    /// Work that goes through phases: where a session stands, tickets, scenarios, claims, evidence.
+    Tickets,
+    /// Plan documents, workflows and reviews.
+    Plans,
 }
 
 impl Toolset {
     /// Every set, in the order they are listed.
-    pub const ALL: [Self; 3] = [Self::Core, Self::Story, Self::Trail];
+    pub const ALL: [Self; 5] = [Self::Core, Self::Story, Self::Trail, Self::Tickets, Self::Plans];
 
     /// Returns the word of `--toolsets`.
     #[must_use]
@@ -36,6 +42,8 @@ impl Toolset {
             Self::Core => "core",
             Self::Story => "story",
             Self::Trail => "trail",
+            Self::Tickets => "tickets",
+            Self::Plans => "plans",
         }
     }
 }
@@ -46,12 +54,18 @@ pub struct Hints {
     pub read_only: bool,
     pub destructive: bool,
     pub idempotent: bool,
+    /// What it does may reach beyond the project.
+    pub open_world: bool,
 }
 
 impl Hints {
-    pub(crate) const READS: Self = Self { read_only: true, destructive: false, idempotent: true };
-    pub(crate) const CHANGES: Self = Self { read_only: false, destructive: false, idempotent: true };
-    pub(crate) const DESTROYS: Self = Self { read_only: false, destructive: true, idempotent: true };
+    pub(crate) const READS: Self = Self { read_only: true, destructive: false, idempotent: true, open_world: false };
+    pub(crate) const CHANGES: Self = Self { read_only: false, ..Self::READS };
+    /// A second call with the same arguments goes on from the first.
+    pub(crate) const GOES_ON: Self = Self { idempotent: false, ..Self::CHANGES };
+    pub(crate) const DESTROYS: Self = Self { destructive: true, ..Self::CHANGES };
+    /// It starts programs, and nobody knows what those do.
+    pub(crate) const RUNS: Self = Self { destructive: true, open_world: true, ..Self::GOES_ON };
 
     /// Returns the annotations of the protocol. What follows from another one is left out: lists are read often.
     #[must_use]
@@ -59,7 +73,11 @@ impl Hints {
         if self.read_only {
             return json!({ "readOnlyHint": true, "openWorldHint": false });
         }
-        json!({ "destructiveHint": self.destructive, "idempotentHint": self.idempotent, "openWorldHint": false })
+        json!({
+            "destructiveHint": self.destructive,
+            "idempotentHint": self.idempotent,
+            "openWorldHint": self.open_world,
+        })
     }
 }
 
@@ -137,6 +155,22 @@ static TOOLS: &[&Tool] = &[
     &trail_set::LIST_SHELVES,
     &trail_set::HIERARCHY_PRUNE,
     &trail_set::HIERARCHY_MIGRATE,
+    &tickets_set::FOCUS,
+    &tickets_set::TICKET,
+    &tickets_set::SCENARIOS,
+    &tickets_set::CLAIM,
+    &tickets_set::RELEASE,
+    &tickets_set::EVIDENCE,
+    &plans_set::DOC_NEW,
+    &plans_set::DOC_SHOW,
+    &plans_set::DOC_CHANGE,
+    &plans_set::DOC_VALIDATE,
+    &plans_set::DOC_FREEZE,
+    &plans_set::FLOW_NEXT,
+    &plans_set::FLOW_MOVE,
+    &plans_set::REVIEW_CHECK,
+    &plans_set::REVIEW_VERDICT,
+    &plans_set::REVIEW_STATUS,
 ];
 
 /// Profiles that have tools of their own, or none.
@@ -164,6 +198,8 @@ pub(crate) fn chosen(
             Toolset::Core => true,
             Toolset::Story => story_profiles(profiles).next().is_some(),
             Toolset::Trail => domain::trail::is_kept(profiles),
+            Toolset::Tickets => profiles.iter().any(|profile| !profile.work_phases.is_empty()),
+            Toolset::Plans => profiles.iter().any(|profile| profile.name == domain::plan_document::PROFILE),
         },
     };
     let fits = |tool: &&&Tool| wanted(tool.set) && (!read_only || tool.hints.read_only);

@@ -37,6 +37,16 @@ pub(super) fn text(description: &str) -> Value {
     json!({ "type": "string", "description": description })
 }
 
+/// Several texts, with a word about them.
+pub(super) fn texts(description: &str) -> Value {
+    json!({ "type": "array", "items": { "type": "string" }, "description": description })
+}
+
+/// One of some words.
+pub(super) fn one_of(words: &[&str]) -> Value {
+    json!({ "type": "string", "enum": words })
+}
+
 /// A node, as every tool takes it.
 pub(super) fn node() -> Value {
     text("alias or path")

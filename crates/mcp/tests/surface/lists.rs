@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{World, surface};
 
-fn listed(tool: &Offered, with_output: bool) -> Value {
+pub(crate) fn listed(tool: &Offered, with_output: bool) -> Value {
     let mut value = json!({
         "name": tool.name,
         "description": tool.description,
@@ -77,7 +77,7 @@ fn sets_and_reading_only_can_be_chosen() {
     assert!(!names(None, true).contains(&"approve_entity"));
     assert!(names(None, true).contains(&"get_entity_state"));
     let wrong = Surface::new(world.clone(), Some(&["stories".to_owned()]), false).err().unwrap();
-    assert!(wrong.message.contains("`stories`") && wrong.next_steps[0].contains("core, story"), "{wrong:?}");
+    assert!(wrong.message.contains("`stories`") && wrong.next_steps[0].contains("core, story, trail, tickets, plans"), "{wrong:?}");
 }
 
 #[test]

@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::string_slice, clippy::disallowed_methods, reason = "a failing test may panic")]
 
 mod lists;
+mod plans;
 mod reading;
+mod tickets;
 mod tools;
 mod trail;
 mod world;

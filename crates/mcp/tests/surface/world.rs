@@ -11,7 +11,7 @@ use domain::ports::{Clock, Store};
 use domain::profile::{Profile, built_in};
 use domain::settings::{Settings, Storage};
 use mcp::surface::Workspace;
-use store::{DiskFiles, EngineSettings, KnownStores, Layout, SystemClock};
+use store::{DiskCommands, DiskFiles, EngineSettings, KnownStores, Layout, SystemClock};
 
 /// A project on disk with its store open.
 pub(crate) struct World {
@@ -24,6 +24,11 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn story() -> Arc<Self> {
         Self::with(Policy::default())
+    }
+
+    /// A project with tickets, at a machine that runs commands.
+    pub(crate) fn tickets() -> Arc<Self> {
+        Self::of(Policy::default(), &["tickets"])
     }
 
     pub(crate) fn where_people_approve() -> Arc<Self> {
@@ -70,8 +75,9 @@ impl Workspace for World {
     ) -> Result<(), Failure> {
         let store = self.store.lock().unwrap();
         let files = DiskFiles::open(self.folder.path()).unwrap();
-        let clock = SystemClock;
-        use_case(&Context::new(&**store, &files, &clock, &self.profiles, &self.policy, actor.clone(), channel))
+        let (clock, commands) = (SystemClock, DiskCommands::new(self.folder.path()));
+        let ctx = Context::new(&**store, &files, &clock, &self.profiles, &self.policy, actor.clone(), channel);
+        use_case(&ctx.running(&commands))
     }
 
     fn head(&self) -> Result<u64, Failure> {

@@ -57,7 +57,9 @@ impl<'s> SqliteTransaction<'s> {
     /// Applies an operation that has its number and its place already.
     pub(super) fn apply_recorded(&mut self, recorded: &Recorded) -> Result<(), StoreFault> {
         for (hash, text) in &recorded.texts {
-            let packed = zstd::bulk::compress(text.as_bytes(), 3)
+            // A large text is packed once and read back seldom: half the time counts for more than a few bytes.
+            let level = if text.len() > 64 * 1024 { 1 } else { 3 };
+            let packed = zstd::bulk::compress(text.as_bytes(), level)
                 .map_err(|error| io_fault("cannot compress a text for", &self.store.layout.database, error))?;
             self.execute(
                 "INSERT OR IGNORE INTO text (hash, size, zstd) VALUES (?1, ?2, ?3)",

@@ -2,23 +2,25 @@
 
 use application::Failure;
 use domain::profile::built_in;
-use mcp::surface::{Catalogue, Offered};
+use mcp::surface::{Catalogue, Offered, Toolset};
 use serde_json::Value;
 
 use super::GENERATED;
 
-/// Returns the page, for a story project that keeps a trail.
+/// Returns the page, for a story project that keeps a trail and has plan documents, and what tickets add to it.
 pub(super) fn page() -> Result<String, Failure> {
-    let profiles: Vec<_> = ["story", "trail"].into_iter().filter_map(built_in).collect();
-    let catalogue = Catalogue::of(&profiles)?;
+    let of = |profiles: &[&str]| Catalogue::of(&profiles.iter().filter_map(|name| built_in(name)).collect::<Vec<_>>());
+    let (catalogue, tickets) = (of(&["story", "trail", "milestones"])?, of(&["tickets"])?);
     let mut page = format!(
         "{GENERATED}# MCP: tools, resources, prompts\n\n\
-         What `tl mcp` (stdio) and `tl serve` (HTTP) offer on a story project; the set `trail` where that profile is enabled. `--toolsets core,story` chooses sets, \
+         What `tl mcp` (stdio) and `tl serve` (HTTP) offer on a story project; the set `trail` where that profile is enabled, `plans` \
+         with the profile `milestones`, `tickets` where a profile has work phases. `--toolsets core,story` chooses sets, \
          `--read-only` leaves out what changes anything; over HTTP the paths `/mcp/core`, `/mcp/story`, `/mcp/readonly` and \
          `/mcp/core/readonly` do the same for one client. Results are structured, and the same as compact JSON text. A tool \
          that fails answers with `isError` and `{{\"error\": {{\"kind\", \"message\", \"next_steps\"}}}}`.\n\n## Tools\n"
     );
-    catalogue.tools.iter().for_each(|tool| page.push_str(&one_tool(tool)));
+    let more = tickets.tools.iter().filter(|tool| tool.set == Toolset::Tickets);
+    catalogue.tools.iter().chain(more).for_each(|tool| page.push_str(&one_tool(tool)));
     page.push_str("\n## Resources\n\n| URI | is |\n| --- | --- |\n| `plan://briefing` | where the work stands |\n");
     for template in &catalogue.templates {
         page.push_str(&format!(
@@ -41,6 +43,7 @@ pub(super) fn page() -> Result<String, Failure> {
 fn one_tool(tool: &Offered) -> String {
     let kind = match (tool.hints.read_only, tool.hints.destructive) {
         (true, _) => "reads",
+        (false, true) if tool.hints.open_world => "changes, and runs commands, which may do anything",
         (false, true) => "changes, and may take something away",
         (false, false) => "changes",
     };

@@ -1,6 +1,7 @@
 //! The tool `where`.
 
 use application::project_status::project_status;
+use application::where_am_i::where_if_anywhere;
 use application::{Context, Failure};
 use serde_json::{Value, json};
 
@@ -38,5 +39,8 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     status.attention.truncate(MOST_LISTED);
     let mut value = value(&status)?;
     value["more_attention"] = json!(more);
+    if let Some(place) = where_if_anywhere(ctx)? {
+        value["focus"] = json!({ "line": place.line, "stack": place.stack, "gate": place.gate });
+    }
     Ok(value)
 }

@@ -1,0 +1,39 @@
+//! Files of plan documents: those of a frozen one are not changed by a tool.
+
+use domain::gates::{self, FrozenFile, evaluate_frozen};
+use domain::host_event::Reply;
+use domain::plan_document::{DocumentRecord, file_at};
+use domain::record;
+
+use super::Handled;
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// Asks about the files a call would change.
+pub(super) fn before(ctx: &Context<'_>, files: &[String]) -> Result<Handled, Failure> {
+    let of_documents: Vec<(&str, &str)> = files.iter().filter_map(|file| file_at(file)).collect();
+    if of_documents.is_empty() {
+        return Ok(Handled::default());
+    }
+    let state = ctx.store.read()?;
+    let mut frozen = Vec::new();
+    for (document, name) in of_documents {
+        let Some(record) = record::read::<DocumentRecord>(&*state, document)? else { continue };
+        let is_frozen = match name {
+            "plan.json" | "plan.md" => record.frozen.is_some(),
+            "context.json" => record.context.is_some(),
+            _ => false,
+        };
+        if is_frozen {
+            frozen.push(FrozenFile { document, name });
+        }
+    }
+    let verdict = evaluate_frozen(&frozen, ctx.policy);
+    let said = |fired: &[gates::Fired]| (!fired.is_empty()).then(|| gates::explain(fired));
+    Ok(Handled {
+        reply: Reply { block: said(&verdict.blocks), context: said(&verdict.warnings), ..Reply::default() },
+        blocked: verdict.blocks,
+        warned: verdict.warnings,
+        ..Handled::default()
+    })
+}

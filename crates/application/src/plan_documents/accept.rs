@@ -1,0 +1,239 @@
+//! A `plan.json` that was changed outside: take the change over, or put back what we wrote last.
+
+use domain::fact::Fact;
+use domain::ids::{NodeId, OperationId, VersionHash};
+use domain::node::Node;
+use domain::operation::Verb;
+use domain::plan_document::{
+    DocumentRecord, EntityKind, Frozen, Numbers, Plan, Problem, changes_between, entity_value, file, plan_node, read,
+};
+use domain::policy::ApprovalPolicy;
+use domain::ports::{Reading, StoreFault, Transaction};
+use domain::record;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::desk::{
+    Opened, broken, chosen, known_document, made_current, reading, refuse_frozen, stage, with_files, with_problems,
+};
+use super::freeze::approve_all;
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::locate::get;
+use crate::settle::settle;
+
+/// What was done.
+#[derive(Clone, Debug, Serialize)]
+pub struct Settled {
+    pub success: bool,
+    pub document: String,
+    pub version_hash: VersionHash,
+    /// The entities that are other ones now.
+    pub changed: Vec<domain::plan_document::EntityChange>,
+    /// Nothing when there was nothing to do.
+    pub operation: Option<OperationId>,
+}
+
+/// Takes over what stands in the file: an edit, or a document this state does not know.
+///
+/// # Errors
+/// When the document is frozen, or the file is no whole plan.
+pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Failure> {
+    with_files(ctx, |tx, written| {
+        let id = chosen(ctx, &*tx, document)?;
+        let path = file(&id, "plan.json");
+        let text = match reading(ctx, &id, "plan.json") {
+            Reading::Text { text, .. } if !id.contains(['/', '\\']) => text,
+            // Says what is wrong: gone, unreadable, or never there.
+            _ => {
+                return Err(super::desk::opened(ctx, &*tx, Some(&id))
+                    .err()
+                    .unwrap_or_else(|| Failure::new(FailureKind::Invalid, format!("{path} cannot be read"))));
+            }
+        };
+        let unusable = |problems: &[Problem]| {
+            with_problems(Failure::new(FailureKind::Invalid, format!("{path} cannot be taken over")), problems)
+        };
+        let mut plan = read(&text).map_err(|problems| unusable(&problems))?;
+        let problems = broken(&text, &plan);
+        if !problems.is_empty() {
+            return Err(unusable(&problems));
+        }
+        let now = ctx.clock.now();
+        let known = record::read::<DocumentRecord>(&*tx, &id)?;
+        let before = match &known {
+            None => None,
+            Some(record) if record.written == VersionHash::of(text.as_bytes()) => {
+                let version_hash = record.written;
+                return Ok(Settled { success: true, document: id, version_hash, changed: Vec::new(), operation: None });
+            }
+            Some(record) => {
+                let ours = tx.text(record.written)?.ok_or_else(|| gone("the plan as it was written last"))?;
+                let plan_before = read(&ours).map_err(|_| gone("a readable plan"))?;
+                refuse_frozen(&Opened {
+                    id: id.clone(),
+                    record: record.clone(),
+                    plan: plan_before.clone(),
+                    text: ours,
+                })?;
+                let kept = kept_fields(&plan_before, &plan);
+                if !kept.is_empty() {
+                    return Err(unusable(&domain::plan_document::located(&text, kept)));
+                }
+                raise_versions(&plan_before, &mut plan);
+                Some(plan_before)
+            }
+        };
+        let mut record = known.clone().unwrap_or_else(|| DocumentRecord {
+            node: NodeId(0),
+            written: VersionHash::of(&[]),
+            frozen: None,
+            context: None,
+            revises: plan.revises.as_ref().map(|from| from.document.clone()),
+            numbers: Numbers::default(),
+        });
+        record.numbers = record.numbers.at_least(&Numbers::of(&plan));
+        let mut staged = stage(&*tx, &id, before.as_ref(), &plan, &mut record, now)?;
+        if known.is_none() && plan.frozen_at.is_some() {
+            record.frozen = Some(Frozen { version: record.written, at: now, by: ctx.actor.clone(), commit: None });
+            // It was approved where it was frozen; here it counts when somebody who may approve takes it over.
+            if ctx.policy.approval == ApprovalPolicy::Anyone || ctx.actor.is_human() {
+                let nodes = staged.facts.iter().filter_map(|fact| match fact {
+                    Fact::NodeAdded { node } => Some(node.as_ref().clone()),
+                    _ => None,
+                });
+                let nodes: Vec<Node> = nodes.collect();
+                approve_all(ctx, &nodes, &mut staged.facts, now);
+                staged.settles = true;
+            }
+        }
+        if staged.settles {
+            settle(ctx, &*tx, &mut staged.facts, &staged.texts, now, None)?;
+        }
+        let mut operation = ctx.operation(Verb::Document, format!("take over {path} as it was changed outside"));
+        operation.at = now;
+        operation.facts = staged.facts;
+        operation.facts.extend(record::changed(&id, known.as_ref(), Some(&record)));
+        if known.is_none() {
+            operation.facts.extend(made_current(ctx, &*tx, &id)?);
+        }
+        operation.texts = staged.texts;
+        operation.texts.push(text.clone());
+        let operation = tx.record(operation)?;
+        written.put(ctx, &path, Some(&staged.text))?;
+        let changed = before.map(|before| changes_between(&before, &plan)).unwrap_or_default();
+        Ok(Settled { success: true, document: id, version_hash: record.written, changed, operation: Some(operation) })
+    })
+}
+
+fn gone(what: &str) -> Failure {
+    StoreFault::Damaged { what: format!("{what} is gone") }.into()
+}
+
+/// Fields that nobody changes by hand.
+fn kept_fields(before: &Plan, after: &Plan) -> Vec<Problem> {
+    let checks = [
+        ("/plan_id", before.plan_id == after.plan_id, "is given once and stays"),
+        ("/created_at", before.created_at == after.created_at, "is given once and stays"),
+        ("/frozen_at", before.frozen_at == after.frozen_at, "is set by `tl doc freeze`"),
+        ("/revises", before.revises == after.revises, "is set by `tl doc revise`"),
+    ];
+    checks.into_iter().filter(|(_, same, _)| !same).map(|(at, _, why)| Problem::broken(at, why)).collect()
+}
+
+/// Whoever saw an entity before the edit must not take it for the same: its version goes up.
+fn raise_versions(before: &Plan, after: &mut Plan) {
+    let version = |value: Option<Value>| value.and_then(|value| value["version"].as_u64()).unwrap_or(1);
+    for change in changes_between(before, after).into_iter().filter(|change| change.change == "changed") {
+        let raised = version(entity_value(before, &change.id)) + 1;
+        let place = match change.id.as_str() {
+            "overview" => Some(&mut after.overview.version),
+            "invisible_knowledge" => Some(&mut after.invisible_knowledge.version),
+            "milestone_dependencies" => Some(&mut after.milestone_dependencies.version),
+            id => version_of(after, id),
+        };
+        if let Some(place) = place {
+            *place = raised.max(*place);
+        }
+    }
+}
+
+fn version_of<'p>(plan: &'p mut Plan, id: &str) -> Option<&'p mut u64> {
+    let context = &mut plan.planning_context;
+    match EntityKind::of_id(id)?.0 {
+        EntityKind::Decision => context.decision_log.iter_mut().find(|one| one.id == id).map(|one| &mut one.version),
+        EntityKind::Alternative => {
+            context.rejected_alternatives.iter_mut().find(|one| one.id == id).map(|one| &mut one.version)
+        }
+        EntityKind::Constraint => context.constraints.iter_mut().find(|one| one.id == id).map(|one| &mut one.version),
+        EntityKind::Risk => context.known_risks.iter_mut().find(|one| one.id == id).map(|one| &mut one.version),
+        EntityKind::Milestone => plan.milestones.iter_mut().find(|one| one.id == id).map(|one| &mut one.version),
+        EntityKind::Intent => {
+            let mut all = plan.milestones.iter_mut().flat_map(|milestone| &mut milestone.code_intents);
+            all.find(|one| one.id == id).map(|one| &mut one.version)
+        }
+        EntityKind::Change => {
+            let mut all = plan.milestones.iter_mut().flat_map(|milestone| &mut milestone.code_changes);
+            all.find(|one| one.id == id).map(|one| &mut one.version)
+        }
+    }
+}
+
+/// Puts back the text we wrote last. What stands in the file now is kept as a version.
+///
+/// # Errors
+/// When there is no such document, or what is in the way is no text that could be kept.
+pub fn restore(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Failure> {
+    with_files(ctx, |tx, written| {
+        let id = chosen(ctx, &*tx, document)?;
+        let record = known_document(ctx, &*tx, &id)?;
+        let path = file(&id, "plan.json");
+        let there = match reading(ctx, &id, "plan.json") {
+            Reading::Text { text, .. } => Some(text),
+            Reading::Missing => None,
+            Reading::Unreadable { why } => {
+                let what = format!("{path} cannot be read and so cannot be kept: {why}");
+                return Err(Failure::new(FailureKind::Refused, what).step("move it away, then ask again"));
+            }
+        };
+        let text = tx.text(record.written)?.ok_or_else(|| gone("the plan as it was written last"))?;
+        let plan = read(&text).map_err(|_| gone("a readable plan"))?;
+        let now = ctx.clock.now();
+        let facts = back_to(ctx, &*tx, &id, &record, &plan, &text, now)?;
+        let (document, version_hash, changed) = (id, record.written, Vec::new());
+        if there.as_ref() == Some(&text) && facts.is_empty() {
+            return Ok(Settled { success: true, document, version_hash, changed, operation: None });
+        }
+        let mut operation = ctx.operation(Verb::Document, format!("put back {path}"));
+        operation.at = now;
+        operation.facts = facts;
+        operation.texts = there.into_iter().collect();
+        let operation = tx.record(operation)?;
+        written.put(ctx, &path, Some(&text))?;
+        Ok(Settled { success: true, document, version_hash, changed, operation: Some(operation) })
+    })
+}
+
+/// Returns the facts by which the root of the tree says again what we wrote.
+fn back_to(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    id: &str,
+    record: &DocumentRecord,
+    plan: &Plan,
+    text: &str,
+    now: domain::time::Timestamp,
+) -> Result<Vec<Fact>, Failure> {
+    let node = get(tx, record.node)?;
+    let wanted = plan_node(id, plan, text.to_owned());
+    let (content, mut facts) = (wanted.content(), Vec::new());
+    if node.content != content {
+        facts.push(Fact::ContentChanged { node: node.id, before: node.content.clone(), after: content });
+    }
+    if node.description != wanted.description {
+        let (before, after) = (node.description.clone(), wanted.description);
+        facts.push(Fact::DescriptionChanged { node: node.id, before, after });
+    }
+    settle(ctx, tx, &mut facts, &[], now, None)?;
+    Ok(facts)
+}

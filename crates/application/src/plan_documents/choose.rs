@@ -1,0 +1,36 @@
+//! Make a document the current one: the one that is meant when none is named.
+
+use domain::ids::OperationId;
+use domain::operation::Verb;
+use serde::Serialize;
+
+use super::desk::{known_document, made_current};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// What was chosen.
+#[derive(Clone, Debug, Serialize)]
+pub struct Chosen {
+    pub success: bool,
+    pub document: String,
+    /// Nothing when it was the current one already.
+    pub operation: Option<OperationId>,
+}
+
+/// Chooses a document, for this session and for whoever has not chosen.
+///
+/// # Errors
+/// When there is none of that name.
+pub fn choose(ctx: &Context<'_>, document: &str) -> Result<Chosen, Failure> {
+    let mut tx = ctx.store.write()?;
+    known_document(ctx, &*tx, document)?;
+    let facts = made_current(ctx, &*tx, document)?;
+    if facts.is_empty() {
+        return Ok(Chosen { success: true, document: document.to_owned(), operation: None });
+    }
+    let mut operation = ctx.operation(Verb::Document, format!("work on {document}"));
+    operation.facts = facts;
+    let operation = tx.record(operation)?;
+    tx.commit()?;
+    Ok(Chosen { success: true, document: document.to_owned(), operation: Some(operation) })
+}

@@ -1,0 +1,53 @@
+//! Compare two plan documents, or a document with the one it revises.
+
+use domain::plan_document::{EntityChange, changes_between, read, render};
+use serde::Serialize;
+
+use super::desk::opened;
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::views::DiffView;
+
+/// What lies between two plans.
+#[derive(Clone, Debug, Serialize)]
+pub struct Comparison {
+    pub older: String,
+    pub newer: String,
+    /// What differs, by id.
+    pub changes: Vec<EntityChange>,
+    /// The same as people read it: a diff of the rendered pages.
+    pub diff: DiffView,
+}
+
+/// Compares `older` with `newer`. Without `older`: the revision before, else the version before.
+///
+/// # Errors
+/// When one of them is not there, or there is nothing to compare with.
+pub fn compare(ctx: &Context<'_>, older: Option<&str>, newer: Option<&str>) -> Result<Comparison, Failure> {
+    let state = ctx.store.read()?;
+    let newer = opened(ctx, &*state, newer)?;
+    let before = match older.map(str::to_owned).or_else(|| newer.record.revises.clone()) {
+        Some(older) => {
+            let older = opened(ctx, &*state, Some(&older))?;
+            (older.id, older.plan)
+        }
+        None => {
+            let versions = state.versions(newer.record.node)?;
+            let earlier = versions.iter().find(|version| version.hash != newer.record.written);
+            let Some(earlier) = earlier else {
+                let what = format!("`{}` has one version and revises nothing: there is nothing to compare", newer.id);
+                return Err(Failure::new(FailureKind::NotFound, what));
+            };
+            let text = state.text(earlier.hash)?.unwrap_or_default();
+            let plan = read(&text).map_err(|_| {
+                let what = format!("the version before ({}) is no plan that can be read", earlier.hash.short());
+                Failure::new(FailureKind::Refused, what).step(format!("tl versions {}", newer.id))
+            })?;
+            (format!("{} {}", newer.id, earlier.hash.short()), plan)
+        }
+    };
+    let (older, plan) = before;
+    let page = |plan: &domain::plan_document::Plan| render(plan, "");
+    let diff = DiffView::of(older.clone(), &page(&plan), newer.id.clone(), &page(&newer.plan));
+    Ok(Comparison { changes: changes_between(&plan, &newer.plan), older, newer: newer.id, diff })
+}

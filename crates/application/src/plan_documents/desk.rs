@@ -1,0 +1,415 @@
+//! The desk: a document taken out of its file, checked against what we wrote last, and put back as one operation.
+
+use std::collections::HashMap;
+
+use domain::fact::Fact;
+use domain::ids::{NodeId, Principal, VersionHash};
+use domain::node::{Content, Node, Progress, Standing, Status};
+use domain::plan_document::{
+    CurrentDocument, DocumentRecord, FOLDER, Grade, Mirrored, PROFILE, Plan, Problem, check, differences, file,
+    file_at, intent_node, located, milestone_node, plan_node, read, touched_milestones, write,
+};
+use domain::ports::{Reading, Snapshot, StoreFault, Transaction};
+use domain::record;
+use domain::suggest::nearest;
+use domain::time::Timestamp;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::locate::get;
+
+/// A document with its plan, known to be what we wrote.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) id: String,
+    pub(crate) record: DocumentRecord,
+    pub(crate) plan: Plan,
+    pub(crate) text: String,
+}
+
+/// Returns the document that is meant: the one named, or the current one.
+pub(crate) fn chosen(ctx: &Context<'_>, state: &dyn Snapshot, named: Option<&str>) -> Result<String, Failure> {
+    let id = match named {
+        Some(id) => id.to_owned(),
+        None => {
+            let own = match session(ctx) {
+                Some(session) => record::read::<CurrentDocument>(state, session)?,
+                None => None,
+            };
+            let current = match own {
+                Some(own) => Some(own),
+                None => record::read::<CurrentDocument>(state, "")?,
+            };
+            let current = current.ok_or_else(|| {
+                Failure::new(FailureKind::NotFound, "there is no plan document yet").step("tl doc new \"TITLE\"")
+            })?;
+            current.document
+        }
+    };
+    Ok(id)
+}
+
+/// Under which name a session's own current document is kept.
+fn session<'c>(ctx: &'c Context<'_>) -> Option<&'c str> {
+    match &ctx.actor {
+        Principal::Agent { session, .. } if session != "unknown" && !session.is_empty() => Some(session),
+        _ => None,
+    }
+}
+
+/// Returns the facts that make a document the current one.
+pub(crate) fn made_current(ctx: &Context<'_>, state: &dyn Snapshot, id: &str) -> Result<Vec<Fact>, StoreFault> {
+    let after = CurrentDocument { document: id.to_owned() };
+    let mut facts = Vec::new();
+    for key in std::iter::once("").chain(session(ctx)) {
+        let before = record::read::<CurrentDocument>(state, key)?;
+        facts.extend(record::changed(key, before.as_ref(), Some(&after)));
+    }
+    Ok(facts)
+}
+
+/// Returns a document's record.
+pub(crate) fn known_document(ctx: &Context<'_>, state: &dyn Snapshot, id: &str) -> Result<DocumentRecord, Failure> {
+    if let Some(record) = record::read::<DocumentRecord>(state, id)? {
+        return Ok(record);
+    }
+    let there = !id.contains(['/', '\\']) && matches!(reading(ctx, id, "plan.json"), Reading::Text { .. });
+    if there {
+        return Err(Failure::new(
+            FailureKind::NotFound,
+            format!(
+                "{} is there, but this state does not know it: it came from elsewhere or was rebuilt",
+                file(id, "plan.json")
+            ),
+        )
+        .step(format!("tl doc validate --doc {id}   # look at it"))
+        .step(format!("tl doc validate --accept --doc {id}   # take it over")));
+    }
+    let known = record::read_all::<DocumentRecord>(state, "")?;
+    let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
+    let near = nearest(id, names.iter().copied(), 1).first().map(|near| format!("; did you mean `{near}`?"));
+    let failure =
+        Failure::new(FailureKind::NotFound, format!("there is no plan document `{id}`{}", near.unwrap_or_default()));
+    Err(if names.is_empty() { failure.step("tl doc new \"TITLE\"") } else { failure.step("tl doc list") })
+}
+
+/// Reads a file of a document.
+pub(crate) fn reading(ctx: &Context<'_>, id: &str, name: &str) -> Reading {
+    ctx.files.read(&file(id, name), ctx.policy.max_plan_bytes)
+}
+
+/// Finds a document and opens it.
+pub(crate) fn opened(ctx: &Context<'_>, state: &dyn Snapshot, named: Option<&str>) -> Result<Opened, Failure> {
+    let id = chosen(ctx, state, named)?;
+    let record = known_document(ctx, state, &id)?;
+    open(ctx, state, id, record)
+}
+
+/// Takes a document out of its file. What somebody else put there is reported, never taken for ours.
+pub(crate) fn open(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    id: String,
+    record: DocumentRecord,
+) -> Result<Opened, Failure> {
+    let path = file(&id, "plan.json");
+    let restore = format!("tl doc restore --doc {id}   # put back what was written last; what is there now is kept");
+    let text = match reading(ctx, &id, "plan.json") {
+        Reading::Text { text, .. } => text,
+        Reading::Missing => {
+            return Err(Failure::new(FailureKind::Refused, format!("{path} is gone")).step(restore));
+        }
+        Reading::Unreadable { why } => {
+            return Err(Failure::new(FailureKind::Invalid, format!("{path} cannot be read: {why}"))
+                .step(format!("move it away, then: {restore}")));
+        }
+    };
+    let is_ours = VersionHash::of(text.as_bytes()) == record.written;
+    let plan = match read(&text) {
+        Ok(plan) if is_ours => return Ok(Opened { id, record, plan, text }),
+        Ok(plan) => plan,
+        Err(problems) => {
+            let what = format!("{path} was changed outside and is no plan any more; nothing was done with it");
+            return Err(with_problems(Failure::new(FailureKind::Invalid, what), &problems).step(restore));
+        }
+    };
+    let problems = broken(&text, &plan);
+    if !problems.is_empty() {
+        let what = format!("{path} was changed outside and contradicts itself; nothing was done with it");
+        return Err(with_problems(Failure::new(FailureKind::Invalid, what), &problems).step(restore));
+    }
+    let ours = state.text(record.written)?.unwrap_or_default();
+    let places = differences(&ours, &text);
+    let changed: Vec<Problem> = located(&text, places.iter().map(|at| Problem::broken(at, "is another one")).collect());
+    let what = format!("{path} was changed outside; nothing was done with it");
+    let failure = with_problems(Failure::new(FailureKind::Conflict, what), &changed);
+    Err(match record.frozen {
+        Some(_) => {
+            failure.step(restore).step(format!("tl doc revise --doc {id}   # then, to change it, a new revision"))
+        }
+        None => failure.step(format!("tl doc validate --accept --doc {id}   # take the change over")).step(restore),
+    })
+}
+
+/// Returns what makes a plan unusable.
+pub(crate) fn broken(text: &str, plan: &Plan) -> Vec<Problem> {
+    located(text, check(plan).into_iter().filter(|problem| problem.grade == Grade::Broken).collect())
+}
+
+/// Puts problems into a failure, each with its place.
+pub(crate) fn with_problems(failure: Failure, problems: &[Problem]) -> Failure {
+    const MOST: usize = 20;
+    let failure =
+        problems.iter().take(MOST).fold(failure, |failure, problem| failure.step(format!("at {}", problem.in_words())));
+    if problems.len() > MOST { failure.step(format!("and {} more", problems.len() - MOST)) } else { failure }
+}
+
+/// Refuses what nobody may do to a frozen document.
+pub(crate) fn refuse_frozen(opened: &Opened) -> Result<(), Failure> {
+    match &opened.record.frozen {
+        None => Ok(()),
+        Some(frozen) => Err(Failure::new(
+            FailureKind::Refused,
+            format!("`{}` is frozen since {}: nothing in it changes any more", opened.id, frozen.at),
+        )
+        .step(format!("tl doc revise --doc {}   # a new revision that starts from it", opened.id))),
+    }
+}
+
+/// Refuses to put another text than the frozen one into a frozen document's file.
+pub(crate) fn refuse_frozen_restore(state: &dyn Snapshot, path: &str, version: VersionHash) -> Result<(), Failure> {
+    let Some((id, "plan.json")) = file_at(path) else { return Ok(()) };
+    let Some(record) = record::read::<DocumentRecord>(state, id)? else { return Ok(()) };
+    match record.frozen {
+        Some(frozen) if frozen.version != version => Err(Failure::new(
+            FailureKind::Refused,
+            format!("`{id}` is frozen: only version {} belongs into its file", frozen.version.short()),
+        )
+        .step(format!("tl doc restore --doc {id}"))
+        .step(format!("tl doc revise --doc {id}"))),
+        _ => Ok(()),
+    }
+}
+
+/// Asks the workflows under way on a document whether a command may be used now, and returns who counts as author.
+pub(crate) fn may(ctx: &Context<'_>, state: &dyn Snapshot, id: &str, commands: &[&str]) -> Result<Vec<Fact>, Failure> {
+    let mut facts = Vec::new();
+    for (key, run) in crate::workflows::active(state, id)? {
+        let workflow = crate::workflows::find(ctx, &run.workflow)?;
+        let (at, step) = crate::workflows::present(&workflow, &run)?;
+        if let Some(command) =
+            commands.iter().find(|command| !domain::workflow::allows(&workflow, at, &ctx.actor, command))
+        {
+            return Err(Failure::new(
+                FailureKind::Refused,
+                format!("`tl {command}` is not for the {} in step `{}` of {}", step.role, step.name, workflow.name),
+            )
+            .step(format!("tl flow next --for {id}   # what is to be done now, and with which commands"))
+            .step(format!("tl flow abort --for {id}   # give the workflow up")));
+        }
+        let mut after = run.clone();
+        after.worked(&ctx.actor);
+        facts.extend(record::changed(&key, Some(&run), Some(&after)));
+    }
+    Ok(facts)
+}
+
+/// Files that were written before the operation counts; put back when it does not.
+#[derive(Debug, Default)]
+pub(crate) struct Written(Vec<(String, Option<String>)>);
+
+impl Written {
+    /// Replaces a file, or with nothing takes it away.
+    pub(crate) fn put(&mut self, ctx: &Context<'_>, path: &str, text: Option<&str>) -> Result<(), Failure> {
+        let most = ctx.policy.max_plan_bytes;
+        if text.is_some_and(|text| text.len() as u64 > most) {
+            let what =
+                format!("{path} would have more than policy.max_plan_bytes ({most}) and could not be read again");
+            return Err(Failure::new(FailureKind::Refused, what).step("raise it in .throughline/config.toml"));
+        }
+        let before = match ctx.files.read(path, most) {
+            Reading::Text { text, .. } => Some(text),
+            Reading::Missing => None,
+            Reading::Unreadable { why } => {
+                return Err(Failure::new(FailureKind::Refused, format!("{path} cannot be replaced: {why}")));
+            }
+        };
+        match text {
+            Some(text) => ctx.files.replace(path, text)?,
+            None if before.is_some() => ctx.files.remove(path)?,
+            None => return Ok(()),
+        }
+        self.0.push((path.to_owned(), before));
+        Ok(())
+    }
+
+    fn put_back(self, ctx: &Context<'_>) {
+        for (path, before) in self.0.into_iter().rev() {
+            // What cannot be put back is noticed by whoever opens the document next.
+            let _ = match before {
+                Some(text) => ctx.files.replace(&path, &text),
+                None => ctx.files.remove(&path),
+            };
+        }
+    }
+}
+
+/// Runs `act` in a write transaction; files it wrote are put back when the operation does not come to be.
+pub(crate) fn with_files<T>(
+    ctx: &Context<'_>,
+    act: impl FnOnce(&mut dyn Transaction, &mut Written) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut tx = ctx.store.write()?;
+    let mut written = Written::default();
+    let outcome = act(&mut *tx, &mut written).and_then(|value| {
+        tx.commit()?;
+        Ok(value)
+    });
+    if outcome.is_err() {
+        written.put_back(ctx);
+    }
+    outcome
+}
+
+/// What a new text of a document comes to, before it is recorded.
+#[derive(Debug, Default)]
+pub(crate) struct Staged {
+    pub(crate) facts: Vec<Fact>,
+    pub(crate) texts: Vec<String>,
+    /// The new `plan.json`.
+    pub(crate) text: String,
+    /// Whether statuses have to be judged again.
+    pub(crate) settles: bool,
+}
+
+/// Returns the facts that lead from the recorded tree of a document to the one a plan wants.
+///
+/// `before` is the plan the tree follows now; nothing when there is no tree yet. `record` is completed with the version.
+pub(crate) fn stage(
+    tx: &dyn Transaction,
+    id: &str,
+    before: Option<&Plan>,
+    after: &Plan,
+    record: &mut DocumentRecord,
+    now: Timestamp,
+) -> Result<Staged, Failure> {
+    let text = write(after);
+    record.written = VersionHash::of(text.as_bytes());
+    let wanted = plan_node(id, after, text.clone());
+    let mut staging = Staging { tx, now, next: tx.next_node()?.0, staged: Staged { text, ..Staged::default() } };
+    match before {
+        None => {
+            let path = Some(file(id, "plan.json"));
+            // First missing, then written: to take this back is to take the file away.
+            let root = staging.add(None, &wanted, path, Content::Missing);
+            record.node = root;
+            let after = wanted.content();
+            staging.staged.facts.push(Fact::ContentChanged { node: root, before: Content::Missing, after });
+            staging.staged.texts.push(wanted.text);
+        }
+        Some(_) => staging.follow(&get(tx, record.node)?, &wanted),
+    }
+    for milestone in touched_milestones(before, after) {
+        staging.milestone(record.node, after, &milestone)?;
+    }
+    Ok(staging.staged)
+}
+
+struct Staging<'t> {
+    tx: &'t dyn Transaction,
+    now: Timestamp,
+    next: u32,
+    staged: Staged,
+}
+
+impl Staging<'_> {
+    fn add(&mut self, parent: Option<NodeId>, wanted: &Mirrored, path: Option<String>, content: Content) -> NodeId {
+        let id = NodeId(self.next);
+        self.next += 1;
+        self.staged.facts.push(Fact::NodeAdded {
+            node: Box::new(Node {
+                id,
+                parent,
+                profile: PROFILE.to_owned(),
+                level: wanted.level.to_owned(),
+                alias: wanted.alias.clone(),
+                order: wanted.order,
+                path,
+                description: wanted.description.clone(),
+                content,
+                approval: None,
+                condemnation: None,
+                progress: Progress::Pending,
+                standing: Standing::plain(Status::Draft),
+                created_at: self.now,
+                updated_at: self.now,
+            }),
+        });
+        id
+    }
+
+    fn new_child(&mut self, parent: NodeId, wanted: &Mirrored) -> NodeId {
+        self.staged.texts.push(wanted.text.clone());
+        self.add(Some(parent), wanted, None, wanted.content())
+    }
+
+    /// Makes a recorded node say what is wanted.
+    fn follow(&mut self, node: &Node, wanted: &Mirrored) {
+        let content = wanted.content();
+        if content != node.content {
+            // A draft below drafts stays one; anything else has to be judged.
+            self.staged.settles |= node.approval.is_some() || node.status() != Status::Draft;
+            self.staged.texts.push(wanted.text.clone());
+            self.staged.facts.push(Fact::ContentChanged {
+                node: node.id,
+                before: node.content.clone(),
+                after: content,
+            });
+        }
+        if wanted.description != node.description {
+            self.staged.facts.push(Fact::DescriptionChanged {
+                node: node.id,
+                before: node.description.clone(),
+                after: wanted.description.clone(),
+            });
+        }
+    }
+
+    fn milestone(&mut self, root: NodeId, plan: &Plan, id: &str) -> Result<(), StoreFault> {
+        let node = self.tx.children_by_alias(root, id)?.into_iter().next();
+        let mut below: HashMap<String, Node> = HashMap::new();
+        if let Some(node) = &node {
+            below.extend(self.tx.children(node.id)?.into_iter().map(|child| (child.alias.clone(), child)));
+        }
+        let wanted = plan.milestone(id);
+        let parent = match (&node, wanted) {
+            (Some(node), Some(milestone)) => {
+                self.follow(node, &milestone_node(plan, milestone));
+                Some(node.id)
+            }
+            (None, Some(milestone)) => Some(self.new_child(root, &milestone_node(plan, milestone))),
+            (_, None) => None,
+        };
+        if let (Some(parent), Some(milestone)) = (parent, wanted) {
+            for intent in &milestone.code_intents {
+                let wanted = intent_node(milestone, intent);
+                match below.remove(&intent.id) {
+                    Some(known) => self.follow(&known, &wanted),
+                    None => {
+                        self.new_child(parent, &wanted);
+                    }
+                }
+            }
+        }
+        let mut gone: Vec<Node> = below.into_values().collect();
+        gone.sort_by_key(|node| node.id);
+        gone.extend(node.filter(|_| wanted.is_none()));
+        self.staged.facts.extend(gone.into_iter().map(|node| Fact::NodeRemoved { node: Box::new(node) }));
+        Ok(())
+    }
+}
+
+/// Returns every document's folder that is on disk.
+pub(crate) fn on_disk(ctx: &Context<'_>) -> Vec<String> {
+    ctx.files.list(FOLDER).into_iter().map(|entry| entry.name).collect()
+}

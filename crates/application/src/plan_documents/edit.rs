@@ -1,0 +1,119 @@
+//! Change a plan document: one change, or many at once, all or none.
+
+use domain::ids::OperationId;
+use domain::operation::Verb;
+use domain::plan_document::{Applied, Change, ChangeRefused, apply, file, in_batch};
+use domain::planning_prompt::count;
+use domain::record;
+use serde::Serialize;
+
+use super::desk::{Opened, may, opened, refuse_frozen, stage, with_files, with_problems};
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::settle::settle;
+
+/// What is to be changed.
+#[derive(Clone, Debug)]
+pub enum Edit {
+    One(Box<Change>),
+    /// JSON lines, one change each.
+    Batch(String),
+}
+
+/// What was done.
+#[derive(Clone, Debug, Serialize)]
+pub struct EditOutcome {
+    pub success: bool,
+    pub document: String,
+    /// What was added or changed, in order.
+    pub changed: Vec<Applied>,
+    /// Nothing when nothing was to be changed.
+    pub operation: Option<OperationId>,
+}
+
+/// Changes a document.
+///
+/// # Errors
+/// When it is frozen, was changed outside, the role may not, or the change is refused; then nothing was changed.
+pub fn edit(ctx: &Context<'_>, document: Option<&str>, edit: &Edit) -> Result<EditOutcome, Failure> {
+    with_files(ctx, |tx, written| {
+        let opened = opened(ctx, &*tx, document)?;
+        refuse_frozen(&opened)?;
+        let (changes, is_batch) = match edit {
+            Edit::One(change) => (vec![change.as_ref().clone()], false),
+            Edit::Batch(text) => {
+                (in_batch(text, &opened.record.numbers).map_err(|problems| unreadable(&problems))?, true)
+            }
+        };
+        let mut commands: Vec<String> = changes.iter().map(|change| format!("doc {}", change.word())).collect();
+        commands.extend(is_batch.then(|| "doc apply".to_owned()));
+        commands.sort();
+        commands.dedup();
+        let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+        let worked = may(ctx, &*tx, &opened.id, &commands)?;
+        let now = ctx.clock.now();
+        let (mut plan, mut record) = (opened.plan.clone(), opened.record.clone());
+        let changed = apply(&mut plan, &mut record.numbers, &changes, now)
+            .map_err(|(at, refused)| refusal(&opened, refused, is_batch.then_some(at + 1)))?;
+        if plan == opened.plan {
+            return Ok(EditOutcome { success: true, document: opened.id, changed, operation: None });
+        }
+        let mut staged = stage(&*tx, &opened.id, Some(&opened.plan), &plan, &mut record, now)?;
+        if staged.settles {
+            settle(ctx, &*tx, &mut staged.facts, &staged.texts, now, None)?;
+        }
+        let summary = match (changes.as_slice(), changed.as_slice()) {
+            ([change], [one]) => format!("{} {} in {}", change.word(), one.id, opened.id),
+            _ => format!("{} in {}", count(changes.len(), "change", "changes"), opened.id),
+        };
+        let mut operation = ctx.operation(Verb::Document, summary);
+        operation.at = now;
+        operation.facts = staged.facts;
+        operation.facts.extend(record::changed(&opened.id, Some(&opened.record), Some(&record)));
+        operation.facts.extend(worked);
+        operation.texts = staged.texts;
+        let operation = tx.record(operation)?;
+        written.put(ctx, &file(&opened.id, "plan.json"), Some(&staged.text))?;
+        Ok(EditOutcome { success: true, document: opened.id, changed, operation: Some(operation) })
+    })
+}
+
+fn unreadable(problems: &[domain::plan_document::Problem]) -> Failure {
+    let what = format!("{} of the batch cannot be read; nothing was changed", count(problems.len(), "line", "lines"));
+    let failure = Failure::new(FailureKind::Invalid, what);
+    problems.iter().fold(failure, |failure, problem| {
+        failure.step(format!("line {}: {}", problem.line.unwrap_or_default(), problem.message))
+    })
+}
+
+fn refusal(opened: &Opened, refused: ChangeRefused, line: Option<usize>) -> Failure {
+    let place = line.map(|line| format!("change {line} of the batch: ")).unwrap_or_default();
+    let message = match &refused {
+        ChangeRefused::Broken { problems } => {
+            format!("{place}the plan would contradict itself in {}", count(problems.len(), "place", "places"))
+        }
+        other => format!("{place}{other}"),
+    };
+    let kind = match &refused {
+        ChangeRefused::Unknown { .. } => FailureKind::NotFound,
+        ChangeRefused::AnotherVersion { .. } => FailureKind::Conflict,
+        ChangeRefused::NoVersion { .. } | ChangeRefused::Field { .. } | ChangeRefused::Empty { .. } => {
+            FailureKind::Invalid
+        }
+        ChangeRefused::Referred { .. } | ChangeRefused::Broken { .. } => FailureKind::Refused,
+    };
+    let failure = Failure::new(kind, message);
+    let doc = &opened.id;
+    match refused {
+        ChangeRefused::AnotherVersion { id, is, current, .. } | ChangeRefused::NoVersion { id, is, current } => failure
+            .step(format!("tl doc show {id} --doc {doc}   # what it is now"))
+            .step(format!("say it again with --version {is}, if it still holds"))
+            .showing(current),
+        ChangeRefused::Unknown { .. } | ChangeRefused::Referred { .. } => {
+            failure.step(format!("tl doc show --doc {doc}"))
+        }
+        ChangeRefused::Broken { problems } => with_problems(failure, &problems),
+        ChangeRefused::Field { id, .. } => failure.step(format!("tl doc show {id} --doc {doc}")),
+        ChangeRefused::Empty { .. } => failure,
+    }
+}

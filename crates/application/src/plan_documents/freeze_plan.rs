@@ -1,0 +1,50 @@
+//! Freeze a plan document: from now on nothing in it changes, by any way.
+
+use domain::ids::{OperationId, VersionHash};
+use domain::operation::Verb;
+use domain::plan_document::{file, read, render};
+use domain::record;
+use serde::Serialize;
+
+use super::desk::{may, opened, refuse_frozen, with_files};
+use super::freeze::staged_freeze;
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// What was done.
+#[derive(Clone, Debug, Serialize)]
+pub struct FrozenDocument {
+    pub success: bool,
+    pub document: String,
+    pub version_hash: VersionHash,
+    pub waves: Vec<domain::plan_document::Wave>,
+    pub operation: OperationId,
+}
+
+/// Freezes a document, and approves its tree.
+///
+/// # Errors
+/// When it is frozen already, something is missing, or the role may not.
+pub fn freeze_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<FrozenDocument, Failure> {
+    with_files(ctx, |tx, written| {
+        let opened = opened(ctx, &*tx, document)?;
+        refuse_frozen(&opened)?;
+        let worked = may(ctx, &*tx, &opened.id, &["doc freeze"])?;
+        let now = ctx.clock.now();
+        let mut record = opened.record.clone();
+        let staged = staged_freeze(ctx, &*tx, &opened, &mut record, now)?;
+        let mut operation = ctx.operation(Verb::Document, format!("freeze {}", opened.id));
+        operation.at = now;
+        operation.facts = staged.facts;
+        operation.facts.extend(record::changed(&opened.id, Some(&opened.record), Some(&record)));
+        operation.facts.extend(worked);
+        operation.texts = staged.texts;
+        let operation = tx.record(operation)?;
+        written.put(ctx, &file(&opened.id, "plan.json"), Some(&staged.text))?;
+        let plan = read(&staged.text).unwrap_or(opened.plan);
+        let page = render(&plan, &record.written.short());
+        written.put(ctx, &file(&opened.id, "plan.md"), Some(&page))?;
+        let waves = plan.milestone_dependencies.waves;
+        Ok(FrozenDocument { success: true, document: opened.id, version_hash: record.written, waves, operation })
+    })
+}

@@ -1,0 +1,66 @@
+//! Compare a frozen plan with the repository.
+
+use std::collections::BTreeSet;
+
+use domain::plan_document::{Reality, Reconciliation, reconcile as compared};
+use domain::ports::RepositoryChanges;
+use domain::work::evidence::ProofStanding;
+use serde::Serialize;
+
+use super::desk::opened;
+use crate::context::Context;
+use crate::evidence::standings;
+use crate::failure::{Failure, FailureKind};
+
+/// The report.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// Plan and repository agree.
+    pub ok: bool,
+    pub document: String,
+    /// The commit everything is compared with.
+    pub since: String,
+    #[serde(flatten)]
+    pub found: Reconciliation,
+    #[serde(skip)]
+    pub markdown: String,
+}
+
+/// Compares. `since` is a commit; without it, where the repository stood when the plan was frozen.
+///
+/// # Errors
+/// When the plan is not frozen, or there is no repository to compare with.
+pub fn reconcile(
+    ctx: &Context<'_>,
+    document: Option<&str>,
+    since: Option<&str>,
+    repository: &dyn RepositoryChanges,
+) -> Result<Report, Failure> {
+    let state = ctx.store.read()?;
+    let opened = opened(ctx, &*state, document)?;
+    let Some(frozen) = &opened.record.frozen else {
+        let what = format!("`{}` is not frozen: there is no moment to compare with", opened.id);
+        return Err(Failure::new(FailureKind::Refused, what).step(format!("tl doc freeze --doc {}", opened.id)));
+    };
+    let unavailable = |why: String| {
+        Failure::new(FailureKind::Unavailable, format!("the repository cannot be compared: {why}"))
+            .step("git status")
+            .step("tl reconcile --since COMMIT")
+    };
+    let since = match since.map(str::to_owned).or_else(|| frozen.commit.clone()) {
+        Some(commit) => commit,
+        None => repository.commit_before(frozen.at).map_err(unavailable)?,
+    };
+    let changed: BTreeSet<String> = repository.changed_since(&since).map_err(unavailable)?;
+    let mut reality = Reality { changed, ..Reality::default() };
+    for milestone in &opened.plan.milestones {
+        let node = state.children_by_alias(opened.record.node, &milestone.id)?.into_iter().next();
+        let proofs = node.map(|node| standings(ctx, &*state, node.id)).transpose()?.unwrap_or_default();
+        // What failed or is old proves nothing.
+        let holds = proofs.iter().all(|(_, standing)| *standing == ProofStanding::Fresh);
+        reality.evidence.insert(milestone.id.clone(), if holds { proofs.len() } else { 0 });
+    }
+    let found = compared(&opened.plan, &reality);
+    let markdown = found.in_markdown(&format!("{} ({})", opened.plan.overview.title, opened.id), &since);
+    Ok(Report { ok: found.is_clean(), document: opened.id, since, found, markdown })
+}

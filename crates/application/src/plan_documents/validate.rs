@@ -1,0 +1,99 @@
+//! Look a plan document over: everything that is wrong, missing or worth a look, each with its place.
+
+use domain::ids::VersionHash;
+use domain::plan_document::{DocumentRecord, Grade, Problem, check, check_context, differences, file, located, read};
+use domain::ports::Reading;
+use domain::record;
+use serde::Serialize;
+
+use super::desk::{chosen, reading};
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+
+/// What was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Validation {
+    /// Nothing is broken and the file is the one we wrote.
+    pub ok: bool,
+    /// It could be frozen.
+    pub complete: bool,
+    pub document: String,
+    pub frozen: bool,
+    pub file_path: String,
+    pub problems: Vec<Problem>,
+    /// Where the file differs from what we wrote last.
+    pub changed_outside: Vec<String>,
+    /// The same for `context.json`.
+    pub context_problems: Vec<Problem>,
+}
+
+/// Looks at a document. Changes nothing.
+///
+/// # Errors
+/// When there is no such document at all.
+pub fn validate(ctx: &Context<'_>, document: Option<&str>) -> Result<Validation, Failure> {
+    let state = ctx.store.read()?;
+    let id = chosen(ctx, &*state, document)?;
+    let file_path = file(&id, "plan.json");
+    let record = record::read::<DocumentRecord>(&*state, &id)?;
+    let mut found = Validation {
+        ok: false,
+        complete: false,
+        document: id.clone(),
+        frozen: record.as_ref().is_some_and(|record| record.frozen.is_some()),
+        file_path,
+        problems: Vec::new(),
+        changed_outside: Vec::new(),
+        context_problems: Vec::new(),
+    };
+    let text = match reading(ctx, &id, "plan.json") {
+        Reading::Text { text, .. } => text,
+        Reading::Missing if record.is_none() => {
+            let what = format!("there is no plan document `{id}`");
+            return Err(Failure::new(FailureKind::NotFound, what).step("tl doc list"));
+        }
+        Reading::Missing => {
+            found.problems.push(Problem::broken("", "the file is gone"));
+            return Ok(found);
+        }
+        Reading::Unreadable { why } => {
+            found.problems.push(Problem::broken("", format!("the file cannot be read: {why}")));
+            return Ok(found);
+        }
+    };
+    found.problems = match read(&text) {
+        Ok(plan) => located(&text, check(&plan)),
+        Err(problems) => problems,
+    };
+    match &record {
+        Some(record) if record.written != VersionHash::of(text.as_bytes()) => {
+            let ours = state.text(record.written)?.unwrap_or_default();
+            found.changed_outside = differences(&ours, &text);
+            if found.changed_outside.is_empty() {
+                found.changed_outside.push("/ (formatting)".to_owned());
+            }
+        }
+        Some(_) => {}
+        None => found.changed_outside.push("/ (not known to this state)".to_owned()),
+    }
+    match reading(ctx, &id, "context.json") {
+        Reading::Text { text, .. } => {
+            found.context_problems = check_context(&text);
+            let frozen = record.as_ref().and_then(|record| record.context);
+            if frozen.is_some_and(|frozen| frozen != VersionHash::of(text.as_bytes())) {
+                found.context_problems.push(Problem::broken("", "it was changed after it was frozen"));
+            }
+        }
+        Reading::Missing if record.as_ref().is_some_and(|record| record.context.is_some()) => {
+            found.context_problems.push(Problem::broken("", "it is gone"));
+        }
+        Reading::Missing => {}
+        Reading::Unreadable { why } => {
+            found.context_problems.push(Problem::broken("", format!("it cannot be read: {why}")));
+        }
+    }
+    let is_free_of = |grade: Grade| found.problems.iter().all(|problem| problem.grade != grade);
+    found.ok = is_free_of(Grade::Broken) && found.changed_outside.is_empty() && found.context_problems.is_empty();
+    found.complete = found.ok && is_free_of(Grade::Unfinished);
+    Ok(found)
+}

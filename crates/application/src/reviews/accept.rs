@@ -1,0 +1,26 @@
+//! Accept a finding as it is: a person's decision, recorded with its reason.
+
+use domain::review::Said;
+
+use super::desk::{ItemOutcome, change, review_of};
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+
+/// Accepts a finding.
+///
+/// # Errors
+/// When it is no person who asks, no reason is given, or nothing failed.
+pub fn accept(ctx: &Context<'_>, of: Option<&str>, item: &str, reason: &str) -> Result<ItemOutcome, Failure> {
+    // Whether a person asks is the review's own rule; an agent is told that, not which role it has.
+    let command = if ctx.actor.is_human() { "review accept" } else { "review verdict" };
+    let ((), review, operation) = change(ctx, of, command, |tx, meant| {
+        let before = review_of(tx, &meant.subject)?;
+        let mut review = before.clone();
+        review.accept(item, reason, Said { by: &ctx.actor, at: ctx.clock.now() })?;
+        let summary = format!("accept {item} of {}: {}", meant.subject, reason.trim());
+        Ok((Some(before), review, summary, ()))
+    })?;
+    let found = review.item(item).cloned();
+    let item = found.ok_or_else(|| Failure::new(FailureKind::Internal, "the check is gone"))?;
+    Ok(ItemOutcome { success: true, subject: review.subject, item, operation })
+}

@@ -1,0 +1,47 @@
+//! Add a check to a review; the first one begins it.
+
+use domain::ids::Principal;
+use domain::record;
+use domain::review::{LoopState, Review, Said, Severity};
+
+use super::desk::{ItemOutcome, change};
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+
+/// What is to be checked.
+#[derive(Clone, Debug)]
+pub struct CheckRequest {
+    /// Without it the phase of the present workflow step.
+    pub of: Option<String>,
+    pub scope: String,
+    pub check: String,
+    pub severity: Severity,
+    /// Who wrote what is reviewed, where no workflow knows.
+    pub authors: Vec<Principal>,
+}
+
+/// Adds a check. A review that is complete begins anew.
+///
+/// # Errors
+/// When the role may not, or the check is empty.
+pub fn add(ctx: &Context<'_>, request: &CheckRequest) -> Result<ItemOutcome, Failure> {
+    let (id, review, operation) = change(ctx, request.of.as_deref(), "review add", |tx, meant| {
+        let before = record::read::<Review>(tx, &meant.subject)?;
+        let mut review = match before.clone().filter(|review| review.state != LoopState::Complete) {
+            Some(review) => review,
+            None => Review::begin(&meant.subject, meant.authors.clone(), &ctx.policy.review),
+        };
+        for author in request.authors.iter().chain(&meant.authors) {
+            if !review.authors.contains(author) {
+                review.authors.push(author.clone());
+            }
+        }
+        let said = Said { by: &ctx.actor, at: ctx.clock.now() };
+        let id = review.add(&request.scope, &request.check, request.severity, said, &ctx.policy.review)?;
+        let summary = format!("check {id} of {}: {}", meant.subject, request.severity);
+        Ok((before, review, summary, id))
+    })?;
+    let item = review.item(&id).cloned();
+    let item = item.ok_or_else(|| Failure::new(FailureKind::Internal, "the check is gone"))?;
+    Ok(ItemOutcome { success: true, subject: review.subject, item, operation })
+}

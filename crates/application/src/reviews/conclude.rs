@@ -1,0 +1,46 @@
+//! End an iteration of a review that no workflow drives.
+
+use domain::ids::OperationId;
+use domain::review::{Concluded, Said};
+use serde::Serialize;
+
+use super::desk::{change, meant, review_of};
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::workflows;
+
+/// What the iteration came to.
+#[derive(Clone, Debug, Serialize)]
+pub struct ConcludedReview {
+    pub success: bool,
+    pub subject: String,
+    #[serde(flatten)]
+    pub concluded: Concluded,
+    pub operation: OperationId,
+}
+
+/// Concludes the present iteration.
+///
+/// # Errors
+/// When a check has no verdict, or a workflow's gate concludes this review.
+pub fn conclude(ctx: &Context<'_>, of: Option<&str>) -> Result<ConcludedReview, Failure> {
+    let state = ctx.store.read()?;
+    let subject = meant(ctx, &*state, of, None)?.subject;
+    if let Some((about, _)) = subject.rsplit_once('/')
+        && !workflows::active(&*state, about)?.is_empty()
+    {
+        let what = format!("`{subject}` is concluded by its workflow's gate");
+        return Err(Failure::new(FailureKind::Refused, what)
+            .step(format!("tl flow pass --for {about}"))
+            .step(format!("tl flow fail --for {about}")));
+    }
+    drop(state);
+    let (concluded, review, operation) = change(ctx, Some(&subject), "review verdict", |tx, meant| {
+        let before = review_of(tx, &meant.subject)?;
+        let mut review = before.clone();
+        let concluded = review.conclude(Said { by: &ctx.actor, at: ctx.clock.now() }, &ctx.policy.review)?;
+        let summary = format!("conclude iteration {} of {}", before.iteration, meant.subject);
+        Ok((Some(before), review, summary, concluded))
+    })?;
+    Ok(ConcludedReview { success: true, subject: review.subject, concluded, operation })
+}

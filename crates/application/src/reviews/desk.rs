@@ -1,0 +1,223 @@
+//! What the reviews share: which one is meant, who may, the file beside the plan, and what is shown.
+
+use domain::fact::Fact;
+use domain::ids::{OperationId, Principal, VersionHash};
+use domain::operation::Verb;
+use domain::plan_document::{DocumentRecord, file};
+use domain::ports::{Reading, Snapshot, Transaction};
+use domain::record;
+use domain::review::{Item, LoopState, Review, ReviewRefused, is_phase, render_file};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::plan_documents::{Written, chosen, with_files};
+use crate::workflows;
+
+/// A review as it is shown.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReviewView {
+    pub subject: String,
+    pub state: LoopState,
+    pub iteration: u32,
+    pub last_iteration: u32,
+    pub spent: u64,
+    /// Checks without a verdict, findings that stop the work, checks that wait for a person.
+    pub todo: Vec<String>,
+    pub blocking: Vec<String>,
+    pub escalated: Vec<String>,
+    pub items: Vec<Item>,
+}
+
+impl ReviewView {
+    pub(super) fn of(review: &Review) -> Self {
+        let ids = |items: Vec<&Item>| items.into_iter().map(|item| item.id.clone()).collect();
+        Self {
+            subject: review.subject.clone(),
+            state: review.state,
+            iteration: review.iteration,
+            last_iteration: review.last_iteration,
+            spent: review.spent,
+            todo: ids(review.waiting()),
+            blocking: ids(review.blocking()),
+            escalated: ids(review.escalated()),
+            items: review.items.clone(),
+        }
+    }
+}
+
+/// What became of one check.
+#[derive(Clone, Debug, Serialize)]
+pub struct ItemOutcome {
+    pub success: bool,
+    pub subject: String,
+    pub item: Item,
+    pub operation: OperationId,
+}
+
+/// A review that is meant.
+pub(super) struct Meant {
+    pub(super) subject: String,
+    /// Who wrote what is reviewed, as far as a workflow knows.
+    pub(super) authors: Vec<Principal>,
+}
+
+/// Returns which review is meant, and checks that the present step of a workflow allows the command.
+pub(super) fn meant(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    named: Option<&str>,
+    command: Option<&str>,
+) -> Result<Meant, Failure> {
+    let subject = match named {
+        Some(named) => named.trim().to_owned(),
+        None => {
+            let document = chosen(ctx, state, None)?;
+            let mut phases = Vec::new();
+            for (_, run) in workflows::active(state, &document)? {
+                let workflow = workflows::find(ctx, &run.workflow)?;
+                phases.extend(workflows::present(&workflow, &run)?.1.phase.clone());
+            }
+            match phases.as_slice() {
+                [phase] => format!("{document}/{phase}"),
+                _ => {
+                    return Err(Failure::new(FailureKind::Invalid, "a review of what? no workflow step says so")
+                        .step("--of SUBJECT, such as add-search/plan-design or a node"));
+                }
+            }
+        }
+    };
+    if subject.is_empty() {
+        return Err(Failure::new(FailureKind::Invalid, "a review needs a subject").step("--of SUBJECT"));
+    }
+    let mut authors = Vec::new();
+    if let Some((about, phase)) = subject.rsplit_once('/') {
+        for (_, run) in workflows::active(state, about)? {
+            let workflow = workflows::find(ctx, &run.workflow)?;
+            let (at, step) = workflows::present(&workflow, &run)?;
+            authors.extend(run.authors.iter().cloned());
+            let Some(command) = command else { continue };
+            let is_its_own = step.phase.as_deref() == Some(phase);
+            let may = is_its_own && domain::workflow::allows(&workflow, at, &ctx.actor, command);
+            if !may && !ctx.actor.is_human() {
+                return Err(Failure::new(
+                    FailureKind::Refused,
+                    format!(
+                        "`tl {command}` of `{phase}` is not for the {} in step `{}` of {}",
+                        step.role, step.name, workflow.name
+                    ),
+                )
+                .step(format!("tl flow next --for {about}")));
+            }
+        }
+    }
+    Ok(Meant { subject, authors })
+}
+
+/// Returns the review of a subject.
+pub(super) fn review_of(state: &dyn Snapshot, subject: &str) -> Result<Review, Failure> {
+    record::read::<Review>(state, subject)?.ok_or_else(|| {
+        Failure::new(FailureKind::NotFound, format!("there is no review of `{subject}` yet"))
+            .step(format!("tl review add --of {subject} --check TEXT --severity MUST"))
+    })
+}
+
+/// Changes a review in one operation.
+pub(super) fn change<T>(
+    ctx: &Context<'_>,
+    named: Option<&str>,
+    command: &str,
+    act: impl FnOnce(&dyn Transaction, &Meant) -> Result<(Option<Review>, Review, String, T), Failure>,
+) -> Result<(T, Review, OperationId), Failure> {
+    with_files(ctx, |tx, written| {
+        let meant = meant(ctx, &*tx, named, Some(command))?;
+        let (before, after, summary, value) = act(&*tx, &meant)?;
+        let mut operation = ctx.operation(Verb::Review, summary);
+        let facts = staged(ctx, &*tx, before.as_ref(), Some(&after), &mut operation.texts, written)?;
+        operation.facts = facts;
+        let operation = tx.record(operation)?;
+        Ok((value, after, operation))
+    })
+}
+
+/// Returns the fact that a review is another one now, and brings the file beside the plan up to it.
+///
+/// The file is there while the review runs. What somebody else wrote into it is reported, not overwritten.
+pub(crate) fn staged(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    before: Option<&Review>,
+    after: Option<&Review>,
+    texts: &mut Vec<String>,
+    written: &mut Written,
+) -> Result<Vec<Fact>, Failure> {
+    let Some(after) = after else { return Ok(Vec::new()) };
+    let Some(fact) = record::changed(&after.subject, before, Some(after)) else { return Ok(Vec::new()) };
+    let place = after.subject.rsplit_once('/').filter(|(_, phase)| is_phase(phase));
+    if let Some((document, phase)) = place
+        && record::read::<DocumentRecord>(state, document)?.is_some()
+    {
+        let path = file(document, &format!("qr-{phase}.json"));
+        untouched(ctx, state, &path)?;
+        if after.state == LoopState::Complete {
+            written.put(ctx, &path, None)?;
+        } else {
+            let text = render_file(phase, after);
+            written.put(ctx, &path, Some(&text))?;
+            texts.push(text);
+        }
+    }
+    Ok(vec![fact])
+}
+
+/// A text that the store knows can be overwritten without loss; one it does not know was written by somebody else.
+fn untouched(ctx: &Context<'_>, state: &dyn Snapshot, path: &str) -> Result<(), Failure> {
+    let changed = |why: String| {
+        Err(Failure::new(FailureKind::Conflict, why)
+            .step("say it by commands: tl review add, tl review verdict")
+            .step(format!("then take {path} away: it is written anew from what is recorded")))
+    };
+    match ctx.files.read(path, ctx.policy.max_plan_bytes) {
+        Reading::Missing => Ok(()),
+        Reading::Unreadable { why } => changed(format!("{path} cannot be read: {why}; nothing was done with it")),
+        Reading::Text { text, .. } => match state.text(VersionHash::of(text.as_bytes()))? {
+            Some(_) => Ok(()),
+            None => changed(format!("{path} was changed outside; nothing was done with it")),
+        },
+    }
+}
+
+impl From<ReviewRefused> for Failure {
+    fn from(refused: ReviewRefused) -> Self {
+        let kind = match &refused {
+            ReviewRefused::NoSuchItem { .. } => FailureKind::NotFound,
+            ReviewRefused::AnotherVersion { .. } => FailureKind::Conflict,
+            ReviewRefused::NoFinding | ReviewRefused::NoCheck | ReviewRefused::NoReason => FailureKind::Invalid,
+            ReviewRefused::Complete { .. }
+            | ReviewRefused::NoItems { .. }
+            | ReviewRefused::NotJudged { .. }
+            | ReviewRefused::Author { .. }
+            | ReviewRefused::Accepted { .. }
+            | ReviewRefused::NothingToAccept { .. }
+            | ReviewRefused::NotAPerson { .. } => FailureKind::Refused,
+        };
+        let failure = Self::new(kind, refused.to_string());
+        match refused {
+            ReviewRefused::AnotherVersion { is, item, .. } => failure
+                .step(format!("look at it, then say it again with --version {is}"))
+                .showing(serde_json::to_value(*item).unwrap_or_default()),
+            ReviewRefused::NoFinding => failure.step("--finding \"what is wrong, and where\""),
+            ReviewRefused::NoReason => failure.step("--reason \"…\""),
+            ReviewRefused::NoCheck => failure.step("--check \"…\""),
+            ReviewRefused::NoItems { subject } | ReviewRefused::Complete { subject } => {
+                failure.step(format!("tl review add --of {subject} --check TEXT --severity MUST"))
+            }
+            ReviewRefused::NotJudged { .. } => failure.step("tl review verdict ID pass|fail"),
+            ReviewRefused::Author { .. } => failure.step("let another session or a person review it"),
+            ReviewRefused::NotAPerson { .. } => failure.step("ask the person who works with you"),
+            ReviewRefused::NoSuchItem { .. }
+            | ReviewRefused::Accepted { .. }
+            | ReviewRefused::NothingToAccept { .. } => failure.step("tl review status"),
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! What a step stands on: the document, its context, the review of its phase, the present wave.
+
+use domain::ids::VersionHash;
+use domain::node::{Node, Progress};
+use domain::plan_document::{Grade, Plan, check, check_context, computed};
+use domain::ports::{Reading, Snapshot};
+use domain::record;
+use domain::review::{LoopState, Review};
+use domain::workflow::{FlowRun, Requirement, Step, StepKind, SubjectKind, Workflow};
+use serde::Serialize;
+
+use crate::claim_node::holding;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::plan_documents::{Opened, known_document, open, reading};
+
+/// Everything a step looks at.
+#[derive(Debug, Default)]
+pub(super) struct Ground {
+    pub(super) document: Option<Opened>,
+    /// The text of `context.json` and what is wrong with it.
+    pub(super) context: Option<(String, Vec<String>)>,
+    pub(super) review: Option<Review>,
+    /// The milestones of each wave.
+    pub(super) waves: Vec<Vec<String>>,
+}
+
+/// A milestone of the present wave.
+#[derive(Clone, Debug, Serialize)]
+pub struct WaveMilestone {
+    pub milestone: String,
+    pub progress: Progress,
+    /// The session that carries it out.
+    pub claimed_by: Option<String>,
+    #[serde(skip)]
+    pub(super) node: Option<Node>,
+}
+
+/// Returns the subject under which a phase is reviewed.
+pub(crate) fn review_subject(subject: &str, phase: &str) -> String {
+    format!("{subject}/{phase}")
+}
+
+/// Gathers what the present step needs.
+pub(super) fn ground(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    workflow: &Workflow,
+    step: &Step,
+    run: &FlowRun,
+) -> Result<Ground, Failure> {
+    let mut ground = Ground::default();
+    if workflow.subject == SubjectKind::Document {
+        let record = known_document(ctx, state, &run.subject)?;
+        let frozen = record.context;
+        ground.context = match reading(ctx, &run.subject, "context.json") {
+            Reading::Text { text, .. } => {
+                let mut problems: Vec<String> = check_context(&text).iter().map(|problem| problem.in_words()).collect();
+                if frozen.is_some_and(|frozen| frozen != VersionHash::of(text.as_bytes())) {
+                    problems.push("context.json was changed after it was frozen".to_owned());
+                }
+                Some((text, problems))
+            }
+            Reading::Unreadable { why } => Some((String::new(), vec![format!("context.json cannot be read: {why}")])),
+            Reading::Missing => None,
+        };
+        let opened = open(ctx, state, run.subject.clone(), record)?;
+        ground.waves = waves(&opened.plan);
+        ground.document = Some(opened);
+    }
+    if let Some(phase) = &step.phase {
+        let review = record::read::<Review>(state, &review_subject(&run.subject, phase))?;
+        // One that is complete belongs to an earlier time; a gate still sees it.
+        ground.review = review.filter(|review| step.kind == StepKind::Gate || review.state != LoopState::Complete);
+    }
+    Ok(ground)
+}
+
+fn waves(plan: &Plan) -> Vec<Vec<String>> {
+    let given = &plan.milestone_dependencies.waves;
+    let waves = if given.is_empty() { computed(plan).unwrap_or_default() } else { given.clone() };
+    waves.into_iter().map(|wave| wave.milestones).collect()
+}
+
+impl Ground {
+    /// Returns the milestones of a wave with how far each is and which session has claimed it.
+    pub(super) fn wave(
+        &self,
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        number: u32,
+    ) -> Result<Vec<WaveMilestone>, Failure> {
+        let Some(document) = &self.document else { return Ok(Vec::new()) };
+        let at = usize::try_from(number).unwrap_or(1).saturating_sub(1);
+        let claims = holding(ctx, state)?;
+        let mut found = Vec::new();
+        for id in self.waves.get(at).into_iter().flatten() {
+            let node = state.children_by_alias(document.record.node, id)?.into_iter().next();
+            let claim = claims.iter().find(|(claimed, _)| node.as_ref().is_some_and(|node| node.id == *claimed));
+            found.push(WaveMilestone {
+                milestone: id.clone(),
+                progress: node.as_ref().map_or(Progress::Pending, |node| node.progress),
+                claimed_by: claim.map(|(_, claim)| claim.session.clone()),
+                node,
+            });
+        }
+        Ok(found)
+    }
+
+    fn progress(&self, state: &dyn Snapshot, document: &Opened, id: &str) -> Result<Progress, Failure> {
+        let node = state.children_by_alias(document.record.node, id)?.into_iter().next();
+        Ok(node.map_or(Progress::Pending, |node| node.progress))
+    }
+
+    /// Returns what a step asks for and is not so.
+    pub(super) fn missing(
+        &self,
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        step: &Step,
+        run: &FlowRun,
+    ) -> Result<Vec<String>, Failure> {
+        let mut missing = Vec::new();
+        for requirement in &step.requires {
+            self.one_missing(ctx, state, *requirement, run, &mut missing)?;
+        }
+        if step.kind == StepKind::Review {
+            match &self.review {
+                None => missing.push("there are no checks yet: tl review add".to_owned()),
+                Some(review) if review.items.is_empty() => {
+                    missing.push("there are no checks yet: tl review add".to_owned())
+                }
+                Some(review) => {
+                    let waiting: Vec<&str> = review.waiting().iter().map(|item| item.id.as_str()).collect();
+                    if !waiting.is_empty() {
+                        missing.push(format!("no verdict on {}: tl review verdict", waiting.join(", ")));
+                    }
+                }
+            }
+        }
+        Ok(missing)
+    }
+
+    fn one_missing(
+        &self,
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        requirement: Requirement,
+        run: &FlowRun,
+        missing: &mut Vec<String>,
+    ) -> Result<(), Failure> {
+        let graded = |grade: Grade, missing: &mut Vec<String>| {
+            if let Some(document) = &self.document {
+                let problems = check(&document.plan).into_iter().filter(|problem| problem.grade == grade);
+                missing.extend(problems.map(|problem| problem.in_words()));
+            }
+        };
+        match requirement {
+            Requirement::Context => match &self.context {
+                None => missing.push("context.json is not written yet".to_owned()),
+                Some((_, problems)) => missing.extend(problems.iter().map(|problem| format!("context.json {problem}"))),
+            },
+            Requirement::Whole => graded(Grade::Broken, missing),
+            Requirement::Complete => graded(Grade::Unfinished, missing),
+            Requirement::Changes => {
+                for milestone in self.document.iter().flat_map(|document| &document.plan.milestones) {
+                    let carried = |id: &str| milestone.code_changes.iter().any(|change| change.intent_ref == id);
+                    let lonely = milestone.code_intents.iter().filter(|intent| !carried(&intent.id));
+                    missing.extend(lonely.map(|intent| format!("{} has no code change: tl doc add-change", intent.id)));
+                }
+            }
+            Requirement::Frozen => {
+                if self.document.as_ref().is_none_or(|document| document.record.frozen.is_none()) {
+                    missing.push(format!("`{}` is not frozen: tl doc freeze", run.subject));
+                }
+            }
+            Requirement::Wave => {
+                let at = usize::try_from(run.wave).unwrap_or(1).saturating_sub(1);
+                if let Some(document) = &self.document {
+                    for id in self.waves.get(at).into_iter().flatten() {
+                        let progress = self.progress(state, document, id)?;
+                        if progress != Progress::Complete {
+                            missing.push(format!("{id} is {progress}: tl progress {}/{id} complete", document.id));
+                        }
+                    }
+                }
+            }
+            // How far the waves are is a matter of moving, not of leaving.
+            Requirement::Waves => {}
+            Requirement::NodeWritten => {
+                let words = vec![run.subject.clone()];
+                let found = crate::locate::find(ctx, state, &words).ok();
+                let node = found.map(|(id, _)| state.node(id)).transpose()?.flatten();
+                if node.is_none_or(|node| node.content.version().is_none()) {
+                    missing.push(format!("the plan of `{}` is not written yet", run.subject));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,88 @@
+//! Say what is to be done now: the prompt of the present step, with what its role needs.
+
+use domain::workflow::{Given, Material, StepPrompt, compose, plain_after, section};
+use serde::Serialize;
+
+use super::gather::{WaveMilestone, ground};
+use super::{FlowView, Which, find, present, under_way};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// The present step.
+#[derive(Clone, Debug, Serialize)]
+pub struct NextStep {
+    #[serde(flatten)]
+    pub flow: FlowView,
+    /// Which round of its review it belongs to.
+    pub iteration: u32,
+    pub prompt: String,
+    /// The commands of the role.
+    pub may: Vec<String>,
+    /// What is still missing before the step can be left.
+    pub missing: Vec<String>,
+    /// Milestones of the present wave, with how far each is.
+    pub wave_milestones: Vec<WaveMilestone>,
+}
+
+/// Returns the present step. Changes nothing: it can be asked again after a crash.
+///
+/// # Errors
+/// When no workflow is under way, or its document cannot be read.
+pub fn next(ctx: &Context<'_>, which: &Which) -> Result<NextStep, Failure> {
+    let state = ctx.store.read()?;
+    let run = under_way(ctx, &*state, which)?;
+    let workflow = find(ctx, &run.workflow)?;
+    let (at, step) = present(&workflow, &run)?;
+    drop(state);
+    let node = if step.gives.contains(&Given::Node) { planning_prompt(ctx, &run.subject) } else { None };
+    let state = ctx.store.read()?;
+    let ground = ground(ctx, &*state, &workflow, step, &run)?;
+    let missing = ground.missing(ctx, &*state, step, &run)?;
+    let wave = if step.gives.contains(&Given::Wave) { ground.wave(ctx, &*state, run.wave)? } else { Vec::new() };
+    let standings: Vec<(String, String)> = wave
+        .iter()
+        .map(|one| {
+            let holder = one.claimed_by.as_ref().map(|session| format!(", claimed by {session}")).unwrap_or_default();
+            (one.milestone.clone(), format!("{}{holder}", one.progress))
+        })
+        .collect();
+    let material = Material {
+        plan: ground.document.as_ref().map(|document| &document.plan),
+        context: ground.context.as_ref().map(|(text, _)| text.as_str()),
+        review: ground.review.as_ref(),
+        wave: &standings,
+        node: node.as_deref(),
+    };
+    let sections: Vec<_> = step.gives.iter().filter_map(|given| section(*given, &material)).collect();
+    let iteration = ground.review.as_ref().map_or(1, |review| review.iteration);
+    let after = plain_after(&workflow, at, &run.subject);
+    let prompt = compose(&StepPrompt {
+        workflow: &workflow,
+        step: at,
+        subject: &run.subject,
+        iteration,
+        wave: run.wave,
+        sections: &sections,
+        after: &after,
+    });
+    Ok(NextStep {
+        flow: FlowView::of(&workflow, &run),
+        iteration,
+        prompt,
+        may: workflow.role(&step.role).map(|role| role.may.clone()).unwrap_or_default(),
+        missing,
+        wave_milestones: wave,
+    })
+}
+
+/// Returns the planning prompt of a node; where it is refused, the reason.
+fn planning_prompt(ctx: &Context<'_>, path: &str) -> Option<String> {
+    let own = path.rsplit('/').next()?;
+    let kind = own.split('-').next()?.to_owned();
+    let under = path.rsplit_once('/').map(|(above, _)| above.to_owned());
+    let request = crate::plan_node::PlanRequest { kind, id: own.to_owned(), under };
+    match crate::plan_node::plan_node(ctx, &request) {
+        Ok(outcome) => Some(outcome.prompt),
+        Err(failure) => Some(failure.message),
+    }
+}

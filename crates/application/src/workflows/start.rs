@@ -1,0 +1,73 @@
+//! Start a workflow on a document, a node, or anything with a name.
+
+use domain::operation::Verb;
+use domain::record;
+use domain::workflow::{FlowRun, FlowState, SubjectKind};
+
+use super::{FlowView, changed, find};
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+use crate::plan_documents::{chosen, known_document};
+
+/// Starts a workflow. Without a subject, on the current document.
+///
+/// # Errors
+/// When there is no such workflow or subject, or it is under way already.
+pub fn start(ctx: &Context<'_>, workflow: &str, subject: Option<&str>) -> Result<FlowView, Failure> {
+    let workflow = find(ctx, workflow)?;
+    let subject = match (workflow.subject, subject) {
+        (SubjectKind::Document, subject) => {
+            let state = ctx.store.read()?;
+            let id = chosen(ctx, &*state, subject)?;
+            let record = known_document(ctx, &*state, &id)?;
+            let writes = workflow.steps.iter().any(|step| step.effects.contains(&domain::workflow::StepEffect::Freeze));
+            if writes && record.frozen.is_some() {
+                let what = format!("`{id}` is frozen: {} has nothing left to do on it", workflow.name);
+                return Err(Failure::new(FailureKind::Refused, what)
+                    .step(format!("tl doc revise --doc {id}"))
+                    .step(format!("tl flow start executor --for {id}")));
+            }
+            id
+        }
+        (SubjectKind::Node, Some(subject)) => named_node(ctx, subject)?,
+        (SubjectKind::Anything, Some(subject)) if !subject.trim().is_empty() => subject.trim().to_owned(),
+        (SubjectKind::Node | SubjectKind::Anything, _) => {
+            let what = format!("on what? the workflow `{}` needs a subject", workflow.name);
+            return Err(
+                Failure::new(FailureKind::Invalid, what).step(format!("tl flow start {} --for NAME", workflow.name))
+            );
+        }
+    };
+    let mut tx = ctx.store.write()?;
+    let run = FlowRun::start(&workflow, &subject);
+    let before = record::read::<FlowRun>(&*tx, &run.key())?;
+    if before.as_ref().is_some_and(|before| before.state == FlowState::Active) {
+        let what = format!("{} is under way on `{subject}` already", workflow.name);
+        return Err(Failure::new(FailureKind::Refused, what)
+            .step(format!("tl flow next --for {subject}"))
+            .step(format!("tl flow abort --for {subject}")));
+    }
+    let mut operation = ctx.operation(Verb::Flow, format!("start {} on {subject}", workflow.name));
+    operation.facts = changed(before.as_ref(), &run).into_iter().collect();
+    tx.record(operation)?;
+    tx.commit()?;
+    Ok(FlowView::of(&workflow, &run))
+}
+
+/// Returns the path of a node that is there or could be planned: `chapter 2` and `act-1/chapter-02` are the same.
+fn named_node(ctx: &Context<'_>, subject: &str) -> Result<String, Failure> {
+    let words: Vec<String> = subject.split_whitespace().map(str::to_owned).collect();
+    if let Ok(view) = crate::show_node::show_node(ctx, &words) {
+        return Ok(view.path);
+    }
+    let (kind, id) = match words.as_slice() {
+        [kind, id] => (kind.clone(), id.clone()),
+        [one] => {
+            let own = one.rsplit('/').next().unwrap_or(one);
+            (own.split('-').next().unwrap_or(own).to_owned(), one.clone())
+        }
+        _ => return Err(Failure::new(FailureKind::Invalid, format!("`{subject}` names no node")).step("tl plan")),
+    };
+    let request = crate::plan_node::PlanRequest { kind, id, under: None };
+    Ok(crate::plan_node::plan_node(ctx, &request)?.path)
+}

@@ -1,0 +1,52 @@
+//! Show where every workflow is.
+
+use domain::record;
+use domain::workflow::{FlowRun, FlowState, Moved};
+use serde::Serialize;
+
+use super::{FlowView, find};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// A workflow with its way so far.
+#[derive(Clone, Debug, Serialize)]
+pub struct FlowLine {
+    #[serde(flatten)]
+    pub flow: FlowView,
+    pub way: Vec<Moved>,
+}
+
+/// Returns the workflows of a subject, or all that are under way.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn status(ctx: &Context<'_>, subject: Option<&str>) -> Result<Vec<FlowLine>, Failure> {
+    let state = ctx.store.read()?;
+    let mut lines = Vec::new();
+    for (_, run) in record::read_all::<FlowRun>(&*state, "")? {
+        let wanted = match subject {
+            Some(subject) => run.subject == subject,
+            None => run.state == FlowState::Active,
+        };
+        if !wanted {
+            continue;
+        }
+        let flow = match find(ctx, &run.workflow) {
+            Ok(workflow) => FlowView::of(&workflow, &run),
+            Err(failure) => FlowView {
+                workflow: run.workflow.clone(),
+                subject: run.subject.clone(),
+                state: run.state,
+                step: run.step.clone(),
+                number: 0,
+                steps: 0,
+                title: failure.message,
+                role: String::new(),
+                wave: None,
+                moves: run.moves.len(),
+            },
+        };
+        lines.push(FlowLine { flow, way: run.moves });
+    }
+    Ok(lines)
+}

@@ -1,0 +1,52 @@
+//! Take a milestone of the present wave: the first that nobody has, claimed for this session.
+
+use domain::node::Progress;
+use serde::Serialize;
+
+use super::gather::ground;
+use super::{Which, find, present, under_way};
+use crate::claim_node::{self, ClaimView};
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+
+/// What was handed out.
+#[derive(Clone, Debug, Serialize)]
+pub struct Taken {
+    pub milestone: String,
+    pub wave: u32,
+    #[serde(flatten)]
+    pub claim: ClaimView,
+}
+
+/// Hands a milestone of the present wave out: the one this session has already, or the first that is free.
+///
+/// # Errors
+/// When the step is about no wave, or every open milestone of it is claimed.
+pub fn take(ctx: &Context<'_>, which: &Which) -> Result<Taken, Failure> {
+    let mut tx = ctx.store.write()?;
+    let run = under_way(ctx, &*tx, which)?;
+    let workflow = find(ctx, &run.workflow)?;
+    let (_, step) = present(&workflow, &run)?;
+    let ground = ground(ctx, &*tx, &workflow, step, &run)?;
+    let wave = if step.requires.contains(&domain::workflow::Requirement::Wave) {
+        ground.wave(ctx, &*tx, run.wave)?
+    } else {
+        let what = format!("step `{}` hands out no milestones", step.name);
+        return Err(Failure::new(FailureKind::Refused, what).step(format!("tl flow next --for {}", run.subject)));
+    };
+    let open: Vec<_> = wave.into_iter().filter(|one| one.progress != Progress::Complete).collect();
+    let own = open.iter().find(|one| one.claimed_by.as_deref() == Some(ctx.session.as_str()));
+    let free = own.or_else(|| open.iter().find(|one| one.claimed_by.is_none() && one.progress != Progress::Blocked));
+    let Some((one, node)) = free.and_then(|one| one.node.as_ref().map(|node| (one, node))) else {
+        let what = format!("no milestone of wave {} is free", run.wave);
+        let failure = Failure::new(FailureKind::Refused, what).step("tl claim   # who has what");
+        return Err(if open.is_empty() {
+            failure.step(format!("tl flow done --for {}", run.subject))
+        } else {
+            failure
+        });
+    };
+    let claim = claim_node::take(ctx, &mut *tx, node, &format!("{}/{}", run.subject, one.milestone))?;
+    tx.commit()?;
+    Ok(Taken { milestone: one.milestone.clone(), wave: run.wave, claim })
+}

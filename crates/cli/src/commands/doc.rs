@@ -1,0 +1,265 @@
+//! `tl doc`
+
+mod changes;
+mod shown;
+
+use application::plan_documents::accept::{accept, restore};
+use application::plan_documents::choose::choose;
+use application::plan_documents::compare::compare;
+use application::plan_documents::create::create;
+use application::plan_documents::edit::{Edit, edit};
+use application::plan_documents::freeze_plan::freeze_plan;
+use application::plan_documents::render::render_plan;
+use application::plan_documents::revise::revise;
+use application::plan_documents::validate::validate;
+use application::{Failure, FailureKind};
+use clap::{Args, Subcommand};
+use domain::plan_document::Grade;
+use domain::planning_prompt::clean_line;
+
+use self::changes::ChangeArgs;
+use crate::exit_code::ExitCode;
+use crate::ui::{BAD, DIM, GOOD, WARN, styled};
+use crate::wiring::App;
+
+/// Plan documents: `plan.json`, made and changed by commands, checked, frozen
+///
+/// A document lies in `.throughline/plans/ID`. Every change is one operation and can be undone; a frozen document never
+/// changes again. Whoever changes an entity says which version of it they saw.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl doc new \"Add search\"
+  tl doc add-decision --decision \"Use BM25\" --reasoning \"no model needed\"
+  tl doc add-milestone --name \"Index\" --criterion \"cargo test passes\"
+  tl doc add-intent --milestone M-001 --file src/index.rs --behavior \"words to places\" --decision-ref DL-001
+  tl doc set M-001 name=\"The index\" --version 1
+  tl doc apply changes.jsonl     all of them or none
+  tl doc validate
+  tl doc freeze")]
+pub(crate) struct DocArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+/// The document that is meant.
+#[derive(Debug, Args)]
+pub(super) struct Which {
+    /// The document; without it the current one
+    #[arg(long, value_name = "ID")]
+    doc: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Make a document and make it the current one
+    New {
+        /// What the plan is called
+        title: String,
+    },
+    /// List every document
+    List,
+    /// Make a document the current one
+    Use {
+        #[arg(value_name = "ID")]
+        document: String,
+    },
+    /// Show the document, or one entity of it; with `--json` it is plan.json itself
+    Show {
+        /// `M-001`, `CI-004`, `overview`, `invisible_knowledge`, `milestone_dependencies`
+        entity: Option<String>,
+        #[command(flatten)]
+        which: Which,
+    },
+    #[command(flatten)]
+    Change(ChangeArgs),
+    /// Make many changes at once, all or none: one JSON object a line
+    #[command(after_help = "A line is a change: {\"do\":\"add-milestone\",\"name\":\"Index\",\"as\":\"m\"}
+A later line may say \"@m\" where it means the new id: {\"do\":\"add-intent\",\"milestone\":\"@m\",…}")]
+    Apply {
+        /// A file, or `-` for standard input
+        file: String,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Look it over: everything that is wrong, missing or worth a look, with its place
+    Validate {
+        /// Take over what was changed in the file by hand
+        #[arg(long)]
+        accept: bool,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Put back what was written last; what is in the file now is kept as a version
+    Restore {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Freeze it: nothing in it changes any more, and its milestones can be worked on
+    Freeze {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Start a new revision from a frozen document
+    Revise {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Write plan.md from plan.json
+    Render {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Show what changed since the revision before, or between two documents
+    Diff {
+        /// The older document
+        #[arg(value_name = "ID")]
+        older: Option<String>,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Print the JSON Schema of plan.json
+    Schema,
+}
+
+impl DocArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        match &self.what {
+            What::New { title } => {
+                let made = app.run(|ctx| create(ctx, title))?;
+                app.ui.say(styled(DIM, &made.file_path));
+                answer(app, &made, &made.document)
+            }
+            What::List => shown::list(app),
+            What::Use { document } => {
+                let chosen = app.run(|ctx| choose(ctx, document))?;
+                answer(app, &chosen, &format!("{} is the current document", chosen.document))
+            }
+            What::Show { entity, which } => shown::show(app, which.doc.as_deref(), entity.as_deref()),
+            What::Change(change) => {
+                let (change, which) = change.change()?;
+                apply(app, which.doc.as_deref(), &Edit::One(Box::new(change)))
+            }
+            What::Apply { file, which } => apply(app, which.doc.as_deref(), &Edit::Batch(changes::text_of(file)?)),
+            What::Validate { accept: true, which } => {
+                let settled = app.run(|ctx| accept(ctx, which.doc.as_deref()))?;
+                settled_line(app, &settled, "is taken over as it stands in the file", "there was nothing to take over")
+            }
+            What::Validate { accept: false, which } => look_over(app, which),
+            What::Restore { which } => {
+                let settled = app.run(|ctx| restore(ctx, which.doc.as_deref()))?;
+                settled_line(app, &settled, "is as it was written last", "there was nothing to put back")
+            }
+            What::Freeze { which } => {
+                let frozen = app.run(|ctx| freeze_plan(ctx, which.doc.as_deref()))?;
+                let line = format!("{} {} is frozen", styled(GOOD, "✓"), clean_line(&frozen.document));
+                for wave in frozen.waves.iter().filter(|_| !app.ui.json) {
+                    app.ui.say(format!("  wave {}: {}", wave.wave, clean_line(&wave.milestones.join(", "))));
+                }
+                answer(app, &frozen, &line)
+            }
+            What::Revise { which } => {
+                let made = app.run(|ctx| revise(ctx, which.doc.as_deref()))?;
+                app.ui.say(styled(DIM, &made.file_path));
+                answer(app, &made, &made.document)
+            }
+            What::Render { which } => {
+                let rendered = app.run(|ctx| render_plan(ctx, which.doc.as_deref()))?;
+                answer(app, &rendered, &rendered.file_path)
+            }
+            What::Diff { older, which } => {
+                let found = app.run(|ctx| compare(ctx, older.as_deref(), which.doc.as_deref()))?;
+                shown::comparison(app, &found)
+            }
+            What::Schema => {
+                let text = serde_json::to_string_pretty(domain::plan_document::schema());
+                app.ui.line(text.unwrap_or_default());
+                Ok(ExitCode::Done)
+            }
+        }
+    }
+}
+
+/// Prints the outcome: as JSON, or in one line.
+fn answer<T: serde::Serialize>(app: &App, value: &T, line: &str) -> Result<ExitCode, Failure> {
+    if app.ui.json {
+        app.ui.value(value);
+    } else {
+        app.ui.line(line);
+    }
+    Ok(ExitCode::Done)
+}
+
+fn apply(app: &App, document: Option<&str>, change: &Edit) -> Result<ExitCode, Failure> {
+    let outcome = app.run(|ctx| edit(ctx, document, change))?;
+    if app.ui.json {
+        app.ui.value(&outcome);
+        return Ok(ExitCode::Done);
+    }
+    for changed in &outcome.changed {
+        app.ui.line(clean_line(&changed.id));
+        if let Some(version) = changed.entity.as_ref().and_then(|entity| entity["version"].as_u64()) {
+            app.ui.say(styled(DIM, &format!("  version {version}")));
+        }
+    }
+    if outcome.operation.is_none() {
+        app.ui.say("nothing is different");
+    }
+    Ok(ExitCode::Done)
+}
+
+fn settled_line(
+    app: &App,
+    settled: &application::plan_documents::accept::Settled,
+    done: &str,
+    nothing: &str,
+) -> Result<ExitCode, Failure> {
+    let name = clean_line(&settled.document);
+    let line = match settled.operation {
+        Some(_) => format!("{} {name} {done}", styled(GOOD, "✓")),
+        None => format!("{name}: {nothing}"),
+    };
+    answer(app, settled, &line)
+}
+
+fn look_over(app: &App, which: &Which) -> Result<ExitCode, Failure> {
+    let found = app.run(|ctx| validate(ctx, which.doc.as_deref()))?;
+    let code = if found.ok { ExitCode::Done } else { ExitCode::Findings };
+    if app.ui.json {
+        app.ui.value(&found);
+        return Ok(code);
+    }
+    for problem in &found.problems {
+        let (style, word) = match problem.grade {
+            Grade::Broken => (BAD, "broken"),
+            Grade::Unfinished => (WARN, "to do"),
+            Grade::Hint => (DIM, "hint"),
+        };
+        app.ui.line(format!("{} {}", styled(style, word), clean_line(&problem.in_words())));
+    }
+    for place in &found.changed_outside {
+        app.ui.line(format!("{} {}", styled(WARN, "changed outside"), clean_line(place)));
+    }
+    for problem in &found.context_problems {
+        app.ui.line(format!("{} context.json {}", styled(BAD, "broken"), clean_line(&problem.in_words())));
+    }
+    app.ui.line(match (found.ok, found.complete) {
+        (true, true) => format!("{} {} is whole and complete", styled(GOOD, "✓"), clean_line(&found.document)),
+        (true, false) => format!("{} is whole; something is still to be written", clean_line(&found.document)),
+        (false, _) => format!("{} cannot be used as it is", clean_line(&found.document)),
+    });
+    if !found.changed_outside.is_empty() {
+        let doc = clean_line(&found.document);
+        if !found.frozen {
+            app.ui.say(format!("next: tl doc validate --accept --doc {doc}   # take it over"));
+        }
+        app.ui.say(format!(
+            "next: tl doc restore --doc {doc}   # put back what was written last; what is there now is kept"
+        ));
+    }
+    Ok(code)
+}
+
+/// A mistake in what was typed.
+fn invalid(message: impl Into<String>) -> Failure {
+    Failure::new(FailureKind::Invalid, message)
+}

@@ -1,0 +1,283 @@
+//! The commands of `tl doc` that change a plan, each as the one change it is.
+
+use std::io::Read;
+
+use application::Failure;
+use clap::Subcommand;
+use domain::plan_document::{Change, DocPlace, TestPlan};
+use serde_json::{Map, Value};
+
+use super::{Which, invalid};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum ChangeArgs {
+    /// Change fields of an entity, of the version you saw
+    #[command(
+        after_help = "FIELD=VALUE sets a text, FIELD:=JSON anything: files:='[\"a.rs\"]'. A dot goes inside: tests.skip_reason=…"
+    )]
+    Set {
+        /// `M-001`, `DL-002`, `overview`, `invisible_knowledge`, `milestone_dependencies`
+        id: String,
+        #[arg(required = true, value_name = "FIELD=VALUE")]
+        fields: Vec<String>,
+        /// The version you saw
+        #[arg(long, value_name = "N")]
+        version: Option<u64>,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Record a decision with its reasons
+    AddDecision {
+        #[arg(long, value_name = "TEXT")]
+        decision: String,
+        #[arg(long, value_name = "TEXT")]
+        reasoning: String,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Record a way that was not taken
+    AddAlternative {
+        #[arg(long, value_name = "TEXT")]
+        alternative: String,
+        /// Why it was rejected
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        /// The decision that was taken instead
+        #[arg(long, value_name = "DL-NNN")]
+        decision_ref: String,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Record something the plan must respect
+    AddConstraint {
+        #[arg(long = "type", value_name = "TEXT")]
+        kind: String,
+        #[arg(long, value_name = "TEXT")]
+        description: String,
+        /// Who or what demands it
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        source: String,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Record something that may go wrong
+    AddRisk {
+        #[arg(long, value_name = "TEXT")]
+        risk: String,
+        #[arg(long, value_name = "TEXT")]
+        mitigation: String,
+        /// Where in the code it sits
+        #[arg(long, value_name = "PLACE")]
+        anchor: Option<String>,
+        #[arg(long, value_name = "DL-NNN")]
+        decision_ref: Option<String>,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Add a part that can be built and checked by itself
+    AddMilestone {
+        #[arg(long, value_name = "TEXT")]
+        name: String,
+        /// A file it touches; may be repeated
+        #[arg(long = "file", value_name = "PATH")]
+        files: Vec<String>,
+        #[arg(long = "flag", value_name = "WORD")]
+        flags: Vec<String>,
+        #[arg(long = "requirement", value_name = "TEXT")]
+        requirements: Vec<String>,
+        /// When it is done; may be repeated
+        #[arg(long = "criterion", value_name = "TEXT")]
+        criteria: Vec<String>,
+        /// A milestone that must be complete first; may be repeated
+        #[arg(long = "needs", value_name = "M-NNN")]
+        needs: Vec<String>,
+        #[arg(long = "test-file", value_name = "PATH")]
+        test_files: Vec<String>,
+        /// Why it has no tests
+        #[arg(long, value_name = "TEXT")]
+        skip_tests: Option<String>,
+        #[arg(long)]
+        documentation_only: bool,
+        /// Who carries it out
+        #[arg(long, value_name = "ROLE")]
+        delegate: Option<String>,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Add one intended change of behaviour in one file
+    AddIntent {
+        #[arg(long, value_name = "M-NNN")]
+        milestone: String,
+        #[arg(long, value_name = "PATH")]
+        file: String,
+        #[arg(long, value_name = "NAME")]
+        function: Option<String>,
+        #[arg(long, value_name = "TEXT")]
+        behavior: String,
+        /// A decision it follows from; may be repeated
+        #[arg(long = "decision-ref", value_name = "DL-NNN")]
+        decision_refs: Vec<String>,
+        /// NAME=VALUE; may be repeated
+        #[arg(long = "param", value_name = "NAME=VALUE")]
+        params: Vec<String>,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Add a diff that carries an intent out
+    AddChange {
+        #[arg(long, value_name = "CI-NNN")]
+        intent: String,
+        /// A file with the unified diff, or `-` for standard input
+        #[arg(long, value_name = "FILE")]
+        diff: String,
+        /// The file it changes; without it the intent's
+        #[arg(long, value_name = "PATH")]
+        file: Option<String>,
+        /// Lines around the change
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        context_lines: String,
+        /// Why a line is as it is; may be repeated
+        #[arg(long = "why", value_name = "TEXT")]
+        why_comments: Vec<String>,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Add documentation to a milestone
+    AddDoc {
+        #[arg(long, value_name = "M-NNN")]
+        milestone: String,
+        /// module, docstring, algorithm or inline
+        #[arg(long, value_name = "PLACE")]
+        place: String,
+        /// The function, file or line it belongs to
+        #[arg(long, value_name = "NAME", default_value = "")]
+        target: String,
+        #[arg(long, value_name = "TEXT")]
+        text: String,
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Take an entity out that nothing refers to
+    Remove {
+        id: String,
+        /// The version you saw
+        #[arg(long, value_name = "N")]
+        version: Option<u64>,
+        #[command(flatten)]
+        which: Which,
+    },
+}
+
+impl ChangeArgs {
+    /// Returns the change, and the document it is for.
+    pub(super) fn change(&self) -> Result<(Change, &Which), Failure> {
+        Ok(match self {
+            Self::Set { id, fields, version, which } => {
+                (Change::Set { id: id.clone(), version: *version, fields: read_fields(fields)? }, which)
+            }
+            Self::AddDecision { decision, reasoning, which } => {
+                (Change::AddDecision { decision: decision.clone(), reasoning: reasoning.clone() }, which)
+            }
+            Self::AddAlternative { alternative, reason, decision_ref, which } => {
+                let (alternative, reason) = (alternative.clone(), reason.clone());
+                (Change::AddAlternative { alternative, reason, decision_ref: decision_ref.clone() }, which)
+            }
+            Self::AddConstraint { kind, description, source, which } => {
+                let (kind, description, source) = (kind.clone(), description.clone(), source.clone());
+                (Change::AddConstraint { kind, description, source }, which)
+            }
+            Self::AddRisk { risk, mitigation, anchor, decision_ref, which } => {
+                let (risk, mitigation, anchor) = (risk.clone(), mitigation.clone(), anchor.clone());
+                (Change::AddRisk { risk, mitigation, anchor, decision_ref: decision_ref.clone() }, which)
+            }
+            Self::AddMilestone {
+                name,
+                files,
+                flags,
+                requirements,
+                criteria,
+                needs,
+                test_files,
+                skip_tests,
+                documentation_only,
+                delegate,
+                which,
+            } => {
+                let tests =
+                    TestPlan { files: test_files.clone(), skip_reason: skip_tests.clone(), ..TestPlan::default() };
+                let change = Change::AddMilestone {
+                    name: name.clone(),
+                    files: files.clone(),
+                    flags: flags.clone(),
+                    requirements: requirements.clone(),
+                    acceptance_criteria: criteria.clone(),
+                    depends_on: needs.clone(),
+                    tests,
+                    is_documentation_only: *documentation_only,
+                    delegated_to: delegate.clone(),
+                };
+                (change, which)
+            }
+            Self::AddIntent { milestone, file, function, behavior, decision_refs, params, which } => {
+                let change = Change::AddIntent {
+                    milestone: milestone.clone(),
+                    file: file.clone(),
+                    function: function.clone(),
+                    behavior: behavior.clone(),
+                    decision_refs: decision_refs.clone(),
+                    params: read_fields(params)?.into_iter().collect(),
+                };
+                (change, which)
+            }
+            Self::AddChange { intent, diff, file, context_lines, why_comments, which } => {
+                let change = Change::AddChange {
+                    intent_ref: intent.clone(),
+                    file: file.clone(),
+                    diff: text_of(diff)?,
+                    context_lines: context_lines.clone(),
+                    why_comments: why_comments.clone(),
+                };
+                (change, which)
+            }
+            Self::AddDoc { milestone, place, target, text, which } => {
+                let found = DocPlace::ALL.iter().find(|(word, _)| word == place);
+                let (_, place) = found.ok_or_else(|| {
+                    let words: Vec<&str> = DocPlace::ALL.iter().map(|(word, _)| *word).collect();
+                    invalid(format!("`{place}` is no place: expected one of {}", words.join(", ")))
+                })?;
+                let (milestone, place, target, text) = (milestone.clone(), *place, target.clone(), text.clone());
+                (Change::AddDoc { milestone, place, target, text }, which)
+            }
+            Self::Remove { id, version, which } => (Change::Remove { id: id.clone(), version: *version }, which),
+        })
+    }
+}
+
+/// Reads `NAME=text` and `NAME:=JSON`.
+fn read_fields(fields: &[String]) -> Result<Map<String, Value>, Failure> {
+    let mut found = Map::new();
+    for field in fields {
+        let (name, value) =
+            field.split_once('=').ok_or_else(|| invalid(format!("`{field}` sets nothing: expected FIELD=VALUE")))?;
+        match name.strip_suffix(':') {
+            None => found.insert(name.to_owned(), Value::from(value)),
+            Some(name) => {
+                let value = serde_json::from_str(value)
+                    .map_err(|error| invalid(format!("the value of `{name}` is no JSON: {error}")))?;
+                found.insert(name.to_owned(), value)
+            }
+        };
+    }
+    Ok(found)
+}
+
+/// Reads a file the person named, or standard input.
+pub(super) fn text_of(file: &str) -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = if file == "-" {
+        std::io::stdin().lock().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(file)
+    };
+    read.map_err(|error| invalid(format!("cannot read `{file}`: {error}")))
+}

@@ -1,0 +1,74 @@
+//! How documents are shown.
+
+use application::Failure;
+use application::plan_documents::compare::Comparison;
+use application::plan_documents::show;
+use domain::plan_document::render;
+use domain::planning_prompt::clean_line;
+
+use crate::commands::diff;
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, DIM, GOOD, INFO, styled};
+use crate::wiring::App;
+
+/// Prints the whole document, or one entity.
+pub(super) fn show(app: &App, document: Option<&str>, entity: Option<&str>) -> Result<ExitCode, Failure> {
+    if let Some(id) = entity {
+        let value = app.run(|ctx| show::show_entity(ctx, document, id))?;
+        if app.ui.json {
+            app.ui.value(&value);
+        } else {
+            let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+            text.lines().for_each(|line| app.ui.line(clean_line(line)));
+        }
+        return Ok(ExitCode::Done);
+    }
+    let shown = app.run(|ctx| show::show(ctx, document))?;
+    if app.ui.json {
+        app.ui.text(&shown.text);
+    } else {
+        render(&shown.plan, &shown.version).lines().for_each(|line| app.ui.line(clean_line(line)));
+    }
+    Ok(ExitCode::Done)
+}
+
+/// Prints the list of documents.
+pub(super) fn list(app: &App) -> Result<ExitCode, Failure> {
+    let documents = app.run(show::list)?;
+    if app.ui.json {
+        app.ui.value(&documents);
+        return Ok(ExitCode::Done);
+    }
+    if documents.is_empty() {
+        app.ui.say("there is no plan document yet: tl doc new \"TITLE\"");
+    }
+    for one in &documents {
+        let mark = if one.current { "*" } else { " " };
+        let title = clean_line(one.title.as_deref().unwrap_or("?"));
+        let mut notes: Vec<String> = Vec::new();
+        notes.extend(one.frozen_at.map(|at| format!("frozen {}", at.for_people())));
+        notes.extend(one.revises.as_ref().map(|older| format!("revises {}", clean_line(older))));
+        notes.extend((!one.known).then(|| "not known to this state".to_owned()));
+        let name = styled(BOLD, &clean_line(&one.document));
+        app.ui.line(format!("{mark} {name}  {title}  {}", styled(DIM, &notes.join(", "))).trim_end());
+    }
+    Ok(ExitCode::Done)
+}
+
+/// Prints what lies between two plans.
+pub(super) fn comparison(app: &App, found: &Comparison) -> Result<ExitCode, Failure> {
+    if app.ui.json {
+        app.ui.value(found);
+        return Ok(ExitCode::Done);
+    }
+    if found.changes.is_empty() && found.diff.hunks.is_empty() {
+        app.ui.say("no difference");
+    }
+    for change in &found.changes {
+        let fields = if change.fields.is_empty() { String::new() } else { format!(": {}", change.fields.join(", ")) };
+        let style = if change.change == "added" { GOOD } else { INFO };
+        app.ui.line(format!("{} {}{}", styled(style, change.change), clean_line(&change.id), clean_line(&fields)));
+    }
+    diff::print(app.ui, &found.diff);
+    Ok(ExitCode::Done)
+}

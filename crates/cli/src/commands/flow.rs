@@ -1,0 +1,246 @@
+//! `tl flow`
+
+use application::Failure;
+use application::plan_documents::create::create;
+use application::workflows::abort::abort;
+use application::workflows::advance::{Advanced, advance};
+use application::workflows::next::next;
+use application::workflows::start::start;
+use application::workflows::status::status;
+use application::workflows::take::take;
+use application::workflows::{self, FlowView};
+use clap::{Args, Subcommand};
+use domain::planning_prompt::clean_line;
+use domain::review::Concluded;
+use domain::workflow::{FlowState, Move};
+
+use crate::exit_code::ExitCode;
+use crate::ui::{BAD, BOLD, DIM, GOOD, WARN, styled};
+use crate::wiring::App;
+
+/// Workflows: what is to be done now, by which role, and what comes next
+///
+/// Built in are `planner` (from a wish to a frozen plan), `executor` (from a frozen plan to code that agrees with it) and
+/// `story-planning`. Yours are in `.throughline/workflows/NAME.toml`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl flow start planner --new \"Add search\"
+  tl flow next                 the prompt of the present step
+  tl flow take                 a milestone of the present wave, for this session
+  tl flow done                 the step is done
+  tl flow pass                 a gate: the review says yes
+  tl flow fail                 a gate: the findings go back
+  tl flow start story-planning --for \"chapter 2\"")]
+pub(crate) struct FlowArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Args)]
+struct Which {
+    /// The document, node or name it is on; without it the current document
+    #[arg(long = "for", value_name = "SUBJECT")]
+    subject: Option<String>,
+
+    /// The workflow, where a subject has several
+    #[arg(long, value_name = "NAME")]
+    flow: Option<String>,
+}
+
+impl Which {
+    fn which(&self) -> workflows::Which {
+        workflows::Which { subject: self.subject.clone(), workflow: self.flow.clone() }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// List the workflows there are
+    List,
+    /// Start a workflow
+    Start {
+        /// Its name
+        workflow: String,
+        /// The document, node or name it is on; without it the current document
+        #[arg(long = "for", value_name = "SUBJECT", conflicts_with = "new")]
+        subject: Option<String>,
+        /// Make a new plan document with this title first
+        #[arg(long, value_name = "TITLE")]
+        new: Option<String>,
+    },
+    /// Print the prompt of the present step with what its role needs
+    Next {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Take a milestone of the present wave: the first that nobody has, claimed for this session
+    Take {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Say that the present step is done
+    Done {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Pass a gate
+    Pass {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Fail a gate: the findings go back to who can mend them
+    Fail {
+        #[command(flatten)]
+        which: Which,
+    },
+    /// Show where the workflows are
+    Status {
+        /// Of this subject only, finished ones too
+        #[arg(long = "for", value_name = "SUBJECT")]
+        subject: Option<String>,
+    },
+    /// Give a workflow up; what it made stays
+    Abort {
+        #[command(flatten)]
+        which: Which,
+    },
+}
+
+impl FlowArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        match &self.what {
+            What::List => list(app),
+            What::Start { workflow, subject, new } => {
+                let made = match new {
+                    Some(title) => Some(app.run(|ctx| create(ctx, title))?.document),
+                    None => None,
+                };
+                let subject = made.as_deref().or(subject.as_deref());
+                let view = app.run(|ctx| start(ctx, workflow, subject))?;
+                said(app, &view)
+            }
+            What::Next { which } => {
+                let step = app.run(|ctx| next(ctx, &which.which()))?;
+                if app.ui.json {
+                    app.ui.value(&step);
+                } else {
+                    app.ui.text(&step.prompt);
+                }
+                Ok(ExitCode::Done)
+            }
+            What::Take { which } => {
+                let taken = app.run(|ctx| take(ctx, &which.which()))?;
+                if app.ui.json {
+                    app.ui.value(&taken);
+                } else {
+                    app.ui.line(clean_line(&taken.claim.node));
+                    app.ui.say(styled(DIM, &format!("  claimed until {}", taken.claim.until.for_people())));
+                }
+                Ok(ExitCode::Done)
+            }
+            What::Done { which } => moved(app, which, Move::Done),
+            What::Pass { which } => moved(app, which, Move::Pass),
+            What::Fail { which } => moved(app, which, Move::Fail),
+            What::Status { subject } => show(app, subject.as_deref()),
+            What::Abort { which } => {
+                let view = app.run(|ctx| abort(ctx, &which.which()))?;
+                said(app, &view)
+            }
+        }
+    }
+}
+
+fn list(app: &App) -> Result<ExitCode, Failure> {
+    let workflows = app.run(|ctx| Ok(workflows::list(ctx)))?;
+    if app.ui.json {
+        app.ui.value(&workflows);
+        return Ok(ExitCode::Done);
+    }
+    for one in &workflows {
+        let place = one.file_path.as_deref().unwrap_or("built in");
+        let name = styled(BOLD, &clean_line(&one.name));
+        app.ui.line(format!("{name}  {}, {} steps  {}", clean_line(&one.title), one.steps, styled(DIM, place)));
+        if let Some(problem) = &one.problem {
+            app.ui.line(format!("  {} {}", styled(BAD, "✗"), clean_line(problem)));
+        }
+    }
+    Ok(ExitCode::Done)
+}
+
+/// Says where a workflow is.
+fn place(flow: &FlowView) -> String {
+    let wave = flow.wave.map(|wave| format!(", wave {wave}")).unwrap_or_default();
+    match flow.state {
+        FlowState::Active => format!(
+            "step {} of {}: {} ({}{wave})",
+            flow.number,
+            flow.steps,
+            clean_line(&flow.title),
+            clean_line(&flow.role)
+        ),
+        FlowState::Finished | FlowState::Aborted => flow.state.word().to_owned(),
+    }
+}
+
+fn said(app: &App, flow: &FlowView) -> Result<ExitCode, Failure> {
+    if app.ui.json {
+        app.ui.value(flow);
+    } else {
+        app.ui.line(format!("{} on {}: {}", clean_line(&flow.workflow), clean_line(&flow.subject), place(flow)));
+        if flow.state == FlowState::Active {
+            app.ui.say(styled(DIM, "next: tl flow next"));
+        }
+    }
+    Ok(ExitCode::Done)
+}
+
+fn moved(app: &App, which: &Which, how: Move) -> Result<ExitCode, Failure> {
+    let outcome: Advanced = app.run(|ctx| advance(ctx, &which.which(), how))?;
+    let code = if outcome.success { ExitCode::Done } else { ExitCode::Findings };
+    if app.ui.json {
+        app.ui.value(&outcome);
+        return Ok(code);
+    }
+    match &outcome.review {
+        Some(Concluded::Retry { blocking, iteration }) => {
+            app.ui.say(format!("{} go back, iteration {iteration}", clean_line(&blocking.join(", "))));
+        }
+        Some(Concluded::Complete { accepted }) if !accepted.is_empty() => {
+            let accepted = clean_line(&accepted.join(", "));
+            app.ui.say(format!("{}: accepted as they are: {accepted} (tl review status)", styled(WARN, "note")));
+        }
+        _ => {}
+    }
+    if !outcome.success {
+        let waiting = clean_line(&outcome.waits_for_person.join(", "));
+        app.ui.line(format!("{} a person has to decide about {waiting}", styled(WARN, "waits:")));
+        app.ui.say("next: tl review escalated");
+        app.ui.say(
+            "next: tl review accept ID --reason \"…\"   # by that person; or tl review verdict ID fail to send it back",
+        );
+        return Ok(code);
+    }
+    said(app, &outcome.flow)
+}
+
+fn show(app: &App, subject: Option<&str>) -> Result<ExitCode, Failure> {
+    let flows = app.run(|ctx| status(ctx, subject))?;
+    if app.ui.json {
+        app.ui.value(&flows);
+        return Ok(ExitCode::Done);
+    }
+    if flows.is_empty() {
+        app.ui.say("no workflow is under way: tl flow list");
+    }
+    for line in &flows {
+        let flow = &line.flow;
+        let name = styled(BOLD, &clean_line(&flow.subject));
+        app.ui.line(format!("{name}  {}  {}", clean_line(&flow.workflow), place(flow)));
+        for step in &line.way {
+            let mark = if step.how == Move::Fail { styled(BAD, "✗") } else { styled(GOOD, "✓") };
+            let by = clean_line(&step.by.to_string());
+            app.ui.line(format!("  {mark} {} {}", clean_line(&step.step), styled(DIM, &by)));
+        }
+    }
+    Ok(ExitCode::Done)
+}

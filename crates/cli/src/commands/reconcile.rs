@@ -1,0 +1,43 @@
+//! `tl reconcile`
+
+use application::Failure;
+use application::plan_documents::reconcile::reconcile;
+use clap::Args;
+use domain::planning_prompt::clean_line;
+use store::GitChanges;
+
+use crate::exit_code::ExitCode;
+use crate::wiring::App;
+
+/// Compare a frozen plan with what changed in the repository
+///
+/// Tells intents whose file did not change, changes that no intent speaks of, and acceptance criteria without evidence.
+/// Ends with exit code 3 when there are any.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tl reconcile\n  tl reconcile --doc add-search --since main\n  tl reconcile --json"
+)]
+pub(crate) struct ReconcileArgs {
+    /// The document; without it the current one
+    #[arg(long, value_name = "ID")]
+    doc: Option<String>,
+
+    /// The commit to compare with; without it where the repository stood at the freeze
+    #[arg(long, value_name = "COMMIT")]
+    since: Option<String>,
+}
+
+impl ReconcileArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let project = app.project()?;
+        let repository = GitChanges::around(project.root.clone());
+        let report =
+            project.run(app.ui, &|ctx| reconcile(ctx, self.doc.as_deref(), self.since.as_deref(), &repository))?;
+        if app.ui.json {
+            app.ui.value(&report);
+        } else {
+            report.markdown.lines().for_each(|line| app.ui.line(clean_line(line)));
+        }
+        Ok(if report.ok { ExitCode::Done } else { ExitCode::Findings })
+    }
+}

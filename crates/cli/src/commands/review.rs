@@ -1,0 +1,258 @@
+//! `tl review`
+
+use application::reviews::accept::accept;
+use application::reviews::add::{CheckRequest, add};
+use application::reviews::conclude::conclude;
+use application::reviews::judge::{VerdictRequest, judge};
+use application::reviews::status::{escalated, status};
+use application::reviews::{ItemOutcome, ReviewView};
+use application::{Failure, FailureKind};
+use clap::{Args, Subcommand};
+use domain::ids::Principal;
+use domain::planning_prompt::clean_line;
+use domain::review::{Concluded, Item, ItemStatus, ResolutionKind, Severity, Verdict};
+
+use crate::exit_code::ExitCode;
+use crate::ui::{BAD, BOLD, DIM, GOOD, WARN, styled};
+use crate::wiring::App;
+
+/// Quality reviews that come to an end
+///
+/// A review is a list of checks with severities, judged in iterations. First everything that fails stops the work, from the
+/// third iteration on MUST and SHOULD, from the fifth MUST alone. What fails too often goes to a person (MUST) or is
+/// accepted with that reason. Inside a workflow the subject is the phase of its step; `--of` names any other.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl review add --check \"every intent has a test\" --severity MUST
+  tl review verdict qa-001 fail --finding \"CI-003 has none\"
+  tl review verdict qa-001 pass
+  tl review status
+  tl review add --of act-1/chapter-02 --check \"POV holds\" --severity SHOULD
+  tl review conclude --of act-1/chapter-02
+  tl review accept qa-002 --reason \"ships next week\"")]
+pub(crate) struct ReviewArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Args)]
+struct Of {
+    /// What is reviewed; without it the phase of the present workflow step
+    #[arg(long, value_name = "SUBJECT")]
+    of: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Add a check
+    Add {
+        #[arg(long, value_name = "TEXT")]
+        check: String,
+        /// MUST, SHOULD or COULD
+        #[arg(long)]
+        severity: String,
+        /// What it is about: a milestone, a file; `*` for everything
+        #[arg(long, default_value = "*")]
+        scope: String,
+        /// Who wrote what is reviewed, such as `agent:codex/s1`; may be repeated
+        #[arg(long = "author", value_name = "WHO")]
+        authors: Vec<String>,
+        #[command(flatten)]
+        of: Of,
+    },
+    /// Judge a check
+    Verdict {
+        #[arg(value_name = "ID")]
+        item: String,
+        /// pass or fail
+        verdict: String,
+        /// What is wrong, and where
+        #[arg(long, value_name = "TEXT", default_value = "")]
+        finding: String,
+        /// The version of the check you judged
+        #[arg(long, value_name = "N")]
+        version: Option<u64>,
+        /// What judging cost, in the unit of `policy.review.budget`
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        cost: u64,
+        #[command(flatten)]
+        of: Of,
+    },
+    /// Show the checks, their verdicts, and what stops the work
+    Status {
+        #[command(flatten)]
+        of: Of,
+    },
+    /// List what waits for a person, in all reviews
+    Escalated,
+    /// Accept a finding as it is: a person's decision
+    Accept {
+        #[arg(value_name = "ID")]
+        item: String,
+        #[arg(long, value_name = "TEXT")]
+        reason: String,
+        #[command(flatten)]
+        of: Of,
+    },
+    /// End an iteration of a review that no workflow drives
+    Conclude {
+        #[command(flatten)]
+        of: Of,
+    },
+}
+
+impl ReviewArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        match &self.what {
+            What::Add { check, severity, scope, authors, of } => {
+                let request = CheckRequest {
+                    of: of.of.clone(),
+                    scope: scope.clone(),
+                    check: check.clone(),
+                    severity: read_severity(severity)?,
+                    authors: authors.iter().map(|author| Principal::from(author.as_str())).collect(),
+                };
+                let outcome = app.run(|ctx| add(ctx, &request))?;
+                done(app, &outcome, &outcome.item.id)
+            }
+            What::Verdict { item, verdict, finding, version, cost, of } => {
+                let request = VerdictRequest {
+                    of: of.of.clone(),
+                    item: item.clone(),
+                    verdict: read_verdict(verdict, finding)?,
+                    version: *version,
+                    cost: *cost,
+                };
+                let outcome = app.run(|ctx| judge(ctx, &request))?;
+                let line = format!("{} is {}", outcome.item.id, outcome.item.status.word());
+                done(app, &outcome, &line)
+            }
+            What::Status { of } => {
+                let view = app.run(|ctx| status(ctx, of.of.as_deref()))?;
+                if app.ui.json {
+                    app.ui.value(&view);
+                } else {
+                    show(app, &view);
+                }
+                Ok(ExitCode::Done)
+            }
+            What::Escalated => waiting(app),
+            What::Accept { item, reason, of } => {
+                let outcome = app.run(|ctx| accept(ctx, of.of.as_deref(), item, reason))?;
+                let line = format!("{} is accepted as it is", outcome.item.id);
+                done(app, &outcome, &line)
+            }
+            What::Conclude { of } => {
+                let outcome = app.run(|ctx| conclude(ctx, of.of.as_deref()))?;
+                let code = match &outcome.concluded {
+                    Concluded::Complete { .. } => ExitCode::Done,
+                    Concluded::Retry { .. } | Concluded::NeedsPerson { .. } => ExitCode::Findings,
+                };
+                if app.ui.json {
+                    app.ui.value(&outcome);
+                } else {
+                    app.ui.line(in_words(&outcome.concluded));
+                }
+                Ok(code)
+            }
+        }
+    }
+}
+
+fn done(app: &App, outcome: &ItemOutcome, line: &str) -> Result<ExitCode, Failure> {
+    if app.ui.json {
+        app.ui.value(outcome);
+    } else {
+        app.ui.line(clean_line(line));
+        app.ui.say(styled(DIM, &format!("  of {}, version {}", clean_line(&outcome.subject), outcome.item.version)));
+    }
+    Ok(ExitCode::Done)
+}
+
+fn in_words(concluded: &Concluded) -> String {
+    let list = |ids: &[String]| clean_line(&ids.join(", "));
+    match concluded {
+        Concluded::Complete { accepted } if accepted.is_empty() => {
+            format!("{} the review is complete", styled(GOOD, "✓"))
+        }
+        Concluded::Complete { accepted } => {
+            format!("{} the review is complete; accepted as they are: {}", styled(GOOD, "✓"), list(accepted))
+        }
+        Concluded::Retry { iteration, blocking } => {
+            format!("{} {} go back, iteration {iteration}", styled(BAD, "✗"), list(blocking))
+        }
+        Concluded::NeedsPerson { escalated } => {
+            format!("{} a person has to decide about {}", styled(WARN, "waits:"), list(escalated))
+        }
+    }
+}
+
+fn read_severity(word: &str) -> Result<Severity, Failure> {
+    Severity::ALL.into_iter().find(|severity| severity.word().eq_ignore_ascii_case(word)).ok_or_else(|| {
+        let what = format!("`{word}` is no severity: expected one of MUST, SHOULD, COULD");
+        Failure::new(FailureKind::Invalid, what)
+    })
+}
+
+fn read_verdict(word: &str, finding: &str) -> Result<Verdict, Failure> {
+    match word.to_lowercase().as_str() {
+        "pass" => Ok(Verdict::Pass),
+        "fail" => Ok(Verdict::Fail { finding: finding.to_owned() }),
+        _ => Err(Failure::new(FailureKind::Invalid, format!("`{word}` is no verdict: expected `pass` or `fail`"))),
+    }
+}
+
+fn show(app: &App, view: &ReviewView) {
+    let name = styled(BOLD, &clean_line(&view.subject));
+    app.ui.line(format!(
+        "{name}  {}, iteration {} of at most {}",
+        view.state.word(),
+        view.iteration,
+        view.last_iteration
+    ));
+    view.items.iter().for_each(|item| line(app, item));
+    if !view.blocking.is_empty() {
+        app.ui.line(format!("stops the work: {}", clean_line(&view.blocking.join(", "))));
+    }
+    if !view.escalated.is_empty() {
+        app.ui.line(format!("waits for a person: {}", clean_line(&view.escalated.join(", "))));
+    }
+}
+
+fn line(app: &App, item: &Item) {
+    let mark = match item.status {
+        ItemStatus::Todo => styled(DIM, "○ TODO"),
+        ItemStatus::Pass => styled(GOOD, "✓ PASS"),
+        ItemStatus::Fail => styled(BAD, "✗ FAIL"),
+    };
+    let words = clean_line(&format!("{} {}: {}", item.severity, item.scope, item.check));
+    app.ui.line(format!("  {mark} {} {words}", clean_line(&item.id)));
+    if let Some(finding) = item.finding.as_ref().filter(|_| item.status != ItemStatus::Pass) {
+        app.ui.line(format!("      {} (failed {} times)", clean_line(finding), item.fail_count));
+    }
+    if let Some(resolution) = &item.resolution {
+        let word = match resolution.kind {
+            ResolutionKind::Escalated => "waits for a person",
+            ResolutionKind::Accepted => "accepted",
+        };
+        app.ui.line(format!("      {} {}: {}", styled(WARN, word), resolution.by, clean_line(&resolution.reason)));
+    }
+}
+
+fn waiting(app: &App) -> Result<ExitCode, Failure> {
+    let items = app.run(escalated)?;
+    if app.ui.json {
+        app.ui.value(&items);
+        return Ok(ExitCode::Done);
+    }
+    if items.is_empty() {
+        app.ui.say("nothing waits for a person");
+    }
+    for one in &items {
+        app.ui.line(styled(BOLD, &clean_line(&one.subject)));
+        line(app, &one.item);
+        let (id, subject) = (clean_line(&one.item.id), clean_line(&one.subject));
+        app.ui.line(styled(DIM, &format!("      tl review accept {id} --of {subject} --reason \"…\"")));
+    }
+    Ok(ExitCode::Done)
+}

@@ -1,0 +1,44 @@
+//! Nothing in a frozen plan document changes any more; a new revision does.
+
+use super::{Fired, Gate, Objection, Verdict};
+use crate::policy::Policy;
+
+pub(super) const GATE: Gate = Gate {
+    name: "frozen",
+    text: "changing a frozen plan document; a new revision",
+    mode: |policy| policy.frozen,
+    plan: None,
+    work: None,
+};
+
+/// A file of a plan document that is about to be changed, and that nobody may change.
+#[derive(Clone, Copy, Debug)]
+pub struct FrozenFile<'s> {
+    pub document: &'s str,
+    /// `plan.json`, `plan.md` or `context.json`.
+    pub name: &'s str,
+}
+
+/// Asks about files of plan documents. A person cannot let it pass either: a frozen plan is what everybody works from.
+#[must_use]
+pub fn evaluate_frozen(files: &[FrozenFile<'_>], policy: &Policy) -> Verdict {
+    let mut verdict = Verdict::default();
+    for file in files {
+        let FrozenFile { document, name } = file;
+        let next_steps = match *name {
+            "context.json" => vec![format!(
+                "tl doc revise --doc {document}   # once the plan is frozen, what changed goes into a revision"
+            )],
+            _ => vec![
+                format!("tl doc revise --doc {document}   # a new revision that starts from it"),
+                "tl doc set ID FIELD=VALUE --version N   # then change that one".to_owned(),
+            ],
+        };
+        let objection = Objection::new(
+            format!("`{name}` of plan document `{document}` is frozen: nothing in it changes any more"),
+            next_steps,
+        );
+        verdict.take(policy.gates.frozen, Fired { gate: GATE.name, plan: (*document).to_owned(), objection });
+    }
+    verdict
+}

@@ -1,0 +1,333 @@
+//! What is wrong with a plan, all of it at once, each with the place where it is.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::Serialize;
+
+use super::entity::EntityKind;
+use super::model::{CodeChange, Milestone, Plan, SCHEMA_VERSION};
+use super::waves::computed;
+
+/// How bad a problem is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grade {
+    /// The plan contradicts itself: nothing is done with it before that is mended.
+    Broken,
+    /// Something is still to be written: the plan cannot be frozen yet.
+    Unfinished,
+    /// Worth a look; stops nothing.
+    Hint,
+}
+
+/// Something that is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// A JSON pointer into `plan.json`.
+    pub pointer: String,
+    pub message: String,
+    pub grade: Grade,
+    /// The line in the file, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+}
+
+impl Problem {
+    /// Returns a problem that breaks the plan.
+    #[must_use]
+    pub fn broken(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { pointer: pointer.into(), message: message.into(), grade: Grade::Broken, line: None }
+    }
+
+    /// Returns it in one line for people.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let place = if self.pointer.is_empty() { "/" } else { &self.pointer };
+        match self.line {
+            Some(line) => format!("{place} (line {line}): {}", self.message),
+            None => format!("{place}: {}", self.message),
+        }
+    }
+}
+
+/// Returns every problem of a plan, the worst first, then in the order of the file.
+#[must_use]
+pub fn check(plan: &Plan) -> Vec<Problem> {
+    let mut checker = Checker { plan, problems: Vec::new() };
+    checker.overview();
+    checker.ids();
+    checker.context();
+    checker.milestones();
+    checker.order();
+    let mut problems = checker.problems;
+    problems.sort_by_key(|problem| problem.grade);
+    problems
+}
+
+struct Checker<'p> {
+    plan: &'p Plan,
+    problems: Vec<Problem>,
+}
+
+impl<'p> Checker<'p> {
+    fn say(&mut self, grade: Grade, pointer: String, message: String) {
+        self.problems.push(Problem { pointer, message, grade, line: None });
+    }
+
+    fn broken(&mut self, pointer: String, message: String) {
+        self.say(Grade::Broken, pointer, message);
+    }
+
+    fn filled(&mut self, pointer: String, text: &str) {
+        if text.trim().is_empty() {
+            self.say(Grade::Unfinished, pointer, "nothing is written here yet".to_owned());
+        }
+    }
+
+    fn overview(&mut self) {
+        let overview = &self.plan.overview;
+        if self.plan.schema_version != SCHEMA_VERSION {
+            let found = self.plan.schema_version;
+            self.broken("/schema_version".to_owned(), format!("is {found}, expected {SCHEMA_VERSION}"));
+        }
+        self.filled("/overview/title".to_owned(), &overview.title);
+        self.filled("/overview/problem".to_owned(), &overview.problem);
+        self.filled("/overview/approach".to_owned(), &overview.approach);
+        if self.plan.milestones.is_empty() {
+            self.say(Grade::Unfinished, "/milestones".to_owned(), "there is no milestone yet".to_owned());
+        }
+    }
+
+    /// Ids are of their kind, and there once.
+    fn ids(&mut self) {
+        let plan = self.plan;
+        let context = &plan.planning_context;
+        let mut seen: HashSet<&'p str> = HashSet::new();
+        let mut look = |checker: &mut Self, kind: EntityKind, pointer: String, id: &'p str| {
+            if EntityKind::of_id(id).is_none_or(|(found, _)| found != kind) {
+                let expected = kind.id(1);
+                checker
+                    .broken(pointer, format!("`{id}` is no id of a {}: expected one like `{expected}`", kind.word()));
+            } else if !seen.insert(id) {
+                checker.broken(pointer, format!("`{id}` is there twice"));
+            }
+        };
+        for (at, one) in context.decision_log.iter().enumerate() {
+            look(self, EntityKind::Decision, format!("/planning_context/decision_log/{at}/id"), &one.id);
+        }
+        for (at, one) in context.rejected_alternatives.iter().enumerate() {
+            look(self, EntityKind::Alternative, format!("/planning_context/rejected_alternatives/{at}/id"), &one.id);
+        }
+        for (at, one) in context.constraints.iter().enumerate() {
+            look(self, EntityKind::Constraint, format!("/planning_context/constraints/{at}/id"), &one.id);
+        }
+        for (at, one) in context.known_risks.iter().enumerate() {
+            look(self, EntityKind::Risk, format!("/planning_context/known_risks/{at}/id"), &one.id);
+        }
+        for (at, milestone) in plan.milestones.iter().enumerate() {
+            look(self, EntityKind::Milestone, format!("/milestones/{at}/id"), &milestone.id);
+            for (index, one) in milestone.code_intents.iter().enumerate() {
+                look(self, EntityKind::Intent, format!("/milestones/{at}/code_intents/{index}/id"), &one.id);
+            }
+            for (index, one) in milestone.code_changes.iter().enumerate() {
+                look(self, EntityKind::Change, format!("/milestones/{at}/code_changes/{index}/id"), &one.id);
+            }
+        }
+    }
+
+    fn decision(&mut self, known: &HashSet<&str>, pointer: String, id: &str) {
+        if !known.contains(id) {
+            self.broken(pointer, format!("there is no decision `{id}`"));
+        }
+    }
+
+    fn context(&mut self) {
+        let context = &self.plan.planning_context;
+        let decisions: HashSet<&str> = context.decision_log.iter().map(|one| one.id.as_str()).collect();
+        for (at, one) in context.decision_log.iter().enumerate() {
+            self.filled(format!("/planning_context/decision_log/{at}/decision"), &one.decision);
+            self.filled(format!("/planning_context/decision_log/{at}/reasoning_chain"), &one.reasoning_chain);
+        }
+        for (at, one) in context.rejected_alternatives.iter().enumerate() {
+            let pointer = format!("/planning_context/rejected_alternatives/{at}/decision_ref");
+            self.decision(&decisions, pointer, &one.decision_ref);
+        }
+        for (at, one) in context.known_risks.iter().enumerate() {
+            if let Some(id) = &one.decision_ref {
+                self.decision(&decisions, format!("/planning_context/known_risks/{at}/decision_ref"), id);
+            }
+        }
+        for (at, milestone) in self.plan.milestones.iter().enumerate() {
+            for (index, intent) in milestone.code_intents.iter().enumerate() {
+                for (place, id) in intent.decision_refs.iter().enumerate() {
+                    let pointer = format!("/milestones/{at}/code_intents/{index}/decision_refs/{place}");
+                    self.decision(&decisions, pointer, id);
+                }
+            }
+        }
+    }
+
+    fn milestones(&mut self) {
+        let plan = self.plan;
+        let owner: HashMap<&str, &str> =
+            plan.intents().map(|(milestone, intent)| (intent.id.as_str(), milestone.id.as_str())).collect();
+        let mut numbers: HashSet<u32> = HashSet::new();
+        for (at, milestone) in plan.milestones.iter().enumerate() {
+            if !numbers.insert(milestone.number) {
+                self.broken(format!("/milestones/{at}/number"), format!("{} is there twice", milestone.number));
+            }
+            self.filled(format!("/milestones/{at}/name"), &milestone.name);
+            for (index, file) in milestone.files.iter().enumerate() {
+                self.path(format!("/milestones/{at}/files/{index}"), file);
+            }
+            for (index, file) in milestone.tests.files.iter().enumerate() {
+                self.path(format!("/milestones/{at}/tests/files/{index}"), file);
+            }
+            for (index, intent) in milestone.code_intents.iter().enumerate() {
+                self.path(format!("/milestones/{at}/code_intents/{index}/file"), &intent.file);
+                self.filled(format!("/milestones/{at}/code_intents/{index}/behavior"), &intent.behavior);
+            }
+            let mut carried_out: HashSet<&str> = HashSet::new();
+            for (index, change) in milestone.code_changes.iter().enumerate() {
+                carried_out.insert(&change.intent_ref);
+                self.change(&format!("/milestones/{at}/code_changes/{index}"), milestone, change, &owner);
+            }
+            self.finished(at, milestone, &carried_out);
+        }
+    }
+
+    fn change(&mut self, pointer: &str, milestone: &Milestone, change: &CodeChange, owner: &HashMap<&str, &str>) {
+        self.path(format!("{pointer}/file"), &change.file);
+        match owner.get(change.intent_ref.as_str()) {
+            None => {
+                let message = format!("there is no code intent `{}`: the change belongs to nothing", change.intent_ref);
+                self.broken(format!("{pointer}/intent_ref"), message);
+            }
+            Some(other) if *other != milestone.id => {
+                let message = format!("`{}` is an intent of `{other}`, not of this milestone", change.intent_ref);
+                self.broken(format!("{pointer}/intent_ref"), message);
+            }
+            Some(_) => {
+                let intent = milestone.code_intents.iter().find(|intent| intent.id == change.intent_ref);
+                if let Some(intent) = intent.filter(|intent| intent.file != change.file) {
+                    let message = format!("changes `{}`, but `{}` speaks of `{}`", change.file, intent.id, intent.file);
+                    self.say(Grade::Hint, format!("{pointer}/file"), message);
+                }
+            }
+        }
+    }
+
+    /// What a milestone must have before somebody can carry it out from the plan alone.
+    fn finished(&mut self, at: usize, milestone: &Milestone, carried_out: &HashSet<&str>) {
+        let mut unfinished = |part: &str, message: &str| {
+            self.say(Grade::Unfinished, format!("/milestones/{at}/{part}"), message.to_owned())
+        };
+        if milestone.acceptance_criteria.is_empty() {
+            unfinished("acceptance_criteria", "nothing says when it is done");
+        }
+        if milestone.is_documentation_only {
+            return;
+        }
+        if milestone.code_intents.is_empty() {
+            unfinished("code_intents", "no intent yet, and it is not `is_documentation_only`");
+        }
+        if milestone.tests.files.is_empty() && milestone.tests.skip_reason.is_none() {
+            unfinished("tests", "neither test files nor a `skip_reason`");
+        }
+        for (index, intent) in milestone.code_intents.iter().enumerate() {
+            if !carried_out.contains(intent.id.as_str()) {
+                let pointer = format!("/milestones/{at}/code_intents/{index}");
+                self.say(Grade::Hint, pointer, format!("`{}` has no code change yet", intent.id));
+            }
+        }
+    }
+
+    fn path(&mut self, pointer: String, path: &str) {
+        let parts = path.split(['/', '\\']);
+        let leaves = path.starts_with('/') || path.contains(':') || parts.into_iter().any(|part| part == "..");
+        if path.trim().is_empty() || leaves {
+            self.broken(pointer, format!("`{path}` is no file of the project: expected a relative path without `..`"));
+        }
+    }
+
+    /// Dependencies name milestones and go in no circle; given waves agree with them.
+    fn order(&mut self) {
+        let plan = self.plan;
+        let known: HashSet<&str> = plan.milestones.iter().map(|milestone| milestone.id.as_str()).collect();
+        for (at, milestone) in plan.milestones.iter().enumerate() {
+            for (index, id) in milestone.depends_on.iter().enumerate() {
+                if !known.contains(id.as_str()) {
+                    let pointer = format!("/milestones/{at}/depends_on/{index}");
+                    self.broken(pointer, format!("there is no milestone `{id}`"));
+                }
+            }
+        }
+        let mut early: HashMap<String, u32> = HashMap::new();
+        match computed(plan) {
+            Err(circle) => {
+                let first = circle.milestones.first();
+                let at = plan.milestones.iter().position(|one| Some(&one.id) == first).unwrap_or_default();
+                self.broken(format!("/milestones/{at}/depends_on"), circle.to_string());
+            }
+            Ok(waves) => {
+                for wave in waves {
+                    early.extend(wave.milestones.into_iter().map(|id| (id, wave.wave)));
+                }
+            }
+        }
+        let given = &plan.milestone_dependencies.waves;
+        if given.is_empty() {
+            self.shared_files(&early);
+            return;
+        }
+        let mut place: HashMap<String, u32> = HashMap::new();
+        for (at, wave) in given.iter().enumerate() {
+            let expected = u32::try_from(at + 1).unwrap_or(u32::MAX);
+            if wave.wave != expected {
+                let pointer = format!("/milestone_dependencies/waves/{at}/wave");
+                self.broken(pointer, format!("is {}, expected {expected}: waves are numbered in order", wave.wave));
+            }
+            for (index, id) in wave.milestones.iter().enumerate() {
+                let pointer = format!("/milestone_dependencies/waves/{at}/milestones/{index}");
+                if !known.contains(id.as_str()) {
+                    self.broken(pointer, format!("there is no milestone `{id}`"));
+                } else if place.insert(id.clone(), expected).is_some() {
+                    self.broken(pointer, format!("`{id}` is in two waves"));
+                }
+            }
+        }
+        for milestone in &plan.milestones {
+            let Some(own) = place.get(&milestone.id) else {
+                let message = format!("`{}` is in no wave", milestone.id);
+                self.say(Grade::Unfinished, "/milestone_dependencies/waves".to_owned(), message);
+                continue;
+            };
+            for needed in
+                milestone.depends_on.iter().filter(|needed| place.get(*needed).is_some_and(|wave| wave >= own))
+            {
+                let at = own - 1;
+                let message = format!(
+                    "`{}` is in wave {own}, but needs `{needed}`, which is in wave {}",
+                    milestone.id, place[needed]
+                );
+                self.broken(format!("/milestone_dependencies/waves/{at}"), message);
+            }
+        }
+        self.shared_files(&place);
+    }
+
+    /// Two milestones of one wave that touch one file will be in each other's way.
+    fn shared_files(&mut self, place: &HashMap<String, u32>) {
+        let mut first: HashMap<(u32, &str), &str> = HashMap::new();
+        for (at, milestone) in self.plan.milestones.iter().enumerate() {
+            let Some(wave) = place.get(&milestone.id) else { continue };
+            for (index, file) in milestone.files.iter().enumerate() {
+                let other = *first.entry((*wave, file)).or_insert(&milestone.id);
+                if other != milestone.id {
+                    let message = format!("`{file}` is also touched by `{other}`, in the same wave {wave}");
+                    self.say(Grade::Hint, format!("/milestones/{at}/files/{index}"), message);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `context.json`: what the user said and what was found out, captured before the design begins. Loose on purpose.
+
+use serde_json::Value;
+
+use super::check::{Grade, Problem};
+
+/// The lists a context has, with what belongs into each. More keys are welcome.
+pub const CONTEXT_LISTS: [(&str, &str); 8] = [
+    ("task_spec", "goal, scope, out of scope"),
+    ("constraints", "MUST: …, SHOULD: …"),
+    ("entry_points", "file:function - why"),
+    ("rejected_alternatives", "alternative - why dismissed"),
+    ("current_understanding", "how the system works today"),
+    ("assumptions", "inference (confidence)"),
+    ("invisible_knowledge", "design rationale, invariants"),
+    ("user_quotes", "verbatim words of the user"),
+];
+
+/// Returns what is wrong with the text of `context.json`.
+#[must_use]
+pub fn check_context(text: &str) -> Vec<Problem> {
+    let value: Value = match serde_json::from_str(text) {
+        Ok(value) => value,
+        Err(error) => {
+            let line = Some(error.line()).filter(|line| *line > 0);
+            return vec![Problem { line, ..Problem::broken("", format!("this is no JSON: {error}")) }];
+        }
+    };
+    let Some(members) = value.as_object() else {
+        return vec![Problem::broken("", "expected an object with lists of texts")];
+    };
+    let mut problems = Vec::new();
+    for (name, meaning) in CONTEXT_LISTS {
+        match members.get(name) {
+            None if name == "task_spec" => problems.push(Problem {
+                grade: Grade::Unfinished,
+                ..Problem::broken("/task_spec", format!("is missing: {meaning}"))
+            }),
+            None => {}
+            Some(Value::Array(list)) => {
+                for (at, one) in list.iter().enumerate().filter(|(_, one)| !one.is_string()) {
+                    problems.push(Problem::broken(format!("/{name}/{at}"), format!("expected a text, found {one}")));
+                }
+            }
+            Some(other) => {
+                problems.push(Problem::broken(format!("/{name}"), format!("expected a list, found {other}")))
+            }
+        }
+    }
+    super::read::located(text, problems)
+}

@@ -1,0 +1,156 @@
+//! The entities of a plan: their kinds, ids, and how one is found by its id.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::model::Plan;
+
+/// The kinds of things in a plan that have an id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EntityKind {
+    Decision,
+    Alternative,
+    Constraint,
+    Risk,
+    Milestone,
+    Intent,
+    Change,
+}
+
+impl EntityKind {
+    /// Every kind.
+    pub const ALL: [Self; 7] =
+        [Self::Decision, Self::Alternative, Self::Constraint, Self::Risk, Self::Milestone, Self::Intent, Self::Change];
+
+    /// Returns what ids of this kind start with.
+    #[must_use]
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Decision => "DL",
+            Self::Alternative => "RA",
+            Self::Constraint => "C",
+            Self::Risk => "R",
+            Self::Milestone => "M",
+            Self::Intent => "CI",
+            Self::Change => "CC",
+        }
+    }
+
+    /// Returns the word for people.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Decision => "decision",
+            Self::Alternative => "rejected alternative",
+            Self::Constraint => "constraint",
+            Self::Risk => "risk",
+            Self::Milestone => "milestone",
+            Self::Intent => "code intent",
+            Self::Change => "code change",
+        }
+    }
+
+    /// Returns the kind and number of an id: `CI-004` is intent 4.
+    #[must_use]
+    pub fn of_id(id: &str) -> Option<(Self, u32)> {
+        let (prefix, digits) = id.split_once('-')?;
+        let kind = Self::ALL.into_iter().find(|kind| kind.prefix() == prefix)?;
+        let number = digits.parse().ok().filter(|number| *number > 0)?;
+        (kind.id(number) == id).then_some((kind, number))
+    }
+
+    /// Returns the id with this number.
+    #[must_use]
+    pub fn id(self, number: u32) -> String {
+        format!("{}-{number:03}", self.prefix())
+    }
+}
+
+/// The highest number ever given out, by kind: an id that was removed is never given again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Numbers(BTreeMap<String, u32>);
+
+impl Numbers {
+    /// Returns the numbers as they follow from the ids in a plan.
+    #[must_use]
+    pub fn of(plan: &Plan) -> Self {
+        let mut numbers = Self::default();
+        for id in ids(plan) {
+            if let Some((kind, number)) = EntityKind::of_id(id) {
+                let known = numbers.0.entry(kind.prefix().to_owned()).or_default();
+                *known = number.max(*known);
+            }
+        }
+        numbers
+    }
+
+    /// Returns a new id.
+    pub fn give(&mut self, kind: EntityKind) -> String {
+        let known = self.0.entry(kind.prefix().to_owned()).or_default();
+        *known += 1;
+        kind.id(*known)
+    }
+
+    /// Returns numbers that are at least those of both.
+    #[must_use]
+    pub fn at_least(mut self, other: &Self) -> Self {
+        for (kind, number) in &other.0 {
+            let known = self.0.entry(kind.clone()).or_default();
+            *known = (*number).max(*known);
+        }
+        self
+    }
+}
+
+/// Returns every id in a plan, in order.
+pub(super) fn ids(plan: &Plan) -> impl Iterator<Item = &str> {
+    let context = &plan.planning_context;
+    let decisions = context.decision_log.iter().map(|one| one.id.as_str());
+    let alternatives = context.rejected_alternatives.iter().map(|one| one.id.as_str());
+    let constraints = context.constraints.iter().map(|one| one.id.as_str());
+    let risks = context.known_risks.iter().map(|one| one.id.as_str());
+    let milestones = plan.milestones.iter().flat_map(|milestone| {
+        let intents = milestone.code_intents.iter().map(|one| one.id.as_str());
+        let changes = milestone.code_changes.iter().map(|one| one.id.as_str());
+        std::iter::once(milestone.id.as_str()).chain(intents).chain(changes)
+    });
+    decisions.chain(alternatives).chain(constraints).chain(risks).chain(milestones)
+}
+
+/// Parts of a plan that are changed by name, not by id.
+pub(super) const PARTS: [&str; 3] = ["overview", "invisible_knowledge", "milestone_dependencies"];
+
+/// Returns an entity as it stands in the plan; a milestone without its intents and changes, which have ids of their own.
+#[must_use]
+pub fn entity_value(plan: &Plan, id: &str) -> Option<Value> {
+    fn value<T: Serialize>(found: Option<&T>) -> Option<Value> {
+        found.and_then(|entity| serde_json::to_value(entity).ok())
+    }
+    let context = &plan.planning_context;
+    match id {
+        "overview" => return value(Some(&plan.overview)),
+        "invisible_knowledge" => return value(Some(&plan.invisible_knowledge)),
+        "milestone_dependencies" => return value(Some(&plan.milestone_dependencies)),
+        _ => {}
+    }
+    match EntityKind::of_id(id)?.0 {
+        EntityKind::Decision => value(context.decision_log.iter().find(|one| one.id == id)),
+        EntityKind::Alternative => value(context.rejected_alternatives.iter().find(|one| one.id == id)),
+        EntityKind::Constraint => value(context.constraints.iter().find(|one| one.id == id)),
+        EntityKind::Risk => value(context.known_risks.iter().find(|one| one.id == id)),
+        EntityKind::Milestone => {
+            let mut found = value(plan.milestone(id))?;
+            if let Some(members) = found.as_object_mut() {
+                members.retain(|name, _| name != "code_intents" && name != "code_changes");
+            }
+            Some(found)
+        }
+        EntityKind::Intent => value(plan.intents().map(|(_, intent)| intent).find(|one| one.id == id)),
+        EntityKind::Change => {
+            value(plan.milestones.iter().flat_map(|milestone| &milestone.code_changes).find(|one| one.id == id))
+        }
+    }
+}

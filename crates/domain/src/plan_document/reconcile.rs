@@ -1,0 +1,132 @@
+//! Reconcile: what the plan says against what changed in the repository since it was frozen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::model::Plan;
+
+/// What there is to compare a plan with.
+#[derive(Clone, Debug, Default)]
+pub struct Reality {
+    /// Files that differ from what they were when the plan was frozen, relative to the project.
+    pub changed: BTreeSet<String>,
+    /// How many pieces of evidence there are, by milestone.
+    pub evidence: BTreeMap<String, usize>,
+}
+
+/// Where plan and repository do not agree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reconciliation {
+    pub intents_without_changes: Vec<LonelyIntent>,
+    /// Files that changed although nothing in the plan speaks of them.
+    pub changes_without_intents: Vec<String>,
+    pub criteria_without_evidence: Vec<UnprovenCriteria>,
+    /// Intents whose file changed.
+    pub carried_out: usize,
+}
+
+/// An intent whose file is as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LonelyIntent {
+    pub milestone: String,
+    pub intent: String,
+    pub file: String,
+    pub behavior: String,
+}
+
+/// A milestone whose acceptance criteria nothing proves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnprovenCriteria {
+    pub milestone: String,
+    pub criteria: Vec<String>,
+}
+
+impl Reconciliation {
+    /// Says whether plan and repository agree.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.intents_without_changes.is_empty()
+            && self.changes_without_intents.is_empty()
+            && self.criteria_without_evidence.is_empty()
+    }
+
+    /// Returns the report for people.
+    #[must_use]
+    pub fn in_markdown(&self, title: &str, since: &str) -> String {
+        let mut page = format!("# Reconciliation of {title}\n\nCompared with what changed since {since}.\n");
+        // Writing to a String cannot fail.
+        if self.is_clean() {
+            let _ = writeln!(page, "\nPlan and repository agree: {} carried out.", self.carried_out);
+            return page;
+        }
+        let mut part = |heading: &str, lines: Vec<String>| {
+            if !lines.is_empty() {
+                let _ = writeln!(page, "\n## {heading}\n");
+                lines.iter().for_each(|line| {
+                    let _ = writeln!(page, "- {line}");
+                });
+            }
+        };
+        let intents = self.intents_without_changes.iter();
+        part(
+            "Intents without a change",
+            intents.map(|one| format!("{} {} `{}`: {}", one.milestone, one.intent, one.file, one.behavior)).collect(),
+        );
+        part(
+            "Changes without an intent",
+            self.changes_without_intents.iter().map(|file| format!("`{file}`")).collect(),
+        );
+        let criteria = self.criteria_without_evidence.iter();
+        part(
+            "Acceptance criteria without evidence",
+            criteria.flat_map(|one| one.criteria.iter().map(move |text| format!("{} {text}", one.milestone))).collect(),
+        );
+        page
+    }
+}
+
+/// Compares a plan with reality.
+#[must_use]
+pub fn reconcile(plan: &Plan, reality: &Reality) -> Reconciliation {
+    let mut meant: BTreeSet<&str> = BTreeSet::new();
+    let mut found = Reconciliation {
+        intents_without_changes: Vec::new(),
+        changes_without_intents: Vec::new(),
+        criteria_without_evidence: Vec::new(),
+        carried_out: 0,
+    };
+    for milestone in &plan.milestones {
+        meant.extend(milestone.files.iter().chain(&milestone.tests.files).map(String::as_str));
+        meant.extend(milestone.code_changes.iter().map(|change| change.file.as_str()));
+        for intent in &milestone.code_intents {
+            meant.insert(&intent.file);
+            // A change may carry an intent out in another file than the intent names.
+            let changes = milestone.code_changes.iter().filter(|change| change.intent_ref == intent.id);
+            let mut files = changes.map(|change| change.file.as_str()).chain([intent.file.as_str()]);
+            if files.any(|file| reality.changed.contains(file)) {
+                found.carried_out += 1;
+            } else {
+                found.intents_without_changes.push(LonelyIntent {
+                    milestone: milestone.id.clone(),
+                    intent: intent.id.clone(),
+                    file: intent.file.clone(),
+                    behavior: intent.behavior.lines().next().unwrap_or_default().to_owned(),
+                });
+            }
+        }
+        let proven = reality.evidence.get(&milestone.id).copied().unwrap_or(0) > 0;
+        if !proven && !milestone.acceptance_criteria.is_empty() {
+            let criteria = milestone.acceptance_criteria.clone();
+            found.criteria_without_evidence.push(UnprovenCriteria { milestone: milestone.id.clone(), criteria });
+        }
+    }
+    // A folder among the files of a milestone stands for everything in it.
+    let folders: Vec<String> = meant.iter().map(|path| format!("{}/", path.trim_end_matches('/'))).collect();
+    let covered = |file: &str| meant.contains(file) || folders.iter().any(|folder| file.starts_with(folder.as_str()));
+    let ours = |file: &str| file.starts_with(".throughline/") || file == ".gitignore";
+    found.changes_without_intents =
+        reality.changed.iter().filter(|file| !covered(file) && !ours(file)).cloned().collect();
+    found
+}

@@ -1,0 +1,56 @@
+//! Revisions: a new plan from a frozen one, and what lies between two plans.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::entity::{PARTS, entity_value, ids};
+use super::model::{Plan, Revises};
+use crate::time::Timestamp;
+
+/// Returns the plan that goes on from a frozen one.
+#[must_use]
+pub fn revised(frozen: &Plan, from: Revises, plan_id: String, now: Timestamp) -> Plan {
+    Plan { plan_id, created_at: now, frozen_at: None, revises: Some(from), ..frozen.clone() }
+}
+
+/// How an entity differs between two plans.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EntityChange {
+    pub id: String,
+    /// `added`, `removed` or `changed`.
+    pub change: &'static str,
+    /// The fields that differ, where it changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<String>,
+}
+
+/// Returns what differs between two plans, by id.
+#[must_use]
+pub fn changes_between(before: &Plan, after: &Plan) -> Vec<EntityChange> {
+    let all: BTreeSet<&str> = PARTS.into_iter().chain(ids(before)).chain(ids(after)).collect();
+    let mut found = Vec::new();
+    for id in all {
+        let (change, fields) = match (entity_value(before, id), entity_value(after, id)) {
+            (None, Some(_)) => ("added", Vec::new()),
+            (Some(_), None) => ("removed", Vec::new()),
+            (Some(before), Some(after)) if before != after => ("changed", fields(&before, &after)),
+            _ => continue,
+        };
+        // A version alone says that somebody wrote, not that anything is different.
+        if change != "changed" || !fields.is_empty() {
+            found.push(EntityChange { id: id.to_owned(), change, fields });
+        }
+    }
+    found
+}
+
+fn fields(before: &Value, after: &Value) -> Vec<String> {
+    let members = |value: &Value| -> BTreeMap<String, Value> {
+        value.as_object().cloned().unwrap_or_default().into_iter().filter(|(name, _)| name != "version").collect()
+    };
+    let (before, after) = (members(before), members(after));
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    names.into_iter().filter(|name| before.get(*name) != after.get(*name)).cloned().collect()
+}

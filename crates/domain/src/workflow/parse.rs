@@ -1,0 +1,204 @@
+//! Reading a workflow from TOML, with errors that name file, line, key and what is allowed.
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{COMMANDS, Given, Requirement, Role, Step, StepEffect, StepKind, SubjectKind, Workflow};
+use crate::suggest::with_suggestion;
+
+/// What is wrong with a workflow, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {message}")]
+pub struct WorkflowProblem {
+    pub file: String,
+    pub line: usize,
+    pub message: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawWorkflow {
+    name: Spanned<String>,
+    title: Option<String>,
+    subject: Option<Spanned<String>>,
+    #[serde(default, rename = "role")]
+    roles: Vec<RawRole>,
+    #[serde(default, rename = "step")]
+    steps: Vec<RawStep>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawRole {
+    name: Spanned<String>,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    may: Vec<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawStep {
+    name: Spanned<String>,
+    title: Option<String>,
+    role: Spanned<String>,
+    kind: Option<Spanned<String>>,
+    phase: Option<Spanned<String>>,
+    #[serde(default)]
+    gives: Vec<Spanned<String>>,
+    #[serde(default)]
+    requires: Vec<Spanned<String>>,
+    #[serde(default)]
+    effects: Vec<Spanned<String>>,
+    on_fail: Option<Spanned<String>>,
+    prompt: Spanned<String>,
+}
+
+/// Reads a workflow; `file` is only for messages.
+///
+/// # Errors
+/// The first problem, with its line.
+pub fn parse(file: &str, text: &str) -> Result<Workflow, WorkflowProblem> {
+    let reader = Reader { file, text };
+    let raw: RawWorkflow = toml::from_str(text).map_err(|error| WorkflowProblem {
+        file: file.to_owned(),
+        line: error.span().map_or(1, |span| reader.line(span.start)),
+        message: with_suggestion(error.message()),
+    })?;
+    reader.word(&raw.name, "name")?;
+    if raw.steps.is_empty() {
+        return Err(reader.problem(&raw.name, "step", "expected at least one `[[step]]`"));
+    }
+    let subjects =
+        [("document", SubjectKind::Document), ("node", SubjectKind::Node), ("anything", SubjectKind::Anything)];
+    let subject = match &raw.subject {
+        None => SubjectKind::Anything,
+        Some(word) => reader.one_of(word, "subject", &subjects)?,
+    };
+    let roles = raw.roles.iter().map(|role| reader.role(role)).collect::<Result<Vec<_>, _>>()?;
+    for (at, role) in raw.roles.iter().enumerate() {
+        if roles[..at].iter().any(|other| other.name == *role.name.get_ref()) {
+            return Err(reader.problem(&role.name, "role.name", &format!("`{}` is there twice", role.name.get_ref())));
+        }
+    }
+    let mut steps: Vec<Step> = Vec::new();
+    for step in &raw.steps {
+        let step = reader.step(step, &roles, &steps)?;
+        steps.push(step);
+    }
+    Ok(Workflow {
+        title: raw.title.unwrap_or_else(|| raw.name.get_ref().clone()),
+        name: raw.name.into_inner(),
+        subject,
+        roles,
+        steps,
+    })
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    fn line(&self, offset: usize) -> usize {
+        1 + self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+    }
+
+    fn problem(&self, at: &Spanned<String>, key: &str, why: &str) -> WorkflowProblem {
+        let line = self.line(at.span().start);
+        WorkflowProblem { file: self.file.to_owned(), line, message: format!("`{key}`: {why}") }
+    }
+
+    fn word(&self, at: &Spanned<String>, key: &str) -> Result<(), WorkflowProblem> {
+        let name = at.get_ref();
+        let fits =
+            !name.is_empty() && name.len() <= 60 && name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
+        if fits { Ok(()) } else { Err(self.problem(at, key, "expected one word of letters, digits, `-` or `_`")) }
+    }
+
+    fn one_of<T: Copy>(&self, at: &Spanned<String>, key: &str, known: &[(&str, T)]) -> Result<T, WorkflowProblem> {
+        known.iter().find(|(word, _)| word == at.get_ref()).map(|(_, value)| *value).ok_or_else(|| {
+            let words: Vec<String> = known.iter().map(|(word, _)| format!("`{word}`")).collect();
+            self.problem(at, key, &format!("`{}` is not allowed: expected one of {}", at.get_ref(), words.join(", ")))
+        })
+    }
+
+    fn all_of<T: Copy>(
+        &self,
+        list: &[Spanned<String>],
+        key: &str,
+        known: &[(&str, T)],
+    ) -> Result<Vec<T>, WorkflowProblem> {
+        list.iter().map(|word| self.one_of(word, key, known)).collect()
+    }
+
+    fn role(&self, raw: &RawRole) -> Result<Role, WorkflowProblem> {
+        self.word(&raw.name, "role.name")?;
+        let known: Vec<(&str, ())> = COMMANDS.iter().map(|(word, _)| (*word, ())).collect();
+        self.all_of(&raw.may, "role.may", &known)?;
+        Ok(Role {
+            name: raw.name.get_ref().clone(),
+            text: raw.text.trim().to_owned(),
+            may: raw.may.iter().map(|word| word.get_ref().clone()).collect(),
+        })
+    }
+
+    fn step(&self, raw: &RawStep, roles: &[Role], earlier: &[Step]) -> Result<Step, WorkflowProblem> {
+        self.word(&raw.name, "step.name")?;
+        let name = raw.name.get_ref().clone();
+        if earlier.iter().any(|step| step.name == name) {
+            return Err(self.problem(&raw.name, "step.name", &format!("`{name}` is there twice")));
+        }
+        let known: Vec<(&str, ())> = roles.iter().map(|role| (role.name.as_str(), ())).collect();
+        self.one_of(&raw.role, "step.role", &known)?;
+        let kinds = [("work", StepKind::Work), ("review", StepKind::Review), ("gate", StepKind::Gate)];
+        let kind = match &raw.kind {
+            None => StepKind::Work,
+            Some(word) => self.one_of(word, "step.kind", &kinds)?,
+        };
+        if let Some(phase) = &raw.phase {
+            self.word(phase, "step.phase")?;
+        }
+        if kind != StepKind::Work && raw.phase.is_none() {
+            return Err(self.problem(&raw.name, "step.phase", "a review and a gate say which phase they are about"));
+        }
+        let phase = raw.phase.as_ref().map(|phase| phase.get_ref().clone());
+        let reviewed = earlier.iter().any(|step| step.kind == StepKind::Review && step.phase == phase);
+        if kind == StepKind::Gate && !reviewed {
+            return Err(self.problem(&raw.name, "step.phase", "no step before this gate reviews its phase"));
+        }
+        if let Some(back) = &raw.on_fail
+            && !earlier.iter().any(|step| step.name == *back.get_ref())
+        {
+            let words: Vec<String> = earlier.iter().map(|step| format!("`{}`", step.name)).collect();
+            let why = format!("no step `{}` before this one: expected one of {}", back.get_ref(), words.join(", "));
+            return Err(self.problem(back, "step.on_fail", &why));
+        }
+        match (kind, &raw.on_fail) {
+            (StepKind::Gate, None) => {
+                return Err(self.problem(&raw.name, "step.on_fail", "a gate says where a failed review leads back to"));
+            }
+            (StepKind::Work | StepKind::Review, Some(back)) => {
+                return Err(self.problem(back, "step.on_fail", "only a gate can fail"));
+            }
+            _ => {}
+        }
+        if raw.prompt.get_ref().trim().is_empty() {
+            return Err(self.problem(&raw.prompt, "step.prompt", "is empty"));
+        }
+        Ok(Step {
+            title: raw.title.clone().unwrap_or_else(|| name.clone()),
+            name,
+            role: raw.role.get_ref().clone(),
+            kind,
+            phase,
+            gives: self.all_of(&raw.gives, "step.gives", Given::ALL)?,
+            requires: self.all_of(&raw.requires, "step.requires", Requirement::ALL)?,
+            effects: self.all_of(&raw.effects, "step.effects", StepEffect::ALL)?,
+            on_fail: raw.on_fail.as_ref().map(|back| back.get_ref().clone()),
+            prompt: raw.prompt.get_ref().trim().to_owned(),
+        })
+    }
+}

@@ -1,0 +1,209 @@
+//! The context of a step: exactly what its role needs, taken from the plan and its reviews.
+
+use super::Given;
+use crate::plan_document::{Grade, InvisibleKnowledge, Plan, check, entity_value};
+use crate::review::{Item, Review};
+
+/// A titled block of the prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Section {
+    pub title: String,
+    pub lines: Vec<String>,
+    /// Where the rest of it can be read.
+    pub whole: String,
+    /// The words are ours, not somebody's text.
+    pub is_ours: bool,
+}
+
+/// What sections are made from.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Material<'a> {
+    pub plan: Option<&'a Plan>,
+    /// The text of `context.json`.
+    pub context: Option<&'a str>,
+    pub review: Option<&'a Review>,
+    /// The milestones of the present wave, with how far each is and who has it.
+    pub wave: &'a [(String, String)],
+    /// The planning prompt of the node.
+    pub node: Option<&'a str>,
+}
+
+/// Returns a section; nothing where there is nothing to say.
+#[must_use]
+pub fn section(given: Given, material: &Material<'_>) -> Option<Section> {
+    let lines = match given {
+        Given::Context => material.context.map(|text| text.lines().map(str::to_owned).collect()),
+        Given::Node => material.node.map(|text| text.lines().map(str::to_owned).collect()),
+        Given::Findings => material.review.map(findings),
+        Given::Checks => material.review.map(checks),
+        Given::Wave => material.plan.map(|plan| wave(plan, material.wave)),
+        Given::Overview
+        | Given::Decisions
+        | Given::Constraints
+        | Given::Knowledge
+        | Given::Milestones
+        | Given::Intents
+        | Given::Changes
+        | Given::Documentation
+        | Given::Problems
+        | Given::Criteria => material.plan.map(|plan| of_plan(given, plan)),
+    }?;
+    let (title, whole) = about(given);
+    let is_ours = given == Given::Problems;
+    (!lines.is_empty()).then(|| Section { title: title.to_owned(), lines, whole: whole.to_owned(), is_ours })
+}
+
+fn about(given: Given) -> (&'static str, &'static str) {
+    match given {
+        Given::Context => ("What the user said (context.json)", "read context.json"),
+        Given::Node => ("The planning prompt", "tl plan"),
+        Given::Findings => ("Open findings", "tl review status"),
+        Given::Checks => ("Checks", "tl review status"),
+        Given::Wave => ("Milestones of this wave", "tl doc show"),
+        Given::Overview => ("Overview", "tl doc show overview"),
+        Given::Decisions => ("Decisions", "tl doc show"),
+        Given::Constraints => ("Constraints and risks", "tl doc show"),
+        Given::Knowledge => ("Invisible knowledge", "tl doc show invisible_knowledge"),
+        Given::Milestones => ("Milestones", "tl doc show"),
+        Given::Intents => ("Intents", "tl doc show"),
+        Given::Changes => ("Changes", "tl doc show"),
+        Given::Documentation => ("Documentation", "tl doc show"),
+        Given::Problems => ("What is still wrong or missing", "tl doc validate"),
+        Given::Criteria => ("Acceptance criteria", "tl doc show"),
+    }
+}
+
+fn of_plan(given: Given, plan: &Plan) -> Vec<String> {
+    let context = &plan.planning_context;
+    match given {
+        Given::Overview => {
+            let overview = &plan.overview;
+            let mut lines = vec![format!("title: {}", overview.title)];
+            lines.extend(overview.problem.lines().map(|line| format!("problem: {line}")));
+            lines.extend(overview.approach.lines().map(|line| format!("approach: {line}")));
+            lines
+        }
+        Given::Decisions => {
+            let mut lines = Vec::new();
+            for one in &context.decision_log {
+                lines.push(format!("{} {}", one.id, one.decision));
+                lines.extend(one.reasoning_chain.lines().map(|line| format!("    {line}")));
+            }
+            lines.extend(context.rejected_alternatives.iter().map(|one| {
+                format!("{} (not {}) {}: {}", one.id, one.decision_ref, one.alternative, one.rejection_reason)
+            }));
+            lines
+        }
+        Given::Constraints => {
+            let constraints =
+                context.constraints.iter().map(|one| format!("{} {}: {}", one.id, one.kind, one.description));
+            let risks = context.known_risks.iter().map(|one| format!("{} {} → {}", one.id, one.risk, one.mitigation));
+            constraints.chain(risks).collect()
+        }
+        Given::Knowledge if plan.invisible_knowledge == InvisibleKnowledge::default() => Vec::new(),
+        Given::Knowledge => {
+            let value = entity_value(plan, "invisible_knowledge").unwrap_or_default();
+            serde_json::to_string_pretty(&value).unwrap_or_default().lines().map(str::to_owned).collect()
+        }
+        Given::Milestones => plan
+            .milestones
+            .iter()
+            .map(|one| {
+                let needs = if one.depends_on.is_empty() {
+                    String::new()
+                } else {
+                    format!(", needs {}", one.depends_on.join(" "))
+                };
+                format!("{} {}{needs}: {}", one.id, one.name, one.files.join(", "))
+            })
+            .collect(),
+        Given::Intents => plan
+            .intents()
+            .map(|(milestone, intent)| {
+                let function = intent.function.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+                let why = if intent.decision_refs.is_empty() {
+                    String::new()
+                } else {
+                    format!(" [{}]", intent.decision_refs.join(", "))
+                };
+                format!("{} {} {}{function}: {}{why}", milestone.id, intent.id, intent.file, intent.behavior)
+            })
+            .collect(),
+        Given::Changes => plan
+            .milestones
+            .iter()
+            .flat_map(|milestone| &milestone.code_changes)
+            .flat_map(|change| {
+                let head = format!("{} for {} in {}", change.id, change.intent_ref, change.file);
+                std::iter::once(head).chain(change.diff.lines().map(|line| format!("    {line}")))
+            })
+            .collect(),
+        Given::Documentation => plan
+            .milestones
+            .iter()
+            .filter(|milestone| !milestone.documentation.is_empty())
+            .flat_map(|milestone| {
+                let text = serde_json::to_string_pretty(&milestone.documentation).unwrap_or_default();
+                let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
+                std::iter::once(milestone.id.clone()).chain(lines)
+            })
+            .collect(),
+        Given::Problems => check(plan)
+            .into_iter()
+            .filter(|problem| problem.grade != Grade::Hint)
+            .map(|problem| problem.in_words())
+            .collect(),
+        Given::Criteria => plan
+            .milestones
+            .iter()
+            .flat_map(|milestone| milestone.acceptance_criteria.iter().map(|one| format!("{} {one}", milestone.id)))
+            .collect(),
+        Given::Context | Given::Findings | Given::Checks | Given::Wave | Given::Node => Vec::new(),
+    }
+}
+
+/// Findings that are still to be mended: also those that wait for a new verdict.
+fn findings(review: &Review) -> Vec<String> {
+    let open = |item: &&Item| item.finding.is_some() && item.status != crate::review::ItemStatus::Pass;
+    let unresolved = review.items.iter().filter(open).filter(|item| item.resolution.is_none() || item.is_escalated());
+    unresolved
+        .flat_map(|item| {
+            let head = format!("{} {} {}: {}", item.id, item.severity, item.scope, item.check);
+            let finding = item.finding.as_deref().unwrap_or_default();
+            std::iter::once(head).chain(finding.lines().map(|line| format!("    {line}")))
+        })
+        .collect()
+}
+
+fn checks(review: &Review) -> Vec<String> {
+    let lines = review.items.iter().map(|item| {
+        let finding = item.finding.as_ref().map(|finding| format!(" ({finding})")).unwrap_or_default();
+        format!("{} {} {} {}: {}{finding}", item.id, item.status.word(), item.severity, item.scope, item.check)
+    });
+    lines.collect()
+}
+
+/// Everything about the milestones of a wave: whoever carries one out needs nothing else.
+fn wave(plan: &Plan, milestones: &[(String, String)]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (id, standing) in milestones {
+        let Some(milestone) = plan.milestone(id) else { continue };
+        lines.push(format!("{id} {} ({standing})", milestone.name));
+        let mut list = |name: &str, items: &[String]| {
+            lines.extend(items.iter().map(|item| format!("    {name}: {item}")));
+        };
+        list("file", &milestone.files);
+        list("requirement", &milestone.requirements);
+        list("done when", &milestone.acceptance_criteria);
+        list("test", &milestone.tests.files);
+        for intent in &milestone.code_intents {
+            lines.push(format!("    {} {}: {}", intent.id, intent.file, intent.behavior));
+            for change in milestone.code_changes.iter().filter(|change| change.intent_ref == intent.id) {
+                lines.push(format!("        {} in {}", change.id, change.file));
+                lines.extend(change.diff.lines().map(|line| format!("        {line}")));
+                lines.extend(change.why_comments.iter().map(|why| format!("        why: {why}")));
+            }
+        }
+    }
+    lines
+}

@@ -1,0 +1,285 @@
+//! The laws of the work: where a session stands, what is written into its files, what its commits count.
+
+use std::collections::BTreeSet;
+
+use domain::fact::Fact;
+use domain::front_matter;
+use domain::ids::NodeId;
+use domain::node::{Node, Progress};
+use domain::tree::Tree;
+use domain::work::focus::{Focus, root_of};
+use domain::work::tdd::{Advance, Commit, CommitPrefixes, Cycle, Tdd, advance};
+use proptest::prelude::*;
+use testkit::{node, timestamp};
+
+/// What a session, or somebody beside it, does.
+#[derive(Clone, Debug)]
+enum Move {
+    Enter(usize),
+    Exit { proved: bool },
+    Back(usize),
+    Park,
+    Switch(usize),
+    Finish(usize),
+}
+
+fn moves() -> impl Strategy<Value = Vec<Move>> {
+    let which = 0..20_usize;
+    let one = prop_oneof![
+        4 => which.clone().prop_map(Move::Enter),
+        4 => prop::bool::weighted(0.8).prop_map(|proved| Move::Exit { proved }),
+        2 => which.clone().prop_map(Move::Back),
+        1 => Just(Move::Park),
+        2 => which.clone().prop_map(Move::Switch),
+        4 => which.prop_map(Move::Finish),
+    ];
+    prop::collection::vec(one, 1..60)
+}
+
+/// A forest: each node below one of those before it, or, about one in five, a root of its own.
+fn forest() -> impl Strategy<Value = Tree> {
+    prop::collection::vec((any::<prop::sample::Index>(), prop::bool::weighted(0.2)), 1..20).prop_map(|shape| {
+        let mut nodes: Vec<Node> = Vec::new();
+        for (number, (above, is_root)) in shape.into_iter().enumerate() {
+            let parent = (!is_root && !nodes.is_empty()).then(|| above.get(&nodes).clone());
+            let alias = format!("n{number:02}");
+            nodes.push(node(u32::try_from(number).unwrap() + 1, parent.as_ref(), &alias, "# x\n"));
+        }
+        Tree::new(nodes)
+    })
+}
+
+fn complete(tree: &mut Tree, id: NodeId) {
+    let before = tree.get(id).unwrap().progress;
+    if before != Progress::Complete {
+        let fact = Fact::ProgressChanged { node: id, before, after: Progress::Complete };
+        tree.apply_all([&fact], timestamp(1)).unwrap();
+    }
+}
+
+fn is_complete(tree: &Tree, id: NodeId) -> bool {
+    tree.get(id).is_some_and(|node| node.progress == Progress::Complete)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever a session does, its stack is the path from a root to its cursor; leaving stays in the root and
+    /// completes only what is proved and has nothing open below it; parking and coming back changes nothing.
+    #[test]
+    fn the_stack_is_the_path_to_the_cursor(tree in forest(), moves in moves()) {
+        let mut tree = tree;
+        let mut focus = Focus::default();
+        for one in moves {
+            let pick = |which: usize| tree.nodes().nth(which % tree.len()).unwrap().clone();
+            let before = focus.clone();
+            match one {
+                Move::Enter(which) => {
+                    let target = pick(which).id;
+                    focus.enter(&tree, target);
+                    prop_assert_eq!(focus.cursor(), Some(target));
+                }
+                Move::Back(which) => {
+                    let target = pick(which);
+                    let known = before.roots.get(&root_of(&tree, target.id));
+                    let on_stack = |id: NodeId| tree.get(id).is_some_and(|at| {
+                        at.id == target.id || tree.ancestors(at).iter().any(|above| above.id == target.id)
+                    });
+                    let was_there = known.is_some_and(|known| known.visited.contains(&target.id) || on_stack(known.cursor));
+                    prop_assert_eq!(focus.back(&tree, &target).is_ok(), was_there);
+                    if was_there {
+                        prop_assert_eq!(focus.cursor(), Some(target.id));
+                    } else {
+                        prop_assert_eq!(&focus, &before);
+                    }
+                }
+                Move::Park => {
+                    let parked = focus.park();
+                    prop_assert_eq!(parked.is_ok(), before.active_root.is_some());
+                    prop_assert_eq!(&focus.roots, &before.roots);
+                    if let Ok(root) = parked {
+                        let mut again = focus.clone();
+                        again.switch(&tree, tree.get(root).unwrap()).unwrap();
+                        prop_assert_eq!(again, before);
+                    }
+                }
+                Move::Switch(which) => {
+                    let target = pick(which);
+                    let moved = focus.switch(&tree, &target);
+                    prop_assert_eq!(moved.is_ok(), target.parent.is_none());
+                    // No other root was touched.
+                    let others = |focus: &Focus| focus.roots.iter().filter(|(root, _)| **root != target.id).map(|(root, known)| (*root, known.clone())).collect::<Vec<_>>();
+                    prop_assert_eq!(others(&focus), others(&before));
+                }
+                Move::Exit { proved } => match focus.exit(&tree, &|_| proved) {
+                    Err(_) => {
+                        prop_assert_eq!(before.cursor(), None);
+                        prop_assert_eq!(&focus, &before);
+                    }
+                    Ok(left) => {
+                        let root = before.active_root.unwrap();
+                        prop_assert_eq!(root_of(&tree, focus.roots[&root].cursor), root, "it left the root");
+                        prop_assert_eq!(focus.active_root, (!left.finished).then_some(root));
+                        prop_assert!(proved || left.completed.is_empty());
+                        for id in &left.completed {
+                            prop_assert!(tree.children(*id).all(|child| is_complete(&tree, child.id)), "something is open below {}", id);
+                            complete(&mut tree, *id);
+                        }
+                        prop_assert!(!left.finished || is_complete(&tree, root));
+                        prop_assert!(left.unproved.is_none_or(|id| !is_complete(&tree, id)));
+                    }
+                },
+                Move::Finish(which) => {
+                    let id = pick(which).id;
+                    complete(&mut tree, id);
+                }
+            }
+            let stack: Vec<&Node> = focus.stack(&tree);
+            prop_assert_eq!(stack.last().map(|node| node.id), focus.cursor());
+            prop_assert_eq!(stack.first().map(|node| node.id), focus.active_root);
+            prop_assert!(stack.first().is_none_or(|root| root.parent.is_none()));
+            prop_assert!(stack.windows(2).all(|pair| pair[1].parent == Some(pair[0].id)));
+            for known in focus.roots.values() {
+                let once: BTreeSet<NodeId> = known.visited.iter().copied().collect();
+                prop_assert_eq!(once.len(), known.visited.len());
+                prop_assert!(!once.contains(&known.cursor));
+            }
+            let json = serde_json::to_string(&focus).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Focus>(&json).unwrap(), focus.clone());
+        }
+    }
+}
+
+/// Lines of front matter that belong together, and lines between them.
+fn other_entry() -> impl Strategy<Value = String> {
+    let key = prop::sample::select(vec!["id", "Phase", "заметка", "status_2", "\"quoted\"", "phases"]);
+    let value = "[a-zа-яё0-9 «»#'-]{0,12}";
+    prop_oneof![
+        3 => (key.clone(), value).prop_map(|(key, value)| format!("{key}: {value}\n")),
+        1 => (key.clone(), "[a-zа-я]{1,6}").prop_map(|(key, value)| format!("{key}:\n  - {value}\n  # a word\n- two\n")),
+        1 => key.prop_map(|key| format!("{key}: |\n  phase: not this one\n\n  more\n")),
+        1 => Just("# a comment about phase: x\n".to_owned()),
+        1 => Just("\n".to_owned()),
+    ]
+}
+
+fn own_entry() -> impl Strategy<Value = String> {
+    prop::sample::select(vec![
+        "phase: intake\n",
+        "phase:intake: x\n",
+        "phase: 'intake' # a word\n",
+        "'phase': intake\n",
+        "phase:\n",
+        "phase:\n  - a\n  - b\n",
+        "phase:\n# between\n- a\n- b\n",
+        "phase: |\n  one\n\n  two\n",
+        "phase: [a,\n  b]\n",
+    ])
+    .prop_map(str::to_owned)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Setting a key changes its own lines and no other byte, and what was set is read back.
+    #[test]
+    fn one_key_is_set_and_nothing_else(
+        before in prop::collection::vec(other_entry(), 0..4),
+        own in prop::option::of(own_entry()),
+        after in prop::collection::vec(other_entry(), 0..4),
+        body in "(\n|[a-zа-я#-]{0,9}\n|---\n|phase: x\n){0,6}",
+        value in prop::sample::select(vec!["implement", "['017a', '017b']", "готово", "define-behavior"]),
+        mark in prop::sample::select(vec!["", "\u{feff}"]),
+        end in prop::sample::select(vec!["\n", "\r\n"]),
+    ) {
+        // A list that is not indented belongs to the key above it; before the first key there is none.
+        let (before, after) = (before.concat(), after.concat());
+        let whole = |own: &str| format!("{mark}---\n{before}{own}{after}---\n{body}").replace('\n', end);
+        let text = whole(own.as_deref().unwrap_or_default());
+        let set = front_matter::with_key(&text, "phase", value);
+        let line = format!("phase: {value}\n");
+        let expected = match own {
+            Some(_) => whole(&line),
+            None => format!("{mark}---\n{before}{after}{line}---\n{body}").replace('\n', end),
+        };
+        prop_assert_eq!(&set, &expected);
+        prop_assert_eq!(front_matter::written(&set, "phase"), Some(value.to_owned()));
+        prop_assert_eq!(front_matter::with_key(&set, "phase", value), set.clone());
+
+        let keys = ["phase".to_owned(), "status".to_owned()];
+        let bare = front_matter::without(&set, &keys);
+        prop_assert_eq!(&front_matter::without(&bare, &keys), &bare);
+        prop_assert_eq!(front_matter::written(&bare, "phase"), None);
+        prop_assert_eq!(front_matter::without(&text, &keys), bare, "what the key was makes no difference");
+    }
+
+    /// A text without front matter gets one, and keeps every byte.
+    #[test]
+    fn a_text_without_front_matter_gets_one(body in "\u{feff}?[a-zа-я# \r\n:]{0,40}") {
+        let set = front_matter::with_key(&body, "phase", "implement");
+        prop_assert_eq!(front_matter::written(&set, "phase"), Some("implement".to_owned()));
+        let bare = body.strip_prefix('\u{feff}').unwrap_or(&body);
+        prop_assert!(set.ends_with(bare));
+        prop_assert_eq!(set.starts_with('\u{feff}'), body.starts_with('\u{feff}'));
+    }
+}
+
+fn any_tdd() -> impl Strategy<Value = Tdd> {
+    let cycle = prop::option::of(prop::sample::select(vec![Cycle::Red, Cycle::Green, Cycle::Refactor]));
+    (cycle.clone(), cycle, 0..900_u64).prop_map(|(cycle, before, lines)| Tdd {
+        cycle,
+        before,
+        lines,
+        last_commit: Some("feat: before".to_owned()),
+        last_hash: Some("h0".to_owned()),
+    })
+}
+
+fn any_subject() -> impl Strategy<Value = &'static str> {
+    prop::sample::select(vec!["test: a", "feat: a", "fix(x)!: a", "refactor: a", "docs: a", "no prefix"])
+}
+
+/// Lets a commit happen; what it leaves is the record, and whether the scenario is done.
+fn followed(tdd: &Tdd, hash: &str, subject: &str, amends: Option<&str>, lines: u64) -> (Tdd, bool) {
+    let commit = Commit { hash, subject, amends, lines };
+    match advance(tdd, &commit, &CommitPrefixes::default()) {
+        Advance::None => (tdd.clone(), false),
+        Advance::To(after) => (after, false),
+        Advance::Done(after) => (after, true),
+        Advance::DoneBefore => (tdd.clone(), true),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A commit that is amended any number of times counts as what it was in the end, and its lines once.
+    #[test]
+    fn an_amended_commit_counts_once(
+        tdd in any_tdd(),
+        first in prop::sample::select(vec!["test: a", "feat: a", "fix: a", "refactor: a"]),
+        more in prop::collection::vec(any_subject(), 0..4),
+        last in prop::sample::select(vec!["test: b", "feat: b", "refactor: b"]),
+    ) {
+        let (mut now, _) = followed(&tdd, "h1", first, None, 40);
+        // A commit that closes the scenario before it belongs to the next one: there is nothing here to amend.
+        prop_assume!(now.last_hash.as_deref() == Some("h1"));
+        let mut before = "h1".to_owned();
+        for (number, subject) in more.iter().enumerate() {
+            let hash = format!("m{number}");
+            let (next, _) = followed(&now, &hash, subject, Some(&before), 0);
+            if next.last_hash.as_deref() == Some(hash.as_str()) {
+                before = hash;
+            } else {
+                prop_assert_eq!(&next, &now, "what is no step changes nothing");
+            }
+            now = next;
+        }
+        let (in_the_end, done) = followed(&now, "z", last, Some(&before), 2);
+        let (at_once, done_at_once) = followed(&tdd, "z", last, None, 42);
+        prop_assert_eq!(done, done_at_once);
+        if at_once.last_hash.as_deref() == Some("z") {
+            prop_assert_eq!(in_the_end, at_once);
+        }
+    }
+}

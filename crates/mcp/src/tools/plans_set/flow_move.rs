@@ -1,0 +1,66 @@
+//! The tool `flow_move`.
+
+use application::workflows::Which;
+use application::workflows::advance::advance;
+use application::workflows::start::start;
+use application::workflows::take::take;
+use application::{Context, Failure, FailureKind};
+use domain::workflow::Move;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{one_of, subject};
+use crate::tools::arguments::{read, value};
+use crate::tools::schema;
+use crate::tools::{Hints, Tool, Toolset};
+
+pub(crate) const FLOW_MOVE: Tool = Tool {
+    name: "flow_move",
+    description: "Use to start a workflow (planner, executor, story-planning), take a milestone of its wave, say that a step is done, or \
+                  pass or fail a gate as its review says.",
+    set: Toolset::Plans,
+    hints: Hints::CHANGES,
+    input: |_| {
+        let how = one_of(&["start", "take", "done", "pass", "fail"]);
+        schema::object(vec![("how", how, true), subject(), ("workflow", json!({ "type": "string" }), false)])
+    },
+    output: || schema::result(&[]),
+    run,
+};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    how: How,
+    #[serde(default)]
+    subject: Option<String>,
+    #[serde(default)]
+    workflow: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum How {
+    Start,
+    Take,
+    Done,
+    Pass,
+    Fail,
+}
+
+fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
+    let asked: Arguments = read(arguments)?;
+    let which = Which { subject: asked.subject.clone(), workflow: asked.workflow.clone() };
+    match asked.how {
+        How::Start => {
+            let workflow = asked.workflow.ok_or_else(|| {
+                Failure::new(FailureKind::Invalid, "which workflow?").step("planner, executor or story-planning")
+            })?;
+            value(&start(ctx, &workflow, asked.subject.as_deref())?)
+        }
+        How::Take => value(&take(ctx, &which)?),
+        How::Done => value(&advance(ctx, &which, Move::Done)?),
+        How::Pass => value(&advance(ctx, &which, Move::Pass)?),
+        How::Fail => value(&advance(ctx, &which, Move::Fail)?),
+    }
+}
