@@ -26,6 +26,9 @@ pub(crate) struct Decision {
     force: Option<String>,
     text: String,
     operation: u64,
+    /// The review, and the check in it.
+    subject: String,
+    item: String,
 }
 
 impl Decision {
@@ -116,4 +119,13 @@ pub(crate) async fn undo(State(dashboard): State<Dashboard>, Form(decision): For
     let done = dashboard.ask(move |ctx| application::undo::undo(ctx, target));
     done.await.map_err(Refusal::on("/timeline".to_owned()))?;
     Ok(Redirect::to("/timeline?done=undone"))
+}
+
+/// Accepts a finding as it is: how a person ends an escalation.
+pub(crate) async fn accept(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+    let done = dashboard.ask(move |ctx| {
+        application::reviews::accept::accept(ctx, Some(&decision.subject), &decision.item, decision.text.trim())
+    });
+    done.await.map_err(Refusal::on("/reviews".to_owned()))?;
+    Ok(Redirect::to("/reviews?done=accepted"))
 }

@@ -8,11 +8,13 @@ use application::explain::{Explanation, explain};
 use application::history::{HistoryRequest, history};
 use application::list_versions::{VersionView, list_versions};
 use application::read_plan::{PlanView, read_plan};
+use application::reviews::ReviewView;
 use application::sessions::keep_mem::MemView;
 use application::sessions::recall_mems::{RecallRequest, ShelfView, list_shelves, recall_mems};
 use application::show_now::{NowView, show_now};
 use application::views::OperationView;
-use application::{Context, Failure, FailureKind};
+use application::workflows::status::FlowLine;
+use application::{Context, Failure, FailureKind, reviews, workflows};
 use axum::extract::{Path, Query, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
@@ -39,6 +41,7 @@ pub(crate) fn router() -> Router<Dashboard> {
         .route("/api/tree", get(tree))
         .route("/api/nodes/{*path}", get(node))
         .route("/api/timeline", get(timeline))
+        .route("/api/reviews", get(list_reviews))
         .route("/api/gates", get(gates))
         .route("/api/memory", get(memory))
         .route("/api/live", get(live::stream))
@@ -158,6 +161,22 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
 
 async fn timeline(State(dashboard): State<Dashboard>, Query(asked): Query<Stretch>) -> Answer<Timeline> {
     Ok(Json(dashboard.ask(move |ctx| stretch(ctx, &asked)).await?))
+}
+
+/// Reviews, and the workflows that are under way.
+#[derive(Serialize)]
+pub(crate) struct Reviews {
+    pub(crate) reviews: Vec<ReviewView>,
+    pub(crate) workflows: Vec<FlowLine>,
+}
+
+/// Reads the reviews and workflows.
+pub(crate) fn reviewed(ctx: &Context<'_>) -> Result<Reviews, Failure> {
+    Ok(Reviews { reviews: reviews::status::list(ctx)?, workflows: workflows::status::status(ctx, None)? })
+}
+
+async fn list_reviews(State(dashboard): State<Dashboard>) -> Answer<Reviews> {
+    Ok(Json(dashboard.ask(reviewed).await?))
 }
 
 async fn gates(State(dashboard): State<Dashboard>) -> Answer<GateReport> {

@@ -94,6 +94,7 @@ impl Dashboard {
             .route("/tree", get(pages::tree::page))
             .route("/nodes/{*path}", get(pages::node::page))
             .route("/timeline", get(pages::timeline::page))
+            .route("/reviews", get(pages::reviews::page))
             .route("/gates", get(pages::gates::page))
             .route("/memory", get(pages::memory::page))
             .route("/assets/{name}", get(assets::asset))
@@ -108,6 +109,7 @@ impl Dashboard {
                 .route("/do/comment", post(actions::comment))
                 .route("/do/restore", post(actions::restore))
                 .route("/do/undo", post(actions::undo))
+                .route("/do/accept", post(actions::accept))
         };
         pages.merge(decisions).merge(api::router()).layer(from_fn(headers::add)).with_state(self.clone())
     }

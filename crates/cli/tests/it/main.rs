@@ -13,6 +13,7 @@ mod children;
 mod claim;
 mod compact;
 mod completions;
+mod dashboard;
 mod demo;
 mod diff;
 mod disk;

@@ -5,6 +5,7 @@ pub(crate) mod gates;
 pub(crate) mod memory;
 pub(crate) mod node;
 pub(crate) mod now;
+pub(crate) mod reviews;
 pub(crate) mod timeline;
 pub(crate) mod tree;
 
@@ -23,6 +24,7 @@ pub(crate) enum Place {
     Now,
     Tree,
     Timeline,
+    Reviews,
     Gates,
     Memory,
     Elsewhere,
@@ -32,6 +34,7 @@ const PLACES: &[(Place, &str, &str)] = &[
     (Place::Now, "/", "Now"),
     (Place::Tree, "/tree", "Tree"),
     (Place::Timeline, "/timeline", "Timeline"),
+    (Place::Reviews, "/reviews", "Reviews"),
     (Place::Gates, "/gates", "Gates"),
     (Place::Memory, "/memory", "Memory"),
 ];
@@ -110,6 +113,7 @@ pub(crate) fn done(word: Option<&str>) -> Markup {
         Some("condemned") => "Condemned. Everything below it is marked too.",
         Some("commented") => "Said. The agent reads it when it waits, or with its next briefing.",
         Some("restored") => "Restored. The text before it is kept as a version.",
+        Some("accepted") => "Accepted as it is, with your reason.",
         Some("undone") => "Undone. The log keeps both.",
         Some("warned") => "Not approved: the warnings below were not there before. Look at them, then decide.",
         _ => return html! {},

@@ -12,7 +12,7 @@ use crate::{Dashboard, urls};
 
 #[derive(Deserialize)]
 pub(crate) struct Done {
-    done: Option<String>,
+    pub(crate) done: Option<String>,
 }
 
 pub(crate) async fn page(
