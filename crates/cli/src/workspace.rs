@@ -85,8 +85,7 @@ impl Workplace {
         // Only work that goes through phases, and a trail, belong to a session, and to find out which is another look at the state.
         let works = domain::trail::is_kept(profiles) || profiles.iter().any(|profile| !profile.work_phases.is_empty());
         let session = if works { session_name(actor, store) } else { String::new() };
-        let ctx =
-            Context::new(store, &files, &clock, profiles, policy, actor.clone(), channel).at_work(&git, session);
+        let ctx = Context::new(store, &files, &clock, profiles, policy, actor.clone(), channel).at_work(&git, session);
         let ctx = match &self.commands {
             Some(commands) => ctx.running(commands),
             None => ctx,

@@ -38,6 +38,7 @@ class Tree extends HTMLElement {
     this.#height = this.querySelector(".row")?.getBoundingClientRect().height || 40;
     this.#total = Number(this.dataset.total);
     this.dataset.windowed = "";
+    list.style.setProperty("height", `${this.#total * this.#height}px`);
     const nav = document.querySelector("nav.pages");
     if (nav instanceof HTMLElement) nav.hidden = true;
     this.addEventListener("scroll", () => this.#show(), { passive: true });

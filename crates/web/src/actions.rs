@@ -43,7 +43,8 @@ impl Decision {
     /// Returns the version that was on the page: a decision about another text is none.
     fn shown(&self) -> Result<VersionHash, Failure> {
         self.version.parse().map(VersionHash).map_err(|_| {
-            Failure::new(FailureKind::Invalid, "the form does not say which version was shown").step("open the page again")
+            Failure::new(FailureKind::Invalid, "the form does not say which version was shown")
+                .step("open the page again")
         })
     }
 }
@@ -77,8 +78,11 @@ pub(crate) async fn revalidate(State(dashboard): State<Dashboard>, Form(decision
         let shown = decision.shown()?;
         let now = application::show_node::show_node(ctx, &decision.words())?.version_hash;
         if now != Some(shown) {
-            return Err(Failure::new(FailureKind::Conflict, "the plan changed while you were reading; nothing was kept")
-                .step("read the plan as it is now"));
+            return Err(Failure::new(
+                FailureKind::Conflict,
+                "the plan changed while you were reading; nothing was kept",
+            )
+            .step("read the plan as it is now"));
         }
         application::revalidate::keep_one(ctx, &decision.words(), decision.force())
     });
@@ -98,8 +102,7 @@ pub(crate) async fn condemn(State(dashboard): State<Dashboard>, Form(decision): 
 
 pub(crate) async fn comment(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
     let node = decision.node.clone();
-    let done =
-        dashboard.ask(move |ctx| application::comment::comment(ctx, &decision.words(), &decision.text));
+    let done = dashboard.ask(move |ctx| application::comment::comment(ctx, &decision.words(), &decision.text));
     done.await.map_err(Refusal::on(urls::node(&node)))?;
     Ok(back(&node, "commented"))
 }

@@ -81,7 +81,8 @@ mod tests {
 
     #[test]
     fn markdown_is_rendered() {
-        let shown = rendered("# Goal\n\n- [x] done\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n[site](https://example.org)").into_string();
+        let shown = rendered("# Goal\n\n- [x] done\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n[site](https://example.org)")
+            .into_string();
         for wanted in ["<h3>Goal</h3>", "<table>", "checkbox", "href=\"https://example.org\""] {
             assert!(shown.contains(wanted), "{wanted} is not in {shown}");
         }

@@ -144,7 +144,10 @@ fn the_tree_is_given_in_windows() {
     let paths = |query: &str| {
         let window = browser.json(&format!("/api/tree?{query}"));
         let rows = window["rows"].as_array().expect("rows").iter();
-        (window["total"].as_u64().expect("a number"), rows.map(|row| row["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>())
+        (
+            window["total"].as_u64().expect("a number"),
+            rows.map(|row| row["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>(),
+        )
     };
     let all = ["act-1", "act-1/chapter-01", "act-1/chapter-01/scene-0101"].map(str::to_owned);
     assert_eq!(paths(""), (3, all.to_vec()));

@@ -83,8 +83,8 @@ mod unicode;
 mod uninstall;
 mod usage;
 mod versions;
-mod where_am_i;
 mod wait;
+mod where_am_i;
 mod why;
 mod work_state;
 

@@ -17,7 +17,8 @@ fn drafted() -> Project {
 #[test]
 fn an_approval_ends_the_waiting() {
     let project = drafted();
-    let waiting = project.command(&["--json", "wait", "act-1", "--timeout", "60"]).stdout(Stdio::piped()).spawn().unwrap();
+    let waiting =
+        project.command(&["--json", "wait", "act-1", "--timeout", "60"]).stdout(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(300));
     project.ok(&["approve", "act-1"]);
     let decided = Instant::now();

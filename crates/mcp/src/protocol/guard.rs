@@ -160,9 +160,8 @@ mod tests {
     fn the_cookie_stands_for_the_token_on_pages_alone() {
         let guard = Guard::new(7070, true, Some("secret"));
         let (name, value) = guard.cookie().expect("a cookie");
-        let with = |cookie: String| -> HeaderMap {
-            [(COOKIE, cookie.parse().expect("a header"))].into_iter().collect()
-        };
+        let with =
+            |cookie: String| -> HeaderMap { [(COOKIE, cookie.parse().expect("a header"))].into_iter().collect() };
         assert!(guard.shows_cookie(&with(format!("a=b; {name}={value}"))));
         assert!(!guard.shows_cookie(&with(format!("{name}=secret"))));
         assert!(!guard.shows_cookie(&with(format!("throughline-7071={value}"))));

@@ -60,7 +60,8 @@ fn token_in(uri: &Uri) -> Option<&str> {
 
 /// Gives the cookie for the token, and leads to the same page without the token in its address.
 fn welcome(guard: &Guard, uri: &Uri) -> Response {
-    let kept: Vec<&str> = uri.query().unwrap_or_default().split('&').filter(|pair| !pair.starts_with("token=")).collect();
+    let kept: Vec<&str> =
+        uri.query().unwrap_or_default().split('&').filter(|pair| !pair.starts_with("token=")).collect();
     // A path of two slashes would be another host's address.
     let path = format!("/{}", uri.path().trim_start_matches('/'));
     let place = if kept.is_empty() { path } else { format!("{path}?{}", kept.join("&")) };

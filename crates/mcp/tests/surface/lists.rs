@@ -77,7 +77,10 @@ fn sets_and_reading_only_can_be_chosen() {
     assert!(!names(None, true).contains(&"approve_entity"));
     assert!(names(None, true).contains(&"get_entity_state"));
     let wrong = Surface::new(world.clone(), Some(&["stories".to_owned()]), false).err().unwrap();
-    assert!(wrong.message.contains("`stories`") && wrong.next_steps[0].contains("core, story, trail, tickets, plans"), "{wrong:?}");
+    assert!(
+        wrong.message.contains("`stories`") && wrong.next_steps[0].contains("core, story, trail, tickets, plans"),
+        "{wrong:?}"
+    );
 }
 
 #[test]

@@ -32,18 +32,16 @@ fn rows(hunk: &Hunk) -> Markup {
                 open = pairs.len();
             }
             LineKind::Removed => pairs.push((Some(line), None)),
-            LineKind::Added => {
-                match pairs.iter().skip(open).position(|(_, right)| right.is_none()) {
-                    Some(at) => {
-                        pairs[open + at].1 = Some(line);
-                        open += at + 1;
-                    }
-                    None => {
-                        pairs.push((None, Some(line)));
-                        open = pairs.len();
-                    }
+            LineKind::Added => match pairs.iter().skip(open).position(|(_, right)| right.is_none()) {
+                Some(at) => {
+                    pairs[open + at].1 = Some(line);
+                    open += at + 1;
                 }
-            }
+                None => {
+                    pairs.push((None, Some(line)));
+                    open = pairs.len();
+                }
+            },
         }
     }
     html! {

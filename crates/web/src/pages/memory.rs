@@ -8,10 +8,7 @@ use crate::Dashboard;
 use crate::api::{Memories, Search, memories};
 use crate::refusal::Refusal;
 
-pub(crate) async fn page(
-    State(dashboard): State<Dashboard>,
-    Query(asked): Query<Search>,
-) -> Result<Markup, Refusal> {
+pub(crate) async fn page(State(dashboard): State<Dashboard>, Query(asked): Query<Search>) -> Result<Markup, Refusal> {
     let wanted = asked.clone();
     let found = dashboard.ask(move |ctx| memories(ctx, &wanted)).await?;
     Ok(shell(Place::Memory, "Memory", &content(&asked, &found)))

@@ -44,7 +44,8 @@ pub(crate) async fn page(
 }
 
 fn content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -> Markup {
-    let Whole { plan: view @ PlanView { plan, parent, warnings, lineage }, why, versions, evidence, comments, log } = found;
+    let Whole { plan: view @ PlanView { plan, parent, warnings, lineage }, why, versions, evidence, comments, log } =
+        found;
     let node = &plan.node;
     html! {
         nav.lineage aria-label="Plans above" {

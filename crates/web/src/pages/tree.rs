@@ -9,10 +9,7 @@ use crate::refusal::Refusal;
 use crate::rows::{Wanted, Window};
 use crate::{Dashboard, api, urls};
 
-pub(crate) async fn page(
-    State(dashboard): State<Dashboard>,
-    Query(wanted): Query<Wanted>,
-) -> Result<Markup, Refusal> {
+pub(crate) async fn page(State(dashboard): State<Dashboard>, Query(wanted): Query<Wanted>) -> Result<Markup, Refusal> {
     let window = api::window(&dashboard, wanted.clone()).await?;
     Ok(shell(Place::Tree, "Tree", &content(&wanted, &window)))
 }

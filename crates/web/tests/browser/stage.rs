@@ -99,10 +99,21 @@ impl Browser {
         let port = port.expect("a port").trim_end_matches('.').to_owned();
         let profile = TempDir::new().expect("a folder");
         let mut arguments: Vec<String> = [
-            "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync", "--window-size=1280,900",
-            "--host-resolver-rules=MAP evil.example 127.0.0.1", "--hide-scrollbars",
-        ].map(str::to_owned).to_vec();
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-dev-shm-usage",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--window-size=1280,900",
+            "--host-resolver-rules=MAP evil.example 127.0.0.1",
+            "--hide-scrollbars",
+        ]
+        .map(str::to_owned)
+        .to_vec();
         arguments.push(format!("--user-data-dir={}", profile.path().display()));
         arguments.push(format!("--blink-settings=preferredColorScheme={}", if setup.dark { 0 } else { 1 }));
         let mut options = json!({ "args": arguments });
