@@ -15,7 +15,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("hosts", &["domain"]),
     ("llm", &[]),
     ("mcp", &["domain", "application"]),
-    ("throughline", &["domain", "application", "store", "hosts", "mcp", "llm"]),
+    ("web", &["domain", "application"]),
+    ("throughline", &["domain", "application", "store", "hosts", "mcp", "llm", "web"]),
     ("testkit", &["domain", "application"]),
     ("xtask", &[]),
 ];

@@ -8,6 +8,7 @@ use domain::operation::Channel;
 use domain::trail;
 use serde::Serialize;
 
+use crate::comment::open_comments;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::project_status::project_status;
@@ -76,7 +77,9 @@ pub fn brief_explained(ctx: &Context<'_>, request: BriefRequest<'_>) -> Result<B
         Some(0) => Budget::UNLIMITED,
         Some(characters) => Budget::UNLIMITED.at_most(characters),
     };
-    let briefing = Briefing { hierarchies, has_plans, levels, attention, faults: request.faults, trail };
+    let said = open_comments(ctx)?;
+    let comments = said.iter().map(|one| (one.path.as_str(), one.by.to_string(), one.text.as_str())).collect();
+    let briefing = Briefing { hierarchies, has_plans, levels, attention, comments, faults: request.faults, trail };
     let mut composed = compose(&briefing, budget);
     // A host may count otherwise than we do: bytes, where a letter has two.
     if let Some(host) = host_of_hook(ctx) {

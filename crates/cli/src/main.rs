@@ -2,6 +2,7 @@
 
 mod commands;
 mod exit_code;
+mod gate_stats;
 mod hook_entry;
 mod hook_ledger;
 mod model;

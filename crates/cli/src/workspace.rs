@@ -2,13 +2,12 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
-use application::{Context, Failure, FailureKind};
+use application::{Context, Failure, FailureKind, Workspace};
 use domain::ids::Principal;
 use domain::operation::Channel;
 use domain::policy::Policy;
 use domain::ports::Store;
 use domain::profile::Profile;
-use mcp::surface::Workspace;
 use store::{DiskCommands, DiskFiles, DiskGit, SystemClock};
 
 use crate::session_name::session_name;
@@ -73,6 +72,7 @@ impl Workplace {
     fn with(
         &self,
         store: &dyn Store,
+        channel: Channel,
         actor: &Principal,
         use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
@@ -85,8 +85,7 @@ impl Workplace {
         // Only work that goes through phases, and a trail, belong to a session, and to find out which is another look at the state.
         let works = domain::trail::is_kept(profiles) || profiles.iter().any(|profile| !profile.work_phases.is_empty());
         let session = if works { session_name(actor, store) } else { String::new() };
-        let ctx =
-            Context::new(store, &files, &clock, profiles, policy, actor.clone(), Channel::Mcp).at_work(&git, session);
+        let ctx = Context::new(store, &files, &clock, profiles, policy, actor.clone(), channel).at_work(&git, session);
         let ctx = match &self.commands {
             Some(commands) => ctx.running(commands),
             None => ctx,
@@ -100,10 +99,11 @@ impl Workplace {
 impl Workspace for Workplace {
     fn run(
         &self,
+        channel: Channel,
         actor: &Principal,
         use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut tried = || match self.lend(|store| self.with(store, actor, use_case)) {
+        let mut tried = || match self.lend(|store| self.with(store, channel, actor, use_case)) {
             Err(Failure { damage: Some(what), .. }) => Err(what),
             other => Ok(other),
         };
@@ -124,7 +124,7 @@ impl Workspace for Workplace {
         self.idle().clear();
         let mended = self.store(Some(&damage))?;
         self.idle().push(mended);
-        self.lend(|store| self.with(store, actor, use_case))
+        self.lend(|store| self.with(store, channel, actor, use_case))
     }
 
     fn head(&self) -> Result<u64, Failure> {

@@ -7,6 +7,7 @@ pub mod approval;
 pub mod audit;
 pub mod briefing;
 pub mod cascade;
+pub mod comment;
 pub mod compaction;
 pub mod consistency;
 pub mod detection;

@@ -58,6 +58,8 @@ pub enum Verb {
     Migrate,
     /// An anchor, a note or a rating was kept.
     Remember,
+    /// Somebody said something about a plan.
+    Comment,
     /// A plan document was made, changed, frozen or revised.
     Document,
     /// A workflow moved.
@@ -98,6 +100,7 @@ impl Verb {
             Self::Prune => "prune",
             Self::Migrate => "migrate",
             Self::Remember => "remember",
+            Self::Comment => "comment",
             Self::Document => "document",
             Self::Flow => "flow",
             Self::Review => "review",
@@ -133,7 +136,8 @@ impl Verb {
             | Self::Migrate
             | Self::Remember
             | Self::Tick
-            | Self::Write => false,
+            | Self::Write
+            | Self::Comment => false,
             Self::Document | Self::Flow | Self::Review => true,
         }
     }

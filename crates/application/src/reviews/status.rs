@@ -1,7 +1,7 @@
 //! Show a review, and what waits for a person.
 
 use domain::record;
-use domain::review::{Item, Review};
+use domain::review::{Item, LoopState, Review};
 use serde::Serialize;
 
 use super::desk::{ReviewView, meant, review_of};
@@ -16,6 +16,18 @@ pub fn status(ctx: &Context<'_>, of: Option<&str>) -> Result<ReviewView, Failure
     let state = ctx.store.read()?;
     let subject = meant(ctx, &*state, of, None)?.subject;
     Ok(ReviewView::of(&review_of(&*state, &subject)?))
+}
+
+/// Returns every review, those that wait for a person first.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn list(ctx: &Context<'_>) -> Result<Vec<ReviewView>, Failure> {
+    let state = ctx.store.read()?;
+    let reviews = record::read_all::<Review>(&*state, "")?;
+    let mut views: Vec<ReviewView> = reviews.iter().map(|(_, review)| ReviewView::of(review)).collect();
+    views.sort_by_key(|view| (view.escalated.is_empty(), view.state == LoopState::Complete));
+    Ok(views)
 }
 
 /// A check that waits for a person.

@@ -15,7 +15,7 @@ use store::DiskFiles;
 
 use crate::commands::doctor::codex_trust::trust;
 use crate::commands::doctor::health::{Finding, HostHealth, Severity, examine};
-use crate::commands::doctor::latency::{Latency, latencies};
+pub(crate) use crate::commands::doctor::latency::{Latency, latencies};
 use crate::commands::host_choice::unfindable;
 use crate::exit_code::ExitCode;
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Ui, WARN, styled};

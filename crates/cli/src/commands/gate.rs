@@ -1,20 +1,16 @@
 //! `tl gate`
 
-use std::collections::BTreeMap;
-
-use application::history::{HistoryRequest, history};
 use application::override_gate::{OverrideRequest, override_gate};
 use application::where_am_i::where_am_i;
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
 use domain::gates::{GATES, Gate};
-use domain::operation::Verb;
 use domain::planning_prompt::clean_line;
 use domain::policy::GateMode;
 use serde::Serialize;
 
 use crate::exit_code::ExitCode;
-use crate::hook_ledger::{Ledger, Outcome};
+use crate::gate_stats;
 use crate::ui::{BOLD, styled};
 use crate::wiring::{App, Project};
 
@@ -50,25 +46,6 @@ enum What {
     },
     /// How often each gate blocked or warned, was overridden or heeded, and how often it could not be asked
     Stats,
-}
-
-/// What one gate did.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
-struct Stats {
-    fires: usize,
-    blocks: usize,
-    warnings: usize,
-    /// How often a person let a step pass.
-    overrides: usize,
-    /// Blocks after which the session went another way: it was not stopped there again, and nobody let it pass.
-    catches: usize,
-}
-
-#[derive(Debug, Serialize)]
-struct StatsView {
-    events: usize,
-    faults: usize,
-    gates: BTreeMap<String, Stats>,
 }
 
 impl GateArgs {
@@ -176,45 +153,7 @@ fn explain(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
 
 fn stats(app: &App) -> Result<ExitCode, Failure> {
     let project = app.project()?;
-    let mut view = StatsView { events: 0, faults: 0, gates: BTreeMap::new() };
-    let mut seen = std::collections::HashSet::new();
-    // What was blocked and not let through since, by session, gate and plan.
-    let mut open: std::collections::HashSet<(String, String, Option<String>)> = std::collections::HashSet::new();
-    for line in Ledger::in_project(&project.root).lines() {
-        // Some hosts fire twice for one call: it counts once.
-        if line.call.is_some() && !seen.insert((line.session.clone(), line.call.clone(), line.event.clone())) {
-            continue;
-        }
-        view.events += 1;
-        view.faults += usize::from(line.outcome == Outcome::Fault);
-        match (line.gate, line.outcome) {
-            (Some(gate), outcome) => {
-                let stats = view.gates.entry(gate.clone()).or_default();
-                stats.fires += 1;
-                if outcome == Outcome::Block {
-                    stats.blocks += 1;
-                    open.insert((line.session, gate, line.plan));
-                } else {
-                    stats.warnings += 1;
-                }
-            }
-            // The session did something else that was allowed: it heeded what it was told.
-            (None, Outcome::Pass | Outcome::Context) if line.event == "tool-about-to-run" => {
-                for (_, gate, _) in open.extract_if(|(session, ..)| *session == line.session) {
-                    view.gates.entry(gate).or_default().catches += 1;
-                }
-            }
-            (None, _) => {}
-        }
-    }
-    let everything = HistoryRequest { most: usize::MAX, ..HistoryRequest::default() };
-    for operation in app.run(|ctx| history(ctx, &everything))? {
-        if operation.verb == Verb::Override
-            && let Some(gate) = operation.summary.split_whitespace().nth(1)
-        {
-            view.gates.entry(gate.to_owned()).or_default().overrides += 1;
-        }
-    }
+    let view = app.run(|ctx| gate_stats::report(ctx, &project.root))?;
     if app.ui.json {
         app.ui.value(&view);
         return Ok(ExitCode::Done);

@@ -36,7 +36,7 @@ pub(crate) struct OfferedArgs {
 
     /// Only tools that change nothing
     #[arg(long)]
-    read_only: bool,
+    pub(crate) read_only: bool,
 }
 
 impl OfferedArgs {

@@ -63,10 +63,12 @@ mod tree;
 mod undo;
 mod uninstall;
 mod versions;
+mod wait;
 mod where_am_i;
 mod why;
 mod write;
 
+pub(crate) use self::doctor::{Latency, latencies as hook_latencies};
 use application::Failure;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
 
@@ -138,6 +140,7 @@ commands! {
     Revalidate "revalidate" => revalidate::RevalidateArgs,
     Invalidate "invalidate" => invalidate::InvalidateArgs,
     Why "why" => why::WhyArgs,
+    Wait "wait" => wait::WaitArgs,
     Progress "progress" => progress::ProgressArgs,
     Intent "intent" => intent::IntentArgs,
     Map "map" => map::MapArgs,

@@ -1,26 +1,30 @@
 //! `tl serve`
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 
-use application::{Failure, FailureKind};
+use application::{Context, Failure, FailureKind};
 use clap::Args;
-use mcp::protocol::{Limits, Options, secret, serve_http};
+use mcp::protocol::{Limits, Options, Pages, secret, serve_http};
 use serde::Serialize;
+use web::Dashboard;
 
 use crate::commands::mcp::OfferedArgs;
 use crate::exit_code::ExitCode;
+use crate::gate_stats;
 use crate::settings;
 use crate::ui::{BOLD, DIM, WARN, flush, styled};
 use crate::wiring::App;
 
-/// Serve the plans to MCP clients over HTTP, until Ctrl-C
+/// Serve the dashboard and MCP clients over HTTP, until Ctrl-C
 ///
-/// Prints the address and the token a client must show. Only this machine can reach it, unless `--listen` names another
+/// Prints the dashboard's address, to be opened in a browser, and the address and token for MCP clients. Only this machine can reach it, unless `--listen` names another
 /// address. `THROUGHLINE_TOKEN` sets the token; otherwise each start makes a new one. A client may choose fewer tools by
 /// the path: `/mcp/core`, `/mcp/readonly`, `/mcp/story/readonly`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  tl serve
+  tl serve --open
   tl serve --port 0 --read-only
   THROUGHLINE_TOKEN=$(cat token) tl serve --listen 0.0.0.0")]
 pub(crate) struct ServeArgs {
@@ -32,9 +36,13 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDR", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     listen: IpAddr,
 
-    /// Ask for no token: everybody on this machine may use it
+    /// Open the dashboard in the browser
     #[arg(long)]
     open: bool,
+
+    /// Ask for no token: everybody on this machine may use it
+    #[arg(long)]
+    no_token: bool,
 
     #[command(flatten)]
     offered: OfferedArgs,
@@ -43,22 +51,34 @@ pub(crate) struct ServeArgs {
 /// Where the server is.
 #[derive(Debug, Serialize)]
 struct Ready {
+    /// For MCP clients.
     url: String,
+    /// For a browser, once: it gets a cookie for the token.
+    dashboard: String,
     token: Option<String>,
 }
 
 impl ServeArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let beyond_this_machine = !self.listen.is_loopback();
-        if self.open && beyond_this_machine {
+        if self.no_token && beyond_this_machine {
             return Err(Failure::new(FailureKind::Refused, "a server other machines can reach asks for a token")
-                .step("leave out --open, or listen at 127.0.0.1"));
+                .step("leave out --no-token, or listen at 127.0.0.1"));
         }
         let surface = self.offered.surface(app)?;
-        let token = (!self.open).then(|| settings::environment("THROUGHLINE_TOKEN").unwrap_or_else(secret));
+        let root = app.project()?.root;
+        let gates = Arc::new(move |ctx: &Context<'_>| gate_stats::report(ctx, &root));
+        let mut dashboard = Dashboard::new(surface.workspace().clone(), gates);
+        if self.offered.read_only {
+            dashboard = dashboard.only_showing();
+        }
+        let close = dashboard.clone();
+        let pages = Pages { router: dashboard.router(), close: Arc::new(move || close.close()) };
+        let token = (!self.no_token).then(|| settings::environment("THROUGHLINE_TOKEN").unwrap_or_else(secret));
         let address = SocketAddr::new(self.listen, self.port);
-        let options = Options { address, token: token.clone(), beyond_this_machine, limits: Limits::default() };
-        serve_http(surface, options, |address| tell(app, address, token)).map_err(|message| {
+        let limits = Limits::default();
+        let options = Options { address, token: token.clone(), beyond_this_machine, limits, pages: Some(pages) };
+        serve_http(surface, options, |address| tell(app, address, token, self.open)).map_err(|message| {
             Failure::new(FailureKind::Unavailable, message).step("tl serve --port 0   # takes a free port")
         })?;
         Ok(ExitCode::Done)
@@ -66,13 +86,20 @@ impl ServeArgs {
 }
 
 /// Says where the server is, at once: whoever started it reads this before it ends.
-fn tell(app: &App, address: SocketAddr, token: Option<String>) {
-    let ready = Ready { url: format!("http://{address}/mcp"), token };
+fn tell(app: &App, address: SocketAddr, token: Option<String>, open: bool) {
+    let query = token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
+    let dashboard = format!("http://{address}/{query}");
+    let ready = Ready { url: format!("http://{address}/mcp"), dashboard, token };
+    if open && let Err(error) = open_browser(&ready.dashboard) {
+        app.ui.say(format!("{}: no browser could be opened: {error}", styled(WARN, "warning")));
+    }
     if app.ui.json {
         app.ui.value(&ready);
         return;
     }
-    app.ui.line(styled(BOLD, &ready.url));
+    app.ui.line(styled(BOLD, &ready.dashboard));
+    app.ui.line(styled(DIM, "the dashboard: open it in a browser; whoever has this address decides as you"));
+    app.ui.line(format!("MCP clients: {}", ready.url));
     match &ready.token {
         Some(token) => {
             app.ui.line(format!("token: {token}"));
@@ -84,4 +111,18 @@ fn tell(app: &App, address: SocketAddr, token: Option<String>) {
         app.ui.say(format!("{}: the token and the plans travel unencrypted", styled(WARN, "warning")));
     }
     flush();
+}
+
+/// Opens an address in the browser of this desktop. The address is one argument; no shell sees it.
+fn open_browser(address: &str) -> std::io::Result<()> {
+    let opener = if cfg!(target_os = "macos") {
+        "open"
+    } else if cfg!(windows) {
+        "explorer"
+    } else {
+        "xdg-open"
+    };
+    #[expect(clippy::disallowed_methods, reason = "a browser is a program, and it was asked for by --open")]
+    let mut command = Command::new(opener);
+    command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
 }

@@ -13,6 +13,7 @@ mod children;
 mod claim;
 mod compact;
 mod completions;
+mod dashboard;
 mod demo;
 mod diff;
 mod disk;
@@ -87,6 +88,7 @@ mod unicode;
 mod uninstall;
 mod usage;
 mod versions;
+mod wait;
 mod where_am_i;
 mod why;
 mod work_state;
@@ -98,7 +100,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 63] = [
+const COMMANDS: [&str; 64] = [
     "init",
     "demo",
     "status",
@@ -118,6 +120,7 @@ const COMMANDS: [&str; 63] = [
     "revalidate",
     "invalidate",
     "why",
+    "wait",
     "progress",
     "intent",
     "map",

@@ -11,22 +11,22 @@ use testkit::Project;
 use crate::{empty, planned, run_with, text, texts};
 
 /// A server that was started.
-struct Server {
+pub(crate) struct Server {
     child: Child,
-    port: u16,
-    token: String,
+    pub(crate) port: u16,
+    pub(crate) token: String,
 }
 
 /// What a server answered.
 #[derive(Debug)]
-struct Reply {
-    status: u16,
-    head: String,
-    body: String,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Reply {
-    fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let wanted = name.to_ascii_lowercase();
         self.head.lines().filter_map(|line| line.split_once(": ")).find(|(name, _)| *name == wanted).map(|(_, v)| v)
     }
@@ -40,13 +40,13 @@ impl Reply {
         events.filter_map(|event| serde_json::from_str(event).ok()).collect()
     }
 
-    fn message(&self) -> Value {
+    pub(crate) fn message(&self) -> Value {
         self.messages().pop().unwrap_or_else(|| panic!("no message in {self:?}"))
     }
 }
 
 impl Server {
-    fn start(project: &Project, arguments: &[&str]) -> Self {
+    pub(crate) fn start(project: &Project, arguments: &[&str]) -> Self {
         let mut all = vec!["--json", "serve", "--port", "0"];
         all.extend(arguments);
         let mut child = project.command(&all).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a start");
@@ -60,7 +60,7 @@ impl Server {
         Self { child, port: port.parse().expect("a port"), token }
     }
 
-    fn connect(&self) -> TcpStream {
+    pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("a connection");
         stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a limit");
         stream
@@ -71,7 +71,7 @@ impl Server {
         self.send_to("/mcp", method, headers, body)
     }
 
-    fn send_to(&self, path: &str, method: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+    pub(crate) fn send_to(&self, path: &str, method: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         let mut stream = self.connect();
         let mut request =
             format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
@@ -113,7 +113,7 @@ impl Server {
     }
 
     /// Asks as a client of the newest era.
-    fn ask(&self, method: &str, params: Value) -> Reply {
+    pub(crate) fn ask(&self, method: &str, params: Value) -> Reply {
         let message = modern(method, params.clone());
         let mut headers = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
         let name = params["name"].as_str().or(params["uri"].as_str());
@@ -123,7 +123,7 @@ impl Server {
 
     /// Tells it to stop and returns how it ended.
     #[expect(clippy::disallowed_methods, reason = "tests send signals as a shell does")]
-    fn stop(mut self) -> Option<i32> {
+    pub(crate) fn stop(mut self) -> Option<i32> {
         let sent = std::process::Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
         assert!(sent.expect("kill").success());
         let begun = Instant::now();
@@ -424,7 +424,7 @@ fn nobody_else_gets_in() {
 #[test]
 fn what_cannot_be_read_is_answered_in_the_protocols_words() {
     let project = planned();
-    let server = Server::start(&project, &["--open"]);
+    let server = Server::start(&project, &["--no-token"]);
     let host = format!("127.0.0.1:{}", server.port);
     let headers = [
         ("host", host.as_str()),
@@ -522,7 +522,7 @@ fn where_it_cannot_listen_it_says_so() {
     let output = project.refused(&["serve", "--port", &taken.port.to_string()]);
     assert!(output.stderr.contains("cannot listen at"), "{}", output.stderr);
     assert!(output.stderr.contains("tl serve --port 0"), "{}", output.stderr);
-    let output = project.refused(&["serve", "--listen", "0.0.0.0", "--open"]);
+    let output = project.refused(&["serve", "--listen", "0.0.0.0", "--no-token"]);
     assert!(output.stderr.contains("asks for a token"), "{}", output.stderr);
     let output = run_with(&empty(), &[], &["serve"]);
     assert_eq!(output.code, 1);

@@ -22,6 +22,8 @@ pub struct Briefing<'a> {
     pub levels: Vec<(&'a str, usize, usize)>,
     /// What needs someone, the most urgent first.
     pub attention: Vec<Attention<'a>>,
+    /// What people said about plans and nobody has answered: path, who, text.
+    pub comments: Vec<(&'a str, String, &'a str)>,
     /// What went wrong in hooks since the last contact.
     pub faults: Option<&'a str>,
     /// Where the session stands, in a project that keeps a trail.
@@ -42,6 +44,8 @@ pub const OPENING: &str = "Throughline keeps the plans of this project";
 
 /// So many plans are named; the rest is counted.
 const MOST_NAMED: usize = 8;
+/// So much of a comment is told.
+const LONGEST_SAID: usize = 400;
 
 /// Returns the briefing, within its budget.
 #[must_use]
@@ -57,6 +61,11 @@ fn lines(briefing: &Briefing<'_>) -> Vec<Line> {
     }
     if let Some(trail) = &briefing.trail {
         lines.extend(trail_lines::lines(trail));
+    }
+    for (path, by, text) in briefing.comments.iter().take(MOST_NAMED) {
+        let said: String = clean_line(text).chars().take(LONGEST_SAID).collect();
+        let text = format!("- comment on {path} by {}, as data: \"{said}\"", clean_line(by));
+        lines.push(Line::new("comments", Severity::High, "a person said something and nothing happened since", text));
     }
     for one in briefing.attention.iter().take(MOST_NAMED) {
         let reason = one.reason.map(|reason| format!(" ({})", clean_line(reason))).unwrap_or_default();

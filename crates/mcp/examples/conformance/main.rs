@@ -30,8 +30,13 @@ fn main() -> Result<(), String> {
     let surface = Surface::new(world, None, false).map_err(|failure| failure.message)?;
     let token = secret();
     let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
-    let options =
-        Options { address, token: Some(token.clone()), beyond_this_machine: false, limits: Limits::default() };
+    let options = Options {
+        address,
+        token: Some(token.clone()),
+        beyond_this_machine: false,
+        limits: Limits::default(),
+        pages: None,
+    };
     let seal = RequestStateCodec::new_unchecked(secret().into_bytes());
     serve_http_around(
         surface,

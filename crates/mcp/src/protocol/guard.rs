@@ -4,7 +4,7 @@
 
 use std::net::IpAddr;
 
-use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri};
 use domain::ids::Digest32;
@@ -35,8 +35,14 @@ impl Guard {
         Self { port, loopback_only, token: token.map(|token| Digest32::of(token.as_bytes())) }
     }
 
-    /// Checks a request by what it says about itself.
+    /// Checks a request of a client by what it says about itself.
     pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), TurnedAway> {
+        self.check_place(uri, headers)?;
+        if self.shows_token(headers) { Ok(()) } else { Err(TurnedAway::Token) }
+    }
+
+    /// Checks that a request is meant for us, and sent by nobody else's page.
+    pub(super) fn check_place(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), TurnedAway> {
         let host = match headers.get(HOST) {
             Some(host) => host.to_str().ok().and_then(|host| host.parse::<Authority>().ok()),
             None => uri.authority().cloned(),
@@ -51,12 +57,36 @@ impl Guard {
                 return Err(TurnedAway::Origin);
             }
         }
-        let Some(expected) = &self.token else { return Ok(()) };
+        Ok(())
+    }
+
+    /// Says whether the token is in the headers, or none is asked for.
+    pub(super) fn shows_token(&self, headers: &HeaderMap) -> bool {
         let given = headers.get(AUTHORIZATION).and_then(|given| given.to_str().ok()).and_then(bearer);
-        if given.is_some_and(|given| same(expected, &Digest32::of(given.as_bytes()))) {
-            return Ok(());
-        }
-        Err(TurnedAway::Token)
+        self.token.is_none() || given.is_some_and(|given| self.is_token(given))
+    }
+
+    /// Says whether this is the token.
+    pub(super) fn is_token(&self, given: &str) -> bool {
+        self.token.as_ref().is_some_and(|expected| same(expected, &Digest32::of(given.as_bytes())))
+    }
+
+    /// Returns the cookie that a browser gets for the token: its name, which has the port in it because cookies know none,
+    /// and its value, from which the token cannot be found.
+    pub(super) fn cookie(&self) -> Option<(String, String)> {
+        let token = self.token.as_ref()?;
+        let value = Digest32::of(format!("a browser that showed {token}").as_bytes());
+        Some((format!("throughline-{}", self.port), value.to_string()))
+    }
+
+    /// Says whether a browser sent the cookie.
+    pub(super) fn shows_cookie(&self, headers: &HeaderMap) -> bool {
+        let Some((name, value)) = self.cookie() else { return true };
+        let expected = Digest32::of(value.as_bytes());
+        let sent = headers.get_all(COOKIE).iter().filter_map(|header| header.to_str().ok());
+        sent.flat_map(|header| header.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='))
+            .any(|(key, given)| key == name && same(&expected, &Digest32::of(given.as_bytes())))
     }
 
     /// Says whether a host is this server: `localhost` or an address, which no name can be made to be, and our port.
@@ -124,6 +154,20 @@ mod tests {
         ] {
             assert_eq!(from(origin), Err(TurnedAway::Origin), "{origin}");
         }
+    }
+
+    #[test]
+    fn the_cookie_stands_for_the_token_on_pages_alone() {
+        let guard = Guard::new(7070, true, Some("secret"));
+        let (name, value) = guard.cookie().expect("a cookie");
+        let with =
+            |cookie: String| -> HeaderMap { [(COOKIE, cookie.parse().expect("a header"))].into_iter().collect() };
+        assert!(guard.shows_cookie(&with(format!("a=b; {name}={value}"))));
+        assert!(!guard.shows_cookie(&with(format!("{name}=secret"))));
+        assert!(!guard.shows_cookie(&with(format!("throughline-7071={value}"))));
+        assert!(!guard.shows_cookie(&HeaderMap::new()));
+        assert!(!guard.shows_token(&with(format!("{name}={value}"))), "a client of /mcp shows the token itself");
+        assert!(Guard::new(7070, true, None).shows_cookie(&HeaderMap::new()), "none is asked for");
     }
 
     #[test]

@@ -23,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use super::connections;
 use super::frames::{self, Frame};
 use super::guard::{Guard, TurnedAway};
+use super::pages::{self, Pages};
 use super::server::{Server, Shared};
 use crate::surface::Surface;
 
@@ -37,6 +38,8 @@ pub struct Options {
     pub beyond_this_machine: bool,
     /// What a client may cost us.
     pub limits: Limits,
+    /// Pages for people, beside `/mcp`: a browser shows the token once and gets a cookie for it.
+    pub pages: Option<Pages>,
 }
 
 /// What a client may cost us.
@@ -107,7 +110,8 @@ async fn serve<H: ServerHandler>(
     around: impl Fn(Server) -> H + Clone + Send + Sync + 'static,
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<(), String> {
-    let unusable = |error: std::io::Error| format!("cannot listen at {}: {error}", options.address);
+    let asked_for = options.address;
+    let unusable = |error: std::io::Error| format!("cannot listen at {asked_for}: {error}");
     let listener = TcpListener::bind(options.address).await.map_err(unusable)?;
     let address = listener.local_addr().map_err(unusable)?;
     let closing = CancellationToken::new();
@@ -121,9 +125,19 @@ async fn serve<H: ServerHandler>(
         paths.push(path);
     }
     let elsewhere = json!({ "error": format!("there is nothing here; there is {}", paths.join(", ")) });
-    let app = app
-        .fallback(move || ready(answer(StatusCode::NOT_FOUND, &elsewhere)))
-        .layer(from_fn_with_state(Arc::new((guard, options.limits)), admit));
+    let rules = Arc::new((guard, options.limits));
+    let admitted = from_fn_with_state(rules.clone(), admit);
+    let app = match options.pages {
+        None => app.fallback(move || ready(answer(StatusCode::NOT_FOUND, &elsewhere))).layer(admitted),
+        Some(Pages { router, close }) => {
+            let closing = closing.clone();
+            tokio::spawn(async move {
+                closing.cancelled().await;
+                close();
+            });
+            app.layer(admitted).fallback_service(router.layer(from_fn_with_state(rules, pages::admit)))
+        }
+    };
     let stopped = stop_signal()?;
     on_ready(address);
     connections::serve(listener, app, options.limits, closing, stopped).await;
@@ -230,7 +244,7 @@ async fn arrived(request: Request, limits: &Limits) -> Result<Request, Response>
     }
 }
 
-fn turned_away(reason: TurnedAway) -> Response {
+pub(super) fn turned_away(reason: TurnedAway) -> Response {
     match reason {
         TurnedAway::Host => answer(
             StatusCode::FORBIDDEN,

@@ -11,6 +11,7 @@ mod frames;
 mod guard;
 mod http;
 mod log;
+mod pages;
 mod pipe;
 mod server;
 mod stdio;
@@ -19,6 +20,7 @@ mod wait;
 use domain::ids::Digest32;
 
 pub use self::http::{Limits, Options, serve_http, serve_http_around};
+pub use self::pages::Pages;
 pub use self::server::Server;
 pub use self::stdio::{serve_pipe, serve_stdio};
 

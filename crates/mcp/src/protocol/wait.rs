@@ -29,6 +29,15 @@ fn timeout(arguments: &Value) -> Duration {
     Duration::from_secs(seconds.min(MOST_SECONDS))
 }
 
+/// Returns the arguments with where the waiting began, unless the client said it.
+fn since(arguments: &Value, head: Option<u64>) -> Value {
+    let mut arguments = arguments.clone();
+    if let (Some(given), Some(head)) = (arguments.as_object_mut(), head) {
+        given.entry("since").or_insert_with(|| head.into());
+    }
+    arguments
+}
+
 fn goes_on(called: &Called) -> bool {
     matches!(called, Called::Done(value) if value.get("done").and_then(Value::as_bool) == Some(false))
 }
@@ -42,6 +51,7 @@ pub(super) async fn wait(
 ) -> Called {
     // Before the first look, so that nothing falls between the two.
     let mut head = server.head();
+    let arguments = &since(arguments, head);
     let mut called = server.called_here(actor, WAIT, arguments);
     let begun = Instant::now();
     let limit = timeout(arguments);

@@ -7,9 +7,10 @@ mod resources;
 
 use std::sync::Arc;
 
-use application::{Context, Failure, FailureKind};
+pub use application::Workspace;
+use application::{Context, Failure};
 use domain::ids::Principal;
-use domain::policy::Policy;
+use domain::operation::Channel;
 use domain::profile::Profile;
 use serde_json::{Value, json};
 
@@ -18,34 +19,6 @@ pub use self::prompts::{Argument, Prompt};
 pub use self::resources::{Content, Page, Resource, Template};
 use crate::tools::{self, Tool};
 pub use crate::tools::{Hints, Offered, Question, Toolset};
-
-/// The project a server works on. Made by the program; every call is one use case.
-pub trait Workspace: Send + Sync + 'static {
-    /// Runs a use case as `actor`. Damage of the state is mended on the way where that is possible.
-    ///
-    /// # Errors
-    /// The use case's failure, or that of opening the state.
-    fn run(
-        &self,
-        actor: &Principal,
-        use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
-    ) -> Result<(), Failure>;
-
-    /// Returns the number of the last operation, cheaply: another number means that something changed.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
-    fn head(&self) -> Result<u64, Failure>;
-
-    /// Returns the kinds of tree of the project.
-    fn profiles(&self) -> &[Profile];
-
-    /// Returns the project's policy.
-    fn policy(&self) -> &Policy;
-
-    /// Returns who sits at this machine: whose word an answer to an elicitation is.
-    fn person(&self) -> Principal;
-}
 
 /// What is offered on which project.
 #[derive(Clone)]
@@ -181,12 +154,7 @@ impl Surface {
         actor: &Principal,
         use_case: &mut dyn FnMut(&Context<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        let mut outcome = None;
-        self.workspace.run(actor, &mut |ctx| {
-            outcome = Some(use_case(ctx)?);
-            Ok(())
-        })?;
-        outcome.ok_or_else(|| Failure::new(FailureKind::Internal, "the use case gave no answer"))
+        self.workspace.ask(Channel::Mcp, actor, use_case)
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use application::{Context, Failure, FailureKind};
 use domain::ids::Principal;
+use domain::operation::Channel;
 use domain::policy::Policy;
 use domain::profile::{self, Profile};
 use mcp::surface::{Surface, Workspace};
@@ -47,7 +48,12 @@ impl Gate {
 }
 
 impl Workspace for Unusable {
-    fn run(&self, _: &Principal, _: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>) -> Result<(), Failure> {
+    fn run(
+        &self,
+        _: Channel,
+        _: &Principal,
+        _: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         assert!(!self.panics, "a mistake, on purpose");
         self.gate.iter().for_each(|gate| gate.pass());
         Err(Failure::new(FailureKind::Unavailable, "the state cannot be used").step("try again"))

@@ -69,13 +69,14 @@ impl World {
 impl Workspace for World {
     fn run(
         &self,
+        channel: Channel,
         actor: &Principal,
         use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let store = self.store.lock().unwrap();
         let files = DiskFiles::open(self.folder.path()).unwrap();
         let (clock, commands) = (SystemClock, DiskCommands::new(self.folder.path()));
-        let ctx = Context::new(&**store, &files, &clock, &self.profiles, &self.policy, actor.clone(), Channel::Mcp);
+        let ctx = Context::new(&**store, &files, &clock, &self.profiles, &self.policy, actor.clone(), channel);
         use_case(&ctx.running(&commands))
     }
 

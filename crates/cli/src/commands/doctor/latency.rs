@@ -11,26 +11,26 @@ use crate::hook_ledger::{Ledger, Line, Outcome};
 
 /// The hooks of one host so far.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Latency {
-    pub(super) host: Host,
-    pub(super) events: usize,
-    pub(super) p50_micros: u64,
-    pub(super) p99_micros: u64,
-    pub(super) blocks: usize,
-    pub(super) faults: usize,
+pub(crate) struct Latency {
+    pub(crate) host: Host,
+    pub(crate) events: usize,
+    pub(crate) p50_micros: u64,
+    pub(crate) p99_micros: u64,
+    pub(crate) blocks: usize,
+    pub(crate) faults: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) last_fault: Option<LastFault>,
+    pub(crate) last_fault: Option<LastFault>,
 }
 
 /// The newest fault of ours.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub(super) struct LastFault {
-    pub(super) at: Timestamp,
-    pub(super) message: String,
+pub(crate) struct LastFault {
+    pub(crate) at: Timestamp,
+    pub(crate) message: String,
 }
 
 /// Returns what the ledger of the project says, for hosts that are in it.
-pub(super) fn latencies(root: &Path) -> Vec<Latency> {
+pub(crate) fn latencies(root: &Path) -> Vec<Latency> {
     let lines = Ledger::in_project(root).lines();
     Host::ALL.into_iter().filter_map(|host| of(host, &lines)).collect()
 }

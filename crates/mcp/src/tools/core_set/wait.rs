@@ -1,8 +1,8 @@
 //! The tool `wait`.
 
-use application::show_node::show_node;
+use application::await_decision::{Until, WaitRequest, await_decision};
 use application::{Context, Failure};
-use domain::node::Status;
+use domain::ids::OperationId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::tools::{Hints, Tool, Toolset};
 
 pub(crate) const WAIT: Tool = Tool {
     name: "wait",
-    description: "Use after asking a person: returns when the plan is approved, or its status changed, or the time is over.",
+    description: "Use after asking a person: returns when the plan is approved, or its status changed, or a person commented on it, or the time is over.",
     set: Toolset::Core,
     hints: Hints::READS,
     input: |_| {
@@ -20,6 +20,7 @@ pub(crate) const WAIT: Tool = Tool {
             ("node", schema::node(), true),
             ("until", json!({ "type": "string", "enum": ["approved", "changed"] }), false),
             ("status", json!({ "type": "string" }), false),
+            ("since", json!({ "type": "integer", "minimum": 0 }), false),
             ("timeout_seconds", json!({ "type": "integer", "minimum": 1, "maximum": 600 }), false),
         ])
     },
@@ -35,25 +36,17 @@ struct Arguments {
     until: Until,
     #[serde(default)]
     status: Option<String>,
+    /// The last operation that is known: a comment after it is news. The transport says where the waiting began.
+    #[serde(default)]
+    since: Option<u64>,
     /// How long: the transport's business, which asks again and again.
     #[serde(default, rename = "timeout_seconds")]
     _timeout_seconds: Option<u64>,
 }
 
-#[derive(Default, Deserialize, PartialEq)]
-#[serde(rename_all = "lowercase")]
-enum Until {
-    #[default]
-    Approved,
-    Changed,
-}
-
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
-    let node = show_node(ctx, &[asked.node])?;
-    let done = match asked.until {
-        Until::Approved => node.status == Status::Approved,
-        Until::Changed => asked.status.is_none_or(|known| known != node.status.to_string()),
-    };
-    Ok(json!({ "done": done, "path": node.path, "status": node.status, "version_hash": node.version_hash }))
+    let since = asked.since.map(OperationId);
+    let request = WaitRequest { node: vec![asked.node], until: asked.until, status: asked.status, since };
+    Ok(json!(await_decision(ctx, &request)?))
 }

@@ -1,0 +1,82 @@
+//! Say something about a plan, and read what was said.
+
+use domain::comment::{self, Comment, LONGEST_COMMENT};
+use domain::ids::{NodeId, OperationId, Principal};
+use domain::memory::kept_text;
+use domain::operation::Verb;
+use domain::planning_prompt::clean_line;
+use domain::ports::{Snapshot, StoreFault};
+use domain::record;
+use domain::time::Timestamp;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::locate::{get, nothing_left, path_of};
+use crate::observe::{observed_node, with_node};
+use crate::survey::Scope;
+
+/// A comment, as shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CommentView {
+    pub path: String,
+    pub by: Principal,
+    pub at: Timestamp,
+    pub text: String,
+    /// Nothing happened to the plan since.
+    pub open: bool,
+    pub operation: OperationId,
+}
+
+/// Says something about a node.
+///
+/// # Errors
+/// When there is no such node, the text is empty or too long, or the state cannot be written.
+pub fn comment(ctx: &Context<'_>, words: &[String], text: &str) -> Result<CommentView, Failure> {
+    let text = kept_text(text, LONGEST_COMMENT)?;
+    with_node(ctx, words, |tx, id, rest| {
+        nothing_left(rest)?;
+        let node = get(&*tx, id)?;
+        let path = path_of(&*tx, &node)?;
+        let operation = tx.next_operation()?;
+        let said = Comment { node: id, operation, by: ctx.actor.clone(), at: ctx.clock.now(), text };
+        let start: String = clean_line(&said.text).chars().take(120).collect();
+        let mut new = ctx.operation(Verb::Comment, format!("comment on {path}: {start}"));
+        new.facts.extend(record::changed(&said.key(), None, Some(&said)));
+        tx.record(new)?;
+        Ok(CommentView { path, by: said.by, at: said.at, text: said.text, open: true, operation })
+    })
+}
+
+/// Returns what was said about a node, the latest first.
+///
+/// # Errors
+/// When there is no such node, or the state cannot be read.
+pub fn list_comments(ctx: &Context<'_>, words: &[String]) -> Result<Vec<CommentView>, Failure> {
+    let seen = observed_node(ctx, words, Scope::Lineage)?;
+    nothing_left(seen.rest)?;
+    Ok(comments_of(&*seen.state, Some(seen.id))?)
+}
+
+/// Returns the comments of one node or of all, the latest first.
+pub(crate) fn comments_of(state: &dyn Snapshot, node: Option<NodeId>) -> Result<Vec<CommentView>, StoreFault> {
+    let mut found = Vec::new();
+    for (_, said) in record::read_all::<Comment>(state, &node.map(comment::prefix).unwrap_or_default())? {
+        // A node may be gone; what was said about it stays in the log.
+        let Some(node) = state.node(said.node)? else { continue };
+        let (path, open) = (path_of(state, &node)?, said.is_open(&node));
+        found.push(CommentView { path, by: said.by, at: said.at, text: said.text, open, operation: said.operation });
+    }
+    found.sort_by_key(|said| std::cmp::Reverse(said.operation));
+    Ok(found)
+}
+
+/// Returns the comments that wait for an answer, the latest first.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn open_comments(ctx: &Context<'_>) -> Result<Vec<CommentView>, Failure> {
+    let mut found = comments_of(&*ctx.store.read()?, None)?;
+    found.retain(|said| said.open);
+    Ok(found)
+}

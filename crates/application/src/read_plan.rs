@@ -1,0 +1,61 @@
+//! Read a plan: its text beside that of the plan above it, and what is inconsistent between the two.
+
+use serde::Serialize;
+
+use crate::approve::check_plan;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::locate::{get, nothing_left, parent, path_of};
+use crate::observe::observed_node;
+use crate::survey::Scope;
+use crate::views::{NodeView, node_view};
+
+/// A plan with its text.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanText {
+    #[serde(flatten)]
+    pub node: NodeView,
+    pub text: Option<String>,
+}
+
+/// A plan, and what it stands below.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlanView {
+    #[serde(flatten)]
+    pub plan: PlanText,
+    pub parent: Option<PlanText>,
+    /// What the plan names that its parent does not.
+    pub warnings: Vec<String>,
+    /// The paths from the root down to it, itself last.
+    pub lineage: Vec<String>,
+}
+
+/// Returns a plan as it is now.
+///
+/// # Errors
+/// When there is no such node, or the state cannot be read.
+pub fn read_plan(ctx: &Context<'_>, words: &[String]) -> Result<PlanView, Failure> {
+    let seen = observed_node(ctx, words, Scope::Lineage)?;
+    nothing_left(seen.rest)?;
+    let state = &*seen.state;
+    let read = |id| -> Result<PlanText, Failure> {
+        let node = node_view(state, id)?;
+        let text = match node.version_hash {
+            Some(version) => state.text(version)?,
+            None => None,
+        };
+        Ok(PlanText { node, text })
+    };
+    let node = get(state, seen.id)?;
+    let plan = read(seen.id)?;
+    let parent = parent(state, &node)?.map(|parent| read(parent.id)).transpose()?;
+    let mut lineage: Vec<String> = Vec::new();
+    for alias in path_of(state, &node)?.split('/') {
+        lineage.push(lineage.last().map_or_else(|| alias.to_owned(), |above| format!("{above}/{alias}")));
+    }
+    // A store gives one view at a time.
+    drop(seen.state);
+    // A plan that cannot be checked has nothing to warn of.
+    let warnings = if plan.text.is_some() && parent.is_some() { check_plan(ctx, words)? } else { Vec::new() };
+    Ok(PlanView { plan, parent, warnings, lineage })
+}

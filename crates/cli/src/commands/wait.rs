@@ -1,0 +1,82 @@
+//! `tl wait`
+
+use std::time::{Duration, Instant};
+
+use application::await_decision::{Until, WaitRequest, WaitView, await_decision};
+use application::{Context, Failure};
+use clap::Args;
+use domain::ids::OperationId;
+use domain::planning_prompt::clean_line;
+
+use super::NodeArgs;
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, status, styled};
+use crate::wiring::App;
+
+/// How often the number of the last operation is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+/// How often the plan is looked at in any case: an edited file is no operation before someone looks at it.
+const ASK: Duration = Duration::from_secs(2);
+
+/// Wait until a person decides about a plan, or says something about it
+///
+/// Ends with 0 when the plan is approved or somebody commented on it, with 1 when the time is over.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl wait chapter 2
+  tl wait act-1/chapter-02 --changed --timeout 600")]
+pub(crate) struct WaitArgs {
+    #[command(flatten)]
+    node: NodeArgs,
+
+    /// Until its status is another one, whichever
+    #[arg(long)]
+    changed: bool,
+
+    /// So many seconds at most
+    #[arg(long, value_name = "SECONDS", default_value_t = 3600)]
+    timeout: u64,
+}
+
+impl WaitArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let view = app.run(|ctx| self.wait(ctx))?;
+        if app.ui.json {
+            app.ui.value(&view);
+        } else {
+            app.ui.line(format!("{}  {}", styled(BOLD, &clean_line(&view.path)), status(view.status)));
+            for said in &view.comments {
+                app.ui.line(format!("  {}: {}", clean_line(&said.by.to_string()), clean_line(&said.text)));
+            }
+        }
+        Ok(if view.done { ExitCode::Done } else { ExitCode::Failed })
+    }
+}
+
+impl WaitArgs {
+    /// Looks again when something happened, until it is done or the time is over.
+    fn wait(&self, ctx: &Context<'_>) -> Result<WaitView, Failure> {
+        let head = || -> Result<OperationId, Failure> { Ok(ctx.store.read()?.head()?) };
+        // Before the first look, so that nothing falls between the two.
+        let mut known = head()?;
+        let until = if self.changed { Until::Changed } else { Until::Approved };
+        let node = self.node.node.clone();
+        let mut request = WaitRequest { node, until, status: None, since: Some(known) };
+        let mut view = await_decision(ctx, &request)?;
+        if self.changed {
+            request.status = Some(view.status.to_string());
+            view.done = false;
+        }
+        let (begun, mut asked) = (Instant::now(), Instant::now());
+        while !view.done && begun.elapsed() < Duration::from_secs(self.timeout) {
+            std::thread::sleep(LOOK);
+            let now = head()?;
+            if now != known || asked.elapsed() >= ASK {
+                known = now;
+                asked = Instant::now();
+                view = await_decision(ctx, &request)?;
+            }
+        }
+        Ok(view)
+    }
+}

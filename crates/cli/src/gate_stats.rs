@@ -1,0 +1,68 @@
+//! What the gates did and what hooks cost, from the ledger of hooks and the log.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use application::history::{HistoryRequest, history};
+use application::{Context, Failure};
+use domain::operation::Verb;
+use web::{GateReport, HostLatency};
+
+use crate::commands::hook_latencies;
+use crate::hook_ledger::{Ledger, Outcome};
+
+/// Counts what the gates of a project did.
+///
+/// # Errors
+/// When the state cannot be read.
+pub(crate) fn report(ctx: &Context<'_>, root: &Path) -> Result<GateReport, Failure> {
+    let mut report = GateReport::default();
+    let mut seen = HashSet::new();
+    // What was blocked and not let through since, by session, gate and plan.
+    let mut open: HashSet<(String, String, Option<String>)> = HashSet::new();
+    for line in Ledger::in_project(root).lines() {
+        // Some hosts fire twice for one call: it counts once.
+        if line.call.is_some() && !seen.insert((line.session.clone(), line.call.clone(), line.event.clone())) {
+            continue;
+        }
+        report.events += 1;
+        report.faults += usize::from(line.outcome == Outcome::Fault);
+        match (line.gate, line.outcome) {
+            (Some(gate), outcome) => {
+                let counts = report.gates.entry(gate.clone()).or_default();
+                counts.fires += 1;
+                if outcome == Outcome::Block {
+                    counts.blocks += 1;
+                    open.insert((line.session, gate, line.plan));
+                } else {
+                    counts.warnings += 1;
+                }
+            }
+            // The session did something else that was allowed: it heeded what it was told.
+            (None, Outcome::Pass | Outcome::Context) if line.event == "tool-about-to-run" => {
+                for (_, gate, _) in open.extract_if(|(session, ..)| *session == line.session) {
+                    report.gates.entry(gate).or_default().catches += 1;
+                }
+            }
+            (None, _) => {}
+        }
+    }
+    let everything = HistoryRequest { most: usize::MAX, ..HistoryRequest::default() };
+    for operation in history(ctx, &everything)? {
+        if operation.verb == Verb::Override
+            && let Some(gate) = operation.summary.split_whitespace().nth(1)
+        {
+            report.gates.entry(gate.to_owned()).or_default().overrides += 1;
+        }
+    }
+    let host = |host: crate::commands::Latency| HostLatency {
+        host: host.host.word().to_owned(),
+        events: host.events,
+        p50_micros: host.p50_micros,
+        p99_micros: host.p99_micros,
+        blocks: host.blocks,
+        faults: host.faults,
+    };
+    report.hosts = hook_latencies(root).into_iter().map(host).collect();
+    Ok(report)
+}

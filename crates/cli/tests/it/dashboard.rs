@@ -1,0 +1,257 @@
+//! The dashboard, without a browser: who is let in, what the API gives, what forms do.
+
+use std::io::{BufRead, BufReader, Write};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use testkit::Project;
+
+use crate::serve::{Reply, Server};
+use crate::{ACT_TEXT, planned, story};
+
+/// A browser that showed the token.
+struct Browser<'s> {
+    server: &'s Server,
+    cookie: String,
+    origin: String,
+    host: String,
+}
+
+impl<'s> Browser<'s> {
+    fn welcome(server: &'s Server) -> Self {
+        let host = format!("127.0.0.1:{}", server.port);
+        let reply = server.send_to(&format!("/?token={}", server.token), "GET", &[("host", &host)], "");
+        assert_eq!((reply.status, reply.header("location")), (303, Some("/")), "{reply:?}");
+        let cookie = reply.header("set-cookie").expect("a cookie");
+        for wanted in ["HttpOnly", "SameSite=Strict"] {
+            assert!(cookie.contains(wanted), "{cookie}");
+        }
+        assert!(!cookie.contains(&server.token), "the cookie is not the token");
+        let cookie = cookie.split(';').next().expect("a value").to_owned();
+        Self { server, cookie, origin: format!("http://{host}"), host }
+    }
+
+    fn get(&self, path: &str) -> Reply {
+        self.server.send_to(path, "GET", &[("host", &self.host), ("cookie", &self.cookie)], "")
+    }
+
+    fn json(&self, path: &str) -> Value {
+        let reply = self.get(path);
+        assert_eq!((reply.status, reply.header("content-type")), (200, Some("application/json")), "{path}: {reply:?}");
+        serde_json::from_str(&reply.body).expect("JSON")
+    }
+
+    fn post_from(&self, origin: Option<&str>, path: &str, form: &str) -> Reply {
+        let mut headers = vec![
+            ("host", self.host.as_str()),
+            ("cookie", self.cookie.as_str()),
+            ("content-type", "application/x-www-form-urlencoded"),
+        ];
+        headers.extend(origin.map(|origin| ("origin", origin)));
+        self.server.send_to(path, "POST", &headers, form)
+    }
+
+    fn post(&self, path: &str, form: &str) -> Reply {
+        self.post_from(Some(&self.origin), path, form)
+    }
+}
+
+fn drafted() -> Project {
+    let project = story();
+    project.write(Project::ACT, ACT_TEXT);
+    project
+}
+
+#[test]
+fn only_who_showed_the_token_is_let_in() {
+    let project = planned();
+    let server = Server::start(&project, &[]);
+    let browser = Browser::welcome(&server);
+    assert_eq!(browser.get("/").status, 200);
+    let without = |path: &str, headers: &[(&str, &str)]| server.send_to(path, "GET", headers, "").status;
+    let host = browser.host.as_str();
+    for path in ["/", "/tree", "/api/tree", "/api/live", "/assets/app.js", "/nowhere"] {
+        assert_eq!(without(path, &[("host", host)]), 401, "{path}");
+        assert_eq!(without(path, &[("host", host), ("cookie", "throughline=x")]), 401, "{path}");
+        assert_eq!(without(path, &[("host", "evil.example"), ("cookie", &browser.cookie)]), 403, "rebound: {path}");
+        let foreign = [("host", host), ("cookie", &browser.cookie), ("origin", "http://evil.example")];
+        assert_eq!(without(path, &foreign), 403, "foreign: {path}");
+    }
+    assert_eq!(without("/?token=wrong", &[("host", host)]), 401);
+    let bearer = format!("Bearer {}", server.token);
+    assert_eq!(without("/api/tree", &[("host", host), ("authorization", &bearer)]), 200, "a program with the token");
+    let to_mcp = server.send_to("/mcp", "POST", &[("host", host), ("cookie", &browser.cookie)], "{}");
+    assert_eq!(to_mcp.status, 401, "the cookie is for pages alone");
+    let led = server.send_to(&format!("//evil.example/?token={}", server.token), "GET", &[("host", host)], "");
+    assert_eq!(led.header("location"), Some("/evil.example/"), "nobody is led to another host");
+}
+
+#[test]
+fn every_answer_is_strict() {
+    let project = planned();
+    let server = Server::start(&project, &[]);
+    let browser = Browser::welcome(&server);
+    for path in ["/", "/tree", "/nodes/act-1", "/timeline", "/gates", "/memory", "/reviews", "/nowhere", "/api/tree"] {
+        let reply = browser.get(path);
+        let policy = reply.header("content-security-policy").unwrap_or_else(|| panic!("{path}: {reply:?}"));
+        assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"), "{policy}");
+        assert!(!policy.contains("unsafe"), "{policy}");
+        assert_eq!(reply.header("cache-control"), Some("no-store"), "{path}");
+        for inline in ["<style", " style=", " onclick=", "<script>", "http://", "https://"] {
+            assert!(!reply.body.contains(inline), "{inline} is on {path}");
+        }
+    }
+}
+
+#[test]
+fn the_api_gives_what_its_description_says() {
+    let project = planned();
+    project.write(Project::ACT, format!("{ACT_TEXT}\n## More\n\nof it\n"));
+    let server = Server::start(&project, &[]);
+    let browser = Browser::welcome(&server);
+    browser.post("/do/comment", "node=act-1&text=look");
+    let description = browser.json("/api/openapi.json");
+    let schema_of = |reference: &str| {
+        let name = reference.rsplit('/').next().expect("a name");
+        json!({ "$ref": format!("#/components/schemas/{name}"), "components": description["components"] })
+    };
+    let paths = description["paths"].as_object().expect("paths");
+    assert!(paths.len() > 6);
+    for (path, described) in paths {
+        if path == "/api/live" {
+            continue;
+        }
+        let reference = described["get"]["responses"]["200"]["$ref"].as_str().expect("an answer");
+        let validator = jsonschema::validator_for(&schema_of(reference)).expect("a schema");
+        for node in ["act-1", "act-1/chapter-01", "act-1/chapter-01/scene-0101"] {
+            let answer = browser.json(&path.replace("{path}", node));
+            let wrong: Vec<String> =
+                validator.iter_errors(&answer).map(|error| format!("{}: {error}", error.instance_path())).collect();
+            assert!(wrong.is_empty(), "{path} of {node}: {wrong:?}\n{answer}");
+        }
+    }
+    let failure = browser.get("/api/nodes/nothing");
+    assert_eq!(failure.status, 404);
+    let validator = jsonschema::validator_for(&schema_of("Failure")).expect("a schema");
+    assert!(validator.is_valid(&serde_json::from_str(&failure.body).expect("JSON")), "{failure:?}");
+}
+
+#[test]
+fn the_tree_is_given_in_windows() {
+    let project = planned();
+    let server = Server::start(&project, &[]);
+    let browser = Browser::welcome(&server);
+    let paths = |query: &str| {
+        let window = browser.json(&format!("/api/tree?{query}"));
+        let rows = window["rows"].as_array().expect("rows").iter();
+        (
+            window["total"].as_u64().expect("a number"),
+            rows.map(|row| row["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>(),
+        )
+    };
+    let all = ["act-1", "act-1/chapter-01", "act-1/chapter-01/scene-0101"].map(str::to_owned);
+    assert_eq!(paths(""), (3, all.to_vec()));
+    assert_eq!(paths("offset=1&limit=1"), (3, vec![all[1].clone()]));
+    assert_eq!(paths("text=SCENE"), (1, vec![all[2].clone()]));
+    assert_eq!(paths("status=draft"), (0, vec![]));
+    assert_eq!(paths("offset=99"), (3, vec![]));
+}
+
+#[test]
+fn an_approval_is_of_the_text_that_was_shown() {
+    let project = drafted();
+    let server = Server::start(&project, &[]);
+    let browser = Browser::welcome(&server);
+    let version = browser.json("/api/nodes/act-1")["version_hash"].as_str().expect("a version").to_owned();
+    let form = format!("node=act-1&version={version}");
+    assert_eq!(browser.post_from(None, "/do/approve", &form).status, 403, "no page of ours says so");
+    assert_eq!(browser.post_from(Some("http://evil.example"), "/do/approve", &form).status, 403);
+    assert_eq!(browser.post("/do/approve", "node=act-1").status, 400, "which text?");
+    project.write(Project::ACT, format!("{ACT_TEXT}\nanother end\n"));
+    let refused = browser.post("/do/approve", &form);
+    assert!(refused.status == 403 && refused.body.contains("changed since it was shown"), "{refused:?}");
+    assert_eq!(project.status("act-1"), "draft");
+    let version = browser.json("/api/nodes/act-1")["version_hash"].as_str().expect("a version").to_owned();
+    let done = browser.post("/do/approve", &format!("node=act-1&version={version}"));
+    assert_eq!((done.status, done.header("location")), (303, Some("/nodes/act-1?done=approved")));
+    assert_eq!(project.status("act-1"), "approved");
+    let log = browser.json("/api/timeline?verb=approve");
+    assert_eq!((&log["operations"][0]["channel"], &log["next"]), (&json!("web"), &Value::Null));
+}
+
+#[test]
+fn a_version_comes_back_and_an_operation_is_undone() {
+    let project = drafted();
+    let server = Server::start(&project, &[]);
+    let browser = Browser::welcome(&server);
+    let first = browser.json("/api/nodes/act-1")["version_hash"].as_str().expect("a version").to_owned();
+    project.write(Project::ACT, "# Act 1\n\nsomething else\n");
+    assert!(browser.get(&format!("/nodes/act-1?version={first}")).body.contains("<del>"), "compared side by side");
+    assert_eq!(browser.post("/do/restore", &format!("node=act-1&version={first}")).status, 303);
+    assert_eq!(project.read(Project::ACT), ACT_TEXT);
+    assert_eq!(browser.post("/do/condemn", "node=act-1&text=wrong+end").status, 303);
+    assert_eq!(project.status("act-1"), "invalid");
+    assert!(browser.get("/nodes/act-1").body.contains("wrong end"));
+    let operation = &browser.json("/api/timeline?verb=invalidate")["operations"][0]["operation"];
+    assert_eq!(browser.post("/do/undo", &format!("operation={operation}")).status, 303);
+    assert_eq!(project.status("act-1"), "draft");
+}
+
+#[test]
+fn what_only_shows_decides_nothing() {
+    let project = drafted();
+    let server = Server::start(&project, &["--read-only"]);
+    let browser = Browser::welcome(&server);
+    for what in ["approve", "comment", "undo"] {
+        assert_eq!(browser.post(&format!("/do/{what}"), "node=act-1&text=x&operation=1").status, 403, "{what}");
+    }
+    assert_eq!(browser.get("/nodes/act-1").status, 200);
+}
+
+#[test]
+fn a_comment_ends_the_waiting_of_an_agent_and_is_in_its_briefing() {
+    let project = drafted();
+    let server = Server::start(&project, &[]);
+    let browser = Browser::welcome(&server);
+    let answer = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let arguments = json!({ "node": "act-1", "timeout_seconds": 30 });
+            server.ask("tools/call", json!({ "name": "wait", "arguments": arguments })).message()
+        });
+        std::thread::sleep(Duration::from_millis(500));
+        let said = Instant::now();
+        assert_eq!(browser.post("/do/comment", "node=act-1&text=Who+is+Mara%3F").status, 303);
+        let answer = waiting.join().expect("an answer");
+        assert!(said.elapsed() < Duration::from_secs(20), "long before its own time is over");
+        answer
+    });
+    let found = &answer["result"]["structuredContent"];
+    assert_eq!((&found["done"], &found["comments"][0]["text"]), (&json!(true), &json!("Who is Mara?")), "{answer}");
+    assert!(project.ok(&["brief"]).stdout.contains("comment on act-1"), "{}", project.ok(&["brief"]).stdout);
+    project.write(Project::ACT, format!("{ACT_TEXT}\nMara keeps the lamp.\n"));
+    assert!(!project.ok(&["brief"]).stdout.contains("comment on act-1"), "it was answered");
+}
+
+#[test]
+fn who_comes_back_hears_what_was_missed() {
+    let project = drafted();
+    let server = Server::start(&project, &[]);
+    let browser = Browser::welcome(&server);
+    browser.post("/do/comment", "node=act-1&text=one");
+    let known = browser.json("/api/tree")["head"].as_u64().expect("a number");
+    browser.post("/do/comment", "node=act-1&text=two");
+    let mut stream = server.connect();
+    let request = format!(
+        "GET /api/live HTTP/1.1\r\nhost: {}\r\ncookie: {}\r\nlast-event-id: {known}\r\n\r\n",
+        browser.host, browser.cookie
+    );
+    stream.write_all(request.as_bytes()).expect("the server reads");
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    let missed = lines.by_ref().find(|line| line.starts_with("data: {\"by\"")).expect("an event");
+    assert!(missed.contains("comment on act-1: two"), "{missed}");
+    // What is edited by hand, in no process of ours, is seen too.
+    project.write(Project::ACT, "# Act 1\n\nedited\n");
+    let edited = lines.by_ref().find(|line| line.starts_with("data: {\"by\"")).expect("an event");
+    assert!(edited.contains("\"verb\":\"observe\"") && edited.contains("act-1"), "{edited}");
+    assert_eq!(server.stop(), Some(0), "a stream holds up no end");
+}

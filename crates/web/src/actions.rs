@@ -1,0 +1,134 @@
+//! What a person decides on a page: forms, each one use case, each followed by a page that shows the result.
+
+use application::approve::ApproveRequest;
+use application::invalidate::InvalidateRequest;
+use application::undo::UndoTarget;
+use application::{Failure, FailureKind};
+use axum::extract::{Form, State};
+use axum::response::Redirect;
+use domain::approval::Force;
+use domain::ids::{OperationId, VersionHash};
+use serde::Deserialize;
+
+use crate::refusal::Refusal;
+use crate::{Dashboard, urls};
+
+type Done = Result<Redirect, Refusal>;
+
+/// What a form sends; each uses some of it.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Decision {
+    node: String,
+    /// The version that was on the page.
+    version: String,
+    /// Whether warnings were seen and are accepted.
+    force: Option<String>,
+    text: String,
+    operation: u64,
+    /// The review, and the check in it.
+    subject: String,
+    item: String,
+}
+
+impl Decision {
+    fn words(&self) -> Vec<String> {
+        vec![self.node.clone()]
+    }
+
+    fn force(&self) -> Force {
+        if self.force.is_some() { Force::Yes } else { Force::No }
+    }
+
+    /// Returns the version that was on the page: a decision about another text is none.
+    fn shown(&self) -> Result<VersionHash, Failure> {
+        self.version.parse().map(VersionHash).map_err(|_| {
+            Failure::new(FailureKind::Invalid, "the form does not say which version was shown")
+                .step("open the page again")
+        })
+    }
+}
+
+/// Answers every decision where nothing can be decided.
+pub(crate) async fn only_shown() -> Refusal {
+    Failure::new(FailureKind::Refused, "this server only shows: nothing can be decided on its pages")
+        .step("tl serve   # without --read-only")
+        .into()
+}
+
+fn back(node: &str, done: &str) -> Redirect {
+    Redirect::to(&format!("{}?done={done}", urls::node(node)))
+}
+
+pub(crate) async fn approve(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+    let node = decision.node.clone();
+    let done = dashboard.ask(move |ctx| {
+        let request =
+            ApproveRequest { node: decision.words(), force: decision.force(), shown: Some(decision.shown()?) };
+        application::approve::approve(ctx, &request)
+    });
+    let outcome = done.await.map_err(Refusal::on(urls::node(&node)))?;
+    // Warnings stop an approval without being a failure.
+    if outcome.success { Ok(back(&node, "approved")) } else { Ok(back(&node, "warned")) }
+}
+
+pub(crate) async fn revalidate(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+    let node = decision.node.clone();
+    let done = dashboard.ask(move |ctx| {
+        let shown = decision.shown()?;
+        let now = application::show_node::show_node(ctx, &decision.words())?.version_hash;
+        if now != Some(shown) {
+            return Err(Failure::new(
+                FailureKind::Conflict,
+                "the plan changed while you were reading; nothing was kept",
+            )
+            .step("read the plan as it is now"));
+        }
+        application::revalidate::keep_one(ctx, &decision.words(), decision.force())
+    });
+    done.await.map_err(Refusal::on(urls::node(&node)))?;
+    Ok(back(&node, "kept"))
+}
+
+pub(crate) async fn condemn(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+    let node = decision.node.clone();
+    let done = dashboard.ask(move |ctx| {
+        let request = InvalidateRequest { node: decision.words(), reason: decision.text.trim().to_owned() };
+        application::invalidate::invalidate(ctx, &request)
+    });
+    done.await.map_err(Refusal::on(urls::node(&node)))?;
+    Ok(back(&node, "condemned"))
+}
+
+pub(crate) async fn comment(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+    let node = decision.node.clone();
+    let done = dashboard.ask(move |ctx| application::comment::comment(ctx, &decision.words(), &decision.text));
+    done.await.map_err(Refusal::on(urls::node(&node)))?;
+    Ok(back(&node, "commented"))
+}
+
+pub(crate) async fn restore(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+    let node = decision.node.clone();
+    let done = dashboard.ask(move |ctx| {
+        let version = decision.shown()?;
+        application::restore_version::restore_version(ctx, &[decision.node.clone(), version.to_string()])
+    });
+    done.await.map_err(Refusal::on(urls::node(&node)))?;
+    Ok(back(&node, "restored"))
+}
+
+pub(crate) async fn undo(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+    let target = UndoTarget::Operation(OperationId(decision.operation));
+    let done = dashboard.ask(move |ctx| application::undo::undo(ctx, target));
+    done.await.map_err(Refusal::on("/timeline".to_owned()))?;
+    Ok(Redirect::to("/timeline?done=undone"))
+}
+
+/// Accepts a finding as it is: how a person ends an escalation.
+pub(crate) async fn accept(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+    let done = dashboard.ask(move |ctx| {
+        application::reviews::accept::accept(ctx, Some(&decision.subject), &decision.item, decision.text.trim())
+    });
+    done.await.map_err(Refusal::on("/reviews".to_owned()))?;
+    Ok(Redirect::to("/reviews?done=accepted"))
+}

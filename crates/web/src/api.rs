@@ -1,0 +1,219 @@
+//! The same as JSON, for programs. It only reads; `assets/openapi.json` describes it, and a test holds it to that.
+
+use std::sync::Arc;
+
+use application::comment::{CommentView, list_comments};
+use application::evidence::{EvidenceView, show_evidence};
+use application::explain::{Explanation, explain};
+use application::history::{HistoryRequest, history};
+use application::list_versions::{VersionView, list_versions};
+use application::read_plan::{PlanView, read_plan};
+use application::reviews::ReviewView;
+use application::sessions::keep_mem::MemView;
+use application::sessions::recall_mems::{RecallRequest, ShelfView, list_shelves, recall_mems};
+use application::show_now::{NowView, show_now};
+use application::views::OperationView;
+use application::workflows::status::FlowLine;
+use application::{Context, Failure, FailureKind, reviews, workflows};
+use axum::extract::{Path, Query, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use axum::{Json, Router};
+use domain::ids::OperationId;
+use domain::node::Status;
+use serde::{Deserialize, Serialize};
+
+use crate::refusal::ApiRefusal;
+use crate::rows::{Wanted, Window};
+use crate::{Dashboard, GateReport, live};
+
+/// What is described, and served.
+const DESCRIPTION: &str = include_str!("../assets/openapi.json");
+
+type Answer<T> = Result<Json<T>, ApiRefusal>;
+
+pub(crate) fn router() -> Router<Dashboard> {
+    let described = || async { ([(CONTENT_TYPE, "application/json")], DESCRIPTION).into_response() };
+    Router::new()
+        .route("/api/openapi.json", get(described))
+        .route("/api/now", get(now))
+        .route("/api/tree", get(tree))
+        .route("/api/nodes/{*path}", get(node))
+        .route("/api/timeline", get(timeline))
+        .route("/api/reviews", get(list_reviews))
+        .route("/api/gates", get(gates))
+        .route("/api/memory", get(memory))
+        .route("/api/live", get(live::stream))
+        .route("/api/{*path}", get(nowhere))
+}
+
+async fn nowhere() -> ApiRefusal {
+    Failure::new(FailureKind::NotFound, "there is nothing here").step("GET /api/openapi.json").into()
+}
+
+async fn now(State(dashboard): State<Dashboard>) -> Answer<NowView> {
+    Ok(Json(dashboard.ask(show_now).await?))
+}
+
+/// Cuts a window from the tree, beside the server's own threads.
+pub(crate) async fn window(dashboard: &Dashboard, wanted: Wanted) -> Result<Window, Failure> {
+    let rows = Arc::clone(&dashboard.rows);
+    let cut = tokio::task::spawn_blocking(move || rows.window(&wanted)).await;
+    cut.unwrap_or_else(|_| Err(Failure::new(FailureKind::Internal, "the reading broke off")))
+}
+
+async fn tree(State(dashboard): State<Dashboard>, Query(wanted): Query<Wanted>) -> Answer<Window> {
+    Ok(Json(window(&dashboard, wanted).await?))
+}
+
+/// All there is to know about one plan.
+#[derive(Serialize)]
+pub(crate) struct Whole {
+    #[serde(flatten)]
+    pub(crate) plan: PlanView,
+    /// Why it is stale or invalid; nothing when it is neither.
+    pub(crate) why: Option<Explanation>,
+    pub(crate) versions: Vec<VersionView>,
+    pub(crate) evidence: Option<EvidenceView>,
+    pub(crate) comments: Vec<CommentView>,
+    pub(crate) log: Vec<OperationView>,
+}
+
+/// So much of a plan's log is shown with it.
+const MOST_LOG: usize = 20;
+
+/// Reads all there is to know about a plan.
+pub(crate) fn whole(ctx: &Context<'_>, path: &str) -> Result<Whole, Failure> {
+    let words = [path.to_owned()];
+    let plan = read_plan(ctx, &words)?;
+    let stale = matches!(plan.plan.node.status, Status::RequiresRevalidation | Status::Invalid);
+    Ok(Whole {
+        why: if stale { Some(explain(ctx, &words)?) } else { None },
+        versions: list_versions(ctx, &words)?.versions,
+        // Not every kind of node can be proved.
+        evidence: show_evidence(ctx, &words).ok().filter(|evidence| !evidence.proofs.is_empty()),
+        comments: list_comments(ctx, &words)?,
+        log: history(ctx, &HistoryRequest { node: words.to_vec(), most: MOST_LOG, before: None })?,
+        plan,
+    })
+}
+
+async fn node(State(dashboard): State<Dashboard>, Path(path): Path<String>) -> Answer<Whole> {
+    Ok(Json(dashboard.ask(move |ctx| whole(ctx, &path)).await?))
+}
+
+/// Which operations are asked for.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Stretch {
+    pub(crate) before: Option<u64>,
+    pub(crate) limit: Option<usize>,
+    pub(crate) node: String,
+    pub(crate) verb: String,
+    pub(crate) by: String,
+}
+
+/// Operations, the latest first.
+#[derive(Serialize)]
+pub(crate) struct Timeline {
+    pub(crate) operations: Vec<OperationView>,
+    /// Give it as `before` to go on; nothing when this is all.
+    pub(crate) next: Option<u64>,
+}
+
+const USUAL_OPERATIONS: usize = 50;
+const MOST_OPERATIONS: usize = 500;
+/// So many operations are looked through for those that fit, before an answer is given.
+const MOST_LOOKED_THROUGH: usize = 20_000;
+
+/// Reads a stretch of the log.
+pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Failure> {
+    let most = asked.limit.unwrap_or(USUAL_OPERATIONS).clamp(1, MOST_OPERATIONS);
+    let node: Vec<String> = Some(asked.node.trim().to_owned()).filter(|node| !node.is_empty()).into_iter().collect();
+    let by = asked.by.trim().to_lowercase();
+    let fits = |operation: &OperationView| {
+        (asked.verb.is_empty() || operation.verb.word() == asked.verb)
+            && (by.is_empty() || operation.by.to_string().to_lowercase().contains(&by))
+    };
+    let mut before = asked.before.map(OperationId);
+    let mut operations = Vec::new();
+    let mut looked_through = 0;
+    loop {
+        let page = history(ctx, &HistoryRequest { node: node.clone(), most: MOST_OPERATIONS, before })?;
+        let is_last = page.len() < MOST_OPERATIONS;
+        looked_through += page.len();
+        for operation in page {
+            before = Some(operation.operation);
+            if fits(&operation) {
+                operations.push(operation);
+            }
+            if operations.len() == most {
+                return Ok(Timeline { operations, next: before.map(|before| before.0) });
+            }
+        }
+        if is_last || looked_through >= MOST_LOOKED_THROUGH {
+            let next = before.filter(|_| !is_last).map(|before| before.0);
+            return Ok(Timeline { operations, next });
+        }
+    }
+}
+
+async fn timeline(State(dashboard): State<Dashboard>, Query(asked): Query<Stretch>) -> Answer<Timeline> {
+    Ok(Json(dashboard.ask(move |ctx| stretch(ctx, &asked)).await?))
+}
+
+/// Reviews, and the workflows that are under way.
+#[derive(Serialize)]
+pub(crate) struct Reviews {
+    pub(crate) reviews: Vec<ReviewView>,
+    pub(crate) workflows: Vec<FlowLine>,
+}
+
+/// Reads the reviews and workflows.
+pub(crate) fn reviewed(ctx: &Context<'_>) -> Result<Reviews, Failure> {
+    Ok(Reviews { reviews: reviews::status::list(ctx)?, workflows: workflows::status::status(ctx, None)? })
+}
+
+async fn list_reviews(State(dashboard): State<Dashboard>) -> Answer<Reviews> {
+    Ok(Json(dashboard.ask(reviewed).await?))
+}
+
+async fn gates(State(dashboard): State<Dashboard>) -> Answer<GateReport> {
+    let ledger = dashboard.gates.clone();
+    Ok(Json(dashboard.ask(move |ctx| ledger(ctx)).await?))
+}
+
+/// What is looked for in memory.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Search {
+    pub(crate) text: String,
+    pub(crate) shelf: String,
+}
+
+/// The shelves, and the notes that were looked for.
+#[derive(Serialize)]
+pub(crate) struct Memories {
+    pub(crate) shelves: Vec<ShelfView>,
+    pub(crate) notes: Vec<MemView>,
+}
+
+/// So many notes are found at most.
+const MOST_NOTES: usize = 50;
+
+/// Reads the shelves, and the notes that were looked for.
+pub(crate) fn memories(ctx: &Context<'_>, asked: &Search) -> Result<Memories, Failure> {
+    let shelves = list_shelves(ctx)?;
+    let notes = if asked.text.trim().is_empty() {
+        Vec::new()
+    } else {
+        let shelf = Some(asked.shelf.clone()).filter(|shelf| !shelf.is_empty());
+        recall_mems(ctx, &RecallRequest { query: asked.text.clone(), shelf, most: MOST_NOTES })?
+    };
+    Ok(Memories { shelves, notes })
+}
+
+async fn memory(State(dashboard): State<Dashboard>, Query(asked): Query<Search>) -> Answer<Memories> {
+    Ok(Json(dashboard.ask(move |ctx| memories(ctx, &asked)).await?))
+}

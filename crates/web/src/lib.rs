@@ -1,0 +1,132 @@
+//! The dashboard: the project as pages for people, and as JSON for programs.
+//!
+//! It decides nothing and keeps nothing: every page is one use case, rendered; every form is one use case, done as the
+//! person who opened the page. Who may open it is checked by the server that mounts [`Dashboard::router`].
+
+mod actions;
+mod api;
+mod assets;
+mod headers;
+mod live;
+mod markdown;
+mod pages;
+mod refusal;
+mod rows;
+mod urls;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use application::{Context, Failure, FailureKind, Workspace};
+use axum::Router;
+use axum::middleware::from_fn;
+use axum::routing::{get, post};
+use domain::operation::Channel;
+use serde::Serialize;
+
+use crate::live::Live;
+use crate::rows::Rows;
+
+/// How the gates did, from the ledger of hooks.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct GateReport {
+    /// Hook events so far.
+    pub events: usize,
+    /// Events that could not be checked.
+    pub faults: usize,
+    pub gates: BTreeMap<String, GateCounts>,
+    pub hosts: Vec<HostLatency>,
+}
+
+/// What one gate did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GateCounts {
+    pub fires: usize,
+    pub blocks: usize,
+    pub warnings: usize,
+    pub overrides: usize,
+    /// Blocks after which the session did something that was allowed.
+    pub catches: usize,
+}
+
+/// How long the hooks of one host took.
+#[derive(Clone, Debug, Serialize)]
+pub struct HostLatency {
+    pub host: String,
+    pub events: usize,
+    pub p50_micros: u64,
+    pub p99_micros: u64,
+    pub blocks: usize,
+    pub faults: usize,
+}
+
+/// Reads how the gates did: the ledger of hooks is the program's.
+pub type GateLedger = Arc<dyn Fn(&Context<'_>) -> Result<GateReport, Failure> + Send + Sync>;
+
+/// The dashboard of one project.
+#[derive(Clone)]
+pub struct Dashboard {
+    workspace: Arc<dyn Workspace>,
+    gates: GateLedger,
+    rows: Arc<Rows>,
+    live: Arc<Live>,
+    only_shows: bool,
+}
+
+impl Dashboard {
+    /// Returns the dashboard of a project.
+    #[must_use]
+    pub fn new(workspace: Arc<dyn Workspace>, gates: GateLedger) -> Self {
+        let rows = Arc::new(Rows::of(workspace.clone()));
+        Self { live: Arc::new(Live::of(workspace.clone(), rows.clone())), workspace, gates, rows, only_shows: false }
+    }
+
+    /// The same, with no way to change anything.
+    #[must_use]
+    pub fn only_showing(self) -> Self {
+        Self { only_shows: true, ..self }
+    }
+
+    /// Returns everything it serves.
+    pub fn router(&self) -> Router {
+        let pages = Router::new()
+            .route("/", get(pages::now::page))
+            .route("/tree", get(pages::tree::page))
+            .route("/nodes/{*path}", get(pages::node::page))
+            .route("/timeline", get(pages::timeline::page))
+            .route("/reviews", get(pages::reviews::page))
+            .route("/gates", get(pages::gates::page))
+            .route("/memory", get(pages::memory::page))
+            .route("/assets/{name}", get(assets::asset))
+            .fallback(pages::nowhere);
+        let decisions = if self.only_shows {
+            Router::new().route("/do/{what}", post(actions::only_shown))
+        } else {
+            Router::new()
+                .route("/do/approve", post(actions::approve))
+                .route("/do/revalidate", post(actions::revalidate))
+                .route("/do/condemn", post(actions::condemn))
+                .route("/do/comment", post(actions::comment))
+                .route("/do/restore", post(actions::restore))
+                .route("/do/undo", post(actions::undo))
+                .route("/do/accept", post(actions::accept))
+        };
+        pages.merge(decisions).merge(api::router()).layer(from_fn(headers::add)).with_state(self.clone())
+    }
+
+    /// Ends the streams, which would go on for ever.
+    pub fn close(&self) {
+        self.live.close();
+    }
+
+    /// Runs a use case as the person at the page, beside the server's own threads: it may wait for a disk.
+    async fn ask<T: Send + 'static>(
+        &self,
+        mut use_case: impl FnMut(&Context<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let workspace = self.workspace.clone();
+        let asked =
+            tokio::task::spawn_blocking(move || workspace.ask(Channel::Web, &workspace.person(), &mut use_case)).await;
+        asked.unwrap_or_else(|_| Err(Failure::new(FailureKind::Internal, "the use case broke off")))
+    }
+}

@@ -1,0 +1,151 @@
+//! Live updates: every operation as it happens, whoever made it, as server-sent events that can be taken up again.
+//!
+//! One thread looks at the number of the last operation while a page is open, and now and then at the plan files. An event
+//! carries its operation's number; a browser that comes back names the last one it heard.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use application::Workspace;
+use application::list_changes::{ChangeView, list_changes};
+use axum::extract::{Query, State};
+use axum::http::HeaderMap;
+use axum::response::IntoResponse;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use domain::ids::OperationId;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::sync::{mpsc, watch};
+use tokio_stream::wrappers::ReceiverStream;
+
+use crate::Dashboard;
+use crate::rows::{FRESH, Rows};
+
+/// How often the number of the last operation is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+/// Who missed more than this is told to read everything again.
+const MOST_MISSED: usize = 200;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Moment {
+    head: u64,
+    closed: bool,
+}
+
+/// What is told to everyone who listens.
+pub(crate) struct Live {
+    workspace: Arc<dyn Workspace>,
+    rows: Arc<Rows>,
+    moment: watch::Sender<Moment>,
+    watching: AtomicBool,
+}
+
+impl Live {
+    pub(crate) fn of(workspace: Arc<dyn Workspace>, rows: Arc<Rows>) -> Self {
+        let moment = Moment { head: workspace.head().unwrap_or_default(), closed: false };
+        Self { workspace, rows, moment: watch::Sender::new(moment), watching: AtomicBool::new(false) }
+    }
+
+    pub(crate) fn close(&self) {
+        self.moment.send_modify(|moment| moment.closed = true);
+    }
+
+    fn listen(self: &Arc<Self>) -> watch::Receiver<Moment> {
+        let heard = self.moment.subscribe();
+        if !self.watching.swap(true, Ordering::SeqCst) {
+            let live = self.clone();
+            if std::thread::Builder::new().name("live".to_owned()).spawn(move || live.run()).is_err() {
+                self.watching.store(false, Ordering::SeqCst);
+            }
+        }
+        heard
+    }
+
+    fn run(&self) {
+        let mut looked_at_files = Instant::now();
+        loop {
+            if self.moment.borrow().closed || self.moment.receiver_count() == 0 {
+                self.watching.store(false, Ordering::SeqCst);
+                // Somebody may have come between the two lines.
+                if self.moment.receiver_count() == 0 || self.watching.swap(true, Ordering::SeqCst) {
+                    return;
+                }
+            }
+            if looked_at_files.elapsed() >= FRESH {
+                // What cannot be read now is read the next time.
+                let _ = self.rows.now();
+                looked_at_files = Instant::now();
+            }
+            if let Ok(head) = self.workspace.head() {
+                self.moment.send_if_modified(|moment| std::mem::replace(&mut moment.head, head) != head);
+            }
+            if self.moment.borrow().closed {
+                return;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Since {
+    since: Option<u64>,
+}
+
+/// Streams what happens.
+pub(crate) async fn stream(
+    State(dashboard): State<Dashboard>,
+    Query(asked): Query<Since>,
+    headers: HeaderMap,
+) -> impl IntoResponse {
+    let known = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok()).or(asked.since);
+    let (out, events) = mpsc::channel::<Result<Event, Infallible>>(16);
+    let mut moments = dashboard.live.listen();
+    tokio::spawn(async move {
+        let mut last = known.unwrap_or_else(|| moments.borrow().head);
+        // The first event says where the stream begins, so that a page that breaks off at once misses nothing.
+        let begins = Event::default().event("begin").id(last.to_string()).data("{}");
+        if out.send(Ok(begins)).await.is_err() {
+            return;
+        }
+        loop {
+            let now = *moments.borrow_and_update();
+            if now.closed {
+                return;
+            }
+            if now.head != last {
+                let since = OperationId(last);
+                // What cannot be read now is tried at the next change.
+                if let Ok(changes) = dashboard.ask(move |ctx| list_changes(ctx, since, MOST_MISSED)).await {
+                    last = match &changes {
+                        Some(changes) => changes.last().map_or(last, |change| change.operation.0),
+                        None => now.head,
+                    };
+                    for event in told(changes.as_deref(), last) {
+                        if out.send(Ok(event)).await.is_err() {
+                            return;
+                        }
+                    }
+                }
+            }
+            tokio::select! {
+                changed = moments.changed() => if changed.is_err() { return },
+                () = out.closed() => return,
+            }
+        }
+    });
+    Sse::new(ReceiverStream::new(events)).keep_alive(KeepAlive::new().interval(Duration::from_secs(15)))
+}
+
+/// Returns the events of some changes; without them, the one that says to read everything again.
+fn told(changes: Option<&[ChangeView]>, head: u64) -> Vec<Event> {
+    let event = |name: &str, id: u64, data: String| Event::default().event(name).id(id.to_string()).data(data);
+    match changes {
+        Some(changes) => {
+            changes.iter().map(|change| event("operation", change.operation.0, json!(change).to_string())).collect()
+        }
+        None => vec![event("reset", head, "{}".to_owned())],
+    }
+}

@@ -1,0 +1,75 @@
+//! Two texts side by side, with the words that changed.
+
+use application::views::DiffView;
+use domain::diff::{Emphasis, Hunk, Line, LineKind};
+use maud::{Markup, html};
+
+/// Returns a difference: which sections, then the lines side by side.
+pub(crate) fn shown(diff: &DiffView) -> Markup {
+    html! {
+        @if !diff.sections.is_empty() {
+            ul.sections { @for section in &diff.sections { li { span.tag { (section.change) } " " (section.heading) } } }
+        }
+        @if diff.hunks.is_empty() { p.quiet { "The two are the same." } } @else {
+            div.diff tabindex="0" role="region" aria-label={ (diff.older) " compared with " (diff.newer) } {
+                table {
+                    thead { tr { th scope="col" { (diff.older) } th scope="col" { (diff.newer) } } }
+                    @for hunk in &diff.hunks { (rows(hunk)) }
+                }
+            }
+        }
+    }
+}
+
+/// Pairs what was removed with what came in its place.
+fn rows(hunk: &Hunk) -> Markup {
+    let mut pairs: Vec<(Option<&Line>, Option<&Line>)> = Vec::new();
+    let mut open = 0;
+    for line in &hunk.lines {
+        match line.kind {
+            LineKind::Same => {
+                pairs.push((Some(line), Some(line)));
+                open = pairs.len();
+            }
+            LineKind::Removed => pairs.push((Some(line), None)),
+            LineKind::Added => match pairs.iter().skip(open).position(|(_, right)| right.is_none()) {
+                Some(at) => {
+                    pairs[open + at].1 = Some(line);
+                    open += at + 1;
+                }
+                None => {
+                    pairs.push((None, Some(line)));
+                    open = pairs.len();
+                }
+            },
+        }
+    }
+    html! {
+        tbody {
+            @for (left, right) in pairs { tr { (cell(left)) (cell(right)) } }
+        }
+    }
+}
+
+fn cell(line: Option<&Line>) -> Markup {
+    let Some(line) = line else { return html! { td.none {} } };
+    let kind = match line.kind {
+        LineKind::Same => "same",
+        LineKind::Removed => "removed",
+        LineKind::Added => "added",
+    };
+    let words = html! {
+        @for (emphasis, piece) in &line.pieces {
+            @match emphasis { Emphasis::Strong => strong { (piece) }, Emphasis::None => (piece) }
+        }
+    };
+    html! {
+        td class=(kind) {
+            @match line.kind {
+                LineKind::Same => (words),
+                LineKind::Removed => del { (words) },
+                LineKind::Added => ins { (words) },
+            }
+        }
+    }
+}

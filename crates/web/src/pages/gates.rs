@@ -1,0 +1,56 @@
+//! *Gates*: what they stopped and let pass, and what a hook costs.
+
+use axum::extract::State;
+use maud::{Markup, html};
+
+use super::{Place, shell};
+use crate::refusal::Refusal;
+use crate::{Dashboard, GateReport};
+
+pub(crate) async fn page(State(dashboard): State<Dashboard>) -> Result<Markup, Refusal> {
+    let ledger = dashboard.gates.clone();
+    let report = dashboard.ask(move |ctx| ledger(ctx)).await?;
+    Ok(shell(Place::Gates, "Gates", &content(&report)))
+}
+
+fn content(report: &GateReport) -> Markup {
+    html! {
+        h1 { "Gates" }
+        section #ledger data-live {
+            p.quiet { (report.events) " hook events, " (report.faults) " that could not be checked" }
+            @if report.gates.is_empty() { p.quiet { "No gate has fired yet." } } @else {
+                div.scroll tabindex="0" role="region" aria-label="What the gates did" { table.numbers {
+                    thead { tr {
+                        th scope="col" { "Gate" } th scope="col" { "Fired" } th scope="col" { "Blocked" }
+                        th scope="col" { "Warned" } th scope="col" { "Overridden" } th scope="col" { "Heeded" }
+                    } }
+                    tbody { @for (gate, counts) in &report.gates { tr {
+                        th scope="row" { (gate) }
+                        td { (counts.fires) } td { (counts.blocks) } td { (counts.warnings) }
+                        td { (counts.overrides) } td { (counts.catches) }
+                    } } }
+                } }
+            }
+        }
+        section #latency data-live {
+            h2 { "What a hook costs" }
+            @if report.hosts.is_empty() { p.quiet { "No host has called yet." } } @else {
+                div.scroll tabindex="0" role="region" aria-label="How long hooks took" { table.numbers {
+                    thead { tr {
+                        th scope="col" { "Host" } th scope="col" { "Events" } th scope="col" { "p50" }
+                        th scope="col" { "p99" } th scope="col" { "Blocked" } th scope="col" { "Faults" }
+                    } }
+                    tbody { @for host in &report.hosts { tr {
+                        th scope="row" { (host.host) }
+                        td { (host.events) } td { (millis(host.p50_micros)) } td { (millis(host.p99_micros)) }
+                        td { (host.blocks) } td { (host.faults) }
+                    } } }
+                } }
+            }
+        }
+    }
+}
+
+fn millis(micros: u64) -> String {
+    format!("{}.{} ms", micros / 1_000, micros % 1_000 / 100)
+}

@@ -1,0 +1,215 @@
+//! The dashboard in a real browser, driven through WebDriver. Run by `./test --web`.
+
+mod stage;
+
+use std::time::Instant;
+
+use serde_json::Value;
+use testkit::Project;
+
+use crate::stage::{Browser, Server, Setup, play, setting, story};
+
+const SCENE: &str = "/nodes/act-1/chapter-01/scene-0101";
+
+#[test]
+fn a_plan_is_approved_in_the_page() {
+    let project = story();
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser.sees("#waiting", "scene-0101").await;
+        browser.goto(&server, SCENE).await;
+        browser.sees("#standing", "draft").await;
+        browser.sees("#parent", "Chapter 1").await;
+        assert_eq!(browser.evaluate("return document.querySelector('.prose em').textContent").await, "goes out");
+        browser.click("#decide .primary").await;
+        browser.sees("#standing", "approved").await;
+    });
+    assert_eq!(project.status("scene-0101"), "approved");
+}
+
+#[test]
+fn it_works_without_scripts() {
+    let project = story();
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::open(&server, Setup { without_scripts: true, ..Setup::default() }).await;
+        browser.goto(&server, "/tree?text=scene").await;
+        browser.sees("tl-tree", "Scene 1.1").await;
+        browser.goto(&server, SCENE).await;
+        browser.click("#decide .primary").await;
+        browser.sees("#standing", "approved").await;
+    });
+    assert_eq!(project.status("scene-0101"), "approved");
+}
+
+#[test]
+fn an_edited_file_makes_the_tree_stale_without_reload() {
+    let project = story();
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser.goto(&server, "/tree").await;
+        browser.sees("tl-live", "live").await;
+        browser.evaluate("window.same = true; return 1").await;
+        browser.sees("tl-tree li:nth-child(2)", "approved").await;
+        project.write(Project::ACT, "# Act 1\n\n## Characters\n- Mara\n\n## Purpose\nEnd.\n");
+        browser.sees("tl-tree li:nth-child(2)", "stale").await;
+        assert_eq!(browser.evaluate("return window.same").await, Value::Bool(true));
+        browser.goto(&server, "/nodes/act-1/chapter-01").await;
+        browser.sees("#why", "Purpose").await;
+        browser.sees("#why .diff", "Begin").await;
+    });
+}
+
+#[test]
+fn a_version_comes_back() {
+    let project = story();
+    let before = project.read(Project::ACT);
+    project.write(Project::ACT, "# Act 1\n\nnothing of what was\n");
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser.goto(&server, "/nodes/act-1").await;
+        browser.click("#versions .acts a").await;
+        browser.sees("#versions .diff", "nothing of what was").await;
+        browser.click("#versions form button").await;
+        browser.sees("main", "Restored").await;
+    });
+    assert_eq!(project.read(Project::ACT), before);
+}
+
+#[test]
+fn what_is_decided_in_one_tab_is_seen_in_the_other_and_half_written_words_stay() {
+    let project = story();
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser.goto(&server, SCENE).await;
+        browser.sees("tl-live", "live").await;
+        browser.evaluate("document.querySelector('#say').value = 'half a thou'; return 1").await;
+        let first = browser.client.window().await.expect("a tab");
+        let second = browser.client.new_window(true).await.expect("a tab");
+        browser.client.switch_to_window(second.handle).await.expect("a switch");
+        browser.goto(&server, SCENE).await;
+        browser.click("#decide .primary").await;
+        browser.sees("#standing", "approved").await;
+        browser.client.switch_to_window(first).await.expect("a switch");
+        browser.sees("#standing", "approved").await;
+        assert_eq!(browser.evaluate("return document.querySelector('#say').value").await, "half a thou");
+    });
+}
+
+#[test]
+fn ten_thousand_plans_stay_fluid() {
+    let project = Project::story(&setting("THROUGHLINE_TL"));
+    for act in 1..=10 {
+        project.write(&format!("acts/act-{act}/strategic-plan.md"), format!("# Act {act}\n"));
+        for chapter in 1..=10 {
+            let folder = format!("acts/act-{act}/chapters/chapter-{chapter:02}");
+            project.write(&format!("{folder}/plan.md"), format!("# Chapter {chapter}\n"));
+            for scene in 1..=99 {
+                let path = format!("{folder}/scenes/scene-{chapter:02}{scene:02}-blueprint.md");
+                project.write(&path, format!("# Scene {chapter}.{scene}\n\n## Characters\n- Mara\n"));
+            }
+        }
+    }
+    project.ok(&["status"]);
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser.goto(&server, "/tree").await;
+        let begun = Instant::now();
+        browser.goto(&server, "/tree").await;
+        browser.sees("#found", "10010 plans").await;
+        let took = begun.elapsed();
+        let paint = browser.evaluate("return performance.getEntriesByType('paint').map(one => `${one.name} ${Math.round(one.startTime)} ms`).join(', ')").await;
+        let weight = browser.evaluate("return performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation')).reduce((sum, one) => sum + one.encodedBodySize, 0)").await;
+        println!("10,010 plans: {took:?} to be seen; {paint}; {weight} bytes; {:?}", server.peak_memory());
+        let rows = browser.evaluate("return document.querySelectorAll('tl-tree li').length").await;
+        assert!(rows.as_u64().is_some_and(|rows| rows > 10 && rows < 300), "{rows} rows are in the page");
+        browser
+            .evaluate("const tree = document.querySelector('tl-tree'); tree.scrollTop = tree.scrollHeight; return 1")
+            .await;
+        browser.sees("tl-tree li:last-child", "act-10/chapter-10/scene-1099").await;
+        browser.evaluate("document.querySelector('tl-tree li:last-child a').focus(); return 1").await;
+        let key = |key: &str| {
+            format!(
+                "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {{ key: '{key}', bubbles: true }})); return 1"
+            )
+        };
+        browser.evaluate(&key("Home")).await;
+        browser.sees("tl-tree a:focus", "Act 1").await;
+        browser.evaluate(&key("ArrowDown")).await;
+        browser.sees("tl-tree a:focus", "Chapter 1").await;
+        browser.evaluate("const text = document.querySelector('[name=text]'); text.value = 'scene-0577'; text.dispatchEvent(new Event('input', { bubbles: true })); return 1").await;
+        browser.sees("#found", "10 found").await;
+    });
+}
+
+#[test]
+fn strangers_are_turned_away() {
+    let project = story();
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::start(Setup::default()).await;
+        browser.goto(&server, "/").await;
+        browser.sees("body", "needs the address that `tl serve` printed").await;
+        browser.goto(&server, "/?token=0123").await;
+        browser.sees("body", "needs the address that `tl serve` printed").await;
+        browser.client.goto(&server.dashboard).await.expect("the dashboard");
+        browser.sees("h1", "Now").await;
+        // A name that was made to lead here, as a rebinding page does it.
+        browser.client.goto(&server.dashboard.replace("127.0.0.1", "evil.example")).await.expect("an answer");
+        browser.sees("body", "not the host you asked for").await;
+        // A form on that page: the browser says whose it is.
+        let form = format!(
+            "const form = document.createElement('form'); form.method = 'post'; form.action = '{}'; \
+             document.body.append(form); form.submit(); return 1",
+            server.at("/do/undo")
+        );
+        browser.evaluate(&form).await;
+        browser.sees("body", "pages of other sites may not use this server").await;
+    });
+}
+
+#[test]
+fn everyone_can_use_every_page() {
+    let project = story();
+    project.write(Project::ACT, "# Act 1\n\n## Characters\n- Mara\n\n## Purpose\nEnd.\n");
+    let server = Server::of(&project);
+    let axe = std::fs::read_to_string(setting("THROUGHLINE_AXE")).expect("axe");
+    let pictures = setting("THROUGHLINE_PICTURES");
+    std::fs::create_dir_all(&pictures).expect("a folder");
+    play(async {
+        for (look, dark, phone) in [
+            ("light-1280", false, false),
+            ("dark-1280", true, false),
+            ("light-390", false, true),
+            ("dark-390", true, true),
+        ] {
+            let browser = Browser::open(&server, Setup { dark, phone, ..Setup::default() }).await;
+            for (name, path) in [
+                ("now", "/"),
+                ("tree", "/tree"),
+                ("node", "/nodes/act-1/chapter-01"),
+                ("timeline", "/timeline"),
+                ("reviews", "/reviews"),
+                ("gates", "/gates"),
+                ("memory", "/memory"),
+                ("refused", "/nodes/nothing"),
+            ] {
+                browser.goto(&server, path).await;
+                browser.sees("tl-live", "live").await;
+                browser.picture(&pictures.join(format!("{name}-{look}.png"))).await;
+                browser.evaluate(&format!("{axe}; window.axe = axe; return 1")).await;
+                let run = "const done = arguments[arguments.length - 1]; axe.run().then(found => done(found.violations.map(one => \
+                           `${one.id}: ${one.nodes.map(node => node.html).join(' ')}`)))";
+                let found = browser.client.execute_async(run, Vec::new()).await.expect("axe");
+                assert_eq!(found, Value::Array(Vec::new()), "{name} {look}");
+                let wide = browser.evaluate("return document.documentElement.scrollWidth > innerWidth").await;
+                assert_eq!(wide, Value::Bool(false), "{name} {look} is wider than the window");
+            }
+        }
+    });
+}

@@ -1,0 +1,186 @@
+//! A project, its server and a browser on it, all real.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use fantoccini::{Client, ClientBuilder, Locator};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testkit::Project;
+
+/// Nothing here takes longer, also on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Returns a variable that `./test --web` sets.
+pub(crate) fn setting(name: &str) -> PathBuf {
+    std::env::var_os(name).map(PathBuf::from).unwrap_or_else(|| panic!("{name} is not set: run ./test --web"))
+}
+
+/// Returns a story: an approved act with an approved chapter, and a scene nobody has decided about.
+pub(crate) fn story() -> Project {
+    let project = Project::story(&setting("THROUGHLINE_TL"));
+    project.plan_story();
+    project.write(Project::SCENE, "# Scene 1.1\n\n## Characters\n- Mara\n\n## Beats\n\nThe lamp *goes out*.\n");
+    project
+}
+
+/// A process that ends with the test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// `tl serve` on a project.
+pub(crate) struct Server {
+    _process: Ended,
+    pub(crate) dashboard: String,
+    pub(crate) port: u16,
+}
+
+impl Server {
+    pub(crate) fn of(project: &Project) -> Self {
+        let mut child =
+            project.command(&["--json", "serve", "--port", "0"]).stdout(Stdio::piped()).spawn().expect("a start");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("an output")).read_line(&mut line).expect("a line");
+        let ready: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let dashboard = ready["dashboard"].as_str().expect("an address").to_owned();
+        let port = dashboard.split([':', '/']).nth(4).and_then(|port| port.parse().ok()).expect("a port");
+        Self { _process: Ended(child), dashboard, port }
+    }
+
+    pub(crate) fn at(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// The most memory it has used so far, in KiB.
+    pub(crate) fn peak_memory(&self) -> Option<String> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self._process.0.id())).ok()?;
+        status.lines().find(|line| line.starts_with("VmHWM")).map(str::to_owned)
+    }
+}
+
+/// How a browser is set up.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Setup {
+    pub(crate) dark: bool,
+    pub(crate) phone: bool,
+    pub(crate) without_scripts: bool,
+}
+
+/// A browser, with the driver that steers it.
+pub(crate) struct Browser {
+    pub(crate) client: Client,
+    _driver: Ended,
+    _profile: TempDir,
+}
+
+impl Browser {
+    #[expect(clippy::disallowed_methods, reason = "the driver is a program")]
+    pub(crate) async fn start(setup: Setup) -> Self {
+        let mut driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("chromedriver: run ./test --web");
+        let output = BufReader::new(driver.stdout.take().expect("an output"));
+        let mut lines = output.lines().map_while(Result::ok);
+        let port = lines.find_map(|line| Some(line.split("started successfully on port ").nth(1)?.to_owned()));
+        // What it says later must not fill the pipe.
+        std::thread::spawn(move || lines.for_each(drop));
+        let port = port.expect("a port").trim_end_matches('.').to_owned();
+        let profile = TempDir::new().expect("a folder");
+        let mut arguments: Vec<String> = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-dev-shm-usage",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--window-size=1280,900",
+            "--host-resolver-rules=MAP evil.example 127.0.0.1",
+            "--hide-scrollbars",
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        arguments.push(format!("--user-data-dir={}", profile.path().display()));
+        arguments.push(format!("--blink-settings=preferredColorScheme={}", if setup.dark { 0 } else { 1 }));
+        let mut options = json!({ "args": arguments });
+        if setup.phone {
+            options["mobileEmulation"] = json!({ "deviceMetrics": { "width": 390, "height": 844, "pixelRatio": 1 } });
+        }
+        if setup.without_scripts {
+            options["prefs"] = json!({ "profile.managed_default_content_settings.javascript": 2 });
+        }
+        let Value::Object(capabilities) = json!({ "browserName": "chrome", "goog:chromeOptions": options }) else {
+            unreachable!("an object")
+        };
+        let client = ClientBuilder::new(HttpConnector::new())
+            .capabilities(capabilities)
+            .connect(&format!("http://127.0.0.1:{}", port.trim()))
+            .await
+            .expect("a browser");
+        Self { client, _driver: Ended(driver), _profile: profile }
+    }
+
+    /// Opens the dashboard as a person does: the address `tl serve` printed.
+    pub(crate) async fn open(server: &Server, setup: Setup) -> Self {
+        let browser = Self::start(setup).await;
+        browser.client.goto(&server.dashboard).await.expect("the dashboard");
+        browser
+    }
+
+    pub(crate) async fn goto(&self, server: &Server, path: &str) {
+        self.client.goto(&server.at(path)).await.expect("a page");
+    }
+
+    /// Waits until the page's text has all of this.
+    pub(crate) async fn sees(&self, css: &str, wanted: &str) {
+        let begun = Instant::now();
+        let mut seen = String::new();
+        while begun.elapsed() < PATIENCE {
+            let found = self.client.find(Locator::Css(css)).await;
+            // A page that is being replaced has nothing to say for a moment.
+            seen = match found {
+                Ok(found) => found.text().await.unwrap_or_default(),
+                Err(error) => error.to_string(),
+            };
+            if seen.contains(wanted) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        panic!("{wanted:?} is not in {css}: {seen}");
+    }
+
+    pub(crate) async fn click(&self, css: &str) {
+        let found = self.client.wait().at_most(PATIENCE).for_element(Locator::Css(css)).await;
+        found.expect(css).click().await.expect(css);
+    }
+
+    pub(crate) async fn evaluate(&self, script: &str) -> Value {
+        self.client.execute(script, Vec::new()).await.unwrap_or_else(|error| panic!("{script}: {error}"))
+    }
+
+    pub(crate) async fn picture(&self, to: &Path) {
+        let bytes = self.client.screenshot().await.expect("a picture");
+        let mut file = std::fs::File::create(to).expect("a file");
+        std::io::Write::write_all(&mut file, &bytes).expect("a file that can be written");
+    }
+}
+
+/// Runs a test that waits for a browser.
+pub(crate) fn play(test: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(test);
+}
