@@ -28,6 +28,7 @@ class Tree extends HTMLElement {
   #height = 40;
   #asked = "";
   #turn = 0;
+  #focused = "";
 
   connectedCallback() {
     const list = this.querySelector("ol");
@@ -102,7 +103,9 @@ class Tree extends HTMLElement {
   #show() {
     const list = this.list;
     if (!list) return;
-    const focused = list.contains(document.activeElement) ? document.activeElement?.getAttribute("href") : null;
+    if (list.contains(document.activeElement)) this.#focused = document.activeElement?.getAttribute("href") ?? "";
+    // Somebody who went elsewhere stays there.
+    else if (document.activeElement !== document.body) this.#focused = "";
     list.style.setProperty("height", `${this.#total * this.#height}px`);
     const first = this.#first();
     const last = Math.min(this.#total, first + this.#most());
@@ -114,7 +117,8 @@ class Tree extends HTMLElement {
       else missing = true;
     }
     list.replaceChildren(...rows);
-    if (focused) /** @type {HTMLElement | null} */ (list.querySelector(`a[href="${CSS.escape(focused)}"]`))?.focus({ preventScroll: true });
+    // A row that is not there for a moment is focused again when it is back.
+    if (this.#focused) /** @type {HTMLElement | null} */ (list.querySelector(`a[href="${CSS.escape(this.#focused)}"]`))?.focus({ preventScroll: true });
     if (missing) this.#ask(this.#turn).catch(() => {});
   }
 
@@ -151,6 +155,7 @@ class Tree extends HTMLElement {
   }
 
   async #focus(/** @type {number} */ at) {
+    this.#focused = "";
     const top = at * this.#height;
     if (top < this.scrollTop) this.scrollTop = top;
     else if (top + this.#height > this.scrollTop + this.clientHeight) this.scrollTop = top + this.#height - this.clientHeight;

@@ -19,7 +19,7 @@ fn an_override_is_a_persons_word() {
 #[test]
 fn the_ledger_is_counted_and_a_call_counts_once() {
     let project = story();
-    assert_eq!(project.json(&["gate", "stats"]), json!({ "events": 0, "faults": 0, "gates": {} }));
+    assert_eq!(project.json(&["gate", "stats"]), json!({ "events": 0, "faults": 0, "gates": {}, "hosts": [] }));
     project.write(Project::ACT, crate::ACT_TEXT);
     let session = project.session("s").with("tool_use_id", "toolu_1");
     for _ in 0..2 {

@@ -12,6 +12,7 @@ use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
+use axum::routing::any;
 use rmcp::ServerHandler;
 use rmcp::model::{ClientJsonRpcMessage, ErrorData, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
@@ -124,18 +125,21 @@ async fn serve<H: ServerHandler>(
         app = app.route_service(&path, service(shared.offering(part), &options, address, around.clone()));
         paths.push(path);
     }
-    let elsewhere = json!({ "error": format!("there is nothing here; there is {}", paths.join(", ")) });
+    let hint = json!({ "error": format!("there is nothing here; there is {}", paths.join(", ")) });
+    let elsewhere = move || ready(answer(StatusCode::NOT_FOUND, &hint));
     let rules = Arc::new((guard, options.limits));
     let admitted = from_fn_with_state(rules.clone(), admit);
     let app = match options.pages {
-        None => app.fallback(move || ready(answer(StatusCode::NOT_FOUND, &elsewhere))).layer(admitted),
+        None => app.fallback(elsewhere).layer(admitted),
         Some(Pages { router, close }) => {
             let closing = closing.clone();
             tokio::spawn(async move {
                 closing.cancelled().await;
                 close();
             });
-            app.layer(admitted).fallback_service(router.layer(from_fn_with_state(rules, pages::admit)))
+            // A client that is wrong about the path is told in its own words, not shown a page.
+            let app = app.route("/mcp/{*elsewhere}", any(elsewhere)).layer(admitted);
+            app.fallback_service(router.layer(from_fn_with_state(rules, pages::admit)))
         }
     };
     let stopped = stop_signal()?;

@@ -4,6 +4,7 @@ mod stage;
 
 use std::time::Instant;
 
+use fantoccini::key::Key;
 use serde_json::Value;
 use testkit::Project;
 
@@ -132,18 +133,44 @@ fn ten_thousand_plans_stay_fluid() {
             .evaluate("const tree = document.querySelector('tl-tree'); tree.scrollTop = tree.scrollHeight; return 1")
             .await;
         browser.sees("tl-tree li:last-child", "act-10/chapter-10/scene-1099").await;
-        browser.evaluate("document.querySelector('tl-tree li:last-child a').focus(); return 1").await;
-        let key = |key: &str| {
-            format!(
-                "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {{ key: '{key}', bubbles: true }})); return 1"
-            )
-        };
-        browser.evaluate(&key("Home")).await;
-        browser.sees("tl-tree a:focus", "Act 1").await;
-        browser.evaluate(&key("ArrowDown")).await;
-        browser.sees("tl-tree a:focus", "Chapter 1").await;
         browser.evaluate("const text = document.querySelector('[name=text]'); text.value = 'scene-0577'; text.dispatchEvent(new Event('input', { bubbles: true })); return 1").await;
         browser.sees("#found", "10 found").await;
+    });
+}
+
+#[test]
+fn keys_move_through_the_tree() {
+    let project = Project::story(&setting("THROUGHLINE_TL"));
+    project.write(Project::ACT, "# Act 1\n");
+    for chapter in 1..=3 {
+        let folder = format!("acts/act-1/chapters/chapter-{chapter:02}");
+        project.write(&format!("{folder}/plan.md"), format!("# Chapter {chapter}\n"));
+        for scene in 1..=99 {
+            let path = format!("{folder}/scenes/scene-{chapter:02}{scene:02}-blueprint.md");
+            project.write(&path, format!("# Scene {chapter}.{scene}\n"));
+        }
+    }
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser.goto(&server, "/tree").await;
+        browser.sees("#found", "301 plans").await;
+        browser.sees("tl-live", "live").await;
+        browser.evaluate("document.querySelector('tl-tree a').focus(); return 1").await;
+        for (key, expected) in [
+            (Key::Down, "Chapter 1"),
+            (Key::End, "scene-0399"),
+            (Key::Up, "scene-0398"),
+            (Key::Home, "Act 1"),
+            (Key::Down, "Chapter 1"),
+        ] {
+            let focused = browser.client.active_element().await.expect("a row");
+            focused.send_keys(&key.to_string()).await.expect("a key");
+            browser.sees("tl-tree a:focus", expected).await;
+        }
+        let focused = browser.client.active_element().await.expect("a row");
+        focused.send_keys("/").await.expect("a key");
+        assert_eq!(browser.evaluate("return document.activeElement.name").await, "text");
     });
 }
 

@@ -12,7 +12,7 @@ use crate::tools::{Hints, Tool, Toolset};
 
 pub(crate) const WAIT: Tool = Tool {
     name: "wait",
-    description: "Use after asking a person: returns when the plan is approved, or its status changed, or a person commented on it, or the time is over.",
+    description: "Use after asking a person: returns when the plan is approved, changed or commented on, or the time is over.",
     set: Toolset::Core,
     hints: Hints::READS,
     input: |_| {
@@ -20,7 +20,7 @@ pub(crate) const WAIT: Tool = Tool {
             ("node", schema::node(), true),
             ("until", json!({ "type": "string", "enum": ["approved", "changed"] }), false),
             ("status", json!({ "type": "string" }), false),
-            ("since", json!({ "type": "integer", "minimum": 0 }), false),
+            ("since", json!({ "type": "integer" }), false),
             ("timeout_seconds", json!({ "type": "integer", "minimum": 1, "maximum": 600 }), false),
         ])
     },
