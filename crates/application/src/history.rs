@@ -5,8 +5,8 @@ use domain::operation::Operation;
 
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::locate::find_top;
-use crate::observe::observed;
+use crate::locate::nothing_left;
+use crate::observe::{observed, observed_node};
 use crate::survey::Scope;
 use crate::views::OperationView;
 
@@ -24,8 +24,14 @@ pub struct HistoryRequest {
 /// # Errors
 /// When there is no such node, or the state cannot be read.
 pub fn history(ctx: &Context<'_>, request: &HistoryRequest) -> Result<Vec<OperationView>, Failure> {
-    let state = observed(ctx, Scope::Everything)?;
-    let node = find_top(ctx, &*state, &request.node)?;
+    // The log of one node asks for no more than the files it stands on.
+    let (state, node) = if request.node.is_empty() {
+        (observed(ctx, Scope::Everything)?, None)
+    } else {
+        let seen = observed_node(ctx, &request.node, Scope::Lineage)?;
+        nothing_left(seen.rest)?;
+        (seen.state, Some(seen.id))
+    };
     let mut found = Vec::new();
     let mut before = request.before;
     while found.len() < request.most {
