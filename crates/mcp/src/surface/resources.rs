@@ -167,6 +167,18 @@ impl Surface {
                 Ok(levels.filter(|level| level.starts_with(value)).collect())
             }
             "entity_id" | "act_id" | "path" => self.paths(actor, value, argument == "act_id"),
+            // What prose is written from: a level that has an output.
+            "scene_id" => {
+                let profiles = self.workspace().profiles();
+                let written = |name: &str| {
+                    profiles.iter().filter_map(|profile| profile.level(name)).any(|level| level.output.is_some())
+                };
+                let listing = self.listing(actor, &Age::Recent)?;
+                let fits = |plan: &&Listed| {
+                    written(&plan.level) && (plan.path.starts_with(value) || plan.alias.starts_with(value))
+                };
+                Ok(listing.plans.iter().filter(fits).map(|plan| plan.path.clone()).collect())
+            }
             _ => Ok(Vec::new()),
         }
     }
