@@ -113,6 +113,8 @@ fn fill(project: &Story) -> Outcome {
         &["config", "user.email", "bench@example.org"],
         &["add", "-A"],
         &["commit", "-q", "-m", "chore: start"],
+        // Files as young as the index are read again at every look; no real repository stays like that.
+        &["status", "--short"],
     ] {
         let status = command("git").args(arguments).current_dir(project.path("")).stdout(Stdio::null()).status();
         if !status.is_ok_and(|status| status.success()) {
