@@ -74,12 +74,6 @@ fn ask(ctx: &Context<'_>, state: &dyn Snapshot, memory: &WorkMemory, files: usiz
         None => None,
     };
     let (node, path) = (place.node_name().to_owned(), place.node_path());
-    let mut overridden = Vec::new();
-    for gate in gates::GATES.iter().filter(|gate| gates::is_about_work(gate.name)) {
-        if state.note(&override_key(gate.name, &path))?.is_some() {
-            overridden.push(gate.name.to_owned());
-        }
-    }
     let step = WorkStep {
         node: &node,
         uncommitted: lines.map(|found| found.lines),
@@ -96,9 +90,17 @@ fn ask(ctx: &Context<'_>, state: &dyn Snapshot, memory: &WorkMemory, files: usiz
     };
     let has_gate = |name: &str| ctx.profiles.iter().any(|profile| profile.has_gate(name));
     let plain = gates::evaluate_work(&step, &has_gate, ctx.policy);
-    // A person's word counts where it is needed, and only there.
-    overridden.retain(|name| plain.blocks.iter().any(|fired| fired.gate == name));
-    let verdict = gates::evaluate_work(&WorkStep { overridden: &overridden, ..step }, &has_gate, ctx.policy);
+    // A person's word counts where it is needed, and is looked for only there.
+    let mut overridden = Vec::new();
+    for fired in plain.blocks.iter().filter(|fired| gates::is_about_work(fired.gate)) {
+        if state.note(&override_key(fired.gate, &path))?.is_some() {
+            overridden.push(fired.gate.to_owned());
+        }
+    }
+    let verdict = match overridden.is_empty() {
+        true => plain,
+        false => gates::evaluate_work(&WorkStep { overridden: &overridden, ..step }, &has_gate, ctx.policy),
+    };
     let blocks_on = |gate: &str| verdict.blocks.iter().any(|fired| fired.gate == gate);
     // A context that nobody holds back counts as given, else a later phase would not be seen to begin.
     if let Some(ticket) = &place.ticket {
