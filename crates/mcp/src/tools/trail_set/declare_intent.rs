@@ -21,15 +21,7 @@ pub(crate) const DECLARE_INTENT: Tool = Tool {
             ("mode", json!({ "type": "string", "enum": Mode::ALL.map(Mode::word) }), false),
         ])
     },
-    output: || {
-        schema::result(&[
-            ("stamp", "string"),
-            ("cursor", "string"),
-            ("content", "string"),
-            ("session_file", "string"),
-            ("tree", "string"),
-        ])
-    },
+    output: super::place,
     run,
 };
 

@@ -23,15 +23,7 @@ pub(crate) const MAP_CONTEXT: Tool = Tool {
             ("status", json!({ "type": "string", "enum": Progress::ALL.map(Progress::word) }), false),
         ])
     },
-    output: || {
-        schema::result(&[
-            ("stamp", "string"),
-            ("cursor", "string"),
-            ("content", "string"),
-            ("session_file", "string"),
-            ("tree", "string"),
-        ])
-    },
+    output: super::place,
     run,
 };
 

@@ -27,3 +27,14 @@ pub(super) use save_mem::SAVE_MEM;
 pub(super) use scan_hierarchy::SCAN_HIERARCHY;
 pub(super) use self_rate::SELF_RATE;
 pub(super) use think_back::THINK_BACK;
+
+/// What is said when a session is somewhere else on its trail.
+fn place() -> serde_json::Value {
+    super::schema::result(&[
+        ("stamp", "string"),
+        ("cursor", "string"),
+        ("content", "string"),
+        ("session_file", "string"),
+        ("tree", "string"),
+    ])
+}
