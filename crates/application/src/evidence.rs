@@ -258,9 +258,7 @@ fn inputs(ctx: &Context<'_>, state: &dyn Snapshot, asks: &Asks) -> Result<Digest
             };
             seen.push(head);
             for changed in ctx.git.uncommitted(&[]).unwrap_or_default() {
-                if !changed.path.starts_with(".throughline/") {
-                    seen.push(of_file(ctx, &changed.path));
-                }
+                seen.push(of_file(ctx, &changed.path));
             }
         }
         Asks::Command { inputs, .. } => {

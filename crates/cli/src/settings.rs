@@ -39,7 +39,9 @@ pub(crate) fn load(root: &Path) -> Result<Settings, Failure> {
 
 /// The same for a hook: a wrong word in the environment is passed over.
 pub(crate) fn load_for_hook(root: &Path) -> Result<Settings, Failure> {
-    checked(from_file(root)?.overridden_where_allowed(&environment))
+    // Every variable is asked for; to look each up in the list of all of them would be most of the work.
+    let set = whole_environment();
+    checked(from_file(root)?.overridden_where_allowed(&|name| set.get(name).filter(|value| !value.is_empty()).cloned()))
 }
 
 fn broken(problem: &domain::settings::SettingsProblem) -> Failure {

@@ -2,6 +2,8 @@
 //!
 //! The hosts' own words are the business of `crates/hosts`; nothing here knows JSON field names.
 
+mod shell_command;
+
 use serde::{Deserialize, Serialize};
 
 /// A program that runs agents and asks us before and after what they do.
@@ -199,7 +201,10 @@ impl ToolCall {
     #[must_use]
     pub fn may_change_anything(&self) -> bool {
         // A patch given to a shell names its files; what else stands in that command line does not.
-        self.command.is_some() || matches!(self.kind, ToolKind::Shell | ToolKind::Mcp | ToolKind::Agent)
+        match &self.command {
+            Some(command) => !shell_command::only_looks(command),
+            None => matches!(self.kind, ToolKind::Shell | ToolKind::Mcp | ToolKind::Agent),
+        }
     }
 }
 

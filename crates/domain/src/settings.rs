@@ -84,10 +84,15 @@ pub struct Key {
     set: fn(&mut Settings, &str) -> Result<(), String>,
 }
 
-/// Returns every setting, those of a table together. The reference page and the reading of the environment follow this list.
+/// Every setting, as they are written down. The environment is read in this order.
+fn all_keys() -> impl Iterator<Item = &'static Key> {
+    KEYS.iter().chain(session_keys::KEYS).chain(generation_keys::KEYS)
+}
+
+/// Returns every setting, those of a table together, as the reference page and a new `config.toml` show them.
 #[must_use]
 pub fn keys() -> Vec<&'static Key> {
-    let all: Vec<&Key> = KEYS.iter().chain(session_keys::KEYS).chain(generation_keys::KEYS).collect();
+    let all: Vec<&Key> = all_keys().collect();
     let table = |key: &Key| key.name.rsplit_once('.').map_or("", |(table, _)| table);
     let mut sorted = all.clone();
     sorted.sort_by_key(|key| all.iter().position(|first| table(first) == table(key)));
@@ -560,6 +565,7 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
 /// # Errors
 /// The first problem, with file and line. Unknown keys are one, with the nearest known key.
 pub fn parse(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
+    let text = &without_comments(text);
     let settings: Settings = toml::from_str(text).map_err(|error| {
         let line =
             1 + text.bytes().take(error.span().map_or(0, |span| span.start)).filter(|byte| *byte == b'\n').count();
@@ -585,6 +591,20 @@ pub fn parse(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
         return wrong(format!("`shrink_below_percent` is {}: expected 0 to 100", gates.shrink_below_percent));
     }
     Ok(settings)
+}
+
+/// Leaves lines that are comments empty. Ours is a file of comments, and every hook reads it.
+fn without_comments(text: &str) -> std::borrow::Cow<'_, str> {
+    // In a text over several lines a hash is no comment.
+    if text.contains("\"\"\"") || text.contains("'''") {
+        return text.into();
+    }
+    let mut kept = String::with_capacity(1_024);
+    for line in text.lines() {
+        kept.push_str(if line.trim_start().starts_with('#') { "" } else { line });
+        kept.push('\n');
+    }
+    kept.into()
 }
 
 impl Settings {
@@ -615,7 +635,8 @@ impl Settings {
     /// Takes over every variable that may be, and returns what is wrong with the others.
     fn take_over(&mut self, environment: &dyn Fn(&str) -> Option<String>) -> Vec<SettingsProblem> {
         let mut problems = Vec::new();
-        for key in keys() {
+        // A hook comes here at every event: the order does not matter, and to sort would be half of its work.
+        for key in all_keys() {
             // Ours is looked at last, so that it wins over an older name.
             for name in key.environment.iter().rev() {
                 if let Some(text) = environment(name)

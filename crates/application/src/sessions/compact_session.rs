@@ -2,7 +2,7 @@
 //!
 //! A conversation that a host makes short goes on in the same session; `compact_session` ends the session itself.
 
-use domain::compaction::{LONGEST_REPORT, prompt, report};
+use domain::compaction::{Distillation, LONGEST_REPORT, distillation, prompt, report};
 use domain::operation::Verb;
 use domain::session::{EntryKind, SessionStatus};
 use domain::trail::{MapRefused, TrailLevel};
@@ -18,6 +18,9 @@ use crate::failure::Failure;
 pub struct CompactRequest {
     /// What the next compaction is to keep, where an agent or a model wrote it; without it, by rule.
     pub report: Option<String>,
+    /// The turning points as a model told them; without them, by rule. Everything else in the report stays by rule, so
+    /// that no model can lose where the work stands.
+    pub turning_points: Option<Vec<String>>,
 }
 
 /// What was kept.
@@ -27,6 +30,18 @@ pub struct CompactOutcome {
     pub compaction_count: u32,
     pub next_compaction_report: String,
     pub archive: String,
+}
+
+/// Returns what a model is asked before a session is compacted; nothing when there is nothing to distil.
+///
+/// # Errors
+/// When the project keeps no trail or the state cannot be read.
+pub fn to_distil(ctx: &Context<'_>) -> Result<Option<Distillation>, Failure> {
+    kept(ctx)?;
+    let state = ctx.store.read()?;
+    let Some(trail) = standing(ctx, &*state)?.filter(|trail| trail.own) else { return Ok(None) };
+    let log = super::log_with_earlier(&*state, &trail.session)?;
+    Ok((!log.is_empty()).then(|| distillation(&log)))
 }
 
 /// Ends a session: its report is written, its file and its tree are archived. An unfinished trajectory is offered to the next
@@ -40,7 +55,13 @@ pub fn compact_session(ctx: &Context<'_>, request: &CompactRequest) -> Result<Co
     let (mut change, trail) = open(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(TrailLevel::Tactic))?;
     let report = match request.report.as_deref().map(str::trim).filter(|report| !report.is_empty()) {
         Some(given) => given.chars().take(LONGEST_REPORT).collect(),
-        None => report(&super::material(&*tx, &trail, &counters_of(&*tx, &ctx.session)?)?),
+        None => {
+            let mut material = super::material(&*tx, &trail, &counters_of(&*tx, &ctx.session)?)?;
+            if let Some(points) = &request.turning_points {
+                material.turning_points.clone_from(points);
+            }
+            report(&material)
+        }
     };
     purified(ctx, &mut change, &report);
     change.session.status = SessionStatus::Archived;

@@ -70,7 +70,7 @@ pub(crate) fn material(state: &dyn Snapshot, trail: &Trail, counters: &Counters)
 }
 
 /// Returns the log of a session after those of the ones it took over from: a trail goes on from session to session.
-fn log_with_earlier(state: &dyn Snapshot, session: &Session) -> Result<Vec<LogEntry>, Failure> {
+pub(crate) fn log_with_earlier(state: &dyn Snapshot, session: &Session) -> Result<Vec<LogEntry>, Failure> {
     // More of them are history, not turning points.
     const MOST_SESSIONS: usize = 4;
     let mut logs = vec![log_of(state, session)?];

@@ -155,7 +155,7 @@ impl<'a> Surveyor<'_, 'a> {
             for child in children.iter().flatten() {
                 self.load_stamp(child.id)?;
             }
-            self.items_of(node, children.as_deref().unwrap_or_default())?;
+            self.items_of(node, &children.iter().flatten().collect::<Vec<_>>())?;
             self.moved(node)?;
         }
         let Some(node) = chain.pop() else { return Ok(()) };

@@ -58,21 +58,18 @@ impl Surveyor<'_, '_> {
         }
         let mut in_order: Vec<&Node> = known.values().copied().collect();
         let recorded: HashMap<NodeId, Option<NodeId>> = known.values().map(|node| (node.id, node.parent)).collect();
-        in_order.sort_by_key(|node| (depth(&recorded, node.id), node.id));
+        in_order.sort_by_cached_key(|node| (depth(&recorded, node.id), node.id));
         for node in &in_order {
             self.known(node)?;
+            // Right after it: both files lie in one folder.
+            self.items_of(node, &self.children_of(&nodes, node))?;
         }
         let parents = self.parents(&known, &fresh);
         self.add(profile, level, &known, fresh, &parents)?;
         // What comes to stand above others goes first: a node that is to stand below its own child would go round.
-        in_order.sort_by_key(|node| (depth(&parents, node.alias.clone()), node.id));
+        in_order.sort_by_cached_key(|node| (depth(&parents, node.alias.clone()), node.id));
         for node in in_order {
             self.note_move(node, parents.get(node.alias.as_str()).and_then(Option::as_deref), &known)?;
-            let children: Vec<Node> = match self.items_are_below(node) {
-                true => nodes.iter().filter(|child| child.parent == Some(node.id)).cloned().collect(),
-                false => Vec::new(),
-            };
-            self.items_of(node, &children)?;
         }
         Ok(())
     }
@@ -210,8 +207,13 @@ impl Surveyor<'_, '_> {
         profile.is_some_and(|profile| profile.levels_under(&node.level).any(|level| level.items.is_some()))
     }
 
+    /// Returns the recorded children of a node.
+    fn children_of<'n>(&self, nodes: &'n [Node], node: &Node) -> Vec<&'n Node> {
+        self.children.get(&Some(node.id)).into_iter().flatten().map(|index| &nodes[*index]).collect()
+    }
+
     /// Looks at the items below a recorded node.
-    pub(super) fn items_of(&mut self, node: &Node, children: &[Node]) -> Result<(), Failure> {
+    pub(super) fn items_of(&mut self, node: &Node, children: &[&Node]) -> Result<(), Failure> {
         let (Some(profile), Some(path)) = (self.ctx.profile(&node.profile), node.path.clone()) else { return Ok(()) };
         let Some(level) = profile.level(&node.level) else { return Ok(()) };
         self.items(profile, level, node.id, &path, children)
@@ -224,7 +226,7 @@ impl Surveyor<'_, '_> {
         level: &Level,
         parent: NodeId,
         path: &str,
-        children: &[Node],
+        children: &[&Node],
     ) -> Result<(), Failure> {
         for level in profile.levels_under(&level.name) {
             let Some(file) = &level.items else { continue };
@@ -232,7 +234,7 @@ impl Surveyor<'_, '_> {
                 "" => file.clone(),
                 folder => format!("{folder}/{file}"),
             };
-            let recorded: Vec<&Node> = children.iter().filter(|child| child.level == level.name).collect();
+            let recorded: Vec<&Node> = children.iter().copied().filter(|child| child.level == level.name).collect();
             self.items_in(profile, level, parent, &file, &recorded)?;
         }
         Ok(())

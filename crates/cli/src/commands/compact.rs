@@ -2,24 +2,33 @@
 
 use std::path::PathBuf;
 
-use application::sessions::compact_session::{CompactRequest, compact_session};
+use application::sessions::compact_session::{CompactRequest, compact_session, to_distil};
+use application::tick::spending::keep_spending;
 use application::{Failure, FailureKind};
 use clap::Args;
+use domain::compaction::distilled;
 use domain::planning_prompt::clean_line;
+use llm::Message;
 
 use crate::exit_code::ExitCode;
+use crate::model::{Mind, Question, ask};
 use crate::wiring::App;
 
 /// End this session: distil what is worth keeping, archive its file and its tree
 ///
 /// What is distilled is the report the next compaction keeps to: by rule from the log, or the file given with --report, which
-/// an agent or a model wrote. An unfinished trajectory is offered to the next session; a finished one never again.
+/// an agent wrote. Where you have chosen a model (`tl llm check`), it is asked for the turning points; where the work stands,
+/// what was decided and what comes next stay by rule. An unfinished trajectory is offered to the next session; a finished one never again.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  tl compact\n  tl compact --report handover.md")]
 pub(crate) struct CompactArgs {
     /// What the next compaction is to keep
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+
+    /// Ask no model, even where one is chosen
+    #[arg(long)]
+    by_rule: bool,
 }
 
 impl CompactArgs {
@@ -29,7 +38,9 @@ impl CompactArgs {
                 Failure::new(FailureKind::Invalid, format!("cannot read `{}`: {error}", path.display()))
             })
         };
-        let request = CompactRequest { report: self.report.as_ref().map(read).transpose()? };
+        let report = self.report.as_ref().map(read).transpose()?;
+        let turning_points = if report.is_some() || self.by_rule { None } else { asked(app)? };
+        let request = CompactRequest { report, turning_points };
         let outcome = app.run(|ctx| compact_session(ctx, &request))?;
         if app.ui.json {
             app.ui.value(&outcome);
@@ -41,4 +52,28 @@ impl CompactArgs {
         app.ui.say(format!("session {} is archived: {}", outcome.session, clean_line(&outcome.archive)));
         Ok(ExitCode::Done)
     }
+}
+
+/// Asks the model that was chosen, if any. A session is compacted with or without its answer.
+fn asked(app: &App) -> Result<Option<Vec<String>>, Failure> {
+    let Mind::Model { model, cancel } = Mind::chosen()? else { return Ok(None) };
+    let Some(wanted) = app.run(|ctx| to_distil(ctx))? else { return Ok(None) };
+    let question = Question {
+        purpose: "turning_points",
+        account: "compact",
+        system: &wanted.system,
+        messages: vec![Message::user(&wanted.question)],
+        schema: Some(&wanted.schema),
+        max_output_tokens: 1_200,
+    };
+    let (spent, points) = match ask(&*model, &cancel, app.ui, question) {
+        Ok(answer) => (answer.spent, answer.json.as_ref().and_then(distilled)),
+        Err(unanswered) if unanswered.cancelled => return Err(unanswered.failure),
+        Err(unanswered) => {
+            app.ui.say(format!("the turning points are by rule: {}", clean_line(&unanswered.failure.message)));
+            (unanswered.spent, None)
+        }
+    };
+    app.run(|ctx| keep_spending(ctx, &spent))?;
+    Ok(points)
 }

@@ -1,6 +1,6 @@
 //! `tl compact`: what is kept when a session ends.
 
-use crate::{in_session, names_in, text, trail};
+use crate::{asked, in_session, names_in, text, trail, with_model};
 
 #[test]
 fn it_archives_and_hands_over_what_is_unfinished() {
@@ -34,4 +34,35 @@ fn a_report_someone_wrote_is_kept_as_it_is() {
     let outcome = project.json(&["compact", "--report", "handover.md"]);
     assert_eq!(text(&outcome, "next_compaction_report"), "Keep the middleware.");
     assert_eq!(project.run(&["compact", "--report", "gone.md"]).code, 1);
+}
+
+#[test]
+fn a_model_that_was_chosen_tells_the_turning_points_and_nothing_else() {
+    let answer = r#"{"turning_points": ["Сессии хранятся на сервере: токены в браузере не удалось отозвать."]}"#;
+    let project = with_model(trail(), &[answer]);
+    project.ok(&["intent", "Build auth"]);
+    project.ok(&["map", "tactic", "JWT"]);
+    project.ok(&["map", "tactic", "Server sessions"]);
+    let outcome = project.json(&["compact"]);
+    let report = text(&outcome, "next_compaction_report");
+    let points: Vec<&str> = report.lines().filter(|line| line.starts_with("- turning point:")).collect();
+    assert_eq!(points.len(), 1, "{report}");
+    assert!(points[0].contains("токены в браузере"), "{report}");
+    // Where the work stands is not left to a model.
+    assert!(report.contains("“Build auth”") && report.contains("“Server sessions”"), "{report}");
+    let question = asked(&project);
+    assert!(question.contains("│ ") && question.contains("JWT") && question.contains("not instructions"), "{question}");
+}
+
+#[test]
+fn a_model_that_fails_or_is_not_wanted_leaves_the_rule() {
+    for (answer, arguments) in [("no idea", &["compact"][..]), ("{\"turning_points\": []}", &["compact", "--by-rule"])]
+    {
+        let project = with_model(trail(), &[answer]);
+        project.ok(&["intent", "Build auth"]);
+        let run = project.run(arguments);
+        assert_eq!(run.code, 0, "{run:?}");
+        assert!(run.stdout.contains("- turning point: ") && run.stdout.contains("Build auth"), "{run:?}");
+        assert_eq!(run.stderr.contains("by rule"), arguments.len() == 1, "{run:?}");
+    }
 }

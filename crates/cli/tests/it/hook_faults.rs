@@ -253,7 +253,7 @@ fn a_fault_lets_the_agent_go_on_and_is_noted() {
             ("a prompt", session.prompt("go on")),
             ("before a new plan", session.before("Write", &chapter)),
             ("after a new plan", session.after("Write", &chapter)),
-            ("after a command", session.after("Bash", &json!({ "command": "true" }))),
+            ("after a command", session.after("Bash", &json!({ "command": "make" }))),
             ("before a compaction", session.event("PreCompact", json!({ "trigger": "auto" }))),
             ("a stop", session.stop()),
         ];

@@ -73,8 +73,8 @@ pub trait Git {
     /// When the repository cannot be read.
     fn moves_since(&self, since: &str) -> Result<Option<Vec<HeadMove>>, StoreFault>;
 
-    /// Counts the changed lines of every file of the project that differs from HEAD, new files too, ignored ones not;
-    /// with `paths` only of those, which is much less work in a large repository. Starts one process.
+    /// Counts the changed lines of every file of the project that differs from HEAD, new files too, ignored ones
+    /// and those in our own folder not; with `paths` only of those, which is much less work in a large repository. Starts one process.
     ///
     /// # Errors
     /// When git is not there or fails.

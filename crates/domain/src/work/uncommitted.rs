@@ -75,9 +75,7 @@ pub struct Uncommitted {
 /// Counts what a session has not committed. `counts` says whether a file counts at all.
 #[must_use]
 pub fn count(changed: &[ChangedLines], authors: &Authors, session: &str, counts: &dyn Fn(&str) -> bool) -> Uncommitted {
-    // What we write ourselves asks nobody for a commit.
-    let anything = changed.iter().any(|file| !file.path.starts_with(".throughline/"));
-    let mut total = Uncommitted { anything, ..Uncommitted::default() };
+    let mut total = Uncommitted { anything: !changed.is_empty(), ..Uncommitted::default() };
     for file in changed {
         if counts(&file.path) && !authors.is_of_others(session, &file.path) {
             total.lines = total.lines.saturating_add(file.added).saturating_add(file.removed);

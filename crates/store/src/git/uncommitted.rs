@@ -24,11 +24,16 @@ use super::{fault, process};
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
 /// Git looks for a zero byte in as many to tell a binary file.
 const LOOKED_AT: usize = 8000;
+/// What we write ourselves is never counted: in a large project it would be most of what there is to count.
+const OURS: &str = ".throughline";
+const NOT_OURS: &str = ":(exclude,literal).throughline";
 /// `both modified:   ` and its like are filled up to one width.
 const CONFLICT_LABEL: usize = 17;
 
 /// What a user may have set otherwise is set here, where it changes what we read.
 const STATUS: &[&str] = &[
+    // What is ours is left out by a pattern; a name that is asked for is a name.
+    "--no-literal-pathspecs",
     "-c",
     "advice.statusHints=false",
     "-c",
@@ -87,9 +92,10 @@ struct Told {
 pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
     let deadline = Instant::now() + process::PATIENCE;
     let mut arguments = STATUS.to_vec();
+    let named: Vec<String> = paths.iter().map(|path| format!(":(literal){path}")).collect();
     match paths {
-        [] => arguments.push("."),
-        paths => arguments.extend(paths.iter().map(String::as_str)),
+        [] => arguments.extend([".", NOT_OURS]),
+        _ => arguments.extend(named.iter().map(String::as_str)),
     }
     let ended = process::run(&place.project, &arguments, told)?;
     if ended.code != 0 {
@@ -97,7 +103,7 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Vec<Changed
     }
     let inside = |name: &[u8]| {
         let path = Path::new(OsStr::from_bytes(name)).strip_prefix(&place.prefix).ok()?;
-        (!path.as_os_str().is_empty()).then(|| path.to_owned())
+        (!path.as_os_str().is_empty() && !path.starts_with(OURS)).then(|| path.to_owned())
     };
     let mut lines = Vec::new();
     for (name, (added, removed)) in &ended.said.changed {

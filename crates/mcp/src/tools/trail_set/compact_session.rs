@@ -35,5 +35,5 @@ struct Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let Arguments { report } = read(arguments)?;
-    value(&compact_session(ctx, &CompactRequest { report })?)
+    value(&compact_session(ctx, &CompactRequest { report, turning_points: None })?)
 }
