@@ -57,7 +57,7 @@ impl CompactArgs {
 /// Asks the model that was chosen, if any. A session is compacted with or without its answer.
 fn asked(app: &App) -> Result<Option<Vec<String>>, Failure> {
     let Mind::Model { model, cancel } = Mind::chosen()? else { return Ok(None) };
-    let Some(wanted) = app.run(|ctx| to_distil(ctx))? else { return Ok(None) };
+    let Some(wanted) = app.run(to_distil)? else { return Ok(None) };
     let question = Question {
         purpose: "turning_points",
         account: "compact",
