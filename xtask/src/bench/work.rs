@@ -20,6 +20,7 @@ enum Case {
     Empty,
     Git,
     Read,
+    Look,
     Before,
     BeforePlan,
     After,
@@ -29,10 +30,11 @@ enum Case {
 
 impl Case {
     // After a shell command the next edit counts, and that is known from then on: the order matters.
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Empty,
         Self::Git,
         Self::Read,
+        Self::Look,
         Self::Shell,
         Self::BeforeCounting,
         Self::Before,
@@ -45,12 +47,30 @@ impl Case {
             Self::Empty => "an empty process",
             Self::Git => "`git status` alone, for comparison",
             Self::Read => "after a file was read",
+            Self::Look => "after a shell command that only looks",
             Self::Before => "before an edit, allowed, no git process",
             Self::BeforePlan => "before an edit of the ticket itself",
             Self::After => "after an edit: one git process counts that file",
-            Self::Shell => "after a shell command, no git process",
+            Self::Shell => "after a shell command that may change anything: every ticket is looked at",
             Self::BeforeCounting => "before the first edit after it: one git process counts everything",
         }
+    }
+}
+
+/// A turn of an agent that fixes something: it reads and searches, makes three edits, runs the tests. The first edit
+/// after the tests counts everything.
+const TURN: &[(Case, usize)] = &[
+    (Case::Read, 3),
+    (Case::Look, 2),
+    (Case::BeforeCounting, 1),
+    (Case::Before, 2),
+    (Case::After, 3),
+    (Case::Shell, 1),
+];
+
+impl Case {
+    fn starts_git(self) -> bool {
+        matches!(self, Self::After | Self::BeforeCounting)
     }
 }
 
@@ -166,6 +186,7 @@ impl Runner {
                 self.project.write(EDITED, &story::plan("File 101", 21 + round % 2))?;
                 self.hook("PostToolUse", "Edit", &edit(EDITED))
             }
+            Case::Look => self.hook("PostToolUse", "Bash", &serde_json::json!({ "command": "rg -n 'fn main' src" })),
             Case::Shell => self.hook("PostToolUse", "Bash", &serde_json::json!({ "command": "cargo test" })),
         }
     }
@@ -207,13 +228,17 @@ fn table(samples: &[Vec<Sample>], rounds: usize) -> String {
             ratio(wall(case), wall(Case::Empty)),
         ));
     }
-    text.push_str("\n| asked | limit | CPU | wall | |\n| --- | ---: | ---: | ---: | --- |\n");
-    let asked =
-        [(Case::Read, 4.0), (Case::Before, 4.0), (Case::BeforePlan, 4.0), (Case::After, 12.0), (Case::Shell, 12.0)];
-    for (case, limit) in asked {
-        let (by_cpu, by_wall) = (ratio(cpu(case), cpu(Case::Empty)), ratio(wall(case), wall(Case::Empty)));
-        let verdict = if by_wall.min(by_cpu) <= limit { "✓" } else { "over" };
-        text.push_str(&format!("| {} | ≤ {limit} × | {by_cpu:.2} × | {by_wall:.2} × | {verdict} |\n", case.name()));
+    text.push_str("\n| a turn's events, median | limit | CPU | wall | |\n| --- | ---: | ---: | ---: | --- |\n");
+    for (name, with_git, limit) in [("without a git process", false, 4.0), ("with one git process", true, 12.0)] {
+        let events: Vec<Sample> = TURN
+            .iter()
+            .filter(|(case, _)| case.starts_git() == with_git)
+            .flat_map(|(case, times)| of(*case).iter().copied().cycle().take(of(*case).len() * times))
+            .collect();
+        let by_cpu = ratio(percentile(events.iter().map(|sample| sample.cpu), 50), cpu(Case::Empty));
+        let by_wall = ratio(percentile(events.iter().map(|sample| sample.wall), 50), wall(Case::Empty));
+        let verdict = if by_cpu.max(by_wall) <= limit { "✓" } else { "over" };
+        text.push_str(&format!("| {name} | ≤ {limit} × | {by_cpu:.2} × | {by_wall:.2} × | {verdict} |\n"));
     }
     text
 }

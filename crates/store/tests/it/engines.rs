@@ -57,6 +57,22 @@ impl Store for Shared {
     }
 }
 
+/// Every process that finds a log reads all of it first: however many notes hooks keep, it stays short.
+#[test]
+fn notes_do_not_lengthen_the_log() {
+    let place = Place::new(Storage::Sqlite);
+    let log = place.layout().database.with_extension("db-wal");
+    let mut longest = 0;
+    for round in 0..120 {
+        let store = place.open();
+        let mut tx = store.write().unwrap();
+        tx.keep_note("session", Some(&format!("{round}{}", "x".repeat(3_000))), testkit::timestamp(round)).unwrap();
+        tx.commit().unwrap();
+        longest = longest.max(std::fs::metadata(&log).map_or(0, |log| log.len()));
+    }
+    assert!(longest > 0 && longest < 100 * 4_096, "{longest} bytes");
+}
+
 /// A store that belongs to somebody else counts only after it was adopted.
 #[test]
 fn foreign_state_is_refused_until_adopted() {
