@@ -11,6 +11,23 @@ pub fn canonical_hash(text: &str) -> CanonicalHash {
     CanonicalHash(Digest32::of(canonical_text(text).as_bytes()))
 }
 
+/// Returns both hashes of a text. A text whose formatting is normal already is hashed once.
+#[must_use]
+pub fn hashes(text: &str) -> (VersionHash, CanonicalHash) {
+    let version = VersionHash::of(text.as_bytes());
+    let canonical = if is_canonical(text) { CanonicalHash(version.0) } else { canonical_hash(text) };
+    (version, canonical)
+}
+
+/// Says whether [`canonical_text`] would change nothing.
+fn is_canonical(text: &str) -> bool {
+    let ends_plainly = |line: &str| line.ends_with(|c: char| !c.is_whitespace());
+    match text.strip_suffix('\n') {
+        None => text.is_empty(),
+        Some(lines) => !text.starts_with('\u{feff}') && !text.contains('\r') && lines.split('\n').all(ends_plainly),
+    }
+}
+
 /// Returns the text with its formatting normalised.
 #[must_use]
 pub fn canonical_text(text: &str) -> String {

@@ -4,6 +4,7 @@
 //! and the bytes of `op`, and stands last so that the end of the file tells where the chain stands.
 //! Texts are checked by their own hashes. The first line names the store.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -156,7 +157,10 @@ impl Journal {
         let mut file = OpenOptions::new().append(true).mode(0o600).open(&self.path)?;
         let mut size = file.metadata()?.len();
         // One write: a crash leaves a torn last line at worst.
-        let bytes = lines.concat();
+        let bytes: Cow<'_, str> = match lines {
+            [line] => line.into(),
+            lines => lines.concat().into(),
+        };
         file.write_all(bytes.as_bytes())?;
         size += bytes.len() as u64;
         file.sync_data()?;
@@ -259,6 +263,10 @@ fn read_line(text: &str, prev: Digest32) -> Result<JournalEntry, String> {
 pub(crate) fn line(body: &str, texts: &[(VersionHash, &str)], prev: Digest32, hash: Digest32) -> io::Result<String> {
     let op: &RawValue = serde_json::from_str(body).map_err(io::Error::other)?;
     let texts: BTreeMap<String, &str> = texts.iter().map(|(hash, text)| (hash.to_string(), *text)).collect();
-    let line = LineOut { op, texts: &texts, prev, hash };
-    Ok(serde_json::to_string(&line).map_err(io::Error::other)? + "\n")
+    // A text of a megabyte would be moved again and again while the line grows.
+    let size = body.len() + texts.values().map(|text| text.len() + text.len() / 8).sum::<usize>() + 512;
+    let mut line = Vec::with_capacity(size);
+    serde_json::to_writer(&mut line, &LineOut { op, texts: &texts, prev, hash }).map_err(io::Error::other)?;
+    line.push(b'\n');
+    String::from_utf8(line).map_err(io::Error::other)
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::desk::{
-    Opened, broken, chosen, known_document, made_current, reading, refuse_frozen, stage, with_files, with_problems,
+    broken, chosen, known_document, made_current, reading, refuse_frozen, stage, with_files, with_problems,
 };
 use super::freeze::approve_all;
 use crate::context::Context;
@@ -70,12 +70,7 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
             Some(record) => {
                 let ours = tx.text(record.written)?.ok_or_else(|| gone("the plan as it was written last"))?;
                 let plan_before = read(&ours).map_err(|_| gone("a readable plan"))?;
-                refuse_frozen(&Opened {
-                    id: id.clone(),
-                    record: record.clone(),
-                    plan: plan_before.clone(),
-                    text: ours,
-                })?;
+                refuse_frozen(&id, record)?;
                 let kept = kept_fields(&plan_before, &plan);
                 if !kept.is_empty() {
                     return Err(unusable(&domain::plan_document::located(&text, kept)));

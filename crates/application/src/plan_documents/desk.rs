@@ -9,7 +9,7 @@ use domain::plan_document::{
     CurrentDocument, DocumentRecord, FOLDER, Grade, Mirrored, PROFILE, Plan, Problem, check, differences, file,
     file_at, intent_node, located, milestone_node, plan_node, read, touched_milestones, write,
 };
-use domain::ports::{Reading, Snapshot, StoreFault, Transaction};
+use domain::ports::{FileLook, FileStamp, Reading, Snapshot, StoreFault, Transaction};
 use domain::record;
 use domain::suggest::nearest;
 use domain::time::Timestamp;
@@ -25,6 +25,8 @@ pub(crate) struct Opened {
     pub(crate) record: DocumentRecord,
     pub(crate) plan: Plan,
     pub(crate) text: String,
+    /// By which the file is known again without reading it, where that can be.
+    stamp: Option<FileStamp>,
 }
 
 /// Returns the document that is meant: the one named, or the current one.
@@ -114,8 +116,8 @@ pub(crate) fn open(
 ) -> Result<Opened, Failure> {
     let path = file(&id, "plan.json");
     let restore = format!("tl doc restore --doc {id}   # put back what was written last; what is there now is kept");
-    let text = match reading(ctx, &id, "plan.json") {
-        Reading::Text { text, .. } => text,
+    let (text, stamp) = match reading(ctx, &id, "plan.json") {
+        Reading::Text { text, stamp, .. } => (text, stamp),
         Reading::Missing => {
             return Err(Failure::new(FailureKind::Refused, format!("{path} is gone")).step(restore));
         }
@@ -126,7 +128,7 @@ pub(crate) fn open(
     };
     let is_ours = VersionHash::of(text.as_bytes()) == record.written;
     let plan = match read(&text) {
-        Ok(plan) if is_ours => return Ok(Opened { id, record, plan, text }),
+        Ok(plan) if is_ours => return Ok(Opened { id, record, plan, text, stamp }),
         Ok(plan) => plan,
         Err(problems) => {
             let what = format!("{path} was changed outside and is no plan any more; nothing was done with it");
@@ -165,14 +167,14 @@ pub(crate) fn with_problems(failure: Failure, problems: &[Problem]) -> Failure {
 }
 
 /// Refuses what nobody may do to a frozen document.
-pub(crate) fn refuse_frozen(opened: &Opened) -> Result<(), Failure> {
-    match &opened.record.frozen {
+pub(crate) fn refuse_frozen(id: &str, record: &DocumentRecord) -> Result<(), Failure> {
+    match &record.frozen {
         None => Ok(()),
         Some(frozen) => Err(Failure::new(
             FailureKind::Refused,
-            format!("`{}` is frozen since {}: nothing in it changes any more", opened.id, frozen.at),
+            format!("`{id}` is frozen since {}: nothing in it changes any more", frozen.at),
         )
-        .step(format!("tl doc revise --doc {}   # a new revision that starts from it", opened.id))),
+        .step(format!("tl doc revise --doc {id}   # a new revision that starts from it"))),
     }
 }
 
@@ -243,6 +245,18 @@ impl Written {
         Ok(())
     }
 
+    /// Replaces the plan of a document that was opened. A file that is still the one that was read is not read again.
+    pub(crate) fn put_plan(&mut self, ctx: &Context<'_>, opened: &Opened, text: &str) -> Result<(), Failure> {
+        let path = file(&opened.id, "plan.json");
+        let is_same = opened.stamp.is_some_and(|stamp| ctx.files.look(&path) == FileLook::Present(stamp));
+        if !is_same || text.len() as u64 > ctx.policy.max_plan_bytes {
+            return self.put(ctx, &path, Some(text));
+        }
+        ctx.files.replace(&path, text)?;
+        self.0.push((path, Some(opened.text.clone())));
+        Ok(())
+    }
+
     fn put_back(self, ctx: &Context<'_>) {
         for (path, before) in self.0.into_iter().rev() {
             // What cannot be put back is noticed by whoever opens the document next.
@@ -294,8 +308,9 @@ pub(crate) fn stage(
     now: Timestamp,
 ) -> Result<Staged, Failure> {
     let text = write(after);
-    record.written = VersionHash::of(text.as_bytes());
     let wanted = plan_node(id, after, text.clone());
+    let content = wanted.content();
+    record.written = content.version().unwrap_or(record.written);
     let mut staging = Staging { tx, now, next: tx.next_node()?.0, staged: Staged { text, ..Staged::default() } };
     match before {
         None => {
@@ -303,11 +318,11 @@ pub(crate) fn stage(
             // First missing, then written: to take this back is to take the file away.
             let root = staging.add(None, &wanted, path, Content::Missing);
             record.node = root;
-            let after = wanted.content();
-            staging.staged.facts.push(Fact::ContentChanged { node: root, before: Content::Missing, after });
+            let (before, after) = (Content::Missing, content);
+            staging.staged.facts.push(Fact::ContentChanged { node: root, before, after });
             staging.staged.texts.push(wanted.text);
         }
-        Some(_) => staging.follow(&get(tx, record.node)?, &wanted),
+        Some(_) => staging.follow(&get(tx, record.node)?, wanted, content),
     }
     for milestone in touched_milestones(before, after) {
         staging.milestone(record.node, after, &milestone)?;
@@ -354,12 +369,11 @@ impl Staging<'_> {
     }
 
     /// Makes a recorded node say what is wanted.
-    fn follow(&mut self, node: &Node, wanted: &Mirrored) {
-        let content = wanted.content();
+    fn follow(&mut self, node: &Node, wanted: Mirrored, content: Content) {
         if content != node.content {
             // A draft below drafts stays one; anything else has to be judged.
             self.staged.settles |= node.approval.is_some() || node.status() != Status::Draft;
-            self.staged.texts.push(wanted.text.clone());
+            self.staged.texts.push(wanted.text);
             self.staged.facts.push(Fact::ContentChanged {
                 node: node.id,
                 before: node.content.clone(),
@@ -370,9 +384,14 @@ impl Staging<'_> {
             self.staged.facts.push(Fact::DescriptionChanged {
                 node: node.id,
                 before: node.description.clone(),
-                after: wanted.description.clone(),
+                after: wanted.description,
             });
         }
+    }
+
+    fn follow_entity(&mut self, node: &Node, wanted: Mirrored) {
+        let content = wanted.content();
+        self.follow(node, wanted, content);
     }
 
     fn milestone(&mut self, root: NodeId, plan: &Plan, id: &str) -> Result<(), StoreFault> {
@@ -384,7 +403,7 @@ impl Staging<'_> {
         let wanted = plan.milestone(id);
         let parent = match (&node, wanted) {
             (Some(node), Some(milestone)) => {
-                self.follow(node, &milestone_node(plan, milestone));
+                self.follow_entity(node, milestone_node(plan, milestone));
                 Some(node.id)
             }
             (None, Some(milestone)) => Some(self.new_child(root, &milestone_node(plan, milestone))),
@@ -394,7 +413,7 @@ impl Staging<'_> {
             for intent in &milestone.code_intents {
                 let wanted = intent_node(milestone, intent);
                 match below.remove(&intent.id) {
-                    Some(known) => self.follow(&known, &wanted),
+                    Some(known) => self.follow_entity(&known, wanted),
                     None => {
                         self.new_child(parent, &wanted);
                     }

@@ -2,7 +2,7 @@
 
 use domain::ids::OperationId;
 use domain::operation::Verb;
-use domain::plan_document::{Applied, Change, ChangeRefused, apply, file, in_batch};
+use domain::plan_document::{Applied, Change, ChangeRefused, apply, in_batch};
 use domain::planning_prompt::count;
 use domain::record;
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub struct EditOutcome {
 pub fn edit(ctx: &Context<'_>, document: Option<&str>, edit: &Edit) -> Result<EditOutcome, Failure> {
     with_files(ctx, |tx, written| {
         let opened = opened(ctx, &*tx, document)?;
-        refuse_frozen(&opened)?;
+        refuse_frozen(&opened.id, &opened.record)?;
         let (changes, is_batch) = match edit {
             Edit::One(change) => (vec![change.as_ref().clone()], false),
             Edit::Batch(text) => {
@@ -73,7 +73,7 @@ pub fn edit(ctx: &Context<'_>, document: Option<&str>, edit: &Edit) -> Result<Ed
         operation.facts.extend(worked);
         operation.texts = staged.texts;
         let operation = tx.record(operation)?;
-        written.put(ctx, &file(&opened.id, "plan.json"), Some(&staged.text))?;
+        written.put_plan(ctx, &opened, &staged.text)?;
         Ok(EditOutcome { success: true, document: opened.id, changed, operation: Some(operation) })
     })
 }

@@ -28,7 +28,7 @@ pub struct FrozenDocument {
 pub fn freeze_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<FrozenDocument, Failure> {
     with_files(ctx, |tx, written| {
         let opened = opened(ctx, &*tx, document)?;
-        refuse_frozen(&opened)?;
+        refuse_frozen(&opened.id, &opened.record)?;
         let worked = may(ctx, &*tx, &opened.id, &["doc freeze"])?;
         let now = ctx.clock.now();
         let mut record = opened.record.clone();
@@ -40,7 +40,7 @@ pub fn freeze_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<FrozenDo
         operation.facts.extend(worked);
         operation.texts = staged.texts;
         let operation = tx.record(operation)?;
-        written.put(ctx, &file(&opened.id, "plan.json"), Some(&staged.text))?;
+        written.put_plan(ctx, &opened, &staged.text)?;
         let plan = read(&staged.text).unwrap_or(opened.plan);
         let page = render(&plan, &record.written.short());
         written.put(ctx, &file(&opened.id, "plan.md"), Some(&page))?;

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use domain::ids::{NodeId, VersionHash};
+use domain::ids::NodeId;
 use domain::node::{Content, Description, Node};
 use domain::observation::{Found, NewNode, Place, Sighting};
 use domain::ports::{EntryKind, FileLook, Reading};
 use domain::profile::{Level, Profile, folder_of};
-use domain::version::canonical_hash;
+use domain::version::hashes;
 use domain::work::scenarios;
 
 use super::Surveyor;
@@ -279,7 +279,7 @@ impl Surveyor<'_, '_> {
             }
         }
         for (index, item) in items.into_iter().enumerate() {
-            let version = VersionHash::of(item.text.as_bytes());
+            let (version, canonical) = hashes(&item.text);
             let node = recorded.iter().find(|node| node.alias == item.slug);
             let id = node.map_or(NodeId(self.next_node), |node| node.id);
             self.survey.stamps.extend(stamp.map(|stamp| (id, stamp, version)));
@@ -292,7 +292,7 @@ impl Surveyor<'_, '_> {
             };
             let found = Found::Text {
                 version,
-                canonical: canonical_hash(&item.text),
+                canonical,
                 description: Description { title: Some(item.title), ..Description::default() },
                 modified_ns,
                 known_basis,

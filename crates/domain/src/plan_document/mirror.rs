@@ -25,11 +25,8 @@ impl Mirrored {
     /// Returns the content of its node. It rests on no text of its parent: the plan is one text, written as a whole.
     #[must_use]
     pub fn content(&self) -> Content {
-        Content::Text {
-            version: crate::ids::VersionHash::of(self.text.as_bytes()),
-            canonical: crate::version::canonical_hash(&self.text),
-            basis: None,
-        }
+        let (version, canonical) = crate::version::hashes(&self.text);
+        Content::Text { version, canonical, basis: None }
     }
 }
 

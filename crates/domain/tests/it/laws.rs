@@ -11,7 +11,7 @@ use domain::operation::{Channel, Operation, Verb};
 use domain::status::{any_change_counts, judge};
 use domain::tree::Tree;
 use domain::undo;
-use domain::version::canonical_hash;
+use domain::version::{canonical_hash, hashes};
 use proptest::prelude::*;
 use testkit::{node, timestamp};
 
@@ -311,6 +311,9 @@ proptest! {
             // An empty line may become several, but none may appear where there was none.
             let extra = if line.trim().is_empty() { *empties } else { 0 };
             noisy.push_str(&ending.repeat(1 + extra));
+        }
+        for text in [&noisy, &plain, &format!("{plain}\n")] {
+            prop_assert_eq!(hashes(text), (VersionHash::of(text.as_bytes()), canonical_hash(text)));
         }
         prop_assert_eq!(canonical_hash(&noisy), canonical_hash(&plain));
         let changed = format!("{plain}\nx");
