@@ -183,7 +183,7 @@ fn commit(ctx: &Context<'_>, tree: &Tree, before: &Generation) -> Result<Generat
     set_aside(ctx, &path, &text)?;
     ctx.files.replace(&path, &text)?;
     let mut tx = ctx.store.write()?;
-    let behind = files::observe_within(ctx, &mut *tx)?;
+    let mut memory_files = files::observe_within(ctx, &mut *tx)?;
     let mut memory = files::stored(&*tx)?;
     let tick = record::read::<TickState>(&*tx, TickState::KEY)?.unwrap_or_default().current_tick;
     let title = node.description.title.clone().unwrap_or_else(|| before.scene.clone());
@@ -195,10 +195,9 @@ fn commit(ctx: &Context<'_>, tree: &Tree, before: &Generation) -> Result<Generat
         more.push(Fact::ProgressChanged { node: node.id, before: progress, after: Progress::Complete });
     }
     keep(ctx, &mut *tx, before, &mut after, &[], more)?;
-    let unwritten = files::expect(ctx, &mut *tx, &memory)?;
+    memory_files.expect(ctx, &mut *tx, &memory)?;
     tx.commit()?;
-    behind.write(ctx);
-    unwritten.write(ctx);
+    memory_files.write(ctx);
     Ok(GenerationView::of(ctx, tree, after))
 }
 

@@ -19,6 +19,9 @@ use crate::failure::{Failure, FailureKind};
 use crate::memory::files;
 use crate::observe::observed_plans;
 
+/// So large may the file of a plan be.
+const MOST_PLAN: u64 = 4 * 1024 * 1024;
+
 /// What became of a tick.
 #[derive(Clone, Debug, Serialize)]
 pub struct TickOutcome {
@@ -57,6 +60,27 @@ impl TickOutcome {
             plan_file: tick_files::plan_path(record.tick),
             error_file,
         }
+    }
+}
+
+/// Writes the files of a tick that a process did not get to write before it died. A plan that somebody edited stays.
+pub(super) fn catch_up(ctx: &Context<'_>, record: &TickRecord) {
+    let is_behind = match ctx.files.read(&tick_files::plan_path(record.tick), MOST_PLAN) {
+        Reading::Missing => true,
+        Reading::Unreadable { .. } => false,
+        Reading::Text { text, .. } => serde_json::from_str::<Value>(&text).is_ok_and(|file| {
+            file["status"] != record.status.word()
+                && serde_json::from_value::<Plan>(file["plan"].clone()).is_ok_and(|plan| plan == record.plan)
+        }),
+    };
+    if is_behind {
+        let what = format!(
+            "tick {} was {} when a process ended; its files are written now",
+            record.tick,
+            record.status.word()
+        );
+        ctx.notice(Noticed::CaughtUp { what });
+        drop(TickOutcome::told(ctx, record.clone()));
     }
 }
 
@@ -99,7 +123,7 @@ pub fn retry_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> 
 /// Returns the plan in the tick's file. A file that is gone means that nobody edited it.
 fn edited(ctx: &Context<'_>, tick: u64) -> Result<Option<Value>, Failure> {
     let path = tick_files::plan_path(tick);
-    let text = match ctx.files.read(&path, 4 * 1024 * 1024) {
+    let text = match ctx.files.read(&path, MOST_PLAN) {
         Reading::Text { text, .. } => text,
         Reading::Missing => return Ok(None),
         Reading::Unreadable { why } => return Err(Failure::new(FailureKind::Invalid, format!("`{path}`: {why}"))),
@@ -120,7 +144,7 @@ pub(super) fn known(state: &dyn Snapshot, tick: u64) -> Result<TickRecord, Failu
 fn run(ctx: &Context<'_>, tick: u64, edited: Option<Value>) -> Result<TickOutcome, Failure> {
     let (_, tree) = observed_plans(ctx)?;
     let mut tx = ctx.store.write()?;
-    let behind = files::observe_within(ctx, &mut *tx)?;
+    let mut memory_files = files::observe_within(ctx, &mut *tx)?;
     let before = known(&*tx, tick)?;
     let around = Surroundings::gather(ctx, &*tx, &tree)?;
     let mut record = before.clone();
@@ -154,10 +178,9 @@ fn run(ctx: &Context<'_>, tick: u64, edited: Option<Value>) -> Result<TickOutcom
     operation.facts.extend(record::changed(&TickRecord::key(tick), Some(&before), Some(&record)));
     operation.facts.extend(advanced(&*tx, &around.state, &record)?);
     tx.record(operation)?;
-    let unwritten = files::expect(ctx, &mut *tx, &memory)?;
+    memory_files.expect(ctx, &mut *tx, &memory)?;
     tx.commit()?;
-    behind.write(ctx);
-    unwritten.write(ctx);
+    memory_files.write(ctx);
     Ok(TickOutcome::told(ctx, record))
 }
 

@@ -66,7 +66,7 @@ pub fn keep_plan(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<u64, Failure>
             executed: Vec::new(),
             errors: Vec::new(),
             failures,
-            context_used: around.view(ctx).planner_context().used,
+            context_used: around.view(ctx).used(),
         })
     })?;
     write_plan_file(ctx, &record);
@@ -91,7 +91,7 @@ pub fn plan_failed(ctx: &Context<'_>, answer: &PlanAnswer, why: &str) -> Result<
             executed: Vec::new(),
             errors: vec![why.to_owned()],
             failures,
-            context_used: around.view(ctx).planner_context().used,
+            context_used: around.view(ctx).used(),
             warnings: Vec::new(),
         })
     })?;
