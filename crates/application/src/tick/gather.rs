@@ -73,6 +73,7 @@ pub(crate) fn plan_nodes(ctx: &Context<'_>, tree: &Tree) -> Vec<PlanNode> {
     in_files
         .map(|node| PlanNode {
             path: tree.path(node),
+            file: node.path.clone().unwrap_or_default(),
             level: node.level.clone(),
             title: node.description.title.clone(),
             status: node.status().word(),

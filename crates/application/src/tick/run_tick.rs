@@ -4,16 +4,14 @@ use domain::memory::EntryKind;
 use domain::operation::Verb;
 use domain::ports::{Reading, Snapshot};
 use domain::record;
-use domain::search::{Matching, Query};
-use domain::tick::execute::{Executed, execute};
+use domain::tick::execute::Executed;
 use domain::tick::plan::Plan;
-use domain::tick::tools::{Stage, World};
 use domain::tick::{MOST_ATTEMPTS, TickRecord, TickState, TickStatus, files as tick_files};
-use domain::tree::Tree;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::gather::{self, Surroundings};
+use super::gather::Surroundings;
+use super::stage::{on_stage, write_drafts};
 use crate::context::{Context, Noticed};
 use crate::failure::{Failure, FailureKind};
 use crate::memory::files;
@@ -157,8 +155,9 @@ fn run(ctx: &Context<'_>, tick: u64, edited: Option<Value>) -> Result<TickOutcom
         };
         record.plan = Plan::read(&plan, &around.memory).map_err(|why| refused(why.to_string()))?;
     }
-    let mut memory = around.memory.clone();
-    (record.executed, memory) = on_stage(ctx, &*tx, &tree, &around, &record, memory);
+    let (executed, memory, drafts) = on_stage(ctx, &*tx, &tree, &around, &record);
+    record.executed = executed;
+    write_drafts(ctx, &mut *tx, &drafts)?;
     let failed = record.executed.last().filter(|action| !action.success);
     record.errors = failed
         .map(|action| {
@@ -182,28 +181,6 @@ fn run(ctx: &Context<'_>, tick: u64, edited: Option<Value>) -> Result<TickOutcom
     tx.commit()?;
     memory_files.write(ctx);
     Ok(TickOutcome::told(ctx, record))
-}
-
-/// Runs the actions on a copy of the memory.
-fn on_stage(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-    tree: &Tree,
-    around: &Surroundings,
-    record: &TickRecord,
-    memory: domain::memory::Memory,
-) -> (Vec<Executed>, domain::memory::Memory) {
-    let search = |kinds: &[EntryKind], query: &str, most: usize| {
-        let words: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
-        let found = state.search(&words, &Query::read(query), Matching::AllElseAny, most);
-        found.map(|keys| keys.into_iter().map(|key| key.key).collect()).map_err(|fault| fault.to_string())
-    };
-    let text = |path: &str| gather::plan_text(state, tree, path);
-    let prose = |path: &str| gather::prose(ctx, tree, path);
-    let world = World { nodes: around.nodes.clone(), search: &search, text: &text, prose: &prose };
-    let mut stage = Stage { memory, tick: record.tick, world: &world };
-    let executed = execute(&mut stage, &record.plan, record.executed.clone());
-    (executed, stage.memory)
 }
 
 /// Returns the fact that the story stands elsewhere now: a failed tick stays where it is.

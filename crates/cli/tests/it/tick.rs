@@ -241,3 +241,31 @@ fn files_that_are_behind_catch_up_and_edited_ones_stay() {
     project.ok(&["tick"]);
     assert_eq!(project.read("plans/plan_001.json"), edited);
 }
+
+#[test]
+fn a_plan_may_write_drafts_and_never_approves() {
+    let chapter = "acts/act-1/chapters/chapter-02/plan.md";
+    let add = json!({ "level": "chapter", "id": "2", "under": "act-1", "text": "# Глава 2\n\n## Characters\n- Elena\n" });
+    let edit = json!({ "node": "act-1/chapter-01", "section": "Goal", "text": "Elena finds the letter." });
+    let blocked = json!({ "level": "scene", "id": "0101", "under": "act-1/chapter-02", "text": "# Scene" });
+    let project = with_answers(&[
+        &plan(&json!([{ "tool": "node.add", "args": add }])),
+        &plan(&json!([{ "tool": "node.add", "args": add }, { "tool": "node.edit", "args": edit },
+                      { "tool": "node.add", "args": blocked }])),
+        &plan(&json!([{ "tool": "node.edit", "args": { "node": "act-1", "text": "# Another act altogether" } }])),
+    ]);
+    // The gates of an agent are the gates of the loop: nothing is planned below a draft.
+    let failed = project.run(&["tick"]);
+    assert!(failed.code == 1 && failed.stderr.contains("parent `act-1` is `draft`"), "{failed:?}");
+    assert!(!project.root().join(chapter).exists());
+    project.ok(&["approve", "act-1"]);
+    let failed = project.run(&["tick"]);
+    assert!(failed.stderr.contains("action 2 (`node.add`): `act-1/chapter-02` is a draft"), "{failed:?}");
+    assert_eq!(project.read(chapter), "# Глава 2\n\n## Characters\n- Elena\n");
+    assert!(project.read(Project::CHAPTER).ends_with("\n## Goal\n\nElena finds the letter.\n"));
+    assert_eq!((project.status("act-1/chapter-02"), project.status("chapter-01")), ("draft".into(), "draft".into()));
+    let failed = project.run(&["tick"]);
+    assert!(failed.stderr.contains("`act-1` is approved"), "{failed:?}");
+    assert_eq!(project.read(Project::ACT), ACT);
+    project.ok(&["check"]);
+}
