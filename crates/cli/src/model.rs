@@ -31,7 +31,7 @@ pub(crate) enum Mind {
 /// The user's own choice, `llm.toml` in the user's configuration directory.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct UserChoice {
+pub(crate) struct UserChoice {
     provider: Option<String>,
     model: Option<String>,
     base_url: Option<String>,
@@ -39,6 +39,17 @@ struct UserChoice {
     /// For the provider `command`: the program and its arguments.
     command: Vec<String>,
     providers: toml::Table,
+    pub(crate) embeddings: Option<EmbeddingChoice>,
+}
+
+/// The model that turns texts into vectors, `[embeddings]` in the same file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct EmbeddingChoice {
+    pub(crate) provider: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) base_url: Option<String>,
+    pub(crate) key_file: Option<PathBuf>,
 }
 
 /// A question.
@@ -176,12 +187,12 @@ fn spending(entry: &LedgerEntry) -> Spending {
     }
 }
 
-fn failure(error: &LlmError) -> Failure {
+pub(crate) fn failure(error: &LlmError) -> Failure {
     let failure = Failure::new(FailureKind::Unavailable, error.what.clone());
     error.next.iter().fold(failure, |failure, step| failure.step(step.clone()))
 }
 
-fn invalid(message: String) -> Failure {
+pub(crate) fn invalid(message: String) -> Failure {
     Failure::new(FailureKind::Invalid, message)
 }
 
@@ -195,7 +206,7 @@ pub(crate) fn configuration_directory() -> Option<PathBuf> {
         .filter(|directory| directory.is_absolute())
 }
 
-fn user_choice() -> Result<UserChoice, Failure> {
+pub(crate) fn user_choice() -> Result<UserChoice, Failure> {
     let Some(path) = configuration_directory().map(|directory| directory.join("llm.toml")) else {
         return Ok(UserChoice::default());
     };
@@ -208,7 +219,7 @@ fn user_choice() -> Result<UserChoice, Failure> {
     }
 }
 
-fn catalogue(choice: &UserChoice) -> Result<Catalogue, Failure> {
+pub(crate) fn catalogue(choice: &UserChoice) -> Result<Catalogue, Failure> {
     let text = toml::to_string(&choice.providers).map_err(|error| invalid(error.to_string()))?;
     Catalogue::built_in().with(&text).map_err(|error| invalid(error.to_string()))
 }

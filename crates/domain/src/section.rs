@@ -42,7 +42,8 @@ pub fn split(text: &str) -> Vec<Section> {
     }
 
     let headings = headings(body);
-    let before = canonical_text(body.get(..headings.first().map_or(body.len(), |first| first.start)).unwrap_or_default());
+    let before =
+        canonical_text(body.get(..headings.first().map_or(body.len(), |first| first.start)).unwrap_or_default());
     if !before.is_empty() {
         sections.push(Section { heading: String::new(), depth: 0, body: before });
     }

@@ -27,6 +27,7 @@ struct Seen {
     /// The text it has, or is about to have.
     text: Option<VersionHash>,
     /// The text it had before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     before: Option<VersionHash>,
     stamp: Option<[i64; 4]>,
 }
@@ -78,7 +79,7 @@ impl MemoryFiles {
 
     /// Notes that the file of an entry is going to be written, or to go.
     fn note(&mut self, state: &dyn Snapshot, kind: EntryKind, id: &str, entry: Option<&Entry>) -> Result<(), Failure> {
-        let known = self.notes.of(state, kind)?;
+        let known = self.notes.change(state, kind)?;
         let text = entry.map(file::render);
         match &text {
             Some(text) => {
@@ -173,7 +174,7 @@ pub(crate) fn observe_within(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Res
     }
     let edited = look.edited.into_iter().map(|(entry, seen)| (entry.kind(), entry.id().to_owned(), seen));
     for (kind, id, seen) in edited.chain(look.confirmed) {
-        files.notes.of(&*tx, kind)?.insert(id, seen);
+        files.notes.change(&*tx, kind)?.insert(id, seen);
     }
     for id in look.behind {
         let Some((kind, _)) = EntryKind::of_id(&id) else { continue };
@@ -214,7 +215,7 @@ fn look(ctx: &Context<'_>, state: &dyn Snapshot, notes: &mut Notes) -> Result<Lo
     let (touched, operations) = touched_since(state)?;
     look.operations = operations;
     for kind in EntryKind::ALL {
-        let known: &Folder = notes.of(state, kind)?;
+        let known = notes.of(state, kind)?;
         let mut listed = BTreeSet::new();
         for on_disk in ctx.files.list(&format!("{}/{}", file::FOLDER, kind.folder())) {
             let Some(name) = on_disk.name.strip_suffix(".md").filter(|_| on_disk.kind == OnDisk::File) else {
@@ -344,27 +345,37 @@ fn note_key(kind: EntryKind) -> String {
 
 /// What is noted about files, read once, and written once if it changed.
 #[derive(Debug, Default)]
-struct Notes(BTreeMap<EntryKind, (Folder, Folder)>);
+struct Notes {
+    folders: BTreeMap<EntryKind, Folder>,
+    changed: BTreeSet<EntryKind>,
+}
 
 impl Notes {
-    fn of(&mut self, state: &dyn Snapshot, kind: EntryKind) -> Result<&mut Folder, Failure> {
-        Ok(match self.0.entry(kind) {
-            Slot::Occupied(known) => &mut known.into_mut().0,
+    fn of(&mut self, state: &dyn Snapshot, kind: EntryKind) -> Result<&Folder, Failure> {
+        Ok(self.loaded(state, kind)?)
+    }
+
+    fn change(&mut self, state: &dyn Snapshot, kind: EntryKind) -> Result<&mut Folder, Failure> {
+        self.changed.insert(kind);
+        self.loaded(state, kind)
+    }
+
+    fn loaded(&mut self, state: &dyn Snapshot, kind: EntryKind) -> Result<&mut Folder, Failure> {
+        Ok(match self.folders.entry(kind) {
+            Slot::Occupied(known) => known.into_mut(),
             Slot::Vacant(free) => {
                 // A note that cannot be read is as good as none: every file is then read again.
                 let text = state.note(&note_key(kind))?;
-                let folder: Folder = text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
-                &mut free.insert((folder.clone(), folder)).0
+                free.insert(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
             }
         })
     }
 
     /// Keeps them, and that everything up to now was looked at.
     fn keep(&mut self, ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
-        for (kind, (folder, kept)) in self.0.iter_mut().filter(|(_, (folder, kept))| folder != kept) {
-            let text = serde_json::to_string(&folder).unwrap_or_default();
-            tx.keep_note(&note_key(*kind), Some(&text), ctx.clock.now())?;
-            kept.clone_from(folder);
+        for kind in std::mem::take(&mut self.changed) {
+            let text = serde_json::to_string(&self.folders[&kind]).unwrap_or_default();
+            tx.keep_note(&note_key(kind), Some(&text), ctx.clock.now())?;
         }
         Ok(tx.keep_note(HEAD, Some(&tx.head()?.to_string()), ctx.clock.now())?)
     }

@@ -10,7 +10,7 @@ use domain::tick::{MOST_ATTEMPTS, TickRecord, TickState, TickStatus, files as ti
 use serde::Serialize;
 use serde_json::Value;
 
-use super::gather::Surroundings;
+use super::gather::{KnownMemory, Surroundings};
 use super::stage::{on_stage, write_drafts};
 use crate::context::{Context, Noticed};
 use crate::failure::{Failure, FailureKind};
@@ -98,7 +98,12 @@ pub(super) fn write_plan_file(ctx: &Context<'_>, record: &TickRecord) {
 /// # Errors
 /// When there is no such plan, or the state cannot be written. A failed action is an outcome.
 pub fn run_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> {
-    run(ctx, tick, None)
+    run(ctx, tick, None, None)
+}
+
+/// The same for a plan that was kept a moment ago, with the memory it was held against.
+pub(super) fn run_kept(ctx: &Context<'_>, tick: u64, memory: KnownMemory) -> Result<TickOutcome, Failure> {
+    run(ctx, tick, None, Some(memory))
 }
 
 /// Runs a tick that failed again, from the failed action; with the plan in its file, if somebody edited it.
@@ -115,7 +120,7 @@ pub fn retry_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> 
         );
     }
     drop(state);
-    run(ctx, tick, edited(ctx, tick)?)
+    run(ctx, tick, edited(ctx, tick)?, None)
 }
 
 /// Returns the plan in the tick's file. A file that is gone means that nobody edited it.
@@ -139,12 +144,17 @@ pub(super) fn known(state: &dyn Snapshot, tick: u64) -> Result<TickRecord, Failu
         .ok_or_else(|| Failure::new(FailureKind::NotFound, format!("there is no tick {tick}")).step("tl tick"))
 }
 
-fn run(ctx: &Context<'_>, tick: u64, edited: Option<Value>) -> Result<TickOutcome, Failure> {
+fn run(
+    ctx: &Context<'_>,
+    tick: u64,
+    edited: Option<Value>,
+    memory: Option<KnownMemory>,
+) -> Result<TickOutcome, Failure> {
     let (_, tree) = observed_plans(ctx)?;
     let mut tx = ctx.store.write()?;
     let mut memory_files = files::observe_within(ctx, &mut *tx)?;
     let before = known(&*tx, tick)?;
-    let around = Surroundings::gather(ctx, &*tx, &tree)?;
+    let around = Surroundings::gather(ctx, &*tx, &tree, memory)?;
     let mut record = before.clone();
     if let Some(plan) = edited {
         let refused = |why: String| {

@@ -74,7 +74,8 @@ fn allowed(ctx: &Context<'_>, state: &dyn Snapshot, file: &str, text: &str) -> R
     let place = place_of(ctx.profiles, file).ok_or_else(|| format!("`{file}` is no place for a plan"))?;
     let found = recorded(state, &place).map_err(|fault| fault.to_string())?;
     let above = found.node.as_ref().or(found.parent.as_ref());
-    let holder = above.map(|node| claim_node::holder(ctx, state, node)).transpose().map_err(|failure| failure.message)?;
+    let holder =
+        above.map(|node| claim_node::holder(ctx, state, node)).transpose().map_err(|failure| failure.message)?;
     let holder = holder.flatten().map(|(_, claim)| claim.session);
     let size = match ctx.files.look(file) {
         FileLook::Present(stamp) => Some(stamp.size),

@@ -245,7 +245,8 @@ fn files_that_are_behind_catch_up_and_edited_ones_stay() {
 #[test]
 fn a_plan_may_write_drafts_and_never_approves() {
     let chapter = "acts/act-1/chapters/chapter-02/plan.md";
-    let add = json!({ "level": "chapter", "id": "2", "under": "act-1", "text": "# Глава 2\n\n## Characters\n- Elena\n" });
+    let add =
+        json!({ "level": "chapter", "id": "2", "under": "act-1", "text": "# Глава 2\n\n## Characters\n- Elena\n" });
     let edit = json!({ "node": "act-1/chapter-01", "section": "Goal", "text": "Elena finds the letter." });
     let blocked = json!({ "level": "scene", "id": "0101", "under": "act-1/chapter-02", "text": "# Scene" });
     let project = with_answers(&[

@@ -119,7 +119,11 @@ fn plans_are_found_and_written_as_drafts() {
     let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
     assert_eq!(drafts, [file("act-1/chapter-02.md", "# Two\n\nBegin.\n"), file("act-1/chapter-01.md", &edited)]);
     for (tool, args, expected) in [
-        ("node.add", json!({ "level": "chapter", "id": "1", "under": "act-1", "text": "# Other" }), "has a plan already"),
+        (
+            "node.add",
+            json!({ "level": "chapter", "id": "1", "under": "act-1", "text": "# Other" }),
+            "has a plan already",
+        ),
         ("node.add", json!({ "level": "scene", "id": "0201", "text": "# Scene" }), "parent is not approved"),
         ("node.edit", json!({ "node": "act-1", "text": "# Act one, anew" }), "is approved"),
         ("node.edit", json!({ "node": "chapter-01", "text": "# Which?" }), "the name of several"),

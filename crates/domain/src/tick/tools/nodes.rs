@@ -14,8 +14,7 @@ const STATUSES: &[&str] = &["draft", "approved", "requires-revalidation", "inval
 const PROGRESSES: &[&str] = &["pending", "active", "complete", "blocked"];
 const LIMIT: Field = Field { name: "limit", form: Form::Number(1, 20), required: false, about: "" };
 const NODE: Field = Field { name: "node", form: Form::Text(200), required: true, about: "its path or alias" };
-const PLAN_TEXT: Field =
-    Field { name: "text", form: Form::Text(LONGEST_PLAN), required: true, about: "Markdown" };
+const PLAN_TEXT: Field = Field { name: "text", form: Form::Text(LONGEST_PLAN), required: true, about: "Markdown" };
 
 pub(super) const NODE_NEXT: Tool = Tool {
     name: "node.next",
@@ -74,13 +73,21 @@ pub(super) const NODE_ADD: Tool = Tool {
     fields: &[
         Field { name: "level", form: Form::Text(40), required: true, about: "act, chapter, scene" },
         Field { name: "id", form: Form::Text(80), required: true, about: "its number or alias: chapter-02" },
-        Field { name: "under", form: Form::Text(200), required: false, about: "its parent, where the id does not tell" },
+        Field {
+            name: "under",
+            form: Form::Text(200),
+            required: false,
+            about: "its parent, where the id does not tell",
+        },
         PLAN_TEXT,
     ],
     run: |stage, args| {
         let under = given(args, "under");
         if let Some(draft) = stage.drafts.iter().find(|draft| Some(&draft.node) == under.as_ref()) {
-            return Err(format!("`{}` is a draft; a person approves it before anything is planned below it", draft.node));
+            return Err(format!(
+                "`{}` is a draft; a person approves it before anything is planned below it",
+                draft.node
+            ));
         }
         let place = (stage.world.place)(&text(args, "level"), &text(args, "id"), under.as_deref())?;
         let new = written(&text(args, "text"));
