@@ -102,10 +102,12 @@ pub(super) const LOOP_OPEN: Tool = Tool {
     },
 };
 
-/// Says whether two texts differ in a letter or two only. Most differ so much in length that nothing has to be compared.
+/// Says whether two texts differ in a letter or two only: door 3 is not door 9. Most differ so much in length that nothing
+/// has to be compared.
 fn is_alike(one: &str, other: &str) -> bool {
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
     let (short, long) = (one.len().min(other.len()) as f64, one.len().max(other.len()) as f64);
-    short >= SAME_LOOP * long && strsim::normalized_levenshtein(one, other) >= SAME_LOOP
+    short >= SAME_LOOP * long && digits(one) == digits(other) && strsim::normalized_levenshtein(one, other) >= SAME_LOOP
 }
 
 /// The words of a text without their order.
