@@ -12,10 +12,11 @@ use domain::operation::{Channel, Verb};
 use domain::policy::Policy;
 use domain::ports::{Clock, NewOperation, PlanFiles, Store};
 use domain::profile::built_in;
+use domain::record::RecordKey;
 use domain::settings::{Settings, Storage};
 use domain::tick::TickStatus;
 use serde_json::{Value, json};
-use store::{DiskFiles, EngineSettings, KnownStores, Layout, SystemClock};
+use store::{DiskFiles, EngineSettings, KnownStores, Layout, NewVector, SystemClock, VectorFile};
 use tempfile::TempDir;
 
 fn main() {
@@ -81,25 +82,64 @@ fn tick_on_a_long_story(bencher: Bencher<'_, '_>) {
 fn memory_search_over_100_000_entries(bencher: Bencher<'_, '_>) {
     let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
     let store = open(&directory);
-    let words = ["river", "letter", "mentor", "winter", "archive", "harbour", "quarrel", "lantern", "oath", "map"];
-    let entries = (0..100_000usize).map(|index| {
-        let word = |step: usize| words[(index / step) % words.len()];
-        let object = format!("{} {} {} number {index}", word(1), word(10), word(100));
-        (
-            EntryKind::Fact,
-            index,
-            json!({ "subject": format!("C{}", index % 200), "predicate": "speaks of", "object": object }),
-        )
-    });
-    plant(&*store, entries);
+    plant(&*store, hundred_thousand());
     let state = store.read().expect("readable");
     let mut turn = 0;
     bencher.bench_local(|| {
         turn += 1;
-        let query = format!("{} {} {}", words[turn % 10], words[(turn / 3) % 10], 1_000 + turn * 37);
-        let request = SearchMemoryRequest { query, kinds: Vec::new(), most: 10 };
+        let query = format!("{} {} {}", WORDS[turn % 10], WORDS[(turn / 3) % 10], 1_000 + turn * 37);
+        let request = SearchMemoryRequest { query, kinds: Vec::new(), most: 10, nearest: Vec::new() };
         search_stored(&*state, &request).expect("found").len()
     });
+}
+
+/// The same with a vector of 384 dimensions for each entry: words and meaning, fused. What the model for vectors takes is
+/// no part of it.
+#[divan::bench(sample_count = 60, sample_size = 1)]
+fn memory_search_with_100_000_vectors(bencher: Bencher<'_, '_>) {
+    let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
+    let store = open(&directory);
+    plant(&*store, hundred_thousand());
+    let state = store.read().expect("readable");
+    let file = VectorFile::new(&directory.path().join("vectors.bin"), "bench/384");
+    let mut seed = 7_u32;
+    let mut vector = move || -> Vec<f32> {
+        let mut next = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 8) as f32 / 8_388_608.0 - 1.0
+        };
+        (0..384).map(|_| next() / 11.3).collect()
+    };
+    let vectors: Vec<NewVector> = (0..100_000)
+        .map(|index| NewVector {
+            record: RecordKey { kind: "fact".to_owned(), key: format!("F{index}") },
+            mark: 0,
+            vector: vector(),
+        })
+        .collect();
+    file.put(&vectors, |_| true).expect("written");
+    drop(vectors);
+    let mut turn = 0;
+    bencher.bench_local(|| {
+        turn += 1;
+        let query = format!("{} {} {}", WORDS[turn % 10], WORDS[(turn / 3) % 10], 1_000 + turn * 37);
+        let mut request = SearchMemoryRequest { query, most: 10, ..SearchMemoryRequest::default() };
+        let found = file.nearest(&vector(), &request.kind_words(), request.depth());
+        request.nearest = found.into_iter().map(|(record, _)| record).collect();
+        search_stored(&*state, &request).expect("found").len()
+    });
+}
+
+const WORDS: [&str; 10] =
+    ["river", "letter", "mentor", "winter", "archive", "harbour", "quarrel", "lantern", "oath", "map"];
+
+fn hundred_thousand() -> impl Iterator<Item = (EntryKind, usize, Value)> {
+    (0..100_000usize).map(|index| {
+        let word = |step: usize| WORDS[(index / step) % WORDS.len()];
+        let object = format!("{} {} {} number {index}", word(1), word(10), word(100));
+        let fact = json!({ "subject": format!("C{}", index % 200), "predicate": "speaks of", "object": object });
+        (EntryKind::Fact, index, fact)
+    })
 }
 
 fn open(directory: &TempDir) -> Box<dyn Store> {

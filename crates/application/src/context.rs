@@ -40,6 +40,8 @@ pub enum Noticed {
     Unproved { node: String, why: String },
     /// A session's file could not be brought up to date.
     NotWritten { path: String, why: String },
+    /// Something a process left undone when it ended is done now.
+    CaughtUp { what: String },
     /// A file looks like a plan but is not where it belongs.
     Misplaced { path: String, why: String },
 }

@@ -48,8 +48,43 @@ pub struct PlanOutcome {
 /// # Errors
 /// When the id is wrong, the parent is missing, ambiguous or not approved.
 pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome, Failure> {
-    let (profile, level) = level_named(ctx, &request.kind)?;
     let (state, tree) = observed_tree(ctx)?;
+    let Planned { profile, level, alias, path, file, existing, parent } = place(ctx, &*state, &tree, request)?;
+    let prompt = prompt_text(&*state, &tree, profile, level, &path, file.as_deref(), existing, parent.as_ref())?;
+    Ok(PlanOutcome {
+        entity_id: alias,
+        entity_type: level.name.clone(),
+        path,
+        file_path: file,
+        parent: parent.as_ref().and_then(|parent| Some((parent.id, parent.content.version()?))),
+        parent_id: parent.map(|parent| parent.alias),
+        exists: existing.is_some_and(|node| node.content.version().is_some()),
+        prompt,
+    })
+}
+
+/// A node that may be planned: where it is or would be.
+pub(crate) struct Planned<'a, 't> {
+    profile: &'a Profile,
+    level: &'a Level,
+    alias: String,
+    pub(crate) path: String,
+    pub(crate) file: Option<String>,
+    pub(crate) existing: Option<&'t Node>,
+    parent: Option<Node>,
+}
+
+/// Finds the place of a node, whether it is there or not.
+///
+/// # Errors
+/// As [`plan_node`].
+pub(crate) fn place<'a, 't>(
+    ctx: &Context<'a>,
+    state: &dyn Snapshot,
+    tree: &'t Tree,
+    request: &PlanRequest,
+) -> Result<Planned<'a, 't>, Failure> {
+    let (profile, level) = level_named(ctx, &request.kind)?;
     let (under, id) = match request.id.rsplit_once('/') {
         Some((parent, id)) => (Some(parent.to_owned()), id),
         None => (request.under.clone(), request.id.as_str()),
@@ -57,9 +92,9 @@ pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome
     let wanted = level.read_alias(id).map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
     let under = match under {
         None => None,
-        Some(name) => Some(parent_named(ctx, &*state, level, &name)?),
+        Some(name) => Some(parent_named(ctx, state, level, &name)?),
     };
-    let parent = find_parent(&tree, profile, level, &wanted, under.as_ref())?.cloned();
+    let parent = find_parent(tree, profile, level, &wanted, under.as_ref())?.cloned();
     let path = match &parent {
         Some(parent) => format!("{}/{}", tree.path(parent), wanted.alias),
         None => wanted.alias.clone(),
@@ -67,7 +102,7 @@ pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome
     if let Some(parent) = &parent
         && parent.status() != Status::Approved
     {
-        return Err(not_approved(&*state, &tree, &wanted, request, parent)?);
+        return Err(not_approved(state, tree, &wanted, request, parent)?);
     }
     let existing =
         tree.nodes().find(|node| node.alias == wanted.alias && node.parent == parent.as_ref().map(|parent| parent.id));
@@ -79,17 +114,7 @@ pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome
         }
         (None, None) => None,
     };
-    let prompt = prompt_text(&*state, &tree, profile, level, &path, file.as_deref(), existing, parent.as_ref())?;
-    Ok(PlanOutcome {
-        entity_id: wanted.alias,
-        entity_type: level.name.clone(),
-        path,
-        file_path: file,
-        parent: parent.as_ref().and_then(|parent| Some((parent.id, parent.content.version()?))),
-        parent_id: parent.map(|parent| parent.alias),
-        exists: existing.is_some_and(|node| node.content.version().is_some()),
-        prompt,
-    })
+    Ok(Planned { profile, level, alias: wanted.alias, path, file, existing, parent })
 }
 
 #[expect(clippy::too_many_arguments, reason = "gathers what the prompt is made of, once")]

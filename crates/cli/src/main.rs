@@ -1,6 +1,7 @@
 //! `tl`: the program. Parses the command line, runs one command, ends with its exit code.
 
 mod commands;
+mod embedding;
 mod exit_code;
 mod gate_stats;
 mod hook_entry;

@@ -2,14 +2,15 @@
 //!
 //! Only commands that ask a model come here; a hook never does.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use application::{Failure, FailureKind};
 use domain::ports::Clock;
 use domain::tick::Spending;
 use llm::{
-    Call, Cancel, CassetteMode, Catalogue, Connection, Event, LedgerEntry, LlmError, Message, Model, Request, Secret,
-    Selection,
+    Call, Cancel, CassetteMode, Catalogue, Connection, Event, LedgerEntry, LlmError, Message, Model, Request, Scrubber,
+    Secret, Selection, WireTape,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -31,7 +32,7 @@ pub(crate) enum Mind {
 /// The user's own choice, `llm.toml` in the user's configuration directory.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct UserChoice {
+pub(crate) struct UserChoice {
     provider: Option<String>,
     model: Option<String>,
     base_url: Option<String>,
@@ -39,6 +40,17 @@ struct UserChoice {
     /// For the provider `command`: the program and its arguments.
     command: Vec<String>,
     providers: toml::Table,
+    pub(crate) embeddings: Option<EmbeddingChoice>,
+}
+
+/// The model that turns texts into vectors, `[embeddings]` in the same file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct EmbeddingChoice {
+    pub(crate) provider: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) base_url: Option<String>,
+    pub(crate) key_file: Option<PathBuf>,
 }
 
 /// A question.
@@ -89,8 +101,9 @@ impl Mind {
             program: program.map_or(choice.command, |line| line.split_whitespace().map(str::to_owned).collect()),
             key,
         };
-        let connection =
-            Connection { environment: whole_environment(), cassette: cassette()?, ..Connection::default() };
+        let environment = whole_environment();
+        let wire_tape = wire_tape(&environment, selection.key.as_ref())?;
+        let connection = Connection { environment, cassette: cassette()?, wire_tape, ..Connection::default() };
         let model = llm::connect(&catalogue, &selection, connection).map_err(|error| failure(&error))?;
         Ok(Self::Model { model, cancel: Cancel::on_ctrl_c() })
     }
@@ -176,12 +189,12 @@ fn spending(entry: &LedgerEntry) -> Spending {
     }
 }
 
-fn failure(error: &LlmError) -> Failure {
+pub(crate) fn failure(error: &LlmError) -> Failure {
     let failure = Failure::new(FailureKind::Unavailable, error.what.clone());
     error.next.iter().fold(failure, |failure, step| failure.step(step.clone()))
 }
 
-fn invalid(message: String) -> Failure {
+pub(crate) fn invalid(message: String) -> Failure {
     Failure::new(FailureKind::Invalid, message)
 }
 
@@ -195,7 +208,7 @@ pub(crate) fn configuration_directory() -> Option<PathBuf> {
         .filter(|directory| directory.is_absolute())
 }
 
-fn user_choice() -> Result<UserChoice, Failure> {
+pub(crate) fn user_choice() -> Result<UserChoice, Failure> {
     let Some(path) = configuration_directory().map(|directory| directory.join("llm.toml")) else {
         return Ok(UserChoice::default());
     };
@@ -208,9 +221,27 @@ fn user_choice() -> Result<UserChoice, Failure> {
     }
 }
 
-fn catalogue(choice: &UserChoice) -> Result<Catalogue, Failure> {
+pub(crate) fn catalogue(choice: &UserChoice) -> Result<Catalogue, Failure> {
     let text = toml::to_string(&choice.providers).map_err(|error| invalid(error.to_string()))?;
     Catalogue::built_in().with(&text).map_err(|error| invalid(error.to_string()))
+}
+
+/// A recording of the wire: what was sent and what came back, in its pieces.
+fn wire_tape(environment: &BTreeMap<String, String>, key: Option<&Secret>) -> Result<Option<WireTape>, Failure> {
+    let Some(path) = crate::settings::environment("THROUGHLINE_LLM_WIRE_TAPE").map(PathBuf::from) else {
+        return Ok(None);
+    };
+    let is_secret = |name: &str| ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word));
+    let secrets = environment.iter().filter(|(name, _)| is_secret(name)).filter_map(|(_, value)| Secret::new(value));
+    let scrubber = Scrubber::new(secrets.chain(key.cloned()).collect());
+    match crate::settings::environment("THROUGHLINE_LLM_WIRE_TAPE_MODE").as_deref() {
+        None | Some("replay") => WireTape::replay(&path, scrubber).map(Some).map_err(|error| failure(&error)),
+        Some("record") => Ok(Some(WireTape::record(&path, scrubber))),
+        Some(other) => {
+            let name = "THROUGHLINE_LLM_WIRE_TAPE_MODE";
+            Err(invalid(format!("{name} is `{other}`: expected `replay` or `record`")))
+        }
+    }
 }
 
 /// A recording of the answers, for trying things out again at no cost.

@@ -1,5 +1,6 @@
 //! Putting the parts together: project → store → context → use case.
 
+use std::cell::RefCell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -190,7 +191,22 @@ impl Project {
     }
 }
 
+thread_local! {
+    /// A command that looks at the files several times says everything once.
+    static SAID: RefCell<Vec<Noticed>> = const { RefCell::new(Vec::new()) };
+}
+
 fn say_noticed(ui: Ui, noticed: &Noticed) {
+    let is_new = SAID.with_borrow_mut(|said| {
+        let is_new = !said.contains(noticed);
+        if is_new {
+            said.push(noticed.clone());
+        }
+        is_new
+    });
+    if !is_new {
+        return;
+    }
     match noticed {
         Noticed::Changes { summary, stale, operation } => {
             let below = match stale {
@@ -217,6 +233,7 @@ fn say_noticed(ui: Ui, noticed: &Noticed) {
             let what = format!("`{}` is not up to date: {}", clean_line(path), clean_line(why));
             ui.say(format!("{}: {what}", styled(WARN, "warning")));
         }
+        Noticed::CaughtUp { what } => ui.say(format!("{} {}", styled(INFO, "resuming:"), clean_line(what))),
         Noticed::Misplaced { path, why } => {
             ui.say(format!("{}: {}: {}", styled(WARN, "warning"), clean_line(path), clean_line(why)));
         }

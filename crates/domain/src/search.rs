@@ -165,9 +165,38 @@ pub fn rank(texts: &[Vec<String>], query: &Query, matching: Matching, of_kind: &
     found
 }
 
+/// How much the first places weigh against the rest when lists are fused; the usual number.
+const RANK_OFFSET: f64 = 60.0;
+
+/// Fuses lists, each the best first, by their ranks alone: what is high in several is higher than what is high in one.
+/// Equal ones come in the order of the first list they are in. Scores of different searches cannot be compared; ranks can.
+#[must_use]
+pub fn fuse<T: Clone + Eq + std::hash::Hash>(lists: &[&[T]], most: usize) -> Vec<T> {
+    let mut order: Vec<&T> = Vec::new();
+    let mut scores: HashMap<&T, f64> = HashMap::new();
+    for list in lists {
+        for (rank, item) in list.iter().enumerate() {
+            let score = scores.entry(item).or_insert_with(|| {
+                order.push(item);
+                0.0
+            });
+            *score += 1.0 / (RANK_OFFSET + rank as f64 + 1.0);
+        }
+    }
+    order.sort_by(|a, b| scores[b].total_cmp(&scores[a]));
+    order.into_iter().take(most).cloned().collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Matching, Query, rank, words};
+    use super::{Matching, Query, fuse, rank, words};
+
+    #[test]
+    fn what_several_lists_have_comes_first() {
+        assert_eq!(fuse(&[&["a", "b", "c"], &["d", "c", "b"]], 9), ["b", "c", "a", "d"]);
+        assert_eq!(fuse(&[&["a", "b"], &[]], 1), ["a"]);
+        assert!(fuse::<u8>(&[], 3).is_empty());
+    }
 
     #[test]
     fn words_of_any_language() {

@@ -41,37 +41,75 @@ pub fn split(text: &str) -> Vec<Section> {
         sections.push(Section { heading: "front matter".to_owned(), depth: 0, body: canonical_text(block) });
     }
 
-    let mut heading = String::new();
-    let mut depth = 0;
-    let mut body_start = 0;
-    let mut open: Option<(String, u8, usize)> = None;
-    let mut push = |heading: &str, depth: u8, body: &str| {
-        let body = canonical_text(body);
-        if depth > 0 || !body.is_empty() {
-            sections.push(Section { heading: heading.to_owned(), depth, body });
+    let headings = headings(body);
+    let before =
+        canonical_text(body.get(..headings.first().map_or(body.len(), |first| first.start)).unwrap_or_default());
+    if !before.is_empty() {
+        sections.push(Section { heading: String::new(), depth: 0, body: before });
+    }
+    for (index, heading) in headings.iter().enumerate() {
+        let below = body.get(heading.end..end_of(&headings, index, body)).unwrap_or_default();
+        sections.push(Section { heading: heading.title.clone(), depth: heading.depth, body: canonical_text(below) });
+    }
+    sections
+}
+
+/// Returns a plan in which one section has this text: the first with that heading, in letters of either case, or a new
+/// one at the end.
+#[must_use]
+pub fn with_section(text: &str, heading: &str, section: &str) -> String {
+    let (_, body) = front_matter::split(text);
+    let front = text.strip_suffix(body).unwrap_or_default();
+    let headings = headings(body);
+    let wanted = heading.trim().trim_start_matches('#').trim();
+    let section = section.trim();
+    match headings.iter().position(|known| known.title.to_lowercase() == wanted.to_lowercase()) {
+        Some(index) => {
+            let (start, end) = (headings[index].end, end_of(&headings, index, body));
+            let (above, below) = (body.get(..start).unwrap_or_default(), body.get(end..).unwrap_or_default());
+            let gap = if below.is_empty() { "" } else { "\n" };
+            format!("{front}{}\n\n{section}\n{gap}{below}", above.trim_end())
         }
-    };
+        None => format!("{front}{}\n\n## {wanted}\n\n{section}\n", body.trim_end()),
+    }
+}
+
+/// A heading, and where it stands.
+struct Heading {
+    title: String,
+    depth: u8,
+    start: usize,
+    end: usize,
+}
+
+/// Returns where the text below a heading ends.
+fn end_of(headings: &[Heading], index: usize, body: &str) -> usize {
+    headings.get(index + 1).map_or(body.len(), |next| next.start)
+}
+
+fn headings(body: &str) -> Vec<Heading> {
+    let mut found = Vec::new();
+    let mut open: Option<Heading> = None;
     for (event, range) in Parser::new_ext(body, Options::ENABLE_TABLES).into_offset_iter() {
         match event {
-            Event::Start(Tag::Heading { level, .. }) => open = Some((String::new(), level_number(level), range.start)),
+            Event::Start(Tag::Heading { level, .. }) => {
+                let depth = level_number(level);
+                open = Some(Heading { title: String::new(), depth, start: range.start, end: range.end });
+            }
             Event::End(TagEnd::Heading(_)) => {
-                if let Some((title, level, start)) = open.take() {
-                    push(&heading, depth, body.get(body_start..start).unwrap_or_default());
-                    heading = title.trim().to_owned();
-                    depth = level;
-                    body_start = range.end;
+                if let Some(heading) = open.take() {
+                    found.push(Heading { title: heading.title.trim().to_owned(), end: range.end, ..heading });
                 }
             }
             Event::Text(words) | Event::Code(words) => {
-                if let Some((title, _, _)) = &mut open {
-                    title.push_str(&words);
+                if let Some(heading) = &mut open {
+                    heading.title.push_str(&words);
                 }
             }
             _ => {}
         }
     }
-    push(&heading, depth, body.get(body_start..).unwrap_or_default());
-    sections
+    found
 }
 
 fn level_number(level: HeadingLevel) -> u8 {

@@ -74,10 +74,7 @@ pub fn connect(
     connection: Connection,
 ) -> Result<Box<dyn Model>, Box<LlmError>> {
     let name = &selection.provider;
-    let mut spec = catalogue.get(name).cloned().ok_or_else(|| unknown(catalogue, name))?;
-    if let Some(base_url) = &selection.base_url {
-        spec.base_url = Some(base_url.clone());
-    }
+    let mut spec = chosen(catalogue, selection)?;
     if let (Some((program, arguments)), Some(command)) = (selection.program.split_first(), &mut spec.command) {
         command.program.clone_from(program);
         command.arguments = arguments.to_vec();
@@ -115,6 +112,16 @@ pub fn connect(
     Ok(Box::new(Structured::new(Budget::new(recorded, allowances), structured)))
 }
 
+/// Returns the provider that is meant, at the address that is wanted.
+pub(crate) fn chosen(catalogue: &Catalogue, selection: &Selection) -> Result<ProviderSpec, Box<LlmError>> {
+    let name = &selection.provider;
+    let mut spec = catalogue.get(name).cloned().ok_or_else(|| unknown(catalogue, name))?;
+    if let Some(base_url) = &selection.base_url {
+        spec.base_url = Some(base_url.clone());
+    }
+    Ok(spec)
+}
+
 fn unknown(catalogue: &Catalogue, name: &str) -> Box<LlmError> {
     let known = catalogue.names().collect::<Vec<_>>().join("`, `");
     let error = LlmError::new(Class::Setup, format!("there is no provider `{name}`; there are `{known}`"));
@@ -124,7 +131,7 @@ fn unknown(catalogue: &Catalogue, name: &str) -> Box<LlmError> {
     }
 }
 
-fn key(spec: &ProviderSpec, environment: &BTreeMap<String, String>) -> Option<Secret> {
+pub(crate) fn key(spec: &ProviderSpec, environment: &BTreeMap<String, String>) -> Option<Secret> {
     spec.key_env.iter().filter_map(|name| environment.get(name)).find_map(|text| Secret::new(text))
 }
 

@@ -15,6 +15,8 @@ pub struct Layout {
     pub lock: PathBuf,
     /// Notes of the JSON engine.
     pub notes: PathBuf,
+    /// Vectors of the memory's entries: a cache, made again where it is missing.
+    pub vectors: PathBuf,
     /// Where damaged files are put aside.
     pub damaged: PathBuf,
     pub log: PathBuf,
@@ -35,6 +37,7 @@ impl Layout {
             mirror: root.join(&settings.mirror.directory),
             lock: home.join("lock"),
             notes: home.join("notes.json"),
+            vectors: home.join("vectors.bin"),
             damaged: home.join("damaged"),
             log: root.join(&settings.log_file),
             home,

@@ -21,6 +21,7 @@ mod recovery;
 mod rehearsal;
 mod run_command;
 mod sqlite;
+mod vectors;
 
 pub use clock::{SystemClock, local_zone};
 pub use durable::write_whole;
@@ -35,3 +36,4 @@ pub use path_lead::lead;
 pub use plan_files::DiskFiles;
 pub use rehearsal::{ReadOnlyFiles, copy_in_memory};
 pub use run_command::DiskCommands;
+pub use vectors::{NewVector, VectorFile};

@@ -2,11 +2,14 @@
 
 use domain::fact::Fact;
 use domain::generation::prompts::{JUDGE, TEMPLATE, TEMPLATE_TEXT, WRITER};
-use domain::generation::{Generation, GenerationStatus, Step, steps, update, verdict};
+use domain::generation::steps::{self, Judging};
+use domain::generation::update::{self, Kept};
+use domain::generation::{Generation, GenerationStatus, Step, verdict};
 use domain::ids::VersionHash;
 use domain::node::Progress;
 use domain::operation::Verb;
 use domain::ports::{FileLook, Reading, Transaction};
+use domain::review::{Review, Said};
 use domain::tick::{Spending, TickState, offline};
 use domain::tree::Tree;
 use domain::{record, search};
@@ -129,10 +132,16 @@ pub fn submit_step(ctx: &Context<'_>, words: &[String], answer: &StepAnswer) -> 
     let mut after = before.clone();
     after.writer.clone_from(&answer.writer);
     let expected = gathered.expected(ctx, answer.writer == offline::NAME);
+    let known = record::read::<Review>(&*tx, &before.scene)?;
+    let mut review = Judging::review(known.clone(), &before, ctx.policy.generation.revisions);
+    let said = Said { by: &ctx.actor, at: ctx.clock.now() };
+    let judging = Judging { review: &mut review, said, policy: &ctx.policy.review };
     let taken = match &answer.failed {
         Some(why) => Err(why.clone()),
-        None => steps::take(&mut after, &answer.answer, answer.is_cut, &expected, ctx.policy.generation.revisions),
+        None => steps::take(&mut after, &answer.answer, answer.is_cut, &expected, judging),
     };
+    let judged = before.step == Step::Judge && taken.is_ok();
+    let reviewed = judged.then(|| record::changed(&before.scene, known.as_ref(), Some(&review))).flatten();
     match taken {
         Ok(()) => after.error = None,
         Err(why) => {
@@ -142,7 +151,7 @@ pub fn submit_step(ctx: &Context<'_>, words: &[String], answer: &StepAnswer) -> 
             }
         }
     }
-    keep(ctx, &mut *tx, &before, &mut after, &answer.spent, Vec::new())?;
+    keep(ctx, &mut *tx, &before, &mut after, &answer.spent, reviewed.into_iter().collect())?;
     tx.commit()?;
     next_step(ctx, words)
 }
@@ -183,11 +192,13 @@ fn commit(ctx: &Context<'_>, tree: &Tree, before: &Generation) -> Result<Generat
     set_aside(ctx, &path, &text)?;
     ctx.files.replace(&path, &text)?;
     let mut tx = ctx.store.write()?;
-    let behind = files::observe_within(ctx, &mut *tx)?;
+    let mut memory_files = files::observe_within(ctx, &mut *tx)?;
     let mut memory = files::stored(&*tx)?;
     let tick = record::read::<TickState>(&*tx, TickState::KEY)?.unwrap_or_default().current_tick;
     let title = node.description.title.clone().unwrap_or_else(|| before.scene.clone());
-    update::remember(&mut memory, before, &title, tick, search::words(&before.draft).len());
+    let blueprint = node.content.version().map(|version| tx.text(version)).transpose()?.flatten().unwrap_or_default();
+    let kept = Kept { title: &title, tick, words: search::words(&before.draft).len() };
+    update::remember(&mut memory, before, &blueprint, kept);
     let mut after = Generation { status: GenerationStatus::Complete, ..before.clone() };
     let mut more = memory.changes();
     let progress = tx.node(node.id)?.ok_or_else(gone)?.progress;
@@ -195,10 +206,9 @@ fn commit(ctx: &Context<'_>, tree: &Tree, before: &Generation) -> Result<Generat
         more.push(Fact::ProgressChanged { node: node.id, before: progress, after: Progress::Complete });
     }
     keep(ctx, &mut *tx, before, &mut after, &[], more)?;
-    let unwritten = files::expect(ctx, &mut *tx, &memory)?;
+    memory_files.expect(ctx, &mut *tx, &memory)?;
     tx.commit()?;
-    behind.write(ctx);
-    unwritten.write(ctx);
+    memory_files.write(ctx);
     Ok(GenerationView::of(ctx, tree, after))
 }
 

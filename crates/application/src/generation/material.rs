@@ -1,5 +1,7 @@
 //! What a scene is written from: its blueprint, the plan above, the memory, the scenes before.
 
+use std::collections::BTreeSet;
+
 use domain::generation::checks::Expected;
 use domain::generation::prompts::Material;
 use domain::memory::Memory;
@@ -25,6 +27,8 @@ pub(super) struct Gathered {
     pub(super) memory: Memory,
     before: Vec<String>,
     characters: Vec<String>,
+    /// The scenes before this one, by their ids in the memory.
+    earlier: BTreeSet<String>,
 }
 
 impl Gathered {
@@ -40,6 +44,14 @@ impl Gathered {
             .take_while(|other| other.id != node.id)
             .filter_map(|other| prose(ctx, tree, &tree.path(other)))
             .collect();
+        let memory = files::stored(state)?;
+        let before: BTreeSet<String> = tree
+            .all_in_order()
+            .into_iter()
+            .take_while(|other| other.id != node.id)
+            .map(|other| tree.path(other))
+            .collect();
+        let is_before = |scene: &&domain::memory::Scene| scene.node.as_ref().is_some_and(|path| before.contains(path));
         let tick_state = domain::record::read::<TickState>(state, TickState::KEY)?.unwrap_or_default();
         let names = |profile| domain::consistency::names_of(profile, "characters", &blueprint);
         Ok(Self {
@@ -47,7 +59,8 @@ impl Gathered {
             scene: tree.path(node),
             characters: ctx.profile(&node.profile).map(names).unwrap_or_default(),
             parent: tree.parent(node).map(text).transpose()?.unwrap_or_default(),
-            memory: files::stored(state)?,
+            earlier: memory.scenes().filter(is_before).map(|scene| scene.id.clone()).collect(),
+            memory,
             before: earlier.into_iter().rev().take(WHOLE_SCENES).rev().collect(),
             blueprint,
         })
@@ -78,6 +91,7 @@ impl Gathered {
             },
             before: self.before.last().map(String::as_str).filter(|_| !offline),
             memory: &self.memory,
+            earlier: &self.earlier,
         }
     }
 }

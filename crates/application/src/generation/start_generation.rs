@@ -1,10 +1,12 @@
 //! Start writing a scene, take a failed one up again, or cancel it.
 
 use domain::fact::Fact;
-use domain::generation::{Generation, GenerationStatus, Step};
+use domain::generation::{Generation, GenerationStatus, Step, review};
 use domain::node::{Node, Progress, Status};
 use domain::operation::Verb;
+use domain::ports::Snapshot;
 use domain::record;
+use domain::review::{Review, Said};
 use domain::tree::Tree;
 
 use super::material::scene;
@@ -20,7 +22,7 @@ use crate::tick::gather::prose_path;
 /// # Errors
 /// When there is no such scene, its blueprint is not approved, or the state cannot be written.
 pub fn start_generation(ctx: &Context<'_>, words: &[String]) -> Result<GenerationView, Failure> {
-    change(ctx, words, |tree, node, known| {
+    change(ctx, words, |_, tree, node, known| {
         let path = tree.path(node);
         if node.status() != Status::Approved {
             let what = format!("cannot write `{path}`: its blueprint is `{}`, expected `approved`", node.status());
@@ -29,41 +31,45 @@ pub fn start_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generatio
         let blueprint =
             node.content.canonical().ok_or_else(|| Failure::new(FailureKind::Refused, "there is no blueprint"))?;
         match known {
-            Some(known) if known.is_open() && known.blueprint == blueprint => Ok(known),
-            _ => Ok(Generation {
-                node: node.id,
-                scene: path,
-                status: GenerationStatus::Running,
-                step: Step::Write,
-                blueprint,
-                writer: String::new(),
-                draft: String::new(),
-                conclusions: 0,
-                revisions: 0,
-                findings: Vec::new(),
-                verdict: None,
-                before_revision: None,
-                failures: 0,
-                error: None,
-                started: ctx.clock.now(),
-                updated: ctx.clock.now(),
-            }),
+            Some(known) if known.is_open() && known.blueprint == blueprint => Ok((known, None)),
+            _ => Ok((
+                Generation {
+                    node: node.id,
+                    scene: path,
+                    status: GenerationStatus::Running,
+                    step: Step::Write,
+                    blueprint,
+                    writer: String::new(),
+                    draft: String::new(),
+                    conclusions: 0,
+                    revisions: 0,
+                    findings: Vec::new(),
+                    verdict: None,
+                    before_revision: None,
+                    failures: 0,
+                    error: None,
+                    started: ctx.clock.now(),
+                    updated: ctx.clock.now(),
+                },
+                None,
+            )),
         }
     })
 }
 
-/// Takes a scene up where it stopped. One that is held goes on as it is: whoever resumes it has decided.
+/// Takes a scene up where it stopped. One that is held goes on as it is: the person who resumes it has decided.
 ///
 /// # Errors
-/// When it was never begun, or is settled.
+/// When it was never begun, or is settled; or it is held, and no person decides.
 pub fn resume_generation(ctx: &Context<'_>, words: &[String]) -> Result<GenerationView, Failure> {
-    change(ctx, words, |tree, node, known| {
+    change(ctx, words, |state, tree, node, known| {
         let known = known.ok_or_else(|| not_begun(&tree.path(node)))?;
         if !known.is_open() {
             let what = format!("`{}` is {}", known.scene, known.status.word());
             return Err(Failure::new(FailureKind::Refused, what).step(format!("tl write {}", known.scene)));
         }
-        Ok(Generation { status: GenerationStatus::Running, error: None, ..known })
+        let decided = if known.status == GenerationStatus::Held { accepted(ctx, state, &known)? } else { None };
+        Ok((Generation { status: GenerationStatus::Running, error: None, ..known }, decided))
     })
 }
 
@@ -72,13 +78,26 @@ pub fn resume_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generati
 /// # Errors
 /// When it was never begun, or is settled.
 pub fn cancel_generation(ctx: &Context<'_>, words: &[String]) -> Result<GenerationView, Failure> {
-    change(ctx, words, |tree, node, known| {
+    change(ctx, words, |_, tree, node, known| {
         let known = known.ok_or_else(|| not_begun(&tree.path(node)))?;
         if !known.is_open() {
             return Err(Failure::new(FailureKind::Refused, format!("`{}` is {}", known.scene, known.status.word())));
         }
-        Ok(Generation { status: GenerationStatus::Cancelled, ..known })
+        Ok((Generation { status: GenerationStatus::Cancelled, ..known }, None))
     })
+}
+
+/// Returns the fact that a person accepts what the review of a held scene found.
+fn accepted(ctx: &Context<'_>, state: &dyn Snapshot, known: &Generation) -> Result<Option<Fact>, Failure> {
+    let Some(before) = record::read::<Review>(state, &known.scene)? else { return Ok(None) };
+    let mut review = before.clone();
+    let said = Said { by: &ctx.actor, at: ctx.clock.now() };
+    review::accept_held(&mut review, said, &ctx.policy.review).map_err(|refused| {
+        Failure::new(FailureKind::Refused, format!("`{}` is held for a person: {refused}", known.scene))
+            .step(format!("tl review status --of {}", known.scene))
+            .step(format!("tl generation resume {}   # a person keeps it as it is", known.scene))
+    })?;
+    Ok(record::changed(&known.scene, Some(&before), Some(&review)))
 }
 
 fn not_begun(path: &str) -> Failure {
@@ -88,17 +107,18 @@ fn not_begun(path: &str) -> Failure {
 fn change(
     ctx: &Context<'_>,
     words: &[String],
-    decide: impl FnOnce(&Tree, &Node, Option<Generation>) -> Result<Generation, Failure>,
+    decide: impl FnOnce(&dyn Snapshot, &Tree, &Node, Option<Generation>) -> Result<(Generation, Option<Fact>), Failure>,
 ) -> Result<GenerationView, Failure> {
     let (_, tree) = observed_plans(ctx)?;
     let mut tx = ctx.store.write()?;
     let node = scene(ctx, &*tx, &tree, words)?;
     let known = begun(&*tx, node.id, "").ok();
-    let mut after = decide(&tree, node, known.clone())?;
+    let (mut after, decided) = decide(&*tx, &tree, node, known.clone())?;
     if known.as_ref() != Some(&after) {
         after.updated = ctx.clock.now();
         let mut operation = ctx.operation(Verb::Write, format!("write {}: {}", after.scene, after.status.word()));
         operation.facts.extend(record::changed(&Generation::key(node.id), known.as_ref(), Some(&after)));
+        operation.facts.extend(decided);
         if after.status == GenerationStatus::Running && node.progress == Progress::Pending {
             operation.facts.push(Fact::ProgressChanged {
                 node: node.id,

@@ -132,6 +132,9 @@ pub(super) fn in_words(noticed: &Noticed) -> Option<String> {
         )),
         Noticed::Unproved { why, .. } => Some(format!("Throughline: {why}; it does not count as complete.")),
         Noticed::Misplaced { path, why } => Some(format!("Throughline: {path}: {why}.")),
-        Noticed::NotRecorded { .. } | Noticed::NoBackup { .. } | Noticed::NotWritten { .. } => None,
+        Noticed::NotRecorded { .. }
+        | Noticed::NoBackup { .. }
+        | Noticed::NotWritten { .. }
+        | Noticed::CaughtUp { .. } => None,
     }
 }

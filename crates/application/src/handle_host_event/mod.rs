@@ -17,6 +17,7 @@ use domain::gates::Fired;
 use domain::host_event::{Happening, HostEvent, Reply};
 use domain::ids::Principal;
 
+pub(crate) use self::plans::recorded;
 pub use self::plans::{TouchedPlan, touched_files, touched_plans};
 pub(crate) use self::tool_about_to_run::override_key;
 pub use self::tool_about_to_run::{CALLING, calls_us};

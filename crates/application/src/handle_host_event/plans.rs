@@ -57,13 +57,13 @@ fn words(call: &ToolCall) -> impl Iterator<Item = &str> {
 
 /// A plan's node and its parent, as recorded.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Recorded {
-    pub(super) node: Option<Node>,
-    pub(super) parent: Option<Node>,
+pub(crate) struct Recorded {
+    pub(crate) node: Option<Node>,
+    pub(crate) parent: Option<Node>,
 }
 
 /// Finds the node of a place.
-pub(super) fn recorded(state: &dyn Snapshot, place: &PlanPlace<'_>) -> Result<Recorded, StoreFault> {
+pub(crate) fn recorded(state: &dyn Snapshot, place: &PlanPlace<'_>) -> Result<Recorded, StoreFault> {
     let mut found = Recorded::default();
     for (depth, alias) in place.aliases.iter().enumerate() {
         let candidates = match (depth, &found.node) {

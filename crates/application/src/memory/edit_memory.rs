@@ -92,26 +92,23 @@ fn named<'m>(memory: &'m Memory, name: &str) -> Result<&'m Entry, Failure> {
 /// Runs `act` on the memory and records what it did as one operation.
 fn change(ctx: &Context<'_>, act: impl FnOnce(&mut Memory) -> Result<String, Failure>) -> Result<Memory, Failure> {
     let mut tx: Box<dyn Transaction> = ctx.store.write()?;
-    let behind = files::observe_within(ctx, &mut *tx)?;
+    let mut memory_files = files::observe_within(ctx, &mut *tx)?;
     let mut memory = stored(&*tx)?;
     let summary = match act(&mut memory) {
         Ok(summary) => summary,
         Err(failure) => {
             tx.commit()?;
-            behind.write(ctx);
+            memory_files.write(ctx);
             return Err(failure);
         }
     };
     let mut operation = ctx.operation(Verb::Remember, summary);
     operation.facts = memory.changes();
-    let unwritten = if operation.facts.is_empty() {
-        files::Unwritten::default()
-    } else {
+    if !operation.facts.is_empty() {
         tx.record(operation)?;
-        files::expect(ctx, &mut *tx, &memory)?
-    };
+        memory_files.expect(ctx, &mut *tx, &memory)?;
+    }
     tx.commit()?;
-    behind.write(ctx);
-    unwritten.write(ctx);
+    memory_files.write(ctx);
     Ok(memory)
 }

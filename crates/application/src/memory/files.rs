@@ -27,6 +27,7 @@ struct Seen {
     /// The text it has, or is about to have.
     text: Option<VersionHash>,
     /// The text it had before that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     before: Option<VersionHash>,
     stamp: Option<[i64; 4]>,
 }
@@ -47,15 +48,58 @@ struct Look {
     operations: usize,
 }
 
-/// Files that are to be written once the change is committed.
+/// The files as one transaction sees them: looked at once, and what is to be written once it is committed.
 #[must_use = "the files are written after the commit"]
 #[derive(Debug, Default)]
-pub(crate) struct Unwritten(Vec<(String, Option<String>)>);
+pub(crate) struct MemoryFiles {
+    notes: Notes,
+    /// Never written over.
+    broken: BTreeSet<String>,
+    /// Paths, and the texts they are to have.
+    unwritten: Vec<(String, Option<String>)>,
+}
 
-impl Unwritten {
+impl MemoryFiles {
+    /// Notes which files a change of the memory is going to alter. The change itself is in the caller's operation, which
+    /// is recorded by now.
+    pub(crate) fn expect(
+        &mut self,
+        ctx: &Context<'_>,
+        tx: &mut dyn Transaction,
+        memory: &Memory,
+    ) -> Result<(), Failure> {
+        for (id, entry) in memory.changed() {
+            let Some((kind, _)) = EntryKind::of_id(&id) else { continue };
+            if !self.broken.contains(&id) {
+                self.note(&*tx, kind, &id, entry)?;
+            }
+        }
+        self.notes.keep(ctx, tx)
+    }
+
+    /// Notes that the file of an entry is going to be written, or to go.
+    fn note(&mut self, state: &dyn Snapshot, kind: EntryKind, id: &str, entry: Option<&Entry>) -> Result<(), Failure> {
+        let known = self.notes.change(state, kind)?;
+        let text = entry.map(file::render);
+        match &text {
+            Some(text) => {
+                let seen = known.entry(id.to_owned()).or_default();
+                let wanted = Some(VersionHash::of(text.as_bytes()));
+                if seen.text != wanted {
+                    seen.before = seen.text.take();
+                }
+                seen.text = wanted;
+                seen.stamp = None;
+            }
+            None => drop(known.remove(id)),
+        }
+        self.unwritten.push((file::path(kind, id), text));
+        Ok(())
+    }
+
     /// Writes them. What cannot be written is told; the store has it in any case.
     pub(crate) fn write(self, ctx: &Context<'_>) {
-        for (path, text) in self.0 {
+        for (path, text) in self.unwritten {
             let done = match &text {
                 Some(text) => ctx.files.replace(&path, text),
                 None if ctx.files.look(&path) == FileLook::Missing => Ok(()),
@@ -93,26 +137,25 @@ pub(crate) fn stored_entry(state: &dyn Snapshot, kind: EntryKind, id: &str) -> R
 /// Takes over what people edited, and returns a view of the state that is true.
 pub(crate) fn observed<'s>(ctx: &Context<'s>) -> Result<Box<dyn Snapshot + 's>, Failure> {
     let state = ctx.store.read()?;
-    let look = look(ctx, &*state)?;
+    let look = look(ctx, &*state, &mut Notes::default())?;
     look.tell(ctx);
     if !look.is_worth_a_write() {
         return Ok(state);
     }
     drop(state);
     let mut tx = ctx.store.write()?;
-    let unwritten = observe_within(ctx, &mut *tx)?;
+    let files = observe_within(ctx, &mut *tx)?;
     tx.commit()?;
-    unwritten.write(ctx);
+    files.write(ctx);
     Ok(ctx.store.read()?)
 }
 
-/// The same within a transaction. The files that are behind are to be written after it is committed.
-pub(crate) fn observe_within(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<Unwritten, Failure> {
-    let look = look(ctx, &*tx)?;
+/// The same within a transaction that is going to be committed in any case. The files that are behind are to be written
+/// after it is.
+pub(crate) fn observe_within(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<MemoryFiles, Failure> {
+    let mut files = MemoryFiles::default();
+    let look = look(ctx, &*tx, &mut files.notes)?;
     look.tell(ctx);
-    if !look.is_worth_a_write() {
-        return Ok(Unwritten::default());
-    }
     let mut memory = Memory::default();
     for (entry, _) in &look.edited {
         if let Some(known) = stored_entry(&*tx, entry.kind(), entry.id())? {
@@ -129,49 +172,18 @@ pub(crate) fn observe_within(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Res
         let id = tx.record(operation)?;
         ctx.notice(Noticed::Changes { operation: id, summary, stale: 0 });
     }
-    let mut unwritten = Unwritten::default();
-    let mut folders = Folders::default();
-    for (entry, seen) in look.edited {
-        folders.of(&*tx, entry.kind())?.insert(entry.id().to_owned(), seen);
-    }
-    for (kind, id, seen) in look.confirmed {
-        folders.of(&*tx, kind)?.insert(id, seen);
+    let edited = look.edited.into_iter().map(|(entry, seen)| (entry.kind(), entry.id().to_owned(), seen));
+    for (kind, id, seen) in edited.chain(look.confirmed) {
+        files.notes.change(&*tx, kind)?.insert(id, seen);
     }
     for id in look.behind {
         let Some((kind, _)) = EntryKind::of_id(&id) else { continue };
-        match stored_entry(&*tx, kind, &id)? {
-            Some(entry) => folders.expect(&*tx, &entry, &mut unwritten)?,
-            None => {
-                folders.of(&*tx, kind)?.remove(&id);
-                unwritten.0.push((file::path(kind, &id), None));
-            }
-        }
+        let entry = stored_entry(&*tx, kind, &id)?;
+        files.note(&*tx, kind, &id, entry.as_ref())?;
     }
-    folders.keep(ctx, tx)?;
-    tx.keep_note(HEAD, Some(&tx.head()?.to_string()), ctx.clock.now())?;
-    Ok(unwritten)
-}
-
-/// Notes which files a change of the memory is going to alter. The change itself is in the caller's operation.
-pub(crate) fn expect(ctx: &Context<'_>, tx: &mut dyn Transaction, memory: &Memory) -> Result<Unwritten, Failure> {
-    let broken = look(ctx, &*tx)?.broken;
-    let mut unwritten = Unwritten::default();
-    let mut folders = Folders::default();
-    for (id, entry) in memory.changed() {
-        let Some((kind, _)) = EntryKind::of_id(&id) else { continue };
-        if broken.contains_key(&id) {
-            continue;
-        }
-        match entry {
-            Some(entry) => folders.expect(&*tx, entry, &mut unwritten)?,
-            None => {
-                folders.of(&*tx, kind)?.remove(&id);
-                unwritten.0.push((file::path(kind, &id), None));
-            }
-        }
-    }
-    folders.keep(ctx, tx)?;
-    Ok(unwritten)
+    files.broken = look.broken.into_keys().collect();
+    files.notes.keep(ctx, tx)?;
+    Ok(files)
 }
 
 /// Up to which operation files and records were compared.
@@ -198,17 +210,21 @@ impl Look {
 }
 
 /// Compares files with what is known.
-fn look(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Look, Failure> {
+fn look(ctx: &Context<'_>, state: &dyn Snapshot, notes: &mut Notes) -> Result<Look, Failure> {
     let mut look = Look::default();
     let (touched, operations) = touched_since(state)?;
     look.operations = operations;
     for kind in EntryKind::ALL {
-        let known = folder(state, kind)?;
+        let known = notes.of(state, kind)?;
         let mut listed = BTreeSet::new();
         for on_disk in ctx.files.list(&format!("{}/{}", file::FOLDER, kind.folder())) {
             let Some(name) = on_disk.name.strip_suffix(".md").filter(|_| on_disk.kind == OnDisk::File) else {
                 continue;
             };
+            // What begins with a dot is an editor's, or was left half written by a process that died.
+            if name.starts_with('.') {
+                continue;
+            }
             let id = match EntryKind::of_id(name) {
                 Some((found, number)) if found == kind && kind.id(number) == name => name.to_owned(),
                 _ => {
@@ -327,42 +343,40 @@ fn note_key(kind: EntryKind) -> String {
     format!("memory-files/{}", kind.folder())
 }
 
-fn folder(state: &dyn Snapshot, kind: EntryKind) -> Result<Folder, Failure> {
-    // A note that cannot be read is as good as none: every file is then read again.
-    Ok(state.note(&note_key(kind))?.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+/// What is noted about files, read once, and written once if it changed.
+#[derive(Debug, Default)]
+struct Notes {
+    folders: BTreeMap<EntryKind, Folder>,
+    changed: BTreeSet<EntryKind>,
 }
 
-/// The notes about files, read once and written once.
-#[derive(Default)]
-struct Folders(BTreeMap<EntryKind, Folder>);
+impl Notes {
+    fn of(&mut self, state: &dyn Snapshot, kind: EntryKind) -> Result<&Folder, Failure> {
+        Ok(self.loaded(state, kind)?)
+    }
 
-impl Folders {
-    fn of(&mut self, state: &dyn Snapshot, kind: EntryKind) -> Result<&mut Folder, Failure> {
-        Ok(match self.0.entry(kind) {
+    fn change(&mut self, state: &dyn Snapshot, kind: EntryKind) -> Result<&mut Folder, Failure> {
+        self.changed.insert(kind);
+        self.loaded(state, kind)
+    }
+
+    fn loaded(&mut self, state: &dyn Snapshot, kind: EntryKind) -> Result<&mut Folder, Failure> {
+        Ok(match self.folders.entry(kind) {
             Slot::Occupied(known) => known.into_mut(),
-            Slot::Vacant(free) => free.insert(folder(state, kind)?),
+            Slot::Vacant(free) => {
+                // A note that cannot be read is as good as none: every file is then read again.
+                let text = state.note(&note_key(kind))?;
+                free.insert(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+            }
         })
     }
 
-    /// Notes that the file of an entry is going to be written.
-    fn expect(&mut self, state: &dyn Snapshot, entry: &Entry, unwritten: &mut Unwritten) -> Result<(), Failure> {
-        let text = file::render(entry);
-        let seen = self.of(state, entry.kind())?.entry(entry.id().to_owned()).or_default();
-        let wanted = Some(VersionHash::of(text.as_bytes()));
-        if seen.text != wanted {
-            seen.before = seen.text.take();
-        }
-        seen.text = wanted;
-        seen.stamp = None;
-        unwritten.0.push((file::path(entry.kind(), entry.id()), Some(text)));
-        Ok(())
-    }
-
-    fn keep(self, ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
-        for (kind, folder) in self.0 {
-            let text = serde_json::to_string(&folder).unwrap_or_default();
+    /// Keeps them, and that everything up to now was looked at.
+    fn keep(&mut self, ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
+        for kind in std::mem::take(&mut self.changed) {
+            let text = serde_json::to_string(&self.folders[&kind]).unwrap_or_default();
             tx.keep_note(&note_key(kind), Some(&text), ctx.clock.now())?;
         }
-        Ok(())
+        Ok(tx.keep_note(HEAD, Some(&tx.head()?.to_string()), ctx.clock.now())?)
     }
 }

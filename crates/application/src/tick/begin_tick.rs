@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::gather::{Surroundings, named};
+use super::run_tick::catch_up;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::memory::files;
@@ -49,8 +50,9 @@ pub struct TickAsk {
 /// When the state cannot be read.
 pub fn begin_tick(ctx: &Context<'_>) -> Result<NextTick, Failure> {
     let (state, tree) = looked(ctx)?;
-    let around = Surroundings::gather(ctx, &*state, &tree)?;
+    let around = Surroundings::gather(ctx, &*state, &tree, None)?;
     let tick = around.state.current_tick + 1;
+    around.ticks.iter().rev().take(2).filter(|it| it.status != TickStatus::Planned).for_each(|it| catch_up(ctx, it));
     if let Some(begun) = around.begun().filter(|record| record.status == TickStatus::Planned) {
         return Ok(NextTick::Run { tick, from_action: begun.next_action() });
     }
@@ -74,7 +76,7 @@ pub fn begin_tick(ctx: &Context<'_>) -> Result<NextTick, Failure> {
 /// When the state cannot be read.
 pub fn offline_plan(ctx: &Context<'_>) -> Result<Value, Failure> {
     let (state, tree) = looked(ctx)?;
-    let around = Surroundings::gather(ctx, &*state, &tree)?;
+    let around = Surroundings::gather(ctx, &*state, &tree, None)?;
     Ok(offline::plan(&around.view(ctx), &named(ctx, &*state, &tree)))
 }
 

@@ -1,5 +1,6 @@
 //! What a tick looks at: the plan's tree, the memory, where the story stands.
 
+use domain::ids::OperationId;
 use domain::memory::Memory;
 use domain::node::Node;
 use domain::ports::{Reading, Snapshot};
@@ -29,8 +30,20 @@ pub(crate) struct Surroundings {
     pub(crate) ticks: Vec<TickRecord>,
 }
 
+/// The memory as it was after an operation: as good as a new one while nothing else was recorded.
+pub(crate) struct KnownMemory {
+    pub(crate) memory: Memory,
+    pub(crate) head: OperationId,
+}
+
 impl Surroundings {
-    pub(crate) fn gather(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Result<Self, Failure> {
+    pub(crate) fn gather(
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        tree: &Tree,
+        known: Option<KnownMemory>,
+    ) -> Result<Self, Failure> {
+        let head = state.head()?;
         let tick_state = record::read::<TickState>(state, TickState::KEY)?.unwrap_or_default();
         let next = tick_state.current_tick + 1;
         let mut ticks = Vec::new();
@@ -39,7 +52,10 @@ impl Surroundings {
         }
         Ok(Self {
             novel: novel_name(&tick_state),
-            memory: files::stored(state)?,
+            memory: match known.filter(|known| known.head == head) {
+                Some(known) => known.memory,
+                None => files::stored(state)?,
+            },
             nodes: plan_nodes(ctx, tree),
             ticks,
             state: tick_state,
@@ -73,6 +89,7 @@ pub(crate) fn plan_nodes(ctx: &Context<'_>, tree: &Tree) -> Vec<PlanNode> {
     in_files
         .map(|node| PlanNode {
             path: tree.path(node),
+            file: node.path.clone().unwrap_or_default(),
             level: node.level.clone(),
             title: node.description.title.clone(),
             status: node.status().word(),

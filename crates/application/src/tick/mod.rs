@@ -2,6 +2,7 @@
 //! [`submit_plan`] takes the answer.
 
 pub(crate) mod gather;
+mod stage;
 
 pub mod begin_tick;
 pub mod run_tick;

@@ -4,20 +4,21 @@ use domain::memory::EntryKind;
 use domain::operation::Verb;
 use domain::ports::{Reading, Snapshot};
 use domain::record;
-use domain::search::{Matching, Query};
-use domain::tick::execute::{Executed, execute};
+use domain::tick::execute::Executed;
 use domain::tick::plan::Plan;
-use domain::tick::tools::{Stage, World};
 use domain::tick::{MOST_ATTEMPTS, TickRecord, TickState, TickStatus, files as tick_files};
-use domain::tree::Tree;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::gather::{self, Surroundings};
+use super::gather::{KnownMemory, Surroundings};
+use super::stage::{on_stage, write_drafts};
 use crate::context::{Context, Noticed};
 use crate::failure::{Failure, FailureKind};
 use crate::memory::files;
 use crate::observe::observed_plans;
+
+/// So large may the file of a plan be.
+const MOST_PLAN: u64 = 4 * 1024 * 1024;
 
 /// What became of a tick.
 #[derive(Clone, Debug, Serialize)]
@@ -60,6 +61,27 @@ impl TickOutcome {
     }
 }
 
+/// Writes the files of a tick that a process did not get to write before it died. A plan that somebody edited stays.
+pub(super) fn catch_up(ctx: &Context<'_>, record: &TickRecord) {
+    let is_behind = match ctx.files.read(&tick_files::plan_path(record.tick), MOST_PLAN) {
+        Reading::Missing => true,
+        Reading::Unreadable { .. } => false,
+        Reading::Text { text, .. } => serde_json::from_str::<Value>(&text).is_ok_and(|file| {
+            file["status"] != record.status.word()
+                && serde_json::from_value::<Plan>(file["plan"].clone()).is_ok_and(|plan| plan == record.plan)
+        }),
+    };
+    if is_behind {
+        let what = format!(
+            "tick {} was {} when a process ended; its files are written now",
+            record.tick,
+            record.status.word()
+        );
+        ctx.notice(Noticed::CaughtUp { what });
+        drop(TickOutcome::told(ctx, record.clone()));
+    }
+}
+
 /// Files are copies: one that cannot be written is told, the store has it in any case.
 fn write(ctx: &Context<'_>, path: &str, text: &str) {
     if let Err(fault) = ctx.files.replace(path, text) {
@@ -76,7 +98,12 @@ pub(super) fn write_plan_file(ctx: &Context<'_>, record: &TickRecord) {
 /// # Errors
 /// When there is no such plan, or the state cannot be written. A failed action is an outcome.
 pub fn run_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> {
-    run(ctx, tick, None)
+    run(ctx, tick, None, None)
+}
+
+/// The same for a plan that was kept a moment ago, with the memory it was held against.
+pub(super) fn run_kept(ctx: &Context<'_>, tick: u64, memory: KnownMemory) -> Result<TickOutcome, Failure> {
+    run(ctx, tick, None, Some(memory))
 }
 
 /// Runs a tick that failed again, from the failed action; with the plan in its file, if somebody edited it.
@@ -93,13 +120,13 @@ pub fn retry_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> 
         );
     }
     drop(state);
-    run(ctx, tick, edited(ctx, tick)?)
+    run(ctx, tick, edited(ctx, tick)?, None)
 }
 
 /// Returns the plan in the tick's file. A file that is gone means that nobody edited it.
 fn edited(ctx: &Context<'_>, tick: u64) -> Result<Option<Value>, Failure> {
     let path = tick_files::plan_path(tick);
-    let text = match ctx.files.read(&path, 4 * 1024 * 1024) {
+    let text = match ctx.files.read(&path, MOST_PLAN) {
         Reading::Text { text, .. } => text,
         Reading::Missing => return Ok(None),
         Reading::Unreadable { why } => return Err(Failure::new(FailureKind::Invalid, format!("`{path}`: {why}"))),
@@ -117,12 +144,17 @@ pub(super) fn known(state: &dyn Snapshot, tick: u64) -> Result<TickRecord, Failu
         .ok_or_else(|| Failure::new(FailureKind::NotFound, format!("there is no tick {tick}")).step("tl tick"))
 }
 
-fn run(ctx: &Context<'_>, tick: u64, edited: Option<Value>) -> Result<TickOutcome, Failure> {
+fn run(
+    ctx: &Context<'_>,
+    tick: u64,
+    edited: Option<Value>,
+    memory: Option<KnownMemory>,
+) -> Result<TickOutcome, Failure> {
     let (_, tree) = observed_plans(ctx)?;
     let mut tx = ctx.store.write()?;
-    let behind = files::observe_within(ctx, &mut *tx)?;
+    let mut memory_files = files::observe_within(ctx, &mut *tx)?;
     let before = known(&*tx, tick)?;
-    let around = Surroundings::gather(ctx, &*tx, &tree)?;
+    let around = Surroundings::gather(ctx, &*tx, &tree, memory)?;
     let mut record = before.clone();
     if let Some(plan) = edited {
         let refused = |why: String| {
@@ -133,8 +165,9 @@ fn run(ctx: &Context<'_>, tick: u64, edited: Option<Value>) -> Result<TickOutcom
         };
         record.plan = Plan::read(&plan, &around.memory).map_err(|why| refused(why.to_string()))?;
     }
-    let mut memory = around.memory.clone();
-    (record.executed, memory) = on_stage(ctx, &*tx, &tree, &around, &record, memory);
+    let (executed, memory, drafts) = on_stage(ctx, &*tx, &tree, &around, &record);
+    record.executed = executed;
+    write_drafts(ctx, &mut *tx, &drafts)?;
     let failed = record.executed.last().filter(|action| !action.success);
     record.errors = failed
         .map(|action| {
@@ -154,33 +187,10 @@ fn run(ctx: &Context<'_>, tick: u64, edited: Option<Value>) -> Result<TickOutcom
     operation.facts.extend(record::changed(&TickRecord::key(tick), Some(&before), Some(&record)));
     operation.facts.extend(advanced(&*tx, &around.state, &record)?);
     tx.record(operation)?;
-    let unwritten = files::expect(ctx, &mut *tx, &memory)?;
+    memory_files.expect(ctx, &mut *tx, &memory)?;
     tx.commit()?;
-    behind.write(ctx);
-    unwritten.write(ctx);
+    memory_files.write(ctx);
     Ok(TickOutcome::told(ctx, record))
-}
-
-/// Runs the actions on a copy of the memory.
-fn on_stage(
-    ctx: &Context<'_>,
-    state: &dyn Snapshot,
-    tree: &Tree,
-    around: &Surroundings,
-    record: &TickRecord,
-    memory: domain::memory::Memory,
-) -> (Vec<Executed>, domain::memory::Memory) {
-    let search = |kinds: &[EntryKind], query: &str, most: usize| {
-        let words: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
-        let found = state.search(&words, &Query::read(query), Matching::AllElseAny, most);
-        found.map(|keys| keys.into_iter().map(|key| key.key).collect()).map_err(|fault| fault.to_string())
-    };
-    let text = |path: &str| gather::plan_text(state, tree, path);
-    let prose = |path: &str| gather::prose(ctx, tree, path);
-    let world = World { nodes: around.nodes.clone(), search: &search, text: &text, prose: &prose };
-    let mut stage = Stage { memory, tick: record.tick, world: &world };
-    let executed = execute(&mut stage, &record.plan, record.executed.clone());
-    (executed, stage.memory)
 }
 
 /// Returns the fact that the story stands elsewhere now: a failed tick stays where it is.

@@ -8,8 +8,8 @@ use domain::tree::Tree;
 use serde_json::Value;
 
 use super::begin_tick::{late, nonce};
-use super::gather::Surroundings;
-use super::run_tick::{TickOutcome, run_tick, write_plan_file};
+use super::gather::{KnownMemory, Surroundings};
+use super::run_tick::{TickOutcome, run_kept, write_plan_file};
 use super::spending::spent;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
@@ -44,8 +44,8 @@ fn refused_plan(why: &str) -> Failure {
 /// When the answer is late or no plan (nothing is kept then), or the state cannot be written. A plan whose actions fail
 /// is an outcome, not an error.
 pub fn submit_plan(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<TickOutcome, Failure> {
-    let tick = keep_plan(ctx, answer)?;
-    run_tick(ctx, tick)
+    let (record, memory) = kept(ctx, answer)?;
+    run_kept(ctx, record.tick, memory)
 }
 
 /// Keeps a plan; the next call of `begin_tick` says to run it.
@@ -53,7 +53,11 @@ pub fn submit_plan(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<TickOutcome
 /// # Errors
 /// As [`submit_plan`].
 pub fn keep_plan(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<u64, Failure> {
-    let record = keep(ctx, answer, |around| {
+    Ok(kept(ctx, answer)?.0.tick)
+}
+
+fn kept(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<(TickRecord, KnownMemory), Failure> {
+    let (record, memory) = keep(ctx, answer, |around| {
         let plan = Plan::read(&answer.plan, &around.memory).map_err(|refused| refused_plan(&refused.to_string()))?;
         let failures = around.begun().map_or(0, |record| record.failures);
         Ok(TickRecord {
@@ -66,11 +70,11 @@ pub fn keep_plan(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<u64, Failure>
             executed: Vec::new(),
             errors: Vec::new(),
             failures,
-            context_used: around.view(ctx).planner_context().used,
+            context_used: around.view(ctx).used(),
         })
     })?;
     write_plan_file(ctx, &record);
-    Ok(record.tick)
+    Ok((record, memory))
 }
 
 /// Keeps that no plan came: the planner failed, or said nothing that can be run.
@@ -78,7 +82,7 @@ pub fn keep_plan(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<u64, Failure>
 /// # Errors
 /// When the answer is late, or the state cannot be written.
 pub fn plan_failed(ctx: &Context<'_>, answer: &PlanAnswer, why: &str) -> Result<TickOutcome, Failure> {
-    let record = keep(ctx, answer, |around| {
+    let (record, _) = keep(ctx, answer, |around| {
         let failures = around.begun().map_or(0, |record| record.failures) + 1;
         // What it did say is kept where it reads as a plan at all.
         let plan = serde_json::from_value(answer.plan.clone()).unwrap_or_default();
@@ -91,7 +95,7 @@ pub fn plan_failed(ctx: &Context<'_>, answer: &PlanAnswer, why: &str) -> Result<
             executed: Vec::new(),
             errors: vec![why.to_owned()],
             failures,
-            context_used: around.view(ctx).planner_context().used,
+            context_used: around.view(ctx).used(),
             warnings: Vec::new(),
         })
     })?;
@@ -102,10 +106,10 @@ fn keep(
     ctx: &Context<'_>,
     answer: &PlanAnswer,
     make: impl FnOnce(&Surroundings) -> Result<TickRecord, Failure>,
-) -> Result<TickRecord, Failure> {
+) -> Result<(TickRecord, KnownMemory), Failure> {
     let mut tx = ctx.store.write()?;
     // A plan is held against the memory; the tree is looked at when it is run.
-    let around = Surroundings::gather(ctx, &*tx, &Tree::new([]))?;
+    let around = Surroundings::gather(ctx, &*tx, &Tree::new([]), None)?;
     if nonce(&*tx, &around)? != answer.nonce {
         return Err(late());
     }
@@ -118,7 +122,7 @@ fn keep(
         let before = (around.state != TickState::default()).then_some(&around.state);
         operation.facts.extend(record::changed(TickState::KEY, before, Some(&after)));
     }
-    tx.record(operation)?;
+    let head = tx.record(operation)?;
     tx.commit()?;
-    Ok(record)
+    Ok((record, KnownMemory { memory: around.memory, head }))
 }

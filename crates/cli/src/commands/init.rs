@@ -73,6 +73,7 @@ const IGNORED: &str = "\
 /journal.jsonl
 /lock
 /notes.json
+/vectors.bin
 /rebuild.lock
 /logs/
 /hooks.jsonl

@@ -48,6 +48,12 @@ impl LlmArgs {
             app.ui.line(format!("{mark} {}: {}", trial.name, clean_line(&trial.detail)));
             trial.next.iter().for_each(|step| app.ui.line(styled(DIM, &format!("  {}", clean_line(step)))));
         }
+        if !app.ui.json {
+            match crate::embedding::chosen()? {
+                Some(embedder) => app.ui.line(format!("vectors by {}", clean_line(&embedder.name()))),
+                None => app.ui.line("no model for vectors is chosen: the memory is searched by words"),
+            }
+        }
         match trials.first() {
             Some(first) if !first.works => {
                 Err(Failure::new(FailureKind::Unavailable, format!("{} does not answer", mind.name())))

@@ -7,11 +7,13 @@ use application::memory::show_memory::{EntryView, show_entry, show_memory};
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
 use domain::memory::EntryKind;
-use domain::planning_prompt::clean_line;
+use domain::planning_prompt::{clean_line, count};
+use domain::record::RecordKey;
 use serde_json::{Map, Value};
 
+use crate::embedding::Embedding;
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, styled};
+use crate::ui::{BOLD, DIM, WARN, styled};
 use crate::wiring::App;
 
 /// What a story remembers: characters, places, relationships, open loops
@@ -48,6 +50,10 @@ enum What {
         #[arg(required = true)]
         query: Vec<String>,
     },
+    /// Bring the vectors up to date, where a model for search by meaning is chosen
+    ///
+    /// Searching then finds what is near in meaning besides what has the words. Only new and changed entries are sent.
+    Index,
     /// Set fields of an entry, or make a new one
     Edit {
         /// Make a new entry of this kind
@@ -80,7 +86,9 @@ impl MemoryArgs {
             },
             What::Search { kind, limit, query } => {
                 let kinds = kind.iter().map(|word| kind_of(word)).collect::<Result<Vec<_>, _>>()?;
-                let request = SearchMemoryRequest { query: query.join(" "), kinds, most: *limit };
+                let mut request =
+                    SearchMemoryRequest { query: query.join(" "), kinds, most: *limit, nearest: Vec::new() };
+                request.nearest = nearest(app, &request)?;
                 let found = app.run(|ctx| search_memory(ctx, &request))?;
                 if app.ui.json {
                     app.ui.value(&found);
@@ -90,6 +98,7 @@ impl MemoryArgs {
                     found.iter().for_each(|entry| line(app, entry));
                 }
             }
+            What::Index => index(app)?,
             What::Edit { new, words } => {
                 let request = request(new.as_deref(), words)?;
                 let entry = app.run(|ctx| edit_memory(ctx, &request))?;
@@ -116,6 +125,43 @@ impl MemoryArgs {
         }
         Ok(ExitCode::Done)
     }
+}
+
+/// Returns what is near in meaning. A model that does not answer is told of, and the words are searched all the same.
+fn nearest(app: &App, request: &SearchMemoryRequest) -> Result<Vec<RecordKey>, Failure> {
+    let Some(embedding) = Embedding::of(app)? else { return Ok(Vec::new()) };
+    match embedding.nearest(request) {
+        Ok(found) => {
+            if found.is_empty() {
+                app.ui.say("no entry has a vector yet, so only words are searched; `tl memory index` makes them");
+            }
+            Ok(found)
+        }
+        Err(error) => {
+            let what = format!("only words are searched: {} does not answer: {}", embedding.name(), error.what);
+            app.ui.say(format!("{}: {}", styled(WARN, "warning"), clean_line(&what)));
+            Ok(Vec::new())
+        }
+    }
+}
+
+fn index(app: &App) -> Result<(), Failure> {
+    let Some(embedding) = Embedding::of(app)? else {
+        return Err(Failure::new(
+            FailureKind::Refused,
+            "no model for vectors is chosen: the memory is searched by words alone",
+        )
+        .step("set THROUGHLINE_EMBED_PROVIDER and THROUGHLINE_EMBED_MODEL; see docs/guides/models.md"));
+    };
+    let told = |done: usize, of: usize| app.ui.say(styled(DIM, &format!("embedded {done} of {of}")));
+    let indexed = embedding.index(app, &told)?;
+    if app.ui.json {
+        app.ui.value(&indexed);
+    } else {
+        let entries = count(indexed.entries, "entry", "entries");
+        app.ui.line(format!("{entries}, {} embedded now by {}", indexed.embedded, clean_line(&embedding.name())));
+    }
+    Ok(())
 }
 
 fn list(app: &App, kind: Option<EntryKind>) -> Result<(), Failure> {

@@ -5,7 +5,7 @@ use application::tick::run_tick::{TickOutcome, retry_tick, run_tick};
 use application::tick::skip_tick::skip_tick;
 use application::tick::spending::keep_spending;
 use application::tick::submit_plan::{PlanAnswer, check_plan, plan_failed, submit_plan};
-use application::{Failure, FailureKind};
+use application::{Context, Failure, FailureKind};
 use clap::Args;
 use domain::planning_prompt::{clean_line, count};
 use domain::tick::TickStatus;
@@ -94,10 +94,9 @@ impl TickArgs {
                 if self.show_prompt {
                     app.ui.say(&question.prompt);
                 }
-                let (answer, refused) = planned(app, mind, &question)?;
-                match refused {
-                    None => app.run(|ctx| submit_plan(ctx, &answer)),
-                    Some(why) => app.run(|ctx| plan_failed(ctx, &answer, &why)),
+                match planned(app, mind, &question, submit_plan)? {
+                    Ok(outcome) => Ok(outcome),
+                    Err((answer, why)) => app.run(|ctx| plan_failed(ctx, &answer, &why)),
                 }
             }
         }
@@ -123,7 +122,12 @@ impl TickArgs {
                 }
             }
             NextTick::Ask(question) => {
-                let (answer, refused) = planned(app, mind, &question)?;
+                let checked =
+                    |ctx: &Context<'_>, answer: &PlanAnswer| check_plan(ctx, &answer.plan).map(|_| answer.clone());
+                let (answer, refused) = match planned(app, mind, &question, checked)? {
+                    Ok(answer) => (answer, None),
+                    Err((answer, why)) => (answer, Some(why)),
+                };
                 app.run(|ctx| keep_spending(ctx, &answer.spent))?;
                 let plan = json!({ "tick": question.tick, "planner": answer.planner, "plan": answer.plan, "refused": refused });
                 if app.ui.json {
@@ -137,16 +141,25 @@ impl TickArgs {
     }
 }
 
-/// Gets a plan. One that cannot be run goes back with the reason; what is still wrong then is returned with it.
-fn planned(app: &App, mind: &Mind, question: &TickAsk) -> Result<(PlanAnswer, Option<String>), Failure> {
+/// A plan that was taken, or what is still wrong with it, with the answer it came in.
+type Planned<T> = Result<T, (PlanAnswer, String)>;
+
+/// Gets a plan and has it taken. One that cannot be run goes back with the reason.
+fn planned<T>(
+    app: &App,
+    mind: &Mind,
+    question: &TickAsk,
+    take: impl Fn(&Context<'_>, &PlanAnswer) -> Result<T, Failure>,
+) -> Result<Planned<T>, Failure> {
     let mut answer = PlanAnswer { nonce: question.nonce.clone(), planner: mind.name(), ..PlanAnswer::default() };
     let Mind::Model { model, cancel } = mind else {
         answer.plan = app.run(offline_plan)?;
-        return Ok((answer, None));
+        return app.run(|ctx| take(ctx, &answer)).map(Ok);
     };
     let account = format!("tick {}", question.tick);
     let mut messages = vec![Message::user(&question.prompt)];
-    for mending in 0..=MENDINGS {
+    let mut mending = 0;
+    loop {
         app.ui.say(styled(DIM, &format!("asking {} for tick {}", clean_line(&answer.planner), question.tick)));
         let asked = Question {
             purpose: "plan",
@@ -156,20 +169,8 @@ fn planned(app: &App, mind: &Mind, question: &TickAsk) -> Result<(PlanAnswer, Op
             schema: Some(&question.schema),
             max_output_tokens: question.max_output_tokens,
         };
-        match ask(&**model, cancel, app.ui, asked) {
-            Ok(answered) => {
-                answer.spent.extend(answered.spent);
-                answer.plan = answered.json.unwrap_or(Value::Null);
-                match app.run(|ctx| check_plan(ctx, &answer.plan)) {
-                    Ok(_) => return Ok((answer, None)),
-                    Err(failure) if mending == MENDINGS => return Ok((answer, Some(failure.message))),
-                    Err(failure) => {
-                        messages.push(Message::assistant(&answered.text));
-                        messages
-                            .push(Message::user(&format!("{}. Answer with the whole plan again.", failure.message)));
-                    }
-                }
-            }
+        let answered = match ask(&**model, cancel, app.ui, asked) {
+            Ok(answered) => answered,
             Err(unanswered) => {
                 answer.spent.extend(unanswered.spent);
                 if unanswered.cancelled {
@@ -178,11 +179,23 @@ fn planned(app: &App, mind: &Mind, question: &TickAsk) -> Result<(PlanAnswer, Op
                         Failure::new(FailureKind::Unavailable, "stopped; the story is as it was").step("tl tick")
                     );
                 }
-                return Ok((answer, Some(unanswered.failure.message)));
+                return Ok(Err((answer, unanswered.failure.message)));
             }
+        };
+        answer.spent.extend(answered.spent);
+        answer.plan = answered.json.unwrap_or(Value::Null);
+        match app.run(|ctx| take(ctx, &answer)) {
+            Err(failure) if failure.kind == FailureKind::Invalid => {
+                mending += 1;
+                if mending > MENDINGS {
+                    return Ok(Err((answer, failure.message)));
+                }
+                messages.push(Message::assistant(&answered.text));
+                messages.push(Message::user(&format!("{}. Answer with the whole plan again.", failure.message)));
+            }
+            taken => return taken.map(Ok),
         }
     }
-    Ok((answer, None))
 }
 
 fn shown(app: &App, outcomes: &[TickOutcome]) -> ExitCode {

@@ -1,7 +1,7 @@
 //! `tl generation`: scenes that stopped on the way.
 
 use crate::write::approved;
-use crate::{asked, assert_refused, text, with_model};
+use crate::{KILL, asked, assert_refused, text, with_model};
 use serde_json::json;
 
 #[test]
@@ -35,4 +35,34 @@ fn what_is_cancelled_stays_cancelled_until_it_is_written_anew() {
     project.ok(&["write", "scene-0101"]);
     assert_refused(&project, &["generation", "cancel", "scene-0101"], "refused", &["is complete"]);
     assert_refused(&project, &["generation", "resume", "scene-0101"], "refused", &["is complete"]);
+}
+
+#[test]
+fn a_scene_that_is_killed_at_any_step_goes_on_there() {
+    let verdict = json!({ "findings": [], "summary": ["s"] }).to_string();
+    let project = with_model(
+        approved(),
+        &[
+            KILL,
+            "Elena pulled at the drawer until",
+            KILL,
+            "it gave, and she saw that the map was gone.",
+            KILL,
+            &verdict,
+        ],
+    );
+    let mut said = Vec::new();
+    for _ in 0..3 {
+        let killed = project.run(&["write", "--next"]);
+        assert_eq!(killed.code, -1, "{killed:?}");
+        said.push(killed.stderr.lines().next().unwrap_or_default().to_owned());
+    }
+    let done = project.ok(&["write", "--next"]);
+    said.push(done.stderr.lines().next().unwrap_or_default().to_owned());
+    let scene = "act-1/chapter-01/scene-0101";
+    let at = |step: &str| format!("resuming {scene} at step {step}");
+    assert_eq!(said, [format!("write {scene}"), format!("write {scene}"), at("conclude"), at("judge")]);
+    assert_eq!(text(&project.json(&["generation", "status", "scene-0101"]), "status"), "complete");
+    assert_eq!(project.json(&["memory", "show"])["counts"]["scenes"], 1);
+    project.ok(&["check"]);
 }

@@ -51,6 +51,7 @@ mod mcp_faults;
 mod mem;
 mod memory;
 mod migrate;
+mod model_server;
 mod naming;
 mod next;
 mod novel;
@@ -62,6 +63,7 @@ mod prune;
 mod rate;
 mod rebuild;
 mod reconcile;
+mod recorded;
 mod recovery;
 mod release;
 mod repair;
@@ -249,7 +251,9 @@ fn collect(node: &Value, lines: &mut Vec<String>) {
     node["children"].as_array().expect("children").iter().for_each(|child| collect(child, lines));
 }
 
-/// Returns a field that must be a text.
+/// As an answer of a model: whoever asks is killed while it waits.
+const KILL: &str = "kill -9 whoever asks";
+
 /// Gives a project a model: a program that prints these answers in turn, the last one again and again, and notes what it
 /// was asked.
 fn with_model(project: Project, answers: &[&str]) -> Project {
@@ -260,7 +264,7 @@ fn with_model(project: Project, answers: &[&str]) -> Project {
     let (last, folder) = (answers.len() - 1, folder.display());
     let script = format!(
         "cat >> '{folder}/asked'\ncd '{folder}'\nn=0\nwhile [ -e \"done$n\" ] && [ $n -lt {last} ]; do n=$((n+1)); done\n\
-         : > \"done$n\"\ncat \"$n\"\n"
+         : > \"done$n\"\nif [ \"$(cat \"$n\")\" = '{KILL}' ]; then kill -9 $PPID; fi\ncat \"$n\"\n"
     );
     project.write("../answers/model", &script);
     let program = format!("/bin/sh {folder}/model");
@@ -274,6 +278,7 @@ fn asked(project: &Project) -> String {
     project.read("../answers/asked")
 }
 
+/// Returns a field that must be a text.
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_else(|| panic!("no text `{key}` in {value}"))
 }

@@ -1,5 +1,6 @@
 //! `tl memory`: entries in the store and in files, of one mind.
 
+use crate::model_server::ModelServer;
 use crate::{assert_refused, story, text};
 use serde_json::json;
 use testkit::Project;
@@ -99,4 +100,44 @@ fn it_is_searched_in_any_language_and_drawn() {
     assert_refused(&project, &["memory", "edit", "R0", "intensity=11"], "invalid", &["0 to 10"]);
     assert_refused(&project, &["memory", "edit", "C0", "name="], "invalid", &["needs a name"]);
     assert_refused(&project, &["memory", "edit", "C0", "nme=x"], "invalid", &["did you mean `name`"]);
+}
+
+#[test]
+fn what_is_near_in_meaning_is_found_where_a_model_for_it_is_chosen() {
+    let project = with_elena();
+    project.ok(&["memory", "edit", "--new", "lore", "name=Tides", "text=The harbour freezes; no ship leaves."]);
+    project.ok(&["memory", "edit", "--new", "character", "name=Маркус", "text=наставник Елены"]);
+    project.ok(&["memory", "edit", "--new", "loop", "text=Where is the chart of the harbour?"]);
+    assert_refused(
+        &project,
+        &["memory", "index"],
+        "refused",
+        &["searched by words alone", "THROUGHLINE_EMBED_PROVIDER"],
+    );
+    let server = ModelServer::start(|_| String::new());
+    let project = project
+        .with_environment("THROUGHLINE_EMBED_PROVIDER", "openai-compatible")
+        .with_environment("THROUGHLINE_EMBED_MODEL", "topics")
+        .with_environment("THROUGHLINE_EMBED_BASE_URL", &server.url);
+    let ids = |project: &Project, query: &str| -> Vec<String> {
+        let found = project.json(&["memory", "search", "--limit", "2", query]);
+        found.as_array().unwrap().iter().map(|entry| text(entry, "id").to_owned()).collect()
+    };
+    let unindexed = project.ok(&["memory", "search", "teacher"]);
+    assert!(unindexed.stderr.contains("no entry has a vector yet"), "{unindexed:?}");
+    assert_eq!(project.json(&["memory", "index"]), json!({ "entries": 4, "embedded": 4 }));
+    assert_eq!(project.json(&["memory", "index"]), json!({ "entries": 4, "embedded": 0 }));
+    assert_eq!(ids(&project, "teacher")[0], "C1", "no word is the same");
+    let mut both = ids(&project, "harbour map");
+    both.sort();
+    assert_eq!(both, ["C0", "OL0"], "one has a word of it, the other its meaning; the lore has one word alone");
+    project.ok(&["memory", "edit", "C1", "text=keeps ash from the fire"]);
+    project.ok(&["memory", "forget", "W0"]);
+    assert_eq!(project.json(&["memory", "index"]), json!({ "entries": 3, "embedded": 1 }));
+    assert_eq!(ids(&project, "burn")[0], "C1");
+    assert!(project.ok(&["llm", "check"]).stdout.contains("vectors by openai-compatible/topics"));
+    // A model that does not answer is told of; the words are searched all the same.
+    let deaf = project.with_environment("THROUGHLINE_EMBED_BASE_URL", "http://127.0.0.1:9/v1");
+    let found = deaf.ok(&["memory", "search", "chart"]);
+    assert!(found.stdout.contains("OL0") && found.stderr.contains("only words are searched"), "{found:?}");
 }

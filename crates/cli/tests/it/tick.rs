@@ -1,19 +1,34 @@
 //! `tl tick`: the loop with rules, with a model that is a script, and with everything that goes wrong.
 
-use crate::{asked, assert_refused, story, text, with_model};
+use std::process::Stdio;
+
+use crate::{KILL, asked, assert_refused, story, text, with_model};
 use serde_json::{Value, json};
 use testkit::Project;
 
 const ACT: &str = "# Act 1: The Map\n\n## Characters\n- Elena\n- Marcus\n\n## Locations\n- The Archive\n";
 const CHAPTER: &str = "# Chapter 1: Dust\n\n## Characters\n- Elena\n";
 
-fn planned_story() -> Project {
+pub(crate) fn planned_story() -> Project {
     let project = story();
     project.write(Project::ACT, ACT);
     project.write(Project::CHAPTER, CHAPTER);
     project.write(Project::SCENE, "# Scene: The locked drawer\n\n## Goal\nElena opens it.\n");
     project.write(&Project::SCENE.replace("0101", "0102"), "# Scene: The letter\n");
     project
+}
+
+/// Returns what was planned for the first ticks, as their files have it.
+fn plans_on_disk(project: &Project, ticks: usize) -> Vec<Value> {
+    let file =
+        |tick: usize| serde_json::from_str::<Value>(&project.read(&format!("plans/plan_{tick:03}.json"))).unwrap();
+    (1..=ticks)
+        .map(|tick| {
+            let file = file(tick);
+            assert_eq!(text(&file, "status"), "done", "tick {tick}");
+            file["plan"].clone()
+        })
+        .collect()
 }
 
 fn with_answers(answers: &[&str]) -> Project {
@@ -142,4 +157,116 @@ fn answers_that_are_no_plans_are_asked_for_again_and_then_told() {
     assert_eq!(failed.code, 1);
     assert!(project.root().join("errors/error_001.json").exists(), "{failed:?}");
     assert_eq!(statuses(&project.json(&["tick", "--skip", "1"])), [(1, "skipped".to_owned())]);
+}
+
+/// Ticks are killed at every stage of their life, most of them between plan and action. In the end the story is the one
+/// that nobody disturbed: no plan is lost, none is run twice, and whoever goes on says where.
+#[test]
+fn killed_ticks_leave_the_story_that_nobody_disturbed() {
+    const ROUNDS: usize = 24;
+    let project = planned_story();
+    let started = std::time::Instant::now();
+    project.ok(&["tick"]);
+    let mut whole = started.elapsed();
+    let (mut tick, mut killed, mut resumed) = (1, 0, 0);
+    for round in 0..ROUNDS {
+        let plan = project.root().join(format!("plans/plan_{:03}.json", tick + 1));
+        let mut child = project.command(&["tick"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        if round % 2 == 0 {
+            // The plan is kept; its actions are about to be run.
+            while !plan.exists() && child.try_wait().unwrap().is_none() {
+                std::thread::yield_now();
+            }
+        } else {
+            let step = u32::try_from(round / 2 + 1).unwrap();
+            std::thread::sleep(whole * step / 10);
+        }
+        let _ = child.kill();
+        if child.wait().unwrap().success() {
+            whole = whole * 9 / 10;
+        } else {
+            killed += 1;
+        }
+        let next = project.ok(&["tick"]);
+        if next.stderr.contains("resuming") {
+            resumed += 1;
+        }
+        let done =
+            next.stdout.lines().next().and_then(|line| line.split(' ').nth(1)).and_then(|word| word.parse().ok());
+        let done: usize = done.unwrap_or_else(|| panic!("no tick in {next:?}"));
+        assert!(done == tick + 1 || done == tick + 2, "tick {tick}, then {done}");
+        if next.stderr.contains("at action") {
+            assert_eq!(done, tick + 1, "what is resumed is the tick that was killed: {next:?}");
+        }
+        tick = done;
+    }
+    assert!(killed > ROUNDS / 4, "the kills came too late: {killed}");
+    assert!(resumed > 0, "no kill fell between plan and action, of {killed}");
+    let calm = planned_story();
+    calm.ok(&["tick", "--count", &tick.to_string()]);
+    assert_eq!(plans_on_disk(&project, tick), plans_on_disk(&calm, tick));
+    let counts = |project: &Project| project.json(&["memory", "show"])["counts"].clone();
+    assert_eq!(counts(&project), counts(&calm));
+    project.ok(&["repair"]);
+    project.ok(&["check"]);
+}
+
+#[test]
+fn a_tick_that_is_killed_while_the_model_thinks_is_asked_again() {
+    let good = plan(&json!([{ "tool": "loop.open", "args": { "description": "Who was it?" } }]));
+    let project = with_answers(&[KILL, &good]);
+    assert_eq!(project.run(&["tick"]).code, -1, "it was killed");
+    assert!(!project.root().join("plans").exists());
+    let next = project.ok(&["tick"]);
+    assert!(next.stdout.starts_with("tick 1 done") && next.stderr.contains("for tick 1"), "{next:?}");
+    assert_eq!(project.json(&["memory", "show"])["counts"]["loops"], 1);
+    project.ok(&["check"]);
+}
+
+/// The files of a tick are copies: what a process did not get to write before it died, the next one writes.
+#[test]
+fn files_that_are_behind_catch_up_and_edited_ones_stay() {
+    let project = planned_story();
+    project.ok(&["tick"]);
+    let file = project.read("plans/plan_001.json");
+    // As it is between the commit and the last write.
+    project.write("plans/plan_001.json", file.replace("\"done\"", "\"planned\""));
+    project.write("memory/characters/.tl-17-0-C7.md", "half a fi");
+    let next = project.ok(&["tick"]);
+    assert!(next.stderr.contains("resuming: tick 1 was done when a process ended"), "{next:?}");
+    assert!(!next.stderr.contains(".tl-17"), "{next:?}");
+    assert_eq!(project.read("plans/plan_001.json"), file);
+    let edited = file.replace("\"done\"", "\"planned\"").replace("Made by rules", "Made by me");
+    project.write("plans/plan_001.json", &edited);
+    project.ok(&["tick"]);
+    assert_eq!(project.read("plans/plan_001.json"), edited);
+}
+
+#[test]
+fn a_plan_may_write_drafts_and_never_approves() {
+    let chapter = "acts/act-1/chapters/chapter-02/plan.md";
+    let add =
+        json!({ "level": "chapter", "id": "2", "under": "act-1", "text": "# Глава 2\n\n## Characters\n- Elena\n" });
+    let edit = json!({ "node": "act-1/chapter-01", "section": "Goal", "text": "Elena finds the letter." });
+    let blocked = json!({ "level": "scene", "id": "0101", "under": "act-1/chapter-02", "text": "# Scene" });
+    let project = with_answers(&[
+        &plan(&json!([{ "tool": "node.add", "args": add }])),
+        &plan(&json!([{ "tool": "node.add", "args": add }, { "tool": "node.edit", "args": edit },
+                      { "tool": "node.add", "args": blocked }])),
+        &plan(&json!([{ "tool": "node.edit", "args": { "node": "act-1", "text": "# Another act altogether" } }])),
+    ]);
+    // The gates of an agent are the gates of the loop: nothing is planned below a draft.
+    let failed = project.run(&["tick"]);
+    assert!(failed.code == 1 && failed.stderr.contains("parent `act-1` is `draft`"), "{failed:?}");
+    assert!(!project.root().join(chapter).exists());
+    project.ok(&["approve", "act-1"]);
+    let failed = project.run(&["tick"]);
+    assert!(failed.stderr.contains("action 2 (`node.add`): `act-1/chapter-02` is a draft"), "{failed:?}");
+    assert_eq!(project.read(chapter), "# Глава 2\n\n## Characters\n- Elena\n");
+    assert!(project.read(Project::CHAPTER).ends_with("\n## Goal\n\nElena finds the letter.\n"));
+    assert_eq!((project.status("act-1/chapter-02"), project.status("chapter-01")), ("draft".into(), "draft".into()));
+    let failed = project.run(&["tick"]);
+    assert!(failed.stderr.contains("`act-1` is approved"), "{failed:?}");
+    assert_eq!(project.read(Project::ACT), ACT);
+    project.ok(&["check"]);
 }

@@ -87,8 +87,61 @@ fn what_cannot_be_mended_waits_for_a_person() {
     assert_eq!(held.code, 1, "{held:?}");
     assert!(held.stdout.contains("held") && held.stdout.contains("“only dust”"), "{held:?}");
     assert!(!project.root().join(PROSE).exists());
-    let kept = project.json(&["generation", "resume", "scene-0101"]);
-    assert_eq!(text(&kept, "status"), "complete");
+    // It went through the loop that reviews plans and code: three iterations, then a person.
+    let review = project.json(&["review", "status", "--of", "act-1/chapter-01/scene-0101"]);
+    assert_eq!((review["iteration"].clone(), review["escalated"].clone()), (json!(3), json!(["qa-002"])), "{review}");
+    assert_eq!(review["items"][1]["finding"], "who says so?: “only dust”");
+    // Whoever is no person does not decide.
+    let agent = project.run(&["generation", "resume", "scene-0101"]);
+    assert!(agent.code == 1 && agent.stderr.contains("held for a person"), "{agent:?}");
+    assert_eq!(text(&project.json(&["generation", "status", "scene-0101"]), "status"), "held");
+    project.ok(&["generation", "cancel", "scene-0101"]);
+}
+
+/// What the memory knows stands against the scene, without a judge: a value that changed, and what nobody told the point
+/// of view. Both with two quotes; both mended by a revision.
+#[test]
+fn facts_with_dates_stand_against_a_scene() {
+    let project = approved();
+    project
+        .write(&Project::SCENE.replace("0101", "0102"), "---\npov: Elena\n---\n# The lie\n\n## Characters\n- Elena\n");
+    project.ok(&["approve", "act-1/chapter-01/scene-0102"]);
+    project.ok(&["memory", "edit", "--new", "character", "name=Marcus"]);
+    let clean = json!({ "findings": [], "summary": ["s"], "characters": ["C0"] }).to_string();
+    let first = json!({ "findings": [], "summary": ["s"], "characters": ["C0"], "facts": [
+        { "subject": "Elena", "predicate": "has eyes", "object": "green", "quote": "her green eyes" }] });
+    let bad = "Elena looked into the glass, and the eyes of Elena were blue. Elena knew Marcus had burned the letter at the mill.";
+    let good = "Elena looked into the glass, and the eyes of Elena were green. She wondered what had become of it all.";
+    let project = with_model(
+        project,
+        &[
+            "Elena shut her green eyes and pulled. The drawer was empty, and there was only dust.",
+            &first.to_string(),
+            bad,
+            &clean,
+            good,
+            &clean,
+        ],
+    );
+    project.ok(&["write", "scene-0101"]);
+    assert_eq!(project.json(&["memory", "show", "C0"])["entry"]["knows"], json!(["F0"]), "who was there knows it");
+    project.ok(&["memory", "edit", "--new", "scene", "title=Elsewhere", "node=act-1", "characters=[\"C1\"]"]);
+    project.ok(&[
+        "memory",
+        "edit",
+        "--new",
+        "fact",
+        "subject=C1",
+        "predicate=burned",
+        "object=the letter at the mill",
+        "valid_from=S002",
+    ]);
+    let done = project.json(&["write", "scene-0102"]);
+    assert_eq!((text(&done, "status"), done["revisions"].clone()), ("complete", json!(1)), "{done}");
+    let asked = asked(&project);
+    assert!(asked.contains("continuity: Elena: it was `green`, and is `blue` here"), "{asked}");
+    assert!(asked.contains("pov: Elena was not there and cannot know this"), "{asked}");
+    assert_eq!(project.json(&["memory", "show", "S003"])["entry"]["pov"], "C0");
 }
 
 #[test]

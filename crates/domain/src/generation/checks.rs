@@ -1,7 +1,8 @@
 //! What can be seen in a scene without a model.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
+use super::continuity::{self, Moment};
 use super::record::{Finding, Severity};
 use crate::memory::{EntryKind, Memory};
 use crate::search::words;
@@ -20,6 +21,8 @@ pub struct Expected<'a> {
     /// The scene before, if there is one.
     pub before: Option<&'a str>,
     pub memory: &'a Memory,
+    /// The scenes before this one in the plan, by their ids in the memory.
+    pub earlier: &'a BTreeSet<String>,
 }
 
 /// Says whether a text comes to an end, and does not just stop.
@@ -67,6 +70,8 @@ pub fn check(text: &str, expected: &Expected<'_>) -> Vec<Finding> {
         let problem = "words of the scene before come again; it may be the same scene twice".to_owned();
         add("repetition", Severity::Must, problem, Some(phrase));
     }
+    let pov = continuity::point_of_view(expected.blueprint, expected.memory);
+    findings.extend(continuity::check(text, &Moment { memory: expected.memory, pov, earlier: expected.earlier }));
     findings
 }
 

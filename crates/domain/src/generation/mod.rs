@@ -3,8 +3,10 @@
 //! Pure. Each step is a question for a writer or a judge ([`prompts`]) and what becomes of the answer ([`steps`]).
 
 pub mod checks;
+pub mod continuity;
 pub mod prompts;
 mod record;
+pub mod review;
 pub mod steps;
 pub mod update;
 pub mod verdict;

@@ -4,10 +4,33 @@ use serde_json::Value;
 
 use super::checks::{self, Expected};
 use super::record::{Finding, Generation, GenerationStatus, Severity, Step};
+use super::review;
 use super::verdict::Verdict;
+use crate::policy::ReviewPolicy;
+use crate::review::{Concluded, Review, ReviewRefused, Said};
 
 /// So often a text that broke off is asked to go on.
 const MOST_CONCLUSIONS: u32 = 2;
+
+/// The review an answer of a judge goes into.
+pub struct Judging<'a> {
+    pub review: &'a mut Review,
+    pub said: Said<'a>,
+    pub policy: &'a ReviewPolicy,
+}
+
+impl<'a> Judging<'a> {
+    /// Returns the review of a scene that is about to be judged, which ends after so many revisions. One that was not
+    /// revised yet is reviewed anew.
+    #[must_use]
+    pub fn review(known: Option<Review>, generation: &Generation, revisions: u32) -> Review {
+        let anew = || {
+            let policy = ReviewPolicy { max_iterations: revisions + 1, ..ReviewPolicy::default() };
+            Review::begin(&generation.scene, Vec::new(), &policy)
+        };
+        known.filter(|_| generation.revisions > 0).unwrap_or_else(anew)
+    }
+}
 
 /// Takes a writer's or a judge's answer and moves on.
 ///
@@ -18,7 +41,7 @@ pub fn take(
     answer: &Value,
     is_cut: bool,
     expected: &Expected<'_>,
-    most_revisions: u32,
+    judging: Judging<'_>,
 ) -> Result<(), String> {
     match generation.step {
         Step::Write => {
@@ -40,7 +63,7 @@ pub fn take(
         }
         Step::Judge => {
             let verdict = Verdict::read(answer, &generation.draft, expected.blueprint)?;
-            judged(generation, verdict, expected, most_revisions);
+            judged(generation, verdict, expected, judging).map_err(|refused| refused.to_string())?;
         }
         Step::Commit => return Err("the scene is written; it only has to be put in its place".to_owned()),
     }
@@ -67,37 +90,41 @@ fn after_text(generation: &mut Generation, is_cut: bool) {
     }
 }
 
-fn judged(generation: &mut Generation, verdict: Verdict, expected: &Expected<'_>, most_revisions: u32) {
+fn judged(
+    generation: &mut Generation,
+    verdict: Verdict,
+    expected: &Expected<'_>,
+    judging: Judging<'_>,
+) -> Result<(), ReviewRefused> {
     let mut findings: Vec<Finding> = checks::check(&generation.draft, expected);
     findings.extend(verdict.findings.clone());
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    generation.findings = findings;
-    generation.verdict = Some(verdict);
-    // A revision that made nothing better is taken back.
-    if let Some((text, before)) = generation.before_revision.take()
-        && weight(&before) < weight(&generation.findings)
+    let Judging { review, said, policy } = judging;
+    let mut next = Generation { findings, verdict: Some(verdict), ..generation.clone() };
+    // A revision that made it worse is taken back, and there is no other one.
+    if let Some((text, before)) = next.before_revision.take()
+        && weight(&before) < weight(&next.findings)
     {
-        generation.draft = text;
-        generation.findings = before;
-        generation.revisions = most_revisions.max(generation.revisions);
-        generation.verdict = generation.verdict.take().map(|verdict| Verdict {
+        next.draft = text;
+        next.findings = before;
+        next.verdict = next.verdict.take().map(|verdict| Verdict {
             facts: Vec::new(),
             loops: Vec::new(),
             new_loops: Vec::new(),
             ..verdict
         });
+        review.last_iteration = review.iteration;
     }
-    let blocking = Verdict::blocking(&generation.findings, generation.revisions);
-    if blocking.is_empty() {
-        generation.step = Step::Commit;
-    } else if generation.revisions < most_revisions {
-        generation.step = Step::Revise;
-    } else if blocking.iter().any(|finding| finding.severity == Severity::Must) {
-        generation.status = GenerationStatus::Held;
-        generation.step = Step::Commit;
-    } else {
-        generation.step = Step::Commit;
+    match review::conclude(review, &next.findings, said, policy)? {
+        Concluded::Retry { .. } => next.step = Step::Revise,
+        Concluded::Complete { .. } => next.step = Step::Commit,
+        Concluded::NeedsPerson { .. } => {
+            next.status = GenerationStatus::Held;
+            next.step = Step::Commit;
+        }
     }
+    *generation = next;
+    Ok(())
 }
 
 fn weight(findings: &[Finding]) -> u32 {

@@ -1,10 +1,21 @@
 //! What a scene that is kept means for the memory. Only kept scenes get here; drafts never do.
 
+use super::continuity;
 use super::record::Generation;
 use crate::memory::{Entry, EntryKind, Importance, LoopStatus, Memory, OpenLoop, Scene, StoryFact, Truth};
 
+/// What is known of a scene besides its text.
+#[derive(Clone, Copy, Debug)]
+pub struct Kept<'a> {
+    pub title: &'a str,
+    pub tick: u64,
+    pub words: usize,
+}
+
 /// Puts a scene and what its judge proved into the memory, and returns the scene's id.
-pub fn remember(memory: &mut Memory, generation: &Generation, title: &str, tick: u64, words: usize) -> String {
+pub fn remember(memory: &mut Memory, generation: &Generation, blueprint: &str, kept: Kept<'_>) -> String {
+    let Kept { title, tick, words } = kept;
+    let pov = continuity::point_of_view(blueprint, memory).map(|it| it.id.clone());
     let verdict = generation.verdict.clone().unwrap_or_default();
     let known = memory.scenes().find(|scene| scene.node.as_deref() == Some(generation.scene.as_str())).cloned();
     let characters: Vec<String> =
@@ -14,8 +25,8 @@ pub fn remember(memory: &mut Memory, generation: &Generation, title: &str, tick:
         title: title.to_owned(),
         tick,
         node: Some(generation.scene.clone()),
-        pov: characters.first().cloned(),
-        characters,
+        pov: pov.or_else(|| characters.first().cloned()),
+        characters: characters.clone(),
         summary: verdict.summary,
         words: words as u64,
         ..known.clone().unwrap_or_default()
@@ -28,6 +39,7 @@ pub fn remember(memory: &mut Memory, generation: &Generation, title: &str, tick:
     } else {
         memory.add(Entry::Scene(scene))
     };
+    let mut learnt = Vec::new();
     for new in verdict.facts {
         let subject = memory.meant(EntryKind::Character, &new.subject).unwrap_or(new.subject);
         let same = |fact: &&StoryFact| {
@@ -40,7 +52,7 @@ pub fn remember(memory: &mut Memory, generation: &Generation, title: &str, tick:
         }
         // What contradicts an earlier fact does not count until a person says so: the earlier one ends there.
         let truth = if earlier.is_some() { Truth::Disputed } else { Truth::Canon };
-        memory.add(Entry::Fact(StoryFact {
+        let fact = memory.add(Entry::Fact(StoryFact {
             subject,
             predicate: new.predicate,
             object: new.object,
@@ -49,6 +61,14 @@ pub fn remember(memory: &mut Memory, generation: &Generation, title: &str, tick:
             quote: Some(new.quote),
             ..StoryFact::default()
         }));
+        learnt.push(fact);
+    }
+    // Who was there knows it from now on; nobody else does.
+    for id in &characters {
+        if let Some(Entry::Character(mut it)) = memory.get(id).cloned() {
+            it.knows.extend(learnt.iter().cloned());
+            memory.put(Entry::Character(it));
+        }
     }
     for moved in verdict.loops {
         let Some(Entry::Loop(mut it)) = memory.get(&moved.loop_id).cloned() else { continue };

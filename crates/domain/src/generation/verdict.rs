@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::record::{Finding, Severity};
+use super::record::Finding;
 use crate::memory::{EntryKind, Memory};
 use crate::tick::tools::quotes;
 
@@ -104,12 +104,5 @@ impl Verdict {
         verdict.loops.retain(|moved| quotes(text, &moved.quote));
         verdict.new_loops.retain(|new| !new.description.trim().is_empty() && quotes(text, &new.quote));
         Ok(verdict)
-    }
-
-    /// Returns the findings that must be dealt with, heavier ones only the more often the scene was revised.
-    #[must_use]
-    pub fn blocking(findings: &[Finding], revisions: u32) -> Vec<&Finding> {
-        let least = if revisions == 0 { Severity::Should } else { Severity::Must };
-        findings.iter().filter(|finding| finding.severity >= least).collect()
     }
 }

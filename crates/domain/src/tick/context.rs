@@ -122,11 +122,6 @@ impl StoryView<'_> {
         let summary = self.memory.scenes().rev().filter(|_| self.policy.include_overall_summary);
         let summary = summary.filter_map(|scene| Some(format!("Tick {}: {}", scene.tick, scene.summary.first()?)));
         let overall_summary = room.part(100, summary, "The story has not begun.", Order::NewestFirst);
-        let used = ContextUsed {
-            active_character: active.map(|character| character.id.clone()),
-            recent_scenes: recent.iter().rev().map(|scene| scene.id.clone()).collect(),
-            open_loops_count: open.len(),
-        };
         let parts = vec![
             ("novel_name", clean_line(self.novel)),
             ("current_tick", tick.to_string()),
@@ -144,7 +139,18 @@ impl StoryView<'_> {
             ("available_tools_description", tool_lines),
             ("last_error", error),
         ];
-        PlannerContext { parts, used }
+        PlannerContext { parts, used: self.used() }
+    }
+
+    /// Returns what the planner has before it, in short.
+    #[must_use]
+    pub fn used(&self) -> ContextUsed {
+        let recent: Vec<_> = self.memory.scenes().rev().take(self.policy.recent_scenes_count).collect();
+        ContextUsed {
+            active_character: self.active_character().map(|character| character.id.clone()),
+            recent_scenes: recent.iter().rev().map(|scene| scene.id.clone()).collect(),
+            open_loops_count: self.memory.loops().filter(|it| it.status.is_open()).count(),
+        }
     }
 
     /// What went wrong with the last plan for this tick.

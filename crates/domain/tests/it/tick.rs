@@ -3,7 +3,7 @@
 use domain::memory::{Entry, EntryKind, LoopStatus, Memory};
 use domain::tick::execute::execute;
 use domain::tick::plan::{Plan, schema};
-use domain::tick::tools::{ALL, Stage, World};
+use domain::tick::tools::{ALL, DraftPlace, PlanNode, Stage, World};
 use serde_json::{Value, json};
 
 fn memory() -> Memory {
@@ -56,17 +56,83 @@ fn ids_are_put_right() {
 }
 
 fn run(actions: &Value) -> (Memory, Vec<Value>) {
+    let (memory, _, told) = run_all(actions);
+    (memory, told)
+}
+
+const PLAN: &str = "---\nmood: dark\n---\n# One\n\n## Goal\n\nOld.\n\n## End\n\nShut.\n";
+
+fn run_all(actions: &Value) -> (Memory, Vec<(String, String)>, Vec<Value>) {
     let plan = Plan::read(&plan(actions), &memory()).unwrap();
+    let node = |path: &str, level: &str, status| PlanNode {
+        path: path.to_owned(),
+        file: format!("{path}.md"),
+        level: level.to_owned(),
+        status,
+        progress: "pending",
+        ..PlanNode::default()
+    };
     let world = World {
-        nodes: Vec::new(),
+        nodes: vec![
+            node("act-1", "act", "approved"),
+            node("act-1/chapter-01", "chapter", "draft"),
+            node("act-2", "act", "draft"),
+            node("act-2/chapter-01", "chapter", "requires-revalidation"),
+        ],
+        place: &|level, id, under| match (level, under) {
+            ("chapter", Some("act-1")) => {
+                let node = format!("act-1/chapter-0{id}");
+                let text = (id == "1").then(|| PLAN.to_owned());
+                Ok(DraftPlace { file: format!("{node}.md"), node, text })
+            }
+            _ => Err("its parent is not approved".to_owned()),
+        },
+        allows: &|_, text| if text.len() > 8 { Ok(()) } else { Err("it would shrink".to_owned()) },
         search: &|_, _, _| Ok(vec!["OL0".to_owned()]),
-        text: &|_| None,
+        text: &|_| Some(PLAN.to_owned()),
         prose: &|_| Some("And there, under the floor, lay the map: Ivo had it.".to_owned()),
     };
-    let mut stage = Stage { memory: memory(), tick: 5, world: &world };
+    let mut stage = Stage { memory: memory(), tick: 5, world: &world, drafts: Vec::new() };
     let done = execute(&mut stage, &plan, Vec::new());
     let told = done.into_iter().map(|it| it.result.unwrap_or_else(|| json!(it.error))).collect();
-    (stage.memory, told)
+    let drafts = stage.drafts.into_iter().map(|draft| (draft.file, draft.text)).collect();
+    (stage.memory, drafts, told)
+}
+
+#[test]
+fn plans_are_found_and_written_as_drafts() {
+    let (_, drafts, told) = run_all(&json!([
+        { "tool": "node.query", "args": { "level": "Chapter", "status": "draft" } },
+        { "tool": "node.query", "args": { "under": "act-2", "limit": 1 } },
+        { "tool": "node.add", "args": { "level": "chapter", "id": "2", "under": "act-1", "text": "# Two\n\nBegin." } },
+        { "tool": "node.add", "args": { "level": "chapter", "id": "1", "under": "act-1", "text": PLAN } },
+        { "tool": "node.edit", "args": { "node": "act-1/chapter-01", "section": "goal", "text": "New." } },
+        { "tool": "node.edit", "args": { "node": "act-1/chapter-01", "section": "Cast", "text": "- Elena" } },
+        { "tool": "node.show", "args": { "node": "act-1/chapter-01" } },
+    ]));
+    assert_eq!((told[0]["found"].clone(), told[0]["nodes"][0]["node"].clone()), (json!(1), json!("act-1/chapter-01")));
+    assert_eq!(told[1]["nodes"][0]["node"], "act-2/chapter-01");
+    assert_eq!(told[2], json!({ "node": "act-1/chapter-02", "file": "act-1/chapter-02.md", "status": "draft" }));
+    assert_eq!(told[3]["status"], "draft", "the very text that is there is no second plan");
+    let edited = PLAN.replace("Old.", "New.") + "\n## Cast\n\n- Elena\n";
+    assert_eq!(told[6]["text"], edited, "later actions see what earlier ones wrote");
+    let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+    assert_eq!(drafts, [file("act-1/chapter-02.md", "# Two\n\nBegin.\n"), file("act-1/chapter-01.md", &edited)]);
+    for (tool, args, expected) in [
+        (
+            "node.add",
+            json!({ "level": "chapter", "id": "1", "under": "act-1", "text": "# Other" }),
+            "has a plan already",
+        ),
+        ("node.add", json!({ "level": "scene", "id": "0201", "text": "# Scene" }), "parent is not approved"),
+        ("node.edit", json!({ "node": "act-1", "text": "# Act one, anew" }), "is approved"),
+        ("node.edit", json!({ "node": "chapter-01", "text": "# Which?" }), "the name of several"),
+        ("node.edit", json!({ "node": "act-2", "text": "# No" }), "would shrink"),
+        ("node.query", json!({ "under": "act-9" }), "the plan has no `act-9`"),
+    ] {
+        let (_, drafts, told) = run_all(&json!([{ "tool": tool, "args": args }]));
+        assert!(told[0].to_string().contains(expected) && drafts.is_empty(), "{}", told[0]);
+    }
 }
 
 #[test]

@@ -6,14 +6,14 @@
 mod anthropic;
 mod dialect;
 mod draft;
-mod fault;
+pub(crate) mod fault;
 mod gemini;
 mod openai_chat;
 mod openai_responses;
 mod retry_after;
 mod schema;
 mod sse;
-mod transport;
+pub(crate) mod transport;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -22,7 +22,8 @@ use std::time::Instant;
 use reqwest::Url;
 use serde_json::Value;
 
-use self::dialect::{Asked, Speech, speech};
+pub(crate) use self::dialect::speech;
+use self::dialect::{Asked, Speech};
 use self::draft::Draft;
 use self::sse::{SseEvent, SseReader};
 use self::transport::{Incoming, Outgoing, Transport};
@@ -247,7 +248,7 @@ fn lock(draft: &Mutex<Draft>) -> std::sync::MutexGuard<'_, Draft> {
 }
 
 /// Puts the endpoint behind the base URL, which is used as given. One that names the endpoint already stays as it is.
-fn address(base: &str, endpoint: &str) -> Result<Url, String> {
+pub(crate) fn address(base: &str, endpoint: &str) -> Result<Url, String> {
     let mut url = Url::parse(base.trim()).map_err(|error| error.to_string())?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(format!("`{}` is no scheme of the web", url.scheme()));
@@ -264,7 +265,7 @@ fn address(base: &str, endpoint: &str) -> Result<Url, String> {
 }
 
 /// Returns an address for a message: without what may be secret in it.
-fn shown(url: &Url) -> String {
+pub(crate) fn shown(url: &Url) -> String {
     format!("{}://{}{}{}", url.scheme(), url.host_str().unwrap_or_default(), port(url), url.path())
 }
 

@@ -15,7 +15,31 @@ pub struct Stage<'a> {
     pub memory: Memory,
     pub tick: u64,
     pub world: &'a World<'a>,
+    /// Plans that are to be written, in order. They are drafts: no tool approves.
+    pub drafts: Vec<Draft>,
 }
+
+/// The text of a plan that is to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft {
+    /// The node's path.
+    pub node: String,
+    pub file: String,
+    pub text: String,
+}
+
+/// Where a node is or would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftPlace {
+    /// The node's path.
+    pub node: String,
+    pub file: String,
+    /// What stands there.
+    pub text: Option<String>,
+}
+
+/// Says where a node of a level lies, by its id and perhaps its parent; or why it cannot be planned.
+pub type Placing<'a> = dyn Fn(&str, &str, Option<&str>) -> Result<DraftPlace, String> + 'a;
 
 /// Finds the ids of entries of some kinds by words, the best first.
 pub type Search<'a> = dyn Fn(&[EntryKind], &str, usize) -> Result<Vec<String>, String> + 'a;
@@ -29,12 +53,16 @@ pub struct World<'a> {
     pub text: &'a dyn Fn(&str) -> Option<String>,
     /// What was written from a node, by its path.
     pub prose: &'a dyn Fn(&str) -> Option<String>,
+    pub place: &'a Placing<'a>,
+    /// Asks the gates whether a plan's file may have this text.
+    pub allows: &'a dyn Fn(&str, &str) -> Result<(), String>,
 }
 
 /// A node of the plan.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanNode {
     pub path: String,
+    pub file: String,
     pub level: String,
     pub title: Option<String>,
     pub status: &'static str,
@@ -84,7 +112,10 @@ pub static ALL: &[&Tool] = &[
     &story::LOOP_CLOSE,
     &story::SCENE_QUERY,
     &nodes::NODE_NEXT,
+    &nodes::NODE_QUERY,
     &nodes::NODE_SHOW,
+    &nodes::NODE_ADD,
+    &nodes::NODE_EDIT,
 ];
 
 /// Returns a tool by its name; `memory_search` is `memory.search`.

@@ -1,0 +1,117 @@
+//! What the actions of a plan stand on: the store, the files and the gates behind what tools may ask and do.
+
+use domain::gates::{self, Doing, Parent, Step};
+use domain::host_event::Effect;
+use domain::memory::{EntryKind, Memory};
+use domain::ports::{FileLook, Reading, Snapshot, Transaction};
+use domain::profile::place_of;
+use domain::search::{Matching, Query};
+use domain::tick::TickRecord;
+use domain::tick::execute::{Executed, execute};
+use domain::tick::tools::{Draft, DraftPlace, Stage, World};
+use domain::tree::Tree;
+
+use super::gather::{self, Surroundings};
+use crate::claim_node;
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::handle_host_event::recorded;
+use crate::observe::observe_within;
+use crate::plan_node::{PlanRequest, place};
+use crate::survey::Scope;
+
+/// Runs the actions on a copy of the memory. Returns what was run, the memory, and the plans that are to be written.
+pub(super) fn on_stage(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+    around: &Surroundings,
+    record: &TickRecord,
+) -> (Vec<Executed>, Memory, Vec<Draft>) {
+    let search = |kinds: &[EntryKind], query: &str, most: usize| {
+        let words: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
+        let found = state.search(&words, &Query::read(query), Matching::AllElseAny, most);
+        found.map(|keys| keys.into_iter().map(|key| key.key).collect()).map_err(|fault| fault.to_string())
+    };
+    let text = |path: &str| gather::plan_text(state, tree, path);
+    let prose = |path: &str| gather::prose(ctx, tree, path);
+    let placed = |level: &str, id: &str, under: Option<&str>| placed(ctx, state, tree, level, id, under);
+    let allows = |file: &str, text: &str| allowed(ctx, state, file, text);
+    let world = World {
+        nodes: around.nodes.clone(),
+        search: &search,
+        text: &text,
+        prose: &prose,
+        place: &placed,
+        allows: &allows,
+    };
+    let mut stage = Stage { memory: around.memory.clone(), tick: record.tick, world: &world, drafts: Vec::new() };
+    let executed = execute(&mut stage, &record.plan, record.executed.clone());
+    (executed, stage.memory, stage.drafts)
+}
+
+fn placed(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+    level: &str,
+    id: &str,
+    under: Option<&str>,
+) -> Result<DraftPlace, String> {
+    let request = PlanRequest { kind: level.to_owned(), id: id.to_owned(), under: under.map(str::to_owned) };
+    let planned = place(ctx, state, tree, &request).map_err(|failure| failure.message)?;
+    let file = planned.file.ok_or_else(|| format!("nothing is planned in a file for a {level}"))?;
+    let text = match ctx.files.read(&file, ctx.policy.max_plan_bytes) {
+        Reading::Text { text, .. } => Some(text),
+        Reading::Missing => None,
+        Reading::Unreadable { why } => return Err(format!("`{file}`: {why}")),
+    };
+    Ok(DraftPlace { node: planned.path, file, text })
+}
+
+/// Asks the gates what they would ask about an agent's tool. The loop has read what it changes.
+fn allowed(ctx: &Context<'_>, state: &dyn Snapshot, file: &str, text: &str) -> Result<(), String> {
+    let place = place_of(ctx.profiles, file).ok_or_else(|| format!("`{file}` is no place for a plan"))?;
+    let found = recorded(state, &place).map_err(|fault| fault.to_string())?;
+    let above = found.node.as_ref().or(found.parent.as_ref());
+    let holder =
+        above.map(|node| claim_node::holder(ctx, state, node)).transpose().map_err(|failure| failure.message)?;
+    let holder = holder.flatten().map(|(_, claim)| claim.session);
+    let size = match ctx.files.look(file) {
+        FileLook::Present(stamp) => Some(stamp.size),
+        FileLook::Missing => None,
+        FileLook::Refused(why) => return Err(format!("`{file}`: {why}")),
+    };
+    let step = Step {
+        doing: Doing::Changing(&Effect::Write { text: Some(text.to_owned()) }),
+        place: &place,
+        file,
+        node: found.node.as_ref(),
+        parent: match &found.parent {
+            Some(parent) => Parent::Known(parent),
+            None if place.aliases.len() > 1 => Parent::Missing,
+            None => Parent::None,
+        },
+        size,
+        read: found.node.as_ref().and_then(|node| node.content.version()),
+        session_is_known: true,
+        claimed_by: holder.as_deref(),
+        overridden: &[],
+    };
+    match gates::evaluate(&[step], ctx.policy).blocks.first() {
+        Some(fired) => Err(format!("{} gate: {}", fired.gate, fired.objection.why)),
+        None => Ok(()),
+    }
+}
+
+/// Writes plans and records them as what they are: files that are new or changed. Written before the commit, so that a
+/// process that dies between leaves a file that the same action finds as it wants it.
+pub(super) fn write_drafts(ctx: &Context<'_>, tx: &mut dyn Transaction, drafts: &[Draft]) -> Result<(), Failure> {
+    for draft in drafts {
+        ctx.files.replace(&draft.file, &draft.text)?;
+    }
+    if !drafts.is_empty() {
+        observe_within(ctx, tx, Scope::Everything)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! Search by meaning, where the user chose a model for it: the environment or the user's own file, never the project.
+
+use std::collections::HashSet;
+
+use application::memory::search_memory::{SearchMemoryRequest, entry_texts};
+use application::{Failure, FailureKind};
+use domain::record::RecordKey;
+use llm::{Cancel, Embedder, LlmError, Secret, Selection};
+use serde::Serialize;
+use store::{NewVector, VectorFile};
+
+use crate::model::{catalogue, failure, invalid, user_choice};
+use crate::settings::{environment, whole_environment};
+use crate::wiring::App;
+
+/// So many texts are embedded before their vectors are kept.
+const KEPT_AT_ONCE: usize = 512;
+
+/// A model for vectors, and the file that holds them.
+pub(crate) struct Embedding {
+    embedder: Embedder,
+    file: VectorFile,
+    cancel: Cancel,
+}
+
+/// What came of bringing the vectors up to date.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Indexed {
+    pub(crate) entries: usize,
+    pub(crate) embedded: usize,
+}
+
+/// Returns the chosen model's name, where one is chosen.
+pub(crate) fn chosen() -> Result<Option<Embedder>, Failure> {
+    let choice = user_choice()?;
+    let own = choice.embeddings.clone().unwrap_or_default();
+    let Some(provider) = environment("THROUGHLINE_EMBED_PROVIDER").or(own.provider).filter(|name| name != "none")
+    else {
+        return Ok(None);
+    };
+    let key = match (environment("THROUGHLINE_EMBED_API_KEY"), &own.key_file) {
+        (Some(key), _) => Secret::new(&key),
+        (None, Some(file)) => Some(Secret::from_file(file).map_err(|error| invalid(error.to_string()))?),
+        (None, None) => None,
+    };
+    let selection = Selection {
+        provider,
+        model: environment("THROUGHLINE_EMBED_MODEL").or(own.model),
+        base_url: environment("THROUGHLINE_EMBED_BASE_URL").or(own.base_url),
+        key,
+        ..Selection::default()
+    };
+    Embedder::new(&catalogue(&choice)?, &selection, &whole_environment()).map(Some).map_err(|error| failure(&error))
+}
+
+impl Embedding {
+    /// Returns it for a project, where a model is chosen.
+    pub(crate) fn of(app: &App) -> Result<Option<Self>, Failure> {
+        let Some(embedder) = chosen()? else { return Ok(None) };
+        let file = VectorFile::new(&app.project()?.layout.vectors, &embedder.name());
+        Ok(Some(Self { embedder, file, cancel: Cancel::on_ctrl_c() }))
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.embedder.name()
+    }
+
+    /// Returns what is nearest to a query, the nearest first.
+    pub(crate) fn nearest(&self, request: &SearchMemoryRequest) -> Result<Vec<RecordKey>, Box<LlmError>> {
+        let vectors = self.embedder.embed(std::slice::from_ref(&request.query), &self.cancel)?;
+        let Some(query) = vectors.first() else { return Ok(Vec::new()) };
+        let found = self.file.nearest(query, &request.kind_words(), request.depth());
+        Ok(found.into_iter().map(|(record, _)| record).collect())
+    }
+
+    /// Embeds what has no vector, or another text than when it got one. What is done stays when it is stopped.
+    pub(crate) fn index(&self, app: &App, told: &dyn Fn(usize, usize)) -> Result<Indexed, Failure> {
+        let texts = app.run(entry_texts)?;
+        let known = self.file.known();
+        let records: HashSet<&RecordKey> = texts.iter().map(|entry| &entry.record).collect();
+        let new: Vec<_> = texts.iter().filter(|entry| known.get(&entry.record) != Some(&entry.mark)).collect();
+        let put = |vectors: &[NewVector]| {
+            self.file.put(vectors, |record| records.contains(record)).map_err(|error| {
+                Failure::new(FailureKind::Unavailable, format!("the vectors cannot be written: {error}"))
+            })
+        };
+        let mut indexed = Indexed { entries: texts.len(), embedded: 0 };
+        for batch in new.chunks(KEPT_AT_ONCE) {
+            told(indexed.embedded, new.len());
+            let words: Vec<String> = batch.iter().map(|entry| entry.text.clone()).collect();
+            let vectors = self.embedder.embed(&words, &self.cancel).map_err(|error| failure(&error))?;
+            let made = batch.iter().zip(vectors).map(|(entry, vector)| NewVector {
+                record: entry.record.clone(),
+                mark: entry.mark,
+                vector,
+            });
+            put(&made.collect::<Vec<_>>())?;
+            indexed.embedded += batch.len();
+        }
+        if known.keys().any(|record| !records.contains(record)) && new.is_empty() {
+            put(&[])?;
+        }
+        Ok(indexed)
+    }
+}

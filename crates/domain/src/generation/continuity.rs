@@ -1,0 +1,397 @@
+//! What dated facts say against a scene, without a model: values that changed, the dead who speak, and what the point of
+//! view cannot know.
+//!
+//! Only what can be shown with two quotes is said: the scene's sentence, and the fact with the scene it is from. Words are
+//! compared by their beginnings, so that endings of any language do not matter; what is a colour or a number is a list.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::record::{Finding, Severity};
+use crate::front_matter;
+use crate::memory::{Character, EntryKind, Memory, StoryFact, Truth};
+use crate::search::words;
+
+/// Words that exclude one another: who has one of them has none of the others.
+const CLASSES: &[&[&str]] = &[
+    &[
+        "black",
+        "white",
+        "red",
+        "blue",
+        "green",
+        "brown",
+        "grey",
+        "gray",
+        "yellow",
+        "golden",
+        "blond",
+        "blonde",
+        "silver",
+        "violet",
+        "hazel",
+        "amber",
+        "чёрн",
+        "черн",
+        "бел",
+        "красн",
+        "син",
+        "голуб",
+        "зелён",
+        "зелен",
+        "карих",
+        "кари",
+        "сер",
+        "рыж",
+        "светл",
+        "schwarz",
+        "weiß",
+        "rot",
+        "blau",
+        "grün",
+        "braun",
+        "grau",
+    ],
+    &["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"],
+    &["spring", "summer", "autumn", "winter", "весн", "лет", "осен", "зим"],
+    &[
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "eleven",
+        "twelve",
+        "twenty",
+        "thirty",
+        "forty",
+        "fifty",
+        "sixty",
+        "seventy",
+        "eighty",
+        "ninety",
+        "hundred",
+        "два",
+        "три",
+        "четыре",
+        "пять",
+        "шесть",
+        "семь",
+        "восемь",
+        "девять",
+        "десять",
+        "двадцать",
+        "тридцать",
+        "сорок",
+        "пятьдесят",
+    ],
+    &["left", "right", "лев", "прав"],
+];
+const DEAD: &[&str] =
+    &["dead", "died", "killed", "murdered", "buried", "мёртв", "мертв", "умер", "погиб", "убит", "tot", "gestorben"];
+const SAYS: &[&str] = &[
+    "said",
+    "says",
+    "asked",
+    "asks",
+    "replied",
+    "whispered",
+    "shouted",
+    "answered",
+    "nodded",
+    "smiled",
+    "laughed",
+    "walked",
+    "сказал",
+    "спросил",
+    "ответил",
+    "прошептал",
+    "крикнул",
+    "кивнул",
+    "улыбнул",
+    "засмеял",
+    "sagte",
+    "fragte",
+];
+/// Shorter words say little by their beginning.
+const TELLING: usize = 4;
+const QUOTES: &[char] = &['"', '“', '”', '«', '»', '„', '—'];
+
+/// When a scene happens, and whose it is.
+pub struct Moment<'a> {
+    pub memory: &'a Memory,
+    /// Whose eyes the scene is seen through.
+    pub pov: Option<&'a Character>,
+    /// The scenes before this one in the plan, by their ids in the memory.
+    pub earlier: &'a BTreeSet<String>,
+}
+
+/// Returns the character a blueprint names as its point of view: `pov:` above the text, or a line `POV: …`.
+#[must_use]
+pub fn point_of_view<'m>(blueprint: &str, memory: &'m Memory) -> Option<&'m Character> {
+    let matter = front_matter::read(blueprint).keys;
+    let above = ["pov", "pov_character"].iter().find_map(|key| matter.get(*key)?.as_str().map(str::to_owned));
+    let line = || {
+        let (_, body) = front_matter::split(blueprint);
+        body.lines().find_map(|line| {
+            let bare = line.trim_start_matches(['-', '*', '#', ' ']).replace("**", "");
+            let (key, value) = bare.split_once(':')?;
+            let key = key.trim().to_lowercase();
+            matches!(key.as_str(), "pov" | "pov character" | "point of view" | "точка зрения")
+                .then(|| value.trim().to_owned())
+        })
+    };
+    let id = memory.meant(EntryKind::Character, &above.or_else(line)?)?;
+    memory.characters().find(|it| it.id == id)
+}
+
+/// Returns what the facts say against a text.
+#[must_use]
+pub fn check(text: &str, moment: &Moment<'_>) -> Vec<Finding> {
+    let sentences: Vec<Sentence<'_>> = sentences(text).map(Sentence::new).collect();
+    let mut findings = Vec::new();
+    for fact in moment.memory.facts().filter(|fact| moment.holds(fact)) {
+        let subject = moment.memory.name_of(&fact.subject);
+        let names: Vec<String> = words(&subject).into_iter().filter(|word| word.chars().count() > 2).collect();
+        if names.is_empty() {
+            continue;
+        }
+        for sentence in &sentences {
+            if let Some((severity, check, problem)) = moment.against(fact, &subject, &names, sentence) {
+                findings.push(Finding {
+                    check: check.to_owned(),
+                    severity,
+                    problem,
+                    quote: Some(sentence.text.to_owned()),
+                    against: Some(moment.cited(fact, &subject)),
+                });
+                break;
+            }
+        }
+    }
+    findings
+}
+
+struct Sentence<'t> {
+    text: &'t str,
+    words: Vec<String>,
+}
+
+impl<'t> Sentence<'t> {
+    fn new(text: &'t str) -> Self {
+        Self { text, words: words(text) }
+    }
+
+    fn has(&self, beginning: &str) -> bool {
+        self.words.iter().any(|word| word.starts_with(beginning))
+    }
+
+    fn names(&self, names: &[String]) -> Option<usize> {
+        self.words.iter().position(|word| names.iter().any(|name| begins_alike(name, word)))
+    }
+}
+
+impl Moment<'_> {
+    /// Says whether a fact holds when the scene happens: it began before, and has not ended.
+    fn holds(&self, fact: &StoryFact) -> bool {
+        let is_earlier = |scene: &Option<String>| scene.as_ref().is_some_and(|scene| self.earlier.contains(scene));
+        fact.truth == Truth::Canon
+            && (fact.valid_from.is_none() || is_earlier(&fact.valid_from))
+            && !is_earlier(&fact.valid_to)
+    }
+
+    fn against(
+        &self,
+        fact: &StoryFact,
+        subject: &str,
+        names: &[String],
+        sentence: &Sentence<'_>,
+    ) -> Option<(Severity, &'static str, String)> {
+        let at = sentence.names(names)?;
+        let said = words(&format!("{} {}", fact.predicate, fact.object));
+        if said.iter().any(|word| DEAD.iter().any(|dead| word.starts_with(dead))) {
+            let after = sentence.words.get(at.saturating_sub(1)..).unwrap_or_default();
+            let acts = after.iter().take(3).any(|word| SAYS.iter().any(|verb| word.starts_with(verb)));
+            let acts = acts && !sentence.words.iter().any(|word| DEAD.iter().any(|dead| word.starts_with(dead)));
+            return acts.then(|| (Severity::Must, "continuity", format!("{subject} is dead by now, and acts here")));
+        }
+        if let Some((was, now)) = changed_value(fact, sentence) {
+            return Some((Severity::Should, "continuity", format!("{subject}: it was `{was}`, and is `{now}` here")));
+        }
+        let pov = self.pov.filter(|pov| !self.knows(pov, fact))?;
+        // What is told in somebody's words is how one learns it.
+        let is_told = sentence.text.contains(QUOTES);
+        (!is_told && states(sentence, fact, names)).then(|| {
+            let problem = format!("{} was not there and cannot know this, unless it is told here", pov.name);
+            (Severity::Should, "pov", problem)
+        })
+    }
+
+    /// Says whether a character can know a fact: it is about them, they were there, or it was told them.
+    fn knows(&self, character: &Character, fact: &StoryFact) -> bool {
+        let Some(scene) = &fact.valid_from else { return true };
+        let was_there =
+            self.memory.scenes().find(|it| it.id == *scene).is_none_or(|scene| {
+                scene.pov.as_ref() == Some(&character.id) || scene.characters.contains(&character.id)
+            });
+        was_there || fact.subject == character.id || character.knows.contains(&fact.id)
+    }
+
+    fn cited(&self, fact: &StoryFact, subject: &str) -> String {
+        let from = fact.valid_from.as_deref().map(|scene| format!("{scene}: ")).unwrap_or_default();
+        match &fact.quote {
+            Some(quote) => format!("{from}{quote}"),
+            None => format!("{from}{subject} {} {}", fact.predicate, self.memory.name_of(&fact.object)),
+        }
+    }
+}
+
+/// Returns a value the fact has and another of the same class that the sentence has in its place.
+fn changed_value(fact: &StoryFact, sentence: &Sentence<'_>) -> Option<(String, String)> {
+    let told = words(&format!("{} {}", fact.predicate, fact.object));
+    let about: Vec<&String> =
+        told.iter().filter(|word| word.chars().count() >= TELLING && class_of(word).is_none()).collect();
+    // Without a word that says what the value is of, any colour would contradict any other.
+    if !about.iter().any(|word| sentence.words.iter().any(|other| begins_alike(word, other))) {
+        return None;
+    }
+    let values: BTreeMap<usize, (&String, usize)> =
+        told.iter().filter_map(|word| class_of(word).map(|(class, value)| (class, (word, value)))).collect();
+    for (class, (was, value)) in values {
+        let here: Vec<(&String, usize)> = sentence
+            .words
+            .iter()
+            .filter_map(|word| class_of(word).filter(|(other, _)| *other == class).map(|(_, value)| (word, value)))
+            .collect();
+        if let Some((now, _)) = here.first().filter(|_| here.iter().all(|(_, other)| *other != value)) {
+            return Some((was.clone(), (*now).clone()));
+        }
+    }
+    None
+}
+
+/// Returns which class a word is of, and which of its values; digits are a class of their own.
+fn class_of(word: &str) -> Option<(usize, usize)> {
+    if word.bytes().all(|byte| byte.is_ascii_digit()) {
+        return word.parse().ok().map(|number| (CLASSES.len(), number));
+    }
+    CLASSES.iter().enumerate().find_map(|(class, values)| {
+        let fits = |value: &&str| if value.is_ascii() { word == *value } else { word.starts_with(value) };
+        values.iter().position(|value| fits(&value)).map(|value| (class, value))
+    })
+}
+
+/// Says whether a sentence says what a fact says: most of its telling words.
+fn states(sentence: &Sentence<'_>, fact: &StoryFact, names: &[String]) -> bool {
+    let telling = |word: &String| word.chars().count() >= TELLING && !names.contains(word);
+    let told: Vec<String> = words(&format!("{} {}", fact.predicate, fact.object)).into_iter().filter(telling).collect();
+    let there = told.iter().filter(|word| sentence.words.iter().any(|other| begins_alike(word, other))).count();
+    told.len() >= 2 && there * 3 >= told.len() * 2 && sentence.has(names.first().map_or("", String::as_str))
+}
+
+/// Says whether two words differ in their endings only.
+fn begins_alike(one: &str, other: &str) -> bool {
+    let common = one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let longest = one.chars().count().max(other.chars().count());
+    common >= TELLING.min(longest) && longest <= common + 3 && common * 3 >= longest * 2
+}
+
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive(['.', '!', '?', '…', '\n', '。']).map(str::trim).filter(|sentence| !sentence.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::memory::Entry;
+
+    fn memory() -> Memory {
+        let entry = |kind, value| Entry::read(kind, value).unwrap();
+        Memory::new([
+            entry(EntryKind::Character, json!({ "id": "C0", "name": "Elena", "knows": ["F3"] })),
+            entry(EntryKind::Character, json!({ "id": "C1", "name": "Маркус" })),
+            entry(EntryKind::Character, json!({ "id": "C2", "name": "Ivo" })),
+            entry(EntryKind::Scene, json!({ "id": "S001", "title": "One", "characters": ["C0"] })),
+            entry(EntryKind::Scene, json!({ "id": "S002", "title": "Two", "characters": ["C1"] })),
+            entry(EntryKind::Scene, json!({ "id": "S003", "title": "Later", "characters": ["C0"] })),
+            entry(
+                EntryKind::Fact,
+                json!({ "id": "F0", "subject": "C0", "predicate": "has eyes of", "object": "green",
+                "valid_from": "S001", "quote": "Her green eyes" }),
+            ),
+            entry(
+                EntryKind::Fact,
+                json!({ "id": "F1", "subject": "C2", "predicate": "died", "object": "in the fire", "valid_from": "S002" }),
+            ),
+            entry(
+                EntryKind::Fact,
+                json!({ "id": "F2", "subject": "C1", "predicate": "burned", "object": "the letter in the archive",
+                "valid_from": "S002" }),
+            ),
+            entry(
+                EntryKind::Fact,
+                json!({ "id": "F3", "subject": "C1", "predicate": "глаза", "object": "карие", "valid_from": "S002" }),
+            ),
+            entry(
+                EntryKind::Fact,
+                json!({ "id": "F4", "subject": "C0", "predicate": "carries a scar", "object": "left cheek",
+                "valid_from": "S001", "valid_to": "S002" }),
+            ),
+            entry(
+                EntryKind::Fact,
+                json!({ "id": "F5", "subject": "C0", "predicate": "wears a ring", "object": "silver", "valid_from": "S003" }),
+            ),
+        ])
+    }
+
+    #[track_caller]
+    fn found(text: &str, pov: Option<&str>) -> Vec<(String, String)> {
+        let memory = memory();
+        let earlier = BTreeSet::from(["S001".to_owned(), "S002".to_owned()]);
+        let pov = pov.and_then(|id| memory.characters().find(|it| it.id == id));
+        let all = check(text, &Moment { memory: &memory, pov, earlier: &earlier });
+        all.into_iter().map(|it| (it.check, format!("{} | {}", it.problem, it.against.unwrap()))).collect()
+    }
+
+    #[test]
+    fn values_that_changed_are_found_in_any_ending_and_with_both_quotes() {
+        let one = found("Elena looked up. Elena's eyes were blue as ice.", None);
+        assert_eq!(one[0].1, "Elena: it was `green`, and is `blue` here | S001: Her green eyes");
+        assert!(found("Маркус поднял синие глаза.", None)[0].1.contains("`карие`, and is `синие`"));
+        for calm in [
+            "Elena's green eyes were wide.",
+            "Elena wore a blue coat.",
+            "The blue eyes were not Elena. Her eyes shone.",
+            // It ended before, or begins later.
+            "Elena touched the scar on her right cheek.",
+            "Elena turned the golden ring.",
+        ] {
+            let all = found(calm, None);
+            assert!(all.is_empty() || calm.contains("not Elena"), "{calm}: {all:?}");
+        }
+    }
+
+    #[test]
+    fn the_dead_may_be_remembered_but_do_not_act() {
+        assert!(found("\"Stop,\" Ivo said.", None)[0].1.starts_with("Ivo is dead by now"));
+        assert!(found("She thought of Ivo all night.", None).is_empty());
+    }
+
+    #[test]
+    fn the_point_of_view_knows_what_it_saw_or_was_told() {
+        let text = "Elena knew that Маркус had burned the letter in the archive.";
+        assert_eq!(found(text, Some("C0"))[0].0, "pov");
+        assert!(found(text, Some("C1")).is_empty() && found(text, None).is_empty());
+        assert!(found("\"Маркус burned the letter in the archive,\" said a boy.", Some("C0")).is_empty());
+        let memory = memory();
+        for blueprint in ["---\npov: elena\n---\n# S\n", "# S\n\n**POV:** Elena\n", "# S\n- Point of view: C0\n"] {
+            assert_eq!(point_of_view(blueprint, &memory).map(|it| it.id.as_str()), Some("C0"), "{blueprint}");
+        }
+        assert!(point_of_view("# S\n", &memory).is_none());
+    }
+}

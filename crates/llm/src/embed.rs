@@ -1,0 +1,206 @@
+//! Embeddings: texts in, vectors out. The one other thing a provider is asked for, over the same transport.
+//!
+//! Chat servers and OpenAI share an endpoint, Gemini has its own; Anthropic and programs have none.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use reqwest::Url;
+use serde_json::{Value, json};
+
+use crate::cancel::Cancel;
+use crate::clock::{Clock as _, SystemClock};
+use crate::connect::{Selection, chosen, key};
+use crate::error::{Class, LlmError, Phase, Policy};
+use crate::provider::{Catalogue, Dialect};
+use crate::secret::Secret;
+use crate::wire::fault;
+use crate::wire::transport::{Outgoing, Transport};
+use crate::wire::{address, shown, speech};
+
+/// So many texts go into one request.
+const BATCH: usize = 64;
+const MOST_BYTES: usize = 64 << 20;
+const TRIES: u32 = 3;
+
+/// A model that turns texts into vectors.
+pub struct Embedder {
+    provider: String,
+    model: String,
+    dialect: Dialect,
+    url: Url,
+    headers: Vec<(String, String)>,
+    transport: Transport,
+    patience: Duration,
+}
+
+impl Embedder {
+    /// Returns the chosen model. Nothing is sent yet.
+    ///
+    /// # Errors
+    /// When the provider is unknown, has no embeddings, no model is named, or a key is missing.
+    pub fn new(
+        catalogue: &Catalogue,
+        selection: &Selection,
+        environment: &BTreeMap<String, String>,
+    ) -> Result<Self, Box<LlmError>> {
+        let provider = selection.provider.clone();
+        let spec = chosen(catalogue, selection)?;
+        let setup = |what: String, step: &str| LlmError::new(Class::Setup, what).first(step);
+        let model = selection.model.clone().ok_or_else(|| {
+            setup(format!("no embedding model is chosen for `{provider}`"), "name one, as in `text-embedding-3-small`")
+        })?;
+        let endpoint = match spec.dialect {
+            Dialect::OpenAiChat | Dialect::OpenAiResponses => "embeddings".to_owned(),
+            Dialect::Gemini => format!("models/{model}:batchEmbedContents"),
+            Dialect::AnthropicMessages | Dialect::Command => {
+                return Err(setup(
+                    format!("`{provider}` has no embeddings"),
+                    "choose a server that speaks OpenAI's dialect, or Gemini",
+                ));
+            }
+        };
+        let base = spec.base_url.as_deref().ok_or_else(|| {
+            setup(format!("provider `{provider}` has no base URL"), "set it, as in `http://127.0.0.1:8080/v1`")
+        })?;
+        let url = address(base, &endpoint)
+            .map_err(|problem| setup(format!("the base URL `{base}` is none: {problem}"), "give it with `https://`"))?;
+        let key: Option<Secret> = selection.key.clone().or_else(|| key(&spec, environment));
+        if key.is_none() && !spec.key_env.is_empty() && !spec.key_optional {
+            let variables = spec.key_env.join("` or `");
+            return Err(LlmError::new(Class::Auth, format!("there is no key for `{provider}`"))
+                .first(format!("set `{variables}`, or name a key file")));
+        }
+        let mut headers: Vec<(String, String)> = spec.headers.clone().into_iter().collect();
+        if let (Some(key), Some(speech)) = (&key, speech(spec.dialect)) {
+            let (name, value) = speech.authorisation(key);
+            headers.push((name.to_owned(), value));
+        }
+        let transport = Transport::new(&url, spec.timeouts.connect, None)?;
+        let patience = spec.timeouts.first_byte;
+        Ok(Self { provider, model, dialect: spec.dialect, url, headers, transport, patience })
+    }
+
+    /// Returns what vectors are signed with: those of another model mean something else.
+    #[must_use]
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.provider, self.model)
+    }
+
+    /// Returns the vectors of texts, each of length 1, in their order.
+    ///
+    /// # Errors
+    /// When the provider fails, also after it was asked again, or answers something else.
+    pub fn embed(&self, texts: &[String], cancel: &Cancel) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
+        let mut vectors = Vec::with_capacity(texts.len());
+        for batch in texts.chunks(BATCH) {
+            vectors.extend(self.patiently(batch, cancel)?);
+        }
+        Ok(vectors)
+    }
+
+    fn patiently(&self, texts: &[String], cancel: &Cancel) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let error = match cancel.run(self.once(texts)) {
+                Ok(Ok(vectors)) => return Ok(vectors),
+                Ok(Err(error)) => error,
+                Err(cancelled) => return Err(cancelled.into()),
+            };
+            let usual = match error.class.policy() {
+                Policy::Never => return Err(error),
+                Policy::Throttle => Duration::from_secs(5),
+                Policy::Backoff => Duration::from_secs(1),
+            };
+            if attempt >= TRIES {
+                return Err(error);
+            }
+            cancel.wait(error.retry_after.unwrap_or(usual * attempt).min(Duration::from_secs(60)))?;
+        }
+    }
+
+    async fn once(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
+        let late = || LlmError::new(Class::Timeout(Phase::FirstByte), format!("{} did not answer", shown(&self.url)));
+        tokio::time::timeout(self.patience, self.exchange(texts)).await.map_err(|_| late())?
+    }
+
+    async fn exchange(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
+        let body = match self.dialect {
+            Dialect::Gemini => {
+                let one = |text: &String| json!({ "model": format!("models/{}", self.model), "content": { "parts": [{ "text": text }] } });
+                json!({ "requests": texts.iter().map(one).collect::<Vec<_>>() })
+            }
+            _ => json!({ "model": self.model, "input": texts }),
+        };
+        let outgoing = Outgoing { url: self.url.clone(), headers: self.headers.clone(), body };
+        let mut incoming = self.transport.send(&outgoing).await?;
+        let answer = incoming.rest(MOST_BYTES, &|| {}).await?;
+        if !(200..300).contains(&incoming.status) {
+            return Err(fault::of_response(
+                incoming.status,
+                &incoming.headers,
+                &answer,
+                &shown(&self.url),
+                SystemClock.now(),
+            ));
+        }
+        vectors(&answer, texts.len()).ok_or_else(|| {
+            LlmError::new(
+                Class::Malformed,
+                format!("{} answered no vectors for {} texts", shown(&self.url), texts.len()),
+            )
+        })
+    }
+}
+
+/// Reads an answer of either form; one that is not whole is none.
+fn vectors(answer: &str, expected: usize) -> Option<Vec<Vec<f32>>> {
+    let value: Value = serde_json::from_str(answer).ok()?;
+    let (list, field) = match value.get("data") {
+        Some(list) => (list.as_array()?, "embedding"),
+        None => (value.get("embeddings")?.as_array()?, "values"),
+    };
+    let mut found: Vec<(u64, Vec<f32>)> = Vec::with_capacity(list.len());
+    for (index, item) in list.iter().enumerate() {
+        let numbers: Option<Vec<f32>> =
+            item.get(field)?.as_array()?.iter().map(|it| it.as_f64().map(|it| it as f32)).collect();
+        found.push((item.get("index").and_then(Value::as_u64).unwrap_or(index as u64), unit(numbers?)?));
+    }
+    found.sort_by_key(|(index, _)| *index);
+    let length = found.first()?.1.len();
+    let whole = found.len() == expected && found.iter().all(|(_, vector)| vector.len() == length);
+    whole.then(|| found.into_iter().map(|(_, vector)| vector).collect())
+}
+
+/// Returns a vector of length 1 in the same direction, where it has one.
+fn unit(mut vector: Vec<f32>) -> Option<Vec<f32>> {
+    let length = vector.iter().map(|it| it * it).sum::<f32>().sqrt();
+    if !length.is_normal() {
+        return None;
+    }
+    vector.iter_mut().for_each(|it| *it /= length);
+    Some(vector)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::vectors;
+
+    #[test]
+    fn vectors_are_read_in_the_order_of_the_texts_and_only_whole() {
+        let two = r#"{"data":[{"index":1,"embedding":[0,2]},{"index":0,"embedding":[3,4]}]}"#;
+        assert_eq!(vectors(two, 2), Some(vec![vec![0.6, 0.8], vec![0.0, 1.0]]));
+        assert_eq!(vectors(r#"{"embeddings":[{"values":[5]}]}"#, 1), Some(vec![vec![1.0]]));
+        for (answer, expected) in [
+            (two, 3),
+            (r#"{"data":[{"embedding":[0,0]}]}"#, 1),
+            (r#"{"data":[{"embedding":[1]},{"embedding":[1,2]}]}"#, 2),
+            (r#"{"data":[{"embedding":["x"]}]}"#, 1),
+            (r#"{"choices":[]}"#, 1),
+            ("<html>", 1),
+        ] {
+            assert_eq!(vectors(answer, expected), None, "{answer}");
+        }
+    }
+}

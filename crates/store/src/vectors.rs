@@ -1,0 +1,232 @@
+//! Vectors of records, for search by meaning. A cache: one file, whole or not at all, made again where it is missing, of
+//! another model, or not understood.
+//!
+//! One byte a dimension: ranking loses nothing one could measure, and a search reads a quarter. Every row is compared with
+//! the query, in pieces, so that the file is never in memory whole.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use domain::record::RecordKey;
+
+use crate::durable::{Durability, replace};
+
+const MAGIC: &str = "throughline vectors 1";
+/// Kind and key, with zeros behind.
+const NAME: usize = 32;
+/// Name, mark of the text, scale.
+const HEAD: usize = NAME + 8 + 4;
+/// So many rows are read at once.
+const ROWS: usize = 1024;
+
+/// The file.
+#[derive(Clone, Debug)]
+pub struct VectorFile {
+    path: PathBuf,
+    /// What the vectors were made with: those of another model are as good as none.
+    model: String,
+}
+
+/// A vector of length 1 for a record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewVector {
+    pub record: RecordKey,
+    /// Tells the text it was made of from another one.
+    pub mark: u64,
+    pub vector: Vec<f32>,
+}
+
+impl VectorFile {
+    #[must_use]
+    pub fn new(path: &Path, model: &str) -> Self {
+        Self { path: path.to_owned(), model: model.to_owned() }
+    }
+
+    /// Returns which records have a vector, each with the mark of its text.
+    #[must_use]
+    pub fn known(&self) -> HashMap<RecordKey, u64> {
+        let mut known = HashMap::new();
+        // What breaks off has just the rows before.
+        let _ = self.each_row(|head, _| {
+            if let Some((record, mark)) = Some(head).and_then(|head| Some((name_in(head)?, mark_in(head)?))) {
+                known.insert(record, mark);
+            }
+        });
+        known
+    }
+
+    /// Puts vectors into the file, over older ones of the same records. Records that `keeps` says no to lose theirs.
+    ///
+    /// # Errors
+    /// When it cannot be written; the old file is then as it was.
+    pub fn put(&self, new: &[NewVector], keeps: impl Fn(&RecordKey) -> bool) -> io::Result<()> {
+        let Some(dimensions) = new.first().map(|one| one.vector.len()).or_else(|| self.opened().map(|it| it.0)) else {
+            return Ok(());
+        };
+        let mut bytes = format!("{MAGIC} {dimensions} {}\n", self.model.replace(char::is_whitespace, "_")).into_bytes();
+        let replaced: std::collections::HashSet<&RecordKey> = new.iter().map(|one| &one.record).collect();
+        if self.opened().is_some_and(|(known, _)| known == dimensions) {
+            self.each_row(|head, row| {
+                if name_in(head).is_some_and(|record| keeps(&record) && !replaced.contains(&record)) {
+                    bytes.extend_from_slice(head);
+                    bytes.extend(row.iter().map(|it| it.to_ne_bytes()[0]));
+                }
+            })?;
+        }
+        for one in new.iter().filter(|one| one.vector.len() == dimensions && keeps(&one.record)) {
+            let name = format!("{}/{}", one.record.kind, one.record.key);
+            if name.len() > NAME {
+                continue;
+            }
+            let largest = one.vector.iter().fold(0.0_f32, |most, it| most.max(it.abs()));
+            let scale = (largest / 127.0).max(f32::MIN_POSITIVE);
+            bytes.extend_from_slice(name.as_bytes());
+            bytes.resize(bytes.len() + NAME - name.len(), 0);
+            bytes.extend_from_slice(&one.mark.to_le_bytes());
+            bytes.extend_from_slice(&scale.to_le_bytes());
+            bytes.extend(one.vector.iter().map(|it| ((it / scale).round() as i8).to_ne_bytes()[0]));
+        }
+        replace(&self.path, &bytes, Durability::Atomic)
+    }
+
+    /// Returns the records of some kinds whose vectors are nearest to one of length 1, the nearest first, each with its
+    /// cosine.
+    #[must_use]
+    pub fn nearest(&self, query: &[f32], kinds: &[&str], most: usize) -> Vec<(RecordKey, f32)> {
+        let largest = query.iter().fold(0.0_f32, |most, it| most.max(it.abs()));
+        let query_scale = (largest / 127.0).max(f32::MIN_POSITIVE);
+        let query: Vec<i8> = query.iter().map(|it| (it / query_scale).round() as i8).collect();
+        let mut best: Vec<(f32, RecordKey)> = Vec::with_capacity(most + 1);
+        let _ = self.each_row(|head, row| {
+            if row.len() != query.len() {
+                return;
+            }
+            let scale = head.get(NAME + 8..).and_then(|bytes| bytes.try_into().ok()).map_or(0.0, f32::from_le_bytes);
+            let score = dot(row, &query) as f32 * scale * query_scale;
+            if best.len() >= most && best.last().is_some_and(|(worst, _)| score <= *worst) {
+                return;
+            }
+            if let Some(record) = name_in(head).filter(|record| kinds.contains(&record.kind.as_str())) {
+                let at = best.partition_point(|(known, _)| *known >= score);
+                best.insert(at, (score, record));
+                best.truncate(most);
+            }
+        });
+        best.into_iter().map(|(score, record)| (record, score)).collect()
+    }
+
+    /// Opens the file, where it is of this model, and returns how many dimensions it has.
+    fn opened(&self) -> Option<(usize, BufReader<File>)> {
+        let mut file = BufReader::new(File::open(&self.path).ok()?);
+        let mut line = String::new();
+        Read::by_ref(&mut file).take(512).read_line(&mut line).ok()?;
+        let (dimensions, model) = line.trim_end().strip_prefix(MAGIC)?.trim_start().split_once(' ')?;
+        let dimensions: usize = dimensions.parse().ok().filter(|it| (1..=65_536).contains(it))?;
+        (model == self.model.replace(char::is_whitespace, "_")).then_some((dimensions, file))
+    }
+
+    fn each_row(&self, mut visit: impl FnMut(&[u8], &[i8])) -> io::Result<()> {
+        let Some((dimensions, mut file)) = self.opened() else { return Ok(()) };
+        let length = HEAD + dimensions;
+        let mut bytes = vec![0_u8; length * ROWS];
+        let mut row = vec![0_i8; dimensions];
+        loop {
+            let read = read_full(&mut file, &mut bytes)?;
+            for one in bytes.get(..read).unwrap_or_default().chunks_exact(length) {
+                let (head, numbers) = one.split_at(HEAD);
+                row.iter_mut().zip(numbers).for_each(|(to, from)| *to = i8::from_ne_bytes([*from]));
+                visit(head, &row);
+            }
+            if read < bytes.len() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Reads until the buffer is full or the file ends.
+fn read_full(file: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut read = 0;
+    while let Some(rest) = bytes.get_mut(read..).filter(|rest| !rest.is_empty()) {
+        match file.read(rest)? {
+            0 => break,
+            more => read += more,
+        }
+    }
+    Ok(read)
+}
+
+fn name_in(head: &[u8]) -> Option<RecordKey> {
+    let name = std::str::from_utf8(head.get(..NAME)?).ok()?.trim_end_matches('\0');
+    let (kind, key) = name.split_once('/')?;
+    Some(RecordKey { kind: kind.to_owned(), key: key.to_owned() })
+}
+
+fn mark_in(head: &[u8]) -> Option<u64> {
+    head.get(NAME..NAME + 8)?.try_into().ok().map(u64::from_le_bytes)
+}
+
+/// Sums products of bytes. The compiler makes wide instructions of it.
+fn dot(one: &[i8], other: &[i8]) -> i32 {
+    one.iter().zip(other).map(|(one, other)| i32::from(*one) * i32::from(*other)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn key(kind: &str, key: &str) -> RecordKey {
+        RecordKey { kind: kind.to_owned(), key: key.to_owned() }
+    }
+
+    fn unit(mut vector: Vec<f32>) -> Vec<f32> {
+        let length = vector.iter().map(|it| it * it).sum::<f32>().sqrt().max(1e-6);
+        vector.iter_mut().for_each(|it| *it /= length);
+        vector
+    }
+
+    #[test]
+    fn vectors_are_kept_replaced_and_dropped() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let file = VectorFile::new(&directory.path().join("vectors.bin"), "p/m one");
+        let new = |name: &str, mark, vector: Vec<f32>| NewVector { record: key("fact", name), mark, vector };
+        assert!(file.known().is_empty() && file.nearest(&[1.0, 0.0], &["fact"], 3).is_empty());
+        file.put(&[new("F0", 1, vec![1.0, 0.0]), new("F1", 2, vec![0.0, 1.0])], |_| true).unwrap();
+        file.put(&[new("F1", 3, vec![0.6, 0.8]), new("F2", 4, vec![-1.0, 0.0])], |it| it.key != "F0").unwrap();
+        assert_eq!(file.known(), HashMap::from([(key("fact", "F1"), 3), (key("fact", "F2"), 4)]));
+        let found = file.nearest(&[0.8, 0.6], &["fact"], 3);
+        assert_eq!(found.iter().map(|(it, _)| it.key.as_str()).collect::<Vec<_>>(), ["F1", "F2"]);
+        assert!((found[0].1 - 0.96).abs() < 0.02, "{found:?}");
+        assert!(file.nearest(&[0.8, 0.6], &["scene"], 3).is_empty());
+        assert!(VectorFile::new(&directory.path().join("vectors.bin"), "p/m two").known().is_empty());
+        // What breaks off has the rows before it; what is no such file has none.
+        let bytes = std::fs::read(directory.path().join("vectors.bin")).unwrap();
+        let cut = directory.path().join("cut.bin");
+        replace(&cut, &bytes[..bytes.len() - 1], Durability::Atomic).unwrap();
+        assert_eq!(VectorFile::new(&cut, "p/m one").known().len(), 1);
+        replace(&cut, b"something else\n", Durability::Atomic).unwrap();
+        assert!(VectorFile::new(&cut, "p/m one").known().is_empty());
+    }
+
+    proptest! {
+        /// A byte a dimension ranks as the numbers themselves do, where they differ by more than a byte can tell.
+        #[test]
+        fn the_nearest_is_the_nearest(vectors in prop::collection::vec(prop::collection::vec(-1.0_f32..1.0, 16), 2..20), query in prop::collection::vec(-1.0_f32..1.0, 16)) {
+            let directory = tempfile::TempDir::new().unwrap();
+            let file = VectorFile::new(&directory.path().join("v"), "m");
+            let (vectors, query): (Vec<Vec<f32>>, _) = (vectors.into_iter().map(unit).collect(), unit(query));
+            let new: Vec<NewVector> = vectors.iter().enumerate()
+                .map(|(index, vector)| NewVector { record: key("fact", &index.to_string()), mark: 0, vector: vector.clone() }).collect();
+            file.put(&new, |_| true).unwrap();
+            let cosine = |index: usize| vectors[index].iter().zip(&query).map(|(a, b)| a * b).sum::<f32>();
+            let best = (0..vectors.len()).map(cosine).fold(f32::MIN, f32::max);
+            let found = file.nearest(&query, &["fact"], 1);
+            let chosen = cosine(found[0].0.key.parse().unwrap());
+            prop_assert!(best - chosen < 0.03, "best {best}, chosen {chosen}");
+        }
+    }
+}
