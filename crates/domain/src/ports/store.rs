@@ -174,6 +174,28 @@ pub trait Snapshot {
     /// [`StoreFault`].
     fn operation_heads(&self, before: Option<OperationId>, most: usize) -> Result<Vec<OperationHead>, StoreFault>;
 
+    /// The same for the operations that changed one node.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn operation_heads_of(
+        &self,
+        node: NodeId,
+        before: Option<OperationId>,
+        most: usize,
+    ) -> Result<Vec<OperationHead>, StoreFault> {
+        let (mut found, mut before) = (Vec::new(), before);
+        // Engines that know which operations touched a node need not go through all of them.
+        while found.len() < most {
+            let page = self.operations(before, 200)?;
+            let Some(last) = page.last() else { break };
+            before = Some(last.id);
+            let touching = page.iter().filter(|operation| operation.touched().contains(&node));
+            found.extend(touching.take(most - found.len()).map(Operation::head));
+        }
+        Ok(found)
+    }
+
     /// Returns one operation.
     ///
     /// # Errors
