@@ -1,17 +1,16 @@
 //! The same as JSON, for programs. It only reads; `assets/openapi.json` describes it, and a test holds it to that.
 
-use std::sync::Arc;
-
 use application::comment::{CommentView, list_comments};
 use application::evidence::{EvidenceView, show_evidence};
 use application::explain::{Explanation, explain};
-use application::history::{HistoryRequest, history};
+use application::history::{HistoryRequest, history, recorded_history};
 use application::list_versions::{VersionView, list_versions};
 use application::read_plan::{PlanView, read_plan};
 use application::reviews::ReviewView;
 use application::sessions::keep_mem::MemView;
 use application::sessions::recall_mems::{RecallRequest, ShelfView, list_shelves, recall_mems};
 use application::show_now::{NowView, show_now};
+use application::tree_window::{TreeWindow, WindowRequest, tree_window};
 use application::views::OperationView;
 use application::workflows::status::FlowLine;
 use application::{Context, Failure, FailureKind, reviews, workflows};
@@ -25,7 +24,6 @@ use domain::node::Status;
 use serde::{Deserialize, Serialize};
 
 use crate::refusal::ApiRefusal;
-use crate::rows::{Wanted, Window};
 use crate::{Dashboard, GateReport, live};
 
 /// What is described, and served.
@@ -53,18 +51,11 @@ async fn nowhere() -> ApiRefusal {
 }
 
 async fn now(State(dashboard): State<Dashboard>) -> Answer<NowView> {
-    Ok(Json(dashboard.ask(show_now).await?))
+    Ok(Json(dashboard.ask_tree(show_now).await?))
 }
 
-/// Cuts a window from the tree, beside the server's own threads.
-pub(crate) async fn window(dashboard: &Dashboard, wanted: Wanted) -> Result<Window, Failure> {
-    let rows = Arc::clone(&dashboard.rows);
-    let cut = tokio::task::spawn_blocking(move || rows.window(&wanted)).await;
-    cut.unwrap_or_else(|_| Err(Failure::new(FailureKind::Internal, "the reading broke off")))
-}
-
-async fn tree(State(dashboard): State<Dashboard>, Query(wanted): Query<Wanted>) -> Answer<Window> {
-    Ok(Json(window(&dashboard, wanted).await?))
+async fn tree(State(dashboard): State<Dashboard>, Query(wanted): Query<WindowRequest>) -> Answer<TreeWindow> {
+    Ok(Json(dashboard.ask_tree(move |_, known| Ok(tree_window(known, &wanted))).await?))
 }
 
 /// All there is to know about one plan.
@@ -139,17 +130,25 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
     let mut before = asked.before.map(OperationId);
     let mut operations = Vec::new();
     let mut looked_through = 0;
+    // Without a filter the first page has all that is asked for, and one more to know whether that is all.
+    let page_size = if asked.verb.is_empty() && by.is_empty() { most + 1 } else { MOST_OPERATIONS };
     loop {
-        let page = history(ctx, &HistoryRequest { node: node.clone(), most: MOST_OPERATIONS, before })?;
-        let is_last = page.len() < MOST_OPERATIONS;
+        let page = if node.is_empty() {
+            recorded_history(ctx, page_size, before)?
+        } else {
+            history(ctx, &HistoryRequest { node: node.clone(), most: page_size, before })?
+        };
+        let is_last = page.len() < page_size;
         looked_through += page.len();
-        for operation in page {
+        let found = page.len();
+        for (at, operation) in page.into_iter().enumerate() {
             before = Some(operation.operation);
             if fits(&operation) {
                 operations.push(operation);
             }
             if operations.len() == most {
-                return Ok(Timeline { operations, next: before.map(|before| before.0) });
+                let is_all = is_last && at + 1 == found;
+                return Ok(Timeline { operations, next: before.filter(|_| !is_all).map(|before| before.0) });
             }
         }
         if is_last || looked_through >= MOST_LOOKED_THROUGH {
@@ -160,7 +159,7 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
 }
 
 async fn timeline(State(dashboard): State<Dashboard>, Query(asked): Query<Stretch>) -> Answer<Timeline> {
-    Ok(Json(dashboard.ask(move |ctx| stretch(ctx, &asked)).await?))
+    Ok(Json(dashboard.ask_tree(move |ctx, _| stretch(ctx, &asked)).await?))
 }
 
 /// Reviews, and the workflows that are under way.

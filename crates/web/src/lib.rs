@@ -8,15 +8,16 @@ mod api;
 mod assets;
 mod headers;
 mod live;
+mod lookout;
 mod markdown;
 mod pages;
 mod refusal;
-mod rows;
 mod urls;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use application::known_tree::KnownTree;
 use application::{Context, Failure, FailureKind, Workspace};
 use axum::Router;
 use axum::middleware::from_fn;
@@ -25,7 +26,7 @@ use domain::operation::Channel;
 use serde::Serialize;
 
 use crate::live::Live;
-use crate::rows::Rows;
+use crate::lookout::Lookout;
 
 /// How the gates did, from the ledger of hooks.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -68,7 +69,7 @@ pub type GateLedger = Arc<dyn Fn(&Context<'_>) -> Result<GateReport, Failure> + 
 pub struct Dashboard {
     workspace: Arc<dyn Workspace>,
     gates: GateLedger,
-    rows: Arc<Rows>,
+    lookout: Arc<Lookout>,
     live: Arc<Live>,
     only_shows: bool,
 }
@@ -77,8 +78,14 @@ impl Dashboard {
     /// Returns the dashboard of a project.
     #[must_use]
     pub fn new(workspace: Arc<dyn Workspace>, gates: GateLedger) -> Self {
-        let rows = Arc::new(Rows::of(workspace.clone()));
-        Self { live: Arc::new(Live::of(workspace.clone(), rows.clone())), workspace, gates, rows, only_shows: false }
+        let lookout = Lookout::of(workspace.clone());
+        Self {
+            live: Arc::new(Live::of(workspace.clone(), lookout.clone())),
+            workspace,
+            gates,
+            lookout,
+            only_shows: false,
+        }
     }
 
     /// The same, with no way to change anything.
@@ -127,6 +134,16 @@ impl Dashboard {
         let workspace = self.workspace.clone();
         let asked =
             tokio::task::spawn_blocking(move || workspace.ask(Channel::Web, &workspace.person(), &mut use_case)).await;
+        asked.unwrap_or_else(|_| Err(Failure::new(FailureKind::Internal, "the use case broke off")))
+    }
+
+    /// The same on the tree, which is kept between requests.
+    async fn ask_tree<T: Send + 'static>(
+        &self,
+        use_case: impl FnMut(&Context<'_>, &KnownTree) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let lookout = self.lookout.clone();
+        let asked = tokio::task::spawn_blocking(move || lookout.ask(use_case)).await;
         asked.unwrap_or_else(|_| Err(Failure::new(FailureKind::Internal, "the use case broke off")))
     }
 }

@@ -13,7 +13,7 @@ use crate::refusal::Refusal;
 const MOST_SHOWN: usize = 20;
 
 pub(crate) async fn page(State(dashboard): State<Dashboard>) -> Result<Markup, Refusal> {
-    let now = dashboard.ask(show_now).await?;
+    let now = dashboard.ask_tree(show_now).await?;
     Ok(shell(Place::Now, "Now", &content(&now)))
 }
 
@@ -41,8 +41,8 @@ fn content(now: &NowView) -> Markup {
                     }
                 }
             }
-            @if now.status.attention.len() > MOST_SHOWN {
-                p { a href="/tree" { "and " (now.status.attention.len() - MOST_SHOWN) " more" } }
+            @if now.attention_total > MOST_SHOWN {
+                p { a href="/tree" { "and " (now.attention_total - MOST_SHOWN) " more" } }
             }
         }
         section #comments data-live {
