@@ -15,8 +15,11 @@ use crate::failure::Failure;
 use crate::known_tree::KnownTree;
 use crate::locate::path_of;
 use crate::next_work::{ReadyView, ready_in};
+use crate::open_gates::{Blocked, OpenGate, open_gates};
 use crate::project_status::{ProjectStatus, status_in};
+use crate::reviews::status::{EscalatedItem, escalated};
 use crate::sessions::list_sessions::{SessionView, list_sessions};
+use crate::sessions::list_signals::{SessionSignal, list_signals};
 
 /// Where a session stands.
 #[derive(Clone, Debug, Serialize)]
@@ -46,6 +49,11 @@ pub struct NowView {
     pub ready: Vec<ReadyView>,
     pub ready_total: usize,
     pub comments: Vec<CommentView>,
+    /// What stands in a session's way.
+    pub gates: Vec<OpenGate>,
+    pub signals: Vec<SessionSignal>,
+    /// Findings of reviews that a person has to decide about.
+    pub escalated: Vec<EscalatedItem>,
 }
 
 /// So many of each kind are listed; how many there are is said beside it.
@@ -55,8 +63,11 @@ const MOST_LISTED: usize = 100;
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn show_now(ctx: &Context<'_>, known: &KnownTree) -> Result<NowView, Failure> {
-    let sessions = if domain::trail::is_kept(ctx.profiles) { list_sessions(ctx)? } else { Vec::new() };
+pub fn show_now(ctx: &Context<'_>, known: &KnownTree, blocked: &[Blocked]) -> Result<NowView, Failure> {
+    let has_trail = domain::trail::is_kept(ctx.profiles);
+    let sessions = if has_trail { list_sessions(ctx)? } else { Vec::new() };
+    let signals = if has_trail { list_signals(ctx)? } else { Vec::new() };
+    let escalated = escalated(ctx)?;
     // After the others: a store gives one view at a time.
     let state = ctx.store.read()?;
     let is_plan = |node: &&Node| node.profile != domain::trail::PROFILE;
@@ -69,7 +80,9 @@ pub fn show_now(ctx: &Context<'_>, known: &KnownTree) -> Result<NowView, Failure
     comments.retain(|said| said.open);
     comments.truncate(MOST_LISTED);
     let places = places(&*state)?;
-    Ok(NowView { attention_total: status.attention_total, status, places, sessions, ready, ready_total, comments })
+    let gates = open_gates(known, blocked, ctx.clock.now());
+    let attention_total = status.attention_total;
+    Ok(NowView { status, places, sessions, attention_total, ready, ready_total, comments, gates, signals, escalated })
 }
 
 fn places(state: &dyn Snapshot) -> Result<Vec<PlaceView>, Failure> {

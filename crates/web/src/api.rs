@@ -1,15 +1,20 @@
 //! The same as JSON, for programs. It only reads; `assets/openapi.json` describes it, and a test holds it to that.
 
+use std::collections::BTreeMap;
+
 use application::comment::{CommentView, list_comments};
 use application::evidence::{EvidenceView, show_evidence};
 use application::explain::{Explanation, explain};
 use application::history::{HistoryRequest, history, recorded_history};
 use application::list_versions::{VersionView, list_versions};
+use application::memory::search_memory::{SearchMemoryRequest, search_memory};
+use application::memory::show_memory::{EntryView, MemoryView, show_memory};
 use application::read_plan::{PlanView, read_plan};
 use application::reviews::ReviewView;
 use application::sessions::keep_mem::MemView;
 use application::sessions::recall_mems::{RecallRequest, ShelfView, list_shelves, recall_mems};
 use application::show_now::{NowView, show_now};
+use application::show_ticks::{TicksView, show_ticks};
 use application::tree_window::{TreeWindow, WindowRequest, tree_window};
 use application::views::OperationView;
 use application::workflows::status::FlowLine;
@@ -20,6 +25,7 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::{Json, Router};
 use domain::ids::OperationId;
+use domain::memory::EntryKind;
 use domain::node::Status;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +46,7 @@ pub(crate) fn router() -> Router<Dashboard> {
         .route("/api/nodes/{*path}", get(node))
         .route("/api/timeline", get(timeline))
         .route("/api/reviews", get(list_reviews))
+        .route("/api/ticks", get(ticks))
         .route("/api/gates", get(gates))
         .route("/api/memory", get(memory))
         .route("/api/live", get(live::stream))
@@ -51,7 +58,13 @@ async fn nowhere() -> ApiRefusal {
 }
 
 async fn now(State(dashboard): State<Dashboard>) -> Answer<NowView> {
-    Ok(Json(dashboard.ask_tree(show_now).await?))
+    Ok(Json(now_view(&dashboard).await?))
+}
+
+/// Reads what goes on.
+pub(crate) async fn now_view(dashboard: &Dashboard) -> Result<NowView, Failure> {
+    let hooks = dashboard.hooks.clone();
+    dashboard.ask_tree(move |ctx, known| show_now(ctx, known, &hooks.blocked())).await
 }
 
 async fn tree(State(dashboard): State<Dashboard>, Query(wanted): Query<WindowRequest>) -> Answer<TreeWindow> {
@@ -179,8 +192,26 @@ async fn list_reviews(State(dashboard): State<Dashboard>) -> Answer<Reviews> {
 }
 
 async fn gates(State(dashboard): State<Dashboard>) -> Answer<GateReport> {
-    let ledger = dashboard.gates.clone();
-    Ok(Json(dashboard.ask(move |ctx| ledger(ctx)).await?))
+    let hooks = dashboard.hooks.clone();
+    Ok(Json(dashboard.ask(move |ctx| hooks.report(ctx)).await?))
+}
+
+/// How many ticks are asked for.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Ticks {
+    pub(crate) limit: Option<usize>,
+}
+
+impl Ticks {
+    /// Returns how many, within what is sensible.
+    pub(crate) fn most(&self) -> usize {
+        self.limit.unwrap_or(20).clamp(1, 500)
+    }
+}
+
+async fn ticks(State(dashboard): State<Dashboard>, Query(asked): Query<Ticks>) -> Answer<TicksView> {
+    Ok(Json(dashboard.ask(move |ctx| show_ticks(ctx, asked.most())).await?))
 }
 
 /// What is looked for in memory.
@@ -191,26 +222,54 @@ pub(crate) struct Search {
     pub(crate) shelf: String,
 }
 
-/// The shelves, and the notes that were looked for.
+/// The shelves and what is remembered of the story, with what was looked for.
 #[derive(Serialize)]
 pub(crate) struct Memories {
     pub(crate) shelves: Vec<ShelfView>,
     pub(crate) notes: Vec<MemView>,
+    /// How many characters, locations and so on there are.
+    pub(crate) counts: BTreeMap<&'static str, usize>,
+    pub(crate) entries: Vec<EntryView>,
+    pub(crate) relationships: Vec<Tie>,
 }
 
-/// So many notes are found at most.
-const MOST_NOTES: usize = 50;
+/// Two characters, by their names, and what is between them.
+#[derive(Serialize)]
+pub(crate) struct Tie {
+    pub(crate) between: [String; 2],
+    pub(crate) kind: String,
+    pub(crate) status: String,
+    pub(crate) intensity: u64,
+}
 
-/// Reads the shelves, and the notes that were looked for.
+/// So many notes, and so many entries, are found at most.
+const MOST_FOUND: usize = 50;
+
+/// Reads the shelves, the relationships, and what was looked for.
 pub(crate) fn memories(ctx: &Context<'_>, asked: &Search) -> Result<Memories, Failure> {
     let shelves = list_shelves(ctx)?;
-    let notes = if asked.text.trim().is_empty() {
-        Vec::new()
-    } else {
+    let MemoryView { counts, entries } = show_memory(ctx, None)?;
+    let relationships = entries.iter().filter(|entry| entry.kind == EntryKind::Relationship.word()).map(|tie| {
+        let word = |name: &str| tie.entry[name].as_str().unwrap_or_default().to_owned();
+        let named = |id: String| entries.iter().find(|entry| entry.id == id).map_or(id, |entry| entry.name.clone());
+        Tie {
+            between: [named(word("character_a")), named(word("character_b"))],
+            kind: word("relationship_type"),
+            status: word("status"),
+            intensity: tie.entry["intensity"].as_u64().unwrap_or_default(),
+        }
+    });
+    let relationships = relationships.collect();
+    let mut found = Memories { shelves, notes: Vec::new(), counts, entries: Vec::new(), relationships };
+    if !asked.text.trim().is_empty() {
         let shelf = Some(asked.shelf.clone()).filter(|shelf| !shelf.is_empty());
-        recall_mems(ctx, &RecallRequest { query: asked.text.clone(), shelf, most: MOST_NOTES })?
-    };
-    Ok(Memories { shelves, notes })
+        found.notes = recall_mems(ctx, &RecallRequest { query: asked.text.clone(), shelf, most: MOST_FOUND })?;
+        let request = SearchMemoryRequest { query: asked.text.clone(), kinds: Vec::new(), most: MOST_FOUND };
+        // Text without a word in it finds no note either.
+        found.entries =
+            if asked.shelf.is_empty() { search_memory(ctx, &request).unwrap_or_default() } else { Vec::new() };
+    }
+    Ok(found)
 }
 
 async fn memory(State(dashboard): State<Dashboard>, Query(asked): Query<Search>) -> Answer<Memories> {

@@ -18,12 +18,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use application::known_tree::KnownTree;
+use application::open_gates::Blocked;
 use application::{Context, Failure, FailureKind, Workspace};
 use axum::Router;
 use axum::middleware::from_fn;
 use axum::routing::{get, post};
 use domain::operation::Channel;
 use serde::Serialize;
+use tower_http::compression::CompressionLayer;
 
 use crate::live::Live;
 use crate::lookout::Lookout;
@@ -61,14 +63,23 @@ pub struct HostLatency {
     pub faults: usize,
 }
 
-/// Reads how the gates did: the ledger of hooks is the program's.
-pub type GateLedger = Arc<dyn Fn(&Context<'_>) -> Result<GateReport, Failure> + Send + Sync>;
+/// What hooks noted: the ledger is the program's.
+pub trait HookLedger: Send + Sync + 'static {
+    /// Reads how the gates did.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    fn report(&self, ctx: &Context<'_>) -> Result<GateReport, Failure>;
+
+    /// Returns the steps that gates stopped lately, oldest first.
+    fn blocked(&self) -> Vec<Blocked>;
+}
 
 /// The dashboard of one project.
 #[derive(Clone)]
 pub struct Dashboard {
     workspace: Arc<dyn Workspace>,
-    gates: GateLedger,
+    hooks: Arc<dyn HookLedger>,
     lookout: Arc<Lookout>,
     live: Arc<Live>,
     only_shows: bool,
@@ -77,12 +88,12 @@ pub struct Dashboard {
 impl Dashboard {
     /// Returns the dashboard of a project.
     #[must_use]
-    pub fn new(workspace: Arc<dyn Workspace>, gates: GateLedger) -> Self {
+    pub fn new(workspace: Arc<dyn Workspace>, hooks: Arc<dyn HookLedger>) -> Self {
         let lookout = Lookout::of(workspace.clone());
         Self {
             live: Arc::new(Live::of(workspace.clone(), lookout.clone())),
             workspace,
-            gates,
+            hooks,
             lookout,
             only_shows: false,
         }
@@ -102,6 +113,8 @@ impl Dashboard {
             .route("/nodes/{*path}", get(pages::node::page))
             .route("/timeline", get(pages::timeline::page))
             .route("/reviews", get(pages::reviews::page))
+            .route("/ticks", get(pages::ticks::page))
+            .route("/prose/{*path}", get(pages::prose::page))
             .route("/gates", get(pages::gates::page))
             .route("/memory", get(pages::memory::page))
             .route("/assets/{name}", get(assets::asset))
@@ -117,8 +130,18 @@ impl Dashboard {
                 .route("/do/restore", post(actions::restore))
                 .route("/do/undo", post(actions::undo))
                 .route("/do/accept", post(actions::accept))
+                .route("/do/pass", post(actions::pass))
+                .route("/do/send-back", post(actions::send_back))
+                .route("/do/conclude", post(actions::conclude))
+                .route("/do/retry", post(actions::retry))
+                .route("/do/skip", post(actions::skip))
         };
-        pages.merge(decisions).merge(api::router()).layer(from_fn(headers::add)).with_state(self.clone())
+        pages
+            .merge(decisions)
+            .merge(api::router())
+            .layer(from_fn(headers::add))
+            .layer(CompressionLayer::new())
+            .with_state(self.clone())
     }
 
     /// Ends the streams, which would go on for ever.
