@@ -25,6 +25,7 @@ use axum::middleware::from_fn;
 use axum::routing::{get, post};
 use domain::operation::Channel;
 use serde::Serialize;
+use tokio::sync::Semaphore;
 use tower_http::compression::CompressionLayer;
 
 use crate::live::Live;
@@ -83,7 +84,11 @@ pub struct Dashboard {
     lookout: Arc<Lookout>,
     live: Arc<Live>,
     only_shows: bool,
+    room: Arc<Semaphore>,
 }
+
+/// So many requests are worked on at once: more would only get in each other's way, and each takes memory.
+const MOST_AT_ONCE: usize = 6;
 
 impl Dashboard {
     /// Returns the dashboard of a project.
@@ -96,6 +101,7 @@ impl Dashboard {
             hooks,
             lookout,
             only_shows: false,
+            room: Arc::new(Semaphore::new(MOST_AT_ONCE)),
         }
     }
 
@@ -149,15 +155,13 @@ impl Dashboard {
         self.live.close();
     }
 
-    /// Runs a use case as the person at the page, beside the server's own threads: it may wait for a disk.
+    /// Runs a use case as the person at the page.
     async fn ask<T: Send + 'static>(
         &self,
         mut use_case: impl FnMut(&Context<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         let workspace = self.workspace.clone();
-        let asked =
-            tokio::task::spawn_blocking(move || workspace.ask(Channel::Web, &workspace.person(), &mut use_case)).await;
-        asked.unwrap_or_else(|_| Err(Failure::new(FailureKind::Internal, "the use case broke off")))
+        self.aside(move || workspace.ask(Channel::Web, &workspace.person(), &mut use_case)).await
     }
 
     /// The same on the tree, which is kept between requests.
@@ -166,7 +170,16 @@ impl Dashboard {
         use_case: impl FnMut(&Context<'_>, &KnownTree) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         let lookout = self.lookout.clone();
-        let asked = tokio::task::spawn_blocking(move || lookout.ask(use_case)).await;
-        asked.unwrap_or_else(|_| Err(Failure::new(FailureKind::Internal, "the use case broke off")))
+        self.aside(move || lookout.ask(use_case)).await
+    }
+
+    /// Does something beside the server's own threads: it may wait for a disk.
+    async fn aside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let broken = || Failure::new(FailureKind::Internal, "the use case broke off");
+        let _room = self.room.acquire().await.map_err(|_| broken())?;
+        tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(broken()))
     }
 }

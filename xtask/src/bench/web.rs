@@ -139,9 +139,8 @@ struct Run {
 
 impl Run {
     fn of(story: &Story, server: &Server, pause: Option<Duration>, seconds: u32) -> Result<Self, String> {
-        let mut client = Client::to(server)?;
-        // The first looks at ten thousand files; it is not part of the stream.
-        let before = client.head()?;
+        // The first request looks at ten thousand files; it is not part of the stream.
+        let before = Client::to(server)?.head()?;
         let total = (REQUESTS_PER_SECOND * seconds) as usize;
         let (next, writes, is_over) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
         let (mut latencies, mut lost, mut failed_writes) = (Vec::with_capacity(total), 0, 0);
@@ -206,7 +205,7 @@ impl Run {
         });
         let writes = writes.into_inner();
         // Each write is an operation; the server must know all of them by now.
-        let recorded = usize::try_from(client.head()? - before).unwrap_or(0);
+        let recorded = usize::try_from(Client::to(server)?.head()? - before).unwrap_or(0);
         Ok(Self { latencies, lost, writes, lost_writes: failed_writes + writes.saturating_sub(recorded) })
     }
 

@@ -174,6 +174,14 @@ pub trait Snapshot {
     /// [`StoreFault`].
     fn operation_heads(&self, before: Option<OperationId>, most: usize) -> Result<Vec<OperationHead>, StoreFault>;
 
+    /// Returns one of them.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn operation_head(&self, id: OperationId) -> Result<Option<OperationHead>, StoreFault> {
+        Ok(self.operation_heads(Some(id.next()), 1)?.pop().filter(|head| head.id == id))
+    }
+
     /// The same for the operations that changed one node.
     ///
     /// # Errors

@@ -99,6 +99,15 @@ pub(crate) fn time(at: Timestamp) -> Markup {
     html! { time datetime=(at) { (at.for_people()) } }
 }
 
+/// Returns a sentence of ours, in which names stand between backticks.
+pub(crate) fn worded(text: &str) -> Markup {
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
 /// Returns who acted.
 pub(crate) fn who(by: &Principal) -> Markup {
     html! { span.who { (by) } }

@@ -6,7 +6,7 @@ use axum::extract::State;
 use domain::node::Status;
 use maud::{Markup, html};
 
-use super::{Place, shell, status, time, to_node, who};
+use super::{Place, shell, status, time, to_node, who, worded};
 use crate::Dashboard;
 use crate::api::now_view;
 use crate::refusal::Refusal;
@@ -57,7 +57,7 @@ fn content(now: &NowView) -> Markup {
                 @for one in now.status.attention.iter().take(MOST_SHOWN) {
                     li.card {
                         (to_node(&one.path)) " " (status(one.status))
-                        @if let Some(reason) = &one.reason { p { (reason) } }
+                        @if let Some(reason) = &one.reason { p { (worded(reason)) } }
                     }
                 }
             }

@@ -3,13 +3,14 @@
 use application::show_ticks::{SceneView, TickView, TicksView, show_ticks};
 use application::tick::spending::SpendingView;
 use axum::extract::{Query, State};
+use domain::planning_prompt::count;
 use domain::tick::TickStatus;
 use domain::tick::execute::Executed;
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
 use super::timeline::Done;
-use super::{Place, done, shell, time, to_node};
+use super::{Place, done, shell, time, to_node, worded};
 use crate::api::Ticks;
 use crate::refusal::Refusal;
 use crate::{Dashboard, urls};
@@ -68,7 +69,7 @@ fn one_scene(scene: &SceneView) -> Markup {
         }
         p.quiet {
             span.number { (generation.words) } " words by " (generation.writer)
-            @if generation.revisions > 0 { " · revised " (generation.revisions) " times" }
+            @if generation.revisions > 0 { " · revised " (count(generation.revisions as usize, "time", "times")) }
             @if let Some(spent) = &scene.spent { " · " (cost(spent)) }
         }
         @if let Some(error) = &generation.error { p.problem { (error) } }
@@ -95,10 +96,10 @@ fn one_tick(tick: &TickView) -> Markup {
             @if !record.plan.scene_intention.is_empty() { p { (record.plan.scene_intention) } }
             p.quiet {
                 (time(record.at)) " · planned by " (record.planner)
-                @if record.failures > 0 { " · failed " (record.failures) " times" }
+                @if record.failures > 0 { " · failed " (count(record.failures as usize, "time", "times")) }
                 @if let Some(spent) = &tick.spent { " · " (cost(spent)) }
             }
-            @for error in &record.errors { p.problem role="note" { (error) } }
+            @for error in &record.errors { p.problem role="note" { (worded(error)) } }
             @for warning in &record.warnings { p.quiet { (warning) } }
             @if tick.is_open {
                 div.acts {
@@ -112,6 +113,7 @@ fn one_tick(tick: &TickView) -> Markup {
                     }
                 }
             }
+            @if !record.plan.actions.is_empty() {
             details open[tick.is_open] {
                 summary { "Plan, " (record.executed.len()) " of " (record.plan.actions.len()) " actions run" }
                 @if !record.plan.rationale.is_empty() { p.note { (record.plan.rationale) } }
@@ -135,6 +137,7 @@ fn one_tick(tick: &TickView) -> Markup {
                     p.quiet { "Expected:" }
                     ul { @for outcome in &record.plan.expected_outcomes { li { (outcome) } } }
                 }
+            }
             }
         }
     }
@@ -173,8 +176,12 @@ fn pretty(value: &Value) -> String {
 
 /// Returns what was spent. What is not known is said, not counted as nothing.
 fn cost(spent: &SpendingView) -> String {
-    let calls = if spent.calls == 1 { "1 call".to_owned() } else { format!("{} calls", spent.calls) };
-    let tokens = format!("{} tokens in, {} out", spent.input_tokens, spent.output_tokens);
+    let calls = count(spent.calls, "call", "calls");
+    let tokens = match spent.calls_without_tokens {
+        0 => format!("{} tokens in, {} out", spent.input_tokens, spent.output_tokens),
+        unknown if unknown == spent.calls => "tokens unknown".to_owned(),
+        unknown => format!("{} tokens in, {} out and {unknown} unknown", spent.input_tokens, spent.output_tokens),
+    };
     let price = match (spent.calls - spent.calls_without_price.min(spent.calls), spent.calls_without_price) {
         (0, _) => "price unknown".to_owned(),
         (_, 0) => dollars(spent.cost_micros),
@@ -198,7 +205,8 @@ mod tests {
         assert_eq!(cost(&spent), "2 calls, 10 tokens in, 5 out, $0.0123");
         let partly = SpendingView { calls_without_price: 1, ..spent.clone() };
         assert_eq!(cost(&partly), "2 calls, 10 tokens in, 5 out, $0.0123 and 1 of unknown price");
-        let unknown = SpendingView { calls: 1, calls_without_price: 1, ..SpendingView::default() };
-        assert_eq!(cost(&unknown), "1 call, 0 tokens in, 0 out, price unknown");
+        let unknown =
+            SpendingView { calls: 1, calls_without_price: 1, calls_without_tokens: 1, ..SpendingView::default() };
+        assert_eq!(cost(&unknown), "1 call, tokens unknown, price unknown");
     }
 }
