@@ -113,6 +113,7 @@ struct Filter<'r> {
 impl Filter<'_> {
     fn fitting<'t>(&self, known: &'t KnownTree) -> Vec<&'t Node> {
         let mut fitting = Vec::new();
+        let mut title = String::new();
         // The path in small letters, with the nodes it leads through and how long it is up to each.
         let (mut path, mut way): (String, Vec<(domain::ids::NodeId, usize)>) = Default::default();
         for node in known.order.iter().filter_map(|id| known.tree.get(*id)) {
@@ -123,21 +124,36 @@ impl Filter<'_> {
             if !way.is_empty() {
                 path.push('/');
             }
-            path.push_str(&node.alias.to_lowercase());
+            push_lower(&mut path, &node.alias);
             way.push((node.id, path.len()));
-            if self.fits(node, &path) {
+            if self.fits(node, &path, &mut title) {
                 fitting.push(node);
             }
         }
         fitting
     }
 
-    fn fits(&self, node: &Node, path: &str) -> bool {
+    /// `buffer` spares one for every title.
+    fn fits(&self, node: &Node, path: &str, buffer: &mut String) -> bool {
         let WindowRequest { status, phase: wanted, .. } = self.request;
-        let has_title =
-            || node.description.title.as_ref().is_some_and(|title| title.to_lowercase().contains(&self.text));
+        let mut has_title = || {
+            buffer.clear();
+            push_lower(buffer, node.description.title.as_deref().unwrap_or_default());
+            buffer.contains(&self.text)
+        };
         (status.is_empty() || node.status().word() == status)
             && (wanted.is_empty() || phase(node) == Some(wanted))
             && (path.contains(&self.text) || has_title())
+    }
+}
+
+/// Appends a text in small letters. Most of ten thousand names are plain, and then nothing is allocated.
+fn push_lower(out: &mut String, text: &str) {
+    if text.is_ascii() {
+        let from = out.len();
+        out.push_str(text);
+        out[from..].make_ascii_lowercase();
+    } else {
+        out.push_str(&text.to_lowercase());
     }
 }

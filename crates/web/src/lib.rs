@@ -88,7 +88,7 @@ pub struct Dashboard {
 }
 
 /// So many requests are worked on at once: more would only get in each other's way, and each takes memory.
-const MOST_AT_ONCE: usize = 6;
+const MOST_AT_ONCE: usize = 4;
 
 impl Dashboard {
     /// Returns the dashboard of a project.

@@ -74,9 +74,31 @@ impl Lookout {
             return;
         }
         let begun = Instant::now();
-        // What cannot be read now is read the next time; what is recorded is shown meanwhile.
-        let _ = self.workspace.ask(Channel::Web, &Principal::System, &mut look_at_files);
+        let look = || {
+            // What cannot be read now is read the next time; what is recorded is shown meanwhile.
+            let _ = self.workspace.ask(Channel::Web, &Principal::System, &mut look_at_files);
+            let _ = self.workspace.ask(Channel::Web, &Principal::System, &mut |ctx| self.follow(ctx));
+        };
+        let is_small = self.known().as_ref().is_some_and(|known| known.size() <= FEW);
+        if is_small {
+            look();
+        } else {
+            // On a thread that ends: what a look at everything needs is needed once, and not by every thread that looks.
+            std::thread::scope(|scope| scope.spawn(look).join().ok());
+        }
         *looked_at = Some(begun);
+    }
+
+    /// Brings what is known of the tree up to date.
+    fn follow(&self, ctx: &Context<'_>) -> Result<(), Failure> {
+        let mut kept = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        // Taken out meanwhile: a tree that could not be brought up to date is not kept.
+        let known = match kept.take() {
+            Some(mut known) => known.follow(ctx).map(|()| known)?,
+            None => KnownTree::read(ctx)?,
+        };
+        *kept = Some(known);
+        Ok(())
     }
 
     /// Runs a use case on the tree as it is recorded now. Waits for a disk.
@@ -91,14 +113,7 @@ impl Lookout {
             {
                 return use_case(ctx, known);
             }
-            let mut kept = self.known.write().unwrap_or_else(PoisonError::into_inner);
-            // Taken out meanwhile: a tree that could not be brought up to date is not kept.
-            let known = match kept.take() {
-                Some(mut known) => known.follow(ctx).map(|()| known)?,
-                None => KnownTree::read(ctx)?,
-            };
-            *kept = Some(known);
-            drop(kept);
+            self.follow(ctx)?;
             match &*self.known() {
                 Some(known) => use_case(ctx, known),
                 None => Err(Failure::new(FailureKind::Unavailable, "the tree cannot be read just now")),

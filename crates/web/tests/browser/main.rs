@@ -10,7 +10,7 @@ use fantoccini::key::Key;
 use serde_json::Value;
 use testkit::Project;
 
-use crate::stage::{Browser, Server, Setup, busy_story, play, setting, story};
+use crate::stage::{Browser, Server, Setup, busy_story, fail_a_tick, play, setting, story};
 
 /// Returns where pictures are put.
 fn pictures() -> PathBuf {
@@ -282,6 +282,12 @@ fn a_failed_tick_is_tried_again_and_put_aside() {
         let browser = Browser::open(&server, Setup::default()).await;
         browser.goto(&server, "/ticks").await;
         browser.sees("#ticks .problem", "relationship.update").await;
+        // What it missed is there by now.
+        browser.click("form[action='/do/retry'] button").await;
+        browser.sees("main", "Run again, to its end.").await;
+        browser.sees("#ticks .outcome", "done").await;
+        fail_a_tick(&project);
+        browser.sees("#ticks .outcome", "failed").await;
         browser.click("form[action='/do/retry'] button").await;
         browser.sees("main", "failed again").await;
         browser.sees("#ticks", "failed 2 times").await;

@@ -39,12 +39,7 @@ pub(crate) fn busy_story() -> Project {
     let project = story();
     project.ok(&["approve", "scene", "0101"]);
     project.ok(&["write", "scene", "0101"]);
-    let plan = project.root().join("../plan.json");
-    project.write("../plan.json", FAILING_PLAN);
-    let mut tick = project.command(&["tick"]);
-    tick.env("THROUGHLINE_LLM_PROVIDER", "command").env("THROUGHLINE_LLM_COMMAND", format!("cat {}", plan.display()));
-    let ticked = tick.stdout(Stdio::null()).stderr(Stdio::null()).status().expect("a tick");
-    assert!(!ticked.success(), "its plan cannot be run");
+    fail_a_tick(&project);
     project.ok(&["memory", "edit", "--new", "character", "name=Doctor Iva", "role=friend"]);
     for (other, kind) in [("C1", "siblings"), ("C2", "rivals")] {
         let (other, kind) = (format!("character_b={other}"), format!("relationship_type={kind}"));
@@ -59,6 +54,16 @@ pub(crate) fn busy_story() -> Project {
         }
     }
     project
+}
+
+/// Runs a tick whose plan cannot be run to its end.
+pub(crate) fn fail_a_tick(project: &Project) {
+    let plan = project.root().join("../plan.json");
+    project.write("../plan.json", FAILING_PLAN);
+    let mut tick = project.command(&["tick"]);
+    tick.env("THROUGHLINE_LLM_PROVIDER", "command").env("THROUGHLINE_LLM_COMMAND", format!("cat {}", plan.display()));
+    let ticked = tick.stdout(Stdio::null()).stderr(Stdio::null()).status().expect("a tick");
+    assert!(!ticked.success(), "its plan cannot be run");
 }
 
 /// A process that ends with the test.
