@@ -150,9 +150,7 @@ impl Filter<'_> {
 /// Appends a text in small letters. Most of ten thousand names are plain, and then nothing is allocated.
 fn push_lower(out: &mut String, text: &str) {
     if text.is_ascii() {
-        let from = out.len();
-        out.push_str(text);
-        out[from..].make_ascii_lowercase();
+        out.extend(text.bytes().map(|byte| char::from(byte.to_ascii_lowercase())));
     } else {
         out.push_str(&text.to_lowercase());
     }

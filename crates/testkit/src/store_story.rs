@@ -168,7 +168,11 @@ fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
     ] {
         let heads = state.operation_heads_of(node, before, most).expect("readable");
         assert_eq!(heads.iter().map(|head| head.id.0).collect::<Vec<_>>(), expected, "of {node:?} before {before:?}");
-        assert!(heads.iter().all(|head| state.operation(head.id).unwrap().is_some_and(|whole| whole.head() == *head)));
+        assert!(
+            heads
+                .iter()
+                .all(|head| state.operation(head.id).expect("readable").is_some_and(|whole| whole.head() == *head))
+        );
     }
     assert_eq!(
         state.operation(OperationId(2)).expect("readable").map(|operation| operation.summary).as_deref(),
