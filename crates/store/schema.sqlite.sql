@@ -58,11 +58,13 @@ CREATE TABLE note (
 
 CREATE TABLE operation (
     id        INTEGER PRIMARY KEY,
-    body      TEXT    NOT NULL,
+    head      TEXT    NOT NULL,
+    head_sum  INTEGER NOT NULL,
     prev      BLOB    NOT NULL,
     hash      BLOB    NOT NULL,
     key       TEXT,
-    undone_by INTEGER
+    undone_by INTEGER,
+    body      TEXT    NOT NULL
 ) STRICT;
 
 CREATE TABLE record (
@@ -124,6 +126,17 @@ CREATE TABLE text (
     size  INTEGER NOT NULL,
     zstd  BLOB    NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE touched (
+    node      INTEGER NOT NULL,
+    operation INTEGER NOT NULL,
+    PRIMARY KEY (node, operation)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE touched_many (
+    operation INTEGER PRIMARY KEY,
+    stretches BLOB    NOT NULL
+) STRICT;
 
 CREATE TABLE version (
     node            INTEGER NOT NULL,

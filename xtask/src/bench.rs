@@ -7,6 +7,7 @@ pub(crate) mod hooks;
 mod measure;
 mod report;
 mod story;
+pub(crate) mod web;
 pub(crate) mod work;
 
 use std::path::{Path, PathBuf};

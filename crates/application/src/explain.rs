@@ -97,8 +97,8 @@ fn stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation,
     let summary = reason(state, node)?.unwrap_or_else(|| "its parent is not settled".to_owned());
     let cause = node.standing.cause.as_ref();
     let operation = match cause {
-        Some(cause) => match state.operation(cause.operation)? {
-            Some(operation) => Some(OperationView::of(state, operation.head())?),
+        Some(cause) => match state.operation_head(cause.operation)? {
+            Some(operation) => Some(OperationView::of(state, operation)?),
             None => None,
         },
         None => None,

@@ -1,7 +1,7 @@
 //! The log of operations.
 
-use domain::ids::OperationId;
-use domain::operation::Operation;
+use domain::ids::{NodeId, OperationId};
+use domain::ports::Snapshot;
 
 use crate::context::Context;
 use crate::failure::Failure;
@@ -32,30 +32,25 @@ pub fn history(ctx: &Context<'_>, request: &HistoryRequest) -> Result<Vec<Operat
         nothing_left(seen.rest)?;
         (seen.state, Some(seen.id))
     };
-    let mut found = Vec::new();
-    let mut before = request.before;
-    while found.len() < request.most {
-        let page = (request.most - found.len()).min(200);
-        // Only who asks about one node has to go through the facts.
-        let heads = match node {
-            None => state.operation_heads(before, page)?,
-            Some(node) => {
-                let page = state.operations(before, 200)?;
-                before = page.last().map(|last| last.id);
-                if page.is_empty() {
-                    break;
-                }
-                let touches = |operation: &&Operation| operation.facts.iter().any(|fact| fact.nodes().contains(&node));
-                page.iter().filter(touches).map(Operation::head).collect()
-            }
-        };
-        if node.is_none() {
-            let Some(last) = heads.last() else { break };
-            before = Some(last.id);
-        }
-        for head in heads.into_iter().take(request.most - found.len()) {
-            found.push(OperationView::of(&*state, head)?);
-        }
-    }
-    Ok(found)
+    listed(&*state, node, request)
+}
+
+/// The same as it is recorded, of everything: for who looks at the files by itself.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn recorded_history(
+    ctx: &Context<'_>,
+    most: usize,
+    before: Option<OperationId>,
+) -> Result<Vec<OperationView>, Failure> {
+    listed(&*ctx.store.read()?, None, &HistoryRequest { node: Vec::new(), most, before })
+}
+
+fn listed(state: &dyn Snapshot, node: Option<NodeId>, request: &HistoryRequest) -> Result<Vec<OperationView>, Failure> {
+    let heads = match node {
+        None => state.operation_heads(request.before, request.most)?,
+        Some(node) => state.operation_heads_of(node, request.before, request.most)?,
+    };
+    Ok(heads.into_iter().map(|head| OperationView::of(state, head)).collect::<Result<_, _>>()?)
 }

@@ -50,7 +50,7 @@ pub fn list_versions(ctx: &Context<'_>, words: &[String]) -> Result<VersionsView
     let mut back = 0;
     let mut versions = Vec::new();
     for entry in entries(&*state, &node)? {
-        let operation = state.operation(entry.version.operation)?;
+        let operation = state.operation_head(entry.version.operation)?;
         if !entry.current {
             back += 1;
         }

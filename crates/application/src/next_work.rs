@@ -3,6 +3,7 @@
 use domain::ids::NodeId;
 use domain::needs::{Needs, ready};
 use domain::node::{Node, Progress};
+use domain::ports::Snapshot;
 use domain::profile::{ApprovalNeed, Profile};
 use domain::tree::Tree;
 use serde::Serialize;
@@ -38,8 +39,13 @@ pub struct ReadyView {
 /// When the state cannot be read.
 pub fn next_work(ctx: &Context<'_>) -> Result<NextWork, Failure> {
     let (state, tree) = observed_tree(ctx)?;
-    let needs = Needs::of(&tree, ctx.profiles);
-    let held: Vec<NodeId> = claim_node::holding(ctx, &*state)?
+    ready_in(ctx, &*state, &tree)
+}
+
+/// Returns what is ready in a tree.
+pub(crate) fn ready_in(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Result<NextWork, Failure> {
+    let needs = Needs::of(tree, ctx.profiles);
+    let held: Vec<NodeId> = claim_node::holding(ctx, state)?
         .into_iter()
         .filter(|(_, claim)| claim.session != ctx.session)
         .map(|(id, _)| id)
@@ -48,7 +54,7 @@ pub fn next_work(ctx: &Context<'_>) -> Result<NextWork, Failure> {
         |node: &&Node| !held.contains(&node.id) && !tree.ancestors(node).iter().any(|above| held.contains(&above.id));
     let waits_for_approval =
         |node: &Node| ctx.profile(&node.profile).is_none_or(|profile| profile.approval == ApprovalNeed::Required);
-    let ready = ready(&tree, &needs, &waits_for_approval)
+    let ready = ready(tree, &needs, &waits_for_approval)
         .into_iter()
         .filter(is_free)
         .map(|node| ReadyView {
@@ -57,7 +63,7 @@ pub fn next_work(ctx: &Context<'_>) -> Result<NextWork, Failure> {
             path: tree.path(node),
             title: node.description.title.clone(),
             progress: node.progress,
-            action: action(ctx.profile(&node.profile), &tree, node),
+            action: action(ctx.profile(&node.profile), tree, node),
         })
         .collect();
     Ok(NextWork { ready, problems: needs.problems.iter().map(ToString::to_string).collect() })

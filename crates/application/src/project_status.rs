@@ -1,7 +1,9 @@
 //! Where the whole project stands.
 
 use domain::node::{Node, Status};
+use domain::ports::Snapshot;
 use domain::profile::ApprovalNeed;
+use domain::tree::Tree;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -19,6 +21,9 @@ pub struct ProjectStatus {
     pub levels: Vec<LevelCounts>,
     /// What needs someone: invalid and stale nodes, and drafts whose parent is approved.
     pub attention: Vec<Attention>,
+    /// How many those are, where not all are listed.
+    #[serde(skip)]
+    pub attention_total: usize,
     pub last_operation: Option<OperationView>,
 }
 
@@ -44,6 +49,18 @@ pub struct Attention {
 /// When the state cannot be read.
 pub fn project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
     let (state, tree) = observed_plans(ctx)?;
+    let order: Vec<&Node> = tree.all_in_order();
+    status_in(ctx, &*state, &tree, &order, usize::MAX)
+}
+
+/// Returns the state of these nodes of a tree, with at most so many that need someone.
+pub(crate) fn status_in(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+    order: &[&Node],
+    most: usize,
+) -> Result<ProjectStatus, Failure> {
     let mut status_counts = StatusCounts::default();
     let mut levels: Vec<LevelCounts> = Vec::new();
     for profile in ctx.profiles {
@@ -54,39 +71,51 @@ pub fn project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
                 .map(|level| LevelCounts { level: level.name.clone(), status_counts: StatusCounts::default() }),
         );
     }
-    let mut attention = Vec::new();
-    for node in tree.all_in_order() {
+    let mut waiting: Vec<&Node> = Vec::new();
+    for node in order {
         status_counts.add(node.status());
         if let Some(counts) = levels.iter_mut().find(|counts| counts.level == node.level) {
             counts.status_counts.add(node.status());
         }
-        let path = tree.path(node);
-        let parent = tree.parent(node);
-        let parent_ok = parent.is_none_or(|parent| parent.status() == Status::Approved);
-        let next_step = match node.status() {
-            Status::Invalid => format!("tl why {path}"),
+        let parent_ok = tree.parent(node).is_none_or(|parent| parent.status() == Status::Approved);
+        let waits = match node.status() {
+            Status::Invalid => true,
             // Below a stale parent there is nothing to decide yet.
-            Status::RequiresRevalidation if parent_ok => format!("tl revalidate {path}"),
-            Status::Draft if parent_ok && waits_for_approval(ctx, node) => format!("tl approve {path}"),
-            Status::RequiresRevalidation | Status::Draft | Status::Approved => continue,
+            Status::RequiresRevalidation => parent_ok,
+            Status::Draft => parent_ok && waits_for_approval(ctx, node),
+            Status::Approved => false,
         };
-        attention.push(Attention { path, status: node.status(), reason: reason(&*state, node)?, next_step });
+        if waits {
+            waiting.push(node);
+        }
     }
-    attention.sort_by_key(|attention| match attention.status {
+    waiting.sort_by_key(|node| match node.status() {
         Status::Invalid => 0,
         Status::RequiresRevalidation => 1,
         Status::Draft => 2,
         Status::Approved => 3,
     });
+    let attention_total = waiting.len();
+    let mut attention = Vec::with_capacity(attention_total.min(most));
+    for node in waiting.into_iter().take(most) {
+        let path = tree.path(node);
+        let next_step = match node.status() {
+            Status::Invalid => format!("tl why {path}"),
+            Status::RequiresRevalidation => format!("tl revalidate {path}"),
+            Status::Draft | Status::Approved => format!("tl approve {path}"),
+        };
+        attention.push(Attention { path, status: node.status(), reason: reason(state, node)?, next_step });
+    }
     let newest = state.operation_heads(None, 1)?.pop();
-    let last_operation = newest.map(|operation| OperationView::of(&*state, operation)).transpose()?;
+    let last_operation = newest.map(|operation| OperationView::of(state, operation)).transpose()?;
     levels.retain(|counts| counts.status_counts != StatusCounts::default());
     Ok(ProjectStatus {
         profiles: ctx.profiles.iter().map(|profile| profile.name.clone()).collect(),
-        nodes: tree.len(),
+        nodes: order.len(),
         status_counts,
         levels,
         attention,
+        attention_total,
         last_operation,
     })
 }

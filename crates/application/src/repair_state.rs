@@ -53,7 +53,7 @@ pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairO
     let scope = if request.fix_hashes { Scope::EverythingAnew } else { Scope::Everything };
     if let Some(operation) = observe_within(ctx, &mut *tx, scope)? {
         operations.push(operation);
-        let summary = tx.operation(operation)?.map(|operation| operation.summary).unwrap_or_default();
+        let summary = tx.operation_head(operation)?.map(|operation| operation.summary).unwrap_or_default();
         actions.push(format!("recorded the files as they are ({summary})"));
     }
     if request.forget_missing

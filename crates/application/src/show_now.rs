@@ -1,6 +1,7 @@
 //! What goes on now: where the agents are, what waits for a person, what was said.
 
 use domain::ids::NodeId;
+use domain::node::Node;
 use domain::ports::Snapshot;
 use domain::record;
 use domain::time::Timestamp;
@@ -8,13 +9,17 @@ use domain::work::claim::Claim;
 use domain::work::focus::Focus;
 use serde::Serialize;
 
-use crate::comment::{CommentView, open_comments};
+use crate::comment::{CommentView, comments_of};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::known_tree::KnownTree;
 use crate::locate::path_of;
-use crate::next_work::{ReadyView, next_work};
-use crate::project_status::{ProjectStatus, project_status};
+use crate::next_work::{ReadyView, ready_in};
+use crate::open_gates::{Blocked, OpenGate, open_gates};
+use crate::project_status::{ProjectStatus, status_in};
+use crate::reviews::status::{EscalatedItem, escalated};
 use crate::sessions::list_sessions::{SessionView, list_sessions};
+use crate::sessions::list_signals::{SessionSignal, list_signals};
 
 /// Where a session stands.
 #[derive(Clone, Debug, Serialize)]
@@ -39,22 +44,45 @@ pub struct NowView {
     pub status: ProjectStatus,
     pub places: Vec<PlaceView>,
     pub sessions: Vec<SessionView>,
+    /// How many plans wait for a person, where not all are listed.
+    pub attention_total: usize,
     pub ready: Vec<ReadyView>,
+    pub ready_total: usize,
     pub comments: Vec<CommentView>,
+    /// What stands in a session's way.
+    pub gates: Vec<OpenGate>,
+    pub signals: Vec<SessionSignal>,
+    /// Findings of reviews that a person has to decide about.
+    pub escalated: Vec<EscalatedItem>,
 }
 
-/// Returns what goes on now.
+/// So many of each kind are listed; how many there are is said beside it.
+const MOST_LISTED: usize = 100;
+
+/// Returns what goes on now, in a tree that is kept up to date.
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn show_now(ctx: &Context<'_>) -> Result<NowView, Failure> {
-    let status = project_status(ctx)?;
-    let sessions = if domain::trail::is_kept(ctx.profiles) { list_sessions(ctx)? } else { Vec::new() };
-    let ready = next_work(ctx)?.ready;
-    let comments = open_comments(ctx)?;
+pub fn show_now(ctx: &Context<'_>, known: &KnownTree, blocked: &[Blocked]) -> Result<NowView, Failure> {
+    let has_trail = domain::trail::is_kept(ctx.profiles);
+    let sessions = if has_trail { list_sessions(ctx)? } else { Vec::new() };
+    let signals = if has_trail { list_signals(ctx)? } else { Vec::new() };
+    let escalated = escalated(ctx)?;
     // After the others: a store gives one view at a time.
     let state = ctx.store.read()?;
-    Ok(NowView { status, places: places(&*state)?, sessions, ready, comments })
+    let is_plan = |node: &&Node| node.profile != domain::trail::PROFILE;
+    let plans: Vec<&Node> = known.order.iter().filter_map(|id| known.tree.get(*id)).filter(is_plan).collect();
+    let status = status_in(ctx, &*state, &known.tree, &plans, MOST_LISTED)?;
+    let mut ready = ready_in(ctx, &*state, &known.tree)?.ready;
+    let ready_total = ready.len();
+    ready.truncate(MOST_LISTED);
+    let mut comments = comments_of(&*state, None)?;
+    comments.retain(|said| said.open);
+    comments.truncate(MOST_LISTED);
+    let places = places(&*state)?;
+    let gates = open_gates(known, blocked, ctx.clock.now());
+    let attention_total = status.attention_total;
+    Ok(NowView { status, places, sessions, attention_total, ready, ready_total, comments, gates, signals, escalated })
 }
 
 fn places(state: &dyn Snapshot) -> Result<Vec<PlaceView>, Failure> {

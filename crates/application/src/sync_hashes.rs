@@ -28,7 +28,7 @@ pub fn sync_hashes(ctx: &Context<'_>) -> Result<SyncOutcome, Failure> {
     let operation = observe_within(ctx, &mut *tx, Scope::EverythingAnew)?;
     let nodes = tx.all_nodes()?.len();
     let summary = match operation {
-        Some(id) => tx.operation(id)?.map(|operation| operation.summary),
+        Some(id) => tx.operation_head(id)?.map(|operation| operation.summary),
         None => None,
     };
     tx.commit()?;

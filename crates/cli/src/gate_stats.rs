@@ -1,15 +1,50 @@
 //! What the gates did and what hooks cost, from the ledger of hooks and the log.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use application::history::{HistoryRequest, history};
+use application::history::recorded_history;
+use application::open_gates::Blocked;
 use application::{Context, Failure};
 use domain::operation::Verb;
-use web::{GateReport, HostLatency};
+use domain::time::Timestamp;
+use web::{GateReport, HookLedger, HostLatency};
 
 use crate::commands::hook_latencies;
 use crate::hook_ledger::{Ledger, Outcome};
+
+/// The ledger of hooks of the project at a root, for the dashboard.
+pub(crate) struct Hooks {
+    pub(crate) root: PathBuf,
+}
+
+impl HookLedger for Hooks {
+    fn report(&self, ctx: &Context<'_>) -> Result<GateReport, Failure> {
+        report(ctx, &self.root)
+    }
+
+    fn blocked(&self) -> Vec<Blocked> {
+        let mut found: Vec<Blocked> = Vec::new();
+        for line in Ledger::in_project(&self.root).latest() {
+            match (line.gate, line.outcome) {
+                (Some(gate), Outcome::Block) => found.push(Blocked {
+                    at: Timestamp::from_millis(line.at),
+                    host: line.host.word().to_owned(),
+                    session: line.session,
+                    gate,
+                    plan: line.plan,
+                    heeded: false,
+                }),
+                (None, Outcome::Pass | Outcome::Context) if line.event == "tool-about-to-run" => {
+                    let same = found.iter_mut().filter(|block| block.session == line.session);
+                    same.for_each(|block| block.heeded = true);
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+}
 
 /// Counts what the gates of a project did.
 ///
@@ -47,8 +82,7 @@ pub(crate) fn report(ctx: &Context<'_>, root: &Path) -> Result<GateReport, Failu
             (None, _) => {}
         }
     }
-    let everything = HistoryRequest { most: usize::MAX, ..HistoryRequest::default() };
-    for operation in history(ctx, &everything)? {
+    for operation in recorded_history(ctx, usize::MAX, None)? {
         if operation.verb == Verb::Override
             && let Some(gate) = operation.summary.split_whitespace().nth(1)
         {

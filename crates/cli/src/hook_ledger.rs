@@ -3,8 +3,8 @@
 //! It is for `tl doctor` and `tl gate stats`, and holds no text of plans or tools. A line is one write at the
 //! end of the file, so that hooks running at the same time lose nothing; it is not synced.
 
-use std::fs::OpenOptions;
-use std::io::Write;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -16,6 +16,9 @@ use store::SystemClock;
 
 /// Then a new file is begun; the one before is kept.
 const MOST_BYTES: u64 = 1024 * 1024;
+
+/// What goes on now is in the last part of the file.
+const LATEST_BYTES: u64 = 64 * 1024;
 
 /// What became of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,6 +176,21 @@ impl Ledger {
             .filter_map(|path| std::fs::read_to_string(path).ok())
             .flat_map(|text| text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<_>>())
             .collect()
+    }
+
+    /// Returns the latest lines, oldest first: enough for what goes on now, and never much to read.
+    pub(crate) fn latest(&self) -> Vec<Line> {
+        let mut bytes = Vec::new();
+        let read = File::open(&self.path).and_then(|mut file| {
+            let skipped = file.metadata()?.len().saturating_sub(LATEST_BYTES);
+            file.seek(SeekFrom::Start(skipped))?;
+            file.read_to_end(&mut bytes)
+        });
+        if read.is_err() {
+            return Vec::new();
+        }
+        // The first line may be cut; then it cannot be read, and is left out as every such line is.
+        String::from_utf8_lossy(&bytes).lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
     fn older(&self) -> PathBuf {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::fact::Fact;
-use crate::ids::{OperationId, Principal};
+use crate::ids::{NodeId, OperationId, Principal};
 use crate::time::Timestamp;
 
 /// Where an operation came in.
@@ -160,7 +160,7 @@ pub struct Operation {
 }
 
 /// What is said about an operation without going through its facts, of which there may be ten thousand.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationHead {
     pub id: OperationId,
     pub at: Timestamp,
@@ -168,19 +168,23 @@ pub struct OperationHead {
     pub channel: Channel,
     pub verb: Verb,
     pub summary: String,
-    /// How many facts it has.
+    /// How many facts it has. Read from their number, or from the facts themselves.
     #[serde(deserialize_with = "counted")]
     pub facts: usize,
 }
 
-/// Counts a list without keeping it.
+/// Reads a number, or counts a list without keeping it.
 fn counted<'d, D: serde::Deserializer<'d>>(list: D) -> Result<usize, D::Error> {
     struct Counter;
     impl<'d> serde::de::Visitor<'d> for Counter {
         type Value = usize;
 
         fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            f.write_str("a list of facts")
+            f.write_str("a list of facts, or their number")
+        }
+
+        fn visit_u64<E: serde::de::Error>(self, count: u64) -> Result<usize, E> {
+            usize::try_from(count).map_err(E::custom)
         }
 
         fn visit_seq<A: serde::de::SeqAccess<'d>>(self, mut list: A) -> Result<usize, A::Error> {
@@ -191,10 +195,19 @@ fn counted<'d, D: serde::Deserializer<'d>>(list: D) -> Result<usize, D::Error> {
             Ok(count)
         }
     }
-    list.deserialize_seq(Counter)
+    list.deserialize_any(Counter)
 }
 
 impl Operation {
+    /// Returns the nodes it changed, each once, by number.
+    #[must_use]
+    pub fn touched(&self) -> Vec<NodeId> {
+        let mut nodes: Vec<NodeId> = self.facts.iter().flat_map(Fact::nodes).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes
+    }
+
     /// Returns it without its facts.
     #[must_use]
     pub fn head(&self) -> OperationHead {

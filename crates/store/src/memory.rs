@@ -465,6 +465,7 @@ macro_rules! delegate_snapshot {
             fn backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault> { Snapshot::backups(&self.$($field).+, node) }
             fn operations(&self, before: Option<OperationId>, most: usize) -> Result<Vec<Operation>, StoreFault> { Snapshot::operations(&self.$($field).+, before, most) }
             fn operation_heads(&self, before: Option<OperationId>, most: usize) -> Result<Vec<domain::operation::OperationHead>, StoreFault> { Snapshot::operation_heads(&self.$($field).+, before, most) }
+            fn operation_heads_of(&self, node: NodeId, before: Option<OperationId>, most: usize) -> Result<Vec<domain::operation::OperationHead>, StoreFault> { Snapshot::operation_heads_of(&self.$($field).+, node, before, most) }
             fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> { self.$($field).+.operation(id) }
             fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault> { self.$($field).+.undone_by(id) }
             fn stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> { self.$($field).+.stamp(node) }

@@ -159,6 +159,21 @@ fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
     assert_eq!(operations.iter().map(|operation| operation.id.0).collect::<Vec<_>>(), [3, 2]);
     let earlier = state.operations(Some(OperationId(2)), 10).expect("readable");
     assert_eq!(earlier.iter().map(|operation| operation.id.0).collect::<Vec<_>>(), [1]);
+    for (node, before, most, expected) in [
+        (NodeId(1), None, 9, &[2, 1][..]),
+        (NodeId(2), None, 9, &[3, 1]),
+        (NodeId(2), None, 1, &[3]),
+        (NodeId(2), Some(OperationId(3)), 9, &[1]),
+        (NodeId(99), None, 9, &[]),
+    ] {
+        let heads = state.operation_heads_of(node, before, most).expect("readable");
+        assert_eq!(heads.iter().map(|head| head.id.0).collect::<Vec<_>>(), expected, "of {node:?} before {before:?}");
+        assert!(
+            heads
+                .iter()
+                .all(|head| state.operation(head.id).expect("readable").is_some_and(|whole| whole.head() == *head))
+        );
+    }
     assert_eq!(
         state.operation(OperationId(2)).expect("readable").map(|operation| operation.summary).as_deref(),
         Some("approve act-1")

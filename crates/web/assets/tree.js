@@ -64,7 +64,7 @@ class Tree extends HTMLElement {
   async #again(/** @type {boolean} */ filtered) {
     const turn = ++this.#turn;
     if (filtered) {
-      await new Promise((done) => setTimeout(done, 120));
+      await new Promise((done) => { setTimeout(done, 120); });
       if (turn !== this.#turn) return;
       history.replaceState(null, "", `/tree?${this.#query()}`);
       this.scrollTop = 0;

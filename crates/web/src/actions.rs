@@ -2,12 +2,17 @@
 
 use application::approve::ApproveRequest;
 use application::invalidate::InvalidateRequest;
+use application::reviews::judge::VerdictRequest;
+use application::tick::run_tick::retry_tick;
+use application::tick::skip_tick::skip_tick;
 use application::undo::UndoTarget;
 use application::{Failure, FailureKind};
 use axum::extract::{Form, State};
 use axum::response::Redirect;
 use domain::approval::Force;
 use domain::ids::{OperationId, VersionHash};
+use domain::review::Verdict;
+use domain::tick::TickStatus;
 use serde::Deserialize;
 
 use crate::refusal::Refusal;
@@ -29,6 +34,9 @@ pub(crate) struct Decision {
     /// The review, and the check in it.
     subject: String,
     item: String,
+    /// The version of the check that was on the page.
+    item_version: u64,
+    tick: u64,
 }
 
 impl Decision {
@@ -124,11 +132,60 @@ pub(crate) async fn undo(State(dashboard): State<Dashboard>, Form(decision): For
     Ok(Redirect::to("/timeline?done=undone"))
 }
 
-/// Accepts a finding as it is: how a person ends an escalation.
+/// Accepts a finding as it is, with a reason.
 pub(crate) async fn accept(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
     let done = dashboard.ask(move |ctx| {
         application::reviews::accept::accept(ctx, Some(&decision.subject), &decision.item, decision.text.trim())
     });
     done.await.map_err(Refusal::on("/reviews".to_owned()))?;
     Ok(Redirect::to("/reviews?done=accepted"))
+}
+
+/// Says that what was found is no longer so, or never was.
+pub(crate) async fn pass(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+    judged(&dashboard, decision, |_| Verdict::Pass, "passed").await
+}
+
+/// Sends a finding back to the author, with words: one more iteration.
+pub(crate) async fn send_back(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+    judged(&dashboard, decision, |finding| Verdict::Fail { finding }, "sent-back").await
+}
+
+async fn judged(dashboard: &Dashboard, decision: Decision, verdict: fn(String) -> Verdict, word: &str) -> Done {
+    let request = VerdictRequest {
+        of: Some(decision.subject),
+        item: decision.item,
+        verdict: verdict(decision.text.trim().to_owned()),
+        version: Some(decision.item_version),
+        cost: 0,
+    };
+    let done = dashboard.ask(move |ctx| application::reviews::judge::judge(ctx, &request));
+    done.await.map_err(Refusal::on("/reviews".to_owned()))?;
+    Ok(Redirect::to(&format!("/reviews?done={word}")))
+}
+
+/// Ends the present iteration of a review that no workflow drives.
+pub(crate) async fn conclude(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+    let done = dashboard.ask(move |ctx| application::reviews::conclude::conclude(ctx, Some(&decision.subject)));
+    done.await.map_err(Refusal::on("/reviews".to_owned()))?;
+    Ok(Redirect::to("/reviews?done=concluded"))
+}
+
+/// Runs a tick again, from the action that failed.
+pub(crate) async fn retry(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+    let done = dashboard.ask(move |ctx| retry_tick(ctx, decision.tick));
+    let outcome = done.await.map_err(Refusal::on("/ticks".to_owned()))?;
+    // A tick that failed again is an outcome, and the page shows why.
+    Ok(Redirect::to(if outcome.status == TickStatus::Done {
+        "/ticks?done=retried"
+    } else {
+        "/ticks?done=failed-again"
+    }))
+}
+
+/// Goes on without a tick.
+pub(crate) async fn skip(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+    let done = dashboard.ask(move |ctx| skip_tick(ctx, decision.tick));
+    done.await.map_err(Refusal::on("/ticks".to_owned()))?;
+    Ok(Redirect::to("/ticks?done=skipped"))
 }

@@ -1,17 +1,21 @@
 //! The same as JSON, for programs. It only reads; `assets/openapi.json` describes it, and a test holds it to that.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use application::comment::{CommentView, list_comments};
 use application::evidence::{EvidenceView, show_evidence};
 use application::explain::{Explanation, explain};
-use application::history::{HistoryRequest, history};
+use application::history::{HistoryRequest, history, recorded_history};
 use application::list_versions::{VersionView, list_versions};
+use application::memory::search_memory::{SearchMemoryRequest, search_memory};
+use application::memory::show_memory::{EntryView, MemoryView, show_memory};
 use application::read_plan::{PlanView, read_plan};
 use application::reviews::ReviewView;
 use application::sessions::keep_mem::MemView;
 use application::sessions::recall_mems::{RecallRequest, ShelfView, list_shelves, recall_mems};
 use application::show_now::{NowView, show_now};
+use application::show_ticks::{TicksView, show_ticks};
+use application::tree_window::{TreeWindow, WindowRequest, tree_window};
 use application::views::OperationView;
 use application::workflows::status::FlowLine;
 use application::{Context, Failure, FailureKind, reviews, workflows};
@@ -21,11 +25,11 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::{Json, Router};
 use domain::ids::OperationId;
+use domain::memory::EntryKind;
 use domain::node::Status;
 use serde::{Deserialize, Serialize};
 
 use crate::refusal::ApiRefusal;
-use crate::rows::{Wanted, Window};
 use crate::{Dashboard, GateReport, live};
 
 /// What is described, and served.
@@ -42,6 +46,7 @@ pub(crate) fn router() -> Router<Dashboard> {
         .route("/api/nodes/{*path}", get(node))
         .route("/api/timeline", get(timeline))
         .route("/api/reviews", get(list_reviews))
+        .route("/api/ticks", get(ticks))
         .route("/api/gates", get(gates))
         .route("/api/memory", get(memory))
         .route("/api/live", get(live::stream))
@@ -53,18 +58,17 @@ async fn nowhere() -> ApiRefusal {
 }
 
 async fn now(State(dashboard): State<Dashboard>) -> Answer<NowView> {
-    Ok(Json(dashboard.ask(show_now).await?))
+    Ok(Json(now_view(&dashboard).await?))
 }
 
-/// Cuts a window from the tree, beside the server's own threads.
-pub(crate) async fn window(dashboard: &Dashboard, wanted: Wanted) -> Result<Window, Failure> {
-    let rows = Arc::clone(&dashboard.rows);
-    let cut = tokio::task::spawn_blocking(move || rows.window(&wanted)).await;
-    cut.unwrap_or_else(|_| Err(Failure::new(FailureKind::Internal, "the reading broke off")))
+/// Reads what goes on.
+pub(crate) async fn now_view(dashboard: &Dashboard) -> Result<NowView, Failure> {
+    let hooks = dashboard.hooks.clone();
+    dashboard.ask_tree(move |ctx, known| show_now(ctx, known, &hooks.blocked())).await
 }
 
-async fn tree(State(dashboard): State<Dashboard>, Query(wanted): Query<Wanted>) -> Answer<Window> {
-    Ok(Json(window(&dashboard, wanted).await?))
+async fn tree(State(dashboard): State<Dashboard>, Query(wanted): Query<WindowRequest>) -> Answer<TreeWindow> {
+    Ok(Json(dashboard.ask_tree(move |_, known| Ok(tree_window(known, &wanted))).await?))
 }
 
 /// All there is to know about one plan.
@@ -139,17 +143,25 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
     let mut before = asked.before.map(OperationId);
     let mut operations = Vec::new();
     let mut looked_through = 0;
+    // Without a filter the first page has all that is asked for, and one more to know whether that is all.
+    let page_size = if asked.verb.is_empty() && by.is_empty() { most + 1 } else { MOST_OPERATIONS };
     loop {
-        let page = history(ctx, &HistoryRequest { node: node.clone(), most: MOST_OPERATIONS, before })?;
-        let is_last = page.len() < MOST_OPERATIONS;
+        let page = if node.is_empty() {
+            recorded_history(ctx, page_size, before)?
+        } else {
+            history(ctx, &HistoryRequest { node: node.clone(), most: page_size, before })?
+        };
+        let is_last = page.len() < page_size;
         looked_through += page.len();
-        for operation in page {
+        let found = page.len();
+        for (at, operation) in page.into_iter().enumerate() {
             before = Some(operation.operation);
             if fits(&operation) {
                 operations.push(operation);
             }
             if operations.len() == most {
-                return Ok(Timeline { operations, next: before.map(|before| before.0) });
+                let is_all = is_last && at + 1 == found;
+                return Ok(Timeline { operations, next: before.filter(|_| !is_all).map(|before| before.0) });
             }
         }
         if is_last || looked_through >= MOST_LOOKED_THROUGH {
@@ -160,7 +172,7 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
 }
 
 async fn timeline(State(dashboard): State<Dashboard>, Query(asked): Query<Stretch>) -> Answer<Timeline> {
-    Ok(Json(dashboard.ask(move |ctx| stretch(ctx, &asked)).await?))
+    Ok(Json(dashboard.ask_tree(move |ctx, _| stretch(ctx, &asked)).await?))
 }
 
 /// Reviews, and the workflows that are under way.
@@ -180,8 +192,26 @@ async fn list_reviews(State(dashboard): State<Dashboard>) -> Answer<Reviews> {
 }
 
 async fn gates(State(dashboard): State<Dashboard>) -> Answer<GateReport> {
-    let ledger = dashboard.gates.clone();
-    Ok(Json(dashboard.ask(move |ctx| ledger(ctx)).await?))
+    let hooks = dashboard.hooks.clone();
+    Ok(Json(dashboard.ask(move |ctx| hooks.report(ctx)).await?))
+}
+
+/// How many ticks are asked for.
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Ticks {
+    pub(crate) limit: Option<usize>,
+}
+
+impl Ticks {
+    /// Returns how many, within what is sensible.
+    pub(crate) fn most(&self) -> usize {
+        self.limit.unwrap_or(20).clamp(1, 500)
+    }
+}
+
+async fn ticks(State(dashboard): State<Dashboard>, Query(asked): Query<Ticks>) -> Answer<TicksView> {
+    Ok(Json(dashboard.ask(move |ctx| show_ticks(ctx, asked.most())).await?))
 }
 
 /// What is looked for in memory.
@@ -192,26 +222,54 @@ pub(crate) struct Search {
     pub(crate) shelf: String,
 }
 
-/// The shelves, and the notes that were looked for.
+/// The shelves and what is remembered of the story, with what was looked for.
 #[derive(Serialize)]
 pub(crate) struct Memories {
     pub(crate) shelves: Vec<ShelfView>,
     pub(crate) notes: Vec<MemView>,
+    /// How many characters, locations and so on there are.
+    pub(crate) counts: BTreeMap<&'static str, usize>,
+    pub(crate) entries: Vec<EntryView>,
+    pub(crate) relationships: Vec<Tie>,
 }
 
-/// So many notes are found at most.
-const MOST_NOTES: usize = 50;
+/// Two characters, by their names, and what is between them.
+#[derive(Serialize)]
+pub(crate) struct Tie {
+    pub(crate) between: [String; 2],
+    pub(crate) kind: String,
+    pub(crate) status: String,
+    pub(crate) intensity: u64,
+}
 
-/// Reads the shelves, and the notes that were looked for.
+/// So many notes, and so many entries, are found at most.
+const MOST_FOUND: usize = 50;
+
+/// Reads the shelves, the relationships, and what was looked for.
 pub(crate) fn memories(ctx: &Context<'_>, asked: &Search) -> Result<Memories, Failure> {
     let shelves = list_shelves(ctx)?;
-    let notes = if asked.text.trim().is_empty() {
-        Vec::new()
-    } else {
+    let MemoryView { counts, entries } = show_memory(ctx, None)?;
+    let relationships = entries.iter().filter(|entry| entry.kind == EntryKind::Relationship.word()).map(|tie| {
+        let word = |name: &str| tie.entry[name].as_str().unwrap_or_default().to_owned();
+        let named = |id: String| entries.iter().find(|entry| entry.id == id).map_or(id, |entry| entry.name.clone());
+        Tie {
+            between: [named(word("character_a")), named(word("character_b"))],
+            kind: word("relationship_type"),
+            status: word("status"),
+            intensity: tie.entry["intensity"].as_u64().unwrap_or_default(),
+        }
+    });
+    let relationships = relationships.collect();
+    let mut found = Memories { shelves, notes: Vec::new(), counts, entries: Vec::new(), relationships };
+    if !asked.text.trim().is_empty() {
         let shelf = Some(asked.shelf.clone()).filter(|shelf| !shelf.is_empty());
-        recall_mems(ctx, &RecallRequest { query: asked.text.clone(), shelf, most: MOST_NOTES })?
-    };
-    Ok(Memories { shelves, notes })
+        found.notes = recall_mems(ctx, &RecallRequest { query: asked.text.clone(), shelf, most: MOST_FOUND })?;
+        let request = SearchMemoryRequest { query: asked.text.clone(), kinds: Vec::new(), most: MOST_FOUND };
+        // Text without a word in it finds no note either.
+        found.entries =
+            if asked.shelf.is_empty() { search_memory(ctx, &request).unwrap_or_default() } else { Vec::new() };
+    }
+    Ok(found)
 }
 
 async fn memory(State(dashboard): State<Dashboard>, Query(asked): Query<Search>) -> Answer<Memories> {

@@ -26,6 +26,7 @@ pub(crate) const ASSETS: &[(&str, &str, &str)] = assets![
     "node.css" CSS,
     "diff.css" CSS,
     "tables.css" CSS,
+    "details.css" CSS,
     "app.js" JS,
     "live.js" JS,
     "tree.js" JS,

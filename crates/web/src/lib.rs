@@ -8,24 +8,28 @@ mod api;
 mod assets;
 mod headers;
 mod live;
+mod lookout;
 mod markdown;
 mod pages;
 mod refusal;
-mod rows;
 mod urls;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use application::known_tree::KnownTree;
+use application::open_gates::Blocked;
 use application::{Context, Failure, FailureKind, Workspace};
 use axum::Router;
 use axum::middleware::from_fn;
 use axum::routing::{get, post};
 use domain::operation::Channel;
 use serde::Serialize;
+use tokio::sync::Semaphore;
+use tower_http::compression::CompressionLayer;
 
 use crate::live::Live;
-use crate::rows::Rows;
+use crate::lookout::Lookout;
 
 /// How the gates did, from the ledger of hooks.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -60,25 +64,45 @@ pub struct HostLatency {
     pub faults: usize,
 }
 
-/// Reads how the gates did: the ledger of hooks is the program's.
-pub type GateLedger = Arc<dyn Fn(&Context<'_>) -> Result<GateReport, Failure> + Send + Sync>;
+/// What hooks noted: the ledger is the program's.
+pub trait HookLedger: Send + Sync + 'static {
+    /// Reads how the gates did.
+    ///
+    /// # Errors
+    /// When the state cannot be read.
+    fn report(&self, ctx: &Context<'_>) -> Result<GateReport, Failure>;
+
+    /// Returns the steps that gates stopped lately, oldest first.
+    fn blocked(&self) -> Vec<Blocked>;
+}
 
 /// The dashboard of one project.
 #[derive(Clone)]
 pub struct Dashboard {
     workspace: Arc<dyn Workspace>,
-    gates: GateLedger,
-    rows: Arc<Rows>,
+    hooks: Arc<dyn HookLedger>,
+    lookout: Arc<Lookout>,
     live: Arc<Live>,
     only_shows: bool,
+    room: Arc<Semaphore>,
 }
+
+/// So many requests are worked on at once: more would only get in each other's way, and each takes memory.
+const MOST_AT_ONCE: usize = 4;
 
 impl Dashboard {
     /// Returns the dashboard of a project.
     #[must_use]
-    pub fn new(workspace: Arc<dyn Workspace>, gates: GateLedger) -> Self {
-        let rows = Arc::new(Rows::of(workspace.clone()));
-        Self { live: Arc::new(Live::of(workspace.clone(), rows.clone())), workspace, gates, rows, only_shows: false }
+    pub fn new(workspace: Arc<dyn Workspace>, hooks: Arc<dyn HookLedger>) -> Self {
+        let lookout = Lookout::of(workspace.clone());
+        Self {
+            live: Arc::new(Live::of(workspace.clone(), lookout.clone())),
+            workspace,
+            hooks,
+            lookout,
+            only_shows: false,
+            room: Arc::new(Semaphore::new(MOST_AT_ONCE)),
+        }
     }
 
     /// The same, with no way to change anything.
@@ -95,6 +119,8 @@ impl Dashboard {
             .route("/nodes/{*path}", get(pages::node::page))
             .route("/timeline", get(pages::timeline::page))
             .route("/reviews", get(pages::reviews::page))
+            .route("/ticks", get(pages::ticks::page))
+            .route("/prose/{*path}", get(pages::prose::page))
             .route("/gates", get(pages::gates::page))
             .route("/memory", get(pages::memory::page))
             .route("/assets/{name}", get(assets::asset))
@@ -110,8 +136,18 @@ impl Dashboard {
                 .route("/do/restore", post(actions::restore))
                 .route("/do/undo", post(actions::undo))
                 .route("/do/accept", post(actions::accept))
+                .route("/do/pass", post(actions::pass))
+                .route("/do/send-back", post(actions::send_back))
+                .route("/do/conclude", post(actions::conclude))
+                .route("/do/retry", post(actions::retry))
+                .route("/do/skip", post(actions::skip))
         };
-        pages.merge(decisions).merge(api::router()).layer(from_fn(headers::add)).with_state(self.clone())
+        pages
+            .merge(decisions)
+            .merge(api::router())
+            .layer(from_fn(headers::add))
+            .layer(CompressionLayer::new())
+            .with_state(self.clone())
     }
 
     /// Ends the streams, which would go on for ever.
@@ -119,14 +155,31 @@ impl Dashboard {
         self.live.close();
     }
 
-    /// Runs a use case as the person at the page, beside the server's own threads: it may wait for a disk.
+    /// Runs a use case as the person at the page.
     async fn ask<T: Send + 'static>(
         &self,
         mut use_case: impl FnMut(&Context<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         let workspace = self.workspace.clone();
-        let asked =
-            tokio::task::spawn_blocking(move || workspace.ask(Channel::Web, &workspace.person(), &mut use_case)).await;
-        asked.unwrap_or_else(|_| Err(Failure::new(FailureKind::Internal, "the use case broke off")))
+        self.aside(move || workspace.ask(Channel::Web, &workspace.person(), &mut use_case)).await
+    }
+
+    /// The same on the tree, which is kept between requests.
+    async fn ask_tree<T: Send + 'static>(
+        &self,
+        use_case: impl FnMut(&Context<'_>, &KnownTree) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let lookout = self.lookout.clone();
+        self.aside(move || lookout.ask(use_case)).await
+    }
+
+    /// Does something beside the server's own threads: it may wait for a disk.
+    async fn aside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let broken = || Failure::new(FailureKind::Internal, "the use case broke off");
+        let _room = self.room.acquire().await.map_err(|_| broken())?;
+        tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(broken()))
     }
 }

@@ -21,7 +21,7 @@ use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 
 use crate::Dashboard;
-use crate::rows::{FRESH, Rows};
+use crate::lookout::{FRESH, Lookout};
 
 /// How often the number of the last operation is looked at.
 const LOOK: Duration = Duration::from_millis(200);
@@ -37,15 +37,15 @@ struct Moment {
 /// What is told to everyone who listens.
 pub(crate) struct Live {
     workspace: Arc<dyn Workspace>,
-    rows: Arc<Rows>,
+    lookout: Arc<Lookout>,
     moment: watch::Sender<Moment>,
     watching: AtomicBool,
 }
 
 impl Live {
-    pub(crate) fn of(workspace: Arc<dyn Workspace>, rows: Arc<Rows>) -> Self {
+    pub(crate) fn of(workspace: Arc<dyn Workspace>, lookout: Arc<Lookout>) -> Self {
         let moment = Moment { head: workspace.head().unwrap_or_default(), closed: false };
-        Self { workspace, rows, moment: watch::Sender::new(moment), watching: AtomicBool::new(false) }
+        Self { workspace, lookout, moment: watch::Sender::new(moment), watching: AtomicBool::new(false) }
     }
 
     pub(crate) fn close(&self) {
@@ -74,8 +74,7 @@ impl Live {
                 }
             }
             if looked_at_files.elapsed() >= FRESH {
-                // What cannot be read now is read the next time.
-                let _ = self.rows.now();
+                self.lookout.look();
                 looked_at_files = Instant::now();
             }
             if let Ok(head) = self.workspace.head() {

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use maud::html;
 use serde_json::json;
 
-use crate::pages::{Place, shell};
+use crate::pages::{Place, shell, worded};
 
 fn status(kind: FailureKind) -> StatusCode {
     match kind {
@@ -42,7 +42,7 @@ impl IntoResponse for Refusal {
         let content = html! {
             section.notice.refused role="alert" {
                 h1 { "This was not done" }
-                p { (failure.message) }
+                p { (worded(&failure.message)) }
                 @if !failure.next_steps.is_empty() {
                     h2 { "What to do next" }
                     ul { @for step in &failure.next_steps { li { code { (step) } } } }

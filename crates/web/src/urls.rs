@@ -2,7 +2,12 @@
 
 /// Returns a path of a node as part of an address.
 pub(crate) fn node(path: &str) -> String {
-    format!("/nodes/{}", encoded(path, b"/"))
+    format!("/nodes/{}", self::path(path))
+}
+
+/// Returns a path of a node as the end of an address.
+pub(crate) fn path(path: &str) -> String {
+    encoded(path, b"/")
 }
 
 /// Returns a value of a query.

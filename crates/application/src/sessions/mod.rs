@@ -14,6 +14,7 @@ pub mod declare_intent;
 pub mod keep_anchor;
 pub mod keep_mem;
 pub mod list_sessions;
+pub mod list_signals;
 pub mod map_context;
 pub mod migrate_trail;
 pub mod prune_trail;

@@ -1,6 +1,7 @@
 //! Deeds of every kind in any order: the engines agree, and the state is always what the facts make it.
 
 use application::invalidate::{InvalidateRequest, invalidate};
+use application::known_tree::KnownTree;
 use application::restore_version::restore_version;
 use application::revalidate::{keep_all, keep_one};
 use application::set_progress::{ProgressRequest, set_progress};
@@ -108,10 +109,19 @@ proptest! {
             World::on(engine(folders.0.path(), Storage::Sqlite)),
             World::on(engine(folders.1.path(), Storage::Json)),
         ];
+        let mut known = KnownTree::read(&worlds[1].ctx()).unwrap();
         for deed in &deeds {
             let outcomes: Vec<Result<(), String>> = worlds.iter().map(|world| act(world, deed)).collect();
             prop_assert_eq!(&outcomes[0], &outcomes[1], "{:?}", deed);
             prop_assert_eq!(&outcomes[0], &outcomes[2], "{:?}", deed);
+            // Who follows the operations knows the same tree as who reads everything.
+            known.follow(&worlds[1].ctx()).unwrap();
+            prop_assert!(known == KnownTree::read(&worlds[1].ctx()).unwrap(), "{:?}", deed);
+        }
+        for node in worlds[0].store.read().unwrap().all_nodes().unwrap() {
+            let logs = worlds.each_ref().map(|world| world.store.read().unwrap().operation_heads_of(node.id, None, 99).unwrap());
+            let numbers = logs.map(|log| log.iter().map(|head| head.id).collect::<Vec<_>>());
+            prop_assert!(numbers[0] == numbers[1] && numbers[0] == numbers[2], "{:?}", numbers);
         }
         let nodes: Vec<_> = worlds.iter().map(|world| world.store.read().unwrap().all_nodes().unwrap()).collect();
         let sorted = |index: usize| {

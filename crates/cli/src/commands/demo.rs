@@ -2,10 +2,13 @@
 
 use std::cell::RefCell;
 use std::ffi::OsString;
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use application::{Failure, FailureKind};
 use clap::Args;
+use domain::planning_prompt::clean_line;
 use domain::ports::PlanFiles;
 use serde::Serialize;
 use store::DiskFiles;
@@ -25,10 +28,13 @@ pub(crate) struct DemoArgs {
 const ACT: &str = include_str!("demo/act.md");
 const CHAPTER: &str = include_str!("demo/chapter.md");
 const SCENE: &str = include_str!("demo/scene.md");
+const SECOND_CHAPTER: &str = include_str!("demo/chapter-2.md");
 
 const ACT_FILE: &str = "acts/act-1/strategic-plan.md";
 const CHAPTER_FILE: &str = "acts/act-1/chapters/chapter-01/plan.md";
 const SCENE_FILE: &str = "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md";
+const SECOND_CHAPTER_FILE: &str = "acts/act-1/chapters/chapter-02/plan.md";
+const SECOND_SCENE_FILE: &str = "acts/act-1/chapters/chapter-02/scenes/scene-0201-blueprint.md";
 
 impl DemoArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
@@ -136,6 +142,16 @@ impl Demo {
         self.command(&["log", "--limit", "5"], ExitCode::Done)?;
         self.command(&["check"], ExitCode::Done)?;
 
+        self.heading("6. An agent is stopped, and waits for you");
+        self.agent(SECOND_CHAPTER_FILE, SECOND_CHAPTER)?;
+        self.command(&["status"], ExitCode::Done)?;
+        self.talk("Nobody has approved that chapter. The agent's host asks before it writes a scene below it:");
+        self.ask_the_hook(SECOND_SCENE_FILE)?;
+        self.talk("Decide in the browser. In one terminal, in the new directory:");
+        self.ui.line(format!("  {}", styled(BOLD, "tl serve --open")));
+        self.talk("In another one, as the agent, which goes on as soon as you have approved the chapter there:");
+        self.ui.line(format!("  {}", styled(BOLD, "tl wait chapter 2 && tl plan scene 0201")));
+
         self.heading("What to try next");
         let here = self.root.display();
         for (command, what) in [
@@ -176,6 +192,40 @@ impl Demo {
     fn command(&self, words: &[&str], expected: ExitCode) -> Result<(), Failure> {
         self.ui.line(format!("{} {}", styled(INFO, "$ tl"), styled(INFO, &words.join(" "))));
         self.expect(crate::run(self.arguments(words)), words, expected)
+    }
+
+    /// Asks as Claude Code does before it writes a file, and shows the answer: no.
+    fn ask_the_hook(&self, path: &str) -> Result<(), Failure> {
+        let broken = |error: std::io::Error| Failure::new(FailureKind::Internal, format!("the demo stopped: {error}"));
+        self.ui.line(styled(INFO, "$ tl hook claude-code < the-event.json"));
+        let event = serde_json::json!({
+            "session_id": "demo",
+            "cwd": self.root,
+            "hook_event_name": "PreToolUse",
+            "tool_name": "Write",
+            "tool_use_id": "demo-1",
+            "tool_input": { "file_path": self.root.join(path), "content": "# The lights\n" },
+        });
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a hook is a process of its own, and here it is this very program"
+        )]
+        let mut hook = Command::new(std::env::current_exe().map_err(broken)?);
+        hook.args(["hook", "claude-code"]).current_dir(&self.root).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut hook = hook.spawn().map_err(broken)?;
+        if let Some(mut input) = hook.stdin.take() {
+            input.write_all(event.to_string().as_bytes()).map_err(broken)?;
+        }
+        let output = hook.wait_with_output().map_err(broken)?;
+        let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let decision = &answer["hookSpecificOutput"];
+        let stopped = decision["permissionDecision"] == "deny";
+        self.steps.borrow_mut().push(Step { command: "tl hook claude-code".to_owned(), exit_code: u8::from(stopped) });
+        let Some(reason) = decision["permissionDecisionReason"].as_str().filter(|_| stopped) else {
+            return Err(Failure::new(FailureKind::Internal, "the demo stopped: the hook let a scene pass"));
+        };
+        reason.lines().for_each(|line| self.ui.line(clean_line(line)));
+        Ok(())
     }
 
     /// Runs a command whose output is long, and shows its beginning.

@@ -7,6 +7,7 @@ mod brief;
 mod check;
 mod children;
 mod claim;
+mod comment;
 mod compact;
 mod completions;
 mod demo;
@@ -141,6 +142,7 @@ commands! {
     Invalidate "invalidate" => invalidate::InvalidateArgs,
     Why "why" => why::WhyArgs,
     Wait "wait" => wait::WaitArgs,
+    Comment "comment" => comment::CommentArgs,
     Progress "progress" => progress::ProgressArgs,
     Intent "intent" => intent::IntentArgs,
     Map "map" => map::MapArgs,

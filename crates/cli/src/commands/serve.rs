@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use application::{Context, Failure, FailureKind};
+use application::{Failure, FailureKind};
 use clap::Args;
 use mcp::protocol::{Limits, Options, Pages, secret, serve_http};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use web::Dashboard;
 
 use crate::commands::mcp::OfferedArgs;
 use crate::exit_code::ExitCode;
-use crate::gate_stats;
+use crate::gate_stats::Hooks;
 use crate::settings;
 use crate::ui::{BOLD, DIM, WARN, flush, styled};
 use crate::wiring::App;
@@ -66,9 +66,8 @@ impl ServeArgs {
                 .step("leave out --no-token, or listen at 127.0.0.1"));
         }
         let surface = self.offered.surface(app)?;
-        let root = app.project()?.root;
-        let gates = Arc::new(move |ctx: &Context<'_>| gate_stats::report(ctx, &root));
-        let mut dashboard = Dashboard::new(surface.workspace().clone(), gates);
+        let hooks = Arc::new(Hooks { root: app.project()?.root });
+        let mut dashboard = Dashboard::new(surface.workspace().clone(), hooks);
         if self.offered.read_only {
             dashboard = dashboard.only_showing();
         }

@@ -20,7 +20,8 @@ const ASK: Duration = Duration::from_secs(2);
 
 /// Wait until a person decides about a plan, or says something about it
 ///
-/// Ends with 0 when the plan is approved or somebody commented on it, with 1 when the time is over.
+/// Ends with 0 when the plan is approved, somebody commented on it, or a person decided in a review of it; with 1 when the time
+/// is over.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl wait chapter 2
@@ -47,6 +48,9 @@ impl WaitArgs {
             app.ui.line(format!("{}  {}", styled(BOLD, &clean_line(&view.path)), status(view.status)));
             for said in &view.comments {
                 app.ui.line(format!("  {}: {}", clean_line(&said.by.to_string()), clean_line(&said.text)));
+            }
+            for decided in &view.reviews {
+                app.ui.line(format!("  {}: {}", clean_line(&decided.by.to_string()), clean_line(&decided.summary)));
             }
         }
         Ok(if view.done { ExitCode::Done } else { ExitCode::Failed })

@@ -233,6 +233,65 @@ fn a_comment_ends_the_waiting_of_an_agent_and_is_in_its_briefing() {
 }
 
 #[test]
+fn a_decision_in_a_review_ends_the_waiting() {
+    let project = drafted();
+    project.ok(&["review", "add", "--of", "act-1", "--check", "the end holds", "--severity", "MUST"]);
+    project.ok(&["review", "add", "--of", "act-10", "--check", "another act", "--severity", "MUST"]);
+    for act in ["act-1", "act-10"] {
+        project.ok(&["review", "verdict", "qa-001", "fail", "--finding", "it does not", "--of", act]);
+    }
+    let server = Server::start(&project, &[]);
+    let browser = Browser::welcome(&server);
+    let answer = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            let arguments = json!({ "node": "act-1", "timeout_seconds": 30 });
+            server.ask("tools/call", json!({ "name": "wait", "arguments": arguments })).message()
+        });
+        std::thread::sleep(Duration::from_millis(500));
+        for act in ["act-10", "act-1"] {
+            let done = browser.post("/do/accept", &format!("subject={act}&item=qa-001&text=it+is+meant+so"));
+            assert_eq!((done.status, done.header("location")), (303, Some("/reviews?done=accepted")));
+        }
+        waiting.join().expect("an answer")
+    });
+    let found = &answer["result"]["structuredContent"];
+    assert_eq!((&found["done"], &found["status"]), (&json!(true), &json!("draft")), "{answer}");
+    assert_eq!(
+        found["reviews"].as_array().map(Vec::len),
+        Some(1),
+        "that of act-10 is no business of who waits: {answer}"
+    );
+    assert_eq!(found["reviews"][0]["summary"], "accept qa-001 of act-1: it is meant so");
+    let stale = browser.post("/do/pass", "subject=act-1&item=qa-001&item_version=1");
+    assert_eq!(stale.status, 409, "judged meanwhile: {stale:?}");
+}
+
+#[test]
+fn answers_are_compressed_for_who_can_read_it() {
+    let project = planned();
+    let server = Server::start(&project, &[]);
+    let browser = Browser::welcome(&server);
+    let bearer = format!("Bearer {}", server.token);
+    let asked = |path: &str| {
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: {}\r\nauthorization: {bearer}\r\naccept-encoding: gzip\r\nconnection: close\r\n\r\n",
+            browser.host
+        );
+        let mut stream = server.connect();
+        stream.write_all(request.as_bytes()).expect("the server reads");
+        let lines = BufReader::new(stream).split(b'\n').map_while(Result::ok);
+        let head =
+            lines.map(|line| String::from_utf8_lossy(&line).trim().to_lowercase()).take_while(|line| !line.is_empty());
+        head.collect::<Vec<_>>()
+    };
+    for path in ["/tree", "/assets/tree.js", "/api/tree"] {
+        let head = asked(path);
+        assert!(head.contains(&"content-encoding: gzip".to_owned()), "{path}: {head:?}");
+    }
+    assert!(!asked("/api/live").iter().any(|line| line.starts_with("content-encoding")), "a stream is not held back");
+}
+
+#[test]
 fn who_comes_back_hears_what_was_missed() {
     let project = drafted();
     let server = Server::start(&project, &[]);

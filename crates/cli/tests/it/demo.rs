@@ -17,6 +17,9 @@ fn the_demo_walks_the_whole_life() {
         "$ tl restore act 1 -1",
         "$ tl undo",
         "$ tl check",
+        "Throughline (hierarchy gate): ",
+        "tl serve --open",
+        "tl wait chapter 2 && tl plan scene 0201",
         "What to try next",
         "tl status",
     ] {

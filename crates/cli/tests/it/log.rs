@@ -76,3 +76,17 @@ fn the_log_looks_at_the_files_first() {
     project.write(Project::ACT, crate::ACT_EDITED);
     assert_eq!(summaries(&project.json(&["log", "--limit", "1"])), ["changed: act-1"]);
 }
+
+#[test]
+fn one_of_many_that_changed_together() {
+    let project = planned();
+    for scene in 2..=80 {
+        project.write(&Project::SCENE.replace("0101", &format!("01{scene:02}")), format!("# Scene {scene}\n"));
+    }
+    project.ok(&["status"]);
+    project.write(Project::CHAPTER, "# Chapter 1\n\nquite another one\n");
+    project.ok(&["status"]);
+    let log = project.json(&["log", "scene-0142"]);
+    assert_eq!(summaries(&log), ["changed: act-1/chapter-01", "new: scene-0102, … (79 plans)"]);
+    assert_eq!(summaries(&project.json(&["log", "act-1"])), ["approve act-1", "new: act-1"]);
+}

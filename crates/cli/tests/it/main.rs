@@ -11,6 +11,7 @@ mod cascade;
 mod check;
 mod children;
 mod claim;
+mod comment;
 mod compact;
 mod completions;
 mod dashboard;
@@ -102,7 +103,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 64] = [
+const COMMANDS: [&str; 65] = [
     "init",
     "demo",
     "status",
@@ -123,6 +124,7 @@ const COMMANDS: [&str; 64] = [
     "invalidate",
     "why",
     "wait",
+    "comment",
     "progress",
     "intent",
     "map",

@@ -174,6 +174,36 @@ pub trait Snapshot {
     /// [`StoreFault`].
     fn operation_heads(&self, before: Option<OperationId>, most: usize) -> Result<Vec<OperationHead>, StoreFault>;
 
+    /// Returns one of them.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn operation_head(&self, id: OperationId) -> Result<Option<OperationHead>, StoreFault> {
+        Ok(self.operation_heads(Some(id.next()), 1)?.pop().filter(|head| head.id == id))
+    }
+
+    /// The same for the operations that changed one node.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn operation_heads_of(
+        &self,
+        node: NodeId,
+        before: Option<OperationId>,
+        most: usize,
+    ) -> Result<Vec<OperationHead>, StoreFault> {
+        let (mut found, mut before) = (Vec::new(), before);
+        // Engines that know which operations touched a node need not go through all of them.
+        while found.len() < most {
+            let page = self.operations(before, 200)?;
+            let Some(last) = page.last() else { break };
+            before = Some(last.id);
+            let touching = page.iter().filter(|operation| operation.touched().contains(&node));
+            found.extend(touching.take(most - found.len()).map(Operation::head));
+        }
+        Ok(found)
+    }
+
     /// Returns one operation.
     ///
     /// # Errors

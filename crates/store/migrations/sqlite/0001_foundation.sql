@@ -91,16 +91,31 @@ CREATE TABLE version (
     PRIMARY KEY (node, hash)
 ) STRICT, WITHOUT ROWID;
 
--- The same operations as in journal.jsonl, byte for byte: each repairs the other.
+-- The same operations as in journal.jsonl, byte for byte: each repairs the other. The body may have megabytes and comes last,
+-- so that a list of operations never touches it; head is what such a list says, guarded by head_sum.
 CREATE TABLE operation (
     id        INTEGER PRIMARY KEY,
-    body      TEXT    NOT NULL,
+    head      TEXT    NOT NULL,
+    head_sum  INTEGER NOT NULL,
     prev      BLOB    NOT NULL,
     hash      BLOB    NOT NULL,
     key       TEXT,
-    undone_by INTEGER
+    undone_by INTEGER,
+    body      TEXT    NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX operation_key ON operation (key) WHERE key IS NOT NULL;
+
+-- Which operations touched a node. An index, not state. One that touched many has a single row: stretches of numbers, each
+-- as first and last, four bytes each; a cascade over ten thousand nodes is a few of them.
+CREATE TABLE touched (
+    node      INTEGER NOT NULL,
+    operation INTEGER NOT NULL,
+    PRIMARY KEY (node, operation)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE touched_many (
+    operation INTEGER PRIMARY KEY,
+    stretches BLOB    NOT NULL
+) STRICT;
 
 CREATE TABLE backup (
     node    INTEGER NOT NULL,

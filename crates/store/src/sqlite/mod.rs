@@ -8,6 +8,7 @@ mod migrate;
 mod rows;
 mod search;
 mod sums;
+mod touched;
 mod verify;
 mod view;
 mod write;

@@ -154,6 +154,12 @@ fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), String> {
             return Err(format!("operation {} is not undone as the journal says", row.id));
         }
     }
+    let heads = view.operation_heads(None, recorded.len()).map_err(faulty)?;
+    for (head, expected) in heads.iter().rev().zip(&state.operations) {
+        if *head != expected.operation.head() {
+            return Err(format!("what is said about operation {} is not what the journal makes it", head.id));
+        }
+    }
     if recorded.len() != state.operations.len() {
         return Err("the database has not every operation of the journal".to_owned());
     }

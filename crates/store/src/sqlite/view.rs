@@ -182,10 +182,18 @@ impl View<'_> {
     }
 
     fn newest(&self, before: Option<OperationId>, most: usize) -> Result<Vec<RecordedRow>, StoreFault> {
-        let before = before.map_or(i64::MAX, |before| before.0.cast_signed());
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
         let sql = "SELECT id, body, prev, hash FROM operation WHERE id < ?1 ORDER BY id DESC LIMIT ?2";
-        self.rows(sql, [before, most], RecordedRow::read)
+        self.rows(sql, [number_before(before), number(most)], RecordedRow::read)
+    }
+
+    fn heads(&self, condition: &str, params: impl Params) -> Result<Vec<OperationHead>, StoreFault> {
+        self.rows(&format!("SELECT id, head, head_sum FROM operation {condition}"), params, |row| {
+            let (id, head): (i64, String) = (row.get(0)?, row.get(1)?);
+            if head_sum(id, &head) != row.get::<_, i64>(2)? {
+                return Err(BadRow::new(format!("what is said about operation {id} does not fit its sum")));
+            }
+            Ok(serde_json::from_str(&head)?)
+        })
     }
 
     /// Returns every record there is.
@@ -288,25 +296,34 @@ impl RecordedRow {
     }
 
     pub(super) fn operation(&self) -> Result<Operation, StoreFault> {
-        self.checked(|operation: &Operation| operation.id)
-    }
-
-    fn head(&self) -> Result<OperationHead, StoreFault> {
-        self.checked(|head: &OperationHead| head.id)
-    }
-
-    fn checked<'r, T: serde::Deserialize<'r>>(&'r self, id: fn(&T) -> OperationId) -> Result<T, StoreFault> {
         let damaged = |what: String| StoreFault::Damaged { what };
         if journal::chain(self.prev, &self.body) != self.hash {
             return Err(damaged(format!("operation {} does not fit its hash", self.id)));
         }
-        let read: T = serde_json::from_str(&self.body)
+        let operation: Operation = serde_json::from_str(&self.body)
             .map_err(|error| damaged(format!("operation {} cannot be read: {error}", self.id)))?;
-        if id(&read) != self.id {
-            return Err(damaged(format!("operation {} says it is {}", self.id, id(&read))));
+        if operation.id != self.id {
+            return Err(damaged(format!("operation {} says it is {}", self.id, operation.id)));
         }
-        Ok(read)
+        Ok(operation)
     }
+}
+
+/// Returns the sum of what a list says about an operation.
+pub(super) fn head_sum(id: i64, head: &str) -> i64 {
+    let mut sum = Sum::default();
+    sum.add(ValueRef::Integer(id));
+    sum.add(ValueRef::Text(head.as_bytes()));
+    sum.take()
+}
+
+/// Returns the number that every operation asked for is below.
+fn number_before(before: Option<OperationId>) -> i64 {
+    before.map_or(i64::MAX, |before| before.0.cast_signed())
+}
+
+fn number(most: usize) -> i64 {
+    i64::try_from(most).unwrap_or(i64::MAX)
 }
 
 /// Returns the sum that guards a child total.
@@ -513,7 +530,21 @@ impl Snapshot for View<'_> {
     }
 
     fn operation_heads(&self, before: Option<OperationId>, most: usize) -> Result<Vec<OperationHead>, StoreFault> {
-        self.newest(before, most)?.iter().map(RecordedRow::head).collect()
+        self.heads("WHERE id < ?1 ORDER BY id DESC LIMIT ?2", [number_before(before), number(most)])
+    }
+
+    fn operation_heads_of(
+        &self,
+        node: NodeId,
+        before: Option<OperationId>,
+        most: usize,
+    ) -> Result<Vec<OperationHead>, StoreFault> {
+        let ids = super::touched::before(self, node, number_before(before), most)?;
+        let mut found = Vec::with_capacity(ids.len());
+        for id in ids {
+            found.append(&mut self.heads("WHERE id = ?1", [id])?);
+        }
+        Ok(found)
     }
 
     fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> {

@@ -17,7 +17,7 @@ use serde_json::Value as Json;
 use super::SqliteStore;
 use super::rows::{NodeValues, STORED, STORED_WIDTH, cause_body, standing_sum, standing_values};
 use super::sums::{Part, Sum, share};
-use super::view::{StoreRow, View, child_sum, record_sum, version_sum, version_values};
+use super::view::{StoreRow, View, child_sum, head_sum, record_sum, version_sum, version_values};
 use crate::engine::{Recorded, io_fault};
 use crate::memory::{delegate_snapshot, misplaced};
 
@@ -71,16 +71,24 @@ impl<'s> SqliteTransaction<'s> {
         for fact in &operation.facts {
             apply(self, fact, operation.at)?;
         }
+        let id = operation.id.0.cast_signed();
+        let head = serde_json::to_string(&operation.head()).map_err(|error| StoreFault::Io {
+            action: format!("cannot write operation {id} as JSON"),
+            source: error.into(),
+        })?;
         self.execute(
-            "INSERT INTO operation (id, body, prev, hash, key) VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT INTO operation (id, head, head_sum, prev, hash, key, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
             (
-                operation.id.0.cast_signed(),
-                recorded.body.as_str(),
+                id,
+                &head,
+                head_sum(id, &head),
                 recorded.prev.0.as_slice(),
                 recorded.hash.0.as_slice(),
                 operation.key.as_deref(),
+                recorded.body.as_str(),
             ),
         )?;
+        super::touched::keep(&self.view, operation)?;
         self.view.store.head = operation.id;
         self.view.store.head_hash = recorded.hash;
         Ok(())

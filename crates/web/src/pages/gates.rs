@@ -8,8 +8,8 @@ use crate::refusal::Refusal;
 use crate::{Dashboard, GateReport};
 
 pub(crate) async fn page(State(dashboard): State<Dashboard>) -> Result<Markup, Refusal> {
-    let ledger = dashboard.gates.clone();
-    let report = dashboard.ask(move |ctx| ledger(ctx)).await?;
+    let hooks = dashboard.hooks.clone();
+    let report = dashboard.ask(move |ctx| hooks.report(ctx)).await?;
     Ok(shell(Place::Gates, "Gates", &content(&report)))
 }
 

@@ -1,20 +1,26 @@
-//! *Memory*: the notes of the project, by their words.
+//! *Memory*: the notes of the project, what is remembered of its story, and who is tied to whom.
 
+use application::memory::draw_graph::{GraphForm, draw_graph};
+use application::memory::show_memory::EntryView;
 use axum::extract::{Query, State};
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
+use serde_json::Value;
 
 use super::{Place, shell, time};
 use crate::Dashboard;
-use crate::api::{Memories, Search, memories};
+use crate::api::{Memories, Search, Tie, memories};
 use crate::refusal::Refusal;
 
 pub(crate) async fn page(State(dashboard): State<Dashboard>, Query(asked): Query<Search>) -> Result<Markup, Refusal> {
     let wanted = asked.clone();
-    let found = dashboard.ask(move |ctx| memories(ctx, &wanted)).await?;
-    Ok(shell(Place::Memory, "Memory", &content(&asked, &found)))
+    let (found, graph) =
+        dashboard.ask(move |ctx| Ok((memories(ctx, &wanted)?, draw_graph(ctx, GraphForm::Svg)?))).await?;
+    Ok(shell(Place::Memory, "Memory", &content(&asked, &found, graph)))
 }
 
-fn content(asked: &Search, found: &Memories) -> Markup {
+fn content(asked: &Search, found: &Memories, graph: String) -> Markup {
+    let remembered = found.counts.values().sum::<usize>() > 0;
+    let has_asked = !asked.text.trim().is_empty();
     html! {
         h1 { "Memory" }
         form.filter action="/memory" method="get" role="search" {
@@ -27,11 +33,13 @@ fn content(asked: &Search, found: &Memories) -> Markup {
             } }
             button type="submit" { "Search" }
         }
-        section #notes data-live {
-            @if found.shelves.is_empty() { p.quiet { "No note has been kept yet: `tl mem save` keeps one." } }
-            @else if asked.text.trim().is_empty() { p.quiet { "Type some words of the note you look for." } }
-            @else if found.notes.is_empty() { p.quiet { "No note has these words." } }
+        section #found data-live {
+            @if found.shelves.is_empty() && !remembered {
+                p.quiet { "Nothing is remembered yet: " code { "tl mem save" } " keeps a note, " code { "tl memory" } " a character or a place." }
+            }
+            @else if has_asked && found.notes.is_empty() && found.entries.is_empty() { p.quiet { "Nothing has these words." } }
             ul.cards {
+                @for entry in &found.entries { li.card { (one_entry(entry)) } }
                 @for note in &found.notes {
                     li.card {
                         p.note { (note.text) }
@@ -40,5 +48,55 @@ fn content(asked: &Search, found: &Memories) -> Markup {
                 }
             }
         }
+        section #story data-live {
+            @if remembered {
+                h2 { "The story" }
+                ul.counts { @for (kind, number) in found.counts.iter().filter(|(_, number)| **number > 0) {
+                    li { span.count { span.number { (number) } (kind) } }
+                } }
+            }
+        }
+        section #relationships data-live {
+            @if !found.relationships.is_empty() {
+                h2 { "Who is tied to whom" }
+                // The names inside are escaped where the picture is drawn.
+                figure.graph { (PreEscaped(graph.replacen("<svg ", "<svg role=\"img\" aria-label=\"Who is tied to whom; the list below says the same\" ", 1))) }
+                ul.ties { @for tie in &found.relationships { li { (one_tie(tie)) } } }
+            }
+        }
+    }
+}
+
+fn one_entry(entry: &EntryView) -> Markup {
+    html! {
+        p { strong { (entry.name) } " " span.tag { (entry.kind) } " " code { (entry.id) } }
+        @if let Value::Object(fields) = &entry.entry {
+            dl.arguments {
+                @for (name, value) in fields.iter().filter(|(name, value)| *name != "id" && *name != "name" && says_something(value)) {
+                    dt { (name.replace('_', " ")) }
+                    dd { @match value { Value::String(text) => (text), other => code { (other) } } }
+                }
+            }
+        }
+        p.quiet { code { (entry.file) } }
+    }
+}
+
+fn says_something(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(list) => !list.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) => true,
+    }
+}
+
+fn one_tie(tie: &Tie) -> Markup {
+    let [a, b] = &tie.between;
+    html! {
+        strong { (a) } " and " strong { (b) }
+        @for word in [&tie.kind, &tie.status] { @if !word.is_empty() { " · " (word) } }
+        " · intensity " span.number { (tie.intensity) }
     }
 }

@@ -5,7 +5,9 @@ pub(crate) mod gates;
 pub(crate) mod memory;
 pub(crate) mod node;
 pub(crate) mod now;
+pub(crate) mod prose;
 pub(crate) mod reviews;
+pub(crate) mod ticks;
 pub(crate) mod timeline;
 pub(crate) mod tree;
 
@@ -25,6 +27,7 @@ pub(crate) enum Place {
     Tree,
     Timeline,
     Reviews,
+    Ticks,
     Gates,
     Memory,
     Elsewhere,
@@ -35,6 +38,7 @@ const PLACES: &[(Place, &str, &str)] = &[
     (Place::Tree, "/tree", "Tree"),
     (Place::Timeline, "/timeline", "Timeline"),
     (Place::Reviews, "/reviews", "Reviews"),
+    (Place::Ticks, "/ticks", "Ticks"),
     (Place::Gates, "/gates", "Gates"),
     (Place::Memory, "/memory", "Memory"),
 ];
@@ -95,6 +99,15 @@ pub(crate) fn time(at: Timestamp) -> Markup {
     html! { time datetime=(at) { (at.for_people()) } }
 }
 
+/// Returns a sentence of ours, in which names stand between backticks.
+pub(crate) fn worded(text: &str) -> Markup {
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
 /// Returns who acted.
 pub(crate) fn who(by: &Principal) -> Markup {
     html! { span.who { (by) } }
@@ -114,6 +127,12 @@ pub(crate) fn done(word: Option<&str>) -> Markup {
         Some("commented") => "Said. The agent reads it when it waits, or with its next briefing.",
         Some("restored") => "Restored. The text before it is kept as a version.",
         Some("accepted") => "Accepted as it is, with your reason.",
+        Some("passed") => "Passed: what was found is no longer so.",
+        Some("sent-back") => "Sent back to the author, with your words.",
+        Some("concluded") => "The iteration is over; below is what it came to.",
+        Some("retried") => "Run again, to its end.",
+        Some("failed-again") => "Run again, and failed again: the tick says why.",
+        Some("skipped") => "Put aside. The loop goes on without it.",
         Some("undone") => "Undone. The log keeps both.",
         Some("warned") => "Not approved: the warnings below were not there before. Look at them, then decide.",
         _ => return html! {},

@@ -11,7 +11,7 @@ use domain::node::Status;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::{Place, diff, done, progress, shell, status, time, to_node, who};
+use super::{Place, diff, done, progress, shell, status, time, to_node, who, worded};
 use crate::api::{Whole, whole};
 use crate::refusal::Refusal;
 use crate::{Dashboard, markdown, urls};
@@ -57,7 +57,7 @@ fn content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -> Marku
         header.node #standing data-live {
             h1 { (node.title.as_deref().unwrap_or(&node.entity_id)) }
             p { (status(node.status)) " " (progress(node.progress)) " " span.quiet { (node.entity_type) " · " (node.profile) } }
-            @if let Some(reason) = &node.invalidation_reason { p { (reason) } }
+            @if let Some(reason) = &node.invalidation_reason { p { (worded(reason)) } }
             @if let Some(file) = &node.file_path { p.quiet { code { (file) } } }
             @if let Some(approval) = &node.approval {
                 p.quiet {
@@ -70,7 +70,7 @@ fn content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -> Marku
         @if !warnings.is_empty() {
             section.notice #warnings data-live {
                 h2 { "Not in the parent" }
-                ul { @for warning in warnings { li { (warning) } } }
+                ul { @for warning in warnings { li { (worded(warning)) } } }
             }
         }
         @if let Some(why) = why { (why_stale(why)) }
@@ -132,9 +132,9 @@ fn why_stale(why: &Explanation) -> Markup {
     html! {
         section.notice #why data-live {
             h2 { "Why" }
-            p { (why.summary) }
+            p { (worded(&why.summary)) }
             @if why.chain.len() > 1 {
-                ol { @for link in &why.chain { li { (to_node(&link.path)) " " (status(link.status)) " " (link.because) } } }
+                ol { @for link in &why.chain { li { (to_node(&link.path)) " " (status(link.status)) " " (worded(&link.because)) } } }
             }
             @if let Some(change) = &why.diff {
                 h3 { "What changed above" }

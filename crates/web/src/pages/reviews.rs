@@ -2,7 +2,7 @@
 
 use application::reviews::ReviewView;
 use axum::extract::{Query, State};
-use domain::review::Item;
+use domain::review::{Item, ItemStatus, LoopState, ResolutionKind};
 use maud::{Markup, html};
 
 use super::timeline::Done;
@@ -26,19 +26,25 @@ fn content(found: &Reviews, after: Option<&str>) -> Markup {
             ul.cards { @for line in &found.workflows {
                 li.card {
                     p { strong { (line.flow.subject) } " " span.tag { (line.flow.workflow) } }
-                    p { "Step " (line.flow.number) " of " (line.flow.steps) ": " (line.flow.title) " " span.tag { (line.flow.role) } }
+                    p {
+                        progress value=(line.flow.number) max=(line.flow.steps) aria-label={ "Steps of " (line.flow.subject) } {}
+                        " Step " (line.flow.number) " of " (line.flow.steps) ": " (line.flow.title) " " span.tag { (line.flow.role) }
+                    }
                 }
             } }
         }
         section #reviews data-live {
             h2 { "Reviews" }
             @if found.reviews.is_empty() { p.quiet { "There is no review." } }
-            @for review in &found.reviews { (one(review)) }
+            @for review in &found.reviews { (one(review, found)) }
         }
     }
 }
 
-fn one(review: &ReviewView) -> Markup {
+fn one(review: &ReviewView, found: &Reviews) -> Markup {
+    let runs = review.state != LoopState::Complete;
+    let about = review.subject.rsplit_once('/').map(|(about, _)| about);
+    let is_driven = found.workflows.iter().any(|line| Some(line.flow.subject.as_str()) == about);
     html! {
         details.card open[!review.escalated.is_empty()] {
             summary {
@@ -46,22 +52,59 @@ fn one(review: &ReviewView) -> Markup {
                 " iteration " (review.iteration) " of " (review.last_iteration) ", "
                 (review.todo.len()) " to judge, " (review.blocking.len()) " blocking, " (review.escalated.len()) " for a person"
             }
-            ul { @for item in &review.items { li { (check(&review.subject, item)) } } }
+            ul.checks { @for item in &review.items { li { (check(&review.subject, item, runs)) } } }
+            @if runs && review.todo.is_empty() {
+                @if is_driven {
+                    p.quiet { "Its workflow ends the iteration: " code { "tl flow pass --for " (about.unwrap_or_default()) } }
+                } @else {
+                    form action="/do/conclude" method="post" {
+                        input type="hidden" name="subject" value=(review.subject);
+                        button type="submit" { "End this iteration" span.hidden { " of " (review.subject) } }
+                    }
+                }
+            }
         }
     }
 }
 
-fn check(subject: &str, item: &Item) -> Markup {
+/// A check with what a person may decide about it: the rules say no where they must.
+fn check(subject: &str, item: &Item, runs: bool) -> Markup {
+    let accepted = item.resolution.as_ref().is_some_and(|resolution| resolution.kind == ResolutionKind::Accepted);
+    let can_judge = runs && !accepted;
+    let can_accept = can_judge && item.status != ItemStatus::Pass && item.finding.is_some();
+    let which = html! {
+        input type="hidden" name="subject" value=(subject);
+        input type="hidden" name="item" value=(item.id);
+        input type="hidden" name="item_version" value=(item.version);
+    };
+    let with_words = |action: &str, label: &str, button: &str, primary: bool| {
+        html! {
+            form action=(action) method="post" {
+                (which)
+                label { (label) textarea name="text" rows="2" required {} }
+                button.primary[primary] type="submit" { (button) span.hidden { " " (item.id) } }
+            }
+        }
+    };
     html! {
-        p { code { (item.id) } " " span.tag { (item.status.word().to_lowercase()) } " " span.tag { (item.severity) } " " (item.check) }
+        p { code { (item.id) } " " span.tag { (item.status.word().to_lowercase()) } " " span.tag { (item.severity) } " " (item.check)
+            @if item.is_escalated() { " " strong { "for you to decide" } } }
         @if let Some(finding) = &item.finding { p.note { (finding) } }
         @if let Some(resolution) = &item.resolution { p.quiet { (resolution.reason) " · " (who(&resolution.by)) } }
-        @if item.is_escalated() {
-            form action="/do/accept" method="post" {
-                input type="hidden" name="subject" value=(subject);
-                input type="hidden" name="item" value=(item.id);
-                label { "Why it may stay as it is" textarea name="text" rows="2" required {} }
-                button type="submit" { "Accept " (item.id) }
+        @if can_judge {
+            details.decision open[item.is_escalated()] {
+                summary { "Decide" span.hidden { " about " (item.id) } }
+                div.choices {
+                    @if can_accept { (with_words("/do/accept", "Why it may stay as it is", "Accept", true)) }
+                    (with_words("/do/send-back", "What is wrong, and where", if item.is_escalated() { "Send back" } else { "Fail" }, false))
+                    @if item.status != ItemStatus::Pass {
+                        form action="/do/pass" method="post" {
+                            (which)
+                            p.quiet { "It holds: what was found is no longer so." }
+                            button type="submit" { "Pass" span.hidden { " " (item.id) } }
+                        }
+                    }
+                }
             }
         }
     }

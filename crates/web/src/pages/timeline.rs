@@ -21,7 +21,7 @@ pub(crate) async fn page(
     Query(after): Query<Done>,
 ) -> Result<Markup, Refusal> {
     let wanted = asked.clone();
-    let timeline = dashboard.ask(move |ctx| stretch(ctx, &wanted)).await?;
+    let timeline = dashboard.ask_tree(move |ctx, _| stretch(ctx, &wanted)).await?;
     Ok(shell(Place::Timeline, "Timeline", &content(&asked, &timeline, after.done.as_deref())))
 }
 

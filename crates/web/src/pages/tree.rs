@@ -1,20 +1,24 @@
 //! *Tree*: every plan, in order. A window of it comes with the page; the script asks for others while scrolling.
 
+use application::tree_window::{TreeWindow, WindowRequest, tree_window};
 use axum::extract::{Query, State};
 use domain::node::Status;
 use maud::{Markup, html};
 
 use super::{Place, progress, shell, status};
 use crate::refusal::Refusal;
-use crate::rows::{Wanted, Window};
-use crate::{Dashboard, api, urls};
+use crate::{Dashboard, urls};
 
-pub(crate) async fn page(State(dashboard): State<Dashboard>, Query(wanted): Query<Wanted>) -> Result<Markup, Refusal> {
-    let window = api::window(&dashboard, wanted.clone()).await?;
+pub(crate) async fn page(
+    State(dashboard): State<Dashboard>,
+    Query(wanted): Query<WindowRequest>,
+) -> Result<Markup, Refusal> {
+    let request = wanted.clone();
+    let window = dashboard.ask_tree(move |_, known| Ok(tree_window(known, &request))).await?;
     Ok(shell(Place::Tree, "Tree", &content(&wanted, &window)))
 }
 
-fn content(wanted: &Wanted, window: &Window) -> Markup {
+fn content(wanted: &WindowRequest, window: &TreeWindow) -> Markup {
     let last = window.offset + window.rows.len();
     html! {
         h1 { "Tree" }
@@ -56,8 +60,8 @@ fn content(wanted: &Wanted, window: &Window) -> Markup {
     }
 }
 
-fn part(wanted: &Wanted, offset: usize) -> String {
-    let Wanted { text, status, phase, .. } = wanted;
+fn part(wanted: &WindowRequest, offset: usize) -> String {
+    let WindowRequest { text, status, phase, .. } = wanted;
     let [text, status, phase] = [text, status, phase].map(|value| urls::value(value));
     format!("/tree?text={text}&status={status}&phase={phase}&offset={offset}")
 }

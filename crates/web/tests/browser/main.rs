@@ -2,13 +2,22 @@
 
 mod stage;
 
+use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::Instant;
 
 use fantoccini::key::Key;
 use serde_json::Value;
 use testkit::Project;
 
-use crate::stage::{Browser, Server, Setup, play, setting, story};
+use crate::stage::{Browser, Server, Setup, busy_story, fail_a_tick, play, setting, story};
+
+/// Returns where pictures are put.
+fn pictures() -> PathBuf {
+    let folder = setting("THROUGHLINE_PICTURES");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
 
 const SCENE: &str = "/nodes/act-1/chapter-01/scene-0101";
 
@@ -59,6 +68,8 @@ fn an_edited_file_makes_the_tree_stale_without_reload() {
         assert_eq!(browser.evaluate("return window.same").await, Value::Bool(true));
         browser.goto(&server, "/nodes/act-1/chapter-01").await;
         browser.sees("#why", "Purpose").await;
+        browser.sees("tl-live", "live").await;
+        browser.picture(&pictures().join("readme-node.png")).await;
         browser.sees("#why .diff", "Begin").await;
     });
 }
@@ -200,14 +211,112 @@ fn strangers_are_turned_away() {
     });
 }
 
+/// What the README promises: see in the dashboard of the demo what is blocked and why, approve it, and the agent goes on.
+#[test]
+fn who_never_saw_it_finds_what_is_blocked_and_lets_the_agent_go_on() {
+    let project = Project::empty(&setting("THROUGHLINE_TL"));
+    project.ok(&["demo", "tour"]);
+    let within = |arguments: &[&str]| {
+        let mut command = project.command(arguments);
+        command.current_dir(project.root().join("tour"));
+        command
+    };
+    let server = Server::started_by(within(&["--json", "serve", "--port", "0"]));
+    let mut waiting = within(&["wait", "chapter", "2"]).stdout(Stdio::piped()).spawn().expect("a start");
+    let agent = project.session("demo");
+    let scene = project.root().join("tour/acts/act-1/chapters/chapter-02/scenes/scene-0201-blueprint.md");
+    let write = serde_json::json!({ "file_path": scene, "content": "# The lights\n" });
+    assert!(agent.before("Write", &write).block().is_some(), "nobody approved the chapter");
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser.sees("#blocked", "act-1/chapter-02/scene-0201").await;
+        browser.sees("#blocked", "It waits for act-1/chapter-02").await;
+        browser.sees("tl-live", "live").await;
+        browser.picture(&pictures().join("readme-now.png")).await;
+        browser.click("#blocked a.path").await;
+        browser.sees("#standing", "draft").await;
+        browser.sees("#parent", "The long watch").await;
+        assert!(waiting.try_wait().expect("a process").is_none(), "it waits");
+        browser.click("#decide .primary").await;
+        browser.sees("main", "Approved. Whoever waited for it goes on.").await;
+        let decided = Instant::now();
+        assert!(waiting.wait().expect("an end").success());
+        println!("the waiting call went on {:?} after the page said so", decided.elapsed());
+        assert!(agent.before("Write", &write).block().is_none(), "the same call is let");
+        browser.goto(&server, "/").await;
+        browser.sees("h1", "Now").await;
+        let blocked = browser.evaluate("return document.querySelector('#blocked').textContent.trim()").await;
+        assert_eq!(blocked, "", "nothing is blocked any more");
+    });
+}
+
+#[test]
+fn an_escalation_is_decided_in_the_page() {
+    let project = busy_story();
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser.sees("#escalated", "The point of view holds").await;
+        browser.click("#escalated a").await;
+        browser.type_into("form[action='/do/send-back'] textarea", "the second page, first line").await;
+        browser.click("form[action='/do/send-back'] button").await;
+        browser.sees("main", "Sent back to the author").await;
+        browser.click("#reviews details.card > summary").await;
+        browser.sees("#reviews", "the second page, first line").await;
+        browser.click("#reviews .decision > summary").await;
+        browser.type_into("form[action='/do/accept'] textarea", "it is meant to slip").await;
+        browser.click("form[action='/do/accept'] button").await;
+        browser.sees("main", "Accepted as it is").await;
+        browser.click("#reviews details.card > summary").await;
+        browser.click("form[action='/do/conclude'] button").await;
+        browser.sees("#reviews", "complete").await;
+    });
+    assert_eq!(project.json(&["review", "status", "--of", "act-1"])["state"], "COMPLETE");
+}
+
+#[test]
+fn a_failed_tick_is_tried_again_and_put_aside() {
+    let project = busy_story();
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser.goto(&server, "/ticks").await;
+        browser.sees("#ticks .problem", "relationship.update").await;
+        // What it missed is there by now.
+        browser.click("form[action='/do/retry'] button").await;
+        browser.sees("main", "Run again, to its end.").await;
+        browser.sees("#ticks .outcome", "done").await;
+        fail_a_tick(&project);
+        browser.sees("#ticks .outcome", "failed").await;
+        browser.click("form[action='/do/retry'] button").await;
+        browser.sees("main", "failed again").await;
+        browser.sees("#ticks", "failed 2 times").await;
+        browser.click("form[action='/do/skip'] button").await;
+        browser.sees("#ticks .outcome", "skipped").await;
+        browser.click("#scenes a[href^='/prose/']").await;
+        browser.sees("#prose", "lamp").await;
+    });
+}
+
+#[test]
+fn ties_are_drawn_and_said() {
+    let project = busy_story();
+    let server = Server::of(&project);
+    play(async {
+        let browser = Browser::open(&server, Setup::default()).await;
+        browser.goto(&server, "/memory?text=Iva").await;
+        browser.sees("#found", "Doctor Iva").await;
+        browser.sees("#relationships", "Mara and Doctor Iva · rivals").await;
+        assert_eq!(browser.evaluate("return document.querySelectorAll('.graph circle').length").await, 3);
+    });
+}
+
 #[test]
 fn everyone_can_use_every_page() {
-    let project = story();
+    let project = busy_story();
     project.write(Project::ACT, "# Act 1\n\n## Characters\n- Mara\n\n## Purpose\nEnd.\n");
     let server = Server::of(&project);
     let axe = std::fs::read_to_string(setting("THROUGHLINE_AXE")).expect("axe");
-    let pictures = setting("THROUGHLINE_PICTURES");
-    std::fs::create_dir_all(&pictures).expect("a folder");
     play(async {
         for (look, dark, phone) in [
             ("light-1280", false, false),
@@ -222,13 +331,15 @@ fn everyone_can_use_every_page() {
                 ("node", "/nodes/act-1/chapter-01"),
                 ("timeline", "/timeline"),
                 ("reviews", "/reviews"),
+                ("ticks", "/ticks"),
+                ("prose", "/prose/act-1/chapter-01/scene-0101"),
                 ("gates", "/gates"),
-                ("memory", "/memory"),
+                ("memory", "/memory?text=Iva"),
                 ("refused", "/nodes/nothing"),
             ] {
                 browser.goto(&server, path).await;
                 browser.sees("tl-live", "live").await;
-                browser.picture(&pictures.join(format!("{name}-{look}.png"))).await;
+                browser.picture(&pictures().join(format!("{name}-{look}.png"))).await;
                 browser.evaluate(&format!("{axe}; window.axe = axe; return 1")).await;
                 let run = "const done = arguments[arguments.length - 1]; axe.run().then(found => done(found.violations.map(one => \
                            `${one.id}: ${one.nodes.map(node => node.html).join(' ')}`)))";

@@ -1,6 +1,7 @@
 //! A project, its server and a browser on it, all real.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -27,6 +28,44 @@ pub(crate) fn story() -> Project {
     project
 }
 
+/// A plan whose last action cannot be run: the two have no relationship yet.
+const FAILING_PLAN: &str = r#"{ "rationale": "The lamp has to go out first.", "scene_intention": "Mara and Teo quarrel", "actions": [
+  { "tool": "character.generate", "args": { "name": "Mara", "role": "pilot", "description": "Tired." }, "reason": "the scene needs her" },
+  { "tool": "character.generate", "args": { "name": "Teo", "role": "brother", "description": "Late." } },
+  { "tool": "relationship.update", "args": { "character_a": "$0.id", "character_b": "$1.id", "event": "a quarrel" } } ] }"#;
+
+/// Returns a story in which something is on every page: a failed tick, a written scene, ties, notes, a review that waits.
+pub(crate) fn busy_story() -> Project {
+    let project = story();
+    project.ok(&["approve", "scene", "0101"]);
+    project.ok(&["write", "scene", "0101"]);
+    fail_a_tick(&project);
+    project.ok(&["memory", "edit", "--new", "character", "name=Doctor Iva", "role=friend"]);
+    for (other, kind) in [("C1", "siblings"), ("C2", "rivals")] {
+        let (other, kind) = (format!("character_b={other}"), format!("relationship_type={kind}"));
+        project.ok(&["memory", "edit", "--new", "relationship", "character_a=C0", &other, &kind, "intensity=6"]);
+    }
+    project.ok(&["review", "add", "--of", "act-1", "--check", "The point of view holds", "--severity", "MUST"]);
+    for line in 1.. {
+        let finding = format!("it slips in line {line}");
+        project.ok(&["review", "verdict", "qa-001", "fail", "--finding", &finding, "--of", "act-1"]);
+        if project.json(&["review", "conclude", "--of", "act-1"])["outcome"] == "needs-person" {
+            break;
+        }
+    }
+    project
+}
+
+/// Runs a tick whose plan cannot be run to its end.
+pub(crate) fn fail_a_tick(project: &Project) {
+    let plan = project.root().join("../plan.json");
+    project.write("../plan.json", FAILING_PLAN);
+    let mut tick = project.command(&["tick"]);
+    tick.env("THROUGHLINE_LLM_PROVIDER", "command").env("THROUGHLINE_LLM_COMMAND", format!("cat {}", plan.display()));
+    let ticked = tick.stdout(Stdio::null()).stderr(Stdio::null()).status().expect("a tick");
+    assert!(!ticked.success(), "its plan cannot be run");
+}
+
 /// A process that ends with the test.
 struct Ended(Child);
 
@@ -46,8 +85,11 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn of(project: &Project) -> Self {
-        let mut child =
-            project.command(&["--json", "serve", "--port", "0"]).stdout(Stdio::piped()).spawn().expect("a start");
+        Self::started_by(project.command(&["--json", "serve", "--port", "0"]))
+    }
+
+    pub(crate) fn started_by(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("a start");
         let mut line = String::new();
         BufReader::new(child.stdout.take().expect("an output")).read_line(&mut line).expect("a line");
         let ready: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
@@ -78,8 +120,27 @@ pub(crate) struct Setup {
 /// A browser, with the driver that steers it.
 pub(crate) struct Browser {
     pub(crate) client: Client,
+    /// Before the driver: a browser whose driver is gone goes on for ever.
+    _session: WebSession,
     _driver: Ended,
     _profile: TempDir,
+}
+
+/// A session of the driver, which has one browser.
+struct WebSession {
+    port: String,
+    id: String,
+}
+
+impl Drop for WebSession {
+    fn drop(&mut self) {
+        let Self { port, id } = self;
+        // The driver ends the browser and then answers. A test that failed must not fail once more here.
+        if let Ok(mut stream) = TcpStream::connect(format!("127.0.0.1:{port}")) {
+            let asked = write!(stream, "DELETE /session/{id} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n");
+            let _ = asked.and_then(|()| stream.read(&mut [0; 64]));
+        }
+    }
 }
 
 impl Browser {
@@ -131,7 +192,9 @@ impl Browser {
             .connect(&format!("http://127.0.0.1:{}", port.trim()))
             .await
             .expect("a browser");
-        Self { client, _driver: Ended(driver), _profile: profile }
+        let id = client.session_id().await.expect("an answer").expect("a session");
+        let session = WebSession { port: port.trim().to_owned(), id };
+        Self { client, _session: session, _driver: Ended(driver), _profile: profile }
     }
 
     /// Opens the dashboard as a person does: the address `tl serve` printed.
@@ -167,6 +230,12 @@ impl Browser {
     pub(crate) async fn click(&self, css: &str) {
         let found = self.client.wait().at_most(PATIENCE).for_element(Locator::Css(css)).await;
         found.expect(css).click().await.expect(css);
+    }
+
+    /// Writes into a field.
+    pub(crate) async fn type_into(&self, css: &str, text: &str) {
+        let found = self.client.wait().at_most(PATIENCE).for_element(Locator::Css(css)).await;
+        found.expect(css).send_keys(text).await.expect(css);
     }
 
     pub(crate) async fn evaluate(&self, script: &str) -> Value {

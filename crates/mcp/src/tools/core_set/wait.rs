@@ -12,7 +12,7 @@ use crate::tools::{Hints, Tool, Toolset};
 
 pub(crate) const WAIT: Tool = Tool {
     name: "wait",
-    description: "After asking a person: returns when the plan is approved, changed or commented on, or time is up.",
+    description: "After asking a person: returns when the plan is approved, changed, commented on, its review decided, or time is up.",
     set: Toolset::Core,
     hints: Hints::READS,
     input: |_| {

@@ -1,0 +1,49 @@
+//! What was noticed about the sessions that go on: for a person who looks at all of them.
+
+use domain::detection::Signal;
+use domain::record;
+use domain::session::Session;
+use serde::Serialize;
+
+use super::trail_state::{counters_of, signals, trail_of};
+use crate::context::Context;
+use crate::failure::Failure;
+
+/// A signal of one session.
+#[derive(Clone, Debug, Serialize)]
+pub struct SessionSignal {
+    pub session: String,
+    pub host: String,
+    pub kind: &'static str,
+    /// The fact, in one sentence.
+    pub text: String,
+    pub next_step: &'static str,
+}
+
+/// Returns the signals of every session that goes on, the most serious first.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn list_signals(ctx: &Context<'_>) -> Result<Vec<SessionSignal>, Failure> {
+    let state = ctx.store.read()?;
+    let mut found = Vec::new();
+    for (_, session) in record::read_all::<Session>(&*state, "")?.into_iter().filter(|(_, session)| session.is_active())
+    {
+        let counters = counters_of(&*state, &session.name)?;
+        let (name, host) = (session.name.clone(), session.host.clone());
+        let Some(trail) = trail_of(&*state, session, true)? else { continue };
+        let noticed = signals(ctx, Some(&trail), &counters);
+        found.extend(noticed.into_iter().map(|signal| (signal.kind, name.clone(), host.clone(), signal)));
+    }
+    found.sort_by_key(|(kind, ..)| *kind);
+    Ok(found
+        .into_iter()
+        .map(|(kind, session, host, Signal { text, next_step, .. })| SessionSignal {
+            session,
+            host,
+            kind: kind.word(),
+            text,
+            next_step,
+        })
+        .collect())
+}

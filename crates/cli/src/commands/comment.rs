@@ -1,0 +1,57 @@
+//! `tl comment`
+
+use application::Failure;
+use application::comment::{CommentView, comment, list_comments};
+use clap::Args;
+use domain::planning_prompt::clean_line;
+
+use super::NodeArgs;
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, DIM, GOOD, styled};
+use crate::wiring::App;
+
+/// Say something about a plan, or read what was said
+///
+/// Who waits for the plan (`tl wait`, the MCP tool `wait`) goes on at once and is given the words; otherwise they stand in the
+/// next briefing, until the plan changes or is decided.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl comment chapter 2 -m \"The storm comes too early\"
+  tl comment act-1/chapter-02")]
+pub(crate) struct CommentArgs {
+    #[command(flatten)]
+    node: NodeArgs,
+
+    /// What to say; without it, what was said is listed
+    #[arg(long, short, value_name = "TEXT")]
+    message: Option<String>,
+}
+
+impl CommentArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let node = &self.node.node;
+        if let Some(text) = &self.message {
+            let said = app.run(|ctx| comment(ctx, node, text))?;
+            if app.ui.json {
+                app.ui.value(&said);
+            } else {
+                app.ui.line(format!("{} {}", styled(GOOD, "said"), styled(BOLD, &clean_line(&said.path))));
+            }
+            return Ok(ExitCode::Done);
+        }
+        let all = app.run(|ctx| list_comments(ctx, node))?;
+        if app.ui.json {
+            app.ui.value(&all);
+        } else {
+            all.iter().for_each(|said| tell(app, said));
+        }
+        Ok(ExitCode::Done)
+    }
+}
+
+fn tell(app: &App, said: &CommentView) {
+    let answered = if said.open { "" } else { " · answered" };
+    let about = format!("{} · {}{answered}", clean_line(&said.by.to_string()), said.at.for_people());
+    app.ui.line(styled(DIM, &about));
+    said.text.lines().for_each(|line| app.ui.line(format!("  {}", clean_line(line))));
+}

@@ -1,0 +1,68 @@
+//! Which operations touched a node: an index for the log of one, so that nobody goes through the facts of all.
+
+use domain::ids::NodeId;
+use domain::operation::Operation;
+use domain::ports::StoreFault;
+
+use super::view::View;
+
+/// An operation that touched more than this has one row for all of them: a cascade costs nothing here.
+const MANY: usize = 64;
+
+/// Notes which nodes an operation touched.
+pub(super) fn keep(view: &View<'_>, operation: &Operation) -> Result<(), StoreFault> {
+    let (id, nodes) = (operation.id.0.cast_signed(), operation.touched());
+    let written = if nodes.len() > MANY {
+        let sql = "INSERT INTO touched_many (operation, stretches) VALUES (?1, ?2)";
+        view.connection.prepare_cached(sql).and_then(|mut insert| insert.execute((id, stretches(&nodes))).map(drop))
+    } else {
+        let sql = "INSERT INTO touched (node, operation) VALUES (?1, ?2)";
+        let mut insert = view.connection.prepare_cached(sql).map_err(|error| view.fault(error))?;
+        nodes.iter().try_for_each(|node| insert.execute((node.0, id)).map(drop))
+    };
+    written.map_err(|error| view.fault(error))
+}
+
+/// Returns the numbers of up to `most` operations below `before` that touched a node, the newest first.
+pub(super) fn before(view: &View<'_>, node: NodeId, before: i64, most: usize) -> Result<Vec<i64>, StoreFault> {
+    let limit = i64::try_from(most).unwrap_or(i64::MAX);
+    let sql = "SELECT operation FROM touched WHERE node = ?1 AND operation < ?2 ORDER BY operation DESC LIMIT ?3";
+    let mut found = view.rows(sql, (node.0, before, limit), |row| Ok(row.get::<_, i64>(0)?))?;
+    let sql = "SELECT operation, stretches FROM touched_many WHERE operation < ?1";
+    let among_many = view.rows(sql, [before], |row| {
+        let (operation, stretches): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
+        Ok(lies_in(&stretches, node).then_some(operation))
+    })?;
+    found.extend(among_many.into_iter().flatten());
+    found.sort_unstable_by(|a, b| b.cmp(a));
+    found.truncate(most);
+    Ok(found)
+}
+
+/// Packs sorted numbers: the first and the last of each unbroken stretch.
+fn stretches(nodes: &[NodeId]) -> Vec<u8> {
+    let parts = nodes.chunk_by(|a, b| a.0 + 1 == b.0);
+    parts
+        .filter_map(|part| Some([part.first()?.0.to_be_bytes(), part.last()?.0.to_be_bytes()].concat()))
+        .flatten()
+        .collect()
+}
+
+fn lies_in(stretches: &[u8], node: NodeId) -> bool {
+    let (ends, _) = stretches.as_chunks::<4>();
+    let (pairs, _) = ends.as_chunks::<2>();
+    pairs.iter().any(|[first, last]| (u32::from_be_bytes(*first)..=u32::from_be_bytes(*last)).contains(&node.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_lies_in_a_stretch_or_between_two() {
+        let packed = stretches(&[3, 4, 5, 9, 11, 12].map(NodeId));
+        assert_eq!(packed.len(), 3 * 8);
+        let inside: Vec<u32> = (0..20).filter(|node| lies_in(&packed, NodeId(*node))).collect();
+        assert_eq!(inside, [3, 4, 5, 9, 11, 12]);
+    }
+}

@@ -1,0 +1,212 @@
+//! *Ticks*: what the loop planned and did, where it failed, what it wrote and what that cost.
+
+use application::show_ticks::{SceneView, TickView, TicksView, show_ticks};
+use application::tick::spending::SpendingView;
+use axum::extract::{Query, State};
+use domain::planning_prompt::count;
+use domain::tick::TickStatus;
+use domain::tick::execute::Executed;
+use maud::{Markup, html};
+use serde_json::{Map, Value};
+
+use super::timeline::Done;
+use super::{Place, done, shell, time, to_node, worded};
+use crate::api::Ticks;
+use crate::refusal::Refusal;
+use crate::{Dashboard, urls};
+
+pub(crate) async fn page(
+    State(dashboard): State<Dashboard>,
+    Query(asked): Query<Ticks>,
+    Query(after): Query<Done>,
+) -> Result<Markup, Refusal> {
+    let most = asked.most();
+    let found = dashboard.ask(move |ctx| show_ticks(ctx, most)).await?;
+    Ok(shell(Place::Ticks, "Ticks", &content(&found, after.done.as_deref())))
+}
+
+fn content(found: &TicksView, after: Option<&str>) -> Markup {
+    let TicksView { novel, current_tick, active_character, ticks, ticks_total, scenes, spent } = found;
+    html! {
+        h1 { "Ticks" }
+        (done(after))
+        section #story data-live {
+            @if ticks.is_empty() && scenes.is_empty() {
+                p.quiet { "The loop has not run here. " code { "tl tick" } " plans the next step of a story and carries it out; "
+                    code { "tl write" } " writes its scenes." }
+            } @else {
+                p {
+                    @if let Some(novel) = novel { strong { (novel) } " · " }
+                    "tick " span.number { (current_tick) }
+                    @if let Some(character) = active_character { " · with " (character) }
+                }
+                @if spent.calls > 0 { p.quiet { "Together: " (cost(spent)) } }
+            }
+        }
+        section #scenes data-live {
+            @if !scenes.is_empty() {
+                h2 { "Prose" }
+                ul.cards { @for scene in scenes { li.card { (one_scene(scene)) } } }
+            }
+        }
+        section #ticks data-live {
+            @if !ticks.is_empty() { h2 { "The loop" } }
+            @for tick in ticks { (one_tick(tick)) }
+            @if *ticks_total > ticks.len() {
+                nav.pages aria-label="Parts of the list" { a href={ "/ticks?limit=" (ticks_total) } { "All " (ticks_total) } }
+            }
+        }
+    }
+}
+
+fn one_scene(scene: &SceneView) -> Markup {
+    let generation = &scene.generation;
+    html! {
+        p {
+            (to_node(&generation.scene)) " " span.tag { (generation.status.word()) }
+            @if generation.file.is_none() { " " span.quiet { "at: " (generation.step.word()) } }
+            @if generation.stale { " " span.tag { "its blueprint is another one now" } }
+        }
+        p.quiet {
+            span.number { (generation.words) } " words by " (generation.writer)
+            @if generation.revisions > 0 { " · revised " (count(generation.revisions as usize, "time", "times")) }
+            @if let Some(spent) = &scene.spent { " · " (cost(spent)) }
+        }
+        @if let Some(error) = &generation.error { p.problem { (error) } }
+        @if !generation.findings.is_empty() {
+            ul { @for finding in &generation.findings { li {
+                span.tag { (finding.check) } " " (finding.problem)
+                @if let Some(quote) = &finding.quote { " " q { (quote) } }
+            } } }
+        }
+        @if generation.file.is_some() { p { a href={ "/prose/" (urls::path(&generation.scene)) } { "Read it" } } }
+    }
+}
+
+fn one_tick(tick: &TickView) -> Markup {
+    let record = &tick.record;
+    html! {
+        article.card.tick {
+            h3 {
+                "Tick " span.number { (record.tick) } " "
+                span.outcome data-outcome=(record.status.word()) {
+                    span.shape aria-hidden="true" { (shape(record.status)) } (record.status.word())
+                }
+            }
+            @if !record.plan.scene_intention.is_empty() { p { (record.plan.scene_intention) } }
+            p.quiet {
+                (time(record.at)) " · planned by " (record.planner)
+                @if record.failures > 0 { " · failed " (count(record.failures as usize, "time", "times")) }
+                @if let Some(spent) = &tick.spent { " · " (cost(spent)) }
+            }
+            @for error in &record.errors { p.problem role="note" { (worded(error)) } }
+            @for warning in &record.warnings { p.quiet { (warning) } }
+            @if tick.is_open {
+                div.acts {
+                    form action="/do/retry" method="post" {
+                        input type="hidden" name="tick" value=(record.tick);
+                        button.primary type="submit" { "Try again" span.hidden { " tick " (record.tick) } }
+                    }
+                    form action="/do/skip" method="post" {
+                        input type="hidden" name="tick" value=(record.tick);
+                        button type="submit" { "Go on without it" span.hidden { " (tick " (record.tick) ")" } }
+                    }
+                }
+            }
+            @if !record.plan.actions.is_empty() {
+            details open[tick.is_open] {
+                summary { "Plan, " (record.executed.len()) " of " (record.plan.actions.len()) " actions run" }
+                @if !record.plan.rationale.is_empty() { p.note { (record.plan.rationale) } }
+                ol.actions {
+                    @for (index, action) in record.plan.actions.iter().enumerate() {
+                        @let run = record.executed.iter().find(|run| run.action_index == index);
+                        li {
+                            p {
+                                code { (action.tool) } " " span.tag { (became(run)) }
+                                @if let Some(reason) = &action.reason { " " (reason) }
+                            }
+                            (arguments(run.map_or(&action.args, |run| &run.args)))
+                            @if let Some(error) = run.and_then(|run| run.error.as_ref()) { p.problem { (error) } }
+                            @if let Some(result) = run.and_then(|run| run.result.as_ref()) {
+                                details { summary { "What it gave" } pre tabindex="0" { (pretty(result)) } }
+                            }
+                        }
+                    }
+                }
+                @if !record.plan.expected_outcomes.is_empty() {
+                    p.quiet { "Expected:" }
+                    ul { @for outcome in &record.plan.expected_outcomes { li { (outcome) } } }
+                }
+            }
+            }
+        }
+    }
+}
+
+fn became(run: Option<&Executed>) -> &'static str {
+    match run {
+        None => "not run",
+        Some(run) if run.success => "done",
+        Some(_) => "failed",
+    }
+}
+
+fn shape(status: TickStatus) -> &'static str {
+    match status {
+        TickStatus::Planned => "○",
+        TickStatus::Done => "✓",
+        TickStatus::Failed | TickStatus::Parked => "✕",
+        TickStatus::Skipped => "–",
+    }
+}
+
+fn arguments(args: &Map<String, Value>) -> Markup {
+    html! {
+        @if !args.is_empty() {
+            dl.arguments { @for (name, value) in args {
+                dt { (name) } dd { @match value { Value::String(text) => (text), other => code { (other) } } }
+            } }
+        }
+    }
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+/// Returns what was spent. What is not known is said, not counted as nothing.
+fn cost(spent: &SpendingView) -> String {
+    let calls = count(spent.calls, "call", "calls");
+    let tokens = match spent.calls_without_tokens {
+        0 => format!("{} tokens in, {} out", spent.input_tokens, spent.output_tokens),
+        unknown if unknown == spent.calls => "tokens unknown".to_owned(),
+        unknown => format!("{} tokens in, {} out and {unknown} unknown", spent.input_tokens, spent.output_tokens),
+    };
+    let price = match (spent.calls - spent.calls_without_price.min(spent.calls), spent.calls_without_price) {
+        (0, _) => "price unknown".to_owned(),
+        (_, 0) => dollars(spent.cost_micros),
+        (_, unknown) => format!("{} and {unknown} of unknown price", dollars(spent.cost_micros)),
+    };
+    format!("{calls}, {tokens}, {price}")
+}
+
+fn dollars(micros: u64) -> String {
+    format!("${}.{:04}", micros / 1_000_000, micros % 1_000_000 / 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_is_not_free() {
+        let spent =
+            SpendingView { calls: 2, input_tokens: 10, output_tokens: 5, cost_micros: 12_345, ..Default::default() };
+        assert_eq!(cost(&spent), "2 calls, 10 tokens in, 5 out, $0.0123");
+        let partly = SpendingView { calls_without_price: 1, ..spent.clone() };
+        assert_eq!(cost(&partly), "2 calls, 10 tokens in, 5 out, $0.0123 and 1 of unknown price");
+        let unknown =
+            SpendingView { calls: 1, calls_without_price: 1, calls_without_tokens: 1, ..SpendingView::default() };
+        assert_eq!(cost(&unknown), "1 call, tokens unknown, price unknown");
+    }
+}
