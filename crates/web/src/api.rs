@@ -264,7 +264,8 @@ pub(crate) fn memories(ctx: &Context<'_>, asked: &Search) -> Result<Memories, Fa
     if !asked.text.trim().is_empty() {
         let shelf = Some(asked.shelf.clone()).filter(|shelf| !shelf.is_empty());
         found.notes = recall_mems(ctx, &RecallRequest { query: asked.text.clone(), shelf, most: MOST_FOUND })?;
-        let request = SearchMemoryRequest { query: asked.text.clone(), kinds: Vec::new(), most: MOST_FOUND };
+        let request =
+            SearchMemoryRequest { query: asked.text.clone(), most: MOST_FOUND, ..SearchMemoryRequest::default() };
         // Text without a word in it finds no note either.
         found.entries =
             if asked.shelf.is_empty() { search_memory(ctx, &request).unwrap_or_default() } else { Vec::new() };
