@@ -145,7 +145,8 @@ pub fn overlay(footings: &mut Vec<Footing>, facts: &[Fact]) {
 /// Puts every footing behind its parent's; what stood together stays together.
 fn parents_first(footings: &mut [Footing]) {
     let parents: HashMap<NodeId, Option<NodeId>> = footings.iter().map(|it| (it.id, it.parent)).collect();
-    let above = |id: &NodeId| parents.get(id).copied().flatten();
+    // Only what is among them is counted: what stands above would make two of one height where they are few.
+    let above = |id: &NodeId| parents.get(id).copied().flatten().filter(|parent| parents.contains_key(parent));
     // Nobody stands deeper than there are nodes, also where files go round in a circle.
     footings.sort_by_cached_key(|it| std::iter::successors(Some(it.id), above).take(parents.len()).count());
 }

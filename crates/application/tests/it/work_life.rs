@@ -234,3 +234,19 @@ proptest! {
         same(&state(&world), &before)?;
     }
 }
+
+/// A ticket that names another parent is judged by that one at once.
+#[test]
+fn a_ticket_under_another_parent_is_judged_by_it() {
+    let world = World::with_tickets_of(World::new());
+    fill(&world);
+    for deed in [Deed::Enter(0, false), Deed::Parent(2, 4), Deed::Level(4)] {
+        act(&world, "two", &deed).unwrap();
+    }
+    for session in ["one", "two"] {
+        where_am_i(&ctx_of(&world, session)).unwrap();
+    }
+    let found = application::check_state::check_state(&world.ctx()).unwrap().findings;
+    let lies: Vec<_> = found.iter().filter(|finding| finding.kind == "status-mismatch").collect();
+    assert!(lies.is_empty(), "{lies:?}");
+}
