@@ -20,7 +20,7 @@ use application::{Context, Failure};
 use domain::host_event::{Effect, Happening, Host, HostEvent, Reply};
 use domain::ids::Principal;
 use domain::operation::Channel;
-use domain::policy::{ApprovalPolicy, GatePolicy, Policy};
+use domain::policy::{ApprovalPolicy, GatePolicy, Governance, Policy};
 use domain::ports::{FileLook, PlanFiles};
 use domain::profile::{BUILT_IN, Profile, built_in};
 use domain::typed_command::{self, TypedCommand};
@@ -139,7 +139,7 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
         return Ok(handled);
     }
     let touched = touched_files(&files, &project.profiles, event);
-    if !concerns_state(event, &plans, &touched, &project.profiles) {
+    if !concerns_state(event, &plans, &touched, &project) {
         return Ok(Handled::default());
     }
     set_fallback(fallback(event, &plans, &files, &policy.gates.fail_closed));
@@ -183,13 +183,17 @@ fn impersonation(event: &HostEvent, policy: &Policy) -> Option<Handled> {
 }
 
 /// Most tool calls have nothing to do with plans: those cost no more than finding that out.
-fn concerns_state(event: &HostEvent, plans: &[TouchedPlan<'_>], files: &[String], profiles: &[Profile]) -> bool {
+fn concerns_state(event: &HostEvent, plans: &[TouchedPlan<'_>], files: &[String], project: &Project) -> bool {
+    let profiles = &project.profiles;
     let documents = files.iter().any(|file| domain::plan_document::file_at(file).is_some());
     let works = !files.is_empty() && profiles.iter().any(|profile| profile.gates.is_some());
     // A trail is kept of every call.
     let trail = domain::trail::is_kept(profiles);
+    let strict = project.settings.policy.governance == Governance::Strict;
     match &event.happening {
-        Happening::ToolAboutToRun(_) if trail && !files.is_empty() => true,
+        Happening::ToolAboutToRun(call) if trail && (!files.is_empty() || (strict && call.may_write_by_command())) => {
+            true
+        }
         Happening::ToolFinished { .. } if trail => true,
         Happening::ToolAboutToRun(call) => {
             documents || works || plans.iter().any(|plan| plan.effect.changes()) || calls_us(call)

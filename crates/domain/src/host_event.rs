@@ -197,6 +197,12 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
+    /// Says whether the call runs a command that may write files, other than through our own program.
+    #[must_use]
+    pub fn may_write_by_command(&self) -> bool {
+        self.command.as_deref().is_some_and(|command| !shell_command::only_looks_or_is_ours(command))
+    }
+
     /// Says whether the call may change files it does not name.
     #[must_use]
     pub fn may_change_anything(&self) -> bool {

@@ -33,16 +33,23 @@ pub(super) fn before(
     if !trail::is_kept(ctx.profiles) {
         return Ok(Handled::default());
     }
-    let undeclared = undeclared(ctx, surroundings)?;
+    let undeclared = undeclared(ctx, call, surroundings)?;
     Ok(undeclared.and(unread(ctx, event, call)?))
 }
 
 /// Under strict governance nothing is written before an intent is declared, in this session or by its host's other half.
-fn undeclared(ctx: &Context<'_>, surroundings: &Surroundings<'_>) -> Result<Handled, Failure> {
+///
+/// A command is held back too, unless it plainly only looks: nobody can say what it writes.
+fn undeclared(ctx: &Context<'_>, call: &ToolCall, surroundings: &Surroundings<'_>) -> Result<Handled, Failure> {
+    if ctx.policy.governance != Governance::Strict {
+        return Ok(Handled::default());
+    }
     let plans = surroundings.plans.iter().filter(|plan| plan.effect.changes()).map(|plan| &plan.file);
     let written = plans.chain(surroundings.files).find(|file| !file.starts_with(".throughline/"));
-    let Some(file) = written.filter(|_| ctx.policy.governance == Governance::Strict) else {
-        return Ok(Handled::default());
+    let (what, how) = match written {
+        Some(file) => (file.as_str(), format!("`{file}` would be written")),
+        None if call.may_write_by_command() => ("command", "this command may write files".to_owned()),
+        None => return Ok(Handled::default()),
     };
     let state = ctx.store.read()?;
     let declared =
@@ -50,9 +57,9 @@ fn undeclared(ctx: &Context<'_>, surroundings: &Surroundings<'_>) -> Result<Hand
     if declared {
         return Ok(Handled::default());
     }
-    let why = format!("`{file}` would be written, but this session has not said what it is for");
+    let why = format!("{how}, but this session has not said what it is for");
     let steps = vec!["tl intent \"what this session is for\"".to_owned(), "tl map tactic \"how\"".to_owned()];
-    Ok(fired("intent", file, Objection::new(why, steps), GateMode::Block))
+    Ok(fired("intent", what, Objection::new(why, steps), GateMode::Block))
 }
 
 /// A session file is overwritten only by who has read what stands in it.

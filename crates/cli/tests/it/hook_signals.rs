@@ -205,7 +205,18 @@ fn modes_of_governance() {
     let own = json!({ "file_path": strict.root().join(".throughline/templates/session.md"), "content": "x" });
     assert!(session.before("Write", &own).block().is_none());
     assert!(session.start("startup").context().unwrap().contains("Files may be written only after that"));
+    // Nobody can say what a command writes, unless it plainly only looks or is ours.
+    for (command, held_back) in [
+        ("make", true),
+        ("echo x > src/a.rs", true),
+        ("rg main src | head", false),
+        ("tl intent \"Build auth\"", false),
+    ] {
+        let answer = session.before("Bash", &json!({ "command": command }));
+        assert_eq!(answer.block().is_some_and(|why| why.contains("tl intent")), held_back, "{command}: {answer:?}");
+    }
     strict.ok(&["intent", "Build auth"]);
+    assert!(session.before("Bash", &json!({ "command": "make" })).block().is_none());
     assert!(session.before("Write", &input).block().is_none());
 
     let permissive = trail();

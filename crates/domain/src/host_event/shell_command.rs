@@ -92,6 +92,15 @@ pub(super) fn only_looks(command: &str) -> bool {
     parts.peek().is_some() && parts.all(looks)
 }
 
+/// Says whether a command line plainly changes no file but through our own program.
+pub(super) fn only_looks_or_is_ours(command: &str) -> bool {
+    let hides = |part: &str| part.contains(['>', '`']) || part.contains("$(") || part.contains("<(");
+    let is_ours = |part: &str| part.split_whitespace().next() == Some("tl") && !hides(part);
+    let command = INTO_NOTHING.iter().fold(command.to_owned(), |text, word| text.replace(word, " "));
+    let mut parts = command.split([';', '|', '&', '\n']).map(str::trim).filter(|part| !part.is_empty());
+    parts.all(|part| is_ours(part) || only_looks(part))
+}
+
 /// Says of one program and its words whether it only looks.
 fn looks(part: &str) -> bool {
     let mut words = part.split_whitespace();
@@ -138,7 +147,7 @@ fn prints_lines(script: &str) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::only_looks;
+    use super::{only_looks, only_looks_or_is_ours};
 
     #[test]
     fn what_only_looks() {
@@ -194,6 +203,16 @@ mod tests {
             "grep 'a; rm b' c",
         ] {
             assert!(!only_looks(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn our_own_program_is_no_stranger() {
+        for command in ["tl intent \"Build auth\"", "cd app && tl where 2>/dev/null | head -3", "ls"] {
+            assert!(only_looks_or_is_ours(command), "{command}");
+        }
+        for command in ["tl brief > src/a.rs", "tl where; rm a", "tl intent \"$(rm a)\"", "make"] {
+            assert!(!only_looks_or_is_ours(command), "{command}");
         }
     }
 
