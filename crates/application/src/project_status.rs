@@ -1,5 +1,6 @@
 //! Where the whole project stands.
 
+use domain::briefing::TrailPlace;
 use domain::node::{Node, Status};
 use domain::ports::Snapshot;
 use domain::profile::ApprovalNeed;
@@ -9,6 +10,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::observe::observed_plans;
+use crate::sessions::{places, standing};
 use crate::views::{OperationView, StatusCounts, reason};
 
 /// The project at a glance.
@@ -24,6 +26,9 @@ pub struct ProjectStatus {
     /// How many those are, where not all are listed.
     #[serde(skip)]
     pub attention_total: usize,
+    /// From the trajectory to the cursor, where the project keeps a trail; empty when nothing is under way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trail: Option<Vec<TrailPlace>>,
     pub last_operation: Option<OperationView>,
 }
 
@@ -50,7 +55,11 @@ pub struct Attention {
 pub fn project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
     let (state, tree) = observed_plans(ctx)?;
     let order: Vec<&Node> = tree.all_in_order();
-    status_in(ctx, &*state, &tree, &order, usize::MAX)
+    let mut status = status_in(ctx, &*state, &tree, &order, usize::MAX)?;
+    if domain::trail::is_kept(ctx.profiles) {
+        status.trail = Some(standing(ctx, &*state)?.map(|trail| places(&trail.path)).unwrap_or_default());
+    }
+    Ok(status)
 }
 
 /// Returns the state of these nodes of a tree, with at most so many that need someone.
@@ -116,6 +125,7 @@ pub(crate) fn status_in(
         levels,
         attention,
         attention_total,
+        trail: None,
         last_operation,
     })
 }

@@ -83,7 +83,7 @@ pub(crate) fn log_with_earlier(state: &dyn Snapshot, session: &Session) -> Resul
     Ok(logs.into_iter().rev().flatten().collect())
 }
 
-fn places(path: &[Node]) -> Vec<TrailPlace> {
+pub(crate) fn places(path: &[Node]) -> Vec<TrailPlace> {
     path.iter()
         .map(|node| TrailPlace {
             level: node.level.clone(),

@@ -28,8 +28,19 @@ impl StatusArgs {
 }
 
 fn print(ui: Ui, view: &ProjectStatus) {
+    match view.trail.as_deref() {
+        Some([]) => ui.line("Nothing is under way. Start with:  tl intent \"what this session is for\""),
+        Some(path) => {
+            let names: Vec<String> = path.iter().map(|place| clean_line(&place.content)).collect();
+            let state = path.last().map(|cursor| format!(" ({})", cursor.status)).unwrap_or_default();
+            ui.line(format!("{}: {}{state}", styled(BOLD, "trail"), names.join(" › ")));
+        }
+        None => {}
+    }
     if view.nodes == 0 {
-        ui.line("No plans yet. Start with:  tl plan");
+        if view.trail.is_none() || view.profiles.len() > 1 {
+            ui.line("No plans yet. Start with:  tl plan");
+        }
         return;
     }
     for level in &view.levels {

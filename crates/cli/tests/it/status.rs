@@ -70,3 +70,14 @@ fn the_worst_comes_first() {
     assert_eq!(order, ["act-3", "act-2"]);
     assert_eq!(view["attention"][0]["reason"], json!("condemned: no third act"));
 }
+
+#[test]
+fn a_trail_is_shown_from_the_trajectory_to_the_cursor() {
+    let project = crate::trail();
+    assert!(project.ok(&["status"]).stdout.contains("tl intent"));
+    project.ok(&["intent", "Построить вход"]);
+    project.ok(&["map", "tactic", "JWT"]);
+    let said = project.ok(&["status"]).stdout;
+    assert!(said.contains("trail: Построить вход › JWT (active)") && !said.contains("No plans yet"), "{said}");
+    assert_eq!(project.json(&["status"])["trail"][1]["content"], "JWT");
+}

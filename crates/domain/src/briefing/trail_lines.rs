@@ -2,13 +2,15 @@
 //!
 //! What earlier sessions wrote stands in quotes: it is material, and is said to be.
 
+use serde::Serialize;
+
 use super::{Line, Severity};
 use crate::detection::Signal;
 use crate::planning_prompt::clean_line;
 use crate::time::span_for_people;
 
 /// A node on the way to the cursor.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TrailPlace {
     pub level: String,
     pub stamp: String,
