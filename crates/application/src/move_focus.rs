@@ -104,7 +104,8 @@ fn moved(ctx: &Context<'_>, tx: &mut dyn Transaction, request: &FocusMove) -> Re
             (format!("park {}", tree.get(root).map_or("?", |node| node.alias.as_str())), None)
         }
         FocusMove::Exit => {
-            let from = focus.cursor().and_then(|id| tree.get(id)).map(|node| tree.path(node)).unwrap_or_default();
+            let before = focus.cursor();
+            let from = before.and_then(|id| tree.get(id)).map(|node| tree.path(node)).unwrap_or_default();
             // What proves a node is asked once for each that might be completed.
             let mut answers: Vec<(NodeId, Option<String>)> = Vec::new();
             for node in focus.stack(&tree) {
@@ -117,6 +118,9 @@ fn moved(ctx: &Context<'_>, tx: &mut dyn Transaction, request: &FocusMove) -> Re
                 .and_then(|id| answers.into_iter().find(|(other, _)| *other == id))
                 .and_then(|(_, why)| why);
             completed = left.completed;
+            if focus.cursor() == before && completed.is_empty() && why_unproved.is_none() {
+                return Err(nowhere_to_go(&from));
+            }
             (format!("leave {from}"), None)
         }
     };
@@ -191,6 +195,14 @@ fn arrived(
 /// Says whether an agent host acts, not a script or a person's shell.
 fn is_a_host(actor: &Principal) -> bool {
     matches!(actor, Principal::Agent { host, .. } if host != "shell")
+}
+
+/// What is not complete is left upward, and above a root there is nothing.
+fn nowhere_to_go(root: &str) -> Failure {
+    Failure::new(FailureKind::Refused, format!("`{root}` is not complete, and nothing stands above it"))
+        .step(format!("tl progress {root} complete   # when it is done"))
+        .step("tl focus park   # leave it and come back later")
+        .step("tl next   # what else is ready")
 }
 
 fn not_moved(refused: &MoveRefused) -> Failure {

@@ -148,3 +148,10 @@ fn wrong_moves_say_what_to_do() {
     assert_refused(&project, &["focus", "park"], "refused", &["no node is entered"]);
     assert_refused(&project, &["focus", "enter", "099"], "not-found", &["099"]);
 }
+
+#[test]
+fn an_unfinished_root_is_not_left_upward() {
+    let project = crate::tickets();
+    project.ok(&["focus", "enter", "017"]);
+    crate::assert_refused(&project, &["focus", "exit"], "refused", &["not complete", "tl focus park"]);
+}
