@@ -7,6 +7,7 @@ mod gate_stats;
 mod hook_entry;
 mod hook_ledger;
 mod model;
+mod progress;
 mod session_name;
 mod settings;
 mod ui;

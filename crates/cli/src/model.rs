@@ -16,8 +16,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use store::SystemClock;
 
+use crate::progress::Progress;
 use crate::settings::{environment, whole_environment};
-use crate::ui::{DIM, Ui, styled};
 
 /// Who answers.
 pub(crate) enum Mind {
@@ -129,7 +129,12 @@ impl Mind {
 }
 
 /// Asks a model and shows how it goes.
-pub(crate) fn ask(model: &dyn Model, cancel: &Cancel, ui: Ui, question: Question<'_>) -> Result<Answered, Unanswered> {
+pub(crate) fn ask(
+    model: &dyn Model,
+    cancel: &Cancel,
+    progress: &Progress,
+    question: Question<'_>,
+) -> Result<Answered, Unanswered> {
     let request = Request {
         messages: question.messages,
         account: Some(question.account.to_owned()),
@@ -141,19 +146,19 @@ pub(crate) fn ask(model: &dyn Model, cancel: &Cancel, ui: Ui, question: Question
     };
     let watch = |event: &Event| match event {
         Event::Retrying { attempt, of, wait, why, .. } => {
-            ui.say(styled(DIM, &format!("try {attempt} of {of} in {} s: {why}", wait.as_secs())));
+            progress.say(&format!("try {attempt} of {of} in {} s: {why}", wait.as_secs()));
         }
         Event::AskingAgain { attempt, of, why } => {
-            ui.say(styled(DIM, &format!("asking again ({attempt} of {of}): {why}")));
+            progress.say(&format!("asking again ({attempt} of {of}): {why}"));
         }
         // Prose is worth watching as it comes; a plan is shown when it is checked.
-        Event::Text(piece) if question.schema.is_none() => ui.stream(piece),
-        Event::Restarted if question.schema.is_none() => ui.stream("\n(again)\n"),
+        Event::Text(piece) if question.schema.is_none() => progress.stream(piece),
+        Event::Restarted if question.schema.is_none() => progress.stream("\n(again)\n"),
         Event::Text(_) | Event::Alive | Event::Restarted => {}
     };
     let answer = model.complete(&request, &Call { cancel, watch: &watch, interactive: false });
     if question.schema.is_none() {
-        ui.stream("\n");
+        progress.stream("\n");
     }
     match answer {
         Ok(outcome) => Ok(Answered {

@@ -18,8 +18,8 @@ const MAGIC: &str = "throughline vectors 1";
 const NAME: usize = 32;
 /// Name, mark of the text, scale.
 const HEAD: usize = NAME + 8 + 4;
-/// So many rows are read at once.
-const ROWS: usize = 1024;
+/// So many rows are read at once: few enough to stay in the cache until they are compared.
+const ROWS: usize = 128;
 
 /// The file.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ impl VectorFile {
             self.each_row(|head, row| {
                 if name_in(head).is_some_and(|record| keeps(&record) && !replaced.contains(&record)) {
                     bytes.extend_from_slice(head);
-                    bytes.extend(row.iter().map(|it| it.to_ne_bytes()[0]));
+                    bytes.extend_from_slice(row);
                 }
             })?;
         }
@@ -127,17 +127,15 @@ impl VectorFile {
         (model == self.model.replace(char::is_whitespace, "_")).then_some((dimensions, file))
     }
 
-    fn each_row(&self, mut visit: impl FnMut(&[u8], &[i8])) -> io::Result<()> {
+    fn each_row(&self, mut visit: impl FnMut(&[u8], &[u8])) -> io::Result<()> {
         let Some((dimensions, mut file)) = self.opened() else { return Ok(()) };
         let length = HEAD + dimensions;
         let mut bytes = vec![0_u8; length * ROWS];
-        let mut row = vec![0_i8; dimensions];
         loop {
             let read = read_full(&mut file, &mut bytes)?;
             for one in bytes.get(..read).unwrap_or_default().chunks_exact(length) {
-                let (head, numbers) = one.split_at(HEAD);
-                row.iter_mut().zip(numbers).for_each(|(to, from)| *to = i8::from_ne_bytes([*from]));
-                visit(head, &row);
+                let (head, row) = one.split_at(HEAD);
+                visit(head, row);
             }
             if read < bytes.len() {
                 return Ok(());
@@ -169,8 +167,8 @@ fn mark_in(head: &[u8]) -> Option<u64> {
 }
 
 /// Sums products of bytes. The compiler makes wide instructions of it.
-fn dot(one: &[i8], other: &[i8]) -> i32 {
-    one.iter().zip(other).map(|(one, other)| i32::from(*one) * i32::from(*other)).sum()
+fn dot(row: &[u8], query: &[i8]) -> i32 {
+    row.iter().zip(query).map(|(one, other)| i32::from(i8::from_ne_bytes([*one])) * i32::from(*other)).sum()
 }
 
 #[cfg(test)]

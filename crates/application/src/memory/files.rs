@@ -311,27 +311,20 @@ fn reads_as(kind: EntryKind, id: &str, text: &str, stored: Option<&Entry>) -> bo
 
 /// Returns the entries that operations touched since files and records were last compared.
 fn touched_since(state: &dyn Snapshot) -> Result<(BTreeSet<String>, usize), Failure> {
-    let seen = state.note(HEAD)?.and_then(|text| text.parse().ok()).map_or(OperationId(0), OperationId);
-    let (mut touched, mut before, mut operations) = (BTreeSet::new(), None, 0);
-    loop {
-        let page = state.operation_heads(before, 64)?;
-        let Some(last) = page.last().map(|operation| operation.id) else { break };
-        for head in page.iter().filter(|operation| operation.id > seen) {
-            operations += 1;
-            for fact in state.operation(head.id)?.into_iter().flat_map(|operation| operation.facts) {
-                if let Fact::RecordChanged { record, .. } = fact
-                    && EntryKind::ALL.iter().any(|kind| kind.word() == record.kind)
-                {
-                    touched.insert(record.key);
-                }
+    let seen = state.note(HEAD)?.and_then(|text| text.parse().ok()).unwrap_or(0);
+    let head = state.head()?.0;
+    let mut touched = BTreeSet::new();
+    // One by one: every operation is checked when it is read, and the older ones need not be.
+    for id in seen + 1..=head {
+        for fact in state.operation(OperationId(id))?.into_iter().flat_map(|operation| operation.facts) {
+            if let Fact::RecordChanged { record, .. } = fact
+                && EntryKind::ALL.iter().any(|kind| kind.word() == record.kind)
+            {
+                touched.insert(record.key);
             }
         }
-        if last <= seen || last <= OperationId(1) {
-            break;
-        }
-        before = Some(last);
     }
-    Ok((touched, operations))
+    Ok((touched, usize::try_from(head.saturating_sub(seen)).unwrap_or(usize::MAX)))
 }
 
 fn short(stamp: FileStamp) -> [i64; 4] {

@@ -6,10 +6,13 @@ use domain::ports::{Reading, Snapshot};
 use domain::record;
 use domain::tick::execute::Executed;
 use domain::tick::plan::Plan;
+use domain::tick::tools;
 use domain::tick::{MOST_ATTEMPTS, TickRecord, TickState, TickStatus, files as tick_files};
+use domain::tree::Tree;
 use serde::Serialize;
 use serde_json::Value;
 
+use super::begin_tick::late;
 use super::gather::{KnownMemory, Surroundings};
 use super::stage::{on_stage, write_drafts};
 use crate::context::{Context, Noticed};
@@ -150,10 +153,15 @@ fn run(
     edited: Option<Value>,
     memory: Option<KnownMemory>,
 ) -> Result<TickOutcome, Failure> {
-    let (_, tree) = observed_plans(ctx)?;
+    let before = known(&*ctx.store.read()?, tick)?;
+    // The plan files are looked at where an action stands on them.
+    let stands_on_plans = edited.is_some() || before.plan.actions.iter().any(|action| tools::reads_plans(&action.tool));
+    let tree = if stands_on_plans { observed_plans(ctx)?.1 } else { Tree::new([]) };
     let mut tx = ctx.store.write()?;
     let mut memory_files = files::observe_within(ctx, &mut *tx)?;
-    let before = known(&*tx, tick)?;
+    if known(&*tx, tick)? != before {
+        return Err(late());
+    }
     let around = Surroundings::gather(ctx, &*tx, &tree, memory)?;
     let mut record = before.clone();
     if let Some(plan) = edited {

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::exit_code::ExitCode;
 use crate::model::{Mind, Question, ask};
+use crate::progress::Progress;
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, WARN, styled};
 use crate::wiring::App;
 
@@ -63,13 +64,14 @@ impl TickArgs {
         if self.dry_run {
             return self.rehearse(app, &mind);
         }
+        let progress = Progress::new(app.ui, self.count);
         let mut outcomes = Vec::new();
         for _ in 0..self.count {
             // A tick that failed is planned again, until it is done or put aside.
             loop {
-                let outcome = self.tick(app, &mind)?;
+                let outcome = self.tick(app, &mind, &progress)?;
                 if !app.ui.json {
-                    tell(app, &outcome);
+                    progress.aside(|| tell(app, &outcome));
                 }
                 let again = outcome.status == TickStatus::Failed && self.count > 1;
                 outcomes.push(outcome);
@@ -77,6 +79,7 @@ impl TickArgs {
                     break;
                 }
             }
+            progress.step();
         }
         if app.ui.json {
             return Ok(shown(app, &outcomes));
@@ -84,7 +87,7 @@ impl TickArgs {
         Ok(ending(&outcomes))
     }
 
-    fn tick(&self, app: &App, mind: &Mind) -> Result<TickOutcome, Failure> {
+    fn tick(&self, app: &App, mind: &Mind, progress: &Progress) -> Result<TickOutcome, Failure> {
         match app.run(begin_tick)? {
             NextTick::Run { tick, from_action } => {
                 app.ui.say(format!("{} tick {tick} at action {from_action}", styled(INFO, "resuming")));
@@ -94,7 +97,7 @@ impl TickArgs {
                 if self.show_prompt {
                     app.ui.say(&question.prompt);
                 }
-                match planned(app, mind, &question, submit_plan)? {
+                match planned(app, mind, progress, &question, submit_plan)? {
                     Ok(outcome) => Ok(outcome),
                     Err((answer, why)) => app.run(|ctx| plan_failed(ctx, &answer, &why)),
                 }
@@ -124,7 +127,7 @@ impl TickArgs {
             NextTick::Ask(question) => {
                 let checked =
                     |ctx: &Context<'_>, answer: &PlanAnswer| check_plan(ctx, &answer.plan).map(|_| answer.clone());
-                let (answer, refused) = match planned(app, mind, &question, checked)? {
+                let (answer, refused) = match planned(app, mind, &Progress::new(app.ui, 0), &question, checked)? {
                     Ok(answer) => (answer, None),
                     Err((answer, why)) => (answer, Some(why)),
                 };
@@ -148,6 +151,7 @@ type Planned<T> = Result<T, (PlanAnswer, String)>;
 fn planned<T>(
     app: &App,
     mind: &Mind,
+    progress: &Progress,
     question: &TickAsk,
     take: impl Fn(&Context<'_>, &PlanAnswer) -> Result<T, Failure>,
 ) -> Result<Planned<T>, Failure> {
@@ -160,7 +164,7 @@ fn planned<T>(
     let mut messages = vec![Message::user(&question.prompt)];
     let mut mending = 0;
     loop {
-        app.ui.say(styled(DIM, &format!("asking {} for tick {}", clean_line(&answer.planner), question.tick)));
+        progress.waiting_for(&format!("asking {} for tick {}", clean_line(&answer.planner), question.tick));
         let asked = Question {
             purpose: "plan",
             account: &account,
@@ -169,7 +173,7 @@ fn planned<T>(
             schema: Some(&question.schema),
             max_output_tokens: question.max_output_tokens,
         };
-        let answered = match ask(&**model, cancel, app.ui, asked) {
+        let answered = match ask(&**model, cancel, progress, asked) {
             Ok(answered) => answered,
             Err(unanswered) => {
                 answer.spent.extend(unanswered.spent);

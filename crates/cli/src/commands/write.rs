@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use crate::exit_code::ExitCode;
 use crate::model::{Mind, Question, ask};
-use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, WARN, styled};
+use crate::progress::Progress;
+use crate::ui::{BAD, BOLD, GOOD, INFO, WARN, styled};
 use crate::wiring::App;
 
 /// Write a scene from its approved blueprint
@@ -56,22 +57,37 @@ impl WriteArgs {
 
 /// Goes on with a scene until it rests.
 pub(super) fn carry_on(app: &App, mind: &Mind, scene: &[String], show_prompt: bool) -> Result<ExitCode, Failure> {
+    let progress = Progress::new(app.ui, 0);
     let mut next = app.run(|ctx| next_step(ctx, scene))?;
     loop {
         let question = match next {
-            NextStep::Rest { generation } => return Ok(rest(app, &generation)),
+            NextStep::Rest { generation } => {
+                progress.rest();
+                return Ok(rest(app, &generation));
+            }
             NextStep::Ask(question) => question,
         };
         if show_prompt {
             app.ui.say(question.prompt.lines().map(clean_line).collect::<Vec<_>>().join("\n"));
         }
-        app.ui.say(styled(DIM, &format!("{} {}", question.step.word(), clean_line(&question.scene))));
-        let answer = answered(app, mind, scene, &question)?;
+        let what = format!("{} {}", question.step.word(), clean_line(&question.scene));
+        // Prose is shown as it comes; a verdict is waited for.
+        match question.schema {
+            None => progress.showing(&what),
+            Some(_) => progress.waiting_for(&what),
+        }
+        let answer = answered(app, mind, &progress, scene, &question)?;
         next = app.run(|ctx| submit_step(ctx, scene, &answer))?;
     }
 }
 
-fn answered(app: &App, mind: &Mind, scene: &[String], question: &StepAsk) -> Result<StepAnswer, Failure> {
+fn answered(
+    app: &App,
+    mind: &Mind,
+    progress: &Progress,
+    scene: &[String],
+    question: &StepAsk,
+) -> Result<StepAnswer, Failure> {
     let mut answer = StepAnswer { nonce: question.nonce.clone(), writer: mind.name(), ..StepAnswer::default() };
     let Mind::Model { model, cancel } = mind else {
         answer.answer = app.run(|ctx| offline_answer(ctx, scene))?;
@@ -85,7 +101,7 @@ fn answered(app: &App, mind: &Mind, scene: &[String], question: &StepAsk) -> Res
         schema: question.schema.as_ref(),
         max_output_tokens: question.max_output_tokens,
     };
-    match ask(&**model, cancel, app.ui, asked) {
+    match ask(&**model, cancel, progress, asked) {
         Ok(answered) => {
             answer.answer = answered.json.unwrap_or(Value::String(answered.text));
             answer.is_cut = answered.is_cut;

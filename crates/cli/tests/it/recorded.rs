@@ -67,7 +67,6 @@ fn thirty(project: &Project) -> Vec<Value> {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the one way to make the recording anew")]
 fn thirty_ticks_live_and_recorded_are_the_same_story() {
     let server = ModelServer::start(planner);
     let mut live = told(planned_story(), &server.url);

@@ -20,8 +20,9 @@ pub(crate) fn planned_story() -> Project {
 
 /// Returns what was planned for the first ticks, as their files have it.
 fn plans_on_disk(project: &Project, ticks: usize) -> Vec<Value> {
-    let file =
-        |tick: usize| serde_json::from_str::<Value>(&project.read(&format!("plans/plan_{tick:03}.json"))).unwrap();
+    let file = |tick: usize| {
+        serde_json::from_str::<Value>(&project.read(&format!("plans/plan_{tick:03}.json"))).expect("a plan file")
+    };
     (1..=ticks)
         .map(|tick| {
             let file = file(tick);

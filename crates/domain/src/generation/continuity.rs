@@ -280,7 +280,7 @@ fn class_of(word: &str) -> Option<(usize, usize)> {
     }
     CLASSES.iter().enumerate().find_map(|(class, values)| {
         let fits = |value: &&str| if value.is_ascii() { word == *value } else { word.starts_with(value) };
-        values.iter().position(|value| fits(&value)).map(|value| (class, value))
+        values.iter().position(fits).map(|value| (class, value))
     })
 }
 

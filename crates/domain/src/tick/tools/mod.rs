@@ -125,6 +125,12 @@ pub fn named(name: &str) -> Option<&'static Tool> {
     ALL.iter().copied().find(|tool| tool.name == name)
 }
 
+/// Says whether a tool looks at plan files, or at what was written from them.
+#[must_use]
+pub fn reads_plans(name: &str) -> bool {
+    name.starts_with("node.") || name == story::LOOP_CLOSE.name
+}
+
 /// Says whether a text stands for a part of an earlier action's result: `$0.id`.
 #[must_use]
 pub fn is_reference(text: &str) -> bool {

@@ -1,0 +1,134 @@
+"""The autonomous loop with a real model: what must hold whatever the model says. See README.md."""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+USUAL = ["http://127.0.0.1:8080/v1", "http://127.0.0.1:11434/v1"]
+TOOLS = {
+    "memory.search", "character.generate", "location.generate", "relationship.create", "relationship.update",
+    "relationship.query", "loop.open", "loop.close", "scene.query", "node.next", "node.query", "node.show", "node.add",
+    "node.edit",
+}
+
+
+def models(base_url):
+    """Returns the names of the models a server has, or None where none answers."""
+    key = os.environ.get("THROUGHLINE_LLM_API_KEY")
+    request = urllib.request.Request(f"{base_url.rstrip('/')}/models", headers={"authorization": f"Bearer {key}"} if key else {})
+    try:
+        with urllib.request.urlopen(request, timeout=3) as answer:
+            return [model["id"] for model in json.load(answer).get("data", [])]
+    except (OSError, ValueError, KeyError):
+        return None
+
+
+def chosen():
+    given = os.environ.get("THROUGHLINE_LLM_BASE_URL")
+    for base_url in [given] if given else USUAL:
+        names = models(base_url)
+        model = os.environ.get("THROUGHLINE_LLM_MODEL") or (names or [None])[0]
+        if names is not None and model:
+            return base_url, model
+    return None
+
+
+class Story:
+    def __init__(self, tl, folder, base_url, model):
+        self.tl, self.root = tl, Path(folder) / "book"
+        self.environment = {
+            **os.environ,
+            "THROUGHLINE_HOME": str(Path(folder) / "home"),
+            "THROUGHLINE_LLM_PROVIDER": "openai-compatible",
+            "THROUGHLINE_LLM_BASE_URL": base_url,
+            "THROUGHLINE_LLM_MODEL": model,
+        }
+
+    def run(self, *arguments, directory=None):
+        return subprocess.run(
+            [self.tl, *arguments], cwd=directory or self.root, env=self.environment, capture_output=True, text=True,
+            stdin=subprocess.DEVNULL, check=False,
+        )
+
+    def ok(self, *arguments, directory=None):
+        done = self.run(*arguments, directory=directory)
+        expect(done.returncode == 0, f"tl {' '.join(arguments)} ends with {done.returncode}: {done.stderr[-400:]}")
+        return done.stdout
+
+    def write(self, path, text):
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+
+def expect(holds, what):
+    if not holds:
+        print(f"FAILED: {what}")
+        sys.exit(1)
+
+
+def ticks(story):
+    done = story.run("--json", "tick", "--count", "2")
+    outcomes = json.loads(done.stdout)
+    settled = {it["tick"] for it in outcomes if it["status"] == "done"}
+    for it in outcomes:
+        number = it["tick"]
+        print(f"  tick {number}: {it['status']}, {len(it['plan']['actions'])} actions {it['errors'][:1]}")
+        expect(it["status"] in ("done", "failed", "parked"), f"tick {number} is {it['status']}")
+        if it["status"] == "done":
+            expect({action["tool"] for action in it["plan"]["actions"]} <= TOOLS, f"tick {number} calls an unknown tool")
+            expect(json.loads((story.root / it["plan_file"]).read_text())["tick"] == number, "the plan's file is another one")
+        else:
+            expect((story.root / it["error_file"]).exists(), f"tick {number} failed without a file")
+    lost = {it["tick"] for it in outcomes} - settled
+    expect(done.returncode == (1 if lost else 0), f"the exit code is {done.returncode}, and {lost} are not done")
+
+
+def scene(story):
+    done = story.run("--json", "write", "--next")
+    outcome = json.loads(done.stdout)
+    print(f"  scene: {outcome['status']}, {outcome['words']} words, {outcome['revisions']} revisions, {len(outcome['findings'])} findings")
+    if outcome["status"] == "complete":
+        expect((story.root / outcome["file"]).read_text(encoding="utf-8").strip(), "the scene is empty")
+    else:
+        expect(outcome["status"] in ("held", "failed") and done.returncode == 1, f"the scene is {outcome['status']}")
+        expect(outcome["error"] or outcome["findings"], "nobody says why")
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--tl", required=True)
+    tl = str(Path(arguments.parse_args().tl).resolve())
+    found = chosen()
+    if found is None:
+        where = os.environ.get("THROUGHLINE_LLM_BASE_URL") or " or ".join(USUAL)
+        print(f"skipped: no model answers at {where}; start one (llmlab/README.md), or set THROUGHLINE_LLM_BASE_URL")
+        return
+    base_url, model = found
+    print(f"model {model} at {base_url}")
+    with tempfile.TemporaryDirectory(prefix="throughline-llm-") as folder:
+        story = Story(tl, folder, base_url, model)
+        story.ok("novel", "new", "book", directory=folder)
+        story.write(".throughline/config.toml", 'profiles = ["story"]\n\n[policy.generation]\nscene_words = 60\n')
+        story.write("acts/act-1/strategic-plan.md", "# Act 1: The map\n\n## Characters\n- Elena\n- Marcus\n\n## Locations\n- The Archive\n")
+        story.write("acts/act-1/chapters/chapter-01/plan.md", "# Chapter 1: Dust\n\n## Characters\n- Elena\n")
+        story.write("acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md", "# The drawer\n\nPOV: Elena\n\n## Characters\n- Elena\n\n## Beats\nElena opens the drawer. The map is gone.\n")
+        for node in ("act-1", "chapter-01", "scene-0101"):
+            story.ok("approve", node)
+        print(story.ok("llm", "check").rstrip())
+        ticks(story)
+        scene(story)
+        stats = json.loads(story.ok("--json", "novel", "stats"))
+        expect(stats["spending"]["calls"] >= 3, f"only {stats['spending']['calls']} calls are in the ledger")
+        story.ok("check")
+    print("the loop holds with this model")
+
+
+if __name__ == "__main__":
+    main()
