@@ -66,7 +66,9 @@ impl Seen {
             self.is_asked_for.store(false, Ordering::SeqCst);
             self.look();
             // Who does not wait any more need not hear it.
-            waiting.iter().for_each(|one| drop(one.send(())));
+            for one in waiting {
+                let _ = one.send(());
+            }
         }
     }
 }
