@@ -27,6 +27,7 @@ bench *flags:
     cargo xtask bench {{ flags }}
     cargo xtask bench hooks {{ flags }}
     cargo xtask bench work {{ flags }}
+    cargo xtask bench web {{ flags }}
 
 # The real agent hosts, offline, against a scripted model
 hosts *names:

@@ -125,7 +125,9 @@ class Tree extends HTMLElement {
   #row(/** @type {Row} */ row, /** @type {number} */ at) {
     const link = document.createElement("a");
     link.href = "/nodes/" + row.path.split("/").map(encodeURIComponent).join("/");
-    link.append(element("span", "name", row.title ?? row.entity_id), element("span", "quiet path", row.path));
+    const name = element("span", "name", row.title ?? row.entity_id);
+    name.dir = "auto";
+    link.append(name, element("span", "quiet path", row.path));
     if (row.phase) link.append(element("span", "tag", row.phase));
     if (row.progress !== "pending") link.append(element("span", "tag", row.progress));
     const [shape, word] = WORDS[row.status] ?? ["?", row.status];

@@ -94,7 +94,7 @@ impl Dashboard {
     /// Returns the dashboard of a project.
     #[must_use]
     pub fn new(workspace: Arc<dyn Workspace>, hooks: Arc<dyn HookLedger>) -> Self {
-        let lookout = Lookout::of(workspace.clone());
+        let lookout = Arc::new(Lookout::of(workspace.clone()));
         Self {
             live: Arc::new(Live::of(workspace.clone(), lookout.clone())),
             workspace,

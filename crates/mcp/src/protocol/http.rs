@@ -97,6 +97,8 @@ pub fn serve_http_around<H: ServerHandler>(
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(4)
+        // A thread that ends leaves the memory it used behind, and the one that takes its place takes its own.
+        .thread_keep_alive(Duration::from_secs(60 * 60))
         .enable_all()
         .build()
         .map_err(|error| format!("cannot begin to serve: {error}"))?;

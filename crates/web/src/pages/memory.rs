@@ -42,7 +42,7 @@ fn content(asked: &Search, found: &Memories, graph: String) -> Markup {
                 @for entry in &found.entries { li.card { (one_entry(entry)) } }
                 @for note in &found.notes {
                     li.card {
-                        p.note { (note.text) }
+                        p.note dir="auto" { (note.text) }
                         p.quiet { span.tag { (note.shelf) } " " (note.stamp) " · " (time(note.at)) }
                     }
                 }

@@ -55,7 +55,7 @@ fn content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -> Marku
             } }
         }
         header.node #standing data-live {
-            h1 { (node.title.as_deref().unwrap_or(&node.entity_id)) }
+            h1 dir="auto" { (node.title.as_deref().unwrap_or(&node.entity_id)) }
             p { (status(node.status)) " " (progress(node.progress)) " " span.quiet { (node.entity_type) " · " (node.profile) } }
             @if let Some(reason) = &node.invalidation_reason { p { (worded(reason)) } }
             @if let Some(file) = &node.file_path { p.quiet { code { (file) } } }
@@ -98,7 +98,7 @@ fn content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -> Marku
             h2 { "Comments" }
             @if comments.is_empty() { p.quiet { "Nobody has said anything." } }
             ul.cards { @for said in comments {
-                li.card { p.note { (said.text) } p.quiet { (who(&said.by)) " · " (time(said.at)) @if !said.open { " · answered" } } }
+                li.card { p.note dir="auto" { (said.text) } p.quiet { (who(&said.by)) " · " (time(said.at)) @if !said.open { " · answered" } } }
             } }
         }
         form.comment action="/do/comment" method="post" {
@@ -122,7 +122,7 @@ fn content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -> Marku
 fn text(plan: &PlanText) -> Markup {
     html! {
         @match &plan.text {
-            Some(text) => div.prose { (markdown::rendered(text)) },
+            Some(text) => div.prose dir="auto" { (markdown::rendered(text)) },
             None => p.quiet { "There is no text." },
         }
     }

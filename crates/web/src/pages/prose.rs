@@ -35,6 +35,6 @@ fn content(scene: &GenerationView, text: &str) -> Markup {
         h1 { (scene.scene) }
         p.quiet { span.number { (scene.words) } " words by " (scene.writer)
             @if let Some(file) = &scene.file { " · " code { (file) } } }
-        article #prose data-live { div.prose { (markdown::rendered(text)) } }
+        article #prose data-live { div.prose dir="auto" { (markdown::rendered(text)) } }
     }
 }

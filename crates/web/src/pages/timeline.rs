@@ -26,8 +26,19 @@ pub(crate) async fn page(
 }
 
 /// What is worth filtering by; the rest can be typed into the address.
-const VERBS: &[Verb] =
-    &[Verb::Observe, Verb::Approve, Verb::Revalidate, Verb::Invalidate, Verb::Comment, Verb::Restore, Verb::Undo];
+const VERBS: &[Verb] = &[
+    Verb::Observe,
+    Verb::Approve,
+    Verb::Revalidate,
+    Verb::Invalidate,
+    Verb::Progress,
+    Verb::Comment,
+    Verb::Review,
+    Verb::Override,
+    Verb::Tick,
+    Verb::Restore,
+    Verb::Undo,
+];
 
 fn content(asked: &Stretch, timeline: &Timeline, after: Option<&str>) -> Markup {
     html! {

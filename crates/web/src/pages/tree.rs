@@ -42,7 +42,7 @@ fn content(wanted: &WindowRequest, window: &TreeWindow) -> Markup {
                 @for row in &window.rows {
                     li.row data-depth=(row.depth.min(12)) {
                         a href=(urls::node(&row.path)) {
-                            span.name { (row.title.as_deref().unwrap_or(&row.entity_id)) }
+                            span.name dir="auto" { (row.title.as_deref().unwrap_or(&row.entity_id)) }
                             span.quiet.path { (row.path) }
                             @if let Some(phase) = &row.phase { span.tag { (phase) } }
                             (progress(row.progress))
