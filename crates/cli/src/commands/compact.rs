@@ -12,6 +12,7 @@ use llm::Message;
 
 use crate::exit_code::ExitCode;
 use crate::model::{Mind, Question, ask};
+use crate::progress::Progress;
 use crate::wiring::App;
 
 /// End this session: distil what is worth keeping, archive its file and its tree
@@ -66,7 +67,11 @@ fn asked(app: &App) -> Result<Option<Vec<String>>, Failure> {
         schema: Some(&wanted.schema),
         max_output_tokens: 1_200,
     };
-    let (spent, points) = match ask(&*model, &cancel, app.ui, question) {
+    let progress = Progress::new(app.ui, 0);
+    progress.waiting_for("asking for the turning points");
+    let asked = ask(&*model, &cancel, &progress, question);
+    drop(progress);
+    let (spent, points) = match asked {
         Ok(answer) => (answer.spent, answer.json.as_ref().and_then(distilled)),
         Err(unanswered) if unanswered.cancelled => return Err(unanswered.failure),
         Err(unanswered) => {
