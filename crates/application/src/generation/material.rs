@@ -79,16 +79,12 @@ impl Gathered {
         }
     }
 
-    /// A placeholder is held to no length: it has the blueprint's.
+    /// A placeholder is held to no length.
     pub(super) fn expected(&self, ctx: &Context<'_>, offline: bool) -> Expected<'_> {
         Expected {
             blueprint: &self.blueprint,
             characters: &self.characters,
-            words: if offline {
-                domain::search::words(&self.blueprint).len()
-            } else {
-                ctx.policy.generation.scene_words
-            },
+            words: if offline { 0 } else { ctx.policy.generation.scene_words },
             before: self.before.last().map(String::as_str).filter(|_| !offline),
             memory: &self.memory,
             earlier: &self.earlier,

@@ -148,5 +148,7 @@ pub fn next_scene(ctx: &Context<'_>) -> Result<String, Failure> {
             return Ok(tree.path(node));
         }
     }
-    Err(Failure::new(FailureKind::NotFound, "there is no approved blueprint that is not written yet").step("tl next"))
+    Err(Failure::new(FailureKind::NotFound, "there is no approved blueprint that is not written yet")
+        .step("tl next")
+        .step("tl plan   # what can be planned"))
 }

@@ -8,6 +8,7 @@ use application::novel::name_novel::name_novel;
 use application::novel::novel_stats::novel_stats;
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand, ValueEnum};
+use domain::memory::EntryKind;
 use domain::novel::Book;
 use domain::planning_prompt::{clean_line, count};
 use serde_json::json;
@@ -75,8 +76,17 @@ fn new(app: &App, name: &str) -> Result<ExitCode, Failure> {
         return Err(invalid(format!("`{name}` is no name for a directory")));
     }
     let root = app.start.join(folder);
-    std::fs::create_dir(&root)
-        .map_err(|error| Failure::new(FailureKind::Conflict, format!("cannot make `{}`: {error}", root.display())))?;
+    std::fs::create_dir(&root).map_err(|error| {
+        let shown = root.display();
+        match error.kind() {
+            std::io::ErrorKind::AlreadyExists => {
+                Failure::new(FailureKind::Conflict, format!("`{shown}` is there already"))
+                    .step(format!("cd '{shown}' && tl init   # to make a story of it"))
+                    .step("tl novel new ANOTHER-NAME")
+            }
+            _ => Failure::new(FailureKind::Unavailable, format!("cannot make `{shown}`: {error}")),
+        }
+    })?;
     let inside = App { start: root, explicit: true, ..app.clone() };
     let ended = InitArgs::plain().run(&inside)?;
     inside.run(|ctx| name_novel(ctx, folder))?;
@@ -115,7 +125,7 @@ fn compile(app: &App, form: Form, out: Option<&Path>) -> Result<(), Failure> {
                 .step("tl novel compile --form epub --out book.epub"));
         }
         None if app.ui.json => app.ui.value(&json!({ "book": view, "text": String::from_utf8_lossy(&bytes) })),
-        None => app.ui.text(&String::from_utf8_lossy(&bytes).lines().map(clean_line).collect::<Vec<_>>().join("\n")),
+        None => app.ui.line(String::from_utf8_lossy(&bytes).lines().map(clean_line).collect::<Vec<_>>().join("\n")),
     }
     for scene in &view.missing {
         app.ui.say(styled(DIM, &format!("not written yet: {}", clean_line(scene))));
@@ -148,8 +158,12 @@ fn stats(app: &App) -> Result<(), Failure> {
     );
     app.ui.line(format!("  scenes  {scenes}"));
     app.ui.line(format!("  words   {}", stats.words));
+    let named = |kind: &str, many: usize| {
+        let one = EntryKind::of_word(kind).map(EntryKind::word);
+        count(many, one.unwrap_or(kind), kind)
+    };
     let memory: Vec<String> =
-        stats.memory.iter().filter(|(_, many)| **many > 0).map(|(kind, many)| format!("{many} {kind}")).collect();
+        stats.memory.iter().filter(|(_, many)| **many > 0).map(|(kind, many)| named(kind, *many)).collect();
     app.ui.line(format!("  memory  {} ({} open)", memory.join(", "), count(stats.open_loops, "loop", "loops")));
     let spent = &stats.spending;
     let unknown = match spent.calls_without_price {

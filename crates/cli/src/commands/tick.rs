@@ -46,7 +46,7 @@ pub(crate) struct TickArgs {
     #[arg(long, value_name = "N", conflicts_with_all = ["dry_run", "count"])]
     skip: Option<u64>,
     /// So many ticks
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     count: u64,
 }
 

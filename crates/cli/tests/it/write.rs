@@ -151,6 +151,7 @@ fn only_an_approved_blueprint_is_written_and_a_stale_one_says_so() {
     project.ok(&["write", "scene-0101"]);
     let placeholder = project.read(PROSE);
     assert!(placeholder.starts_with("> Placeholder: the words of the blueprint"), "{placeholder}");
+    assert_eq!(project.json(&["generation", "status", "scene-0101"])["revisions"], 0, "rules revise nothing");
     project.write(Project::SCENE, format!("{BLUEPRINT}\nAnd then it rains.\n"));
     assert_eq!(project.json(&["generation", "status", "scene-0101"])["stale"], true);
     assert_refused(&project, &["write", "scene-0101"], "refused", &["its blueprint is `draft`"]);

@@ -17,6 +17,7 @@ pub struct Expected<'a> {
     pub blueprint: &'a str,
     /// Who the blueprint names.
     pub characters: &'a [String],
+    /// About so many words; 0 for any number.
     pub words: usize,
     /// The scene before, if there is one.
     pub before: Option<&'a str>,
@@ -51,7 +52,7 @@ pub fn check(text: &str, expected: &Expected<'_>) -> Vec<Finding> {
         add("ending", Severity::Must, "the scene stops in the middle of a sentence".to_owned(), Some(tail.join(" ")));
     }
     let (count, wanted) = (found.len(), expected.words);
-    if count < wanted / 2 || count > wanted * 2 {
+    if wanted > 0 && (count < wanted / 2 || count > wanted * 2) {
         add("length", Severity::Should, format!("the scene has {count} words; about {wanted} are wanted"), None);
     }
     if let Some(id) = ids_in(text, expected.memory) {
