@@ -7,7 +7,7 @@ use testkit::Project;
 fn a_story_becomes_a_book() {
     let project = empty();
     project.ok(&["novel", "new", "The Drawer & Co"]);
-    assert_refused(&project, &["novel", "new", "The Drawer & Co"], "conflict", &["cannot make"]);
+    assert_refused(&project, &["novel", "new", "The Drawer & Co"], "conflict", &["is there already"]);
     assert_refused(&project, &["novel", "new", "../x"], "invalid", &["no name for a directory"]);
     let inside = |arguments: &[&str]| -> Vec<String> {
         let all = ["--project", "The Drawer & Co"].iter().chain(arguments);
