@@ -54,9 +54,9 @@ pub(crate) fn take(ctx: &Context<'_>, tx: &mut dyn Transaction, node: &Node, pat
     if let Some((below, claim)) = holder_below(ctx, &*tx, node)? {
         return Err(held(&path_of(&*tx, &below)?, &claim));
     }
-    let now = ctx.clock.now();
+    let now = agreed_time(ctx, &*tx)?;
     let before = record::read::<Claim>(&*tx, &key(node.id))?;
-    let own = before.as_ref().filter(|claim| claim.session == ctx.session && claim_holds(ctx, &*tx, claim));
+    let own = before.as_ref().filter(|claim| claim.session == ctx.session && claim_holds(ctx, &*tx, claim, now));
     let until = Timestamp::from_millis(now.as_millis().saturating_add(lease_ms(ctx)));
     let token = own.map_or(tx.next_operation()?.0, |claim| claim.token);
     let since = own.map_or(now, |claim| claim.since);
@@ -116,14 +116,23 @@ pub fn list_claims(ctx: &Context<'_>) -> Result<Vec<ClaimView>, Failure> {
 /// Returns the claims that hold.
 pub(crate) fn holding(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<(NodeId, Claim)>, Failure> {
     let all = record::read_all::<Claim>(state, "")?;
-    let holding = all.into_iter().filter(|(_, claim)| claim_holds(ctx, state, claim));
+    if all.is_empty() {
+        return Ok(Vec::new());
+    }
+    let now = agreed_time(ctx, state)?;
+    let holding = all.into_iter().filter(|(_, claim)| claim_holds(ctx, state, claim, now));
     Ok(holding.filter_map(|(key, claim)| Some((NodeId(key.parse().ok()?), claim))).collect())
 }
 
-fn claim_holds(ctx: &Context<'_>, state: &dyn Snapshot, claim: &Claim) -> bool {
+/// Leases run by the store's clock where several machines share it: theirs may differ.
+fn agreed_time(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Timestamp, Failure> {
+    Ok(state.now()?.unwrap_or_else(|| ctx.clock.now()))
+}
+
+fn claim_holds(ctx: &Context<'_>, state: &dyn Snapshot, claim: &Claim, now: Timestamp) -> bool {
     // When nobody remembers that a session was heard of, it was not.
     let heard = state.note(&heard_key(&claim.session)).ok().flatten().and_then(|text| text.parse().ok());
-    claim.holds(ctx.clock.now(), heard.map(Timestamp::from_millis), lease_ms(ctx))
+    claim.holds(now, heard.map(Timestamp::from_millis), lease_ms(ctx))
 }
 
 fn lease_ms(ctx: &Context<'_>) -> i64 {
@@ -156,7 +165,7 @@ fn holder_below(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<
 
 /// A session that is heard of holds what it holds a while longer. Noted once a minute at most.
 pub(crate) fn hear(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
-    let now = ctx.clock.now();
+    let now = agreed_time(ctx, &*tx)?;
     let key = heard_key(&ctx.session);
     let heard: Option<i64> = tx.note(&key)?.and_then(|text| text.parse().ok());
     if heard.is_none_or(|heard| now.as_millis() - heard > 60_000) {

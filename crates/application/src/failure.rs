@@ -114,6 +114,10 @@ impl From<StoreFault> for Failure {
             }
             StoreFault::ReadOnly { .. } => unavailable.step("make it writable, or work on a copy"),
             StoreFault::Full { .. } => unavailable.step("make room on the disk, then try again"),
+            StoreFault::Moved => unavailable
+                .step("start it again: `storage` in .throughline/config.toml says where the state is now")
+                .step("tl move --to …   # the same as before, if the move was interrupted"),
+            StoreFault::Unreachable { .. } => unavailable.step("check that it runs, and THROUGHLINE_DATABASE_URL"),
             StoreFault::Io { .. } => unavailable,
         }
     }

@@ -11,6 +11,7 @@ mod progress;
 mod session_name;
 mod settings;
 mod ui;
+mod watch;
 mod wiring;
 mod workspace;
 

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use application::{Failure, FailureKind};
 use domain::ids::Principal;
 use domain::profile::{self, Profile};
-use domain::settings::{Settings, parse};
+use domain::settings::{DatabaseUrl, Settings, Storage, parse};
+use store::ChosenDatabases;
 
 /// Environment variables that tell which agent runs us.
 const HOSTS: [(&str, &str); 6] = [
@@ -34,18 +35,64 @@ pub(crate) fn whole_environment() -> std::collections::BTreeMap<String, String> 
 /// Reads the settings of the project at `root`.
 pub(crate) fn load(root: &Path) -> Result<Settings, Failure> {
     let settings = from_file(root)?;
-    checked(settings.overridden(&environment).map_err(|problem| broken(&problem))?)
+    let settings = settings.overridden(&environment).map_err(|problem| broken(&problem))?;
+    with_database(root, checked(settings)?)
 }
 
 /// The same for a hook: a wrong word in the environment is passed over.
 pub(crate) fn load_for_hook(root: &Path) -> Result<Settings, Failure> {
     // Every variable is asked for; to look each up in the list of all of them would be most of the work.
     let set = whole_environment();
-    checked(from_file(root)?.overridden_where_allowed(&|name| set.get(name).filter(|value| !value.is_empty()).cloned()))
+    let given = |name: &str| set.get(name).filter(|value| !value.is_empty()).cloned();
+    with_database(root, checked(from_file(root)?.overridden_where_allowed(&given))?)
 }
 
 fn broken(problem: &domain::settings::SettingsProblem) -> Failure {
     Failure::new(FailureKind::Invalid, problem.to_string()).step("see docs/reference/configuration.md")
+}
+
+/// Takes the shared database from where it may be named: the environment, or what this user chose for the project. A file
+/// that came with a repository chooses no server.
+fn with_database(root: &Path, mut settings: Settings) -> Result<Settings, Failure> {
+    if settings.storage != Storage::Postgres {
+        return Ok(settings);
+    }
+    if environment("THROUGHLINE_DATABASE_URL").is_some() {
+        return Ok(settings);
+    }
+    if let Some(chosen) = ChosenDatabases::in_directory(&user_directory()?).of(root) {
+        settings.database_url = chosen;
+        return Ok(settings);
+    }
+    let refuse = |what: String| Failure::new(FailureKind::Unavailable, what);
+    Err(match settings.database_url.is_given() {
+        true => refuse(format!(
+            ".throughline/config.toml names the database {}, and nobody here chose it",
+            settings.database_url
+        ))
+        .step("tl adopt     # use it; a person's decision")
+        .step("export THROUGHLINE_DATABASE_URL=postgres://…   # use another"),
+        false => refuse("the state is in a shared database, but it is not said in which".to_owned())
+            .step("export THROUGHLINE_DATABASE_URL=postgres://USER:PASSWORD@HOST/DATABASE"),
+    })
+}
+
+/// Chooses the database that `config.toml` names, if it names one and the environment does not.
+pub(crate) fn choose_named_database(root: &Path) -> Result<(), Failure> {
+    let settings = from_file(root)?;
+    let by_file = settings.storage == Storage::Postgres && environment("THROUGHLINE_DATABASE_URL").is_none();
+    match by_file && settings.database_url.is_given() {
+        true => choose_database(root, Some(&settings.database_url)),
+        false => Ok(()),
+    }
+}
+
+/// Remembers, for this user, in which database a project is.
+pub(crate) fn choose_database(root: &Path, url: Option<&DatabaseUrl>) -> Result<(), Failure> {
+    let directory = user_directory()?;
+    ChosenDatabases::in_directory(&directory).choose(root, url).map_err(|error| {
+        Failure::new(FailureKind::Unavailable, format!("cannot write in `{}`: {error}", directory.display()))
+    })
 }
 
 fn from_file(root: &Path) -> Result<Settings, Failure> {

@@ -28,6 +28,7 @@ pub(crate) struct App {
 }
 
 /// A project with everything needed to open its store.
+#[derive(Clone)]
 pub(crate) struct Project {
     pub(crate) root: PathBuf,
     pub(crate) settings: Settings,
@@ -54,12 +55,17 @@ impl App {
 
     /// Finds the project at or above where we are.
     pub(crate) fn project(&self) -> Result<Project, Failure> {
+        Project::at(&self.root()?)
+    }
+
+    /// Returns the project's directory, without a look at what is in it.
+    pub(crate) fn root(&self) -> Result<PathBuf, Failure> {
         let root = if self.explicit {
             Some(self.start.clone()).filter(|root| root.join(".throughline").is_dir())
         } else {
             Layout::find_root(&self.start)
         };
-        let root = root.ok_or_else(|| {
+        root.ok_or_else(|| {
             Failure::new(
                 FailureKind::NotFound,
                 format!(
@@ -70,8 +76,7 @@ impl App {
             )
             .step("tl init")
             .step("tl demo   # to see it at work")
-        })?;
-        Project::at(&root)
+        })
     }
 
     /// Runs a use case on the project's state.

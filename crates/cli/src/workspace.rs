@@ -1,6 +1,6 @@
 //! The project as a server works on it: every call one use case, on a store of its own while it runs.
 
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use application::{Context, Failure, FailureKind, Workspace};
 use domain::ids::Principal;
@@ -8,10 +8,12 @@ use domain::operation::Channel;
 use domain::policy::Policy;
 use domain::ports::Store;
 use domain::profile::Profile;
+use domain::settings::Storage;
 use store::{DiskCommands, DiskFiles, DiskGit, SystemClock};
 
 use crate::session_name::session_name;
 use crate::settings;
+use crate::watch::Watch;
 use crate::wiring::{App, Project};
 
 /// A project, with stores open on it.
@@ -23,6 +25,8 @@ pub(crate) struct Workplace {
     using: RwLock<()>,
     /// Nothing where whoever asks may sit at another machine.
     commands: Option<DiskCommands>,
+    /// Where the store tells of news by itself: from when somebody first asks for them.
+    watch: OnceLock<Arc<Watch>>,
 }
 
 /// So many stores stay open between calls; more are needed only while more calls run at once.
@@ -32,7 +36,8 @@ impl Workplace {
     /// Opens the project a command was started in.
     pub(crate) fn open(app: &App) -> Result<Self, Failure> {
         let project = app.project()?;
-        let workplace = Self { project, idle: Mutex::default(), using: RwLock::default(), commands: None };
+        let workplace =
+            Self { project, idle: Mutex::default(), using: RwLock::default(), commands: None, watch: OnceLock::new() };
         let store = workplace.store(None)?;
         workplace.idle().push(store);
         Ok(workplace)
@@ -128,6 +133,15 @@ impl Workspace for Workplace {
     }
 
     fn head(&self) -> Result<u64, Failure> {
+        if self.project.settings.storage == Storage::Postgres {
+            let watch = self.watch.get_or_init(|| {
+                let project = self.project.clone();
+                Watch::start(Box::new(move || project.open_quietly(&project.engine_settings(), None)))
+            });
+            if let Some(head) = watch.head() {
+                return Ok(head.0);
+            }
+        }
         let _using = self.using.read().unwrap_or_else(PoisonError::into_inner);
         self.lend(|store| Ok(store.read()?.head()?.0))
     }

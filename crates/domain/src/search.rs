@@ -128,12 +128,33 @@ const B: f64 = 0.75;
 /// For engines without an index of their own.
 #[must_use]
 pub fn rank(texts: &[Vec<String>], query: &Query, matching: Matching, of_kind: &dyn Fn(usize) -> bool) -> Vec<usize> {
+    let words: usize = texts.iter().map(Vec::len).sum();
+    let corpus = Corpus { texts: texts.len() as f64, words: words as f64 };
+    rank_in(corpus, texts, query, matching, of_kind)
+}
+
+/// How much there is to search: texts that match nothing count for how rare a word is and how long a text is.
+#[derive(Clone, Copy, Debug)]
+pub struct Corpus {
+    pub texts: f64,
+    pub words: f64,
+}
+
+/// The same for an engine that hands over only the texts with anything of the query.
+#[must_use]
+pub fn rank_in(
+    corpus: Corpus,
+    texts: &[Vec<String>],
+    query: &Query,
+    matching: Matching,
+    of_kind: &dyn Fn(usize) -> bool,
+) -> Vec<usize> {
     let counts: Vec<Vec<usize>> =
         query.phrases.iter().map(|phrase| texts.iter().map(|text| occurrences(phrase, text)).collect()).collect();
-    let all = texts.len() as f64;
+    let all = corpus.texts;
     // The kind is indexed beside the words and counts as one of them.
     let length = |index: usize| texts[index].len() as f64 + 1.0;
-    let average = (0..texts.len()).map(length).sum::<f64>() / all.max(1.0);
+    let average = (corpus.words + all) / all.max(1.0);
     let rarity: Vec<f64> = counts
         .iter()
         .map(|counts| {

@@ -3,11 +3,13 @@
 //! The domain only reads text and looks up names it is given; opening files and asking the
 //! environment is the edge's work.
 
+mod database_url;
 mod generation_keys;
 mod session_keys;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::database_url::DatabaseUrl;
 use crate::policy::{GateMode, Governance, Policy};
 use crate::suggest::with_suggestion;
 
@@ -18,6 +20,7 @@ pub enum Storage {
     #[default]
     Sqlite,
     Json,
+    Postgres,
 }
 
 /// The JSON mirror.
@@ -42,6 +45,10 @@ pub struct Settings {
     pub profiles: Vec<String>,
     pub storage: Storage,
     pub database: String,
+    /// Where the shared database is.
+    pub database_url: DatabaseUrl,
+    /// Under which name this project is in the shared database; empty for that of its directory.
+    pub database_project: String,
     pub log_file: String,
     /// Where tickets lie.
     pub tickets_folder: String,
@@ -55,6 +62,8 @@ impl Default for Settings {
             profiles: vec!["story".to_owned()],
             storage: Storage::default(),
             database: ".throughline/state.db".to_owned(),
+            database_url: DatabaseUrl::default(),
+            database_project: String::new(),
             log_file: ".throughline/logs/tl.log".to_owned(),
             tickets_folder: "tickets".to_owned(),
             policy: Policy::default(),
@@ -114,11 +123,12 @@ const KEYS: &[Key] = &[
     Key {
         name: "storage",
         default: "\"sqlite\"",
-        allowed: "`sqlite`, `json`",
+        allowed: "`sqlite`, `json`, `postgres`",
         environment: &["THROUGHLINE_STORAGE", "PLANNING_STATE_STORAGE"],
-        text: "Which engine keeps the state. `json` works on the journal and the mirror alone, for places where SQLite cannot.",
+        text: "Which engine keeps the state. `json` works on the journal and the mirror alone, for places where SQLite cannot; `postgres` shares it between machines (docs/guides/teams.md).",
         set: |settings, text| {
-            settings.storage = one_of(text, &[("sqlite", Storage::Sqlite), ("json", Storage::Json)])?;
+            let known = [("sqlite", Storage::Sqlite), ("json", Storage::Json), ("postgres", Storage::Postgres)];
+            settings.storage = one_of(text, &known)?;
             Ok(())
         },
     },
@@ -130,6 +140,28 @@ const KEYS: &[Key] = &[
         text: "The SQLite file.",
         set: |settings, text| {
             settings.database = text.to_owned();
+            Ok(())
+        },
+    },
+    Key {
+        name: "database_url",
+        default: "\"\"",
+        allowed: "`postgres://USER:PASSWORD@HOST:PORT/DATABASE`, with `?sslmode=disable`, `require` and `sslrootcert=FILE`",
+        environment: &["THROUGHLINE_DATABASE_URL"],
+        text: "Where the shared database is, for `storage = \"postgres\"`. Connections to other machines are encrypted and their certificate checked unless it says otherwise. A file that came with a repository chooses no server: what it names counts after `tl adopt`. Never shown with its password.",
+        set: |settings, text| {
+            settings.database_url = DatabaseUrl::new(text);
+            Ok(())
+        },
+    },
+    Key {
+        name: "database_project",
+        default: "\"\"",
+        allowed: "a name",
+        environment: &["THROUGHLINE_DATABASE_PROJECT"],
+        text: "The name of this project in the shared database; without one, that of its directory.",
+        set: |settings, text| {
+            settings.database_project = text.trim().to_owned();
             Ok(())
         },
     },

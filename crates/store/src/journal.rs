@@ -183,49 +183,53 @@ impl Journal {
     pub(crate) fn read_from(&self, size: u64, prev: Option<Digest32>) -> io::Result<JournalContents> {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(size))?;
-        let mut reader = BufReader::new(file);
-        let mut contents = JournalContents { store: None, entries: Vec::new(), good_size: size, damage: None };
-        let mut prev = prev;
-        let mut line = Vec::new();
-        for number in 1.. {
-            line.clear();
-            let length = reader.read_until(b'\n', &mut line)? as u64;
-            if length == 0 {
-                break;
-            }
-            // Only a crash while the last line was written leaves it without its line end.
-            if line.last() != Some(&b'\n') {
-                contents.damage =
-                    Some(JournalDamage { line: number, what: "the last line is cut off".to_owned(), torn: true });
-                break;
-            }
-            let outcome = match (std::str::from_utf8(&line), prev) {
-                (Err(_), _) => Err("not UTF-8".to_owned()),
-                (Ok(text), None) => read_header(text).map(|store| {
-                    prev = Some(chain_start(&store));
-                    contents.store = Some(store);
-                }),
-                (Ok(text), Some(before)) => read_line(text, before).and_then(|entry| {
-                    let expected = contents.entries.last().map(|last| last.operation.id.next());
-                    if expected.is_some_and(|expected| expected != entry.operation.id) {
-                        return Err(format!("operation {} is out of order", entry.operation.id));
-                    }
-                    prev = Some(entry.hash);
-                    contents.entries.push(entry);
-                    Ok(())
-                }),
-            };
-            if let Err(what) = outcome {
-                contents.damage = Some(JournalDamage { line: number, what, torn: false });
-                break;
-            }
-            contents.good_size += length;
-        }
-        Ok(contents)
+        read_lines(&mut BufReader::new(file), size, prev)
     }
 }
 
-fn header(store: &StoreId) -> io::Result<String> {
+/// Reads and checks the lines of a journal after `size`, which follow `prev`; `(0, None)` when they begin with its header.
+pub(crate) fn read_lines(reader: &mut dyn BufRead, size: u64, prev: Option<Digest32>) -> io::Result<JournalContents> {
+    let mut contents = JournalContents { store: None, entries: Vec::new(), good_size: size, damage: None };
+    let mut prev = prev;
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let length = reader.read_until(b'\n', &mut line)? as u64;
+        if length == 0 {
+            break;
+        }
+        // Only a crash while the last line was written leaves it without its line end.
+        if line.last() != Some(&b'\n') {
+            contents.damage =
+                Some(JournalDamage { line: number, what: "the last line is cut off".to_owned(), torn: true });
+            break;
+        }
+        let outcome = match (std::str::from_utf8(&line), prev) {
+            (Err(_), _) => Err("not UTF-8".to_owned()),
+            (Ok(text), None) => read_header(text).map(|store| {
+                prev = Some(chain_start(&store));
+                contents.store = Some(store);
+            }),
+            (Ok(text), Some(before)) => read_line(text, before).and_then(|entry| {
+                let expected = contents.entries.last().map(|last| last.operation.id.next());
+                if expected.is_some_and(|expected| expected != entry.operation.id) {
+                    return Err(format!("operation {} is out of order", entry.operation.id));
+                }
+                prev = Some(entry.hash);
+                contents.entries.push(entry);
+                Ok(())
+            }),
+        };
+        if let Err(what) = outcome {
+            contents.damage = Some(JournalDamage { line: number, what, torn: false });
+            break;
+        }
+        contents.good_size += length;
+    }
+    Ok(contents)
+}
+
+pub(crate) fn header(store: &StoreId) -> io::Result<String> {
     let header = Header { format: 1, store: store.clone() };
     Ok(serde_json::to_string(&header).map_err(io::Error::other)? + "\n")
 }

@@ -79,7 +79,7 @@ impl JsonStore {
         Ok((state, contents))
     }
 
-    fn lock(&self) -> Result<File, StoreFault> {
+    pub(crate) fn lock(&self) -> Result<File, StoreFault> {
         let path = &self.layout.lock;
         let file = OpenOptions::new()
             .create(true)

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use domain::settings::Settings;
+use domain::settings::{DatabaseUrl, Settings};
 
 /// The paths of one project's state.
 #[derive(Clone, Debug)]
@@ -20,6 +20,17 @@ pub struct Layout {
     /// Where damaged files are put aside.
     pub damaged: PathBuf,
     pub log: PathBuf,
+    /// Where the shared database is, and what the project is called there.
+    pub shared: Option<Shared>,
+    /// Names this working copy to a shared database.
+    pub place: PathBuf,
+}
+
+/// A project in a shared database.
+#[derive(Clone, Debug)]
+pub struct Shared {
+    pub url: DatabaseUrl,
+    pub project: String,
 }
 
 /// The folder that makes a directory a project.
@@ -40,8 +51,19 @@ impl Layout {
             vectors: home.join("vectors.bin"),
             damaged: home.join("damaged"),
             log: root.join(&settings.log_file),
+            shared: settings.database_url.is_given().then(|| Shared {
+                url: settings.database_url.clone(),
+                project: project_name(root, &settings.database_project),
+            }),
+            place: home.join("place"),
             home,
         }
+    }
+
+    /// Returns this project with its state elsewhere.
+    #[must_use]
+    pub fn in_database(&self, url: DatabaseUrl, project: &str) -> Self {
+        Self { shared: Some(Shared { url, project: project_name(&self.root, project) }), ..self.clone() }
     }
 
     /// Returns the nearest directory at or above `start` that is a project.
@@ -55,4 +77,11 @@ impl Layout {
     pub fn relative(&self, path: &Path) -> String {
         path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
     }
+}
+
+/// Returns what a project is called in a shared database.
+fn project_name(root: &Path, given: &str) -> String {
+    let directory =
+        || root.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned());
+    if given.is_empty() { directory() } else { given.to_owned() }
 }

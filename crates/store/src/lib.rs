@@ -3,6 +3,7 @@
 //! The rules live in `domain`; nothing here decides. Every engine keeps the contract of
 //! `domain::ports::Store`, and the same story in `testkit` is told to each.
 
+mod chosen_databases;
 mod clock;
 mod durable;
 mod engine;
@@ -17,23 +18,30 @@ mod mirror;
 mod open;
 mod path_lead;
 mod plan_files;
+mod postgres;
 mod recovery;
 mod rehearsal;
 mod run_command;
 mod sqlite;
+mod tables;
+mod transfer;
 mod vectors;
 
+pub use chosen_databases::ChosenDatabases;
 pub use clock::{SystemClock, local_zone};
 pub use durable::write_whole;
 pub use engine::EngineSettings;
 pub use git::DiskGit;
 pub use git_changes::GitChanges;
 pub use known_stores::KnownStores;
-pub use layout::Layout;
+pub use layout::{Layout, Shared};
 pub use memory::MemoryStore;
-pub use open::{Created, adopt, create, open, start_afresh};
+pub use open::{Created, adopt, create, main_place, open, start_afresh};
 pub use path_lead::lead;
 pub use plan_files::DiskFiles;
 pub use rehearsal::{ReadOnlyFiles, copy_in_memory};
 pub use run_command::DiskCommands;
+pub use transfer::{
+    Cargo, Held, Sealed, check_unloaded, hold, load, put_state_aside, read_backup, take_over, unload, write_backup,
+};
 pub use vectors::{NewVector, VectorFile};

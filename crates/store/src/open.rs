@@ -3,7 +3,7 @@
 use std::fs;
 
 use domain::ids::StoreId;
-use domain::ports::{Recovery, Store, StoreFault};
+use domain::ports::{Clock, Recovery, Store, StoreFault};
 use domain::settings::Storage;
 use domain::time::Timestamp;
 
@@ -13,6 +13,7 @@ use crate::json::JsonStore;
 use crate::known_stores::KnownStores;
 use crate::layout::Layout;
 use crate::mirror::Mirror;
+use crate::postgres::PostgresStore;
 use crate::recovery::{Trust, aside, database_files, rebuild, rebuild_lock};
 use crate::sqlite::SqliteStore;
 
@@ -47,13 +48,14 @@ pub fn open(
     }
     match engine(layout, storage, settings, Some(known)) {
         Ok(store) => Ok((store, Vec::new())),
-        Err(StoreFault::Missing) => {
-            let what = format!("`{}` was missing", layout.relative(main_file(layout, storage)));
+        // Nothing of one machine is put in the place of what several share.
+        Err(StoreFault::Missing) if storage != Storage::Postgres => {
+            let what = format!("`{}` was missing", main_place(layout, storage));
             let told = rebuild(layout, storage, &what, Trust::Known(known), now)?;
             Ok((engine(layout, storage, settings, Some(known))?, told))
         }
         Err(StoreFault::Damaged { what }) => {
-            let what = format!("`{}` was damaged ({what})", layout.relative(main_file(layout, storage)));
+            let what = format!("`{}` was damaged ({what})", main_place(layout, storage));
             let told = rebuild(layout, storage, &what, Trust::Known(known), now)?;
             Ok((engine(layout, storage, settings, Some(known))?, told))
         }
@@ -61,10 +63,16 @@ pub fn open(
     }
 }
 
-fn main_file(layout: &Layout, storage: Storage) -> &std::path::Path {
+/// Returns where the state is, for people.
+#[must_use]
+pub fn main_place(layout: &Layout, storage: Storage) -> String {
     match storage {
-        Storage::Sqlite => &layout.database,
-        Storage::Json => &layout.journal,
+        Storage::Sqlite => layout.relative(&layout.database),
+        Storage::Json => layout.relative(&layout.journal),
+        Storage::Postgres => match &layout.shared {
+            Some(shared) => format!("{} in {}", shared.project, shared.url),
+            None => "the shared database".to_owned(),
+        },
     }
 }
 
@@ -85,6 +93,11 @@ fn engine(
             let id = store.id()?;
             (Box::new(store), id)
         }
+        Storage::Postgres => {
+            let store = PostgresStore::open(layout, settings)?;
+            let id = store.id()?;
+            (Box::new(store), id)
+        }
     };
     if let Some(known) = known
         && !known.knows(&id)
@@ -102,13 +115,17 @@ pub fn create(layout: &Layout, storage: Storage, known: &KnownStores) -> Result<
     fs::create_dir_all(&layout.home).map_err(|error| io_fault("cannot make", &layout.home, error))?;
     let _lock = rebuild_lock(layout)?;
     // Two at once: the second finds what the first made.
-    if main_file(layout, storage).exists() {
+    let there = match storage {
+        Storage::Sqlite => layout.database.exists(),
+        Storage::Json => layout.journal.exists(),
+        Storage::Postgres => false,
+    };
+    if there {
         return Ok(Created { new: false });
     }
     let store = StoreId(uuid::Uuid::new_v4().to_string());
     known.remember(&store, &layout.root).map_err(|error| io_fault("cannot write in", known.folder(), error))?;
-    lay(layout, storage, &store)?;
-    Ok(Created { new: true })
+    Ok(Created { new: lay(layout, storage, &store)? })
 }
 
 /// Puts database and journal aside and makes an empty store of the same identity.
@@ -120,6 +137,15 @@ pub fn start_afresh(layout: &Layout, storage: Storage, known: &KnownStores) -> R
         .store()
         .or_else(|| Journal::at(&layout.journal).read_all().ok().and_then(|contents| contents.store))
         .filter(|id| known.knows(id));
+    if storage == Storage::Postgres {
+        let id = PostgresStore::open(layout, &EngineSettings::default()).and_then(|store| store.id()).ok().or(id);
+        let aside = PostgresStore::put_aside(layout, &crate::clock::SystemClock.now().to_string())?;
+        match id {
+            Some(id) => lay(layout, storage, &id).map(drop)?,
+            None => create(layout, storage, known).map(drop)?,
+        }
+        return Ok(aside.into_iter().collect());
+    }
     let mut put = Vec::new();
     for file in database_files(&layout.database).into_iter().chain([layout.journal.clone()]) {
         if file.exists() {
@@ -127,7 +153,9 @@ pub fn start_afresh(layout: &Layout, storage: Storage, known: &KnownStores) -> R
         }
     }
     match id {
-        Some(id) => lay(layout, storage, &id)?,
+        Some(id) => {
+            lay(layout, storage, &id)?;
+        }
         None => {
             create(layout, storage, known)?;
         }
@@ -135,19 +163,21 @@ pub fn start_afresh(layout: &Layout, storage: Storage, known: &KnownStores) -> R
     Ok(put)
 }
 
-fn lay(layout: &Layout, storage: Storage, store: &StoreId) -> Result<(), StoreFault> {
+/// Makes an empty store; says whether there was none.
+fn lay(layout: &Layout, storage: Storage, store: &StoreId) -> Result<bool, StoreFault> {
+    if storage == Storage::Postgres {
+        return PostgresStore::create(layout, store, &[]);
+    }
     let size = Journal::at(&layout.journal)
         .write_whole(store, &[])
         .map_err(|error| io_fault("cannot write", &layout.journal, error))?;
-    match storage {
-        Storage::Sqlite => {
-            if let Some(folder) = layout.database.parent() {
-                fs::create_dir_all(folder).map_err(|error| io_fault("cannot make", folder, error))?;
-            }
-            SqliteStore::build(layout, store, &[], size)
+    if storage == Storage::Sqlite {
+        if let Some(folder) = layout.database.parent() {
+            fs::create_dir_all(folder).map_err(|error| io_fault("cannot make", folder, error))?;
         }
-        Storage::Json => Ok(()),
+        SqliteStore::build(layout, store, &[], size)?;
     }
+    Ok(true)
 }
 
 /// Takes over the state that came with a cloned project.
@@ -163,7 +193,7 @@ pub fn adopt(
 ) -> Result<Opened, StoreFault> {
     let (store, told) = match engine(layout, storage, settings, None) {
         Ok(store) => (store, Vec::new()),
-        Err(StoreFault::Missing) => {
+        Err(StoreFault::Missing) if storage != Storage::Postgres => {
             let told = rebuild(layout, storage, "the project came without a database", Trust::Adopted, now)?;
             (engine(layout, storage, settings, None)?, told)
         }

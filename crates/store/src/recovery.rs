@@ -28,6 +28,7 @@ use crate::known_stores::KnownStores;
 use crate::layout::Layout;
 use crate::mirror::{Mirror, MirrorContents};
 use crate::plan_files::DiskFiles;
+use crate::postgres::PostgresStore;
 use crate::sqlite::SqliteStore;
 
 /// Whether state from elsewhere may be taken over.
@@ -58,6 +59,9 @@ pub(crate) fn rebuild(
     now: Timestamp,
 ) -> Result<Vec<Recovery>, StoreFault> {
     let _lock = rebuild_lock(layout)?;
+    if storage == Storage::Postgres {
+        return rebuild_shared(layout, what, trust);
+    }
     // Another process may have mended it while we waited for the lock; or only the journal is damaged.
     if storage == Storage::Sqlite
         && let Ok(store) = SqliteStore::open(layout, &EngineSettings::default())
@@ -105,6 +109,19 @@ pub(crate) fn rebuild(
         message.push_str(&format!("; {lost}"));
     }
     Ok(vec![Recovery { message }])
+}
+
+/// The tables of a shared database, from its operations.
+fn rebuild_shared(layout: &Layout, what: &str, trust: Trust<'_>) -> Result<Vec<Recovery>, StoreFault> {
+    let store = PostgresStore::open(layout, &EngineSettings::default())?;
+    let id = store.id()?;
+    if let Trust::Known(known) = trust
+        && !known.knows(&id)
+    {
+        return Err(StoreFault::Foreign { store: id });
+    }
+    let operations = count(store.rebuild_tables()?, "operation", "operations");
+    Ok(vec![Recovery { message: format!("{what}; rebuilt from the operations in the database ({operations})") }])
 }
 
 /// The journal, and from the database what a broken journal lacks.

@@ -1,17 +1,28 @@
 //! A place to try things out: the state copied into memory, the files as they are, nothing written.
 
 use domain::ports::{Entry, FileFault, FileLook, PlanFiles, Reading, Store, StoreFault};
+use domain::settings::Storage;
+use domain::tree::Misfit;
 
 use crate::engine::EngineSettings;
 use crate::json::JsonStore;
 use crate::layout::Layout;
-use crate::memory::MemoryStore;
+use crate::memory::{MemoryState, MemoryStore};
+use crate::postgres::PostgresStore;
 
 /// Returns a copy of a project's state that lives as long as the process.
 ///
 /// # Errors
-/// [`StoreFault`] when the journal cannot be read.
-pub fn copy_in_memory(layout: &Layout) -> Result<Box<dyn Store>, StoreFault> {
+/// [`StoreFault`] when its operations cannot be read.
+pub fn copy_in_memory(layout: &Layout, storage: Storage) -> Result<Box<dyn Store>, StoreFault> {
+    if storage == Storage::Postgres {
+        let (store, entries) = PostgresStore::open(layout, &EngineSettings::default())?.entries()?;
+        let mut state = MemoryState::new(store);
+        for entry in &entries {
+            state.apply(entry).map_err(|Misfit(what)| StoreFault::Damaged { what })?;
+        }
+        return Ok(Box::new(MemoryStore::holding(state)));
+    }
     let journal = JsonStore::open(layout, &EngineSettings::default())?;
     Ok(Box::new(MemoryStore::holding(journal.state()?)))
 }

@@ -3,12 +3,14 @@
 
 mod fake_ports;
 mod hooks;
+mod postgres;
 mod program;
 mod store_story;
 mod tree_fixture;
 
 pub use fake_ports::{FakeClock, FakeFiles};
 pub use hooks::{Answer, Session};
+pub use postgres::{Cluster, Database};
 pub use program::{Output, Project};
 pub use store_story::tell_store_story;
 pub use tree_fixture::{node, parse_tree, render_tree, timestamp};

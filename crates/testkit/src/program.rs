@@ -23,6 +23,21 @@ pub struct Output {
     pub stderr: String,
 }
 
+/// With `THROUGHLINE_TEST_STORAGE=postgres` every project's state is in the shared database of the tests.
+#[expect(clippy::disallowed_methods, reason = "which engine is tested, says who runs the tests")]
+fn shared(directory: &TempDir) -> Vec<(String, String)> {
+    match (std::env::var("THROUGHLINE_TEST_STORAGE"), std::env::var("THROUGHLINE_TEST_POSTGRES")) {
+        (Ok(storage), Ok(url)) if storage == "postgres" => [
+            ("THROUGHLINE_STORAGE", storage),
+            ("THROUGHLINE_DATABASE_URL", url),
+            ("THROUGHLINE_DATABASE_PROJECT", directory.path().display().to_string()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .to_vec(),
+        _ => Vec::new(),
+    }
+}
+
 impl Project {
     /// The act's file in [`Project::plan_story`].
     pub const ACT: &'static str = "acts/act-1/strategic-plan.md";
@@ -39,7 +54,8 @@ impl Project {
     pub fn empty(binary: &Path) -> Self {
         let directory = TempDir::with_prefix("tl-проект-").expect("a temporary directory");
         std::fs::create_dir_all(directory.path().join("work")).expect("a directory");
-        Self { directory, binary: binary.to_owned(), environment: Vec::new() }
+        let environment = shared(&directory);
+        Self { directory, binary: binary.to_owned(), environment }
     }
 
     /// Returns a project with the story profile.
@@ -51,6 +67,15 @@ impl Project {
         let project = Self::empty(binary);
         project.ok(&["init"]);
         project
+    }
+
+    /// Returns an empty directory whose state will be in a shared database, under a project's name there.
+    #[must_use]
+    pub fn in_database(binary: &Path, url: &str, name: &str) -> Self {
+        Self::empty(binary)
+            .with_environment("THROUGHLINE_STORAGE", "postgres")
+            .with_environment("THROUGHLINE_DATABASE_URL", url)
+            .with_environment("THROUGHLINE_DATABASE_PROJECT", name)
     }
 
     /// Sets a variable for every command.

@@ -10,9 +10,9 @@ use domain::ports::Clock;
 use store::SystemClock;
 
 use crate::exit_code::ExitCode;
-use crate::settings::at_terminal;
+use crate::settings::{self, at_terminal};
 use crate::ui::{GOOD, WARN, styled};
-use crate::wiring::App;
+use crate::wiring::{App, Project};
 
 /// Take over the state that came with a cloned project
 ///
@@ -27,7 +27,7 @@ pub(crate) struct AdoptArgs {
 
 impl AdoptArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let project = app.project()?;
+        let root = app.root()?;
         if !self.yes {
             if !at_terminal() {
                 return Err(Failure::new(FailureKind::Refused, "adopting state is a person's decision")
@@ -37,7 +37,7 @@ impl AdoptArgs {
             app.ui.say(format!(
                 "{}: approvals made by others will count as yours in {}. Go on? [y/N]",
                 styled(WARN, "adopt"),
-                project.root.display()
+                root.display()
             ));
             let mut answer = String::new();
             let _ = std::io::stdin().read_line(&mut answer);
@@ -45,9 +45,11 @@ impl AdoptArgs {
                 return Err(Failure::new(FailureKind::Refused, "not adopted"));
             }
         }
-        let settings = project.engine_settings();
+        settings::choose_named_database(&root)?;
+        let project = Project::at(&root)?;
+        let engine = project.engine_settings();
         let (store, told) =
-            store::adopt(&project.layout, project.settings.storage, &settings, &project.known, SystemClock.now())?;
+            store::adopt(&project.layout, project.settings.storage, &engine, &project.known, SystemClock.now())?;
         project.tell(app.ui, &told);
         project.with(app.ui, &*store, &|ctx| record_event(ctx, Verb::Adopt, "adopt the state of this project"))?;
         let view = project.with(app.ui, &*store, &project_status)?;

@@ -8,7 +8,7 @@ use clap::Args;
 use domain::host_event::Host;
 use domain::operation::Verb;
 use domain::ports::{PlanFiles, StoreFault};
-use domain::settings::{Storage, keys};
+use domain::settings::keys;
 use domain::work::guides;
 use hosts::install::{Setup, is_program_name};
 use serde::Serialize;
@@ -72,6 +72,7 @@ const IGNORED: &str = "\
 /state-before-format-*.db
 /journal.jsonl
 /lock
+/place
 /notes.json
 /vectors.bin
 /rebuild.lock
@@ -146,10 +147,7 @@ impl InitArgs {
                 lay(&format!("{}/{name}", guides::FOLDER), text)?;
             }
         }
-        let state = project.layout.relative(match project.settings.storage {
-            Storage::Sqlite => &project.layout.database,
-            Storage::Json => &project.layout.journal,
-        });
+        let state = store::main_place(&project.layout, project.settings.storage);
         match project.open(app.ui, None) {
             Ok(_) => outcome.kept.push(state),
             Err(StoreFault::Missing) => {

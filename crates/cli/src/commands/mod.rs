@@ -3,6 +3,7 @@
 mod adopt;
 mod anchor;
 mod approve;
+mod backup;
 mod brief;
 mod check;
 mod children;
@@ -34,6 +35,7 @@ mod mcp;
 mod mem;
 mod memory;
 mod migrate;
+mod move_state;
 mod next;
 mod novel;
 mod plan;
@@ -47,6 +49,7 @@ mod release;
 mod repair;
 mod replay;
 mod restore;
+mod restore_backup;
 mod revalidate;
 mod review;
 mod scan;
@@ -174,6 +177,9 @@ commands! {
     Rebuild "rebuild" => rebuild::RebuildArgs,
     SyncHashes "sync-hashes" => sync_hashes::SyncHashesArgs,
     Adopt "adopt" => adopt::AdoptArgs,
+    Backup "backup" => backup::BackupArgs,
+    RestoreBackup "restore-backup" => restore_backup::RestoreBackupArgs,
+    Move "move" => move_state::MoveArgs,
     Doc "doc" => doc::DocArgs,
     Flow "flow" => flow::FlowArgs,
     Review "review" => review::ReviewArgs,

@@ -1,11 +1,12 @@
 //! `tl rebuild`
 
 use application::rebuild_state::rebuild_state;
-use application::{Context, Failure};
+use application::{Context, Failure, FailureKind};
 use clap::Args;
 use domain::node::Status;
 use domain::planning_prompt::{clean_line, count};
 use domain::ports::StoreFault;
+use domain::settings::Storage;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{GOOD, WARN, status, styled};
@@ -23,6 +24,17 @@ impl RebuildArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.project()?;
         let opened = project.open(app.ui, None);
+        if let Err(StoreFault::Foreign { .. }) = &opened
+            && project.settings.storage == Storage::Postgres
+        {
+            // Others work on it; on one machine alone it would only be somebody's old file.
+            return Err(Failure::new(
+                FailureKind::Refused,
+                "the state is shared with others, and was not adopted here",
+            )
+            .step("tl adopt")
+            .step("set `database_project` in .throughline/config.toml to another name, then tl init"));
+        }
         if let Err(StoreFault::Missing | StoreFault::Foreign { .. } | StoreFault::Damaged { .. }) = opened {
             let put = store::start_afresh(&project.layout, project.settings.storage, &project.known)?;
             for file in put {

@@ -72,7 +72,7 @@ impl ReplayArgs {
 fn replay(project: &Project, host: Host, text: &str) -> Result<Vec<Replayed>, Failure> {
     let unreachable =
         |error| Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", project.root.display()));
-    let store = store::copy_in_memory(&project.layout)?;
+    let store = store::copy_in_memory(&project.layout, project.settings.storage)?;
     let disk = DiskFiles::open(&project.root).map_err(unreachable)?;
     let files = ReadOnlyFiles::new(&disk);
     let (clock, person) = (SystemClock, Principal::Human(settings::user_name()));

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use application::await_decision::{Until, WaitRequest, WaitView, await_decision};
 use application::{Context, Failure};
 use clap::Args;
-use domain::ids::OperationId;
 use domain::planning_prompt::clean_line;
 
 use super::NodeArgs;
@@ -13,8 +12,6 @@ use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, status, styled};
 use crate::wiring::App;
 
-/// How often the number of the last operation is looked at.
-const LOOK: Duration = Duration::from_millis(200);
 /// How often the plan is looked at in any case: an edited file is no operation before someone looks at it.
 const ASK: Duration = Duration::from_secs(2);
 
@@ -60,9 +57,8 @@ impl WaitArgs {
 impl WaitArgs {
     /// Looks again when something happened, until it is done or the time is over.
     fn wait(&self, ctx: &Context<'_>) -> Result<WaitView, Failure> {
-        let head = || -> Result<OperationId, Failure> { Ok(ctx.store.read()?.head()?) };
         // Before the first look, so that nothing falls between the two.
-        let mut known = head()?;
+        let mut known = ctx.store.read()?.head()?;
         let until = if self.changed { Until::Changed } else { Until::Approved };
         let node = self.node.node.clone();
         let mut request = WaitRequest { node, until, status: None, since: Some(known) };
@@ -71,16 +67,14 @@ impl WaitArgs {
             request.status = Some(view.status.to_string());
             view.done = false;
         }
-        let (begun, mut asked) = (Instant::now(), Instant::now());
-        while !view.done && begun.elapsed() < Duration::from_secs(self.timeout) {
-            std::thread::sleep(LOOK);
-            let now = head()?;
-            if now != known || asked.elapsed() >= ASK {
-                known = now;
-                asked = Instant::now();
-                view = await_decision(ctx, &request)?;
+        let begun = Instant::now();
+        loop {
+            let left = Duration::from_secs(self.timeout).saturating_sub(begun.elapsed());
+            if view.done || left.is_zero() {
+                return Ok(view);
             }
+            known = ctx.store.await_change(known, left.min(ASK))?;
+            view = await_decision(ctx, &request)?;
         }
-        Ok(view)
     }
 }

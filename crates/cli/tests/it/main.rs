@@ -5,6 +5,7 @@
 mod adopt;
 mod anchor;
 mod approve;
+mod backup;
 mod bad_input;
 mod brief;
 mod cascade;
@@ -53,11 +54,13 @@ mod mem;
 mod memory;
 mod migrate;
 mod model_server;
+mod move_state;
 mod naming;
 mod next;
 mod novel;
 mod observation;
 mod plan;
+mod postgres;
 mod profiles;
 mod progress;
 mod prune;
@@ -70,6 +73,7 @@ mod release;
 mod repair;
 mod replay;
 mod restore;
+mod restore_backup;
 mod revalidate;
 mod review;
 mod scan;
@@ -80,6 +84,7 @@ mod show;
 mod status;
 mod survival;
 mod sync_hashes;
+mod team;
 mod think_back;
 mod tick;
 mod ticket;
@@ -103,7 +108,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 65] = [
+const COMMANDS: [&str; 68] = [
     "init",
     "demo",
     "status",
@@ -156,6 +161,9 @@ const COMMANDS: [&str; 65] = [
     "rebuild",
     "sync-hashes",
     "adopt",
+    "backup",
+    "restore-backup",
+    "move",
     "doc",
     "flow",
     "review",
@@ -383,8 +391,13 @@ fn every_file_here_is_a_module() {
 #[test]
 fn every_command_has_a_module() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
-    // One of them is called as Rust calls something else.
-    for command in COMMANDS.iter().map(|name| if *name == "where" { "where_am_i" } else { name }) {
+    // Two of them are called as Rust calls something else.
+    let module = |name: &&'static str| match *name {
+        "where" => "where_am_i",
+        "move" => "move_state",
+        name => name,
+    };
+    for command in COMMANDS.iter().map(module) {
         assert!(folder.join(format!("{}.rs", command.replace('-', "_"))).is_file(), "{command}");
     }
 }

@@ -13,5 +13,6 @@ pub use commands::{Commands, NoCommands, Ran};
 pub use files::{Entry, EntryKind, FileFault, FileLook, FileStamp, PlanFiles, Reading};
 pub use git::{ChangedLines, Git, Head, HeadMove, MoveKind, NamedCommit, NoRepository};
 pub use store::{
-    ChildName, NewOperation, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction,
+    ChildName, NewOperation, Recovery, SHARED_NOTES, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind,
+    Transaction,
 };

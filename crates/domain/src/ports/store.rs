@@ -1,9 +1,10 @@
 //! The store: the one authority for everything but the plans' texts.
 //!
-//! Engines differ (SQLite, JSON files, later PostgreSQL); the contract does not. A [`Transaction`]
+//! Engines differ (SQLite, JSON files, PostgreSQL); the contract does not. A [`Transaction`]
 //! sees and changes one state alone: no other writer comes between its reads and its commit.
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -17,6 +18,9 @@ use crate::search::{Matching, Query};
 use crate::status::Footing;
 use crate::time::Timestamp;
 use crate::version::Version;
+
+/// How often a store that cannot tell is asked for its last operation.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Why the store could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +41,11 @@ pub enum StoreFault {
     ReadOnly { path: PathBuf },
     #[error("cannot write `{}`: the disk is full", path.display())]
     Full { path: PathBuf },
+    #[error("the state was moved elsewhere")]
+    Moved,
+    /// A database elsewhere that does not answer, or does not let us in.
+    #[error("the database {at} cannot be reached: {why}")]
+    Unreachable { at: String, why: String },
     #[error("{action}")]
     Io {
         action: String,
@@ -44,6 +53,9 @@ pub enum StoreFault {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
+
+/// Notes under these beginnings are about the project, wherever its plans lie; all others are about one working copy.
+pub const SHARED_NOTES: &[&str] = &["heard/"];
 
 /// An operation about to be recorded. Its number is given by the store.
 #[derive(Clone, Debug)]
@@ -265,6 +277,15 @@ pub trait Snapshot {
     /// # Errors
     /// [`StoreFault`].
     fn note(&self, key: &str) -> Result<Option<String>, StoreFault>;
+
+    /// Returns the time of the store's own clock, for what several machines must agree on; `None` where there is only this
+    /// machine's.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn now(&self) -> Result<Option<Timestamp>, StoreFault> {
+        Ok(None)
+    }
 }
 
 /// The state, held for writing.
@@ -325,6 +346,22 @@ pub trait Store: Send {
     /// # Errors
     /// [`StoreFault::Locked`] when others do not finish in time.
     fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault>;
+
+    /// Waits until the last operation is another one than `known`, `most` at the longest, and returns which it is.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn await_change(&self, known: OperationId, most: Duration) -> Result<OperationId, StoreFault> {
+        let begun = Instant::now();
+        loop {
+            let head = self.read()?.head()?;
+            let left = most.saturating_sub(begun.elapsed());
+            if head != known || left.is_zero() {
+                return Ok(head);
+            }
+            std::thread::sleep(left.min(LOOK));
+        }
+    }
 
     /// Looks at everything: sums, chain, replay against the tables, texts, mirror.
     ///

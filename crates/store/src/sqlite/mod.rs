@@ -5,13 +5,9 @@
 
 mod connection;
 mod migrate;
-mod rows;
 mod search;
-mod sums;
-mod touched;
+mod sql;
 mod verify;
-mod view;
-mod write;
 
 use std::cell::{Cell, RefCell};
 use std::fs;
@@ -28,13 +24,14 @@ use rusqlite::{Connection, params_from_iter};
 
 use self::connection::Purpose;
 use self::migrate::{Condition, FORMAT};
-use self::view::{RecordedRow, StoreRow, View, read_store_row};
-use self::write::SqliteTransaction;
+use self::sql::SqliteConnection;
 use crate::engine::{EngineSettings, Recorded, io_fault};
 use crate::journal::{self, Journal, JournalEntry, Mark};
 use crate::layout::Layout;
 use crate::memory::delegate_snapshot;
 use crate::mirror::Mirror;
+use crate::tables::view::{StoreRow, View, read_store_row};
+use crate::tables::write::{Keeper, TableTransaction};
 
 /// Where the journal stands, seen from the database.
 enum JournalIs {
@@ -46,7 +43,7 @@ enum JournalIs {
 
 /// A project's SQLite database, open.
 pub(crate) struct SqliteStore {
-    connection: Connection,
+    connection: SqliteConnection,
     layout: Layout,
     journal: Journal,
     mirror: Mirror,
@@ -79,7 +76,7 @@ impl SqliteStore {
             }
         };
         let store = Self {
-            connection,
+            connection: SqliteConnection { inner: connection, path: layout.database.clone() },
             journal: Journal::at(&layout.journal),
             mirror: Mirror::new(&layout.mirror),
             layout: layout.clone(),
@@ -95,7 +92,40 @@ impl SqliteStore {
 
     /// Returns whose store it is.
     pub(crate) fn id(&self) -> Result<StoreId, StoreFault> {
-        Ok(read_store_row(&self.connection, &self.layout.database)?.store)
+        Ok(read_store_row(&self.connection, "")?.store)
+    }
+
+    /// Returns every operation with its texts.
+    pub(crate) fn entries(&self) -> Result<(StoreId, Vec<Recorded>), StoreFault> {
+        // Takes over what a process that died left in the journal.
+        drop(self.read()?);
+        let row = self.begin("BEGIN")?;
+        let reading = ReadView { view: self.view(row), store: self };
+        Ok((reading.view.store.store.clone(), reading.view.entries()?))
+    }
+
+    /// Takes the right to write and keeps it, and returns every operation with its texts; also of a state that was moved.
+    pub(crate) fn hold(&self) -> Result<(StoreRow, Vec<Recorded>), StoreFault> {
+        let row = self.begin("BEGIN IMMEDIATE")?;
+        let held = self.reconcile(row).and_then(|row| {
+            let entries = self.view(row.clone()).entries()?;
+            Ok((row, entries))
+        });
+        held.inspect_err(|_| self.roll_back())
+    }
+
+    /// Ends every use of this state.
+    pub(crate) fn close_for_good(&self) -> Result<(), StoreFault> {
+        let row = self.begin("BEGIN IMMEDIATE")?;
+        self.seal(row)
+    }
+
+    /// Ends a hold, and every use of this state.
+    pub(crate) fn seal(&self, row: StoreRow) -> Result<(), StoreFault> {
+        let size = row.journal_size;
+        let mut transaction = self.transaction(row);
+        transaction.view.store.seal();
+        self.finish(&mut transaction, size)
     }
 
     /// If the database itself is sound, mends a damaged journal from it and says so.
@@ -127,6 +157,17 @@ impl SqliteStore {
         entries: &[JournalEntry],
         journal_size: u64,
     ) -> Result<(), StoreFault> {
+        let recorded: Vec<Recorded> = entries.iter().cloned().map(Recorded::from).collect();
+        Self::build_from(layout, id, &recorded, journal_size)
+    }
+
+    /// The same from operations of another engine.
+    pub(crate) fn build_from(
+        layout: &Layout,
+        id: &StoreId,
+        recorded: &[Recorded],
+        journal_size: u64,
+    ) -> Result<(), StoreFault> {
         let folder = layout.database.parent().unwrap_or(&layout.home);
         let temporary = tempfile::Builder::new()
             .prefix(".tl-build-")
@@ -138,14 +179,18 @@ impl SqliteStore {
         {
             let store = Self::open(&Layout { database: path.clone(), ..layout.clone() }, &settings)?;
             let row = store.begin("BEGIN IMMEDIATE")?;
-            let mut transaction = SqliteTransaction::new(&store, row);
-            for entry in entries {
-                transaction.apply_recorded(&entry.clone().into())?;
+            let mut transaction = store.transaction(row);
+            for one in recorded {
+                transaction.apply_recorded(one)?;
             }
-            transaction.finish(journal_size)?;
+            store.finish(&mut transaction, journal_size)?;
             drop(transaction);
             let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
-            store.connection.query_row(checkpoint, [], |_| Ok(())).map_err(|error| connection::fault(&path, error))?;
+            store
+                .connection
+                .inner
+                .query_row(checkpoint, [], |_| Ok(()))
+                .map_err(|error| connection::fault(&path, error))?;
         }
         restrict(&path);
         let moved = fs::File::open(&path)
@@ -157,7 +202,7 @@ impl SqliteStore {
 
     fn check_reader(&self) -> Result<(), StoreFault> {
         if self.format > FORMAT {
-            let row = read_store_row(&self.connection, &self.layout.database)?;
+            let row = read_store_row(&self.connection, "")?;
             if row.min_reader > FORMAT {
                 return Err(StoreFault::Newer { found: self.format, known: FORMAT });
             }
@@ -166,22 +211,33 @@ impl SqliteStore {
     }
 
     fn view_for_reading(&self, row: StoreRow) -> View<'_> {
-        View::for_reading(&self.connection, &self.layout.database, row)
+        View::for_reading(&self.connection, row)
     }
 
     fn view(&self, row: StoreRow) -> View<'_> {
-        View::new(&self.connection, &self.layout.database, row)
+        View::new(&self.connection, row)
+    }
+
+    fn transaction(&self, row: StoreRow) -> TableTransaction<'_> {
+        TableTransaction::new(self, self.view(row))
+    }
+
+    /// Writes the store's row and commits; `journal_size` is where the journal ends now.
+    fn finish(&self, transaction: &mut TableTransaction<'_>, journal_size: u64) -> Result<(), StoreFault> {
+        transaction.write_store_row(journal_size)?;
+        connection::run(&self.connection.inner, "COMMIT").map_err(|error| self.connection.fault(error))?;
+        transaction.finished = true;
+        Ok(())
     }
 
     fn begin(&self, how: &str) -> Result<StoreRow, StoreFault> {
-        let path = &self.layout.database;
-        connection::run(&self.connection, how).map_err(|error| connection::fault(path, error))?;
-        read_store_row(&self.connection, path).inspect_err(|_| self.roll_back())
+        connection::run(&self.connection.inner, how).map_err(|error| self.connection.fault(error))?;
+        read_store_row(&self.connection, "").inspect_err(|_| self.roll_back())
     }
 
     fn roll_back(&self) {
         // A failing rollback changes nothing: the connection's end does it.
-        let _ = connection::run(&self.connection, "ROLLBACK");
+        let _ = connection::run(&self.connection.inner, "ROLLBACK");
     }
 
     /// Compares where the journal's chain stands with where the database does.
@@ -224,14 +280,14 @@ impl SqliteStore {
         if let Some(damage) = ahead.damage.as_ref().filter(|damage| !damage.torn) {
             return Err(StoreFault::Damaged { what: format!("the journal's end cannot be read: {}", damage.what) });
         }
-        let mut transaction = SqliteTransaction::new(self, row);
+        let mut transaction = self.transaction(row);
         for entry in &ahead.entries {
             transaction.apply_recorded(&entry.clone().into())?;
         }
         if ahead.damage.is_some() {
             self.journal.cut(ahead.good_size).map_err(|error| io_fault("cannot cut", self.journal.path(), error))?;
         }
-        transaction.finish(ahead.good_size)?;
+        self.finish(&mut transaction, ahead.good_size)?;
         drop(transaction);
         if !ahead.entries.is_empty() {
             self.tell(format!(
@@ -245,7 +301,7 @@ impl SqliteStore {
     /// The journal is missing, shorter or another one: the database has every operation, so the
     /// journal is written anew from it and the old file put aside.
     fn mend_journal(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
-        let entries = self.entries(&row)?;
+        let entries = self.view(row.clone()).entries()?;
         let lines = entries.iter().map(Recorded::line).collect::<Result<Vec<_>, _>>()?;
         let aside = match self.journal.path().exists() {
             true => Some(
@@ -258,8 +314,8 @@ impl SqliteStore {
             .journal
             .write_whole(&row.store, &lines)
             .map_err(|error| io_fault("cannot write", self.journal.path(), error))?;
-        let mut transaction = SqliteTransaction::new(self, row);
-        transaction.finish(size)?;
+        let mut transaction = self.transaction(row);
+        self.finish(&mut transaction, size)?;
         drop(transaction);
         let operations = domain::planning_prompt::count(lines.len(), "operation", "operations");
         self.tell(match aside {
@@ -272,27 +328,6 @@ impl SqliteStore {
         self.begin("BEGIN IMMEDIATE")
     }
 
-    /// Returns every operation of the database with its texts, in order, chain checked.
-    fn entries(&self, row: &StoreRow) -> Result<Vec<Recorded>, StoreFault> {
-        let view = self.view(row.clone());
-        let recorded = view.recorded(OperationId(1), row.head)?;
-        let mut prev = journal::chain_start(&row.store);
-        let mut entries = Vec::with_capacity(recorded.len());
-        for operation in &recorded {
-            if operation.prev != prev {
-                return Err(StoreFault::Damaged {
-                    what: format!("operation {} does not follow the one before", operation.id),
-                });
-            }
-            prev = operation.hash;
-            entries.push(entry(&view, operation)?);
-        }
-        if prev != row.head_hash {
-            return Err(StoreFault::Damaged { what: "operations are missing".to_owned() });
-        }
-        Ok(entries)
-    }
-
     /// Returns what can still be read of the operations after `prev`, for a rebuild.
     pub(crate) fn salvage(
         layout: &Layout,
@@ -301,7 +336,7 @@ impl SqliteStore {
         prev: domain::ids::Digest32,
     ) -> Vec<JournalEntry> {
         let Ok(store) = Self::open(layout, settings) else { return Vec::new() };
-        let Ok(row) = read_store_row(&store.connection, &layout.database) else { return Vec::new() };
+        let Ok(row) = read_store_row(&store.connection, "") else { return Vec::new() };
         let view = store.view(row.clone());
         let mut prev = prev;
         let mut found = Vec::new();
@@ -309,7 +344,7 @@ impl SqliteStore {
         while next <= row.head {
             let Ok(mut one) = view.recorded(next, next) else { break };
             let Some(operation) = one.pop().filter(|operation| operation.prev == prev) else { break };
-            let Ok(recorded) = entry(&view, &operation) else { break };
+            let Ok(recorded) = view.entry(&operation) else { break };
             prev = recorded.hash;
             found.push(JournalEntry {
                 operation: recorded.operation,
@@ -329,24 +364,13 @@ impl SqliteStore {
 
     /// Exports what changed. The mirror is a copy: when it cannot be written now, it is later.
     fn after_commit(&self, row: StoreRow, operations: &[Operation]) {
-        connection::keep_log_short(&self.connection, &self.layout.database);
+        connection::keep_log_short(&self.connection.inner, &self.layout.database);
         if !self.settings.mirror {
             return;
         }
         let view = self.view(row);
         let _ = self.mirror.catch_up(&view, operations, self.settings.mirror_interval);
     }
-}
-
-fn entry(view: &View<'_>, row: &RecordedRow) -> Result<Recorded, StoreFault> {
-    let operation = row.operation()?;
-    let mut texts = Vec::new();
-    for hash in view.texts_of(row.id)? {
-        if let Some(text) = view.text(hash)? {
-            texts.push((hash, text));
-        }
-    }
-    Ok(Recorded { operation, body: row.body.clone(), texts, prev: row.prev, hash: row.hash })
 }
 
 impl From<JournalEntry> for Recorded {
@@ -397,10 +421,43 @@ impl Drop for ReadView<'_> {
 
 delegate_snapshot!(ReadView<'_>, view);
 
+impl Keeper for SqliteStore {
+    fn commit(&self, transaction: &mut TableTransaction<'_>) -> Result<(), StoreFault> {
+        let before = transaction.view.store.journal_size;
+        if transaction.lines.is_empty() {
+            self.finish(transaction, before)?;
+            // Hooks note something far more often than they record something.
+            connection::keep_log_short(&self.connection.inner, &self.layout.database);
+            return Ok(());
+        }
+        let journal = &self.journal;
+        let size = match journal.append(&transaction.lines) {
+            Ok(size) => size,
+            Err(error) => {
+                // A half-written line would be cut by the next writer; do it now while we can.
+                let _ = journal.cut(before);
+                return Err(io_fault("cannot append to", journal.path(), error));
+            }
+        };
+        if let Err(fault) = self.finish(transaction, size) {
+            // Nothing was acknowledged: take the lines back before anyone takes them for done.
+            let _ = journal.cut(before);
+            return Err(fault);
+        }
+        self.after_commit(transaction.view.store.clone(), &transaction.operations);
+        Ok(())
+    }
+
+    fn roll_back(&self) {
+        Self::roll_back(self);
+    }
+}
+
 impl Store for SqliteStore {
     fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
         let row = self.begin("BEGIN")?;
         let snapshot = ReadView { view: self.view_for_reading(row.clone()), store: self };
+        row.check_reader()?;
         match self.compare_journal(&row)? {
             _ if self.read_only => return Ok(Box::new(snapshot)),
             JournalIs::Equal => return Ok(Box::new(snapshot)),
@@ -428,7 +485,7 @@ impl Store for SqliteStore {
             return Err(StoreFault::ReadOnly { path: self.layout.database.clone() });
         }
         if self.format < FORMAT {
-            migrate::upgrade(&self.connection, &self.layout, self.format)?;
+            migrate::upgrade(&self.connection.inner, &self.layout, self.format)?;
         }
         let row = self.begin("BEGIN IMMEDIATE")?;
         let refuse = |fault| {
@@ -436,14 +493,14 @@ impl Store for SqliteStore {
             Err(fault)
         };
         // Read after the lock was taken: a newer program may have migrated while we waited.
-        if row.min_writer > FORMAT {
-            return refuse(StoreFault::Newer { found: row.min_writer, known: FORMAT });
+        if let Err(fault) = row.check_writer(FORMAT) {
+            return refuse(fault);
         }
         let row = match self.reconcile(row) {
             Ok(row) => row,
             Err(fault) => return refuse(fault),
         };
-        Ok(Box::new(SqliteTransaction::new(self, row)))
+        Ok(Box::new(self.transaction(row)))
     }
 
     fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {

@@ -3,30 +3,13 @@
 use domain::ports::StoreFault;
 use domain::record::RecordKey;
 use domain::search::{Matching, Query, SEARCHED_KINDS, text_of, words};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
 
-use super::connection::fault;
-use super::view::View;
+use crate::tables::view::View;
 
-/// Brings the index up to date with a record that is changed from `before` to `after`.
-pub(super) fn keep(
-    view: &View<'_>,
-    record: &RecordKey,
-    before: Option<&Value>,
-    after: Option<&Value>,
-) -> Result<(), StoreFault> {
-    if !SEARCHED_KINDS.contains(&record.kind.as_str()) {
-        return Ok(());
-    }
-    let kept = match (before, after) {
-        (Some(before), Some(after)) if text_of(&record.kind, before) == text_of(&record.kind, after) => Ok(()),
-        _ => replace(view.connection, record, after),
-    };
-    kept.map_err(|error| fault(view.path, error))
-}
-
-fn replace(connection: &Connection, record: &RecordKey, after: Option<&Value>) -> rusqlite::Result<()> {
+/// Brings the index up to date with a record; without `after` it is gone.
+pub(super) fn replace(connection: &Connection, record: &RecordKey, after: Option<&Value>) -> rusqlite::Result<()> {
     let RecordKey { kind, key } = record;
     let known: Option<i64> = connection
         .prepare_cached("SELECT id FROM searched WHERE kind = ?1 AND key = ?2")?
@@ -75,7 +58,7 @@ pub(super) fn search(
                    WHERE search MATCH ?1 ORDER BY score LIMIT ?2) AS f JOIN searched AS s ON s.id = f.id \
                    ORDER BY f.score, s.kind, s.key";
         let room = i64::try_from(most).unwrap_or(i64::MAX).saturating_mul(2).saturating_add(32);
-        view.rows(sql, (text, room), |row| Ok(RecordKey { kind: row.get(0)?, key: row.get(1)? }))
+        view.rows(sql, params![text, room], |row| Ok(RecordKey { kind: row.get(0)?, key: row.get(1)? }))
     };
     let mut found = match matching {
         Matching::AllElseAny => all(&with(" AND "))?,

@@ -23,6 +23,21 @@ fn json() {
 }
 
 #[test]
+fn postgres() {
+    let database = testkit::Database::new();
+    let place = Place::shared(&database.url(), "story");
+    tell_store_story(&|| place.open());
+}
+
+/// A user who owns the database and nothing else has all that is needed.
+#[test]
+fn postgres_as_a_plain_user() {
+    let database = testkit::Database::new();
+    let place = Place::shared(&database.url_of_plain_user(), "story");
+    tell_store_story(&|| place.open());
+}
+
+#[test]
 fn memory() {
     let store = Arc::new(MemoryStore::new(StoreId("memory".to_owned())));
     tell_store_story(&|| Box::new(Shared(store.clone())));

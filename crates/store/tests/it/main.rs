@@ -8,23 +8,35 @@ mod git;
 mod lock_holder;
 mod mirror;
 mod plan_files;
+mod postgres;
 mod schema;
 
 use std::path::Path;
 
 use domain::ports::{Clock, Recovery, Store, StoreFault};
-use domain::settings::{Settings, Storage};
+use domain::settings::{DatabaseUrl, Settings, Storage};
 use store::{EngineSettings, KnownStores, Layout, SystemClock};
 
 /// A project's state in a directory of its own.
 pub(crate) struct Place {
     directory: tempfile::TempDir,
     pub(crate) storage: Storage,
+    settings: Settings,
 }
 
 impl Place {
     pub(crate) fn new(storage: Storage) -> Self {
-        let place = Self { directory: tempfile::tempdir().unwrap(), storage };
+        Self::with(storage, Settings::default())
+    }
+
+    /// A working copy of a project in a shared database.
+    pub(crate) fn shared(url: &str, project: &str) -> Self {
+        let (database_url, database_project) = (DatabaseUrl::new(url), project.to_owned());
+        Self::with(Storage::Postgres, Settings { database_url, database_project, ..Settings::default() })
+    }
+
+    fn with(storage: Storage, settings: Settings) -> Self {
+        let place = Self { directory: tempfile::tempdir().unwrap(), storage, settings };
         store::create(&place.layout(), storage, &place.known()).unwrap();
         place
     }
@@ -34,7 +46,7 @@ impl Place {
     }
 
     pub(crate) fn layout(&self) -> Layout {
-        Layout::new(self.root(), &Settings::default())
+        Layout::new(self.root(), &self.settings)
     }
 
     pub(crate) fn known(&self) -> KnownStores {

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
 use std::rc::Rc;
 
 use domain::fact::Backup;
@@ -16,29 +15,29 @@ use domain::status::Footing;
 use domain::time::Timestamp;
 use domain::version::Version;
 use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Connection, OptionalExtension, Params, Row};
 use serde_json::Value as Json;
 
-use super::connection::fault;
 use super::rows::{BadRow, CauseRow, JOINED, NARROW, WIDE, digest, read_footing, read_node};
+use super::sql::{Row, Sql, Values, params};
 use super::sums::{Part, Sum, share, sum_of};
+use crate::engine::Recorded;
 use crate::journal;
 
 /// The row that says who the store is and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct StoreRow {
-    pub(super) store: StoreId,
-    pub(super) min_reader: i64,
-    pub(super) min_writer: i64,
-    pub(super) head: OperationId,
-    pub(super) head_hash: Digest32,
-    pub(super) journal_size: u64,
-    pub(super) next_node: u32,
-    pub(super) node_total: i64,
+pub(crate) struct StoreRow {
+    pub(crate) store: StoreId,
+    pub(crate) min_reader: i64,
+    pub(crate) min_writer: i64,
+    pub(crate) head: OperationId,
+    pub(crate) head_hash: Digest32,
+    pub(crate) journal_size: u64,
+    pub(crate) next_node: u32,
+    pub(crate) node_total: i64,
 }
 
 impl StoreRow {
-    pub(super) fn values(&self) -> Vec<Value> {
+    pub(crate) fn values(&self) -> Vec<Value> {
         let number = |number: u64| Value::Integer(number.cast_signed());
         let mut values = vec![
             Value::Text(self.store.0.clone()),
@@ -55,14 +54,37 @@ impl StoreRow {
     }
 }
 
+/// The least writer of a state that was moved elsewhere: none.
+const MOVED: i64 = i64::MAX;
+
+impl StoreRow {
+    /// Says whether the state may be used: it was not moved away, and a program of this format may write it.
+    pub(crate) fn check_writer(&self, format: i64) -> Result<(), StoreFault> {
+        self.check_reader()?;
+        match self.min_writer > format {
+            true => Err(StoreFault::Newer { found: self.min_writer, known: format }),
+            false => Ok(()),
+        }
+    }
+
+    /// The same for who only reads.
+    pub(crate) fn check_reader(&self) -> Result<(), StoreFault> {
+        if self.min_writer == MOVED { Err(StoreFault::Moved) } else { Ok(()) }
+    }
+
+    /// Says that the state is elsewhere now.
+    pub(crate) fn seal(&mut self) {
+        self.min_writer = MOVED;
+    }
+}
+
 /// From this lineage up to, not including, that one.
 type LineageRange = (Vec<u8>, Vec<u8>);
 
 /// A view of the database in one read or write transaction.
-pub(super) struct View<'c> {
-    pub(super) connection: &'c Connection,
-    pub(super) path: &'c Path,
-    pub(super) store: StoreRow,
+pub(crate) struct View<'c> {
+    pub(crate) sql: &'c dyn Sql,
+    pub(crate) store: StoreRow,
     /// Causes that were read: a whole subtree mostly shares one.
     causes: RefCell<HashMap<i64, Rc<CauseRow>>>,
     /// Nodes that were read, for a view that only reads: a use case asks for the same few again and again.
@@ -80,44 +102,40 @@ struct Known {
 /// More than a use case about one node meets.
 const MOST_KNOWN: usize = 32;
 
-/// Reads the store's row.
-pub(super) fn read_store_row(connection: &Connection, path: &Path) -> Result<StoreRow, StoreFault> {
-    let sql =
-        "SELECT store_id, min_reader, min_writer, head, head_hash, journal_size, next_node, node_total, sum FROM store";
-    let row = connection
-        .prepare_cached(sql)
-        .and_then(|mut statement| {
-            statement.query_row([], |row| {
-                let hash = digest(row.get_ref(4)?);
-                let store = StoreRow {
-                    store: StoreId(row.get(0)?),
-                    min_reader: row.get(1)?,
-                    min_writer: row.get(2)?,
-                    head: OperationId(row.get::<_, i64>(3)?.cast_unsigned()),
-                    head_hash: hash.unwrap_or(Digest32([0; 32])),
-                    journal_size: row.get::<_, i64>(5)?.cast_unsigned(),
-                    next_node: row.get(6)?,
-                    node_total: row.get(7)?,
-                };
-                Ok((store, row.get::<_, i64>(8)?))
-            })
-        })
-        .map_err(|error| fault(path, error))?;
-    let (store, sum) = row;
+/// Reads the store's row; `locking` is what the engine adds to hold it.
+pub(crate) fn read_store_row(sql: &dyn Sql, locking: &str) -> Result<StoreRow, StoreFault> {
+    let columns = "store_id, min_reader, min_writer, head, head_hash, journal_size, next_node, node_total, sum";
+    let mut found = None;
+    sql.rows(&format!("SELECT {columns} FROM store{locking}"), params![], &mut |row| {
+        let store = StoreRow {
+            store: StoreId(row.get(0)?),
+            min_reader: row.get(1)?,
+            min_writer: row.get(2)?,
+            head: OperationId(row.get::<i64>(3)?.cast_unsigned()),
+            head_hash: digest(row.get_ref(4)?).unwrap_or(Digest32([0; 32])),
+            journal_size: row.get::<i64>(5)?.cast_unsigned(),
+            next_node: row.get(6)?,
+            node_total: row.get(7)?,
+        };
+        found = Some((store, row.get::<i64>(8)?));
+        Ok(())
+    })?;
+    let damaged = |what: &str| StoreFault::Damaged { what: what.to_owned() };
+    let (store, sum) = found.ok_or_else(|| damaged("the store's own row is missing"))?;
     if store.values().last() != Some(&Value::Integer(sum)) {
-        return Err(StoreFault::Damaged { what: "the store's own row does not fit its sum".to_owned() });
+        return Err(damaged("the store's own row does not fit its sum"));
     }
     Ok(store)
 }
 
 impl<'c> View<'c> {
-    pub(super) fn new(connection: &'c Connection, path: &'c Path, store: StoreRow) -> Self {
-        Self { connection, path, store, causes: RefCell::new(HashMap::new()), known: None }
+    pub(crate) fn new(sql: &'c dyn Sql, store: StoreRow) -> Self {
+        Self { sql, store, causes: RefCell::new(HashMap::new()), known: None }
     }
 
     /// The same for reading alone: what was read once stays as it is.
-    pub(super) fn for_reading(connection: &'c Connection, path: &'c Path, store: StoreRow) -> Self {
-        Self { known: Some(RefCell::default()), ..Self::new(connection, path, store) }
+    pub(crate) fn for_reading(sql: &'c dyn Sql, store: StoreRow) -> Self {
+        Self { known: Some(RefCell::default()), ..Self::new(sql, store) }
     }
 }
 
@@ -127,50 +145,45 @@ impl View<'_> {
         if let Some(known) = self.causes.borrow().get(&id) {
             return Ok(known.clone());
         }
-        let mut statement = self.connection.prepare_cached("SELECT body FROM cause WHERE id = ?1")?;
-        let body: String = statement.query_row([id], |row| row.get(0))?;
+        let bodies = self.rows("SELECT body FROM cause WHERE id = ?1", params![id], |row| row.get::<String>(0))?;
+        let body = bodies.into_iter().next().ok_or_else(|| BadRow::new(format!("cause {id} is gone")))?;
         let row = Rc::new(CauseRow { cause: serde_json::from_str(&body)?, body });
         self.causes.borrow_mut().insert(id, row.clone());
         Ok(row)
     }
 
-    pub(super) fn fault(&self, error: rusqlite::Error) -> StoreFault {
-        fault(self.path, error)
-    }
-
     /// Runs a query and reads every row.
-    pub(super) fn rows<T>(
+    pub(crate) fn rows<T>(
         &self,
         sql: &str,
-        params: impl Params,
+        values: Values<'_>,
         mut read: impl FnMut(&Row<'_>) -> Result<T, BadRow>,
     ) -> Result<Vec<T>, StoreFault> {
-        let mut statement = self.connection.prepare_cached(sql).map_err(|error| self.fault(error))?;
-        let mut rows = statement.query(params).map_err(|error| self.fault(error))?;
         let mut found = Vec::new();
-        while let Some(row) = rows.next().map_err(|error| self.fault(error))? {
+        self.sql.rows(sql, values, &mut |row| {
             // A table of many rows is met all at once or hardly at all: grow in one step, copy nothing.
             if found.len() == 64 {
                 found.reserve_exact(self.store.next_node as usize);
             }
             found.push(read(row)?);
-        }
+            Ok(())
+        })?;
         Ok(found)
     }
 
     fn one<T>(
         &self,
         sql: &str,
-        params: impl Params,
+        values: Values<'_>,
         read: impl FnMut(&Row<'_>) -> Result<T, BadRow>,
     ) -> Result<Option<T>, StoreFault> {
-        Ok(self.rows(sql, params, read)?.pop())
+        Ok(self.rows(sql, values, read)?.pop())
     }
 
-    fn nodes(&self, condition: &str, params: impl Params) -> Result<Vec<Node>, StoreFault> {
+    fn nodes(&self, condition: &str, values: Values<'_>) -> Result<Vec<Node>, StoreFault> {
         let sql = format!("SELECT {WIDE} FROM {JOINED} {condition}");
         let mut sum = Sum::default();
-        self.rows(&sql, params, |row| Ok(read_node(row, &mut sum, &|id| self.cause(id))?.0))
+        self.rows(&sql, values, |row| Ok(read_node(row, &mut sum, &|id| self.cause(id))?.0))
     }
 
     /// Keeps nodes for the next time they are asked for.
@@ -183,13 +196,13 @@ impl View<'_> {
 
     fn newest(&self, before: Option<OperationId>, most: usize) -> Result<Vec<RecordedRow>, StoreFault> {
         let sql = "SELECT id, body, prev, hash FROM operation WHERE id < ?1 ORDER BY id DESC LIMIT ?2";
-        self.rows(sql, [number_before(before), number(most)], RecordedRow::read)
+        self.rows(sql, params![number_before(before), number(most)], RecordedRow::read)
     }
 
-    fn heads(&self, condition: &str, params: impl Params) -> Result<Vec<OperationHead>, StoreFault> {
-        self.rows(&format!("SELECT id, head, head_sum FROM operation {condition}"), params, |row| {
+    fn heads(&self, condition: &str, values: Values<'_>) -> Result<Vec<OperationHead>, StoreFault> {
+        self.rows(&format!("SELECT id, head, head_sum FROM operation {condition}"), values, |row| {
             let (id, head): (i64, String) = (row.get(0)?, row.get(1)?);
-            if head_sum(id, &head) != row.get::<_, i64>(2)? {
+            if head_sum(id, &head) != row.get::<i64>(2)? {
                 return Err(BadRow::new(format!("what is said about operation {id} does not fit its sum")));
             }
             Ok(serde_json::from_str(&head)?)
@@ -197,8 +210,8 @@ impl View<'_> {
     }
 
     /// Returns every record there is.
-    pub(super) fn all_records(&self) -> Result<BTreeMap<RecordKey, Json>, StoreFault> {
-        let rows = self.rows("SELECT kind, key, body, sum FROM record", [], |row| {
+    pub(crate) fn all_records(&self) -> Result<BTreeMap<RecordKey, Json>, StoreFault> {
+        let rows = self.rows("SELECT kind, key, body, sum FROM record", params![], |row| {
             let kind: String = row.get(0)?;
             let (key, body) = read_record(row)?;
             Ok((RecordKey { kind, key }, body))
@@ -207,18 +220,15 @@ impl View<'_> {
     }
 
     /// Returns a node's lineage: the ids from the root down.
-    pub(super) fn lineage(&self, id: NodeId) -> Result<Option<Vec<u8>>, StoreFault> {
-        self.connection
-            .prepare_cached("SELECT lineage FROM node WHERE id = ?1")
-            .and_then(|mut statement| statement.query_row([id.0], |row| row.get(0)).optional())
-            .map_err(|error| self.fault(error))
+    pub(crate) fn lineage(&self, id: NodeId) -> Result<Option<Vec<u8>>, StoreFault> {
+        self.one("SELECT lineage FROM node WHERE id = ?1", params![id.0], |row| row.get(0))
     }
 
     /// Returns the sum of the children's shares as recorded with the parent.
-    pub(super) fn child_total(&self, id: NodeId) -> Result<i64, StoreFault> {
-        self.one("SELECT id, child_total, child_sum FROM node WHERE id = ?1", [id.0], |row| {
+    pub(crate) fn child_total(&self, id: NodeId) -> Result<i64, StoreFault> {
+        self.one("SELECT id, child_total, child_sum FROM node WHERE id = ?1", params![id.0], |row| {
             let total: i64 = row.get(1)?;
-            Ok((total, child_sum(id, total) == row.get::<_, i64>(2)?))
+            Ok((total, child_sum(id, total) == row.get::<i64>(2)?))
         })?
         .filter(|(_, fits)| *fits)
         .map(|(total, _)| total)
@@ -257,45 +267,78 @@ impl View<'_> {
     }
 
     /// Returns the recorded bytes of operations `from..=to`, oldest first.
-    pub(super) fn recorded(&self, from: OperationId, to: OperationId) -> Result<Vec<RecordedRow>, StoreFault> {
+    pub(crate) fn recorded(&self, from: OperationId, to: OperationId) -> Result<Vec<RecordedRow>, StoreFault> {
         self.rows(
             "SELECT id, body, prev, hash FROM operation WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
-            [from.0.cast_signed(), to.0.cast_signed()],
+            params![from.0.cast_signed(), to.0.cast_signed()],
             RecordedRow::read,
         )
     }
 
     /// Returns the hashes of texts that came with an operation.
-    pub(super) fn texts_of(&self, id: OperationId) -> Result<Vec<VersionHash>, StoreFault> {
+    pub(crate) fn texts_of(&self, id: OperationId) -> Result<Vec<VersionHash>, StoreFault> {
         self.rows(
             "SELECT DISTINCT v.hash FROM version v WHERE v.operation = ?1 AND NOT EXISTS \
              (SELECT 1 FROM version o WHERE o.hash = v.hash AND o.operation < ?1) ORDER BY v.hash",
-            [id.0.cast_signed()],
+            params![id.0.cast_signed()],
             |row| Ok(VersionHash(digest(row.get_ref(0)?)?)),
         )
     }
 }
 
+impl View<'_> {
+    /// Returns every operation with its texts, in order, chain checked.
+    pub(crate) fn entries(&self) -> Result<Vec<Recorded>, StoreFault> {
+        let mut prev = journal::chain_start(&self.store.store);
+        let recorded = self.recorded(OperationId(1), self.store.head)?;
+        let mut entries = Vec::with_capacity(recorded.len());
+        for operation in &recorded {
+            if operation.prev != prev {
+                let what = format!("operation {} does not follow the one before", operation.id);
+                return Err(StoreFault::Damaged { what });
+            }
+            prev = operation.hash;
+            entries.push(self.entry(operation)?);
+        }
+        if prev != self.store.head_hash {
+            return Err(StoreFault::Damaged { what: "operations are missing".to_owned() });
+        }
+        Ok(entries)
+    }
+
+    /// Returns an operation with the texts that came with it.
+    pub(crate) fn entry(&self, row: &RecordedRow) -> Result<Recorded, StoreFault> {
+        let operation = row.operation()?;
+        let mut texts = Vec::new();
+        for hash in self.texts_of(row.id)? {
+            if let Some(text) = self.text(hash)? {
+                texts.push((hash, text));
+            }
+        }
+        Ok(Recorded { operation, body: row.body.clone(), texts, prev: row.prev, hash: row.hash })
+    }
+}
+
 /// An operation's bytes, as recorded.
-pub(super) struct RecordedRow {
-    pub(super) id: OperationId,
-    pub(super) body: String,
-    pub(super) prev: Digest32,
-    pub(super) hash: Digest32,
+pub(crate) struct RecordedRow {
+    pub(crate) id: OperationId,
+    pub(crate) body: String,
+    pub(crate) prev: Digest32,
+    pub(crate) hash: Digest32,
 }
 
 impl RecordedRow {
     /// Reads `id, body, prev, hash`.
     fn read(row: &Row<'_>) -> Result<Self, BadRow> {
         Ok(Self {
-            id: OperationId(row.get::<_, i64>(0)?.cast_unsigned()),
+            id: OperationId(row.get::<i64>(0)?.cast_unsigned()),
             body: row.get(1)?,
             prev: digest(row.get_ref(2)?)?,
             hash: digest(row.get_ref(3)?)?,
         })
     }
 
-    pub(super) fn operation(&self) -> Result<Operation, StoreFault> {
+    pub(crate) fn operation(&self) -> Result<Operation, StoreFault> {
         let damaged = |what: String| StoreFault::Damaged { what };
         if journal::chain(self.prev, &self.body) != self.hash {
             return Err(damaged(format!("operation {} does not fit its hash", self.id)));
@@ -310,7 +353,7 @@ impl RecordedRow {
 }
 
 /// Returns the sum of what a list says about an operation.
-pub(super) fn head_sum(id: i64, head: &str) -> i64 {
+pub(crate) fn head_sum(id: i64, head: &str) -> i64 {
     let mut sum = Sum::default();
     sum.add(ValueRef::Integer(id));
     sum.add(ValueRef::Text(head.as_bytes()));
@@ -327,17 +370,17 @@ fn number(most: usize) -> i64 {
 }
 
 /// Returns the sum that guards a child total.
-pub(super) fn child_sum(id: NodeId, total: i64) -> i64 {
+pub(crate) fn child_sum(id: NodeId, total: i64) -> i64 {
     sum_of(&[Value::Integer(id.0.into()), Value::Integer(total)])
 }
 
 /// Returns the sum of a version's columns.
-pub(super) fn version_sum(version: &Version) -> i64 {
+pub(crate) fn version_sum(version: &Version) -> i64 {
     sum_of(&version_values(version))
 }
 
 /// Returns the values of a version's columns but the sum.
-pub(super) fn version_values(version: &Version) -> Vec<Value> {
+pub(crate) fn version_values(version: &Version) -> Vec<Value> {
     let hash = |digest: Digest32| Value::Blob(digest.0.to_vec());
     vec![
         Value::Integer(version.node.0.into()),
@@ -366,11 +409,11 @@ fn read_version(row: &Row<'_>) -> Result<Version, BadRow> {
         hash: VersionHash(digest(row.get_ref(1)?)?),
         canonical: CanonicalHash(digest(row.get_ref(2)?)?),
         basis,
-        operation: OperationId(row.get::<_, i64>(5)?.cast_unsigned()),
+        operation: OperationId(row.get::<i64>(5)?.cast_unsigned()),
         at: Timestamp::from_millis(row.get(6)?),
-        size: row.get::<_, Option<i64>>(7)?.map(i64::cast_unsigned),
+        size: row.get::<Option<i64>>(7)?.map(i64::cast_unsigned),
     };
-    if version_sum(&version) != row.get::<_, i64>(8)? {
+    if version_sum(&version) != row.get::<i64>(8)? {
         return Err(BadRow::new(format!("a version of node {} does not fit its sum", version.node)));
     }
     Ok(version)
@@ -391,25 +434,25 @@ impl Snapshot for View<'_> {
         if known.is_some() {
             return Ok(known);
         }
-        let found = self.nodes("WHERE id = ?1", [id.0])?;
+        let found = self.nodes("WHERE id = ?1", params![id.0])?;
         self.remember(&found);
         Ok(found.into_iter().next())
     }
 
     fn nodes_by_alias(&self, alias: &str) -> Result<Vec<Node>, StoreFault> {
-        let found = self.nodes("WHERE alias = ?1", [alias])?;
+        let found = self.nodes("WHERE alias = ?1", params![alias])?;
         self.remember(&found);
         Ok(found)
     }
 
     fn children_by_alias(&self, parent: NodeId, alias: &str) -> Result<Vec<Node>, StoreFault> {
-        let found = self.nodes("WHERE alias = ?1 AND parent = ?2", (alias, parent.0))?;
+        let found = self.nodes("WHERE alias = ?1 AND parent = ?2", params![alias, parent.0])?;
         self.remember(&found);
         Ok(found)
     }
 
     fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> {
-        let children = self.nodes("WHERE parent = ?1", [parent.0])?;
+        let children = self.nodes("WHERE parent = ?1", params![parent.0])?;
         self.check_children(parent, children.iter().map(|child| child.id))?;
         Ok(children)
     }
@@ -420,9 +463,10 @@ impl Snapshot for View<'_> {
         {
             return Ok(names.clone());
         }
-        let mut names = self.rows("SELECT level, ord, alias, id FROM node WHERE parent = ?1", [parent.0], |row| {
-            Ok(ChildName { level: row.get(0)?, order: row.get(1)?, alias: row.get(2)?, id: NodeId(row.get(3)?) })
-        })?;
+        let mut names =
+            self.rows("SELECT level, ord, alias, id FROM node WHERE parent = ?1", params![parent.0], |row| {
+                Ok(ChildName { level: row.get(0)?, order: row.get(1)?, alias: row.get(2)?, id: NodeId(row.get(3)?) })
+            })?;
         self.check_children(parent, names.iter().map(|child| child.id))?;
         names.sort();
         if let Some(known) = &self.known {
@@ -434,7 +478,7 @@ impl Snapshot for View<'_> {
     fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> {
         let (mut total, mut sum) = (0, Sum::default());
         // Ids are given in order, and a parent is there before its children.
-        let nodes = self.rows(&format!("SELECT {WIDE} FROM {JOINED} ORDER BY id"), [], |row| {
+        let nodes = self.rows(&format!("SELECT {WIDE} FROM {JOINED} ORDER BY id"), params![], |row| {
             let (node, share) = read_node(row, &mut sum, &|id| self.cause(id))?;
             total ^= share;
             Ok(node)
@@ -445,8 +489,8 @@ impl Snapshot for View<'_> {
 
     fn nodes_outside(&self, profiles: &[&str]) -> Result<Vec<Node>, StoreFault> {
         // A tree is of one profile: by its root it is taken or left.
-        let roots = self.rows("SELECT id, profile FROM node WHERE parent IS NULL ORDER BY id", [], |row| {
-            Ok((NodeId(row.get(0)?), row.get::<_, String>(1)?))
+        let roots = self.rows("SELECT id, profile FROM node WHERE parent IS NULL ORDER BY id", params![], |row| {
+            Ok((NodeId(row.get(0)?), row.get::<String>(1)?))
         })?;
         if roots.iter().all(|(_, profile)| !profiles.contains(&profile.as_str())) {
             return self.all_nodes();
@@ -460,7 +504,7 @@ impl Snapshot for View<'_> {
 
     fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> {
         let Some((start, end)) = self.range(top)? else { return Ok(Vec::new()) };
-        self.nodes("WHERE lineage >= ?1 AND lineage < ?2 ORDER BY lineage", [start, end])
+        self.nodes("WHERE lineage >= ?1 AND lineage < ?2 ORDER BY lineage", params![start, end])
     }
 
     fn footings(&self, top: NodeId) -> Result<Vec<Footing>, StoreFault> {
@@ -468,13 +512,14 @@ impl Snapshot for View<'_> {
         let mut sum = Sum::default();
         self.rows(
             &format!("SELECT {NARROW} FROM {JOINED} WHERE lineage >= ?1 AND lineage < ?2 ORDER BY lineage"),
-            [start, end],
+            params![start, end],
             |row| read_footing(row, &mut sum, &|id| self.cause(id)),
         )
     }
 
     fn versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> {
-        let mut found = self.rows(&format!("SELECT {VERSION_COLUMNS} WHERE node = ?1"), [node.0], read_version)?;
+        let mut found =
+            self.rows(&format!("SELECT {VERSION_COLUMNS} WHERE node = ?1"), params![node.0], read_version)?;
         found.sort_by_key(|version| std::cmp::Reverse((version.operation, version.hash)));
         Ok(found)
     }
@@ -482,19 +527,19 @@ impl Snapshot for View<'_> {
     fn version(&self, node: NodeId, hash: VersionHash) -> Result<Option<Version>, StoreFault> {
         self.one(
             &format!("SELECT {VERSION_COLUMNS} WHERE node = ?1 AND hash = ?2"),
-            (node.0, hash.0.0.as_slice()),
+            params![node.0, hash.0.0.as_slice()],
             read_version,
         )
     }
 
     fn text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> {
-        let found = self.one("SELECT size, zstd FROM text WHERE hash = ?1", [hash.0.0.as_slice()], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?))
+        let found = self.one("SELECT size, zstd FROM text WHERE hash = ?1", params![hash.0.0.as_slice()], |row| {
+            Ok((row.get::<i64>(0)?, row.get::<Vec<u8>>(1)?))
         })?;
         let Some((size, packed)) = found else {
             // Not there is an answer only if no version says that it was kept.
             let sql = "SELECT 1 FROM version WHERE hash = ?1 AND size IS NOT NULL LIMIT 1";
-            return match self.one(sql, [hash.0.0.as_slice()], |_| Ok(()))? {
+            return match self.one(sql, params![hash.0.0.as_slice()], |_| Ok(()))? {
                 None => Ok(None),
                 Some(()) => Err(StoreFault::Damaged { what: format!("the kept text {} is gone", hash.short()) }),
             };
@@ -512,7 +557,7 @@ impl Snapshot for View<'_> {
     fn backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault> {
         self.rows(
             "SELECT node, version, path, reason, at FROM backup WHERE node = ?1 ORDER BY at DESC, path DESC",
-            [node.0],
+            params![node.0],
             |row| {
                 Ok(Backup {
                     node: NodeId(row.get(0)?),
@@ -530,7 +575,7 @@ impl Snapshot for View<'_> {
     }
 
     fn operation_heads(&self, before: Option<OperationId>, most: usize) -> Result<Vec<OperationHead>, StoreFault> {
-        self.heads("WHERE id < ?1 ORDER BY id DESC LIMIT ?2", [number_before(before), number(most)])
+        self.heads("WHERE id < ?1 ORDER BY id DESC LIMIT ?2", params![number_before(before), number(most)])
     }
 
     fn operation_heads_of(
@@ -542,7 +587,7 @@ impl Snapshot for View<'_> {
         let ids = super::touched::before(self, node, number_before(before), most)?;
         let mut found = Vec::with_capacity(ids.len());
         for id in ids {
-            found.append(&mut self.heads("WHERE id = ?1", [id])?);
+            found.append(&mut self.heads("WHERE id = ?1", params![id])?);
         }
         Ok(found)
     }
@@ -552,8 +597,8 @@ impl Snapshot for View<'_> {
     }
 
     fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault> {
-        let found = self.one("SELECT undone_by FROM operation WHERE id = ?1", [id.0.cast_signed()], |row| {
-            Ok(row.get::<_, Option<i64>>(0)?)
+        let found = self.one("SELECT undone_by FROM operation WHERE id = ?1", params![id.0.cast_signed()], |row| {
+            row.get::<Option<i64>>(0)
         })?;
         Ok(found.flatten().map(|by| OperationId(by.cast_unsigned())))
     }
@@ -561,25 +606,25 @@ impl Snapshot for View<'_> {
     fn stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> {
         let found = self.one(
             "SELECT node, size, modified_ns, changed_ns, inode, version FROM stamp WHERE node = ?1",
-            [node.0],
+            params![node.0],
             read_stamp,
         )?;
         Ok(found.map(|(_, stamp, version)| (stamp, version)))
     }
 
     fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> {
-        self.rows("SELECT node, size, modified_ns, changed_ns, inode, version FROM stamp", [], read_stamp)
+        self.rows("SELECT node, size, modified_ns, changed_ns, inode, version FROM stamp", params![], read_stamp)
     }
 
     fn record_body(&self, kind: &str, key: &str) -> Result<Option<Json>, StoreFault> {
         let sql = "SELECT kind, key, body, sum FROM record WHERE kind = ?1 AND key = ?2";
-        Ok(self.one(sql, [kind, key], read_record)?.map(|(_, body)| body))
+        Ok(self.one(sql, params![kind, key], read_record)?.map(|(_, body)| body))
     }
 
     fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, Json)>, StoreFault> {
         let sql = "SELECT kind, key, body, sum FROM record \
                    WHERE kind = ?1 AND key >= ?2 AND substr(key, 1, length(?2)) = ?2 ORDER BY key";
-        self.rows(sql, [kind, prefix], read_record)
+        self.rows(sql, params![kind, prefix], read_record)
     }
 
     fn search(
@@ -589,16 +634,20 @@ impl Snapshot for View<'_> {
         matching: Matching,
         most: usize,
     ) -> Result<Vec<RecordKey>, StoreFault> {
-        super::search::search(self, kinds, query, matching, most)
+        self.sql.search(self, kinds, query, matching, most)
     }
 
     fn note(&self, key: &str) -> Result<Option<String>, StoreFault> {
-        self.one("SELECT body FROM note WHERE key = ?1", [key], |row| Ok(row.get(0)?))
+        self.one("SELECT body FROM note WHERE key = ?1", params![self.sql.note_key(key)], |row| row.get(0))
+    }
+
+    fn now(&self) -> Result<Option<Timestamp>, StoreFault> {
+        self.sql.time()
     }
 }
 
 /// Returns the sum of a record's row.
-pub(super) fn record_sum(kind: &str, key: &str, body: &str) -> i64 {
+pub(crate) fn record_sum(kind: &str, key: &str, body: &str) -> i64 {
     let mut sum = Sum::default();
     [kind, key, body].iter().for_each(|text| sum.add(ValueRef::Text(text.as_bytes())));
     sum.take()
@@ -606,7 +655,7 @@ pub(super) fn record_sum(kind: &str, key: &str, body: &str) -> i64 {
 
 fn read_record(row: &Row<'_>) -> Result<(String, Json), BadRow> {
     let (kind, key, body): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-    if record_sum(&kind, &key, &body) != row.get::<_, i64>(3)? {
+    if record_sum(&kind, &key, &body) != row.get::<i64>(3)? {
         return Err(BadRow::new(format!("the record {kind}/{key} does not fit its sum")));
     }
     Ok((key, serde_json::from_str(&body)?))
@@ -614,10 +663,10 @@ fn read_record(row: &Row<'_>) -> Result<(String, Json), BadRow> {
 
 fn read_stamp(row: &Row<'_>) -> Result<(NodeId, FileStamp, VersionHash), BadRow> {
     let stamp = FileStamp {
-        size: row.get::<_, i64>(1)?.cast_unsigned(),
+        size: row.get::<i64>(1)?.cast_unsigned(),
         modified_ns: row.get(2)?,
         changed_ns: row.get(3)?,
-        inode: row.get::<_, i64>(4)?.cast_unsigned(),
+        inode: row.get::<i64>(4)?.cast_unsigned(),
     };
     Ok((NodeId(row.get(0)?), stamp, VersionHash(digest(row.get_ref(5)?)?)))
 }

@@ -4,7 +4,7 @@ use rusqlite::types::{Value, ValueRef};
 
 /// A sum over column values. They are gathered first: one pass over a few hundred bytes is many
 /// times faster than a pass per column.
-pub(super) struct Sum(Vec<u8>);
+pub(crate) struct Sum(Vec<u8>);
 
 impl Default for Sum {
     fn default() -> Self {
@@ -13,7 +13,7 @@ impl Default for Sum {
 }
 
 impl Sum {
-    pub(super) fn add(&mut self, value: ValueRef<'_>) {
+    pub(crate) fn add(&mut self, value: ValueRef<'_>) {
         match value {
             ValueRef::Null => self.0.push(0),
             ValueRef::Integer(number) => {
@@ -36,7 +36,7 @@ impl Sum {
     }
 
     /// Returns the sum and makes room for the next one.
-    pub(super) fn take(&mut self) -> i64 {
+    pub(crate) fn take(&mut self) -> i64 {
         let sum = crc32fast::hash(&self.0);
         self.0.clear();
         i64::from(sum)
@@ -44,7 +44,7 @@ impl Sum {
 }
 
 /// Returns the sum of these values.
-pub(super) fn sum_of<'v>(values: impl IntoIterator<Item = &'v Value>) -> i64 {
+pub(crate) fn sum_of<'v>(values: impl IntoIterator<Item = &'v Value>) -> i64 {
     let mut sum = Sum::default();
     values.into_iter().for_each(|value| sum.add(ValueRef::from(value)));
     sum.take()
@@ -52,7 +52,7 @@ pub(super) fn sum_of<'v>(values: impl IntoIterator<Item = &'v Value>) -> i64 {
 
 /// Which of a row's sums goes into the total.
 #[derive(Clone, Copy)]
-pub(super) enum Part {
+pub(crate) enum Part {
     Footing = 1,
     Standing = 2,
     Words = 3,
@@ -62,7 +62,7 @@ pub(super) enum Part {
 /// Returns what one sum of one row adds to (and takes from) the table's total.
 ///
 /// The total is the exclusive-or of these, so that a row that is missed or met twice shows.
-pub(super) fn share(part: Part, id: u32, sum: i64) -> i64 {
+pub(crate) fn share(part: Part, id: u32, sum: i64) -> i64 {
     let packed = (sum.cast_unsigned() << 32) | u64::from(id);
     let mixed = (packed ^ (part as u64).wrapping_mul(0xa076_1d64_78bd_642f)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9).cast_signed()

@@ -4,32 +4,30 @@ use domain::ids::NodeId;
 use domain::operation::Operation;
 use domain::ports::StoreFault;
 
+use super::sql::params;
 use super::view::View;
 
 /// An operation that touched more than this has one row for all of them: a cascade costs nothing here.
 const MANY: usize = 64;
 
 /// Notes which nodes an operation touched.
-pub(super) fn keep(view: &View<'_>, operation: &Operation) -> Result<(), StoreFault> {
+pub(crate) fn keep(view: &View<'_>, operation: &Operation) -> Result<(), StoreFault> {
     let (id, nodes) = (operation.id.0.cast_signed(), operation.touched());
-    let written = if nodes.len() > MANY {
+    if nodes.len() > MANY {
         let sql = "INSERT INTO touched_many (operation, stretches) VALUES (?1, ?2)";
-        view.connection.prepare_cached(sql).and_then(|mut insert| insert.execute((id, stretches(&nodes))).map(drop))
-    } else {
-        let sql = "INSERT INTO touched (node, operation) VALUES (?1, ?2)";
-        let mut insert = view.connection.prepare_cached(sql).map_err(|error| view.fault(error))?;
-        nodes.iter().try_for_each(|node| insert.execute((node.0, id)).map(drop))
-    };
-    written.map_err(|error| view.fault(error))
+        return view.sql.execute(sql, params![id, stretches(&nodes)]).map(drop);
+    }
+    let sql = "INSERT INTO touched (node, operation) VALUES (?1, ?2)";
+    nodes.iter().try_for_each(|node| view.sql.execute(sql, params![node.0, id]).map(drop))
 }
 
 /// Returns the numbers of up to `most` operations below `before` that touched a node, the newest first.
-pub(super) fn before(view: &View<'_>, node: NodeId, before: i64, most: usize) -> Result<Vec<i64>, StoreFault> {
+pub(crate) fn before(view: &View<'_>, node: NodeId, before: i64, most: usize) -> Result<Vec<i64>, StoreFault> {
     let limit = i64::try_from(most).unwrap_or(i64::MAX);
     let sql = "SELECT operation FROM touched WHERE node = ?1 AND operation < ?2 ORDER BY operation DESC LIMIT ?3";
-    let mut found = view.rows(sql, (node.0, before, limit), |row| Ok(row.get::<_, i64>(0)?))?;
+    let mut found = view.rows(sql, params![node.0, before, limit], |row| row.get::<i64>(0))?;
     let sql = "SELECT operation, stretches FROM touched_many WHERE operation < ?1";
-    let among_many = view.rows(sql, [before], |row| {
+    let among_many = view.rows(sql, params![before], |row| {
         let (operation, stretches): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
         Ok(lies_in(&stretches, node).then_some(operation))
     })?;

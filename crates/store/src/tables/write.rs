@@ -1,4 +1,4 @@
-//! Writing the database: one transaction, journal first.
+//! Writing the tables: one transaction, ended by the engine.
 
 use domain::cascade::StandingGroup;
 use domain::fact::{Backup, NodeTable, apply};
@@ -7,37 +7,50 @@ use domain::node::{Content, Node, Standing};
 use domain::operation::Operation;
 use domain::ports::{ChildName, FileStamp, NewOperation, Snapshot, StoreFault, Transaction};
 use domain::record::RecordKey;
+use domain::search::{SEARCHED_KINDS, text_of};
 use domain::status::Footing;
 use domain::time::Timestamp;
 use domain::version::Version;
+use rusqlite::ToSql;
 use rusqlite::types::Value;
-use rusqlite::{Params, params_from_iter};
 use serde_json::Value as Json;
 
-use super::SqliteStore;
 use super::rows::{NodeValues, STORED, STORED_WIDTH, cause_body, standing_sum, standing_values};
+use super::sql::{NewStanding, StandingChange, Values, params};
 use super::sums::{Part, Sum, share};
 use super::view::{StoreRow, View, child_sum, head_sum, record_sum, version_sum, version_values};
 use crate::engine::{Recorded, io_fault};
 use crate::memory::{delegate_snapshot, misplaced};
 
-/// The database, held for writing. Dropped without commit, nothing happened.
-pub(super) struct SqliteTransaction<'s> {
-    store: &'s SqliteStore,
-    view: View<'s>,
-    lines: Vec<String>,
-    operations: Vec<Operation>,
-    /// The operation whose facts are being applied.
-    applying: (OperationId, Timestamp),
-    finished: bool,
+/// How an engine ends a transaction.
+pub(crate) trait Keeper {
+    /// Makes the transaction durable; it calls [`TableTransaction::write_store_row`] on its way.
+    fn commit(&self, transaction: &mut TableTransaction<'_>) -> Result<(), StoreFault>;
+
+    /// Ends it as if nothing had been.
+    fn roll_back(&self);
 }
 
-impl<'s> SqliteTransaction<'s> {
-    /// `BEGIN IMMEDIATE` was done; `row` is the store's row as read since.
-    pub(super) fn new(store: &'s SqliteStore, row: StoreRow) -> Self {
-        let view = View::new(&store.connection, &store.layout.database, row);
+/// The tables, held for writing. Dropped without commit, nothing happened.
+pub(crate) struct TableTransaction<'s> {
+    keeper: &'s dyn Keeper,
+    pub(crate) view: View<'s>,
+    /// The operations of this transaction, and as lines of a journal.
+    pub(crate) lines: Vec<String>,
+    pub(crate) operations: Vec<Operation>,
+    /// The store's row as it was found.
+    pub(crate) found: StoreRow,
+    /// The operation whose facts are being applied.
+    applying: (OperationId, Timestamp),
+    pub(crate) finished: bool,
+}
+
+impl<'s> TableTransaction<'s> {
+    /// The transaction was begun, and the view holds the store's row as read since.
+    pub(crate) fn new(keeper: &'s dyn Keeper, view: View<'s>) -> Self {
         Self {
-            store,
+            keeper,
+            found: view.store.clone(),
             view,
             lines: Vec::new(),
             operations: Vec::new(),
@@ -46,24 +59,28 @@ impl<'s> SqliteTransaction<'s> {
         }
     }
 
-    fn execute(&self, sql: &str, params: impl Params) -> Result<usize, StoreFault> {
-        self.view
-            .connection
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.execute(params))
-            .map_err(|error| self.view.fault(error))
+    fn execute(&self, sql: &str, values: Values<'_>) -> Result<usize, StoreFault> {
+        self.view.sql.execute(sql, values)
+    }
+
+    /// Changes a row, or adds it when there is none. Nobody else writes meanwhile.
+    fn put(&self, update: &str, insert: &str, values: Values<'_>) -> Result<(), StoreFault> {
+        if self.execute(update, values)? == 0 {
+            self.execute(insert, values)?;
+        }
+        Ok(())
     }
 
     /// Applies an operation that has its number and its place already.
-    pub(super) fn apply_recorded(&mut self, recorded: &Recorded) -> Result<(), StoreFault> {
+    pub(crate) fn apply_recorded(&mut self, recorded: &Recorded) -> Result<(), StoreFault> {
         for (hash, text) in &recorded.texts {
             // A large text is packed once and read back seldom: half the time counts for more than a few bytes.
             let level = if text.len() > 64 * 1024 { 1 } else { 3 };
             let packed = zstd::bulk::compress(text.as_bytes(), level)
-                .map_err(|error| io_fault("cannot compress a text for", &self.store.layout.database, error))?;
+                .map_err(|error| io_fault("cannot compress", "a text".as_ref(), error))?;
             self.execute(
-                "INSERT OR IGNORE INTO text (hash, size, zstd) VALUES (?1, ?2, ?3)",
-                (hash.0.0.as_slice(), i64::try_from(text.len()).unwrap_or(i64::MAX), packed),
+                "INSERT INTO text (hash, size, zstd) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
+                params![hash.0.0.as_slice(), i64::try_from(text.len()).unwrap_or(i64::MAX), packed],
             )?;
         }
         let operation = &recorded.operation;
@@ -78,15 +95,15 @@ impl<'s> SqliteTransaction<'s> {
         })?;
         self.execute(
             "INSERT INTO operation (id, head, head_sum, prev, hash, key, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            (
+            params![
                 id,
-                &head,
+                head,
                 head_sum(id, &head),
                 recorded.prev.0.as_slice(),
                 recorded.hash.0.as_slice(),
                 operation.key.as_deref(),
                 recorded.body.as_str(),
-            ),
+            ],
         )?;
         super::touched::keep(&self.view, operation)?;
         self.view.store.head = operation.id;
@@ -94,21 +111,24 @@ impl<'s> SqliteTransaction<'s> {
         Ok(())
     }
 
-    /// Writes the store's row and commits; `journal_size` is where the journal ends now.
-    pub(super) fn finish(&mut self, journal_size: u64) -> Result<(), StoreFault> {
+    /// Writes the store's row, if it is still the one that was found; the engine commits.
+    pub(crate) fn write_store_row(&mut self, journal_size: u64) -> Result<(), StoreFault> {
         self.view.store.journal_size = journal_size;
-        self.execute(
+        let mut values = self.view.store.values();
+        values.push(Value::Integer(self.found.head.0.cast_signed()));
+        let changed = self.execute(
             "UPDATE store SET store_id = ?1, min_reader = ?2, min_writer = ?3, head = ?4, head_hash = ?5, \
-             journal_size = ?6, next_node = ?7, node_total = ?8, sum = ?9",
-            params_from_iter(self.view.store.values()),
+             journal_size = ?6, next_node = ?7, node_total = ?8, sum = ?9 WHERE head = ?10",
+            &places(&values),
         )?;
-        super::connection::run(self.view.connection, "COMMIT").map_err(|error| self.view.fault(error))?;
-        self.finished = true;
-        Ok(())
+        match changed {
+            1 => Ok(()),
+            _ => Err(StoreFault::Locked { holder: None }),
+        }
     }
 
     fn knows_text(&self, hash: VersionHash) -> Result<bool, StoreFault> {
-        let found = self.view.rows("SELECT 1 FROM text WHERE hash = ?1", [hash.0.0.as_slice()], |_| Ok(()))?;
+        let found = self.view.rows("SELECT 1 FROM text WHERE hash = ?1", params![hash.0.0.as_slice()], |_| Ok(()))?;
         Ok(!found.is_empty())
     }
 
@@ -117,7 +137,7 @@ impl<'s> SqliteTransaction<'s> {
         let total = self.view.child_total(parent)? ^ share(Part::Children, child.0, 0);
         self.execute(
             "UPDATE node SET child_total = ?2, child_sum = ?3 WHERE id = ?1",
-            (parent.0, total, child_sum(parent, total)),
+            params![parent.0, total, child_sum(parent, total)],
         )?;
         Ok(())
     }
@@ -125,8 +145,9 @@ impl<'s> SqliteTransaction<'s> {
     /// Keeps a standing's cause and returns under which number, and its words.
     fn keep_cause(&self, standing: &Standing) -> Result<(Option<i64>, Option<String>), StoreFault> {
         let Some(body) = cause_body(standing)? else { return Ok((None, None)) };
-        self.execute("INSERT INTO cause (body) VALUES (?1)", [&body])?;
-        Ok((Some(self.view.connection.last_insert_rowid()), Some(body)))
+        let sql = "INSERT INTO cause (body) VALUES (?1) RETURNING id";
+        let id = self.view.rows(sql, params![body], |row| row.get::<i64>(0))?.first().copied();
+        Ok((id, Some(body)))
     }
 
     /// Writes what is different in a node's row.
@@ -145,7 +166,7 @@ impl<'s> SqliteTransaction<'s> {
             }
         }
         if values.len() > 1 {
-            self.execute(&format!("UPDATE node SET {sets} WHERE id = ?1"), params_from_iter(values))?;
+            self.execute(&format!("UPDATE node SET {sets} WHERE id = ?1"), &places(&values))?;
         }
         Ok(())
     }
@@ -155,16 +176,15 @@ impl<'s> SqliteTransaction<'s> {
     }
 }
 
-impl Drop for SqliteTransaction<'_> {
+impl Drop for TableTransaction<'_> {
     fn drop(&mut self) {
         if !self.finished {
-            // Nothing can be done about a failing rollback; closing the connection does the same.
-            let _ = super::connection::run(self.view.connection, "ROLLBACK");
+            self.keeper.roll_back();
         }
     }
 }
 
-impl Transaction for SqliteTransaction<'_> {
+impl Transaction for TableTransaction<'_> {
     fn next_operation(&self) -> Result<OperationId, StoreFault> {
         Ok(self.view.store.head.next())
     }
@@ -190,70 +210,55 @@ impl Transaction for SqliteTransaction<'_> {
 
     fn keep_stamps(&mut self, stamps: &[(NodeId, FileStamp, VersionHash)]) -> Result<(), StoreFault> {
         for (node, stamp, version) in stamps {
-            self.execute(
-                "INSERT OR REPLACE INTO stamp (node, size, modified_ns, changed_ns, inode, version) \
+            self.put(
+                "UPDATE stamp SET size = ?2, modified_ns = ?3, changed_ns = ?4, inode = ?5, version = ?6 WHERE node = ?1",
+                "INSERT INTO stamp (node, size, modified_ns, changed_ns, inode, version) \
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-                (
+                params![
                     node.0,
                     stamp.size.cast_signed(),
                     stamp.modified_ns,
                     stamp.changed_ns,
                     stamp.inode.cast_signed(),
                     version.0.0.as_slice(),
-                ),
+                ],
             )?;
         }
         Ok(())
     }
 
     fn keep_note(&mut self, key: &str, body: Option<&str>, at: Timestamp) -> Result<(), StoreFault> {
+        let key = self.view.sql.note_key(key);
         match body {
-            Some(body) => self.execute(
-                "INSERT OR REPLACE INTO note (key, body, at) VALUES (?1, ?2, ?3)",
-                (key, body, at.as_millis()),
+            Some(body) => self.put(
+                "UPDATE note SET body = ?2, at = ?3 WHERE key = ?1",
+                "INSERT INTO note (key, body, at) VALUES (?1, ?2, ?3)",
+                params![key, body, at.as_millis()],
             ),
-            None => self.execute("DELETE FROM note WHERE key = ?1", [key]),
-        }?;
-        Ok(())
+            None => self.execute("DELETE FROM note WHERE key = ?1", params![key]).map(drop),
+        }
     }
 
     fn forget_notes(&mut self, prefix: &str, before: Timestamp) -> Result<(), StoreFault> {
         self.execute(
-            "DELETE FROM note WHERE substr(key, 1, length(?1)) = ?1 AND at < ?2",
-            (prefix, before.as_millis()),
+            "DELETE FROM note WHERE key >= ?1 AND substr(key, 1, length(?1)) = ?1 AND at < ?2",
+            params![self.view.sql.note_key(prefix), before.as_millis()],
         )?;
         Ok(())
     }
 
     fn commit(mut self: Box<Self>) -> Result<(), StoreFault> {
-        if self.lines.is_empty() {
-            let size = self.view.store.journal_size;
-            self.finish(size)?;
-            // Hooks note something far more often than they record something.
-            super::connection::keep_log_short(&self.store.connection, &self.store.layout.database);
-            return Ok(());
-        }
-        let journal = &self.store.journal;
-        let before = self.view.store.journal_size;
-        let size = match journal.append(&self.lines) {
-            Ok(size) => size,
-            Err(error) => {
-                // A half-written line would be cut by the next writer; do it now while we can.
-                let _ = journal.cut(before);
-                return Err(io_fault("cannot append to", journal.path(), error));
-            }
-        };
-        if let Err(fault) = self.finish(size) {
-            // Nothing was acknowledged: take the lines back before anyone takes them for done.
-            let _ = journal.cut(before);
-            return Err(fault);
-        }
-        self.store.after_commit(self.view.store.clone(), &self.operations);
-        Ok(())
+        let keeper = self.keeper;
+        keeper.commit(&mut self)
     }
 }
 
-impl NodeTable for SqliteTransaction<'_> {
+/// Returns values as a statement takes them.
+pub(crate) fn places(values: &[Value]) -> Vec<&dyn ToSql> {
+    values.iter().map(|value| value as &dyn ToSql).collect()
+}
+
+impl NodeTable for TableTransaction<'_> {
     type Fault = StoreFault;
 
     fn get(&mut self, id: NodeId) -> Result<Option<Node>, StoreFault> {
@@ -268,18 +273,19 @@ impl NodeTable for SqliteTransaction<'_> {
         lineage.extend_from_slice(&node.id.0.to_be_bytes());
         let row = NodeValues::of(&node, &lineage)?;
         let share = row.share(node.id);
-        let values = row.values.into_iter().chain([Value::Integer(0), Value::Integer(child_sum(node.id, 0))]);
-        let places: String = (1..=STORED_WIDTH + 2).map(|place| format!("?{place}")).collect::<Vec<_>>().join(", ");
+        let mut values = row.values;
+        values.extend([Value::Integer(0), Value::Integer(child_sum(node.id, 0))]);
+        let numbered: String = (1..=STORED_WIDTH + 2).map(|place| format!("?{place}")).collect::<Vec<_>>().join(", ");
         self.execute(
-            &format!("INSERT INTO node ({STORED}, child_total, child_sum) VALUES ({places})"),
-            params_from_iter(values),
+            &format!("INSERT INTO node ({STORED}, child_total, child_sum) VALUES ({numbered})"),
+            &places(&values),
         )?;
         let (cause, body) = self.keep_cause(&node.standing)?;
         let (status, since) = standing_values(&node.standing);
         let standing = standing_sum(node.id, &node.standing, body.as_deref(), &mut Sum::default());
         self.execute(
             "INSERT INTO standing (node, status, cause, since, standing_sum) VALUES (?1, ?2, ?3, ?4, ?5)",
-            (node.id.0, status, cause, since, standing),
+            params![node.id.0, status, cause, since, standing],
         )?;
         self.view.store.node_total ^= share ^ self::share(Part::Standing, node.id.0, standing);
         self.view.store.next_node = self.view.store.next_node.max(node.id.0 + 1);
@@ -318,9 +324,9 @@ impl NodeTable for SqliteTransaction<'_> {
         }
         let Some(node) = self.view.node(id)? else { return Ok(()) };
         let row = NodeValues::of(&node, &self.lineage_of(id)?)?;
-        self.execute("DELETE FROM node WHERE id = ?1", [id.0])?;
-        self.execute("DELETE FROM standing WHERE node = ?1", [id.0])?;
-        self.execute("DELETE FROM stamp WHERE node = ?1", [id.0])?;
+        self.execute("DELETE FROM node WHERE id = ?1", params![id.0])?;
+        self.execute("DELETE FROM standing WHERE node = ?1", params![id.0])?;
+        self.execute("DELETE FROM stamp WHERE node = ?1", params![id.0])?;
         let standing = standing_sum(id, &node.standing, cause_body(&node.standing)?.as_deref(), &mut Sum::default());
         self.view.store.node_total ^= row.share(id) ^ share(Part::Standing, id.0, standing);
         self.change_child_total(node.parent, id)
@@ -330,26 +336,16 @@ impl NodeTable for SqliteTransaction<'_> {
         let before = cause_body(&group.before)?;
         let (cause, after) = self.keep_cause(&group.after)?;
         let (status, since) = standing_values(&group.after);
-        let connection = self.view.connection;
-        let mut statement = connection
-            .prepare_cached(
-                "UPDATE standing SET status = ?3, cause = ?4, since = ?5, standing_sum = ?6 \
-                 WHERE node = ?1 AND standing_sum = ?2",
-            )
-            .map_err(|error| self.view.fault(error))?;
-        let mut sum = Sum::default();
-        let mut total = 0;
+        let (mut sum, mut total) = (Sum::default(), 0);
+        let mut changes = Vec::with_capacity(group.nodes.len());
         for id in &group.nodes {
-            let old = standing_sum(*id, &group.before, before.as_deref(), &mut sum);
-            let new = standing_sum(*id, &group.after, after.as_deref(), &mut sum);
-            let changed =
-                statement.execute((id.0, old, status, cause, since, new)).map_err(|error| self.view.fault(error))?;
-            if changed != 1 {
-                return Err(StoreFault::Damaged {
-                    what: format!("the standing of node {id} is not what the fact says it was"),
-                });
-            }
-            total ^= share(Part::Standing, id.0, old) ^ share(Part::Standing, id.0, new);
+            let old_sum = standing_sum(*id, &group.before, before.as_deref(), &mut sum);
+            let new_sum = standing_sum(*id, &group.after, after.as_deref(), &mut sum);
+            total ^= share(Part::Standing, id.0, old_sum) ^ share(Part::Standing, id.0, new_sum);
+            changes.push(StandingChange { node: *id, old_sum, new_sum });
+        }
+        if self.view.sql.set_standings(&changes, &NewStanding { status, cause, since })? != changes.len() {
+            return Err(StoreFault::Damaged { what: "a standing is not what the fact says it was".to_owned() });
         }
         self.view.store.node_total ^= total;
         Ok(())
@@ -358,39 +354,46 @@ impl NodeTable for SqliteTransaction<'_> {
     fn keep_version(&mut self, node: NodeId, content: &Content) -> Result<(), StoreFault> {
         let Content::Text { version, canonical, basis } = content else { return Ok(()) };
         let (operation, at) = self.applying;
-        let mut row = match self.view.version(node, *version)? {
+        let known = self.view.version(node, *version)?;
+        let is_known = known.is_some();
+        let mut row = match known {
             Some(known) => known,
             None => {
-                let sizes =
-                    self.view.rows("SELECT size FROM text WHERE hash = ?1", [version.0.0.as_slice()], |row| {
-                        Ok(row.get::<_, i64>(0)?.cast_unsigned())
-                    })?;
-                let size = sizes.first().copied();
+                let sql = "SELECT size FROM text WHERE hash = ?1";
+                let sizes = self.view.rows(sql, params![version.0.0.as_slice()], |row| row.get::<i64>(0))?;
+                let size = sizes.first().map(|size| size.cast_unsigned());
                 Version { node, hash: *version, canonical: *canonical, basis: *basis, operation, at, size }
             }
         };
         row.basis = *basis;
-        let values = version_values(&row).into_iter().chain([Value::Integer(version_sum(&row))]);
-        self.execute(
-            "INSERT OR REPLACE INTO version (node, hash, canonical, basis_version, basis_canonical, operation, at, size, sum) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            params_from_iter(values),
-        )?;
+        let mut values = version_values(&row);
+        values.push(Value::Integer(version_sum(&row)));
+        let sql = match is_known {
+            true => {
+                "UPDATE version SET canonical = ?3, basis_version = ?4, basis_canonical = ?5, operation = ?6, at = ?7, \
+                 size = ?8, sum = ?9 WHERE node = ?1 AND hash = ?2"
+            }
+            false => {
+                "INSERT INTO version (node, hash, canonical, basis_version, basis_canonical, operation, at, size, sum) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+            }
+        };
+        self.execute(sql, &places(&values))?;
         Ok(())
     }
 
     fn add_backup(&mut self, backup: Backup) -> Result<(), StoreFault> {
-        self.execute(
-            "INSERT OR REPLACE INTO backup (node, version, path, reason, at) VALUES (?1, ?2, ?3, ?4, ?5)",
-            (
+        self.put(
+            "UPDATE backup SET version = ?2, reason = ?4, at = ?5 WHERE node = ?1 AND path = ?3",
+            "INSERT INTO backup (node, version, path, reason, at) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![
                 backup.node.0,
                 backup.version.0.0.as_slice(),
                 backup.path.as_str(),
                 backup.reason.as_str(),
                 backup.at.as_millis(),
-            ),
-        )?;
-        Ok(())
+            ],
+        )
     }
 
     fn set_record(
@@ -406,20 +409,27 @@ impl NodeTable for SqliteTransaction<'_> {
         match after {
             Some(after) => {
                 let body = after.to_string();
-                self.execute(
-                    "INSERT OR REPLACE INTO record (kind, key, body, sum) VALUES (?1, ?2, ?3, ?4)",
-                    (kind, key, &body, record_sum(kind, key, &body)),
-                )
+                let sql = match before {
+                    Some(_) => "UPDATE record SET body = ?3, sum = ?4 WHERE kind = ?1 AND key = ?2",
+                    None => "INSERT INTO record (kind, key, body, sum) VALUES (?1, ?2, ?3, ?4)",
+                };
+                self.execute(sql, params![kind, key, body, record_sum(kind, key, &body)])
             }
-            None => self.execute("DELETE FROM record WHERE kind = ?1 AND key = ?2", [kind, key]),
+            None => self.execute("DELETE FROM record WHERE kind = ?1 AND key = ?2", params![kind, key]),
         }?;
-        super::search::keep(&self.view, record, before, after)
+        if !SEARCHED_KINDS.contains(&kind.as_str()) {
+            return Ok(());
+        }
+        match (before, after) {
+            (Some(before), Some(after)) if text_of(kind, before) == text_of(kind, after) => Ok(()),
+            _ => self.view.sql.index_words(record, after),
+        }
     }
 
     fn set_undone(&mut self, operation: OperationId, by: Option<OperationId>) -> Result<(), StoreFault> {
         self.execute(
             "UPDATE operation SET undone_by = ?2 WHERE id = ?1",
-            (operation.0.cast_signed(), by.map(|by| by.0.cast_signed())),
+            params![operation.0.cast_signed(), by.map(|by| by.0.cast_signed())],
         )?;
         Ok(())
     }
@@ -429,4 +439,4 @@ impl NodeTable for SqliteTransaction<'_> {
     }
 }
 
-delegate_snapshot!(SqliteTransaction<'_>, view);
+delegate_snapshot!(TableTransaction<'_>, view);

@@ -12,9 +12,9 @@ use domain::node::{Cause, Content, Description, Node, ParentVersion, Progress, S
 use domain::ports::StoreFault;
 use domain::status::{ApprovalFooting, Footing, TextFooting};
 use domain::time::Timestamp;
-use rusqlite::Row;
 use rusqlite::types::{Value, ValueRef};
 
+use super::sql::Row;
 use super::sums::{Part, Sum, share, sum_of};
 
 macro_rules! footing_columns {
@@ -31,19 +31,19 @@ macro_rules! words_columns {
 }
 
 /// Where nodes and their standings are read from, nodes first.
-pub(super) const JOINED: &str = "node CROSS JOIN standing ON standing.node = node.id";
+pub(crate) const JOINED: &str = "node CROSS JOIN standing ON standing.node = node.id";
 
 /// Columns of a footing and a standing, in the order [`read_footing`] expects.
-pub(super) const NARROW: &str = concat!(footing_columns!(), ", status, cause, since, standing_sum");
+pub(crate) const NARROW: &str = concat!(footing_columns!(), ", status, cause, since, standing_sum");
 
 /// All columns of a node and its standing, in the order [`read_node`] expects.
-pub(super) const WIDE: &str = concat!(footing_columns!(), ", status, cause, since, standing_sum, ", words_columns!());
+pub(crate) const WIDE: &str = concat!(footing_columns!(), ", status, cause, since, standing_sum, ", words_columns!());
 
 /// The columns of the table `node` but the children's, in the order of [`NodeValues`].
-pub(super) const STORED: &str = concat!(footing_columns!(), ", ", words_columns!());
+pub(crate) const STORED: &str = concat!(footing_columns!(), ", ", words_columns!());
 
 /// How many columns [`STORED`] has.
-pub(super) const STORED_WIDTH: usize = WORDS_SUM - STANDING_WIDTH + 1;
+pub(crate) const STORED_WIDTH: usize = WORDS_SUM - STANDING_WIDTH + 1;
 
 const FOOTING_SUM: usize = 9;
 const STATUS: usize = 10;
@@ -53,49 +53,56 @@ const LINEAGE: usize = 14;
 const WORDS_SUM: usize = 36;
 
 /// A cause as it is kept, and as it is meant.
-pub(super) struct CauseRow {
-    pub(super) body: String,
-    pub(super) cause: Cause,
+pub(crate) struct CauseRow {
+    pub(crate) body: String,
+    pub(crate) cause: Cause,
 }
 
 /// Looks a kept cause up.
-pub(super) type Causes<'c> = &'c dyn Fn(i64) -> Result<Rc<CauseRow>, BadRow>;
+pub(crate) type Causes<'c> = &'c dyn Fn(i64) -> Result<Rc<CauseRow>, BadRow>;
 
 /// A row that does not fit its sum, or cannot be read.
 #[derive(Debug)]
-pub(super) struct BadRow(String);
+pub(crate) struct BadRow(Box<StoreFault>);
 
 impl BadRow {
-    pub(super) fn new(what: String) -> Self {
-        Self(what)
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        Self(Box::new(StoreFault::Damaged { what: what.into() }))
     }
 }
 
 impl From<rusqlite::Error> for BadRow {
     fn from(error: rusqlite::Error) -> Self {
-        Self(error.to_string())
+        Self::new(error.to_string())
     }
 }
 
 impl From<serde_json::Error> for BadRow {
     fn from(error: serde_json::Error) -> Self {
-        Self(error.to_string())
+        Self::new(error.to_string())
+    }
+}
+
+/// A database that went away while a row was read is no damage.
+impl From<StoreFault> for BadRow {
+    fn from(fault: StoreFault) -> Self {
+        Self(Box::new(fault))
     }
 }
 
 impl From<BadRow> for StoreFault {
     fn from(bad: BadRow) -> Self {
-        Self::Damaged { what: bad.0 }
+        *bad.0
     }
 }
 
 /// The values of a node's columns.
-pub(super) struct NodeValues {
-    pub(super) values: Vec<Value>,
+pub(crate) struct NodeValues {
+    pub(crate) values: Vec<Value>,
 }
 
 impl NodeValues {
-    pub(super) fn of(node: &Node, lineage: &[u8]) -> Result<Self, StoreFault> {
+    pub(crate) fn of(node: &Node, lineage: &[u8]) -> Result<Self, StoreFault> {
         let footing = node.footing();
         let json_fault = |error: serde_json::Error| StoreFault::Io {
             action: format!("cannot write `{}` as JSON", node.alias),
@@ -168,7 +175,7 @@ impl NodeValues {
     }
 
     /// Returns what this row adds to the table's total.
-    pub(super) fn share(&self, id: NodeId) -> i64 {
+    pub(crate) fn share(&self, id: NodeId) -> i64 {
         let sum = |index: usize| match self.values[index] {
             Value::Integer(sum) => sum,
             _ => 0,
@@ -178,7 +185,7 @@ impl NodeValues {
 }
 
 /// Returns a cause as it is kept.
-pub(super) fn cause_body(standing: &Standing) -> Result<Option<String>, StoreFault> {
+pub(crate) fn cause_body(standing: &Standing) -> Result<Option<String>, StoreFault> {
     standing
         .cause
         .as_ref()
@@ -188,12 +195,12 @@ pub(super) fn cause_body(standing: &Standing) -> Result<Option<String>, StoreFau
 }
 
 /// Returns the values of `status` and `since`.
-pub(super) fn standing_values(standing: &Standing) -> (i64, Option<i64>) {
+pub(crate) fn standing_values(standing: &Standing) -> (i64, Option<i64>) {
     (position(&Status::ALL, standing.status), standing.since.map(Timestamp::as_millis))
 }
 
 /// Returns the sum of a node's standing, with its cause's words.
-pub(super) fn standing_sum(id: NodeId, standing: &Standing, cause: Option<&str>, sum: &mut Sum) -> i64 {
+pub(crate) fn standing_sum(id: NodeId, standing: &Standing, cause: Option<&str>, sum: &mut Sum) -> i64 {
     let (status, since) = standing_values(standing);
     sum.add(ValueRef::Integer(id.0.into()));
     sum.add(ValueRef::Integer(status));
@@ -218,12 +225,12 @@ impl<'r, const WIDTH: usize> Columns<'r, WIDTH> {
         match self.0[index] {
             ValueRef::Null => Ok(None),
             ValueRef::Integer(number) => Ok(Some(number)),
-            _ => Err(BadRow(format!("column {index} holds no number"))),
+            _ => Err(BadRow::new(format!("column {index} holds no number"))),
         }
     }
 
     fn number(&self, index: usize) -> Result<i64, BadRow> {
-        self.optional_number(index)?.ok_or_else(|| BadRow(format!("column {index} is empty")))
+        self.optional_number(index)?.ok_or_else(|| BadRow::new(format!("column {index} is empty")))
     }
 
     fn id(&self) -> Result<NodeId, BadRow> {
@@ -235,14 +242,14 @@ impl<'r, const WIDTH: usize> Columns<'r, WIDTH> {
             ValueRef::Null => Ok(None),
             ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
                 Ok(text) => Ok(Some(text)),
-                Err(_) => Err(BadRow(format!("column {index} holds no UTF-8"))),
+                Err(_) => Err(BadRow::new(format!("column {index} holds no UTF-8"))),
             },
-            _ => Err(BadRow(format!("column {index} holds no text"))),
+            _ => Err(BadRow::new(format!("column {index} holds no text"))),
         }
     }
 
     fn text(&self, index: usize) -> Result<String, BadRow> {
-        self.optional_text(index)?.map(str::to_owned).ok_or_else(|| BadRow(format!("column {index} is empty")))
+        self.optional_text(index)?.map(str::to_owned).ok_or_else(|| BadRow::new(format!("column {index} is empty")))
     }
 
     fn json<T: serde::de::DeserializeOwned>(&self, index: usize) -> Result<Option<T>, BadRow> {
@@ -262,22 +269,22 @@ impl<'r, const WIDTH: usize> Columns<'r, WIDTH> {
 }
 
 fn node_id(number: i64) -> Result<NodeId, BadRow> {
-    u32::try_from(number).map(NodeId).map_err(|_| BadRow(format!("{number} is no node's number")))
+    u32::try_from(number).map(NodeId).map_err(|_| BadRow::new(format!("{number} is no node's number")))
 }
 
 /// Reads a whole node, checking its sums. Returns what it adds to the table's total with it.
-pub(super) fn read_node(row: &Row<'_>, sum: &mut Sum, causes: Causes<'_>) -> Result<(Node, i64), BadRow> {
+pub(crate) fn read_node(row: &Row<'_>, sum: &mut Sum, causes: Causes<'_>) -> Result<(Node, i64), BadRow> {
     let columns = Columns::<{ WORDS_SUM + 1 }>::of(row)?;
     let footing = footing_in(&columns, sum, causes)?;
     sum.add(columns.0[0]);
     columns.0[LINEAGE..WORDS_SUM].iter().for_each(|value| sum.add(*value));
     let words_sum = columns.number(WORDS_SUM)?;
     if sum.take() != words_sum {
-        return Err(BadRow(format!("the words of node {} do not fit their sum", footing.id)));
+        return Err(BadRow::new(format!("the words of node {} do not fit their sum", footing.id)));
     }
-    let lineage = columns.0[LINEAGE].as_blob().map_err(|error| BadRow(error.to_string()))?;
+    let lineage = columns.0[LINEAGE].as_blob().map_err(|error| BadRow::new(error.to_string()))?;
     if !lineage.ends_with(&footing.id.0.to_be_bytes()) {
-        return Err(BadRow(format!("node {} has a lineage that is not its own", footing.id)));
+        return Err(BadRow::new(format!("node {} has a lineage that is not its own", footing.id)));
     }
     let share = share(Part::Footing, footing.id.0, columns.number(FOOTING_SUM)?)
         ^ share(Part::Standing, footing.id.0, columns.number(STANDING_SUM)?)
@@ -332,7 +339,7 @@ pub(super) fn read_node(row: &Row<'_>, sum: &mut Sum, causes: Causes<'_>) -> Res
 }
 
 /// Reads what a status rests on, checking its sums.
-pub(super) fn read_footing(row: &Row<'_>, sum: &mut Sum, causes: Causes<'_>) -> Result<Footing, BadRow> {
+pub(crate) fn read_footing(row: &Row<'_>, sum: &mut Sum, causes: Causes<'_>) -> Result<Footing, BadRow> {
     footing_in(&Columns::<{ STANDING_SUM + 1 }>::of(row)?, sum, causes)
 }
 
@@ -344,7 +351,7 @@ fn footing_in<const WIDTH: usize>(
     let id = columns.id()?;
     columns.0[..FOOTING_SUM].iter().for_each(|value| sum.add(*value));
     if sum.take() != columns.number(FOOTING_SUM)? {
-        return Err(BadRow(format!("the footing of node {id} does not fit its sum")));
+        return Err(BadRow::new(format!("the footing of node {id} does not fit its sum")));
     }
     let cause = columns.optional_number(STATUS + 1)?.map(causes).transpose()?;
     let standing = Standing {
@@ -354,16 +361,16 @@ fn footing_in<const WIDTH: usize>(
     };
     let body = cause.as_ref().map(|kept| kept.body.as_str());
     if standing_sum(id, &standing, body, sum) != columns.number(STANDING_SUM)? {
-        return Err(BadRow(format!("the status of node {id} does not fit its sum")));
+        return Err(BadRow::new(format!("the status of node {id} does not fit its sum")));
     }
     let text = match columns.number(2)? {
         0 => TextFooting::Text {
-            canonical: columns.canonical(3)?.ok_or_else(|| BadRow(format!("node {id} has text but no hash")))?,
+            canonical: columns.canonical(3)?.ok_or_else(|| BadRow::new(format!("node {id} has text but no hash")))?,
             basis: columns.canonical(4)?,
         },
         1 => TextFooting::Missing,
         2 => TextFooting::Unreadable,
-        other => return Err(BadRow(format!("node {id} has content of kind {other}"))),
+        other => return Err(BadRow::new(format!("node {id} has content of kind {other}"))),
     };
     let approval = match columns.canonical(5)? {
         None => None,
@@ -381,13 +388,13 @@ fn footing_in<const WIDTH: usize>(
 }
 
 /// Reads a hash column.
-pub(super) fn digest(value: ValueRef<'_>) -> Result<Digest32, BadRow> {
-    let ValueRef::Blob(bytes) = value else { return Err(BadRow("a hash is missing".to_owned())) };
-    bytes.try_into().map(Digest32).map_err(|_| BadRow("a hash has the wrong length".to_owned()))
+pub(crate) fn digest(value: ValueRef<'_>) -> Result<Digest32, BadRow> {
+    let ValueRef::Blob(bytes) = value else { return Err(BadRow::new("a hash is missing")) };
+    bytes.try_into().map(Digest32).map_err(|_| BadRow::new("a hash has the wrong length"))
 }
 
 /// Writes a hash column.
-pub(super) fn blob(digest: Digest32) -> Value {
+pub(crate) fn blob(digest: Digest32) -> Value {
     Value::Blob(digest.0.to_vec())
 }
 
@@ -408,5 +415,5 @@ fn from_position<T: Copy>(all: &[T], index: i64) -> Result<T, BadRow> {
         .ok()
         .and_then(|index| all.get(index))
         .copied()
-        .ok_or_else(|| BadRow(format!("{index} is no known word")))
+        .ok_or_else(|| BadRow::new(format!("{index} is no known word")))
 }

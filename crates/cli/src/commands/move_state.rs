@@ -1,0 +1,177 @@
+//! `tl move`
+
+use application::{Failure, FailureKind};
+use clap::Args;
+use domain::planning_prompt::{clean_line, count};
+use domain::ports::StoreFault;
+use domain::settings::{DatabaseUrl, Storage};
+use serde::Serialize;
+use store::Layout;
+use toml_edit::{DocumentMut, value};
+
+use crate::exit_code::ExitCode;
+use crate::settings;
+use crate::ui::{GOOD, INFO, styled};
+use crate::wiring::{App, Project};
+
+/// Move the state to a shared database, or back
+///
+/// Everything goes with it: history, approvals, texts. The copy is compared with the original before it counts; the original
+/// is then put aside, and whoever still has it open is told. When it is interrupted, the same command goes on.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl move --to postgres://ada:…@db.example.org/plans
+  tl move --to postgres --name novel   # the database is in THROUGHLINE_DATABASE_URL
+  tl move --to sqlite                  # and back")]
+pub(crate) struct MoveArgs {
+    /// Where to: `sqlite`, `json`, `postgres`, or the address of a database
+    #[arg(long, value_name = "WHERE")]
+    to: String,
+
+    /// What the project is called in the shared database; without it as its directory
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+/// What `tl move` did.
+#[derive(Debug, Serialize)]
+struct MoveOutcome {
+    success: bool,
+    from: String,
+    to: String,
+    operations: u64,
+    put_aside: Vec<String>,
+}
+
+impl MoveArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let project = app.project()?;
+        let (from, to) = (project.settings.storage, self.target()?);
+        let layout = self.layout(&project, to)?;
+        let (source, target) = (store::main_place(&project.layout, from), store::main_place(&layout, to));
+        if source == target && from == to {
+            return Err(Failure::new(FailureKind::Refused, format!("the state is in {target} already")));
+        }
+        let named = ["THROUGHLINE_STORAGE", "PLANNING_STATE_STORAGE"]
+            .into_iter()
+            .find(|name| settings::environment(name).is_some());
+        if let Some(name) = named {
+            return Err(Failure::new(
+                FailureKind::Refused,
+                format!("{name} says which engine is used, whatever is moved"),
+            )
+            .step(format!("unset {name}")));
+        }
+        // Only state that counts here is moved; a move that was interrupted goes on.
+        match project.open_quietly(&project.engine_settings(), None).and_then(|store| store.read().map(drop)) {
+            Ok(()) | Err(StoreFault::Moved) => {}
+            Err(fault) => return Err(fault.into()),
+        }
+        let (held, cargo) = store::hold(&project.layout, from)?;
+        if !store::unload(&layout, to, &cargo)? {
+            self.make_room(&layout, to, &cargo, &target)?;
+        }
+        store::check_unloaded(&layout, to, &cargo)?;
+        // From here on nobody can change what was copied; before, nothing had changed for anybody.
+        let sealed = held.seal()?;
+        if let Some(shared) = layout.shared.as_ref().filter(|_| to == Storage::Postgres) {
+            settings::choose_database(&project.root, Some(&shared.url))?;
+        }
+        self.write_settings(&project, &layout, to)?;
+        let put_aside = sealed.put_aside(to)?;
+        if from == Storage::Postgres && to != Storage::Postgres {
+            settings::choose_database(&project.root, None)?;
+        }
+        let outcome = MoveOutcome { success: true, from: source, to: target, operations: cargo.head().0, put_aside };
+        report(app, &outcome);
+        Ok(ExitCode::Done)
+    }
+
+    fn target(&self) -> Result<Storage, Failure> {
+        match self.to.as_str() {
+            "sqlite" => Ok(Storage::Sqlite),
+            "json" => Ok(Storage::Json),
+            "postgres" => Ok(Storage::Postgres),
+            url if url.starts_with("postgres://") || url.starts_with("postgresql://") => Ok(Storage::Postgres),
+            // It may be an address with a password: it is not repeated.
+            _ => Err(Failure::new(
+                FailureKind::Invalid,
+                "`--to` is not understood: expected `sqlite`, `json`, `postgres` or postgres://…",
+            )),
+        }
+    }
+
+    fn layout(&self, project: &Project, to: Storage) -> Result<Layout, Failure> {
+        if to != Storage::Postgres {
+            return Ok(project.layout.clone());
+        }
+        let given = (self.to != "postgres").then(|| DatabaseUrl::new(&self.to));
+        let known = || settings::environment("THROUGHLINE_DATABASE_URL").map(|url| DatabaseUrl::new(&url));
+        let url = given.or_else(known).ok_or_else(|| {
+            Failure::new(FailureKind::Invalid, "it is not said where the database is")
+                .step("tl move --to postgres://USER:PASSWORD@HOST/DATABASE")
+        })?;
+        let name = self.name.as_ref().unwrap_or(&project.settings.database_project);
+        Ok(project.layout.in_database(url, name))
+    }
+
+    /// What an interrupted move left behind makes room; anything else stays.
+    fn make_room(&self, layout: &Layout, to: Storage, cargo: &store::Cargo, target: &str) -> Result<(), Failure> {
+        let there = match store::load(layout, to) {
+            // It was moved away from there, and only not put aside any more.
+            Err(StoreFault::Moved) => None,
+            there => Some(there?),
+        };
+        if there.as_ref().is_some_and(|there| there.holds(cargo) && cargo.holds(there)) {
+            return Ok(());
+        }
+        if there.is_some_and(|there| !cargo.holds(&there)) {
+            return Err(Failure::new(FailureKind::Conflict, format!("there is another state in {target}"))
+                .step("tl move --to … --name ANOTHER"));
+        }
+        store::put_state_aside(layout, to)?;
+        match store::unload(layout, to, cargo)? {
+            true => Ok(()),
+            false => Err(Failure::new(FailureKind::Conflict, format!("somebody else is using {target}"))),
+        }
+    }
+
+    /// Says in the project's settings where the state is now.
+    fn write_settings(&self, project: &Project, layout: &Layout, to: Storage) -> Result<(), Failure> {
+        let path = project.root.join(".throughline/config.toml");
+        let cannot =
+            |what: String| Failure::new(FailureKind::Unavailable, format!("cannot write {}: {what}", path.display()));
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(cannot(error.to_string())),
+        };
+        let mut document: DocumentMut =
+            text.parse().map_err(|error: toml_edit::TomlError| cannot(error.to_string()))?;
+        document["storage"] = value(match to {
+            Storage::Sqlite => "sqlite",
+            Storage::Json => "json",
+            Storage::Postgres => "postgres",
+        });
+        if let Some(shared) = layout.shared.as_ref().filter(|_| to == Storage::Postgres) {
+            document["database_project"] = value(&shared.project);
+        }
+        store::write_whole(&path, document.to_string().as_bytes()).map_err(|error| cannot(error.to_string()))
+    }
+}
+
+fn report(app: &App, outcome: &MoveOutcome) {
+    if app.ui.json {
+        app.ui.value(outcome);
+        return;
+    }
+    let operations = count(usize::try_from(outcome.operations).unwrap_or(usize::MAX), "operation", "operations");
+    app.ui.line(format!(
+        "{} moved {operations} to {}, compared and found the same",
+        styled(GOOD, "✓"),
+        clean_line(&outcome.to)
+    ));
+    for aside in &outcome.put_aside {
+        app.ui.say(format!("{}: what was there is put aside as {}", styled(INFO, "note"), clean_line(aside)));
+    }
+}

@@ -1,0 +1,134 @@
+//! A team at work on a shared database, while a server and the database itself are killed.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::time::{Duration, Instant};
+
+use testkit::{Cluster, Database, Project};
+
+use crate::serve::Server;
+use crate::{ACT_TEXT, run_with};
+
+/// What eight agents did, as far as they were told.
+#[derive(Default)]
+struct Heard {
+    acknowledged: Mutex<Vec<String>>,
+    /// From when to when an agent surely held the claim.
+    held: Mutex<Vec<(Instant, Instant)>>,
+    done: AtomicUsize,
+    ended: AtomicBool,
+}
+
+impl Heard {
+    /// Waits until the agents have got something more done.
+    fn wait_for(&self, more: usize) {
+        let (before, begun) = (self.done.load(SeqCst), Instant::now());
+        while self.done.load(SeqCst) < before + more {
+            assert!(begun.elapsed() < Duration::from_secs(120), "the agents do not get on");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// Says something about the act through a server; another one is asked when it does not answer.
+fn speak(heard: &Heard, servers: &[(u16, String)], agent: usize) {
+    let mut attempt = 0;
+    while !heard.ended.load(SeqCst) {
+        attempt += 1;
+        let (port, token) = &servers[(agent + attempt) % servers.len()];
+        let text = format!("a{agent}n{attempt}.");
+        if said(*port, token, &text) {
+            heard.acknowledged.lock().unwrap().push(text);
+            heard.done.fetch_add(1, SeqCst);
+        }
+    }
+}
+
+fn said(port: u16, token: &str, text: &str) -> bool {
+    use std::io::{Read, Write};
+    let Ok(mut stream) = std::net::TcpStream::connect(("127.0.0.1", port)) else { return false };
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let body = format!("node=act-1&text={text}");
+    let request = format!(
+        "POST /do/comment HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\
+         content-type: application/x-www-form-urlencoded\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut answer = String::new();
+    let asked = stream.write_all(request.as_bytes()).and_then(|()| stream.read_to_string(&mut answer));
+    asked.is_ok() && answer.starts_with("HTTP/1.1 303")
+}
+
+/// Takes the act and gives it back, each time as a process of its own.
+fn claim(heard: &Heard, project: &Project, agent: usize) {
+    let session = format!("agent-{agent}");
+    let run = |words: &[&str]| {
+        run_with(project, &[("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", session.as_str())], words).code
+    };
+    while !heard.ended.load(SeqCst) {
+        if run(&["claim", "act-1"]) != 0 {
+            continue;
+        }
+        let from = Instant::now();
+        std::thread::sleep(Duration::from_millis(10));
+        heard.held.lock().unwrap().push((from, Instant::now()));
+        // Until it is certain: a claim that is not given back would be held to its end.
+        while run(&["release", "act-1"]) != 0 {
+            let nobody = project.run(&["claim", "--list"]);
+            if nobody.code == 0 && !nobody.stdout.contains(&session) {
+                break;
+            }
+        }
+        heard.done.fetch_add(1, SeqCst);
+    }
+}
+
+#[test]
+fn a_killed_server_and_a_killed_database_lose_nothing() {
+    let cluster = Cluster::start();
+    let database = Database::on(&cluster);
+    let tl = Path::new(env!("CARGO_BIN_EXE_tl"));
+    let machine = || {
+        let project = Project::in_database(tl, &database.url(), "novel");
+        let _ = project.run(&["init"]);
+        project.ok(&["adopt", "--yes"]);
+        project.write(Project::ACT, ACT_TEXT);
+        project
+    };
+    let (here, there) = (machine(), machine());
+    here.ok(&["approve", "act-1"]);
+    let (first, second) = (Server::start(&here, &[]), Server::start(&there, &[]));
+    let servers = [(first.port, first.token.clone()), (second.port, second.token.clone())];
+    let heard = Heard::default();
+    std::thread::scope(|scope| {
+        let (heard, servers) = (&heard, &servers);
+        for agent in 0..4 {
+            scope.spawn(move || speak(heard, servers, agent));
+        }
+        for (agent, project) in [(4, &here), (5, &there), (6, &here), (7, &there)] {
+            scope.spawn(move || claim(heard, project, agent));
+        }
+        heard.wait_for(40);
+        cluster.crash();
+        cluster.again();
+        heard.wait_for(40);
+        // A server ends at once, in the middle of what it does.
+        drop(first);
+        heard.wait_for(40);
+        heard.ended.store(true, SeqCst);
+    });
+
+    let log = here.json(&["log", "--limit", "100000"]);
+    let told: Vec<String> = log.as_array().unwrap().iter().map(|one| one["summary"].to_string()).collect();
+    for text in heard.acknowledged.lock().unwrap().iter() {
+        assert_eq!(told.iter().filter(|summary| summary.contains(text.as_str())).count(), 1, "{text}");
+    }
+    let mut held = heard.held.lock().unwrap().clone();
+    held.sort();
+    assert!(held.len() > 1);
+    assert!(held.windows(2).all(|pair| pair[0].1 <= pair[1].0), "two held the act at once");
+    for project in [&here, &there] {
+        project.ok(&["check"]);
+    }
+}

@@ -1,0 +1,154 @@
+//! Where a shared database is: the address as people write it, with what it says about encryption.
+//!
+//! A connection to another machine is encrypted and its certificate checked, unless the address says otherwise. The
+//! password is shown nowhere.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::ports::StoreFault;
+use domain::settings::DatabaseUrl;
+use postgres::config::{Host, SslMode};
+use postgres::{Client, Config, NoTls};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// An address that can be connected to.
+#[derive(Clone)]
+pub(super) struct Address {
+    config: Config,
+    /// A file with the certificates that are trusted; without it those of the system are.
+    root_certificates: Option<String>,
+    /// For people.
+    pub(super) shown: String,
+}
+
+impl Address {
+    /// Reads an address.
+    pub(super) fn read(url: &DatabaseUrl) -> Result<Self, StoreFault> {
+        let shown = url.to_string();
+        let (given, root_certificates, is_set) = sort_out(url.reveal());
+        // The reason would repeat parts of the address, and one of them is the password.
+        let unreadable = |_| StoreFault::Unreachable {
+            at: shown.clone(),
+            why: "the address cannot be read: expected postgres://USER:PASSWORD@HOST:PORT/DATABASE".to_owned(),
+        };
+        let mut config: Config = given.parse().map_err(unreadable)?;
+        if !is_set {
+            config.ssl_mode(if is_near(&config) { SslMode::Disable } else { SslMode::Require });
+        }
+        config.application_name("throughline");
+        Ok(Self { config, root_certificates, shown })
+    }
+
+    /// Connects, or gives up after so long.
+    pub(super) fn connect(&self, within: Duration) -> Result<Client, StoreFault> {
+        let mut config = self.config.clone();
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(within);
+        }
+        let connected = match config.get_ssl_mode() {
+            SslMode::Disable => config.connect(NoTls),
+            _ => config.connect(self.encryption()?),
+        };
+        connected.map_err(|error| self.unreachable(&error))
+    }
+
+    /// Says why a database cannot be used.
+    pub(super) fn unreachable(&self, error: &postgres::Error) -> StoreFault {
+        let why = match (error.as_db_error(), std::error::Error::source(error)) {
+            (Some(told), _) => told.message().to_owned(),
+            (None, Some(source)) => format!("{error}: {source}"),
+            (None, None) => error.to_string(),
+        };
+        StoreFault::Unreachable { at: self.shown.clone(), why }
+    }
+
+    fn encryption(&self) -> Result<MakeRustlsConnect, StoreFault> {
+        let refuse = |why: String| StoreFault::Unreachable { at: self.shown.clone(), why };
+        let mut roots = rustls::RootCertStore::empty();
+        match &self.root_certificates {
+            Some(file) => {
+                let certificates = CertificateDer::pem_file_iter(Path::new(file))
+                    .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+                    .map_err(|error| refuse(format!("sslrootcert `{file}` cannot be read: {error}")))?;
+                roots.add_parsable_certificates(certificates);
+            }
+            None => {
+                roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            }
+        }
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| refuse(error.to_string()))?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Ok(MakeRustlsConnect::new(config))
+    }
+}
+
+/// Takes out of an address what the driver does not know, and says whether it speaks of encryption.
+fn sort_out(url: &str) -> (String, Option<String>, bool) {
+    let Some((place, query)) = url.split_once('?') else { return (url.to_owned(), None, false) };
+    let (mut root_certificates, mut is_set) = (None, false);
+    let mut kept = Vec::new();
+    for pair in query.split('&') {
+        match pair.split_once('=') {
+            Some(("sslrootcert", file)) => root_certificates = Some(file.to_owned()),
+            Some(("sslmode", mode)) => {
+                is_set = true;
+                // Whoever asks for encryption gets a checked certificate; there is no half of it.
+                kept.push(match mode {
+                    "verify-ca" | "verify-full" => "sslmode=require".to_owned(),
+                    _ => pair.to_owned(),
+                });
+            }
+            _ => kept.push(pair.to_owned()),
+        }
+    }
+    (format!("{place}?{}", kept.join("&")), root_certificates, is_set)
+}
+
+/// Says whether a database is on this machine.
+fn is_near(config: &Config) -> bool {
+    config.get_hosts().iter().all(|host| match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::settings::DatabaseUrl;
+    use postgres::config::SslMode;
+
+    use super::Address;
+
+    #[test]
+    fn other_machines_are_spoken_to_in_secret() {
+        for (url, expected) in [
+            ("postgres://tl:pw@localhost/plans", SslMode::Disable),
+            ("postgres://tl:pw@127.0.0.1:5433/plans", SslMode::Disable),
+            ("postgres://tl@%2Frun%2Fpostgresql/plans", SslMode::Disable),
+            ("postgres://tl:pw@db.example.org/plans", SslMode::Require),
+            ("postgres://tl:pw@db.example.org/plans?sslmode=disable", SslMode::Disable),
+            ("postgres://tl:pw@localhost/plans?sslmode=verify-full&sslrootcert=/ca.pem", SslMode::Require),
+        ] {
+            let address = Address::read(&DatabaseUrl::new(url)).unwrap();
+            assert_eq!(address.config.get_ssl_mode(), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn no_message_holds_the_password() {
+        for url in ["postgres://tl:geheim@h:port/x", "geheim", "postgres://tl:ge@heim@h/x?sslmode=geheim"] {
+            let told =
+                Address::read(&DatabaseUrl::new(url)).map(|address| address.shown).map_err(|fault| fault.to_string());
+            let told = told.unwrap_or_else(|told| told);
+            assert!(!told.contains("heim"), "{told}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Numbered migrations of the shared database: forward only, one transaction, one at a time.
+
+use domain::ports::StoreFault;
+
+use super::link::{Link, ROWS_ROLE};
+use crate::tables::sql::{Sql, params};
+
+/// The steps, in order: the same numbers and names as SQLite's. A released one is never edited.
+const STEPS: [(i64, &str, &str); 1] =
+    [(1, "foundation", include_str!("../../migrations/postgres/0001_foundation.sql"))];
+
+/// The format this program writes.
+pub(super) const FORMAT: i64 = STEPS[STEPS.len() - 1].0;
+
+/// Who migrates holds this lock of the database; the number is nobody's but ours.
+const LOCK: i64 = 0x746c_6e31;
+
+/// Brings the database to the present format.
+pub(super) fn apply(link: &Link) -> Result<(), StoreFault> {
+    link.run("BEGIN")?;
+    let applied = locked(link).and_then(|()| link.run("COMMIT"));
+    if applied.is_err() {
+        link.roll_back();
+    }
+    applied
+}
+
+fn locked(link: &Link) -> Result<(), StoreFault> {
+    link.run(&format!("SELECT pg_advisory_xact_lock({LOCK})"))?;
+    // Whoever may not make a schema can still use one that an administrator made.
+    if number(link, "SELECT count(*) FROM pg_namespace WHERE nspname = 'throughline'")? == 0 {
+        link.run("CREATE SCHEMA throughline")?;
+    }
+    link.run(
+        "SET LOCAL search_path = throughline; \
+         CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY, name TEXT NOT NULL, \
+         applied_at TIMESTAMPTZ NOT NULL DEFAULT now())",
+    )?;
+    let done = number(link, "SELECT coalesce(max(number), 0)::BIGINT FROM migration")?;
+    for (step, name, sql) in STEPS.iter().filter(|(step, ..)| *step > done) {
+        link.run(sql)?;
+        link.execute("INSERT INTO migration (number, name) VALUES (?1, ?2)", params![step, name])?;
+    }
+    // PostgreSQL keeps rows apart for everyone but those who may see all: these work with the rights of a role that may not.
+    link.run(&format!(
+        "DO $$ BEGIN
+            IF (SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user) THEN
+                BEGIN
+                    CREATE ROLE {ROWS_ROLE} NOLOGIN;
+                EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
+                END;
+                GRANT USAGE ON SCHEMA throughline TO {ROWS_ROLE};
+                GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA throughline TO {ROWS_ROLE};
+                GRANT USAGE ON ALL SEQUENCES IN SCHEMA throughline TO {ROWS_ROLE};
+            END IF;
+        END $$"
+    ))
+}
+
+fn number(link: &Link, sql: &str) -> Result<i64, StoreFault> {
+    let mut found = 0;
+    link.rows(sql, params![], &mut |row| {
+        found = row.get(0)?;
+        Ok(())
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,470 @@
+//! PostgreSQL: the engine that machines share.
+//!
+//! The operations in the database are the one authority; there is no journal beside them, because several machines would
+//! each have another one. Whoever writes holds the row of the project's store, so that writers come one after the other,
+//! and changes it only if it is still the one that was found. Time that machines must agree on is the database's.
+
+mod address;
+mod link;
+mod migrate;
+mod search;
+mod values;
+
+use std::cell::RefCell;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use domain::fact::Backup;
+use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
+use domain::node::Node;
+use domain::operation::Operation;
+use domain::ports::{
+    ChildName, FileStamp, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction,
+};
+use domain::status::Footing;
+use domain::tree::Misfit;
+use domain::version::Version;
+use rusqlite::params;
+
+use self::address::Address;
+use self::link::{Link, Purpose};
+use self::migrate::FORMAT;
+pub(crate) use self::values::PostgresRow;
+use crate::engine::{EngineSettings, Recorded, io_fault};
+use crate::journal;
+use crate::layout::{Layout, Shared};
+use crate::memory::{MemoryState, delegate_snapshot};
+use crate::mirror::Mirror;
+use crate::tables::sql::Sql;
+use crate::tables::verify::{finding, same_state, tables};
+use crate::tables::view::{StoreRow, View, read_store_row};
+use crate::tables::write::{Keeper, TableTransaction, places};
+
+/// How long one waits for news before looking for oneself: news can get lost with a connection.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// The tables that the operations make.
+const MADE_FROM_OPERATIONS: [&str; 11] = [
+    "standing",
+    "node",
+    "cause",
+    "text",
+    "version",
+    "operation",
+    "touched",
+    "touched_many",
+    "backup",
+    "record",
+    "searched",
+];
+
+/// A project in a shared database, open.
+pub(crate) struct PostgresStore {
+    link: Link,
+    layout: Layout,
+    mirror: Mirror,
+    settings: EngineSettings,
+    project: i64,
+    format: i64,
+    recoveries: RefCell<Vec<Recovery>>,
+}
+
+/// A project as it was found in the database.
+struct Found {
+    project: Option<i64>,
+    format: i64,
+    sees_all: bool,
+}
+
+impl PostgresStore {
+    /// Opens a project in the shared database; [`StoreFault::Missing`] when it is not there.
+    pub(crate) fn open(layout: &Layout, settings: &EngineSettings) -> Result<Self, StoreFault> {
+        let (shared, link) = connect(layout, settings)?;
+        let found = find(&link, &shared.project)?;
+        let project = found.project.ok_or(StoreFault::Missing)?;
+        link.choose(project, found.sees_all);
+        let store = Self {
+            link,
+            mirror: Mirror::new(&layout.mirror),
+            layout: layout.clone(),
+            settings: settings.clone(),
+            project,
+            format: found.format,
+            recoveries: RefCell::default(),
+        };
+        if found.format > FORMAT {
+            let newer = store.begin(Purpose::Reading)?.min_reader > FORMAT;
+            store.link.roll_back();
+            if newer {
+                return Err(StoreFault::Newer { found: found.format, known: FORMAT });
+            }
+        }
+        Ok(store)
+    }
+
+    /// Makes a project in the shared database, with its tables where there are none yet; says whether it is new.
+    pub(crate) fn create(layout: &Layout, store: &StoreId, recorded: &[Recorded]) -> Result<bool, StoreFault> {
+        let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
+        let (shared, link) = connect(layout, &settings)?;
+        migrate::apply(&link)?;
+        link.run("BEGIN")?;
+        let made = Self::lay(&link, &shared.project, store, recorded);
+        match made {
+            Ok(true) => link.run("COMMIT").map(|()| true),
+            other => {
+                link.roll_back();
+                other
+            }
+        }
+    }
+
+    /// Adds the project with its operations, in the transaction that was begun; `false` when it is there already.
+    fn lay(link: &Link, name: &str, store: &StoreId, recorded: &[Recorded]) -> Result<bool, StoreFault> {
+        let mut id: Option<i64> = None;
+        let sql = "INSERT INTO throughline.project (name) VALUES (?1) ON CONFLICT DO NOTHING RETURNING id";
+        link.rows(sql, params![name], &mut |row| {
+            id = Some(row.get(0)?);
+            Ok(())
+        })?;
+        let Some(id) = id else { return Ok(false) };
+        let found = find(link, name)?;
+        link.choose(id, found.sees_all);
+        link.run(&link.beginning())?;
+        let row = empty_row(store);
+        link.execute(
+            "INSERT INTO store (store_id, min_reader, min_writer, head, head_hash, journal_size, next_node, node_total, \
+             sum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            &places(&row.values()),
+        )?;
+        replay(link, row, recorded)?;
+        Ok(true)
+    }
+
+    /// Puts a project aside under another name, so that its own is free, and returns that name. Whoever has it open is told.
+    pub(crate) fn put_aside(layout: &Layout, when: &str) -> Result<Option<String>, StoreFault> {
+        match Self::open(layout, &EngineSettings::default()).and_then(|store| store.close_for_good()) {
+            // A damaged state cannot be sealed, and nobody can use it either.
+            Ok(()) | Err(StoreFault::Missing | StoreFault::Damaged { .. }) => {}
+            Err(fault) => return Err(fault),
+        }
+        let (shared, link) = connect(layout, &EngineSettings::default())?;
+        let aside = format!("{} (put aside {when})", shared.project);
+        let changed =
+            link.execute("UPDATE throughline.project SET name = ?2 WHERE name = ?1", params![shared.project, aside]);
+        match changed {
+            Ok(0) | Err(StoreFault::Missing) => Ok(None),
+            Ok(_) => Ok(Some(aside)),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    /// Returns whose store it is.
+    pub(crate) fn id(&self) -> Result<StoreId, StoreFault> {
+        let row = self.begin(Purpose::Reading)?;
+        self.link.roll_back();
+        Ok(row.store)
+    }
+
+    /// Returns every operation with its texts.
+    pub(crate) fn entries(&self) -> Result<(StoreId, Vec<Recorded>), StoreFault> {
+        let reading = self.reading()?;
+        Ok((reading.view.store.store.clone(), reading.view.entries()?))
+    }
+
+    /// Takes the right to write and keeps it, and returns every operation with its texts; also of a state that was moved.
+    pub(crate) fn hold(&self) -> Result<(StoreRow, Vec<Recorded>), StoreFault> {
+        let row = self.begin(Purpose::Writing)?;
+        // Whoever moves a large state is not silent, only busy elsewhere.
+        let held = self.link.run("SET LOCAL idle_in_transaction_session_timeout = 0");
+        let held = held.and_then(|()| View::new(&self.link, row.clone()).entries());
+        held.map(|entries| (row, entries)).inspect_err(|_| self.link.roll_back())
+    }
+
+    /// Ends every use of this state, on every machine.
+    pub(crate) fn close_for_good(&self) -> Result<(), StoreFault> {
+        let row = self.begin(Purpose::Writing)?;
+        self.seal(row)
+    }
+
+    /// Ends a hold, and every use of this state, on every machine.
+    pub(crate) fn seal(&self, row: StoreRow) -> Result<(), StoreFault> {
+        let mut transaction = TableTransaction::new(self, View::new(&self.link, row));
+        transaction.view.store.seal();
+        transaction.write_store_row(0)?;
+        self.link.run("COMMIT")?;
+        transaction.finished = true;
+        Ok(())
+    }
+
+    /// Builds the tables anew from the operations, if these are whole.
+    pub(crate) fn rebuild_tables(&self) -> Result<usize, StoreFault> {
+        let row = self.begin_writing()?;
+        let rebuilt = (|| {
+            let entries = View::new(&self.link, row.clone()).entries()?;
+            for table in MADE_FROM_OPERATIONS {
+                self.link.execute(&format!("DELETE FROM {table}"), params![])?;
+            }
+            let row = StoreRow { min_reader: row.min_reader, min_writer: row.min_writer, ..empty_row(&row.store) };
+            let values = row.values();
+            let sql = "UPDATE store SET store_id = ?1, min_reader = ?2, min_writer = ?3, head = ?4, head_hash = ?5, \
+                       journal_size = ?6, next_node = ?7, node_total = ?8, sum = ?9";
+            self.link.execute(sql, &places(&values))?;
+            replay(&self.link, row, &entries)?;
+            self.link.run("COMMIT")?;
+            Ok(entries.len())
+        })();
+        if rebuilt.is_err() {
+            self.link.roll_back();
+        }
+        rebuilt
+    }
+
+    fn begin(&self, purpose: Purpose) -> Result<StoreRow, StoreFault> {
+        self.link.begin(purpose)?;
+        let locking = if purpose == Purpose::Writing { " FOR UPDATE" } else { "" };
+        read_store_row(&self.link, locking).inspect_err(|_| self.link.roll_back())
+    }
+
+    /// Takes the right to write.
+    fn begin_writing(&self) -> Result<StoreRow, StoreFault> {
+        if self.format < FORMAT {
+            migrate::apply(&self.link)?;
+        }
+        let row = self.begin(Purpose::Writing)?;
+        // Read after the lock was taken: a newer program may have migrated while we waited.
+        row.check_writer(FORMAT).inspect_err(|_| self.link.roll_back())?;
+        Ok(row)
+    }
+
+    fn reading(&self) -> Result<ReadView<'_>, StoreFault> {
+        let row = self.begin(Purpose::Reading)?;
+        row.check_reader().inspect_err(|_| self.link.roll_back())?;
+        Ok(ReadView { view: View::for_reading(&self.link, row), link: &self.link })
+    }
+
+    /// Says whether a transaction was committed whose connection broke in that moment, so that nobody told us.
+    ///
+    /// By the name it left with its operations: what they say could be said by another one too, and the database's own
+    /// numbers of transactions are given again after a crash.
+    fn was_committed(&self, head: OperationId, writer: &str) -> Result<bool, StoreFault> {
+        // Who waits for the right to write waits until that transaction is over, one way or the other.
+        self.begin(Purpose::Writing)?;
+        let mut found = false;
+        let sql = "SELECT 1 FROM operation WHERE id = ?1 AND writer = ?2";
+        let looked = self.link.rows(sql, params![head.0.cast_signed(), writer], &mut |_| {
+            found = true;
+            Ok(())
+        });
+        self.link.roll_back();
+        looked.map(|()| found)
+    }
+
+    fn channel(&self) -> String {
+        format!("throughline_{}", self.project)
+    }
+
+    /// Exports what changed, with what other machines changed before.
+    fn after_commit(&self, operations: &[Operation]) {
+        if self.settings.mirror
+            && let Ok(reading) = self.reading()
+        {
+            let _ = self.mirror.catch_up(&reading.view, operations, self.settings.mirror_interval);
+        }
+    }
+}
+
+fn connect<'l>(layout: &'l Layout, settings: &EngineSettings) -> Result<(&'l Shared, Link), StoreFault> {
+    let shared = layout.shared.as_ref().ok_or_else(|| StoreFault::Unreachable {
+        at: "of this project".to_owned(),
+        why: "its address is not known".to_owned(),
+    })?;
+    let link = Link::connect(Address::read(&shared.url)?, settings.patience, place(layout)?)?;
+    Ok((shared, link))
+}
+
+/// Returns the name of this working copy, making one when there is none.
+fn place(layout: &Layout) -> Result<String, StoreFault> {
+    let is_name =
+        |text: &str| (1..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    if let Ok(text) = fs::read_to_string(&layout.place)
+        && is_name(text.trim())
+    {
+        return Ok(text.trim().to_owned());
+    }
+    let name = uuid::Uuid::new_v4().to_string();
+    crate::durable::replace(&layout.place, format!("{name}\n").as_bytes(), crate::durable::Durability::Atomic)
+        .map_err(|error| io_fault("cannot write", &layout.place, error))?;
+    Ok(name)
+}
+
+/// Looks a project up by its name.
+fn find(link: &Link, name: &str) -> Result<Found, StoreFault> {
+    let sql = "SELECT (SELECT id FROM throughline.project WHERE name = ?1), \
+               (SELECT max(number) FROM throughline.migration), \
+               (SELECT (rolsuper OR rolbypassrls)::INT FROM pg_roles WHERE rolname = current_user)";
+    let mut found = Found { project: None, format: 0, sees_all: true };
+    link.rows(sql, params![name], &mut |row| {
+        found = Found {
+            project: row.get(0)?,
+            format: row.get::<Option<i64>>(1)?.unwrap_or_default(),
+            sees_all: row.get::<Option<i64>>(2)?.is_none_or(|sees_all| sees_all != 0),
+        };
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn empty_row(store: &StoreId) -> StoreRow {
+    StoreRow {
+        store: store.clone(),
+        min_reader: 1,
+        min_writer: 1,
+        head: OperationId(0),
+        head_hash: journal::chain_start(store),
+        journal_size: 0,
+        next_node: 1,
+        node_total: 0,
+    }
+}
+
+/// Applies operations to empty tables, in the transaction that was begun.
+fn replay(link: &Link, row: StoreRow, recorded: &[Recorded]) -> Result<(), StoreFault> {
+    let mut transaction = TableTransaction::new(&LeftOpen, View::new(link, row));
+    for one in recorded {
+        transaction.apply_recorded(one)?;
+    }
+    transaction.write_store_row(0)
+}
+
+/// Whoever began the transaction ends it.
+struct LeftOpen;
+
+impl Keeper for LeftOpen {
+    fn commit(&self, _transaction: &mut TableTransaction<'_>) -> Result<(), StoreFault> {
+        Ok(())
+    }
+
+    fn roll_back(&self) {}
+}
+
+/// A view that ends its read transaction when dropped.
+struct ReadView<'s> {
+    view: View<'s>,
+    link: &'s Link,
+}
+
+impl Drop for ReadView<'_> {
+    fn drop(&mut self) {
+        self.link.roll_back();
+    }
+}
+
+delegate_snapshot!(ReadView<'_>, view);
+
+impl Keeper for PostgresStore {
+    fn commit(&self, transaction: &mut TableTransaction<'_>) -> Result<(), StoreFault> {
+        transaction.write_store_row(0)?;
+        let head = transaction.view.store.head;
+        if transaction.operations.is_empty() {
+            self.link.run("COMMIT")?;
+            transaction.finished = true;
+            return Ok(());
+        }
+        // The news go out after the commit, but with the same message: within it they would make all writers of the
+        // database wait for one another.
+        let writer = self.link.writer();
+        let told = self.link.run(&format!("COMMIT; NOTIFY {}, '{head}'", self.channel()));
+        transaction.finished = true;
+        if let Err(fault) = told {
+            match self.was_committed(head, &writer) {
+                Ok(true) => {}
+                Ok(false) => return Err(fault),
+                Err(_) => {
+                    return Err(StoreFault::Unreachable {
+                        at: self.link.shown().to_owned(),
+                        why: format!(
+                            "the connection broke while operation {head} was kept; `tl log` tells whether it was"
+                        ),
+                    });
+                }
+            }
+        }
+        self.after_commit(&transaction.operations);
+        Ok(())
+    }
+
+    fn roll_back(&self) {
+        self.link.roll_back();
+    }
+}
+
+impl Store for PostgresStore {
+    fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
+        Ok(Box::new(self.reading()?))
+    }
+
+    fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
+        let row = self.begin_writing()?;
+        Ok(Box::new(TableTransaction::new(self, View::new(&self.link, row))))
+    }
+
+    fn await_change(&self, known: OperationId, most: Duration) -> Result<OperationId, StoreFault> {
+        let begun = Instant::now();
+        loop {
+            // Before the look, so that nothing falls between the two. A new connection has to be told again.
+            let _ = self.link.run(&format!("LISTEN {}", self.channel()));
+            let head = self.begin(Purpose::Reading)?.head;
+            self.link.roll_back();
+            let left = most.saturating_sub(begun.elapsed());
+            if head != known || left.is_zero() {
+                return Ok(head);
+            }
+            // When the connection breaks, the next look makes another.
+            let _ = self.link.await_told(&self.channel(), left.min(LOOK));
+        }
+    }
+
+    fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {
+        let reading = self.reading()?;
+        let view = &reading.view;
+        let mut findings = Vec::new();
+        let damaged = |what: String| finding(StoreFindingKind::DatabaseDamaged, what);
+        tables(view, &mut findings);
+        let mut state = MemoryState::new(view.store.store.clone());
+        match view.entries() {
+            Err(fault) => findings.push(damaged(fault.to_string())),
+            Ok(entries) => {
+                let misfit = entries.iter().find_map(|entry| match state.apply(entry) {
+                    Err(Misfit(what)) => Some(format!("operation {} cannot be replayed: {what}", entry.operation.id)),
+                    Ok(()) => None,
+                });
+                findings.extend(misfit.or_else(|| same_state(view, &state).err()).map(damaged));
+            }
+        }
+        if self.settings.mirror {
+            let mirror = self.mirror.verify(view);
+            findings.extend(mirror.map_err(|error| io_fault("cannot read", &self.layout.mirror, error))?);
+        }
+        Ok(findings)
+    }
+
+    fn finish_mirror(&self) {
+        if self.settings.mirror
+            && let Ok(reading) = self.reading()
+        {
+            let _ = self.mirror.finish(&reading.view, self.settings.mirror_interval);
+        }
+    }
+
+    fn sync_mirror(&self) -> Result<usize, StoreFault> {
+        if !self.settings.mirror {
+            return Ok(0);
+        }
+        let reading = self.reading()?;
+        self.mirror.sync(&reading.view).map_err(|error| io_fault("cannot write", &self.layout.mirror, error))
+    }
+
+    fn take_recoveries(&self) -> Vec<Recovery> {
+        self.recoveries.take()
+    }
+}

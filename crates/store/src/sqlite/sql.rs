@@ -1,0 +1,81 @@
+//! SQLite as the tables ask for it.
+
+use std::path::PathBuf;
+
+use domain::ports::StoreFault;
+use domain::record::RecordKey;
+use domain::search::{Matching, Query};
+use rusqlite::{Connection, params};
+use serde_json::Value as Json;
+
+use super::connection::fault;
+use crate::tables::rows::BadRow;
+use crate::tables::sql::{NewStanding, Row, Sql, StandingChange, Values};
+use crate::tables::view::View;
+
+/// An open database, with its file for messages.
+pub(super) struct SqliteConnection {
+    pub(super) inner: Connection,
+    pub(super) path: PathBuf,
+}
+
+impl SqliteConnection {
+    pub(super) fn fault(&self, error: rusqlite::Error) -> StoreFault {
+        fault(&self.path, error)
+    }
+}
+
+impl Sql for SqliteConnection {
+    fn rows(
+        &self,
+        sql: &str,
+        values: Values<'_>,
+        each: &mut dyn FnMut(&Row<'_>) -> Result<(), BadRow>,
+    ) -> Result<(), StoreFault> {
+        let mut statement = self.inner.prepare_cached(sql).map_err(|error| self.fault(error))?;
+        let mut rows = statement.query(values).map_err(|error| self.fault(error))?;
+        while let Some(row) = rows.next().map_err(|error| self.fault(error))? {
+            each(&Row::Sqlite(row))?;
+        }
+        Ok(())
+    }
+
+    fn execute(&self, sql: &str, values: Values<'_>) -> Result<usize, StoreFault> {
+        self.inner
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.execute(values))
+            .map_err(|error| self.fault(error))
+    }
+
+    fn set_standings(&self, changes: &[StandingChange], new: &NewStanding) -> Result<usize, StoreFault> {
+        let sql = "UPDATE standing SET status = ?3, cause = ?4, since = ?5, standing_sum = ?6 \
+                   WHERE node = ?1 AND standing_sum = ?2";
+        let mut statement = self.inner.prepare_cached(sql).map_err(|error| self.fault(error))?;
+        let mut changed = 0;
+        for StandingChange { node, old_sum, new_sum } in changes {
+            changed += statement
+                .execute(params![node.0, old_sum, new.status, new.cause, new.since, new_sum])
+                .map_err(|error| self.fault(error))?;
+        }
+        Ok(changed)
+    }
+
+    fn note_key(&self, key: &str) -> String {
+        key.to_owned()
+    }
+
+    fn index_words(&self, record: &RecordKey, after: Option<&Json>) -> Result<(), StoreFault> {
+        super::search::replace(&self.inner, record, after).map_err(|error| self.fault(error))
+    }
+
+    fn search(
+        &self,
+        view: &View<'_>,
+        kinds: &[&str],
+        query: &Query,
+        matching: Matching,
+        most: usize,
+    ) -> Result<Vec<RecordKey>, StoreFault> {
+        super::search::search(view, kinds, query, matching, most)
+    }
+}

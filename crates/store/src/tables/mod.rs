@@ -1,0 +1,12 @@
+//! The state as tables: what SQLite and PostgreSQL have in common, which is nearly everything.
+//!
+//! An engine brings a connection that can run statements ([`sql::Sql`]) and decides what makes a change durable
+//! ([`write::Keeper`]).
+
+pub(crate) mod rows;
+pub(crate) mod sql;
+pub(crate) mod sums;
+pub(crate) mod touched;
+pub(crate) mod verify;
+pub(crate) mod view;
+pub(crate) mod write;
