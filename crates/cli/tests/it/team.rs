@@ -39,7 +39,7 @@ fn speak(heard: &Heard, servers: &[(u16, String)], agent: usize) {
         let (port, token) = &servers[(agent + attempt) % servers.len()];
         let text = format!("a{agent}n{attempt}.");
         if said(*port, token, &text) {
-            heard.acknowledged.lock().unwrap().push(text);
+            heard.acknowledged.lock().expect("nobody panicked").push(text);
             heard.done.fetch_add(1, SeqCst);
         }
     }
@@ -48,7 +48,7 @@ fn speak(heard: &Heard, servers: &[(u16, String)], agent: usize) {
 fn said(port: u16, token: &str, text: &str) -> bool {
     use std::io::{Read, Write};
     let Ok(mut stream) = std::net::TcpStream::connect(("127.0.0.1", port)) else { return false };
-    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time limit can be set");
     let body = format!("node=act-1&text={text}");
     let request = format!(
         "POST /do/comment HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\
@@ -72,7 +72,7 @@ fn claim(heard: &Heard, project: &Project, agent: usize) {
         }
         let from = Instant::now();
         std::thread::sleep(Duration::from_millis(10));
-        heard.held.lock().unwrap().push((from, Instant::now()));
+        heard.held.lock().expect("nobody panicked").push((from, Instant::now()));
         // Until it is certain: a claim that is not given back would be held to its end.
         while run(&["release", "act-1"]) != 0 {
             let nobody = project.run(&["claim", "--list"]);
