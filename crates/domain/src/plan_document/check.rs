@@ -78,9 +78,9 @@ impl<'p> Checker<'p> {
         self.say(Grade::Broken, pointer, message);
     }
 
-    fn filled(&mut self, pointer: String, text: &str) {
+    fn filled(&mut self, pointer: impl FnOnce() -> String, text: &str) {
         if text.trim().is_empty() {
-            self.say(Grade::Unfinished, pointer, "nothing is written here yet".to_owned());
+            self.say(Grade::Unfinished, pointer(), "nothing is written here yet".to_owned());
         }
     }
 
@@ -90,9 +90,9 @@ impl<'p> Checker<'p> {
             let found = self.plan.schema_version;
             self.broken("/schema_version".to_owned(), format!("is {found}, expected {SCHEMA_VERSION}"));
         }
-        self.filled("/overview/title".to_owned(), &overview.title);
-        self.filled("/overview/problem".to_owned(), &overview.problem);
-        self.filled("/overview/approach".to_owned(), &overview.approach);
+        self.filled(|| "/overview/title".to_owned(), &overview.title);
+        self.filled(|| "/overview/problem".to_owned(), &overview.problem);
+        self.filled(|| "/overview/approach".to_owned(), &overview.approach);
         if self.plan.milestones.is_empty() {
             self.say(Grade::Unfinished, "/milestones".to_owned(), "there is no milestone yet".to_owned());
         }
@@ -103,41 +103,46 @@ impl<'p> Checker<'p> {
         let plan = self.plan;
         let context = &plan.planning_context;
         let mut seen: HashSet<&'p str> = HashSet::new();
-        let mut look = |checker: &mut Self, kind: EntityKind, pointer: String, id: &'p str| {
-            if EntityKind::of_id(id).is_none_or(|(found, _)| found != kind) {
-                let expected = kind.id(1);
-                checker
-                    .broken(pointer, format!("`{id}` is no id of a {}: expected one like `{expected}`", kind.word()));
-            } else if !seen.insert(id) {
-                checker.broken(pointer, format!("`{id}` is there twice"));
-            }
-        };
         for (at, one) in context.decision_log.iter().enumerate() {
-            look(self, EntityKind::Decision, format!("/planning_context/decision_log/{at}/id"), &one.id);
+            self.id(&mut seen, EntityKind::Decision, || format!("/planning_context/decision_log/{at}/id"), &one.id);
         }
         for (at, one) in context.rejected_alternatives.iter().enumerate() {
-            look(self, EntityKind::Alternative, format!("/planning_context/rejected_alternatives/{at}/id"), &one.id);
+            self.id(
+                &mut seen,
+                EntityKind::Alternative,
+                || format!("/planning_context/rejected_alternatives/{at}/id"),
+                &one.id,
+            );
         }
         for (at, one) in context.constraints.iter().enumerate() {
-            look(self, EntityKind::Constraint, format!("/planning_context/constraints/{at}/id"), &one.id);
+            self.id(&mut seen, EntityKind::Constraint, || format!("/planning_context/constraints/{at}/id"), &one.id);
         }
         for (at, one) in context.known_risks.iter().enumerate() {
-            look(self, EntityKind::Risk, format!("/planning_context/known_risks/{at}/id"), &one.id);
+            self.id(&mut seen, EntityKind::Risk, || format!("/planning_context/known_risks/{at}/id"), &one.id);
         }
         for (at, milestone) in plan.milestones.iter().enumerate() {
-            look(self, EntityKind::Milestone, format!("/milestones/{at}/id"), &milestone.id);
+            self.id(&mut seen, EntityKind::Milestone, || format!("/milestones/{at}/id"), &milestone.id);
             for (index, one) in milestone.code_intents.iter().enumerate() {
-                look(self, EntityKind::Intent, format!("/milestones/{at}/code_intents/{index}/id"), &one.id);
+                self.id(&mut seen, EntityKind::Intent, || format!("/milestones/{at}/code_intents/{index}/id"), &one.id);
             }
             for (index, one) in milestone.code_changes.iter().enumerate() {
-                look(self, EntityKind::Change, format!("/milestones/{at}/code_changes/{index}/id"), &one.id);
+                self.id(&mut seen, EntityKind::Change, || format!("/milestones/{at}/code_changes/{index}/id"), &one.id);
             }
         }
     }
 
-    fn decision(&mut self, known: &HashSet<&str>, pointer: String, id: &str) {
+    fn id(&mut self, seen: &mut HashSet<&'p str>, kind: EntityKind, pointer: impl FnOnce() -> String, id: &'p str) {
+        if EntityKind::of_id(id).is_none_or(|(found, _)| found != kind) {
+            let expected = kind.id(1);
+            self.broken(pointer(), format!("`{id}` is no id of a {}: expected one like `{expected}`", kind.word()));
+        } else if !seen.insert(id) {
+            self.broken(pointer(), format!("`{id}` is there twice"));
+        }
+    }
+
+    fn decision(&mut self, known: &HashSet<&str>, pointer: impl FnOnce() -> String, id: &str) {
         if !known.contains(id) {
-            self.broken(pointer, format!("there is no decision `{id}`"));
+            self.broken(pointer(), format!("there is no decision `{id}`"));
         }
     }
 
@@ -145,22 +150,22 @@ impl<'p> Checker<'p> {
         let context = &self.plan.planning_context;
         let decisions: HashSet<&str> = context.decision_log.iter().map(|one| one.id.as_str()).collect();
         for (at, one) in context.decision_log.iter().enumerate() {
-            self.filled(format!("/planning_context/decision_log/{at}/decision"), &one.decision);
-            self.filled(format!("/planning_context/decision_log/{at}/reasoning_chain"), &one.reasoning_chain);
+            self.filled(|| format!("/planning_context/decision_log/{at}/decision"), &one.decision);
+            self.filled(|| format!("/planning_context/decision_log/{at}/reasoning_chain"), &one.reasoning_chain);
         }
         for (at, one) in context.rejected_alternatives.iter().enumerate() {
-            let pointer = format!("/planning_context/rejected_alternatives/{at}/decision_ref");
+            let pointer = || format!("/planning_context/rejected_alternatives/{at}/decision_ref");
             self.decision(&decisions, pointer, &one.decision_ref);
         }
         for (at, one) in context.known_risks.iter().enumerate() {
             if let Some(id) = &one.decision_ref {
-                self.decision(&decisions, format!("/planning_context/known_risks/{at}/decision_ref"), id);
+                self.decision(&decisions, || format!("/planning_context/known_risks/{at}/decision_ref"), id);
             }
         }
         for (at, milestone) in self.plan.milestones.iter().enumerate() {
             for (index, intent) in milestone.code_intents.iter().enumerate() {
                 for (place, id) in intent.decision_refs.iter().enumerate() {
-                    let pointer = format!("/milestones/{at}/code_intents/{index}/decision_refs/{place}");
+                    let pointer = || format!("/milestones/{at}/code_intents/{index}/decision_refs/{place}");
                     self.decision(&decisions, pointer, id);
                 }
             }
@@ -176,42 +181,49 @@ impl<'p> Checker<'p> {
             if !numbers.insert(milestone.number) {
                 self.broken(format!("/milestones/{at}/number"), format!("{} is there twice", milestone.number));
             }
-            self.filled(format!("/milestones/{at}/name"), &milestone.name);
+            self.filled(|| format!("/milestones/{at}/name"), &milestone.name);
             for (index, file) in milestone.files.iter().enumerate() {
-                self.path(format!("/milestones/{at}/files/{index}"), file);
+                self.path(|| format!("/milestones/{at}/files/{index}"), file);
             }
             for (index, file) in milestone.tests.files.iter().enumerate() {
-                self.path(format!("/milestones/{at}/tests/files/{index}"), file);
+                self.path(|| format!("/milestones/{at}/tests/files/{index}"), file);
             }
             for (index, intent) in milestone.code_intents.iter().enumerate() {
-                self.path(format!("/milestones/{at}/code_intents/{index}/file"), &intent.file);
-                self.filled(format!("/milestones/{at}/code_intents/{index}/behavior"), &intent.behavior);
+                self.path(|| format!("/milestones/{at}/code_intents/{index}/file"), &intent.file);
+                self.filled(|| format!("/milestones/{at}/code_intents/{index}/behavior"), &intent.behavior);
             }
             let mut carried_out: HashSet<&str> = HashSet::new();
             for (index, change) in milestone.code_changes.iter().enumerate() {
                 carried_out.insert(&change.intent_ref);
-                self.change(&format!("/milestones/{at}/code_changes/{index}"), milestone, change, &owner);
+                self.change((at, index), milestone, change, &owner);
             }
             self.finished(at, milestone, &carried_out);
         }
     }
 
-    fn change(&mut self, pointer: &str, milestone: &Milestone, change: &CodeChange, owner: &HashMap<&str, &str>) {
-        self.path(format!("{pointer}/file"), &change.file);
+    fn change(
+        &mut self,
+        (at, index): (usize, usize),
+        milestone: &Milestone,
+        change: &CodeChange,
+        owner: &HashMap<&str, &str>,
+    ) {
+        let pointer = |field: &str| format!("/milestones/{at}/code_changes/{index}/{field}");
+        self.path(|| pointer("file"), &change.file);
         match owner.get(change.intent_ref.as_str()) {
             None => {
                 let message = format!("there is no code intent `{}`: the change belongs to nothing", change.intent_ref);
-                self.broken(format!("{pointer}/intent_ref"), message);
+                self.broken(pointer("intent_ref"), message);
             }
             Some(other) if *other != milestone.id => {
                 let message = format!("`{}` is an intent of `{other}`, not of this milestone", change.intent_ref);
-                self.broken(format!("{pointer}/intent_ref"), message);
+                self.broken(pointer("intent_ref"), message);
             }
             Some(_) => {
                 let intent = milestone.code_intents.iter().find(|intent| intent.id == change.intent_ref);
                 if let Some(intent) = intent.filter(|intent| intent.file != change.file) {
                     let message = format!("changes `{}`, but `{}` speaks of `{}`", change.file, intent.id, intent.file);
-                    self.say(Grade::Hint, format!("{pointer}/file"), message);
+                    self.say(Grade::Hint, pointer("file"), message);
                 }
             }
         }
@@ -242,11 +254,14 @@ impl<'p> Checker<'p> {
         }
     }
 
-    fn path(&mut self, pointer: String, path: &str) {
+    fn path(&mut self, pointer: impl FnOnce() -> String, path: &str) {
         let parts = path.split(['/', '\\']);
         let leaves = path.starts_with('/') || path.contains(':') || parts.into_iter().any(|part| part == "..");
         if path.trim().is_empty() || leaves {
-            self.broken(pointer, format!("`{path}` is no file of the project: expected a relative path without `..`"));
+            self.broken(
+                pointer(),
+                format!("`{path}` is no file of the project: expected a relative path without `..`"),
+            );
         }
     }
 

@@ -19,9 +19,19 @@ pub fn schema() -> &'static Value {
 /// Returns a plan as it stands in the file.
 #[must_use]
 pub fn write(plan: &Plan) -> String {
-    let mut text = serde_json::to_string_pretty(plan).expect("BUG: a plan is plain data");
-    text.push('\n');
-    text
+    let mut bytes = Vec::with_capacity(size_of(plan));
+    serde_json::to_writer_pretty(&mut bytes, plan).expect("BUG: a plan is plain data");
+    bytes.push(b'\n');
+    String::from_utf8(bytes).expect("BUG: JSON is UTF-8")
+}
+
+/// About how many bytes a plan has: a text that grows while it is written is copied again and again.
+fn size_of(plan: &Plan) -> usize {
+    const ENTITY: usize = 400;
+    let changes = plan.milestones.iter().flat_map(|milestone| &milestone.code_changes);
+    let diffs: usize = changes.map(|change| change.diff.len() + change.diff.len() / 8 + ENTITY).sum();
+    let behaviors: usize = plan.intents().map(|(_, intent)| intent.behavior.len() + ENTITY).sum();
+    diffs + behaviors + (plan.milestones.len() + 10) * 2 * ENTITY
 }
 
 /// Reads `plan.json`.
