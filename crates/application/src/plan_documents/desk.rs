@@ -18,6 +18,9 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::locate::get;
 
+/// From so many bytes on a plan is worth a thread of its own.
+const WORTH_A_THREAD: usize = 256 * 1024;
+
 /// A document with its plan, known to be what we wrote.
 #[derive(Debug)]
 pub(crate) struct Opened {
@@ -126,8 +129,17 @@ pub(crate) fn open(
                 .step(format!("move it away, then: {restore}")));
         }
     };
-    let is_ours = VersionHash::of(text.as_bytes()) == record.written;
-    let plan = match read(&text) {
+    let is_ours = || VersionHash::of(text.as_bytes()) == record.written;
+    // Whether a large plan is the one we wrote, and what it says, is found out at once.
+    let (plan, is_ours) = if text.len() > WORTH_A_THREAD {
+        std::thread::scope(|scope| {
+            let hashed = scope.spawn(is_ours);
+            (read(&text), hashed.join().unwrap_or_else(|_| is_ours()))
+        })
+    } else {
+        (read(&text), is_ours())
+    };
+    let plan = match plan {
         Ok(plan) if is_ours => return Ok(Opened { id, record, plan, text, stamp }),
         Ok(plan) => plan,
         Err(problems) => {

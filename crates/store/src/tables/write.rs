@@ -22,6 +22,9 @@ use super::view::{StoreRow, View, child_sum, head_sum, record_sum, version_sum, 
 use crate::engine::{Recorded, io_fault};
 use crate::memory::{delegate_snapshot, misplaced};
 
+/// From so many bytes on a text is worth a thread of its own.
+const WORTH_A_THREAD: usize = 256 * 1024;
+
 /// How an engine ends a transaction.
 pub(crate) trait Keeper {
     /// Makes the transaction durable; it calls [`TableTransaction::write_store_row`] on its way.
@@ -202,8 +205,18 @@ impl Transaction for TableTransaction<'_> {
             }
         }
         recorded.texts = fresh;
-        self.apply_recorded(&recorded)?;
-        self.lines.push(recorded.line()?);
+        let line = if recorded.texts.iter().any(|(_, text)| text.len() > WORTH_A_THREAD) {
+            // A large text takes as long to pack for the tables as to write for the journal: both at once.
+            std::thread::scope(|scope| {
+                let line = scope.spawn(|| recorded.line());
+                self.apply_recorded(&recorded)?;
+                line.join().unwrap_or_else(|_| recorded.line())
+            })?
+        } else {
+            self.apply_recorded(&recorded)?;
+            recorded.line()?
+        };
+        self.lines.push(line);
         self.operations.push(recorded.operation);
         Ok(self.view.store.head)
     }
