@@ -198,7 +198,11 @@ fn concerns_state(event: &HostEvent, plans: &[TouchedPlan<'_>], files: &[String]
         Happening::ToolAboutToRun(call) => {
             documents || works || plans.iter().any(|plan| plan.effect.changes()) || calls_us(call)
         }
-        Happening::ToolFinished { call, .. } => works || !plans.is_empty() || call.may_change_anything(),
+        Happening::ToolFinished { call, .. } => {
+            // Where a host does not start again after a compaction, the next command brings the briefing.
+            let may_be_owed = call.command.is_some() && !event.host.starts_again_after_compaction();
+            works || !plans.is_empty() || call.may_change_anything() || may_be_owed
+        }
         Happening::SubagentStopping => false,
         _ => true,
     }

@@ -26,7 +26,8 @@ pub(super) fn handle(
     }
     let works = work::has_gates(ctx) && (!files.is_empty() || call.may_change_anything());
     let anything = call.may_change_anything();
-    if plans.is_empty() && !works && !(anything && something_to_do(ctx, event)?) {
+    if plans.is_empty() && !works && !(anything && something_to_do(ctx, event)?) && !owes_a_briefing(ctx, event, call)?
+    {
         return Ok(Handled::default());
     }
     let mut tx = ctx.store.write()?;
@@ -75,6 +76,13 @@ pub(super) fn handle(
         told.push(brief(ctx, None)?);
     }
     Ok(Handled::saying((!told.is_empty()).then(|| told.join("\n\n"))))
+}
+
+/// A briefing that a compaction took is given with the next command, also with one that only looks.
+fn owes_a_briefing(ctx: &Context<'_>, event: &HostEvent, call: &ToolCall) -> Result<bool, Failure> {
+    Ok(call.command.is_some()
+        && !event.host.starts_again_after_compaction()
+        && session::memory(&*ctx.store.read()?, event)?.owed_a_briefing)
 }
 
 /// The call is over: a program that is run next without a host is nobody's.
