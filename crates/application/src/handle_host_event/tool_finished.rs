@@ -26,8 +26,9 @@ pub(super) fn handle(
     }
     let works = work::has_gates(ctx) && (!files.is_empty() || call.may_change_anything());
     let anything = call.may_change_anything();
-    if plans.is_empty() && !works && !(anything && something_to_do(ctx, event)?) && !owes_a_briefing(ctx, event, call)?
-    {
+    let concerns_us =
+        !plans.is_empty() || works || (anything && something_to_do(ctx, event)?) || owes_a_briefing(ctx, event, call)?;
+    if !concerns_us {
         return Ok(Handled::default());
     }
     let mut tx = ctx.store.write()?;

@@ -259,3 +259,26 @@ fn sessions_do_not_disturb_each_other() {
     assert!(run(&one, "Bash", json!({ "command": "x" }), false).contains("3 tool calls"));
     assert_eq!(run(&two, "Bash", json!({ "command": "x" }), false), "");
 }
+
+/// A host that does not start again after a compaction gets its briefing with the next command, even one that only looks.
+#[test]
+fn an_owed_briefing_comes_with_a_command_that_only_looks() {
+    let project = trail();
+    project.ok(&["intent", "Build auth"]);
+    let event = |name: &str, more: serde_json::Value| {
+        let mut payload = json!({ "session_id": "g1", "cwd": project.root(), "hook_event_name": name });
+        if let (Some(payload), Some(more)) = (payload.as_object_mut(), more.as_object()) {
+            payload.extend(more.clone());
+        }
+        project.hook_of(&["gemini"], &payload)
+    };
+    let look = json!({ "tool_name": "run_shell_command", "tool_input": { "command": "ls" }, "tool_response": {} });
+    let _ = event("SessionStart", json!({ "source": "startup" }));
+    let _ = event("BeforeAgent", json!({ "prompt": "begin" }));
+    let _ = event("BeforeAgent", json!({ "prompt": "go on" }));
+    assert!(event("AfterTool", look.clone()).is_silent(), "nothing is owed yet");
+    let _ = event("BeforeModel", json!({ "llm_request": { "messages": [] } }));
+    let answer = event("AfterTool", look.clone());
+    assert!(answer.stdout.contains("Build auth"), "the briefing: {answer:?}");
+    assert!(event("AfterTool", look).is_silent(), "told once");
+}

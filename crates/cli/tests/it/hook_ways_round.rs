@@ -695,25 +695,3 @@ fn a_gate_that_was_switched_off_still_sees() {
     let (_, after) = session.write(CHAPTER_2, TEXT);
     assert_eq!(not_noticed(&project, &after.expect("it passes"), 2), None);
 }
-
-/// A host that does not start again after a compaction gets its briefing with the next command, even one that only looks.
-#[test]
-fn an_owed_briefing_comes_with_a_command_that_only_looks() {
-    let project = with_draft_act();
-    let event = |name: &str, more: serde_json::Value| {
-        let mut payload = json!({ "session_id": "g1", "cwd": project.root(), "hook_event_name": name });
-        if let (Some(payload), Some(more)) = (payload.as_object_mut(), more.as_object()) {
-            payload.extend(more.clone());
-        }
-        project.hook_of(&["gemini"], &payload)
-    };
-    let look = json!({ "tool_name": "run_shell_command", "tool_input": { "command": "ls" }, "tool_response": {} });
-    let _ = event("SessionStart", json!({ "source": "startup" }));
-    let _ = event("BeforeAgent", json!({ "prompt": "begin" }));
-    let _ = event("BeforeAgent", json!({ "prompt": "go on" }));
-    assert!(event("AfterTool", look.clone()).is_silent(), "nothing is owed yet");
-    let _ = event("BeforeModel", json!({ "llm_request": { "messages": [] } }));
-    let answer = event("AfterTool", look.clone());
-    assert!(answer.stdout.contains("act-1"), "the briefing: {answer:?}");
-    assert!(event("AfterTool", look).is_silent(), "told once");
-}
