@@ -3,6 +3,7 @@
 //! No I/O, no clock, no environment, no async, no SQL. State in, decision out. Where the rules need
 //! the world they name a trait in [`ports`] and let others implement it.
 
+pub mod access;
 pub mod approval;
 pub mod audit;
 pub mod briefing;
