@@ -1,10 +1,11 @@
 //! Repository work that has logic in it: generated pages, repository rules, whole-process benchmarks.
 //!
-//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask bench [hooks|work|web] [--quick]`. The product never
+//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask order`, `cargo xtask bench [hooks|work|web] [--quick]`. The product never
 //! uses anything from here.
 
 mod bench;
 mod generate;
+mod order;
 mod tidy;
 mod workspace;
 
@@ -17,6 +18,7 @@ type Outcome = Result<(), String>;
 const USAGE: &str = "\
 usage: cargo xtask generate [--check]   write docs/reference, or see whether it is fresh
        cargo xtask tidy                 check the rules of the repository
+       cargo xtask order                find the functions hooks run, for the linker (needs valgrind)
        cargo xtask bench [--quick]      measure the whole program against an empty process
        cargo xtask bench hooks [--quick]   the same for hooks
        cargo xtask bench work [--quick]    the same for hooks in a repository with tickets
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::tidy(),
         ["bench"] => bench::bench(bench::Length::Full),
         ["bench", "--quick"] => bench::bench(bench::Length::Quick),
+        ["order"] => order::order(),
         ["bench", "hooks"] => bench::hooks::bench(bench::Length::Full),
         ["bench", "hooks", "--quick"] => bench::hooks::bench(bench::Length::Quick),
         ["bench", "web"] => bench::web::bench(bench::Length::Full),

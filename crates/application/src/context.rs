@@ -103,6 +103,11 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Returns how much was noticed so far.
+    pub(crate) fn noticed_so_far(&self) -> usize {
+        self.noticed.borrow().len()
+    }
+
     pub(crate) fn profile(&self, name: &str) -> Option<&'a Profile> {
         let own = self.profiles.iter().find(|profile| profile.name == name);
         own.or_else(|| (name == plan_document::PROFILE).then(plan_document::profile))

@@ -141,7 +141,7 @@ pub(crate) fn observed_tree<'s>(ctx: &Context<'s>) -> Result<(Box<dyn Snapshot +
 pub(crate) fn observed_plans<'s>(ctx: &Context<'s>) -> Result<(Box<dyn Snapshot + 's>, Tree), Failure> {
     ctx.store.finish_mirror();
     let snapshot = ctx.store.read()?;
-    let seen = survey(ctx, &*snapshot, Scope::Everything, NodeId(u32::MAX / 2))?;
+    let seen = survey(ctx, &*snapshot, Scope::WholeTree, NodeId(u32::MAX / 2))?;
     if seen.shows_nothing() && seen.stamps.len() < STAMPS_WORTH_A_WRITE {
         let nodes = Rc::unwrap_or_clone(seen.nodes);
         return Ok((snapshot, Tree::new(nodes)));

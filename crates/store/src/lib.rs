@@ -13,6 +13,7 @@ mod journal;
 mod json;
 mod known_stores;
 mod layout;
+mod looks;
 mod memory;
 mod mirror;
 mod open;

@@ -12,9 +12,12 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use domain::ports::{Entry, EntryKind, FileFault, FileLook, FileStamp, PlanFiles, Reading};
+use domain::ports::{Entry, EntryKind, FileFault, FileLook, FileStamp, LookedAgain, PlanFiles, Reading};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
+
+use crate::layout::HOME;
+use crate::looks::Looks;
 
 /// A file changed less than this before it was read may change again within the same tick.
 const TICK_NS: i64 = 50_000_000;
@@ -30,6 +33,7 @@ pub struct DiskFiles {
     real_root: OnceCell<Option<PathBuf>>,
     /// The open folders on the way to the last one asked for.
     way: RefCell<Vec<Step>>,
+    looks: Looks,
     now_ns: fn() -> i64,
 }
 
@@ -58,6 +62,7 @@ impl DiskFiles {
             root_path: root.to_owned(),
             real_root: OnceCell::new(),
             way: RefCell::new(Vec::new()),
+            looks: Looks::default(),
             now_ns: wall_clock_ns,
         })
     }
@@ -146,7 +151,7 @@ impl DiskFiles {
 
 impl PlanFiles for DiskFiles {
     fn look(&self, path: &str) -> FileLook {
-        match self.stat(path) {
+        let look = match self.stat(path) {
             Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
                 FileType::RegularFile => FileLook::Present(stamp(&stat)),
                 FileType::Symlink => FileLook::Refused("it is a link, and links are not followed".to_owned()),
@@ -155,7 +160,13 @@ impl PlanFiles for DiskFiles {
             },
             Err(Errno::NOENT) => FileLook::Missing,
             Err(error) => FileLook::Refused(why_not(error)),
+        };
+        match &look {
+            FileLook::Present(stamp) => self.looks.note(path, Some(*stamp)),
+            FileLook::Missing => self.looks.note(path, None),
+            FileLook::Refused(_) => self.looks.spoil(),
         }
+        look
     }
 
     fn lead(&self, directory: Option<&str>, path: &str) -> Option<String> {
@@ -213,7 +224,22 @@ impl PlanFiles for DiskFiles {
     }
 
     fn list(&self, folder: &str) -> Vec<Entry> {
-        let Ok(handle) = self.folder(folder) else { return Vec::new() };
+        let handle = match self.folder(folder) {
+            Ok(handle) => handle,
+            Err(Errno::NOENT) => {
+                self.looks.note_folder(folder, None);
+                return Vec::new();
+            }
+            Err(_) => {
+                self.looks.spoil();
+                return Vec::new();
+            }
+        };
+        // Before it is listed: what comes meanwhile makes it another one.
+        match rustix::fs::fstat(&*handle).map(|stat| stamp(&stat)) {
+            Ok(stamp) if self.is_settled(&stamp) => self.looks.note_folder(folder, Some(stamp)),
+            _ => self.looks.spoil(),
+        }
         let mut found = Vec::new();
         // What cannot be listed to the end has just the entries that were listed.
         let _ = each_entry(&handle, |name, kind| {
@@ -236,6 +262,21 @@ impl PlanFiles for DiskFiles {
         });
         found.sort_by(|a, b| a.name.cmp(&b.name));
         found
+    }
+
+    fn note_looks(&self) {
+        self.looks.begin();
+    }
+
+    fn keep_looks(&self, mark: &str) {
+        self.looks.keep(&self.root_path.join(HOME).join("looks.bin"), mark);
+    }
+
+    fn look_again(&self, most: usize) -> Option<LookedAgain> {
+        self.looks.again(&self.root_path.join(HOME).join("looks.bin"), &self.root, most, |root, path| {
+            // A link in the middle of a path leads to another inode than the one that was seen.
+            rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| stamp(&stat))
+        })
     }
 
     fn replace(&self, path: &str, text: &str) -> Result<(), FileFault> {
@@ -284,7 +325,7 @@ impl PlanFiles for DiskFiles {
 
 /// Goes through a folder's entries.
 #[cfg(target_os = "linux")]
-fn each_entry(folder: &OwnedFd, mut visit: impl FnMut(&CStr, FileType)) -> Result<(), Errno> {
+pub(crate) fn each_entry(folder: &OwnedFd, mut visit: impl FnMut(&CStr, FileType)) -> Result<(), Errno> {
     // Straight on the folder's handle: opening it anew costs as much as listing it.
     rustix::fs::seek(folder, rustix::fs::SeekFrom::Start(0))?;
     let mut buffer = [MaybeUninit::uninit(); 8 * 1024];
@@ -298,7 +339,7 @@ fn each_entry(folder: &OwnedFd, mut visit: impl FnMut(&CStr, FileType)) -> Resul
 
 /// Goes through a folder's entries.
 #[cfg(not(target_os = "linux"))]
-fn each_entry(folder: &OwnedFd, mut visit: impl FnMut(&CStr, FileType)) -> Result<(), Errno> {
+pub(crate) fn each_entry(folder: &OwnedFd, mut visit: impl FnMut(&CStr, FileType)) -> Result<(), Errno> {
     for entry in rustix::fs::Dir::read_from(folder)? {
         let entry = entry?;
         visit(entry.file_name(), entry.file_type());
@@ -307,13 +348,20 @@ fn each_entry(folder: &OwnedFd, mut visit: impl FnMut(&CStr, FileType)) -> Resul
 }
 
 impl DiskFiles {
-    /// Says whether a stamp will differ after the next change.
     fn is_settled(&self, stamp: &FileStamp) -> bool {
-        let newest = stamp.modified_ns.max(stamp.changed_ns);
-        let coarse = stamp.modified_ns % 1_000_000_000 == 0 && stamp.changed_ns % 1_000_000_000 == 0;
-        let tick = if coarse { COARSE_TICK_NS } else { TICK_NS };
-        (self.now_ns)().saturating_sub(newest) > tick
+        is_settled_at(stamp, TICK_NS, (self.now_ns)())
     }
+}
+
+/// Says whether a stamp will differ after the next change, if the clock that makes stamps ticks every `tick_ns` at the latest.
+pub(crate) fn is_settled(stamp: &FileStamp, tick_ns: i64) -> bool {
+    is_settled_at(stamp, tick_ns, wall_clock_ns())
+}
+
+fn is_settled_at(stamp: &FileStamp, tick_ns: i64, now_ns: i64) -> bool {
+    let newest = stamp.modified_ns.max(stamp.changed_ns);
+    let coarse = stamp.modified_ns % 1_000_000_000 == 0 && stamp.changed_ns % 1_000_000_000 == 0;
+    now_ns.saturating_sub(newest) > if coarse { COARSE_TICK_NS } else { tick_ns }
 }
 
 #[expect(clippy::disallowed_methods, reason = "a stamp is compared with the machine's own clock, which made it")]
@@ -325,7 +373,7 @@ fn wall_clock_ns() -> i64 {
         .unwrap_or(0)
 }
 
-fn stamp(stat: &Stat) -> FileStamp {
+pub(crate) fn stamp(stat: &Stat) -> FileStamp {
     let ns = |seconds: i64, nanoseconds: u64| {
         seconds.saturating_mul(1_000_000_000).saturating_add(i64::try_from(nanoseconds).unwrap_or(0))
     };

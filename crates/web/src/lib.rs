@@ -173,13 +173,12 @@ impl Dashboard {
         self.aside(move || lookout.ask(use_case)).await
     }
 
-    /// Does something beside the server's own threads: it may wait for a disk.
-    async fn aside<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, Failure> {
+    /// Does something that may wait for a disk. On the thread that read the request, whose other work another one takes over:
+    /// to wake a thread for it and be woken by it takes longer than most answers when the machine is busy.
+    async fn aside<T>(&self, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         let broken = || Failure::new(FailureKind::Internal, "the use case broke off");
         let _room = self.room.acquire().await.map_err(|_| broken())?;
-        tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(broken()))
+        let caught = tokio::task::block_in_place(|| std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)));
+        caught.unwrap_or_else(|_| Err(broken()))
     }
 }

@@ -1,7 +1,7 @@
 //! The hooks as hosts run them: a process per event, beside an empty process and beside the four hooks of the first
 //! design in Python and JavaScript.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::measure::{Sample, percentile, sample_with};
@@ -97,6 +97,21 @@ pub(crate) fn bench(length: Length) -> Outcome {
         }
     }
     say(&table(&samples, rounds));
+    Ok(())
+}
+
+/// Runs every hook once, through another program than the one that made the project.
+pub(crate) fn once(release: &Path, through: &Path, folder: &Path) -> Outcome {
+    let story = |name: &str| {
+        let made = Story::make(&release.join("tl"), &folder.join(name), story::ACT_OF_220, Length::Quick)?;
+        Ok::<_, String>(made.through(through))
+    };
+    let (small, large) = (story("small")?, story("large")?);
+    let runner = Runner { release: release.to_owned(), scratch: folder.to_owned(), small, large };
+    runner.prepare()?;
+    for case in Case::ALL.into_iter().filter(|case| !matches!(case, Case::Empty | Case::Python | Case::Node)) {
+        runner.sample(case, 1)?;
+    }
     Ok(())
 }
 

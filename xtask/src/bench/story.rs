@@ -80,6 +80,11 @@ impl Story {
         Ok(story)
     }
 
+    /// The same project, used through another program.
+    pub(crate) fn through(self, program: &Path) -> Self {
+        Self { program: program.to_owned(), ..self }
+    }
+
     /// Returns a command on this project.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = command(&self.program);

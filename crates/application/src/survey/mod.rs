@@ -4,6 +4,7 @@
 //! of ten thousand unchanged files reads none.
 
 mod tickets;
+mod unchanged;
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -25,6 +26,8 @@ pub(crate) enum Scope {
     /// The same, and the files right below it.
     Family(NodeId),
     Everything,
+    /// The same, and every recorded node is returned.
+    WholeTree,
     /// Everything, and every file is read whatever its stamp says.
     EverythingAnew,
 }
@@ -40,7 +43,7 @@ pub(crate) struct Survey {
     pub(crate) stamps: Vec<(NodeId, FileStamp, VersionHash)>,
     /// Nodes whose file names another parent now.
     pub(crate) moves: Vec<(NodeId, Option<NodeId>)>,
-    /// Every recorded node, where everything was looked at.
+    /// Every recorded node, where the whole tree was asked for.
     pub(crate) nodes: Rc<Vec<Node>>,
 }
 
@@ -69,11 +72,14 @@ pub(crate) fn survey(
         survey: Survey::default(),
         met: Vec::new(),
         passed_by: Vec::new(),
+        has_read: false,
+        looked_at: Vec::new(),
     };
     match scope {
         Scope::Lineage(id) => surveyor.lineage(id, false)?,
         Scope::Family(id) => surveyor.lineage(id, true)?,
-        Scope::Everything | Scope::EverythingAnew => surveyor.everything()?,
+        Scope::Everything => surveyor.whatever_changed()?,
+        Scope::WholeTree | Scope::EverythingAnew => surveyor.everything()?,
     }
     Ok(surveyor.survey)
 }
@@ -93,6 +99,10 @@ struct Surveyor<'c, 'a> {
     met: Vec<u64>,
     /// Aliases of known children that are not looked at, sorted.
     passed_by: Vec<String>,
+    /// Whether a file had to be read, so that its stamp alone does not tell what is in it.
+    has_read: bool,
+    /// The paths that were looked at.
+    looked_at: Vec<String>,
 }
 
 /// The parent under which a level is looked for.
@@ -307,7 +317,7 @@ impl<'a> Surveyor<'_, 'a> {
         }
         self.met[word] |= bit;
         let Some(path) = &node.path else { return Ok(()) };
-        let look = self.files.look(path);
+        let look = self.look(path);
         if let FileLook::Present(stamp) = &look
             && self.trust_stamps
             && let Ok(at) = self.stamp_of(node.id)
@@ -340,11 +350,17 @@ impl<'a> Surveyor<'_, 'a> {
         Ok(())
     }
 
+    fn look(&mut self, path: &str) -> FileLook {
+        self.looked_at.push(path.to_owned());
+        self.files.look(path)
+    }
+
     fn level_of(&self, node: &Node) -> Option<&'a Level> {
         self.ctx.profile(&node.profile)?.level(&node.level)
     }
 
     fn read(&mut self, id: NodeId, known: Option<&Node>, level: &Level, path: &str) -> Result<Found, Failure> {
+        self.has_read = true;
         Ok(match self.files.read(path, self.ctx.policy.max_plan_bytes) {
             Reading::Missing => Found::Missing,
             Reading::Unreadable { why } => Found::Unreadable { why },

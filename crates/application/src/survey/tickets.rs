@@ -248,7 +248,7 @@ impl Surveyor<'_, '_> {
         file: &str,
         recorded: &[&Node],
     ) -> Result<(), Failure> {
-        let FileLook::Present(stamp) = self.files.look(file) else {
+        let FileLook::Present(stamp) = self.look(file) else {
             let gone = recorded.iter().filter(|node| node.content != Content::Missing);
             let gone = gone.map(|node| Sighting { place: Place::Known(node.id), found: Found::Missing });
             self.survey.sightings.extend(gone.collect::<Vec<_>>());
@@ -264,6 +264,7 @@ impl Surveyor<'_, '_> {
         if self.trust_stamps && !recorded.is_empty() && recorded.iter().all(unchanged) {
             return Ok(());
         }
+        let looked = stamp;
         let (text, stamp, modified_ns) = match self.files.read(file, self.ctx.policy.max_plan_bytes) {
             Reading::Text { text, stamp, modified_ns } => (text, stamp, modified_ns),
             Reading::Missing => return Ok(()),
@@ -272,6 +273,8 @@ impl Surveyor<'_, '_> {
                 return Ok(());
             }
         };
+        // A file without items has nowhere to keep its stamp, and is read each time.
+        self.has_read |= stamp != Some(looked);
         let items = scenarios::read(&text);
         for node in recorded.iter().filter(|node| !items.iter().any(|item| item.slug == node.alias)) {
             if node.content != Content::Missing {

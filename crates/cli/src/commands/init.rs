@@ -75,6 +75,8 @@ const IGNORED: &str = "\
 /place
 /notes.json
 /vectors.bin
+/looks.bin
+/counted.bin
 /rebuild.lock
 /logs/
 /hooks.jsonl

@@ -69,6 +69,17 @@ pub enum FileFault {
     },
 }
 
+/// What a second look at everything showed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LookedAgain {
+    /// Under which the first one was kept.
+    pub mark: String,
+    /// How many paths were looked at.
+    pub looked: usize,
+    /// What is not as it was then; a folder has its slash.
+    pub changed: Vec<String>,
+}
+
 /// Reads and writes plan files.
 pub trait PlanFiles {
     /// Looks at a file without reading it.
@@ -85,6 +96,23 @@ pub trait PlanFiles {
 
     /// Lists a folder, sorted by name; a folder that is not there is empty.
     fn list(&self, folder: &str) -> Vec<Entry>;
+
+    /// Begins to note every look and every listing, for [`Self::keep_looks`].
+    fn note_looks(&self) {}
+
+    /// Keeps what looks and listings showed since [`Self::note_looks`], under a mark; without such, what was kept before and
+    /// was found the same by [`Self::look_again`]. A cache of this machine: it may be lost.
+    fn keep_looks(&self, mark: &str) {
+        let _ = mark;
+    }
+
+    /// Looks again at everything that was kept, and returns the mark with the paths that show something else now.
+    ///
+    /// `None` when nothing is kept, or when more than `most` paths are others: one may as well look at everything.
+    fn look_again(&self, most: usize) -> Option<LookedAgain> {
+        let _ = most;
+        None
+    }
 
     /// Replaces a file: after a crash it is the old or the new one, never a mixture.
     ///

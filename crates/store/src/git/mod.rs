@@ -3,8 +3,10 @@
 //! A hook asks where HEAD is at every event: a few small files answer that in microseconds, a process in milliseconds.
 //! Nothing here writes to the repository.
 
+mod counted;
 mod head;
 mod history;
+mod index;
 mod named;
 mod naming;
 mod place;
@@ -16,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 use domain::ports::{ChangedLines, Git, Head, HeadMove, NamedCommit, StoreFault};
 
+use counted::TakenUp;
 use place::Place;
 
 /// The repository of one project, looked for anew at every question: it may come and go while a server runs.
@@ -55,12 +58,22 @@ impl Git for DiskGit {
 
     fn uncommitted(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
         let Some(place) = Place::find(&self.root)? else { return Ok(Vec::new()) };
-        if !paths.is_empty()
-            && let Some(found) = named::uncommitted(&place, paths)?
-        {
+        if !paths.is_empty() {
+            let before = counted::looks_of(&place, paths)?;
+            let found = match named::uncommitted(&place, paths)? {
+                Some(found) => found,
+                None => uncommitted::uncommitted(&place, paths)?.lines,
+            };
+            counted::correct(&place, paths, &before, &found);
             return Ok(found);
         }
-        uncommitted::uncommitted(&place, paths)
+        let unlike = match counted::take_up(&place)? {
+            TakenUp::Stands(lines) => return Ok(lines),
+            TakenUp::Not { unlike } => unlike,
+        };
+        let found = uncommitted::uncommitted(&place, paths)?;
+        counted::remember(&place, &found, &unlike)?;
+        Ok(found.lines)
     }
 
     fn commits_naming(&self, word: &str) -> Result<Vec<NamedCommit>, StoreFault> {

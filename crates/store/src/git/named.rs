@@ -8,10 +8,9 @@ use std::process::ChildStdout;
 
 use domain::ports::{ChangedLines, Head, StoreFault};
 
-use super::head;
 use super::place::Place;
-use super::process;
 use super::uncommitted::lines_of;
+use super::{head, index, process};
 
 const DIFF: &[&str] = &[
     // A thread per core costs more than it brings for a few files.
@@ -44,7 +43,8 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Option<Vec<
     new(place, paths)
 }
 
-fn changed(place: &Place, paths: &[String]) -> Result<Option<Vec<ChangedLines>>, StoreFault> {
+/// Counts files that git follows.
+pub(super) fn changed(place: &Place, paths: &[String]) -> Result<Option<Vec<ChangedLines>>, StoreFault> {
     let ended = process::run(&place.project, &arguments(DIFF, paths), records)?;
     if ended.code != 0 {
         return Ok(None);
@@ -93,34 +93,11 @@ fn records(mut answer: BufReader<ChildStdout>) -> Vec<String> {
 
 /// Says of each name whether the index has it; `None` for an index of a form that is not known here.
 fn followed(index: &[u8], hash: usize, names: &[String]) -> Option<Vec<bool>> {
-    let number = |at: usize| Some(u32::from_be_bytes(index.get(at..at + 4)?.try_into().ok()?));
-    if index.get(..4)? != b"DIRC" || !matches!(number(4)?, 2 | 3) {
-        return None;
-    }
     let mut found = vec![false; names.len()];
-    let mut at = 12;
-    for _ in 0..number(8)? {
-        let flags_at = at + 40 + hash;
-        let flags = u16::from_be_bytes(index.get(flags_at..flags_at + 2)?.try_into().ok()?);
-        let start = flags_at + if flags & 0x4000 == 0 { 2 } else { 4 };
-        let short = usize::from(flags & 0x0fff);
-        let length = match short {
-            0x0fff => index.get(start..)?.iter().position(|byte| *byte == 0)?,
-            known => known,
-        };
-        let name = index.get(start..start + length)?;
+    for entry in index::entries(index, hash)? {
         for (found, wanted) in found.iter_mut().zip(names) {
-            *found |= wanted.as_bytes() == name;
+            *found |= wanted.as_bytes() == entry.name;
         }
-        // An entry is filled up with one to eight zero bytes.
-        at += (start + length - at) / 8 * 8 + 8;
-    }
-    // What follows are extensions, a name and a length each; one of them says that half of the index is elsewhere.
-    while at + 8 + hash <= index.len() {
-        if index.get(at..at + 4)? == b"link" {
-            return None;
-        }
-        at += 8 + usize::try_from(number(at + 4)?).ok()?;
     }
     Some(found)
 }

@@ -69,7 +69,7 @@ const STATUS: &[&str] = &[
     "-v",
     "-v",
     "--untracked-files=all",
-    "--ignored=no",
+    "--ignored=matching",
     "--ignore-submodules=dirty",
     "--no-renames",
     "--no-ahead-behind",
@@ -86,10 +86,19 @@ struct Told {
     /// Added and removed lines.
     changed: BTreeMap<Name, (u64, u64)>,
     new: Vec<Name>,
+    /// Folders git does not look into.
+    ignored: Vec<Name>,
+}
+
+/// What is not committed.
+pub(super) struct Found {
+    pub(super) lines: Vec<ChangedLines>,
+    /// Folders below the project that are ignored as a whole.
+    pub(super) ignored: Vec<String>,
 }
 
 /// Counts everything below the project, or just these paths of it, in the order of the paths.
-pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
+pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, StoreFault> {
     let deadline = Instant::now() + process::PATIENCE;
     let mut arguments = STATUS.to_vec();
     let named: Vec<String> = paths.iter().map(|path| format!(":(literal){path}")).collect();
@@ -122,7 +131,8 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Vec<Changed
     // The list of names heeds which are asked for, the patches do not.
     lines.retain(|file| paths.is_empty() || paths.contains(&file.path));
     lines.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(lines)
+    let ignored = ended.said.ignored.iter().filter_map(|name| inside(name));
+    Ok(Found { lines, ignored: ignored.map(|path| path.to_string_lossy().into_owned()).collect() })
 }
 
 /// Which part of the answer a line belongs to.
@@ -131,6 +141,7 @@ enum Part {
     Other,
     Conflicts,
     New,
+    Ignored,
     Patches,
 }
 
@@ -159,6 +170,8 @@ fn told(mut answer: BufReader<ChildStdout>) -> Told {
             match part {
                 // A nested repository is named with a slash at its end: it is no file.
                 Part::New => told.new.extend(Some(plain(entry)).filter(|name| !name.ends_with(b"/"))),
+                // Single files that are ignored do not matter: they are not counted, and come with their folder.
+                Part::Ignored => told.ignored.extend(plain(entry).strip_suffix(b"/").map(<[u8]>::to_vec)),
                 Part::Conflicts => {
                     told.changed.entry(plain(entry.get(CONFLICT_LABEL..).unwrap_or_default())).or_default();
                 }
@@ -167,6 +180,7 @@ fn told(mut answer: BufReader<ChildStdout>) -> Told {
         } else {
             part = match text {
                 b"Untracked files:" => Part::New,
+                b"Ignored files:" => Part::Ignored,
                 b"Unmerged paths:" => Part::Conflicts,
                 _ => Part::Other,
             };

@@ -334,3 +334,92 @@ fn named_files_are_counted_as_among_all() {
     repository.git(&["update-index", "--index-version", "2", "--split-index"]);
     assert_eq!(disk.uncommitted(&["src/a.rs".to_owned()]).unwrap().len(), 1, "an index in two parts");
 }
+
+/// What was counted before is taken up again only where git would say the same.
+#[test]
+fn a_count_that_is_taken_up_is_what_git_says() {
+    type Step = fn(&Repository);
+    let steps: [Step; 16] = [
+        |it| it.write("src/a.rs", "one\nthree\nfour\n"),
+        |it| it.write("src/б в.rs", "раз\nдва\n"),
+        |it| it.write("src/a.rs", "one\ntwo\n"),
+        |it| it.write("src/new.rs", "1\n2\n3"),
+        |it| it.write("src/new.rs", "1\n2\n3\n4\n5\n"),
+        |it| it.write("deep/er/new.rs", "1\n"),
+        |it| it.write("src/ignored.rs", "x\n"),
+        |it| it.write("target/debug/x", "x\n"),
+        |it| std::fs::create_dir_all(it.path("empty/within")).unwrap(),
+        |it| it.write("empty/within/new.rs", "1\n2\n"),
+        |it| it.write("build/one.o", "x"),
+        |it| it.write("build/one.c", "1\n2\n3\n4\n"),
+        |it| drop(std::fs::remove_file(it.path("gone.rs"))),
+        |it| drop(std::fs::remove_dir_all(it.path("src"))),
+        |it| it.write(".gitignore", "*.o\ntarget/\nnew.rs\n"),
+        |it| drop(it.git(&["commit", "-q", "-a", "--allow-empty", "-m", "all"])),
+    ];
+    for seed in 1..=6_u64 {
+        let it = Repository::new();
+        for path in ["src/a.rs", "src/б в.rs", "gone.rs", "same.rs"] {
+            it.write(path, "one\ntwo\n");
+        }
+        it.write(".gitignore", "ignored.rs\n*.o\ntarget/\n");
+        it.write(".throughline/state.db", "ours");
+        it.git(&["add", "--", "src", "gone.rs", "same.rs", ".gitignore"]);
+        it.git(&["commit", "-q", "-m", "start"]);
+        let (disk, kept) = (DiskGit::open(it.root()), it.path(".throughline/counted.bin"));
+        let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        for round in 0..12 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let step = usize::try_from(random >> 60).unwrap();
+            steps[step](&it);
+            if random & (1 << 40) != 0 {
+                // Long enough for stamps to be trusted.
+                std::thread::sleep(std::time::Duration::from_millis(60));
+            }
+            if random & (1 << 41) != 0 {
+                let named = ["src/a.rs".to_owned(), "src/new.rs".to_owned()];
+                disk.uncommitted(&named[usize::try_from(random >> 42 & 1).unwrap()..]).unwrap();
+            }
+            let taken_up = disk.uncommitted(&[]).unwrap();
+            let memory = std::fs::read(&kept).ok();
+            let _ = std::fs::remove_file(&kept);
+            assert_eq!(taken_up, disk.uncommitted(&[]).unwrap(), "seed {seed}, round {round}, step {step}");
+            if let Some(memory) = memory {
+                std::fs::write(&kept, memory).unwrap();
+            }
+        }
+    }
+}
+
+/// Where nothing is other than it was, git is not asked.
+#[test]
+fn a_count_that_stands_starts_no_git() {
+    let it = Repository::new();
+    it.write("a.rs", "1\n2\n");
+    it.write(".gitignore", "target/\n");
+    it.git(&["add", "-A"]);
+    it.git(&["commit", "-q", "-m", "start"]);
+    it.write("a.rs", "1\n2\n3\n");
+    it.write("new.rs", "1\n");
+    it.write(".throughline/state.db", "ours");
+    std::thread::sleep(std::time::Duration::from_millis(120));
+    let disk = DiskGit::open(it.root());
+    let counted = disk.uncommitted(&[]).unwrap();
+    assert_eq!(lines(&disk), ["a.rs +1 -0", "new new.rs +1 -0"]);
+    // Without its objects git can say nothing.
+    let take_objects = || {
+        std::fs::rename(it.path(".git/objects"), it.path(".git/elsewhere")).unwrap();
+        std::fs::create_dir(it.path(".git/objects")).unwrap();
+    };
+    take_objects();
+    it.write("target/debug/x", "made by a build\n");
+    assert!(disk.uncommitted(&[]).is_err(), "a new folder may hold anything");
+    std::fs::remove_dir(it.path(".git/objects")).unwrap();
+    std::fs::rename(it.path(".git/elsewhere"), it.path(".git/objects")).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(120));
+    assert_eq!(disk.uncommitted(&[]).unwrap(), counted);
+    take_objects();
+    it.write("target/debug/y", "made by a build\n");
+    it.write("new.rs", "1\n2\n");
+    assert_eq!(lines(&disk), ["a.rs +1 -0", "new new.rs +2 -0"]);
+}
