@@ -224,3 +224,42 @@ fn several_processes_notice_one_edit_once() {
     assert_eq!(crate::names_in(&project, "acts/act-1/backups").len(), 1);
     project.ok(&["check"]);
 }
+
+/// A look that takes up what was seen before misses nothing that a look at everything finds.
+#[test]
+fn a_look_after_a_shell_command_leaves_nothing_to_be_noticed() {
+    type Step = fn(&Project);
+    let steps: [Step; 12] = [
+        |it| it.write(Project::ACT, crate::ACT_EDITED),
+        |it| it.write(Project::ACT, crate::ACT_TEXT),
+        |it| it.write("acts/act-1/chapters/chapter-02/plan.md", "# Two\n"),
+        |it| it.write("acts/act-1/chapters/chapter-02/plan.md", "# Two, again\n"),
+        |it| it.write("acts/act-2/strategic-plan.md", "# Second act\n"),
+        |it| drop(fs::remove_file(it.root().join("acts/act-1/chapters/chapter-02/plan.md"))),
+        |it| drop(fs::remove_dir_all(it.root().join("acts/act-2"))),
+        |it| drop(fs::rename(it.root().join("acts/act-2"), it.root().join("acts/act-3"))),
+        |it| drop(it.run(&["undo"])),
+        |it| drop(it.run(&["progress", "act-1/chapter-01", "active"])),
+        |it| drop(it.run(&["approve", "act-1"])),
+        |it| it.write("acts/act-1/notes.txt", "no plan\n"),
+    ];
+    for seed in 1..=4_u64 {
+        let project = planned();
+        let session = project.session("s");
+        let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        for round in 0..14 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let step = usize::try_from(random >> 33).expect("a small number") % steps.len();
+            steps[step](&project);
+            if random & (1 << 20) != 0 {
+                // Long enough for stamps to be trusted.
+                std::thread::sleep(Duration::from_millis(60));
+            }
+            let _ = session.shell("sh -c true");
+            let seen = newest_operation(&project);
+            project.ok(&["tree"]);
+            assert_eq!(newest_operation(&project), seen, "seed {seed}, round {round}, step {step}");
+        }
+        assert!(project.root().join(".throughline/looks.bin").exists(), "nothing was ever taken up");
+    }
+}

@@ -12,6 +12,7 @@ use postgres::error::SqlState;
 use postgres::types::ToSql;
 use postgres::{Client, Statement};
 use serde_json::Value as Json;
+use tokio::runtime::RuntimeFlavor;
 
 use super::address::Address;
 use super::values::{Given, PostgresRow};
@@ -215,8 +216,11 @@ impl Link {
 
 /// Does something where the client's own runtime may run: not on a thread that drives another one, as a server's does.
 fn outside_runtimes<T: Send>(act: impl FnOnce() -> T + Send) -> T {
-    if tokio::runtime::Handle::try_current().is_err() {
-        return act();
+    match tokio::runtime::Handle::try_current().map(|runtime| runtime.runtime_flavor()) {
+        Err(_) => return act(),
+        // A server of many threads: this one may wait, another takes over what else it had to do.
+        Ok(RuntimeFlavor::MultiThread) => return tokio::task::block_in_place(act),
+        Ok(_) => {}
     }
     let done = std::thread::scope(|scope| scope.spawn(act).join());
     done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
