@@ -6,7 +6,9 @@
 pub(crate) mod hooks;
 mod measure;
 mod report;
-mod story;
+mod server;
+pub(crate) mod story;
+pub(crate) mod team;
 pub(crate) mod web;
 pub(crate) mod work;
 

@@ -1,6 +1,6 @@
 //! Repository work that has logic in it: generated pages, repository rules, whole-process benchmarks.
 //!
-//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask order`, `cargo xtask bench [hooks|work|web] [--quick]`. The product never
+//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask order`, `cargo xtask bench [hooks|work|web|team] [--quick]`. The product never
 //! uses anything from here.
 
 mod bench;
@@ -22,7 +22,8 @@ usage: cargo xtask generate [--check]   write docs/reference, or see whether it 
        cargo xtask bench [--quick]      measure the whole program against an empty process
        cargo xtask bench hooks [--quick]   the same for hooks
        cargo xtask bench work [--quick]    the same for hooks in a repository with tickets
-       cargo xtask bench web [--quick]     the dashboard's API under load, while eight writers change the project";
+       cargo xtask bench web [--quick]     the dashboard's API under load, while eight writers change the project
+       cargo xtask bench team [--quick]    hooks through a team server on PostgreSQL";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -36,6 +37,8 @@ fn main() -> ExitCode {
         ["order"] => order::order(),
         ["bench", "hooks"] => bench::hooks::bench(bench::Length::Full),
         ["bench", "hooks", "--quick"] => bench::hooks::bench(bench::Length::Quick),
+        ["bench", "team"] => bench::team::bench(bench::Length::Full),
+        ["bench", "team", "--quick"] => bench::team::bench(bench::Length::Quick),
         ["bench", "web"] => bench::web::bench(bench::Length::Full),
         ["bench", "web", "--quick"] => bench::web::bench(bench::Length::Quick),
         ["bench", "work"] => bench::work::bench(bench::Length::Full),

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 
+use crate::bench::story::write_file;
 use crate::bench::{hooks, work};
 use crate::workspace::{cargo, root, run, target_directory};
 use crate::{Outcome, say, say_error};
@@ -23,8 +24,8 @@ pub(crate) fn order() -> Outcome {
         profiles.display(),
         release.join("tl").display()
     );
+    write_file(&through, &script)?;
     let made = std::fs::create_dir(&profiles)
-        .and_then(|()| std::fs::write(&through, script))
         .and_then(|()| std::fs::set_permissions(&through, PermissionsExt::from_mode(0o755)));
     made.map_err(|error| format!("cannot write: {error}"))?;
     say_error("running every hook under valgrind");
@@ -38,9 +39,8 @@ pub(crate) fn order() -> Outcome {
     if names.is_empty() {
         return Err("valgrind wrote nothing: is it installed?".to_owned());
     }
-    let path = root().join("crates/cli/hook-path.txt");
     let text: String = names.iter().map(|name| format!("{name}\n")).collect();
-    std::fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    write_file(&root().join("crates/cli/hook-path.txt"), &text)?;
     say(&format!("{} names in crates/cli/hook-path.txt; build again to use them", names.len()));
     Ok(())
 }

@@ -3,13 +3,11 @@
 //! Requests are sent at their time whether or not those before were answered, and their latency counts from that time: a server
 //! that stalls is charged for all who wait.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::Length;
+use super::server::{Client, Server, percentiles};
 use super::story::{self, Story};
 use crate::workspace::target_directory;
 use crate::{Outcome, generate, say, say_error};
@@ -42,53 +40,12 @@ pub(crate) fn bench(length: Length) -> Outcome {
          | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     ));
     for pause in PAUSES {
-        let server = Server::start(&story)?;
+        let server = Server::start(story.command(&["--json", "serve", "--port", "0"]))?;
         let run = Run::of(&story, &server, pause, seconds)?;
         say(&run.line(pause, &server));
         say_error(&run.by_kind());
     }
     Ok(())
-}
-
-/// `tl serve`, ended with the measurement.
-struct Server {
-    process: Child,
-    port: u16,
-    token: String,
-}
-
-impl Server {
-    fn start(story: &Story) -> Result<Self, String> {
-        let mut process = story
-            .command(&["--json", "serve", "--port", "0"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| format!("no server: {error}"))?;
-        let mut line = String::new();
-        if let Some(output) = process.stdout.take() {
-            BufReader::new(output).read_line(&mut line).map_err(|error| format!("the server said nothing: {error}"))?;
-        }
-        let ready: serde_json::Value = serde_json::from_str(&line).map_err(|error| format!("{line}: {error}"))?;
-        let word = |key: &str| ready[key].as_str().unwrap_or_default().to_owned();
-        let port = word("url").split([':', '/']).nth(4).and_then(|port| port.parse().ok()).ok_or("no port")?;
-        Ok(Self { process, port, token: word("token") })
-    }
-
-    /// The most memory it has used, in MB.
-    fn peak_memory(&self) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes: f64 = line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default();
-        kilobytes / 1024.0
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 /// What is asked for, in the proportions of pages that are open and followed.
@@ -144,7 +101,7 @@ impl Run {
             story.tl(&["progress", &scene_of(writer), "pending"])?;
         }
         // The first request looks at ten thousand files; it is not part of the stream.
-        let before = Client::to(server)?.head()?;
+        let before = head_of(server)?;
         let total = (REQUESTS_PER_SECOND * seconds) as usize;
         let (next, writes, is_over) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
         let (mut latencies, mut lost, mut failed_writes) = (Vec::with_capacity(total), 0, 0);
@@ -209,7 +166,7 @@ impl Run {
         });
         let writes = writes.into_inner();
         // Each write is an operation; the server must know all of them by now.
-        let recorded = usize::try_from(Client::to(server)?.head()? - before).unwrap_or(0);
+        let recorded = usize::try_from(head_of(server)? - before).unwrap_or(0);
         Ok(Self { latencies, lost, writes, lost_writes: failed_writes + writes.saturating_sub(recorded) })
     }
 
@@ -247,60 +204,9 @@ fn scene_of(writer: usize) -> String {
     format!("act-{writer}/chapter-01/scene-0101")
 }
 
-/// Returns p50, p90, p99 and the worst, in milliseconds.
-fn percentiles(mut latencies: Vec<Duration>) -> [String; 4] {
-    latencies.sort_unstable();
-    let last = latencies.len().saturating_sub(1);
-    [50, 90, 99, 100].map(|percent| {
-        let latency = latencies.get(last * percent / 100).copied().unwrap_or_default();
-        format!("{:.1}", latency.as_secs_f64() * 1_000.0)
-    })
-}
-
-/// A connection that is kept.
-struct Client<'s> {
-    server: &'s Server,
-    stream: BufReader<TcpStream>,
-}
-
-impl<'s> Client<'s> {
-    fn to(server: &'s Server) -> Result<Self, String> {
-        let stream =
-            TcpStream::connect(("127.0.0.1", server.port)).map_err(|error| format!("no connection: {error}"))?;
-        stream.set_nodelay(true).map_err(|error| error.to_string())?;
-        Ok(Self { server, stream: BufReader::new(stream) })
-    }
-
-    /// Returns the status and the body.
-    fn get(&mut self, path: &str) -> std::io::Result<(u16, Vec<u8>)> {
-        let Server { port, token, .. } = self.server;
-        let request = format!("GET {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {token}\r\n\r\n");
-        self.stream.get_mut().write_all(request.as_bytes())?;
-        let (mut status, mut length) = (0, 0);
-        loop {
-            let mut line = String::new();
-            if self.stream.read_line(&mut line)? == 0 {
-                return Err(std::io::ErrorKind::UnexpectedEof.into());
-            }
-            let line = line.trim_end().to_ascii_lowercase();
-            if line.is_empty() {
-                break;
-            }
-            if let Some(code) = line.strip_prefix("http/1.1 ") {
-                status = code.split(' ').next().and_then(|code| code.parse().ok()).unwrap_or(0);
-            } else if let Some(bytes) = line.strip_prefix("content-length:") {
-                length = bytes.trim().parse().unwrap_or(0);
-            }
-        }
-        let mut body = vec![0; length];
-        self.stream.read_exact(&mut body)?;
-        Ok((status, body))
-    }
-
-    /// Returns the number of the last operation the server knows.
-    fn head(&mut self) -> Result<u64, String> {
-        let (status, body) = self.get("/api/tree?limit=1").map_err(|error| format!("no answer: {error}"))?;
-        let window: serde_json::Value = serde_json::from_slice(&body).map_err(|error| format!("{status}: {error}"))?;
-        window["head"].as_u64().ok_or_else(|| format!("{status}: {window}"))
-    }
+/// Returns the number of the last operation the server knows.
+fn head_of(server: &Server) -> Result<u64, String> {
+    let (status, body) = Client::to(server)?.get("/api/tree?limit=1").map_err(|error| format!("no answer: {error}"))?;
+    let window: serde_json::Value = serde_json::from_slice(&body).map_err(|error| format!("{status}: {error}"))?;
+    window["head"].as_u64().ok_or_else(|| format!("{status}: {window}"))
 }
