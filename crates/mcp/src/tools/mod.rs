@@ -10,6 +10,8 @@ mod tickets_set;
 mod trail_set;
 
 use application::{Context, Failure, FailureKind};
+use domain::access::Scope;
+use domain::ids::Principal;
 use domain::profile::Profile;
 use serde_json::{Value, json};
 
@@ -111,7 +113,30 @@ pub struct Offered {
 /// Tools that look at one plan and change nothing: microseconds, whatever the size of the project.
 const QUICK: [&str; 4] = ["why", "wait", "get_entity_state", "get_children_status"];
 
+/// Tools in which a person's word counts for more than an agent's: they approve, condemn, judge, or take over.
+const DECIDES: [&str; 9] = [
+    "approve_entity",
+    "update_entity_state",
+    "cascade_invalidate",
+    "restore_backup",
+    "review_verdict",
+    "flow_move",
+    "doc_freeze",
+    "claim",
+    "release",
+];
+
 impl Tool {
+    /// Returns the scope a token needs to call it in this name. What an agent's word is worth is for the rules to say; a
+    /// person's is only given with a token that may decide.
+    pub(crate) fn needs(&self, by: &Principal) -> Scope {
+        match self.hints.read_only {
+            true => Scope::Read,
+            false if by.is_human() && DECIDES.contains(&self.name) => Scope::Approve,
+            false => Scope::Agent,
+        }
+    }
+
     /// Says whether others may wait for it.
     pub(crate) fn is_quick(&self) -> bool {
         QUICK.contains(&self.name)
