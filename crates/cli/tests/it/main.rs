@@ -85,6 +85,7 @@ mod status;
 mod survival;
 mod sync_hashes;
 mod team;
+mod team_server;
 mod think_back;
 mod tick;
 mod ticket;
