@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
+use crate::move_focus::is_a_host;
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -88,12 +89,12 @@ fn book<'c>(ctx: &'c Context<'_>) -> Result<Box<dyn AccessBook + 'c>, Failure> {
     })
 }
 
-/// Only a person decides who comes in: an agent could otherwise make itself a person's token.
+/// Who comes in is decided by a person, or by a script of theirs: an agent could make itself a person's token.
 fn by_a_person(ctx: &Context<'_>) -> Result<(), Failure> {
-    if ctx.actor.is_human() {
+    if !is_a_host(&ctx.actor) {
         return Ok(());
     }
-    Err(Failure::new(FailureKind::Refused, "tokens are given and taken back by a person, at a terminal")
+    Err(Failure::new(FailureKind::Refused, "tokens are given and taken back by a person, not by an agent")
         .step("ask the person who works with you"))
 }
 
@@ -120,7 +121,7 @@ fn note(ctx: &Context<'_>, book: &dyn AccessBook, at: Timestamp, action: &str, t
 /// Gives a token.
 ///
 /// # Errors
-/// When there may be no such token, it is not a person who asks, or the book cannot be written.
+/// When there may be no such token, it is an agent who asks, or the book cannot be written.
 pub fn create_token(ctx: &Context<'_>, request: &CreateTokenRequest) -> Result<TokenView, Failure> {
     by_a_person(ctx)?;
     let new = NewToken::decide(&request.name, &request.principal, request.scope)?;
@@ -152,7 +153,7 @@ pub fn list_tokens(ctx: &Context<'_>) -> Result<Vec<TokenView>, Failure> {
 /// Takes a token back. Every server turns it away within two seconds.
 ///
 /// # Errors
-/// When there is no such token, it is not a person who asks, or the book cannot be written.
+/// When there is no such token, it is an agent who asks, or the book cannot be written.
 pub fn revoke_token(ctx: &Context<'_>, id: u64) -> Result<TokenView, Failure> {
     by_a_person(ctx)?;
     let book = book(ctx)?;

@@ -296,12 +296,8 @@ fn behind_a_proxy_its_name_is_ours() {
     assert!(!cookie.contains(&anna), "the cookie is not the token");
     let cookie = cookie.split(';').next().expect("a value");
     let comment = |origin: &str| {
-        let headers = [
-            host,
-            ("cookie", cookie),
-            ("origin", origin),
-            ("content-type", "application/x-www-form-urlencoded"),
-        ];
+        let headers =
+            [host, ("cookie", cookie), ("origin", origin), ("content-type", "application/x-www-form-urlencoded")];
         server.send_to("/do/comment", "POST", &headers, "node=act-1&text=x").status
     };
     assert_eq!(comment("https://plans.example.org"), 303);

@@ -118,10 +118,10 @@ impl Front {
             matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS);
         if refused {
             self.audit.note_often(Some(who), caller, &asked.what(), status.as_str());
-        } else if asked.changes && asked.class == Class::Action {
+        } else if asked.changes && asked.class == Class::Action && !status.is_client_error() {
             let led = response.headers().get("location").and_then(|place| place.to_str().ok());
             self.audit.note(who, caller, &asked.what(), status.as_str(), led.unwrap_or_default());
-        } else if asked.changes && asked.class == Class::Api {
+        } else if asked.changes && asked.class != Class::Page {
             // Machines do this all day.
             self.audit.note_often(Some(who), caller, &asked.what(), status.as_str());
         }
