@@ -6,7 +6,7 @@ use domain::access::Scope;
 use domain::ids::Principal;
 use domain::ports::{AccessBook, TokenEntry};
 use domain::time::Timestamp;
-use domain::token::{Audited, NewToken, Token, TokenRefused, TokenState, cookie_of, secret_hash};
+use domain::token::{Audited, NewToken, Token, TokenState, cookie_of, secret_hash};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -64,19 +64,6 @@ impl TokenView {
     }
 }
 
-impl From<TokenRefused> for Failure {
-    fn from(error: TokenRefused) -> Self {
-        let failure = Self::new(FailureKind::Invalid, error.to_string());
-        match error {
-            TokenRefused::Name => failure,
-            TokenRefused::Principal(_) => failure.step("--as human:anna").step("--as agent:ci/1"),
-            TokenRefused::AgentDecides(_) => {
-                Self { kind: FailureKind::Refused, ..failure }.step("--scope agent").step("--as human:NAME")
-            }
-        }
-    }
-}
-
 /// Returns the book, where there is one.
 fn book<'c>(ctx: &'c Context<'_>) -> Result<Box<dyn AccessBook + 'c>, Failure> {
     ctx.store.access().ok_or_else(|| {
@@ -115,7 +102,7 @@ fn note(ctx: &Context<'_>, book: &dyn AccessBook, at: Timestamp, action: &str, t
         trace: None,
         times: 1,
     };
-    Ok(book.add_audited(&[line])?)
+    Ok(book.note(&[line], &[])?)
 }
 
 /// Gives a token.

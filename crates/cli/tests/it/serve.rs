@@ -106,13 +106,26 @@ impl Server {
 
     /// Greets as a client of the older era and returns its session.
     fn greeted(&self) -> String {
+        self.greeted_with(&self.token)
+    }
+
+    /// Greets with a token and calls a tool in the session.
+    pub(crate) fn call_in_session(&self, token: &str, params: &Value) -> Value {
+        let session = self.greeted_with(token);
+        let headers = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", "2025-11-25")];
+        let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params });
+        self.post_with(token, &headers, &call).message()
+    }
+
+    fn greeted_with(&self, token: &str) -> String {
         let client = json!({ "name": "old-client", "version": "1" });
         let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
-        let reply = self.post(&[], &json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }));
+        let greeting = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+        let reply = self.post_with(token, &[], &greeting);
         let session = reply.header("mcp-session-id").expect("a session").to_owned();
         let headers = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", "2025-11-25")];
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        assert_eq!(self.post(&headers, &initialized).status, 202);
+        assert_eq!(self.post_with(token, &headers, &initialized).status, 202);
         session
     }
 

@@ -88,6 +88,10 @@ fn everything_is_done_in_the_name_of_the_token() {
     assert_eq!(last_by(&project), "agent:ci/1", "the client calls itself web-client");
     let done = call(&server, &ci, "cascade_invalidate", act(json!({ "reason": "x", "by": "human:eve" })));
     assert_eq!(done["isError"], true, "there is no such argument: {done}");
+    let again = json!({ "name": "cascade_invalidate", "arguments": act(json!({ "reason": "as an older client" })) });
+    let done = server.call_in_session(&ci, &again);
+    assert_eq!(done["result"]["isError"], false, "{done}");
+    assert_eq!(last_by(&project), "agent:ci/1", "also in a session");
 
     let shown = project.json(&["show", "act-1"]);
     let form = format!("node=act-1&version={}&force=1{lies}", text(&shown, "version_hash"));
@@ -137,10 +141,12 @@ fn a_scope_goes_so_far_and_no_further() {
         let said = refused["structuredContent"]["error"]["message"].to_string();
         assert!(said.contains("needs a token of the scope"), "{said}");
     }
-    assert!(!tools(&bob).contains(&"approve_entity".to_owned()) && tools(&bob).contains(&"create_backup".to_owned()));
+    assert_eq!(tools(&bob), tools(&guest));
     let refused = call(&server, &bob, "approve_entity", act(json!({})));
     assert!(refused.to_string().contains("scope `approve`"), "a person's word takes more: {refused}");
     assert_eq!(call(&server, &guest, "get_entity_state", act(json!({})))["isError"], false);
+    let change = json!({ "name": "cascade_invalidate", "arguments": act(json!({ "reason": "x" })) });
+    assert_eq!(server.call_in_session(&guest, &change)["result"]["isError"], true);
     // Also by the dotted name that some know a tool by.
     assert_eq!(call(&server, &guest, "approve.entity", act(json!({})))["isError"], true);
 }

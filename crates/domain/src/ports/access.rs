@@ -50,17 +50,11 @@ pub trait AccessBook {
     /// [`StoreFault`].
     fn revoke_token(&self, id: u64, at: Timestamp) -> Result<Option<Token>, StoreFault>;
 
-    /// Notes when tokens were last used.
+    /// Adds to the audit log, and notes when tokens were last used: all of it or nothing.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn note_uses(&self, uses: &[(u64, Timestamp)]) -> Result<(), StoreFault>;
-
-    /// Adds to the audit log.
-    ///
-    /// # Errors
-    /// [`StoreFault`].
-    fn add_audited(&self, lines: &[Audited]) -> Result<(), StoreFault>;
+    fn note(&self, lines: &[Audited], uses: &[(u64, Timestamp)]) -> Result<(), StoreFault>;
 
     /// Returns the last lines of the audit log, newest first.
     ///

@@ -4,6 +4,7 @@
 //! fill a disk by being refused. No line has a secret: of a request it knows who, what, from where, and how it ended.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,7 +26,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(60 * 60);
 /// So many kinds are told apart in a minute; all others are one.
 const MOST_KINDS: usize = 256;
-/// So many lines wait to be written; more are lost, and counted.
+/// So many lines wait to be written; more are lost, and counted in the metrics.
 const MOST_WAITING: usize = 4_096;
 /// So many are written at once.
 const BATCH: usize = 256;
@@ -74,6 +75,7 @@ pub(super) struct Audit {
     out: SyncSender<Note>,
     minute: Arc<Mutex<Minute>>,
     ended: Mutex<Option<Receiver<()>>>,
+    lost: AtomicU64,
 }
 
 impl Audit {
@@ -88,7 +90,7 @@ impl Audit {
             Writer { workspace, minute: held, waiting: Vec::new(), uses: HashMap::new(), pruned: None }.run(&notes);
             let _ = end.send(());
         });
-        Self { out, minute, ended: Mutex::new(Some(ended)) }
+        Self { out, minute, ended: Mutex::new(Some(ended)), lost: AtomicU64::new(0) }
     }
 
     /// Notes something that was changed.
@@ -155,7 +157,14 @@ impl Audit {
 
     fn send(&self, note: Note) {
         // A log that cannot keep up must not hold up what it is about.
-        let _ = self.out.try_send(note);
+        if self.out.try_send(note).is_err() {
+            self.lost.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Returns how many lines could not be kept.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost.load(Relaxed)
     }
 }
 
@@ -246,18 +255,14 @@ impl Writer {
                 let ago = i64::try_from(when.elapsed().as_millis()).unwrap_or_default();
                 Timestamp::from_millis(now.as_millis().saturating_sub(ago))
             };
-            if !waiting.is_empty() {
-                let lines: Vec<Audited> =
-                    waiting.iter().map(|line| Audited { at: at(line.when), ..line.line.clone() }).collect();
-                book.add_audited(&lines)?;
-            }
-            if !uses.is_empty() {
-                let to_the_minute = |at: Timestamp| Timestamp::from_millis(at.as_millis() / 60_000 * 60_000);
-                let uses: Vec<_> = uses.iter().map(|(token, when)| (*token, to_the_minute(at(*when)))).collect();
-                book.note_uses(&uses)?;
-            }
+            let lines: Vec<Audited> =
+                waiting.iter().map(|line| Audited { at: at(line.when), ..line.line.clone() }).collect();
+            let to_the_minute = |at: Timestamp| Timestamp::from_millis(at.as_millis() / 60_000 * 60_000);
+            let uses: Vec<_> = uses.iter().map(|(token, when)| (*token, to_the_minute(at(*when)))).collect();
+            book.note(&lines, &uses)?;
             if prune {
-                book.forget_audited(Timestamp::from_millis(now.as_millis() - KEPT_MILLIS), MOST_LINES)?;
+                // What is too old now still is in an hour.
+                let _ = book.forget_audited(Timestamp::from_millis(now.as_millis() - KEPT_MILLIS), MOST_LINES);
             }
             Ok(())
         })?;

@@ -85,6 +85,6 @@ async fn counted(front: &Front, workspace: Arc<dyn Workspace>, caller: Caller, r
     }
     let store_waits = workspace.store_waits();
     let head = tokio::task::spawn_blocking(move || workspace.head()).await;
-    let elsewhere = Elsewhere { head: head.ok().and_then(Result::ok), store_waits };
+    let elsewhere = Elsewhere { head: head.ok().and_then(Result::ok), store_waits, audit_lost: front.audit.lost() };
     said(StatusCode::OK, front.metrics.text(&elsewhere))
 }

@@ -71,6 +71,7 @@ pub(super) struct Metrics {
 pub(super) struct Elsewhere {
     pub(super) head: Option<u64>,
     pub(super) store_waits: (u64, Duration),
+    pub(super) audit_lost: u64,
 }
 
 impl Metrics {
@@ -120,6 +121,8 @@ impl Metrics {
         family("event_streams", "gauge", "Streams of events that are open.", &one("event_streams", &streams));
         let limited = self.limited.load(Relaxed);
         family("rate_limited_total", "counter", "Requests that came too often.", &one("rate_limited_total", &limited));
+        let lost = elsewhere.audit_lost;
+        family("audit_lost_total", "counter", "Lines the audit log had no room for.", &one("audit_lost_total", &lost));
         if let Some(head) = elsewhere.head {
             family("operations_head", "gauge", "The number of the last operation.", &one("operations_head", &head));
         }
@@ -143,7 +146,8 @@ mod tests {
         metrics.answered(Class::of("/api/tree"), 200, Duration::from_millis(3));
         metrics.answered(Class::of("/api/nodes/act-1"), 200, Duration::from_millis(700));
         metrics.answered(Class::of("/do/approve"), 403, Duration::from_secs(9));
-        let text = metrics.text(&Elsewhere { head: Some(7), store_waits: (2, Duration::from_millis(500)) });
+        let text =
+            metrics.text(&Elsewhere { head: Some(7), store_waits: (2, Duration::from_millis(500)), audit_lost: 0 });
         for line in [
             "throughline_http_requests_total{class=\"api\",status=\"200\"} 2",
             "throughline_http_requests_total{class=\"action\",status=\"403\"} 1",

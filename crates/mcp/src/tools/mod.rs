@@ -113,26 +113,13 @@ pub struct Offered {
 /// Tools that look at one plan and change nothing: microseconds, whatever the size of the project.
 const QUICK: [&str; 4] = ["why", "wait", "get_entity_state", "get_children_status"];
 
-/// Tools in which a person's word counts for more than an agent's: they approve, condemn, judge, or take over.
-const DECIDES: [&str; 9] = [
-    "approve_entity",
-    "update_entity_state",
-    "cascade_invalidate",
-    "restore_backup",
-    "review_verdict",
-    "flow_move",
-    "doc_freeze",
-    "claim",
-    "release",
-];
-
 impl Tool {
-    /// Returns the scope a token needs to call it in this name. What an agent's word is worth is for the rules to say; a
-    /// person's is only given with a token that may decide.
+    /// Returns the scope a token needs to call it in this name. What an agent's word is worth is for the rules to say; they
+    /// let a person do nearly everything, so that a person's word takes a token that may decide.
     pub(crate) fn needs(&self, by: &Principal) -> Scope {
         match self.hints.read_only {
             true => Scope::Read,
-            false if by.is_human() && DECIDES.contains(&self.name) => Scope::Approve,
+            false if by.is_human() => Scope::Approve,
             false => Scope::Agent,
         }
     }

@@ -206,17 +206,14 @@ impl AccessBook for Book<'_> {
         Ok(revoked)
     }
 
-    fn note_uses(&self, uses: &[(u64, Timestamp)]) -> Result<(), StoreFault> {
+    fn note(&self, lines: &[Audited], uses: &[(u64, Timestamp)]) -> Result<(), StoreFault> {
         let update = "UPDATE access_token SET last_used_at = ?2 \
                       WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
         self.0.write_down(&mut |sql| {
+            lines.iter().try_for_each(|line| add_line(sql, line))?;
             uses.iter()
                 .try_for_each(|(id, at)| sql.execute(update, params![id.cast_signed(), at.as_millis()]).map(drop))
         })
-    }
-
-    fn add_audited(&self, lines: &[Audited]) -> Result<(), StoreFault> {
-        self.0.write_down(&mut |sql| lines.iter().try_for_each(|line| add_line(sql, line)))
     }
 
     fn audited(&self, most: usize) -> Result<Vec<Audited>, StoreFault> {

@@ -45,8 +45,8 @@ fn told(store: &dyn Store) {
     assert_eq!(book(store).tokens().unwrap(), [first.clone(), second.clone()]);
     assert!(book(store).add_token(&entry("again", "tl_one")).is_err(), "a secret is one token's");
 
-    book(store).note_uses(&[(first.id, timestamp(5))]).unwrap();
-    book(store).note_uses(&[(first.id, timestamp(3))]).unwrap();
+    book(store).note(&[], &[(first.id, timestamp(5))]).unwrap();
+    book(store).note(&[], &[(first.id, timestamp(3))]).unwrap();
     let used = Token { last_used_at: Some(timestamp(5)), ..first.clone() };
     assert_eq!(book(store).tokens().unwrap()[0], used);
 
@@ -58,7 +58,7 @@ fn told(store: &dyn Store) {
     assert_eq!(book(store).good_tokens().unwrap(), [used]);
 
     let lines: Vec<Audited> = (1..=5).map(|at| line(&format!("action {at}"), at)).collect();
-    book(store).add_audited(&lines).unwrap();
+    book(store).note(&lines, &[]).unwrap();
     let actions =
         |most| -> Vec<String> { book(store).audited(most).unwrap().into_iter().map(|line| line.action).collect() };
     assert_eq!(actions(2), ["action 5", "action 4"]);
