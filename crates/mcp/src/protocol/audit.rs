@@ -4,6 +4,7 @@
 //! fill a disk by being refused. No line has a secret: of a request it knows who, what, from where, and how it ended.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -58,6 +59,14 @@ struct Kind {
     outcome: String,
 }
 
+impl Kind {
+    fn of(line: &Audited) -> Self {
+        let Audited { token, from, action, outcome, .. } = line.clone();
+        Self { token, from, action, outcome }
+    }
+}
+
+/// The first line of a kind, and how many more there were.
 struct Counted {
     line: Line,
     more: u64,
@@ -100,34 +109,26 @@ impl Audit {
 
     /// Notes something that may happen often: the first of its kind in a minute at once, the others as a number.
     pub(super) fn note_often(&self, who: Option<&Admitted>, caller: &Caller, action: &str, outcome: &str) {
-        let line = line(who, caller, action, outcome, "");
-        let kind = Kind {
-            token: line.line.token,
-            from: line.line.from.clone(),
-            action: line.line.action.clone(),
-            outcome: line.line.outcome.clone(),
-        };
+        let Line { mut line, when } = line(who, caller, action, outcome, "");
         {
             let mut minute = self.held();
-            let others = Kind { token: None, from: "many".to_owned(), action: "others".to_owned(), ..kind.clone() };
-            let kind = if minute.kinds.len() < MOST_KINDS || minute.kinds.contains_key(&kind) { kind } else { others };
-            if let Some(counted) = minute.kinds.get_mut(&kind) {
-                counted.more += 1;
-                counted.line.when = line.when;
-                return;
+            if minute.kinds.len() >= MOST_KINDS && !minute.kinds.contains_key(&Kind::of(&line)) {
+                let (action, from) = ("others".to_owned(), "many".to_owned());
+                line = Audited { principal: None, token: None, action, from, trace: None, ..line };
             }
-            let first = Line {
-                line: Audited {
-                    token: kind.token,
-                    from: kind.from.clone(),
-                    action: kind.action.clone(),
-                    ..line.line.clone()
-                },
-                when: line.when,
-            };
-            minute.kinds.insert(kind, Counted { line: first, more: 0 });
+            match minute.kinds.entry(Kind::of(&line)) {
+                Entry::Occupied(mut counted) => {
+                    let counted = counted.get_mut();
+                    counted.more += 1;
+                    counted.line.when = when;
+                    return;
+                }
+                Entry::Vacant(first) => {
+                    first.insert(Counted { line: Line { line: line.clone(), when }, more: 0 });
+                }
+            }
         }
-        self.send(Note::Line(line));
+        self.send(Note::Line(Line { line, when }));
     }
 
     /// Notes that a token was used, once a minute.
@@ -239,7 +240,7 @@ impl Writer {
     fn count(&mut self) {
         let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
         for (_, Counted { line, more }) in minute.kinds.drain().filter(|(_, counted)| counted.more > 0) {
-            self.waiting.push(Line { line: Audited { times: more, ..line.line }, ..line });
+            self.waiting.push(Line { line: Audited { times: more, ..line.line }, when: line.when });
         }
         minute.used.retain(|_, at| at.elapsed() < MINUTE);
     }
