@@ -1,3 +1,30 @@
+CREATE TABLE access_token (
+    id           INTEGER PRIMARY KEY,
+    name         TEXT    NOT NULL,
+    principal    TEXT    NOT NULL,
+    scope        TEXT    NOT NULL,
+    hash         BLOB    NOT NULL,
+    cookie       BLOB    NOT NULL,
+    created_at   INTEGER NOT NULL,
+    created_by   TEXT    NOT NULL,
+    expires_at   INTEGER,
+    revoked_at   INTEGER,
+    last_used_at INTEGER
+) STRICT;
+
+CREATE TABLE audit (
+    id        INTEGER PRIMARY KEY,
+    at        INTEGER NOT NULL,
+    principal TEXT,
+    token     INTEGER,
+    action    TEXT    NOT NULL,
+    outcome   TEXT    NOT NULL,
+    detail    TEXT    NOT NULL,
+    came_from TEXT    NOT NULL,
+    trace     TEXT,
+    times     INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE backup (
     node    INTEGER NOT NULL,
     version BLOB    NOT NULL,
@@ -150,6 +177,8 @@ CREATE TABLE version (
     sum             INTEGER NOT NULL,
     PRIMARY KEY (node, hash)
 ) STRICT, WITHOUT ROWID;
+
+CREATE UNIQUE INDEX access_token_hash ON access_token (hash);
 
 CREATE INDEX node_alias ON node (alias, parent);
 

@@ -7,6 +7,7 @@ use domain::ports::{FileFault, StoreFault};
 use domain::reference::Unresolved;
 use domain::revalidation::KeepRefused;
 use domain::stamp::NotAStamp;
+use domain::token::TokenRefused;
 use domain::trail::MapRefused;
 use domain::undo::UndoRefused;
 use domain::version::NoSuchVersion;
@@ -276,5 +277,18 @@ impl From<NotKept> for Failure {
 impl From<NotAStamp> for Failure {
     fn from(error: NotAStamp) -> Self {
         Self::new(FailureKind::Invalid, error.to_string()).step("tl session list")
+    }
+}
+
+impl From<TokenRefused> for Failure {
+    fn from(error: TokenRefused) -> Self {
+        let failure = Self::new(FailureKind::Invalid, error.to_string());
+        match error {
+            TokenRefused::Name => failure,
+            TokenRefused::Principal(_) => failure.step("--as human:anna").step("--as agent:ci/1"),
+            TokenRefused::AgentDecides(_) => {
+                Self { kind: FailureKind::Refused, ..failure }.step("--scope agent").step("--as human:NAME")
+            }
+        }
     }
 }

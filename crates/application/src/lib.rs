@@ -58,6 +58,7 @@ pub mod show_tree;
 pub mod sync_hashes;
 pub mod tick;
 pub mod tickets;
+pub mod tokens;
 pub mod tree_window;
 pub mod undo;
 pub mod where_am_i;

@@ -193,7 +193,7 @@ fn arrived(
 }
 
 /// Says whether an agent host acts, not a script or a person's shell.
-fn is_a_host(actor: &Principal) -> bool {
+pub(crate) fn is_a_host(actor: &Principal) -> bool {
     matches!(actor, Principal::Agent { host, .. } if host != "shell")
 }
 

@@ -1,9 +1,13 @@
 //! The project as servers work on it. Made by the program; every call is one use case.
 
+use std::time::Duration;
+
 use domain::ids::Principal;
 use domain::operation::Channel;
 use domain::policy::Policy;
+use domain::ports::AccessBook;
 use domain::profile::Profile;
+use domain::time::Timestamp;
 
 use crate::{Context, Failure, FailureKind};
 
@@ -25,6 +29,22 @@ pub trait Workspace: Send + Sync + 'static {
     /// # Errors
     /// When the state cannot be read.
     fn head(&self) -> Result<u64, Failure>;
+
+    /// Does something with the book of tokens, given the present time of the clock tokens end by; says whether there is one.
+    ///
+    /// # Errors
+    /// When the book cannot be read or written.
+    fn access(
+        &self,
+        _use_book: &mut dyn FnMut(&dyn AccessBook, Timestamp) -> Result<(), Failure>,
+    ) -> Result<bool, Failure> {
+        Ok(false)
+    }
+
+    /// Returns how often a store was asked for, and how long those who asked had to wait for one in all.
+    fn store_waits(&self) -> (u64, Duration) {
+        (0, Duration::ZERO)
+    }
 
     /// Returns the kinds of tree of the project.
     fn profiles(&self) -> &[Profile];

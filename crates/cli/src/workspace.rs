@@ -1,14 +1,17 @@
 //! The project as a server works on it: every call one use case, on a store of its own while it runs.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use application::{Context, Failure, FailureKind, Workspace};
 use domain::ids::Principal;
 use domain::operation::Channel;
 use domain::policy::Policy;
-use domain::ports::Store;
+use domain::ports::{AccessBook, Clock, Store};
 use domain::profile::Profile;
 use domain::settings::Storage;
+use domain::time::Timestamp;
 use store::{DiskCommands, DiskFiles, DiskGit, SystemClock};
 
 use crate::session_name::session_name;
@@ -27,6 +30,9 @@ pub(crate) struct Workplace {
     commands: Option<DiskCommands>,
     /// Where the store tells of news by itself: from when somebody first asks for them.
     watch: OnceLock<Arc<Watch>>,
+    /// How often a store was asked for, and the microseconds it took to get one.
+    asked: AtomicU64,
+    waited: AtomicU64,
 }
 
 /// So many stores stay open between calls; more are needed only while more calls run at once.
@@ -36,8 +42,15 @@ impl Workplace {
     /// Opens the project a command was started in.
     pub(crate) fn open(app: &App) -> Result<Self, Failure> {
         let project = app.project()?;
-        let workplace =
-            Self { project, idle: Mutex::default(), using: RwLock::default(), commands: None, watch: OnceLock::new() };
+        let workplace = Self {
+            project,
+            idle: Mutex::default(),
+            using: RwLock::default(),
+            commands: None,
+            watch: OnceLock::new(),
+            asked: AtomicU64::new(0),
+            waited: AtomicU64::new(0),
+        };
         let store = workplace.store(None)?;
         workplace.idle().push(store);
         Ok(workplace)
@@ -60,11 +73,14 @@ impl Workplace {
 
     /// Does something with a store that nobody else uses meanwhile, and keeps it for the next call.
     fn lend<T>(&self, work: impl FnOnce(&dyn Store) -> Result<T, Failure>) -> Result<T, Failure> {
+        let begun = Instant::now();
         let idle = self.idle().pop();
         let store = match idle {
             Some(store) => store,
             None => self.store(None)?,
         };
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.waited.fetch_add(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
         // A call that panics takes its store with it: whatever it had begun is rolled back.
         let outcome = work(&*store);
         let mut idle = self.idle();
@@ -144,6 +160,22 @@ impl Workspace for Workplace {
         }
         let _using = self.using.read().unwrap_or_else(PoisonError::into_inner);
         self.lend(|store| Ok(store.read()?.head()?.0))
+    }
+
+    fn access(
+        &self,
+        use_book: &mut dyn FnMut(&dyn AccessBook, Timestamp) -> Result<(), Failure>,
+    ) -> Result<bool, Failure> {
+        let _using = self.using.read().unwrap_or_else(PoisonError::into_inner);
+        self.lend(|store| {
+            let Some(book) = store.access() else { return Ok(false) };
+            let now = book.now()?.unwrap_or_else(|| SystemClock.now());
+            use_book(&*book, now).map(|()| true)
+        })
+    }
+
+    fn store_waits(&self) -> (u64, Duration) {
+        (self.asked.load(Ordering::Relaxed), Duration::from_micros(self.waited.load(Ordering::Relaxed)))
     }
 
     fn profiles(&self) -> &[Profile] {

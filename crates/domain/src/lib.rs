@@ -45,6 +45,7 @@ pub mod status;
 pub mod suggest;
 pub mod tick;
 pub mod time;
+pub mod token;
 pub mod trail;
 pub mod tree;
 pub mod typed_command;

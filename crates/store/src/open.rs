@@ -14,7 +14,7 @@ use crate::known_stores::KnownStores;
 use crate::layout::Layout;
 use crate::mirror::Mirror;
 use crate::postgres::PostgresStore;
-use crate::recovery::{Trust, aside, database_files, rebuild, rebuild_lock};
+use crate::recovery::{Trust, aside, book_contents, database_files, put_book, rebuild, rebuild_lock};
 use crate::sqlite::SqliteStore;
 
 /// What [`create`] found to do.
@@ -137,6 +137,8 @@ pub fn start_afresh(layout: &Layout, storage: Storage, known: &KnownStores) -> R
         .store()
         .or_else(|| Journal::at(&layout.journal).read_all().ok().and_then(|contents| contents.store))
         .filter(|id| known.knows(id));
+    // Whoever was let in stays let in: tokens are no part of what is made anew.
+    let book = book_contents(layout, storage, |id| known.knows(id));
     if storage == Storage::Postgres {
         let id = PostgresStore::open(layout, &EngineSettings::default()).and_then(|store| store.id()).ok().or(id);
         let aside = PostgresStore::put_aside(layout, &crate::clock::SystemClock.now().to_string())?;
@@ -144,6 +146,7 @@ pub fn start_afresh(layout: &Layout, storage: Storage, known: &KnownStores) -> R
             Some(id) => lay(layout, storage, &id).map(drop)?,
             None => create(layout, storage, known).map(drop)?,
         }
+        put_book(layout, storage, &book)?;
         return Ok(aside.into_iter().collect());
     }
     let mut put = Vec::new();
@@ -160,6 +163,7 @@ pub fn start_afresh(layout: &Layout, storage: Storage, known: &KnownStores) -> R
             create(layout, storage, known)?;
         }
     }
+    put_book(layout, storage, &book)?;
     Ok(put)
 }
 

@@ -30,6 +30,7 @@ use crate::mirror::{Mirror, MirrorContents};
 use crate::plan_files::DiskFiles;
 use crate::postgres::PostgresStore;
 use crate::sqlite::SqliteStore;
+use crate::tables::access::{Book, BookContents, Desk};
 
 /// Whether state from elsewhere may be taken over.
 #[derive(Clone, Copy, Debug)]
@@ -92,12 +93,14 @@ pub(crate) fn rebuild(
         journal.write_whole(&source.store, &lines).map_err(|error| io_fault("cannot write", journal.path(), error))?
     };
     if storage == Storage::Sqlite {
+        let book = book_contents(layout, storage, |id| *id == source.store);
         for file in database_files(&layout.database) {
             if file.exists() {
                 put.push(aside(layout, &file)?);
             }
         }
         SqliteStore::build(layout, &source.store, &source.entries, journal_size)?;
+        put_book(layout, storage, &book)?;
     }
 
     let operations = count(source.entries.len(), "operation", "operations");
@@ -109,6 +112,32 @@ pub(crate) fn rebuild(
         message.push_str(&format!("; {lost}"));
     }
     Ok(vec![Recovery { message }])
+}
+
+/// Returns what the book of tokens says, as far as it can still be read: no journal could bring it back. That of a
+/// store that is not trusted says nothing: its tokens would let strangers in.
+pub(crate) fn book_contents(layout: &Layout, storage: Storage, is_ours: impl Fn(&StoreId) -> bool) -> BookContents {
+    let settings = EngineSettings::default();
+    let read = |id: StoreId, book: &dyn Desk| match is_ours(&id) {
+        true => Book(book).contents(),
+        false => Ok(BookContents::default()),
+    };
+    let contents = match storage {
+        Storage::Sqlite => SqliteStore::open(layout, &settings).and_then(|store| read(store.id()?, &store)),
+        Storage::Postgres => PostgresStore::open(layout, &settings).and_then(|store| read(store.id()?, &store)),
+        Storage::Json => Ok(BookContents::default()),
+    };
+    contents.unwrap_or_default()
+}
+
+/// Puts it into the state that took the place of the old one.
+pub(crate) fn put_book(layout: &Layout, storage: Storage, contents: &BookContents) -> Result<(), StoreFault> {
+    let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
+    match storage {
+        Storage::Sqlite => Book(&SqliteStore::open(layout, &settings)?).put(contents),
+        Storage::Postgres => Book(&PostgresStore::open(layout, &settings)?).put(contents),
+        Storage::Json => Ok(()),
+    }
 }
 
 /// The tables of a shared database, from its operations.

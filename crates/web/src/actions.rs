@@ -1,4 +1,6 @@
 //! What a person decides on a page: forms, each one use case, each followed by a page that shows the result.
+//!
+//! Everything is done in the name of who was let in: nothing a form says can change it.
 
 use application::approve::ApproveRequest;
 use application::invalidate::InvalidateRequest;
@@ -7,8 +9,10 @@ use application::tick::run_tick::retry_tick;
 use application::tick::skip_tick::skip_tick;
 use application::undo::UndoTarget;
 use application::{Failure, FailureKind};
+use axum::Extension as Who;
 use axum::extract::{Form, State};
 use axum::response::Redirect;
+use domain::access::Admitted;
 use domain::approval::Force;
 use domain::ids::{OperationId, VersionHash};
 use domain::review::Verdict;
@@ -68,9 +72,13 @@ fn back(node: &str, done: &str) -> Redirect {
     Redirect::to(&format!("{}?done={done}", urls::node(node)))
 }
 
-pub(crate) async fn approve(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+pub(crate) async fn approve(
+    State(dashboard): State<Dashboard>,
+    Who(who): Who<Admitted>,
+    Form(decision): Form<Decision>,
+) -> Done {
     let node = decision.node.clone();
-    let done = dashboard.ask(move |ctx| {
+    let done = dashboard.ask_as(who.principal, move |ctx| {
         let request =
             ApproveRequest { node: decision.words(), force: decision.force(), shown: Some(decision.shown()?) };
         application::approve::approve(ctx, &request)
@@ -80,9 +88,13 @@ pub(crate) async fn approve(State(dashboard): State<Dashboard>, Form(decision): 
     if outcome.success { Ok(back(&node, "approved")) } else { Ok(back(&node, "warned")) }
 }
 
-pub(crate) async fn revalidate(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+pub(crate) async fn revalidate(
+    State(dashboard): State<Dashboard>,
+    Who(who): Who<Admitted>,
+    Form(decision): Form<Decision>,
+) -> Done {
     let node = decision.node.clone();
-    let done = dashboard.ask(move |ctx| {
+    let done = dashboard.ask_as(who.principal, move |ctx| {
         let shown = decision.shown()?;
         let now = application::show_node::show_node(ctx, &decision.words())?.version_hash;
         if now != Some(shown) {
@@ -98,9 +110,13 @@ pub(crate) async fn revalidate(State(dashboard): State<Dashboard>, Form(decision
     Ok(back(&node, "kept"))
 }
 
-pub(crate) async fn condemn(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+pub(crate) async fn condemn(
+    State(dashboard): State<Dashboard>,
+    Who(who): Who<Admitted>,
+    Form(decision): Form<Decision>,
+) -> Done {
     let node = decision.node.clone();
-    let done = dashboard.ask(move |ctx| {
+    let done = dashboard.ask_as(who.principal, move |ctx| {
         let request = InvalidateRequest { node: decision.words(), reason: decision.text.trim().to_owned() };
         application::invalidate::invalidate(ctx, &request)
     });
@@ -108,16 +124,25 @@ pub(crate) async fn condemn(State(dashboard): State<Dashboard>, Form(decision): 
     Ok(back(&node, "condemned"))
 }
 
-pub(crate) async fn comment(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+pub(crate) async fn comment(
+    State(dashboard): State<Dashboard>,
+    Who(who): Who<Admitted>,
+    Form(decision): Form<Decision>,
+) -> Done {
     let node = decision.node.clone();
-    let done = dashboard.ask(move |ctx| application::comment::comment(ctx, &decision.words(), &decision.text));
+    let done = dashboard
+        .ask_as(who.principal, move |ctx| application::comment::comment(ctx, &decision.words(), &decision.text));
     done.await.map_err(Refusal::on(urls::node(&node)))?;
     Ok(back(&node, "commented"))
 }
 
-pub(crate) async fn restore(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+pub(crate) async fn restore(
+    State(dashboard): State<Dashboard>,
+    Who(who): Who<Admitted>,
+    Form(decision): Form<Decision>,
+) -> Done {
     let node = decision.node.clone();
-    let done = dashboard.ask(move |ctx| {
+    let done = dashboard.ask_as(who.principal, move |ctx| {
         let version = decision.shown()?;
         application::restore_version::restore_version(ctx, &[decision.node.clone(), version.to_string()])
     });
@@ -125,16 +150,24 @@ pub(crate) async fn restore(State(dashboard): State<Dashboard>, Form(decision): 
     Ok(back(&node, "restored"))
 }
 
-pub(crate) async fn undo(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
+pub(crate) async fn undo(
+    State(dashboard): State<Dashboard>,
+    Who(who): Who<Admitted>,
+    Form(decision): Form<Decision>,
+) -> Done {
     let target = UndoTarget::Operation(OperationId(decision.operation));
-    let done = dashboard.ask(move |ctx| application::undo::undo(ctx, target));
+    let done = dashboard.ask_as(who.principal, move |ctx| application::undo::undo(ctx, target));
     done.await.map_err(Refusal::on("/timeline".to_owned()))?;
     Ok(Redirect::to("/timeline?done=undone"))
 }
 
 /// Accepts a finding as it is, with a reason.
-pub(crate) async fn accept(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
-    let done = dashboard.ask(move |ctx| {
+pub(crate) async fn accept(
+    State(dashboard): State<Dashboard>,
+    Who(who): Who<Admitted>,
+    Form(decision): Form<Decision>,
+) -> Done {
+    let done = dashboard.ask_as(who.principal, move |ctx| {
         application::reviews::accept::accept(ctx, Some(&decision.subject), &decision.item, decision.text.trim())
     });
     done.await.map_err(Refusal::on("/reviews".to_owned()))?;
@@ -142,16 +175,30 @@ pub(crate) async fn accept(State(dashboard): State<Dashboard>, Form(decision): F
 }
 
 /// Says that what was found is no longer so, or never was.
-pub(crate) async fn pass(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
-    judged(&dashboard, decision, |_| Verdict::Pass, "passed").await
+pub(crate) async fn pass(
+    State(dashboard): State<Dashboard>,
+    Who(who): Who<Admitted>,
+    Form(decision): Form<Decision>,
+) -> Done {
+    judged(&dashboard, who, decision, |_| Verdict::Pass, "passed").await
 }
 
 /// Sends a finding back to the author, with words: one more iteration.
-pub(crate) async fn send_back(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
-    judged(&dashboard, decision, |finding| Verdict::Fail { finding }, "sent-back").await
+pub(crate) async fn send_back(
+    State(dashboard): State<Dashboard>,
+    Who(who): Who<Admitted>,
+    Form(decision): Form<Decision>,
+) -> Done {
+    judged(&dashboard, who, decision, |finding| Verdict::Fail { finding }, "sent-back").await
 }
 
-async fn judged(dashboard: &Dashboard, decision: Decision, verdict: fn(String) -> Verdict, word: &str) -> Done {
+async fn judged(
+    dashboard: &Dashboard,
+    who: Admitted,
+    decision: Decision,
+    verdict: fn(String) -> Verdict,
+    word: &str,
+) -> Done {
     let request = VerdictRequest {
         of: Some(decision.subject),
         item: decision.item,
@@ -159,21 +206,30 @@ async fn judged(dashboard: &Dashboard, decision: Decision, verdict: fn(String) -
         version: Some(decision.item_version),
         cost: 0,
     };
-    let done = dashboard.ask(move |ctx| application::reviews::judge::judge(ctx, &request));
+    let done = dashboard.ask_as(who.principal, move |ctx| application::reviews::judge::judge(ctx, &request));
     done.await.map_err(Refusal::on("/reviews".to_owned()))?;
     Ok(Redirect::to(&format!("/reviews?done={word}")))
 }
 
 /// Ends the present iteration of a review that no workflow drives.
-pub(crate) async fn conclude(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
-    let done = dashboard.ask(move |ctx| application::reviews::conclude::conclude(ctx, Some(&decision.subject)));
+pub(crate) async fn conclude(
+    State(dashboard): State<Dashboard>,
+    Who(who): Who<Admitted>,
+    Form(decision): Form<Decision>,
+) -> Done {
+    let done = dashboard
+        .ask_as(who.principal, move |ctx| application::reviews::conclude::conclude(ctx, Some(&decision.subject)));
     done.await.map_err(Refusal::on("/reviews".to_owned()))?;
     Ok(Redirect::to("/reviews?done=concluded"))
 }
 
 /// Runs a tick again, from the action that failed.
-pub(crate) async fn retry(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
-    let done = dashboard.ask(move |ctx| retry_tick(ctx, decision.tick));
+pub(crate) async fn retry(
+    State(dashboard): State<Dashboard>,
+    Who(who): Who<Admitted>,
+    Form(decision): Form<Decision>,
+) -> Done {
+    let done = dashboard.ask_as(who.principal, move |ctx| retry_tick(ctx, decision.tick));
     let outcome = done.await.map_err(Refusal::on("/ticks".to_owned()))?;
     // A tick that failed again is an outcome, and the page shows why.
     Ok(Redirect::to(if outcome.status == TickStatus::Done {
@@ -184,8 +240,12 @@ pub(crate) async fn retry(State(dashboard): State<Dashboard>, Form(decision): Fo
 }
 
 /// Goes on without a tick.
-pub(crate) async fn skip(State(dashboard): State<Dashboard>, Form(decision): Form<Decision>) -> Done {
-    let done = dashboard.ask(move |ctx| skip_tick(ctx, decision.tick));
+pub(crate) async fn skip(
+    State(dashboard): State<Dashboard>,
+    Who(who): Who<Admitted>,
+    Form(decision): Form<Decision>,
+) -> Done {
+    let done = dashboard.ask_as(who.principal, move |ctx| skip_tick(ctx, decision.tick));
     done.await.map_err(Refusal::on("/ticks".to_owned()))?;
     Ok(Redirect::to("/ticks?done=skipped"))
 }

@@ -1,7 +1,8 @@
 //! The dashboard: the project as pages for people, and as JSON for programs.
 //!
-//! It decides nothing and keeps nothing: every page is one use case, rendered; every form is one use case, done as the
-//! person who opened the page. Who may open it is checked by the server that mounts [`Dashboard::router`].
+//! It decides nothing and keeps nothing: every page is one use case, rendered; every form is one use case, done in the name
+//! of who was let in. Who that is finds out the server that mounts [`Dashboard::router`], and says it to each request as
+//! a [`domain::access::Admitted`].
 
 mod actions;
 mod api;
@@ -11,6 +12,7 @@ mod live;
 mod lookout;
 mod markdown;
 mod pages;
+mod reach;
 mod refusal;
 mod urls;
 
@@ -23,6 +25,7 @@ use application::{Context, Failure, FailureKind, Workspace};
 use axum::Router;
 use axum::middleware::from_fn;
 use axum::routing::{get, post};
+use domain::ids::Principal;
 use domain::operation::Channel;
 use serde::Serialize;
 use tokio::sync::Semaphore;
@@ -132,7 +135,6 @@ impl Dashboard {
                 .route("/do/approve", post(actions::approve))
                 .route("/do/revalidate", post(actions::revalidate))
                 .route("/do/condemn", post(actions::condemn))
-                .route("/do/comment", post(actions::comment))
                 .route("/do/restore", post(actions::restore))
                 .route("/do/undo", post(actions::undo))
                 .route("/do/accept", post(actions::accept))
@@ -141,6 +143,8 @@ impl Dashboard {
                 .route("/do/conclude", post(actions::conclude))
                 .route("/do/retry", post(actions::retry))
                 .route("/do/skip", post(actions::skip))
+                .route_layer(from_fn(reach::decides))
+                .merge(Router::new().route("/do/comment", post(actions::comment)).route_layer(from_fn(reach::speaks)))
         };
         pages
             .merge(decisions)
@@ -155,13 +159,23 @@ impl Dashboard {
         self.live.close();
     }
 
-    /// Runs a use case as the person at the page.
+    /// Runs a use case that only looks, as whoever started the server: who looks is in no answer.
     async fn ask<T: Send + 'static>(
         &self,
+        use_case: impl FnMut(&Context<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let person = self.workspace.person();
+        self.ask_as(person, use_case).await
+    }
+
+    /// Runs a use case in somebody's name.
+    async fn ask_as<T: Send + 'static>(
+        &self,
+        who: Principal,
         mut use_case: impl FnMut(&Context<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         let workspace = self.workspace.clone();
-        self.aside(move || workspace.ask(Channel::Web, &workspace.person(), &mut use_case)).await
+        self.aside(move || workspace.ask(Channel::Web, &who, &mut use_case)).await
     }
 
     /// The same on the tree, which is kept between requests.

@@ -62,6 +62,7 @@ mod sync_hashes;
 mod think_back;
 mod tick;
 mod ticket;
+mod token;
 mod trace;
 mod tree;
 mod undo;
@@ -189,6 +190,7 @@ commands! {
     Replay "replay" => replay::ReplayArgs,
     Mcp "mcp" => mcp::McpArgs,
     Serve "serve" => serve::ServeArgs,
+    Token "token" => token::TokenArgs,
     Doctor "doctor" => doctor::DoctorArgs,
     Uninstall "uninstall" => uninstall::UninstallArgs,
     Completions "completions" => completions::CompletionsArgs,

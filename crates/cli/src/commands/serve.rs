@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use application::{Failure, FailureKind};
 use clap::Args;
-use mcp::protocol::{Limits, Options, Pages, secret, serve_http};
+use mcp::protocol::{Limits, Options, Pages, PublicUrl, Rate, secret, serve_http};
 use serde::Serialize;
 use web::Dashboard;
 
@@ -20,12 +20,14 @@ use crate::wiring::App;
 /// Serve the dashboard and MCP clients over HTTP, until Ctrl-C
 ///
 /// Prints the dashboard's address, to be opened in a browser, and the address and token for MCP clients. Only this machine can reach it, unless `--listen` names another
-/// address. `THROUGHLINE_TOKEN` sets the token; otherwise each start makes a new one. A client may choose fewer tools by
+/// address. `THROUGHLINE_TOKEN` sets the token; otherwise each start makes a new one. Tokens of `tl token create` are let in
+/// as well, each in the name and as far as it was given for. A client may choose fewer tools by
 /// the path: `/mcp/core`, `/mcp/readonly`, `/mcp/story/readonly`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl serve --open
   tl serve --port 0 --read-only
+  tl serve --public-url https://plans.example.org   # behind a reverse proxy on this machine
   THROUGHLINE_TOKEN=$(cat token) tl serve --listen 0.0.0.0")]
 pub(crate) struct ServeArgs {
     /// The port; 0 takes a free one
@@ -35,6 +37,14 @@ pub(crate) struct ServeArgs {
     /// The address to listen at; anything but a loopback address lets other machines in, unencrypted
     #[arg(long, value_name = "ADDR", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     listen: IpAddr,
+
+    /// The address by which others know this server, behind a reverse proxy that speaks HTTPS
+    #[arg(long, value_name = "URL")]
+    public_url: Option<PublicUrl>,
+
+    /// How many requests a second a token may make; four times as many at once
+    #[arg(long, value_name = "NUMBER", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..))]
+    rate: u32,
 
     /// Open the dashboard in the browser
     #[arg(long)]
@@ -55,6 +65,8 @@ struct Ready {
     url: String,
     /// For a browser, once: it gets a cookie for the token.
     dashboard: String,
+    /// The address others know it by.
+    public: Option<String>,
     token: Option<String>,
 }
 
@@ -75,25 +87,31 @@ impl ServeArgs {
         let pages = Pages { router: dashboard.router(), close: Arc::new(move || close.close()) };
         let token = (!self.no_token).then(|| settings::environment("THROUGHLINE_TOKEN").unwrap_or_else(secret));
         let address = SocketAddr::new(self.listen, self.port);
-        let limits = Limits::default();
-        let options = Options { address, token: token.clone(), beyond_this_machine, limits, pages: Some(pages) };
-        serve_http(surface, options, |address| tell(app, address, token, self.open)).map_err(|message| {
+        let limits = Limits { rate: Rate::per_second(self.rate), ..Limits::default() };
+        let public = self.public_url.clone();
+        let options =
+            Options { address, token: token.clone(), beyond_this_machine, limits, public, pages: Some(pages) };
+        serve_http(surface, options, |address| self.tell(app, address, token)).map_err(|message| {
             Failure::new(FailureKind::Unavailable, message).step("tl serve --port 0   # takes a free port")
         })?;
         Ok(ExitCode::Done)
     }
+
+    /// Says where the server is, at once: whoever started it reads this before it ends.
+    fn tell(&self, app: &App, address: SocketAddr, token: Option<String>) {
+        let query = token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
+        let public = self.public_url.as_ref().map(PublicUrl::origin);
+        let dashboard = format!("http://{address}/{query}");
+        tell(app, address, &Ready { url: format!("http://{address}/mcp"), dashboard, public, token }, self.open);
+    }
 }
 
-/// Says where the server is, at once: whoever started it reads this before it ends.
-fn tell(app: &App, address: SocketAddr, token: Option<String>, open: bool) {
-    let query = token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
-    let dashboard = format!("http://{address}/{query}");
-    let ready = Ready { url: format!("http://{address}/mcp"), dashboard, token };
+fn tell(app: &App, address: SocketAddr, ready: &Ready, open: bool) {
     if open && let Err(error) = open_browser(&ready.dashboard) {
         app.ui.say(format!("{}: no browser could be opened: {error}", styled(WARN, "warning")));
     }
     if app.ui.json {
-        app.ui.value(&ready);
+        app.ui.value(ready);
         return;
     }
     app.ui.line(styled(BOLD, &ready.dashboard));
@@ -106,7 +124,9 @@ fn tell(app: &App, address: SocketAddr, token: Option<String>, open: bool) {
         }
         None => app.ui.say(format!("{}: everybody on this machine may use it", styled(WARN, "open"))),
     }
-    if !address.ip().is_loopback() {
+    if let Some(public) = &ready.public {
+        app.ui.line(format!("for others: {public}, each with a token of `tl token create`"));
+    } else if !address.ip().is_loopback() {
         app.ui.say(format!("{}: the token and the plans travel unencrypted", styled(WARN, "warning")));
     }
     flush();

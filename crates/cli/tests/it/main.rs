@@ -85,9 +85,11 @@ mod status;
 mod survival;
 mod sync_hashes;
 mod team;
+mod team_server;
 mod think_back;
 mod tick;
 mod ticket;
+mod token;
 mod trace;
 mod trail_story;
 mod tree;
@@ -108,7 +110,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 68] = [
+const COMMANDS: [&str; 69] = [
     "init",
     "demo",
     "status",
@@ -173,6 +175,7 @@ const COMMANDS: [&str; 68] = [
     "replay",
     "mcp",
     "serve",
+    "token",
     "doctor",
     "uninstall",
     "completions",

@@ -89,7 +89,11 @@ impl Server {
 
     /// Sends a message as a client that knows the token.
     fn post(&self, more: &[(&str, &str)], message: &Value) -> Reply {
-        let (host, token) = (format!("127.0.0.1:{}", self.port), format!("Bearer {}", self.token));
+        self.post_with(&self.token, more, message)
+    }
+
+    fn post_with(&self, token: &str, more: &[(&str, &str)], message: &Value) -> Reply {
+        let (host, token) = (format!("127.0.0.1:{}", self.port), format!("Bearer {token}"));
         let mut headers = vec![
             ("host", host.as_str()),
             ("authorization", token.as_str()),
@@ -102,23 +106,47 @@ impl Server {
 
     /// Greets as a client of the older era and returns its session.
     fn greeted(&self) -> String {
+        self.greeted_with(&self.token)
+    }
+
+    /// Greets with a token and calls a tool in the session.
+    pub(crate) fn call_in_session(&self, token: &str, params: &Value) -> Value {
+        let session = self.greeted_with(token);
+        let headers = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", "2025-11-25")];
+        let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params });
+        self.post_with(token, &headers, &call).message()
+    }
+
+    fn greeted_with(&self, token: &str) -> String {
         let client = json!({ "name": "old-client", "version": "1" });
         let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
-        let reply = self.post(&[], &json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params }));
+        let greeting = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+        let reply = self.post_with(token, &[], &greeting);
         let session = reply.header("mcp-session-id").expect("a session").to_owned();
         let headers = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", "2025-11-25")];
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        assert_eq!(self.post(&headers, &initialized).status, 202);
+        assert_eq!(self.post_with(token, &headers, &initialized).status, 202);
         session
     }
 
     /// Asks as a client of the newest era.
     pub(crate) fn ask(&self, method: &str, params: Value) -> Reply {
-        let message = modern(method, params.clone());
+        self.ask_with(&self.token, method, params)
+    }
+
+    /// The same with another token.
+    pub(crate) fn ask_with(&self, token: &str, method: &str, params: Value) -> Reply {
+        self.ask_able_to(&json!({}), token, method, params)
+    }
+
+    /// The same as a client that can do something for us.
+    pub(crate) fn ask_able_to(&self, capabilities: &Value, token: &str, method: &str, params: Value) -> Reply {
+        let mut message = modern(method, params.clone());
+        message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities.clone();
         let mut headers = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
         let name = params["name"].as_str().or(params["uri"].as_str());
         headers.extend(name.map(|name| ("mcp-name", name)));
-        self.post(&headers, &message)
+        self.post_with(token, &headers, &message)
     }
 
     /// Tells it to stop and returns how it ended.

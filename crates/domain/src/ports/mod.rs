@@ -1,5 +1,6 @@
 //! What the rules expect from outside: traits only, contracts in their doc comments.
 
+mod access;
 mod changes;
 mod clock;
 mod commands;
@@ -7,6 +8,7 @@ mod files;
 mod git;
 mod store;
 
+pub use access::{AccessBook, TokenEntry};
 pub use changes::RepositoryChanges;
 pub use clock::Clock;
 pub use commands::{Commands, NoCommands, Ran};

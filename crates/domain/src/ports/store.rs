@@ -12,7 +12,7 @@ use crate::fact::{Backup, Fact};
 use crate::ids::{NodeId, OperationId, Principal, StoreId, VersionHash};
 use crate::node::Node;
 use crate::operation::{Channel, Operation, OperationHead, Verb};
-use crate::ports::FileStamp;
+use crate::ports::{AccessBook, FileStamp};
 use crate::record::RecordKey;
 use crate::search::{Matching, Query};
 use crate::status::Footing;
@@ -380,6 +380,11 @@ pub trait Store: Send {
 
     /// Returns what was repaired when the store was opened, once.
     fn take_recoveries(&self) -> Vec<Recovery>;
+
+    /// Returns the book of tokens, where the engine keeps one.
+    fn access(&self) -> Option<Box<dyn AccessBook + '_>> {
+        None
+    }
 }
 
 /// Something the store repaired by itself, to be told to the user.

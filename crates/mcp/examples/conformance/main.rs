@@ -35,6 +35,7 @@ fn main() -> Result<(), String> {
         token: Some(token.clone()),
         beyond_this_machine: false,
         limits: Limits::default(),
+        public: None,
         pages: None,
     };
     let seal = RequestStateCodec::new_unchecked(secret().into_bytes());

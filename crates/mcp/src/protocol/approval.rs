@@ -116,11 +116,12 @@ fn says_yes(answer: &ElicitResult) -> bool {
 
 /// Returns what a sealed question is bound to: the tool, who calls it, and with which arguments.
 fn bound_to(actor: &Principal, arguments: &Value) -> Vec<u8> {
-    let host = match actor {
-        Principal::Agent { host, .. } => host.as_str(),
-        _ => "",
+    let who = match actor {
+        // The rest of its name may be another one in the next request.
+        Principal::Agent { host, .. } => host.clone(),
+        other => other.to_string(),
     };
-    json!([APPROVE, host, arguments]).to_string().into_bytes()
+    json!([APPROVE, who, arguments]).to_string().into_bytes()
 }
 
 /// Calls `approve_entity`, asking the person first where that is needed and possible.
@@ -132,6 +133,7 @@ pub(super) async fn approve(
     ctx: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let by_agent = || async { respond(server.called(actor, APPROVE, arguments).await) };
+    let Some(person) = server.person(ctx) else { return by_agent().await };
     let only_people = server.surface().workspace().policy().approval == ApprovalPolicy::Human;
     if !only_people || !server.offers(APPROVE) || !can_ask(ctx.client_capabilities().as_ref()) {
         return by_agent().await;
@@ -154,15 +156,22 @@ pub(super) async fn approve(
     } else {
         let form = form(&question)?;
         let answer = tokio::select! {
-            answer = ctx.peer.create_elicitation_with_timeout(form, Some(OPEN)) => answer,
-            () = ctx.ct.cancelled() => return by_agent().await,
-            () = server.closing().cancelled() => return by_agent().await,
+            answer = ctx.peer.create_elicitation_with_timeout(form, Some(OPEN)) => answer.ok(),
+            () = ctx.ct.cancelled() => None,
+            () = server.closing().cancelled() => None,
         };
         // No answer, or one that says nothing, is no yes.
-        answer.is_ok_and(|answer| says_yes(&answer))
+        answer.is_some_and(|answer| says_yes(&answer))
     };
     if !said_yes {
-        return by_agent().await;
+        // An agent is told to wait for a person. One whose token speaks for a person has just been told no by them.
+        if !actor.is_human() {
+            return by_agent().await;
+        }
+        let failure =
+            Failure::new(FailureKind::Refused, format!("`{}` was not approved: no yes was given", question.node))
+                .step("call approve_entity again when the person has decided");
+        return Ok(convert::failed(failure_value(&failure)).into());
     }
     // The plan may have been edited while the person was reading.
     if server.question(arguments).await.is_some_and(|now| now.version != question.version) {
@@ -174,7 +183,7 @@ pub(super) async fn approve(
         return Ok(convert::failed(failure_value(&failure)).into());
     }
     server.say(ctx, NOTICE, || json!({ "approved_by": "a person, asked by the client", "node": question.node }));
-    respond(server.approve_shown(arguments, &question).await)
+    respond(server.approve_shown(&person, arguments, &question).await)
 }
 
 /// Asks in the newest era: the question is the result.

@@ -9,8 +9,9 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use serde_json::json;
@@ -19,6 +20,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::front::Peer;
 use super::http::{Limits, answer};
 
 /// How long one too many may take to say what it wants before it is told to come back later.
@@ -40,9 +42,9 @@ pub(super) async fn serve(
     let mut open = JoinSet::new();
     let mut stopped = pin!(stopped);
     loop {
-        let stream = tokio::select! {
+        let (stream, from) = tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok(accepted) => accepted,
                 Err(_) => {
                     tokio::time::sleep(BREATH).await;
                     continue;
@@ -58,7 +60,7 @@ pub(super) async fn serve(
             Ok(place) => {
                 let (app, closing) = (app.clone(), closing.clone());
                 open.spawn(async move {
-                    converse(stream, app, limits.head, closing).await;
+                    converse(stream, Peer(from.ip()), app, limits.head, closing).await;
                     drop(place);
                 });
             }
@@ -71,12 +73,17 @@ pub(super) async fn serve(
 }
 
 /// Answers one connection's requests until it ends, or until the one that is being answered when we close.
-async fn converse(stream: TcpStream, app: Router, head: Duration, closing: CancellationToken) {
+async fn converse(stream: TcpStream, peer: Peer, app: Router, head: Duration, closing: CancellationToken) {
+    let app = TowerToHyperService::new(app);
+    let answered = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        app.call(request)
+    });
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(head)
-            .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app))
+            .serve_connection(TokioIo::new(stream), answered)
     );
     // A connection that breaks is the client's affair.
     tokio::select! {
@@ -90,7 +97,7 @@ async fn converse(stream: TcpStream, app: Router, head: Duration, closing: Cance
 
 /// Tells one too many to come back later.
 async fn send_away(stream: TcpStream, most: usize) {
-    let full = service_fn(move |_: Request<hyper::body::Incoming>| {
+    let full = service_fn(move |_: Request<Incoming>| {
         let hint = format!("{most} clients are connected, and no more are served at once: try again later");
         ready(Ok::<_, Infallible>(answer(StatusCode::SERVICE_UNAVAILABLE, &json!({ "error": hint }))))
     });

@@ -1,13 +1,14 @@
-//! Who may speak to us over HTTP: the right host, no foreign page, the right token.
+//! Which requests are meant for us: the right host, and no foreign page.
 //!
-//! The SDK checks hosts by itself but no origins unless told to; both are checked here, before it sees anything.
+//! The SDK checks hosts by itself but no origins unless told to; both are checked here, before it sees anything. Who is
+//! let in is `door.rs`.
 
 use std::net::IpAddr;
+use std::str::FromStr;
 
-use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
+use axum::http::header::{HOST, ORIGIN};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri};
-use domain::ids::Digest32;
 
 /// Why a request is turned away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,77 +17,121 @@ pub(super) enum TurnedAway {
     Host,
     /// Sent by a page of somebody else.
     Origin,
-    /// Without a token, or with a wrong one.
-    Token,
 }
 
-/// What is let in.
+/// The address by which others know us, behind a reverse proxy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicUrl {
+    https: bool,
+    host: String,
+    port: u16,
+}
+
+impl PublicUrl {
+    /// Returns it as pages of ours have it for an origin.
+    #[must_use]
+    pub fn origin(&self) -> String {
+        let scheme = if self.https { "https" } else { "http" };
+        match self.port == self.usual_port() {
+            true => format!("{scheme}://{}", self.host),
+            false => format!("{scheme}://{}:{}", self.host, self.port),
+        }
+    }
+
+    pub(super) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Returns the origin with its port, whichever that is.
+    pub(super) fn origin_with_port(&self) -> String {
+        format!("{}://{}:{}", if self.https { "https" } else { "http" }, self.host, self.port)
+    }
+
+    fn usual_port(&self) -> u16 {
+        if self.https { 443 } else { 80 }
+    }
+
+    fn is(&self, authority: &Authority) -> bool {
+        authority.host().eq_ignore_ascii_case(&self.host)
+            && authority.port_u16().unwrap_or(self.usual_port()) == self.port
+            && !authority.as_str().contains('@')
+    }
+}
+
+impl FromStr for PublicUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || format!("`{text}` is no public address: expected one like https://plans.example.org");
+        let uri: Uri = text.parse().map_err(|_| expected())?;
+        let https = match uri.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            _ => return Err(expected()),
+        };
+        let authority = uri.authority().filter(|authority| !authority.as_str().contains('@')).ok_or_else(expected)?;
+        if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
+            return Err(format!("`{text}` has a path: the server needs a host name of its own"));
+        }
+        let port = authority.port_u16().unwrap_or(if https { 443 } else { 80 });
+        Ok(Self { https, host: authority.host().to_ascii_lowercase(), port })
+    }
+}
+
+/// What is meant for us.
 #[derive(Debug)]
 pub(super) struct Guard {
     port: u16,
     /// Only this machine's own addresses.
     loopback_only: bool,
-    /// The token's digest; nothing when none is asked for.
-    token: Option<Digest32>,
+    public: Option<PublicUrl>,
+}
+
+/// How a browser keeps a cookie of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct CookieRules {
+    pub(super) name: String,
+    pub(super) secure: bool,
 }
 
 impl Guard {
-    pub(super) fn new(port: u16, loopback_only: bool, token: Option<&str>) -> Self {
-        Self { port, loopback_only, token: token.map(|token| Digest32::of(token.as_bytes())) }
-    }
-
-    /// Checks a request of a client by what it says about itself.
-    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), TurnedAway> {
-        self.check_place(uri, headers)?;
-        if self.shows_token(headers) { Ok(()) } else { Err(TurnedAway::Token) }
+    pub(super) fn new(port: u16, loopback_only: bool, public: Option<PublicUrl>) -> Self {
+        Self { port, loopback_only, public }
     }
 
     /// Checks that a request is meant for us, and sent by nobody else's page.
-    pub(super) fn check_place(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), TurnedAway> {
-        let host = match headers.get(HOST) {
-            Some(host) => host.to_str().ok().and_then(|host| host.parse::<Authority>().ok()),
-            None => uri.authority().cloned(),
-        };
-        if !host.is_some_and(|host| self.is_ours(&host)) {
+    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), TurnedAway> {
+        let Some(host) = host(uri, headers) else { return Err(TurnedAway::Host) };
+        if !self.is_ours(&host) && !self.is_public(&host) {
             return Err(TurnedAway::Host);
         }
         // Only pages have an origin; a page of ours is on this very host and port.
         if let Some(origin) = headers.get(ORIGIN) {
-            let page = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://")?.parse().ok());
-            if !page.is_some_and(|page: Authority| self.is_ours(&page)) {
+            let page = |scheme: &str| -> Option<Authority> { origin.to_str().ok()?.strip_prefix(scheme)?.parse().ok() };
+            let of_proxy = |public: &PublicUrl| {
+                page(if public.https { "https://" } else { "http://" }).is_some_and(|page| public.is(&page))
+            };
+            if !page("http://").is_some_and(|page| self.is_ours(&page)) && !self.public.as_ref().is_some_and(of_proxy) {
                 return Err(TurnedAway::Origin);
             }
         }
         Ok(())
     }
 
-    /// Says whether the token is in the headers, or none is asked for.
-    pub(super) fn shows_token(&self, headers: &HeaderMap) -> bool {
-        let given = headers.get(AUTHORIZATION).and_then(|given| given.to_str().ok()).and_then(bearer);
-        self.token.is_none() || given.is_some_and(|given| self.is_token(given))
+    /// Says how the cookie is kept by a browser that asked for this host. Its name has our port in it, because cookies
+    /// know none; behind a proxy all servers of it are one.
+    pub(super) fn cookie(&self, uri: &Uri, headers: &HeaderMap) -> CookieRules {
+        match &self.public {
+            Some(public) if host(uri, headers).is_some_and(|host| public.is(&host)) => CookieRules {
+                name: if public.https { "__Host-throughline" } else { "throughline" }.to_owned(),
+                secure: public.https,
+            },
+            _ => CookieRules { name: format!("throughline-{}", self.port), secure: false },
+        }
     }
 
-    /// Says whether this is the token.
-    pub(super) fn is_token(&self, given: &str) -> bool {
-        self.token.as_ref().is_some_and(|expected| same(expected, &Digest32::of(given.as_bytes())))
-    }
-
-    /// Returns the cookie that a browser gets for the token: its name, which has the port in it because cookies know none,
-    /// and its value, from which the token cannot be found.
-    pub(super) fn cookie(&self) -> Option<(String, String)> {
-        let token = self.token.as_ref()?;
-        let value = Digest32::of(format!("a browser that showed {token}").as_bytes());
-        Some((format!("throughline-{}", self.port), value.to_string()))
-    }
-
-    /// Says whether a browser sent the cookie.
-    pub(super) fn shows_cookie(&self, headers: &HeaderMap) -> bool {
-        let Some((name, value)) = self.cookie() else { return true };
-        let expected = Digest32::of(value.as_bytes());
-        let sent = headers.get_all(COOKIE).iter().filter_map(|header| header.to_str().ok());
-        sent.flat_map(|header| header.split(';'))
-            .filter_map(|pair| pair.trim().split_once('='))
-            .any(|(key, given)| key == name && same(&expected, &Digest32::of(given.as_bytes())))
+    fn is_public(&self, authority: &Authority) -> bool {
+        self.public.as_ref().is_some_and(|public| public.is(authority))
     }
 
     /// Says whether a host is this server: `localhost` or an address, which no name can be made to be, and our port.
@@ -101,14 +146,11 @@ impl Guard {
     }
 }
 
-fn bearer(header: &str) -> Option<&str> {
-    let (scheme, token) = header.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
-}
-
-/// Compares digests in a time that does not tell how much of them is the same.
-fn same(a: &Digest32, b: &Digest32) -> bool {
-    a.0.iter().zip(b.0).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+fn host(uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
+    match headers.get(HOST) {
+        Some(host) => host.to_str().ok()?.parse().ok(),
+        None => uri.authority().cloned(),
+    }
 }
 
 #[cfg(test)]
@@ -157,28 +199,44 @@ mod tests {
     }
 
     #[test]
-    fn the_cookie_stands_for_the_token_on_pages_alone() {
-        let guard = Guard::new(7070, true, Some("secret"));
-        let (name, value) = guard.cookie().expect("a cookie");
-        let with =
-            |cookie: String| -> HeaderMap { [(COOKIE, cookie.parse().expect("a header"))].into_iter().collect() };
-        assert!(guard.shows_cookie(&with(format!("a=b; {name}={value}"))));
-        assert!(!guard.shows_cookie(&with(format!("{name}=secret"))));
-        assert!(!guard.shows_cookie(&with(format!("throughline-7071={value}"))));
-        assert!(!guard.shows_cookie(&HeaderMap::new()));
-        assert!(!guard.shows_token(&with(format!("{name}={value}"))), "a client of /mcp shows the token itself");
-        assert!(Guard::new(7070, true, None).shows_cookie(&HeaderMap::new()), "none is asked for");
+    fn a_proxy_is_let_in_by_the_name_it_serves() {
+        let guard = Guard::new(7070, true, Some("https://Plans.Example.org".parse().expect("an address")));
+        let local = checked(&guard, &[("host", "localhost:7070"), ("origin", "http://localhost:7070")]);
+        assert_eq!(local, Ok(()), "this machine as before");
+        let from = |host: &str, origin: &str| checked(&guard, &[("host", host), ("origin", origin)]);
+        for host in ["plans.example.org", "PLANS.example.org", "plans.example.org:443"] {
+            assert_eq!(checked(&guard, &[("host", host)]), Ok(()), "{host}");
+            assert_eq!(from(host, "https://plans.example.org"), Ok(()), "{host}");
+            for origin in ["http://plans.example.org", "https://plans.example.org:7070", "https://evil.example", "null"]
+            {
+                assert_eq!(from(host, origin), Err(TurnedAway::Origin), "{origin}");
+            }
+        }
+        for host in ["example.org", "plans.example.org:7070", "plans.example.org:80", "a@plans.example.org"] {
+            assert_eq!(checked(&guard, &[("host", host)]), Err(TurnedAway::Host), "{host}");
+        }
     }
 
     #[test]
-    fn the_token_must_be_right() {
-        let guard = Guard::new(7070, true, Some("secret"));
-        let with = |header: &str| checked(&guard, &[("host", "localhost:7070"), ("authorization", header)]);
-        assert_eq!(with("Bearer secret"), Ok(()));
-        assert_eq!(with("bearer secret"), Ok(()));
-        for header in ["Bearer", "Bearer ", "Bearer Secret", "Bearer secret2", "Basic secret", "secret"] {
-            assert_eq!(with(header), Err(TurnedAway::Token), "{header}");
+    fn a_cookie_behind_https_is_for_https_alone() {
+        let guard = Guard::new(7070, true, Some("https://plans.example.org".parse().expect("an address")));
+        let cookie = |host: &str| {
+            guard.cookie(&Uri::from_static("/"), &[(HOST, host.parse().expect("a header"))].into_iter().collect())
+        };
+        let public = CookieRules { name: "__Host-throughline".to_owned(), secure: true };
+        assert_eq!(cookie("plans.example.org"), public);
+        let local = CookieRules { name: "throughline-7070".to_owned(), secure: false };
+        assert_eq!(cookie("localhost:7070"), local);
+    }
+
+    #[test]
+    fn a_public_address_is_a_host_and_nothing_else() {
+        let read = |text: &str| text.parse::<PublicUrl>().map(|public| public.origin());
+        assert_eq!(read("https://plans.example.org/"), Ok("https://plans.example.org".to_owned()));
+        assert_eq!(read("https://plans.example.org:8443"), Ok("https://plans.example.org:8443".to_owned()));
+        assert_eq!(read("http://plans.lan:80"), Ok("http://plans.lan".to_owned()));
+        for wrong in ["plans.example.org", "ftp://a", "https://a/b", "https://a?b", "https://u:p@a", "https://", ""] {
+            assert!(read(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(checked(&guard, &[("host", "localhost:7070")]), Err(TurnedAway::Token));
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::header::{CONTENT_TYPE, WWW_AUTHENTICATE};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
@@ -21,11 +21,16 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::connections;
+use super::audit::Audit;
+use super::door::{Door, Shown};
 use super::frames::{self, Frame};
-use super::guard::{Guard, TurnedAway};
+use super::front::{Front, caller_of, no_entry, receive};
+use super::guard::{Guard, PublicUrl};
+use super::metrics::{Class, Metrics};
 use super::pages::{self, Pages};
+use super::rates::{Rate, Rates};
 use super::server::{Server, Shared};
+use super::{connections, health, streams};
 use crate::surface::Surface;
 
 /// Where to listen, and to whom.
@@ -39,6 +44,8 @@ pub struct Options {
     pub beyond_this_machine: bool,
     /// What a client may cost us.
     pub limits: Limits,
+    /// The address by which others know us, behind a reverse proxy.
+    pub public: Option<PublicUrl>,
     /// Pages for people, beside `/mcp`: a browser shows the token once and gets a cookie for it.
     pub pages: Option<Pages>,
 }
@@ -52,8 +59,12 @@ pub struct Limits {
     pub head: Duration,
     /// How long a message may take to arrive after its head.
     pub arrival: Duration,
-    /// The bytes of the largest message.
+    /// The bytes of the largest message, and of the largest form.
     pub body: usize,
+    /// The bytes of the most that is sent to the API: whole operations, with the texts they speak of.
+    pub api_body: usize,
+    /// How often a token may ask.
+    pub rate: Rate,
     /// How long an answer may take to begin.
     pub answer: Duration,
 }
@@ -65,6 +76,8 @@ impl Default for Limits {
             head: Duration::from_secs(30),
             arrival: Duration::from_secs(30),
             body: 4 * 1024 * 1024,
+            api_body: 32 * 1024 * 1024,
+            rate: Rate::default(),
             // A little more than `wait` may wait.
             answer: Duration::from_secs(660),
         }
@@ -118,8 +131,17 @@ async fn serve<H: ServerHandler>(
     let listener = TcpListener::bind(options.address).await.map_err(unusable)?;
     let address = listener.local_addr().map_err(unusable)?;
     let closing = CancellationToken::new();
-    let guard = Guard::new(address.port(), !options.beyond_this_machine, options.token.as_deref());
-    let shared = Shared::new(surface.clone(), closing.clone(), true);
+    let workspace = surface.workspace().clone();
+    let audit = Arc::new(Audit::of(workspace.clone()));
+    let front = Arc::new(Front {
+        guard: Guard::new(address.port(), !options.beyond_this_machine, options.public.clone()),
+        door: Door::new(workspace.clone(), options.token.as_deref()),
+        limits: options.limits,
+        rates: Rates::new(options.limits.rate),
+        audit: audit.clone(),
+        metrics: Metrics::default(),
+    });
+    let shared = Shared::new(surface.clone(), closing.clone(), true).noting(audit.clone());
     let mut app = Router::new();
     let mut paths = Vec::new();
     for (path, part) in surface.parts() {
@@ -129,8 +151,7 @@ async fn serve<H: ServerHandler>(
     }
     let hint = json!({ "error": format!("there is nothing here; there is {}", paths.join(", ")) });
     let elsewhere = move || ready(answer(StatusCode::NOT_FOUND, &hint));
-    let rules = Arc::new((guard, options.limits));
-    let admitted = from_fn_with_state(rules.clone(), admit);
+    let admitted = from_fn_with_state(front.clone(), admit);
     let app = match options.pages {
         None => app.fallback(elsewhere).layer(admitted),
         Some(Pages { router, close }) => {
@@ -141,12 +162,14 @@ async fn serve<H: ServerHandler>(
             });
             // A client that is wrong about the path is told in its own words, not shown a page.
             let app = app.route("/mcp/{*elsewhere}", any(elsewhere)).layer(admitted);
-            app.fallback_service(router.layer(from_fn_with_state(rules, pages::admit)))
+            app.fallback_service(router.layer(from_fn_with_state(front.clone(), pages::admit)))
         }
     };
+    let app = app.merge(health::router(front.clone(), workspace)).layer(from_fn_with_state(front, receive));
     let stopped = stop_signal()?;
     on_ready(address);
     connections::serve(listener, app, options.limits, closing, stopped).await;
+    audit.finish();
     Ok(())
 }
 
@@ -167,8 +190,10 @@ fn service<H: ServerHandler>(
         config.disable_allowed_hosts()
     } else {
         let port = address.port();
-        let origins = ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("http://{host}:{port}"));
+        let local = ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("http://{host}:{port}"));
+        let origins = local.into_iter().chain(options.public.as_ref().map(PublicUrl::origin_with_port));
         let hosts = ["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned(), address.ip().to_string()];
+        let hosts = hosts.into_iter().chain(options.public.as_ref().map(|public| public.host().to_owned()));
         config.with_allowed_hosts(hosts).with_allowed_origins(origins).enforce_origin_validation()
     };
     StreamableHttpService::new(move || Ok(around(Server::new(shared.clone()))), Arc::new(sessions), config)
@@ -195,11 +220,18 @@ fn stop_signal() -> Result<impl Future<Output = ()>, String> {
 }
 
 /// Lets a request in, or says why not.
-async fn admit(State(rules): State<Arc<(Guard, Limits)>>, request: Request, next: Next) -> Response {
-    let (guard, limits) = &*rules;
-    if let Err(reason) = guard.check(request.uri(), request.headers()) {
-        return turned_away(reason);
+async fn admit(State(front): State<Arc<Front>>, mut request: Request, next: Next) -> Response {
+    let caller = caller_of(&request);
+    if let Err(reason) = front.guard.check(request.uri(), request.headers()) {
+        return front.turn_away(reason, &caller, Class::Mcp);
     }
+    let admitted = match front.let_in(Shown::token(request.headers()), &caller, Class::Mcp).await {
+        Ok(admitted) => admitted,
+        Err(no) => return no_entry(no),
+    };
+    let token = admitted.token;
+    request.extensions_mut().insert(admitted);
+    let limits = &front.limits;
     let request = match request.method() {
         &Method::POST => match arrived(request, limits).await {
             Ok(request) => request,
@@ -216,7 +248,7 @@ async fn admit(State(rules): State<Arc<(Guard, Limits)>>, request: Request, next
             *response.status_mut() = StatusCode::NO_CONTENT;
             response
         }
-        Ok(response) => response,
+        Ok(response) => streams::watched(&front, token, response),
         Err(_) => answer(StatusCode::GATEWAY_TIMEOUT, &json!({ "error": "this took too long" })),
     }
 }
@@ -246,25 +278,6 @@ async fn arrived(request: Request, limits: &Limits) -> Result<Request, Response>
         Some((id, error)) => {
             let message = serde_json::to_value(ServerJsonRpcMessage::error(error, id)).unwrap_or_default();
             Err(answer(StatusCode::BAD_REQUEST, &message))
-        }
-    }
-}
-
-pub(super) fn turned_away(reason: TurnedAway) -> Response {
-    match reason {
-        TurnedAway::Host => answer(
-            StatusCode::FORBIDDEN,
-            &json!({ "error": "this is not the host you asked for: use the address `tl serve` printed" }),
-        ),
-        TurnedAway::Origin => {
-            answer(StatusCode::FORBIDDEN, &json!({ "error": "pages of other sites may not use this server" }))
-        }
-        TurnedAway::Token => {
-            let hint = "send the token `tl serve` printed: Authorization: Bearer TOKEN";
-            let mut response = answer(StatusCode::UNAUTHORIZED, &json!({ "error": hint }));
-            let scheme = HeaderValue::from_static("Bearer realm=\"throughline\"");
-            response.headers_mut().insert(WWW_AUTHENTICATE, scheme);
-            response
         }
     }
 }

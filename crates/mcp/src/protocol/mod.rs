@@ -4,23 +4,32 @@
 //! and there is a session; from 2026-07-28 on every request says for itself who asks and in which version.
 
 mod approval;
+mod audit;
 mod changes;
 mod connections;
 mod convert;
+mod door;
 mod frames;
+mod front;
 mod guard;
+mod health;
 mod http;
 mod log;
+mod metrics;
 mod pages;
 mod pipe;
+mod rates;
 mod server;
 mod stdio;
+mod streams;
 mod wait;
 
 use domain::ids::Digest32;
 
+pub use self::guard::PublicUrl;
 pub use self::http::{Limits, Options, serve_http, serve_http_around};
 pub use self::pages::Pages;
+pub use self::rates::Rate;
 pub use self::server::Server;
 pub use self::stdio::{serve_pipe, serve_stdio};
 

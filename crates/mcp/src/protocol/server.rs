@@ -5,7 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use application::{Failure, FailureKind};
+use axum::http::request::Parts;
+use domain::access::{Admitted, Scope};
 use domain::ids::Principal;
+use domain::planning_prompt::clean_line;
 use rmcp::ServerHandler;
 use rmcp::model::*;
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};
@@ -14,8 +17,10 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::approval::{self, APPROVE, Approvals};
+use super::audit::Audit;
 use super::changes::{Change, Changes, Listening};
 use super::convert::{self, LIST_SCOPE, LIST_TTL_MS};
+use super::front::Caller;
 use super::log::{DEBUG, Threshold, WARNING, about_call};
 use super::wait::{self, WAIT};
 use super::{connection_name, frames};
@@ -37,6 +42,8 @@ pub(super) struct Shared {
     aside: Arc<Semaphore>,
     /// Stands for a session where there are none.
     name: String,
+    /// Where calls that change something are noted; over a pipe nowhere.
+    audit: Option<Arc<Audit>>,
 }
 
 impl Shared {
@@ -51,12 +58,23 @@ impl Shared {
             threads,
             aside: Arc::new(Semaphore::new(MOST_ASIDE)),
             name: connection_name(),
+            audit: None,
         })
+    }
+
+    /// The same, with calls that change something noted.
+    pub(super) fn noting(self: Arc<Self>, audit: Arc<Audit>) -> Arc<Self> {
+        let surface = self.surface.clone();
+        Arc::new(Self { audit: Some(audit), ..self.over(surface) })
     }
 
     /// Returns the same with other tools: questions and changes are those of the process.
     pub(super) fn offering(self: &Arc<Self>, surface: Surface) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new(self.over(surface))
+    }
+
+    fn over(&self, surface: Surface) -> Self {
+        Self {
             tools: surface.tools().into_iter().map(convert::tool).collect(),
             surface,
             approvals: self.approvals.clone(),
@@ -65,7 +83,8 @@ impl Shared {
             threads: self.threads,
             aside: self.aside.clone(),
             name: self.name.clone(),
-        })
+            audit: self.audit.clone(),
+        }
     }
 
     pub(super) fn closing(&self) -> &CancellationToken {
@@ -167,10 +186,10 @@ impl Server {
         called(self.aside(move |surface| Ok(surface.call(&actor, &tool, &arguments))).await)
     }
 
-    /// Approves as the person, exactly what they were shown.
-    pub(super) async fn approve_shown(&self, arguments: &Value, question: &Question) -> Called {
-        let (arguments, question) = (arguments.clone(), question.clone());
-        called(self.aside(move |surface| Ok(surface.approve_shown(&arguments, &question))).await)
+    /// Approves as the person who was asked, exactly what they were shown.
+    pub(super) async fn approve_shown(&self, person: &Principal, arguments: &Value, question: &Question) -> Called {
+        let (person, arguments, question) = (person.clone(), arguments.clone(), question.clone());
+        called(self.aside(move |surface| Ok(surface.approve_shown(&person, &arguments, &question))).await)
     }
 
     /// Returns what the person would have to be asked.
@@ -179,15 +198,63 @@ impl Server {
         self.aside(move |surface| surface.approval_question(&arguments)).await.ok().flatten()
     }
 
-    /// Returns who asks.
+    /// Returns who asks. With a token it is whoever that was given for, whatever the client says about itself.
     fn actor(&self, ctx: &RequestContext<RoleServer>) -> Principal {
+        if let Some(Admitted { principal, token: Some(_), .. }) = admitted(ctx) {
+            return principal.clone();
+        }
         let host = ctx.client_info().map_or_else(|| "mcp".to_owned(), |client| convert::host_name(&client.name));
-        let session = match ctx.extensions.get::<axum::http::request::Parts>() {
+        let session = match ctx.extensions.get::<Parts>() {
             // Without a session every request gets a server of its own: those of one process belong together.
             Some(_) if is_modern(ctx) => &self.shared.name,
             _ => &self.name,
         };
         Principal::Agent { host, session: session.clone() }
+    }
+
+    /// Returns whose word an answer to a question is: theirs who hold a token that may decide, or of who started the server.
+    /// Nobody's, where an agent would answer itself.
+    pub(super) fn person(&self, ctx: &RequestContext<RoleServer>) -> Option<Principal> {
+        match admitted(ctx) {
+            Some(Admitted { principal, scope, token: Some(_) }) => {
+                Some(principal).filter(|who| who.is_human() && scope.covers(Scope::Approve)).cloned()
+            }
+            // Over HTTP everybody was let in as somebody.
+            None if self.is_over_http() => None,
+            _ => Some(self.shared.surface.workspace().person()),
+        }
+    }
+
+    fn is_over_http(&self) -> bool {
+        self.shared.audit.is_some()
+    }
+
+    /// Refuses a call that goes further than the token it is made with.
+    fn within_scope(&self, tool: &str, ctx: &RequestContext<RoleServer>) -> Result<(), Called> {
+        let Some(who) = admitted(ctx) else {
+            return if self.is_over_http() { Err(Called::Failed(failure_value(&mistake()))) } else { Ok(()) };
+        };
+        let Some(needed) = self.shared.surface.needs(&who.principal, tool) else { return Ok(()) };
+        if who.scope.covers(needed) {
+            return Ok(());
+        }
+        let message = format!("`{tool}` needs a token of the scope `{needed}`, and this one has `{}`", who.scope);
+        let failure = Failure::new(FailureKind::Refused, message)
+            .step(format!("ask for a token: tl token create NAME --as {} --scope {needed}", who.principal));
+        Err(Called::Failed(failure_value(&failure)))
+    }
+
+    /// Notes a call that may have changed something.
+    fn note(&self, tool: &str, outcome: &str, arguments: &Value, ctx: &RequestContext<RoleServer>) {
+        let Some(parts) = ctx.extensions.get::<Parts>() else { return };
+        let known = (parts.extensions.get::<Admitted>(), parts.extensions.get::<Caller>());
+        let (Some(audit), (Some(who), Some(caller))) = (&self.shared.audit, known) else { return };
+        if matches!(self.shared.surface.needs(&who.principal, tool), None | Some(Scope::Read)) {
+            return;
+        }
+        let about = ["entity_id", "node", "id"].iter().find_map(|key| arguments.get(key)?.as_str()).unwrap_or_default();
+        let about: String = clean_line(about).chars().take(100).collect();
+        audit.note(who, caller, &format!("mcp {tool}"), outcome, &about);
     }
 
     /// Begins to tell a client of an older era what changes, unless that has begun.
@@ -213,6 +280,11 @@ impl Server {
         });
         then(listening)
     }
+}
+
+/// Returns who was let in over HTTP.
+fn admitted(ctx: &RequestContext<RoleServer>) -> Option<&Admitted> {
+    ctx.extensions.get::<Parts>()?.extensions.get()
 }
 
 fn mistake() -> Failure {
@@ -310,7 +382,12 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         no_cursor(request)?;
-        let result = ListToolsResult::with_all_items(self.shared.tools.clone());
+        let mut tools = self.shared.tools.clone();
+        if let Some(who) = admitted(&context) {
+            let needs = |tool: &Tool| self.shared.surface.needs(&who.principal, &tool.name);
+            tools.retain(|tool| needs(tool).is_none_or(|needed| who.scope.covers(needed)));
+        }
+        let result = ListToolsResult::with_all_items(tools);
         // Older clients know nothing of how long a list may be believed.
         Ok(if is_modern(&context) { result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(LIST_SCOPE) } else { result })
     }
@@ -323,10 +400,13 @@ impl ServerHandler for Server {
         let begun = Instant::now();
         let actor = self.actor(&context);
         let arguments = Value::Object(request.arguments.take().unwrap_or_default());
-        let response = match request.name.as_ref() {
-            WAIT if self.offers(WAIT) => approval::respond(wait::wait(self, &actor, &arguments, &context).await),
-            APPROVE => approval::approve(self, &actor, &arguments, &request, &context).await,
-            tool => approval::respond(self.called(&actor, tool, &arguments).await),
+        let response = match (self.within_scope(&request.name, &context), request.name.as_ref()) {
+            (Err(refused), _) => approval::respond(refused),
+            (Ok(()), WAIT) if self.offers(WAIT) => {
+                approval::respond(wait::wait(self, &actor, &arguments, &context).await)
+            }
+            (Ok(()), APPROVE) => approval::approve(self, &actor, &arguments, &request, &context).await,
+            (Ok(()), tool) => approval::respond(self.called(&actor, tool, &arguments).await),
         };
         let (level, outcome) = match &response {
             Ok(CallToolResponse::Complete(result)) if result.is_error == Some(true) => {
@@ -336,6 +416,7 @@ impl ServerHandler for Server {
             Ok(_) => (DEBUG, "done"),
             Err(_) => (DEBUG, "not understood"),
         };
+        self.note(&request.name, outcome, &arguments, &context);
         self.say(&context, level, || about_call(&request.name, outcome, begun.elapsed()));
         response
     }

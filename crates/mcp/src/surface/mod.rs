@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 pub use application::Workspace;
 use application::{Context, Failure};
+use domain::access::Scope;
 use domain::ids::Principal;
 use domain::operation::Channel;
 use domain::profile::Profile;
@@ -110,12 +111,22 @@ impl Surface {
         self.tools.iter().any(|tool| tool.name == name && tool.is_quick())
     }
 
+    /// Returns the scope a token needs to call a tool in this name; nothing when there is no such tool.
+    #[must_use]
+    pub fn needs(&self, by: &Principal, name: &str) -> Option<Scope> {
+        self.named(name).map(|tool| tool.needs(by))
+    }
+
+    fn named(&self, name: &str) -> Option<&'static Tool> {
+        // Model APIs reject dots in names, but people know some tools by a dotted one.
+        let plain = name.replace('.', "_");
+        self.tools.iter().copied().find(|tool| tool.name == plain)
+    }
+
     /// Calls a tool.
     #[must_use]
     pub fn call(&self, actor: &Principal, name: &str, arguments: &Value) -> Called {
-        // Model APIs reject dots in names, but people know some tools by a dotted one.
-        let plain = name.replace('.', "_");
-        let Some(tool) = self.tools.iter().find(|tool| tool.name == plain) else {
+        let Some(tool) = self.named(name) else {
             let known = self.tools.iter().map(|tool| tool.name);
             let near = domain::suggest::nearest(name, known, 1);
             let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
@@ -136,10 +147,10 @@ impl Surface {
         self.run(&self.workspace.person(), &mut |ctx| tools::approval_question(ctx, arguments))
     }
 
-    /// Approves as the person, exactly the version they were shown in `question`.
+    /// Approves as the person who was asked, exactly the version they were shown in `question`.
     #[must_use]
-    pub fn approve_shown(&self, arguments: &Value, question: &Question) -> Called {
-        match self.run(&self.workspace.person(), &mut |ctx| tools::approve_shown(ctx, arguments, question)) {
+    pub fn approve_shown(&self, person: &Principal, arguments: &Value, question: &Question) -> Called {
+        match self.run(person, &mut |ctx| tools::approve_shown(ctx, arguments, question)) {
             Ok(value) => Called::Done(value),
             Err(failure) => Called::Failed(failure_value(&failure)),
         }

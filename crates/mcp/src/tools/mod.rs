@@ -10,6 +10,8 @@ mod tickets_set;
 mod trail_set;
 
 use application::{Context, Failure, FailureKind};
+use domain::access::Scope;
+use domain::ids::Principal;
 use domain::profile::Profile;
 use serde_json::{Value, json};
 
@@ -112,6 +114,16 @@ pub struct Offered {
 const QUICK: [&str; 4] = ["why", "wait", "get_entity_state", "get_children_status"];
 
 impl Tool {
+    /// Returns the scope a token needs to call it in this name. What an agent's word is worth is for the rules to say; they
+    /// let a person do nearly everything, so that a person's word takes a token that may decide.
+    pub(crate) fn needs(&self, by: &Principal) -> Scope {
+        match self.hints.read_only {
+            true => Scope::Read,
+            false if by.is_human() => Scope::Approve,
+            false => Scope::Agent,
+        }
+    }
+
     /// Says whether others may wait for it.
     pub(crate) fn is_quick(&self) -> bool {
         QUICK.contains(&self.name)

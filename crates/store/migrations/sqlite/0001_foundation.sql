@@ -161,3 +161,32 @@ CREATE TABLE note (
     body TEXT    NOT NULL,
     at   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- Who may come in at a server. Beside the state: not made from operations. A secret is not kept, only its hash.
+CREATE TABLE access_token (
+    id           INTEGER PRIMARY KEY,
+    name         TEXT    NOT NULL,
+    principal    TEXT    NOT NULL,
+    scope        TEXT    NOT NULL,
+    hash         BLOB    NOT NULL,
+    cookie       BLOB    NOT NULL,
+    created_at   INTEGER NOT NULL,
+    created_by   TEXT    NOT NULL,
+    expires_at   INTEGER,
+    revoked_at   INTEGER,
+    last_used_at INTEGER
+) STRICT;
+CREATE UNIQUE INDEX access_token_hash ON access_token (hash);
+
+CREATE TABLE audit (
+    id        INTEGER PRIMARY KEY,
+    at        INTEGER NOT NULL,
+    principal TEXT,
+    token     INTEGER,
+    action    TEXT    NOT NULL,
+    outcome   TEXT    NOT NULL,
+    detail    TEXT    NOT NULL,
+    came_from TEXT    NOT NULL,
+    trace     TEXT,
+    times     INTEGER NOT NULL
+) STRICT;

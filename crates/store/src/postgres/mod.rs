@@ -19,7 +19,8 @@ use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
 use domain::node::Node;
 use domain::operation::Operation;
 use domain::ports::{
-    ChildName, FileStamp, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction,
+    AccessBook, ChildName, FileStamp, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind,
+    Transaction,
 };
 use domain::status::Footing;
 use domain::tree::Misfit;
@@ -35,6 +36,7 @@ use crate::journal;
 use crate::layout::{Layout, Shared};
 use crate::memory::{MemoryState, delegate_snapshot};
 use crate::mirror::Mirror;
+use crate::tables::access::{Book, Desk};
 use crate::tables::sql::Sql;
 use crate::tables::verify::{finding, same_state, tables};
 use crate::tables::view::{StoreRow, View, read_store_row};
@@ -398,6 +400,24 @@ impl Keeper for PostgresStore {
     }
 }
 
+impl Desk for PostgresStore {
+    fn look(&self, work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>) -> Result<(), StoreFault> {
+        self.link.begin(Purpose::Reading)?;
+        let looked = work(&self.link);
+        self.link.roll_back();
+        looked
+    }
+
+    fn write_down(&self, work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>) -> Result<(), StoreFault> {
+        self.link.begin(Purpose::Writing)?;
+        let written = work(&self.link).and_then(|()| self.link.run("COMMIT"));
+        if written.is_err() {
+            self.link.roll_back();
+        }
+        written
+    }
+}
+
 impl Store for PostgresStore {
     fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
         Ok(Box::new(self.reading()?))
@@ -466,5 +486,9 @@ impl Store for PostgresStore {
 
     fn take_recoveries(&self) -> Vec<Recovery> {
         self.recoveries.take()
+    }
+
+    fn access(&self) -> Option<Box<dyn AccessBook + '_>> {
+        Some(Box::new(Book(self)))
     }
 }

@@ -17,7 +17,9 @@ use domain::fact::Backup;
 use domain::ids::{Digest32, NodeId, OperationId, StoreId, VersionHash};
 use domain::node::Node;
 use domain::operation::Operation;
-use domain::ports::{ChildName, FileStamp, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction};
+use domain::ports::{
+    AccessBook, ChildName, FileStamp, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction,
+};
 use domain::status::Footing;
 use domain::version::Version;
 use rusqlite::{Connection, params_from_iter};
@@ -30,6 +32,8 @@ use crate::journal::{self, Journal, JournalEntry, Mark};
 use crate::layout::Layout;
 use crate::memory::delegate_snapshot;
 use crate::mirror::Mirror;
+use crate::tables::access::{Book, Desk};
+use crate::tables::sql::Sql;
 use crate::tables::view::{StoreRow, View, read_store_row};
 use crate::tables::write::{Keeper, TableTransaction};
 
@@ -453,6 +457,29 @@ impl Keeper for SqliteStore {
     }
 }
 
+impl Desk for SqliteStore {
+    fn look(&self, work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>) -> Result<(), StoreFault> {
+        connection::run(&self.connection.inner, "BEGIN").map_err(|error| self.connection.fault(error))?;
+        let looked = work(&self.connection);
+        self.roll_back();
+        looked
+    }
+
+    fn write_down(&self, work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>) -> Result<(), StoreFault> {
+        if self.read_only {
+            return Err(StoreFault::ReadOnly { path: self.layout.database.clone() });
+        }
+        let run = |sql| connection::run(&self.connection.inner, sql).map_err(|error| self.connection.fault(error));
+        run("BEGIN IMMEDIATE")?;
+        let written = work(&self.connection).and_then(|()| run("COMMIT"));
+        match written {
+            Ok(()) => connection::keep_log_short(&self.connection.inner, &self.layout.database),
+            Err(_) => self.roll_back(),
+        }
+        written
+    }
+}
+
 impl Store for SqliteStore {
     fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
         let row = self.begin("BEGIN")?;
@@ -528,5 +555,9 @@ impl Store for SqliteStore {
 
     fn take_recoveries(&self) -> Vec<Recovery> {
         self.recoveries.take()
+    }
+
+    fn access(&self) -> Option<Box<dyn AccessBook + '_>> {
+        Some(Box::new(Book(self)))
     }
 }

@@ -3,6 +3,7 @@
 //! An engine brings a connection that can run statements ([`sql::Sql`]) and decides what makes a change durable
 //! ([`write::Keeper`]).
 
+pub(crate) mod access;
 pub(crate) mod rows;
 pub(crate) mod sql;
 pub(crate) mod sums;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::string_slice, clippy::disallowed_methods, reason = "a failing test may panic")]
 
+mod access;
 mod damage;
 mod engines;
 mod git;

@@ -1,0 +1,203 @@
+//! `tl token`
+
+use application::Failure;
+use application::tokens::{
+    AuditView, CreateTokenRequest, TokenView, create_token, list_audit, list_tokens, revoke_token,
+};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Subcommand};
+use domain::access::Scope;
+use domain::planning_prompt::clean_line;
+use domain::token::{SECRET_PREFIX, TokenState};
+use mcp::protocol::secret;
+use serde::Serialize;
+
+use crate::exit_code::ExitCode;
+use crate::ui::{BOLD, DIM, GOOD, WARN, styled};
+use crate::wiring::App;
+
+/// Tokens for people and agents who work through `tl serve`: give, list, take back
+///
+/// Whatever is done with a token is done in the name it was given for, and no further than its scope: `read` looks,
+/// `agent` does what agents do and comments, `approve` also decides, `admin` is for who runs the server. Each includes
+/// those before it. Tokens are given on the machine that has the database.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl token create \"Anna's laptop\" --as human:anna --scope approve --expires 90d
+  tl token create nightly --as agent:ci/1 --scope agent
+  tl token list
+  tl token revoke 3
+  tl token audit --limit 50")]
+pub(crate) struct TokenArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Give a token; its secret is printed once and kept nowhere
+    Create {
+        /// What it is for, to know it again in the list
+        name: String,
+        /// In whose name everything is done with it: `human:anna` or `agent:ci/1`
+        #[arg(long = "as", value_name = "PRINCIPAL")]
+        principal: String,
+        /// How far it goes; an agent's is `read` or `agent`
+        #[arg(long, value_parser = PossibleValuesParser::new(Scope::ALL.map(Scope::word)))]
+        scope: String,
+        /// How long it is good: `12h`, `90d`, `8w`; without it until it is taken back
+        #[arg(long, value_name = "TIME", value_parser = lasting)]
+        expires: Option<i64>,
+    },
+    /// Every token, also those that are over
+    List,
+    /// Take a token back; every server turns it away within two seconds
+    Revoke {
+        /// Its number in the list
+        id: u64,
+    },
+    /// What was changed through servers, and who was turned away, the latest first
+    Audit {
+        /// At most so many lines
+        #[arg(long, default_value_t = 50)]
+        limit: usize,
+    },
+}
+
+/// A token that was just given.
+#[derive(Serialize)]
+struct Given {
+    #[serde(flatten)]
+    token: TokenView,
+    /// Shown this once.
+    secret: String,
+}
+
+/// Reads a time like `90d` as milliseconds.
+fn lasting(text: &str) -> Result<i64, String> {
+    let expected = || format!("`{text}` is no time: expected a number with m, h, d or w, as in 90d");
+    let unit = text.chars().last().ok_or_else(expected)?;
+    let minutes: i64 = match unit {
+        'm' => 1,
+        'h' => 60,
+        'd' => 24 * 60,
+        'w' => 7 * 24 * 60,
+        _ => return Err(expected()),
+    };
+    let number: u32 = text.trim_end_matches(unit).parse().map_err(|_| expected())?;
+    if number == 0 || number > 100_000 {
+        return Err(expected());
+    }
+    Ok(i64::from(number) * minutes * 60_000)
+}
+
+impl TokenArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        match &self.what {
+            What::Create { name, principal, scope, expires } => {
+                let request = CreateTokenRequest {
+                    name: name.clone(),
+                    principal: principal.clone(),
+                    // The parser lets no other word through.
+                    scope: Scope::from_word(scope).unwrap_or(Scope::Read),
+                    lasts: *expires,
+                    secret: format!("{SECRET_PREFIX}{}", secret()),
+                };
+                let token = app.run(|ctx| create_token(ctx, &request))?;
+                given(app, Given { token, secret: request.secret });
+            }
+            What::List => {
+                let tokens = app.run(list_tokens)?;
+                if app.ui.json {
+                    app.ui.value(&tokens);
+                } else {
+                    tokens.iter().for_each(|token| app.ui.line(words(token)));
+                    if tokens.is_empty() {
+                        app.ui.say("there are no tokens; `tl token create` gives one");
+                    }
+                }
+            }
+            What::Revoke { id } => {
+                let token = app.run(|ctx| revoke_token(ctx, *id))?;
+                if app.ui.json {
+                    app.ui.value(&token);
+                } else {
+                    app.ui.line(words(&token));
+                }
+            }
+            What::Audit { limit } => {
+                let lines = app.run(|ctx| list_audit(ctx, *limit))?;
+                if app.ui.json {
+                    app.ui.value(&lines);
+                } else {
+                    lines.iter().for_each(|line| app.ui.line(told(line)));
+                }
+            }
+        }
+        Ok(ExitCode::Done)
+    }
+}
+
+fn given(app: &App, given: Given) {
+    if app.ui.json {
+        app.ui.value(&given);
+        return;
+    }
+    app.ui.say(words(&given.token));
+    app.ui.line(&given.secret);
+    app.ui.say(styled(DIM, "keep it now: it is shown this once"));
+}
+
+/// One token in one line.
+fn words(token: &TokenView) -> String {
+    let (style, until) = match (token.state, token.expires_at) {
+        (TokenState::Valid, None) => (GOOD, "valid".to_owned()),
+        (TokenState::Valid, Some(end)) => (GOOD, format!("valid until {}", end.for_people())),
+        (TokenState::Expired, _) => (WARN, "expired".to_owned()),
+        (TokenState::Revoked, _) => (WARN, "revoked".to_owned()),
+    };
+    let used = token.last_used_at.map_or_else(|| "never used".to_owned(), |at| format!("used {}", at.for_people()));
+    format!(
+        "{} {}  {} · {} · {} · {}",
+        styled(BOLD, &token.id.to_string()),
+        clean_line(&token.name),
+        clean_line(&token.principal.to_string()),
+        token.scope,
+        styled(style, &until),
+        styled(DIM, &used)
+    )
+}
+
+/// One line of the audit log.
+fn told(line: &AuditView) -> String {
+    let who = line.principal.as_ref().map_or_else(|| "somebody".to_owned(), ToString::to_string);
+    let token = line.token.map(|id| format!(" (token {id})")).unwrap_or_default();
+    let times = if line.times > 1 { format!(" × {}", line.times) } else { String::new() };
+    let trace = line.trace.as_ref().map(|trace| format!(" · trace {trace}")).unwrap_or_default();
+    let detail = if line.detail.is_empty() { String::new() } else { format!(": {}", line.detail) };
+    let rest = format!(" · {}{trace}", line.from);
+    format!(
+        "{} {}{token} {} → {}{}{times}{}",
+        styled(DIM, &line.at.for_people()),
+        clean_line(&who),
+        styled(BOLD, &clean_line(&line.action)),
+        clean_line(&line.outcome),
+        clean_line(&detail),
+        styled(DIM, &clean_line(&rest))
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lasting;
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(lasting("90d"), Ok(90 * 24 * 60 * 60_000));
+        assert_eq!(lasting("1w"), lasting("7d"));
+        assert_eq!(lasting("1h"), lasting("60m"));
+        for wrong in ["", "d", "0d", "90", "-1d", "9x", "1dd", "1.5h", "99999999d"] {
+            assert!(lasting(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Who is let in: whoever shows the secret the server was started with, a token of the book, or a browser's cookie for
+//! one of them.
+//!
+//! The good tokens of the book are held for a second, so that most requests ask the database nothing. An unknown token
+//! costs no more than a known one, and however many there are, they make the book be read ten times a second at most.
+//! What cannot be checked lets nobody in.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use application::Workspace;
+use axum::http::HeaderMap;
+use axum::http::header::{AUTHORIZATION, COOKIE};
+use domain::access::{Admitted, Scope};
+use domain::ids::Digest32;
+use domain::time::Timestamp;
+use domain::token::{SECRET_PREFIX, Token, TokenState, cookie_of, secret_hash};
+
+/// How old what is known of the book may be.
+const FRESH: Duration = Duration::from_secs(1);
+/// From when on it is no longer believed, although the book cannot be read.
+const TOO_OLD: Duration = Duration::from_secs(2);
+/// The book is read anew for an unknown token, which may have been given a moment ago, but not more often than this.
+const BREATH: Duration = Duration::from_millis(100);
+
+/// What a request shows of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown<'r> {
+    Secret(&'r str),
+    Cookie(&'r str),
+    Nothing,
+}
+
+impl<'r> Shown<'r> {
+    /// Returns the token in the headers.
+    pub(super) fn token(headers: &'r HeaderMap) -> Self {
+        let bearer = |header: &'r str| {
+            let (scheme, token) = header.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+        };
+        let given = headers.get(AUTHORIZATION).and_then(|given| given.to_str().ok()).and_then(bearer);
+        given.map_or(Self::Nothing, Self::Secret)
+    }
+
+    /// Returns the cookie of this name.
+    pub(super) fn cookie(headers: &'r HeaderMap, name: &str) -> Self {
+        let sent = headers.get_all(COOKIE).iter().filter_map(|header| header.to_str().ok());
+        let mut pairs = sent.flat_map(|header| header.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.find(|(key, _)| *key == name).map_or(Self::Nothing, |(_, value)| Self::Cookie(value))
+    }
+}
+
+/// Why nobody is let in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoEntry {
+    /// Nothing was shown, or something we do not know.
+    Unknown,
+    /// The book cannot be read.
+    Unsure,
+    /// So long is to be waited first.
+    TooOften(Duration),
+}
+
+/// The good tokens, as they were when the book was read.
+struct Known {
+    by_hash: HashMap<Digest32, Token>,
+    by_cookie: HashMap<Digest32, Digest32>,
+    /// Begun to be read then, which was this time of the book's clock.
+    read: Instant,
+    time: Timestamp,
+}
+
+impl Known {
+    /// Returns what the book's clock shows.
+    fn now(&self) -> Timestamp {
+        let passed = i64::try_from(self.read.elapsed().as_millis()).unwrap_or(i64::MAX);
+        Timestamp::from_millis(self.time.as_millis().saturating_add(passed))
+    }
+
+    fn find(&self, shown: Shown<'_>) -> Option<&Token> {
+        let hash = match shown {
+            Shown::Secret(secret) => secret_hash(secret),
+            Shown::Cookie(value) => *self.by_cookie.get(&secret_hash(value))?,
+            Shown::Nothing => return None,
+        };
+        self.by_hash.get(&hash).filter(|token| token.state(self.now()) == TokenState::Valid)
+    }
+}
+
+pub(super) struct Door {
+    workspace: Arc<dyn Workspace>,
+    /// The digest of the secret we were started with; nothing when none is asked for.
+    launch: Option<Digest32>,
+    known: Mutex<Option<Arc<Known>>>,
+    /// Held by who reads the book; with when that failed last.
+    reading: tokio::sync::Mutex<Option<Instant>>,
+    /// The engine keeps no book.
+    no_book: AtomicBool,
+}
+
+impl Door {
+    pub(super) fn new(workspace: Arc<dyn Workspace>, launch: Option<&str>) -> Self {
+        Self {
+            workspace,
+            launch: launch.map(secret_hash),
+            known: Mutex::default(),
+            reading: tokio::sync::Mutex::default(),
+            no_book: AtomicBool::new(false),
+        }
+    }
+
+    /// Finds out who shows this. `may_ask` is asked before an unknown token costs anything.
+    pub(super) async fn enter(
+        &self,
+        shown: Shown<'_>,
+        may_ask: impl FnOnce() -> Result<(), Duration>,
+    ) -> Result<Admitted, NoEntry> {
+        if self.is_launch(shown) {
+            return Ok(self.operator());
+        }
+        let found = match self.could_be(shown) {
+            true => self.look_up(shown, may_ask).await,
+            // Something was shown, and it is not what we were started with.
+            false if shown != Shown::Nothing => may_ask().map_err(NoEntry::TooOften).map(|()| None),
+            false => Ok(None),
+        };
+        match found {
+            Ok(Some(admitted)) => Ok(admitted),
+            // Where none is asked for, a wrong one is no worse than none.
+            _ if self.launch.is_none() => Ok(self.operator()),
+            Ok(None) => Err(NoEntry::Unknown),
+            Err(no) => Err(no),
+        }
+    }
+
+    /// Says whether a token of the book is still good.
+    pub(super) async fn is_good(&self, token: u64) -> bool {
+        let known = self.known(None).await;
+        known.is_ok_and(|known| {
+            let now = known.now();
+            known.by_hash.values().any(|one| one.id == token && one.state(now) == TokenState::Valid)
+        })
+    }
+
+    /// Returns what a browser gets in place of a secret that was let in.
+    pub(super) fn cookie_for(&self, secret: &str) -> String {
+        match self.launch_cookie().filter(|_| self.is_launch(Shown::Secret(secret))) {
+            Some(cookie) => cookie,
+            None => cookie_of(secret),
+        }
+    }
+
+    /// Returns whoever started the server: there is no token between us.
+    fn operator(&self) -> Admitted {
+        Admitted { principal: self.workspace.person(), scope: Scope::Admin, token: None }
+    }
+
+    fn launch_cookie(&self) -> Option<String> {
+        let launch = self.launch.as_ref()?;
+        Some(Digest32::of(format!("a browser that showed {launch}").as_bytes()).to_string())
+    }
+
+    fn is_launch(&self, shown: Shown<'_>) -> bool {
+        match shown {
+            Shown::Secret(secret) => self.launch.is_some_and(|launch| same(&launch, &secret_hash(secret))),
+            Shown::Cookie(value) => {
+                self.launch_cookie().is_some_and(|cookie| same(&secret_hash(&cookie), &secret_hash(value)))
+            }
+            Shown::Nothing => false,
+        }
+    }
+
+    /// Says whether this has the form of something in the book.
+    fn could_be(&self, shown: Shown<'_>) -> bool {
+        let digits = match shown {
+            Shown::Secret(secret) => secret.strip_prefix(SECRET_PREFIX),
+            Shown::Cookie(value) => Some(value),
+            Shown::Nothing => None,
+        };
+        digits.is_some_and(|digits| digits.parse::<Digest32>().is_ok()) && !self.no_book.load(Ordering::Relaxed)
+    }
+
+    async fn look_up(
+        &self,
+        shown: Shown<'_>,
+        may_ask: impl FnOnce() -> Result<(), Duration>,
+    ) -> Result<Option<Admitted>, NoEntry> {
+        let asked = Instant::now();
+        if let Some(token) = self.known(None).await?.find(shown) {
+            return Ok(Some(token.admitted()));
+        }
+        may_ask().map_err(NoEntry::TooOften)?;
+        Ok(self.known(Some(asked)).await?.find(shown).map(Token::admitted))
+    }
+
+    /// Returns what is known, read anew where it is old, or begun to be read before `after`.
+    async fn known(&self, after: Option<Instant>) -> Result<Arc<Known>, NoEntry> {
+        let held = || self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let fresh = |known: &Arc<Known>| known.read.elapsed() < FRESH && after.is_none_or(|after| known.read >= after);
+        if let Some(known) = held().filter(fresh) {
+            return Ok(known);
+        }
+        let mut failed = self.reading.lock().await;
+        // Somebody else may have read it while we waited.
+        if let Some(known) = held().filter(fresh) {
+            return Ok(known);
+        }
+        let still_good = || held().filter(|known| after.is_none() && known.read.elapsed() < TOO_OLD);
+        if failed.is_some_and(|at| at.elapsed() < BREATH) {
+            return still_good().ok_or(NoEntry::Unsure);
+        }
+        if let Some(rest) = held().and_then(|known| BREATH.checked_sub(known.read.elapsed())) {
+            tokio::time::sleep(rest).await;
+        }
+        let workspace = self.workspace.clone();
+        match tokio::task::spawn_blocking(move || read(&*workspace)).await {
+            Ok(Ok(Some(known))) => {
+                let known = Arc::new(known);
+                *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(known.clone());
+                *failed = None;
+                Ok(known)
+            }
+            Ok(Ok(None)) => {
+                self.no_book.store(true, Ordering::Relaxed);
+                Err(NoEntry::Unknown)
+            }
+            _ => {
+                *failed = Some(Instant::now());
+                still_good().ok_or(NoEntry::Unsure)
+            }
+        }
+    }
+}
+
+fn read(workspace: &dyn Workspace) -> Result<Option<Known>, application::Failure> {
+    let (read, mut known) = (Instant::now(), None);
+    workspace.access(&mut |book, time| {
+        let good = book.good_tokens()?;
+        known = Some(Known {
+            by_cookie: good.iter().map(|token| (token.cookie, token.hash)).collect(),
+            by_hash: good.into_iter().map(|token| (token.hash, token)).collect(),
+            read,
+            time,
+        });
+        Ok(())
+    })?;
+    Ok(known)
+}
+
+/// Compares digests in a time that does not tell how much of them is the same.
+fn same(a: &Digest32, b: &Digest32) -> bool {
+    a.0.iter().zip(b.0).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+}

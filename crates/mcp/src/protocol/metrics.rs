@@ -1,0 +1,180 @@
+//! What the server counts, in the words of Prometheus.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// What a request is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Class {
+    Mcp,
+    Api,
+    Action,
+    Page,
+    Asset,
+    Health,
+}
+
+impl Class {
+    /// Returns the class of a path. Paths themselves would be as many as there are plans.
+    pub(super) fn of(path: &str) -> Self {
+        let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+        match first {
+            "mcp" => Self::Mcp,
+            "api" => Self::Api,
+            "do" => Self::Action,
+            "assets" => Self::Asset,
+            "healthz" | "readyz" | "metrics" => Self::Health,
+            _ => Self::Page,
+        }
+    }
+
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Mcp => "mcp",
+            Self::Api => "api",
+            Self::Action => "action",
+            Self::Page => "page",
+            Self::Asset => "asset",
+            Self::Health => "health",
+        }
+    }
+}
+
+/// Upper ends of the stretches of time that are told apart, in milliseconds.
+const ENDS: [u64; 11] = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 5_000];
+
+#[derive(Clone, Copy, Default)]
+struct Times {
+    /// How many took up to each end.
+    up_to: [u64; ENDS.len()],
+    number: u64,
+    sum: Duration,
+}
+
+#[derive(Default)]
+struct Answers {
+    by_status: BTreeMap<(Class, u16), u64>,
+    times: BTreeMap<Class, Times>,
+}
+
+#[derive(Default)]
+pub(super) struct Metrics {
+    answers: Mutex<Answers>,
+    pub(super) streams: AtomicI64,
+    pub(super) limited: AtomicU64,
+}
+
+/// What others have counted.
+pub(super) struct Elsewhere {
+    pub(super) head: Option<u64>,
+    pub(super) store_waits: (u64, Duration),
+    pub(super) audit_lost: u64,
+}
+
+impl Metrics {
+    /// Counts an answer; of a stream, its beginning.
+    pub(super) fn answered(&self, class: Class, status: u16, took: Duration) {
+        let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        *answers.by_status.entry((class, status)).or_default() += 1;
+        let times = answers.times.entry(class).or_default();
+        for (count, end) in times.up_to.iter_mut().zip(ENDS) {
+            *count += u64::from(took <= Duration::from_millis(end));
+        }
+        times.number += 1;
+        times.sum += took;
+    }
+
+    /// Returns everything as text.
+    pub(super) fn text(&self, elsewhere: &Elsewhere) -> String {
+        let mut out = String::new();
+        let mut family = |name: &str, kind: &str, help: &str, samples: &str| {
+            // Writing to a text cannot fail.
+            let _ = writeln!(out, "# HELP throughline_{name} {help}\n# TYPE throughline_{name} {kind}");
+            out.push_str(samples);
+        };
+        let (mut requests, mut seconds) = (String::new(), String::new());
+        {
+            let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            for ((class, status), number) in &answers.by_status {
+                let labels = format!("class=\"{}\",status=\"{status}\"", class.word());
+                let _ = writeln!(requests, "throughline_http_requests_total{{{labels}}} {number}");
+            }
+            for (class, times) in &answers.times {
+                let name = "throughline_http_request_duration_seconds";
+                let class = format!("class=\"{}\"", class.word());
+                for (end, count) in ENDS.iter().zip(times.up_to) {
+                    let end = Duration::from_millis(*end).as_secs_f64();
+                    let _ = writeln!(seconds, "{name}_bucket{{{class},le=\"{end}\"}} {count}");
+                }
+                let _ = writeln!(seconds, "{name}_bucket{{{class},le=\"+Inf\"}} {}", times.number);
+                let _ = writeln!(seconds, "{name}_sum{{{class}}} {}", times.sum.as_secs_f64());
+                let _ = writeln!(seconds, "{name}_count{{{class}}} {}", times.number);
+            }
+        }
+        family("http_requests_total", "counter", "Requests answered, by what they were about and how.", &requests);
+        family("http_request_duration_seconds", "histogram", "Time until an answer began.", &seconds);
+        let one = |name: &str, value: &dyn std::fmt::Display| format!("throughline_{name} {value}\n");
+        let streams = self.streams.load(Relaxed);
+        family("event_streams", "gauge", "Streams of events that are open.", &one("event_streams", &streams));
+        let limited = self.limited.load(Relaxed);
+        family("rate_limited_total", "counter", "Requests that came too often.", &one("rate_limited_total", &limited));
+        let lost = elsewhere.audit_lost;
+        family("audit_lost_total", "counter", "Lines the audit log had no room for.", &one("audit_lost_total", &lost));
+        if let Some(head) = elsewhere.head {
+            family("operations_head", "gauge", "The number of the last operation.", &one("operations_head", &head));
+        }
+        let (asked, waited) = elsewhere.store_waits;
+        let waits = format!(
+            "throughline_store_wait_seconds_sum {}\nthroughline_store_wait_seconds_count {asked}\n",
+            waited.as_secs_f64()
+        );
+        family("store_wait_seconds", "summary", "Time until a connection to the state was there.", &waits);
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_counted_is_told() {
+        let metrics = Metrics::default();
+        metrics.answered(Class::of("/api/tree"), 200, Duration::from_millis(3));
+        metrics.answered(Class::of("/api/nodes/act-1"), 200, Duration::from_millis(700));
+        metrics.answered(Class::of("/do/approve"), 403, Duration::from_secs(9));
+        let text =
+            metrics.text(&Elsewhere { head: Some(7), store_waits: (2, Duration::from_millis(500)), audit_lost: 0 });
+        for line in [
+            "throughline_http_requests_total{class=\"api\",status=\"200\"} 2",
+            "throughline_http_requests_total{class=\"action\",status=\"403\"} 1",
+            "throughline_http_request_duration_seconds_bucket{class=\"api\",le=\"0.002\"} 0",
+            "throughline_http_request_duration_seconds_bucket{class=\"api\",le=\"0.005\"} 1",
+            "throughline_http_request_duration_seconds_bucket{class=\"api\",le=\"1\"} 2",
+            "throughline_http_request_duration_seconds_bucket{class=\"action\",le=\"5\"} 0",
+            "throughline_http_request_duration_seconds_bucket{class=\"action\",le=\"+Inf\"} 1",
+            "throughline_operations_head 7",
+            "throughline_store_wait_seconds_sum 0.5",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}\n{text}");
+        }
+    }
+
+    #[test]
+    fn every_path_has_a_class() {
+        for (path, class) in [
+            ("/", Class::Page),
+            ("/nodes/mcp", Class::Page),
+            ("/mcp", Class::Mcp),
+            ("/mcp/core", Class::Mcp),
+            ("//mcp", Class::Mcp),
+            ("/assets/app.js", Class::Asset),
+            ("/healthz", Class::Health),
+        ] {
+            assert_eq!(Class::of(path), class, "{path}");
+        }
+    }
+}

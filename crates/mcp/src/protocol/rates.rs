@@ -1,0 +1,146 @@
+//! How often somebody may ask: a bucket for each token, and one for each address that tries unknown ones.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// So many requests a second, and so many at once after a quiet time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    pub per_second: f64,
+    pub burst: f64,
+}
+
+impl Rate {
+    /// Returns the rate with four seconds' worth at once.
+    #[must_use]
+    pub fn per_second(number: u32) -> Self {
+        Self { per_second: number.into(), burst: f64::from(number) * 4.0 }
+    }
+}
+
+impl Default for Rate {
+    fn default() -> Self {
+        Self::per_second(100)
+    }
+}
+
+/// Unknown tokens from one address.
+const STRANGERS: Rate = Rate { per_second: 5.0, burst: 20.0 };
+
+/// So many buckets are held; those that are full again are forgotten first.
+const MOST: usize = 10_000;
+
+struct Bucket {
+    left: f64,
+    at: Instant,
+}
+
+struct Buckets<K> {
+    rate: Rate,
+    held: Mutex<HashMap<K, Bucket>>,
+}
+
+impl<K: Hash + Eq> Buckets<K> {
+    fn new(rate: Rate) -> Self {
+        Self { rate, held: Mutex::default() }
+    }
+
+    /// Takes one, or says how long to wait for it.
+    fn take(&self, key: K, now: Instant) -> Result<(), Duration> {
+        let Rate { per_second, burst } = self.rate;
+        let filled = |bucket: &Bucket| {
+            (bucket.left + now.saturating_duration_since(bucket.at).as_secs_f64() * per_second).min(burst)
+        };
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.len() >= MOST && !held.contains_key(&key) {
+            held.retain(|_, bucket| filled(bucket) < burst);
+            // More than can be told apart are all asked to wait.
+            if held.len() >= MOST {
+                return Err(Duration::from_secs(1));
+            }
+        }
+        let bucket = held.entry(key).or_insert(Bucket { left: burst, at: now });
+        let left = filled(bucket);
+        if left < 1.0 {
+            return Err(Duration::from_secs_f64((1.0 - left) / per_second));
+        }
+        *bucket = Bucket { left: left - 1.0, at: now };
+        Ok(())
+    }
+}
+
+pub(super) struct Rates {
+    tokens: Buckets<u64>,
+    strangers: Buckets<IpAddr>,
+}
+
+impl Rates {
+    pub(super) fn new(rate: Rate) -> Self {
+        Self { tokens: Buckets::new(rate), strangers: Buckets::new(STRANGERS) }
+    }
+
+    /// Counts a request with a token.
+    pub(super) fn request(&self, token: u64) -> Result<(), Duration> {
+        self.tokens.take(token, Instant::now())
+    }
+
+    /// Counts an unknown token.
+    pub(super) fn stranger(&self, address: IpAddr) -> Result<(), Duration> {
+        self.strangers.take(neighbourhood(address), Instant::now())
+    }
+}
+
+/// One machine has many addresses of the newer kind: those of its network count together.
+fn neighbourhood(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_let_through_and_then_the_rate() {
+        let buckets = Buckets::new(Rate { per_second: 10.0, burst: 3.0 });
+        let start = Instant::now();
+        for _ in 0..3 {
+            assert_eq!(buckets.take("a", start), Ok(()));
+        }
+        let wait = buckets.take("a", start).expect_err("the bucket is empty");
+        assert_eq!(wait, Duration::from_millis(100));
+        assert_eq!(buckets.take("b", start), Ok(()), "each has its own");
+        assert!(buckets.take("a", start + Duration::from_millis(50)).is_err());
+        assert_eq!(buckets.take("a", start + Duration::from_millis(101)), Ok(()));
+        let later = start + Duration::from_secs(60);
+        assert_eq!((0..9).filter(|_| buckets.take("a", later).is_ok()).count(), 3, "never more than a burst");
+    }
+
+    #[test]
+    fn many_strangers_fill_no_memory() {
+        let buckets = Buckets::new(Rate { per_second: 1.0, burst: 2.0 });
+        let start = Instant::now();
+        for key in 0..MOST {
+            assert_eq!(buckets.take(key, start), Ok(()));
+        }
+        assert!(buckets.take(MOST, start).is_err());
+        assert_eq!(buckets.take(MOST, start + Duration::from_secs(2)), Ok(()), "those that waited are forgotten");
+        assert_eq!(buckets.held.lock().expect("no panic").len(), 1);
+    }
+
+    #[test]
+    fn addresses_of_one_network_count_together() {
+        let address = |text: &str| neighbourhood(text.parse().expect("an address"));
+        assert_eq!(address("2001:db8:1:2::1"), address("2001:db8:1:2:ffff::9"));
+        assert_ne!(address("2001:db8:1:2::1"), address("2001:db8:1:3::1"));
+        assert_ne!(address("192.0.2.1"), address("192.0.2.2"));
+    }
+}

@@ -1,0 +1,81 @@
+//! Streams of events: counted while they are open, and ended when the token they were opened with is taken back.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::header::CONTENT_TYPE;
+use axum::response::Response;
+use hyper::body::{Body as HttpBody, Frame};
+use tokio_util::sync::{CancellationToken, DropGuard, WaitForCancellationFutureOwned};
+
+use super::front::Front;
+
+/// How often it is asked whether a token is still good.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The body of a stream.
+struct Stream {
+    inner: Body,
+    front: Arc<Front>,
+    ended: Pin<Box<WaitForCancellationFutureOwned>>,
+    /// Tells who watches over it that it is gone.
+    _gone: DropGuard,
+}
+
+impl HttpBody for Stream {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        if self.ended.as_mut().poll(context).is_ready() {
+            return Poll::Ready(None);
+        }
+        Pin::new(&mut self.inner).poll_frame(context)
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.front.metrics.streams.fetch_sub(1, Relaxed);
+    }
+}
+
+/// Watches over an answer that is a stream; any other is returned as it is.
+pub(super) fn watched(front: &Arc<Front>, token: Option<u64>, response: Response) -> Response {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if !kind.starts_with("text/event-stream") {
+        return response;
+    }
+    let (end, gone) = (CancellationToken::new(), CancellationToken::new());
+    front.metrics.streams.fetch_add(1, Relaxed);
+    if let Some(token) = token {
+        tokio::spawn(watch(front.clone(), token, end.clone(), gone.clone()));
+    }
+    response.map(|inner| {
+        Body::new(Stream {
+            inner,
+            front: front.clone(),
+            ended: Box::pin(end.cancelled_owned()),
+            _gone: gone.drop_guard(),
+        })
+    })
+}
+
+async fn watch(front: Arc<Front>, token: u64, end: CancellationToken, gone: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(LOOK) => {}
+            () = gone.cancelled() => return,
+        }
+        if !front.door.is_good(token).await {
+            return end.cancel();
+        }
+    }
+}
