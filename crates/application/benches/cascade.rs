@@ -18,7 +18,7 @@ use domain::operation::{Channel, Verb};
 use domain::policy::{BackupPolicy, Policy};
 use domain::ports::{Clock, NewOperation, PlanFiles, Store};
 use domain::profile::built_in;
-use domain::settings::{Settings, Storage};
+use domain::settings::{DatabaseUrl, Settings, Storage};
 use domain::time::Timestamp;
 use domain::version::canonical_hash;
 use store::{DiskFiles, EngineSettings, KnownStores, Layout, MemoryStore, SystemClock};
@@ -49,6 +49,14 @@ fn act_with_220_below(bencher: Bencher<'_, '_>, mirror: Mirror) {
 fn nodes(bencher: Bencher<'_, '_>, nodes: usize) {
     let project = Project::new();
     let store = project.store(Mirror::Off);
+    project.measure(bencher, &*store, nodes / 100, 99);
+}
+
+/// The same in PostgreSQL. To plant the nodes takes longer than everything that is measured.
+#[divan::bench(args = [1_000, 100_000], sample_count = 6, sample_size = 1)]
+fn nodes_in_postgres(bencher: Bencher<'_, '_>, nodes: usize) {
+    let (project, database) = (Project::new(), testkit::Database::new());
+    let store = project.store_in(&database.url());
     project.measure(bencher, &*store, nodes / 100, 99);
 }
 
@@ -84,6 +92,17 @@ impl Project {
         let settings = EngineSettings { mirror, ..EngineSettings::default() };
         store::create(&layout, Storage::Sqlite, &known).expect("a store");
         let opened = store::open(&layout, Storage::Sqlite, &settings, &known, None, SystemClock.now());
+        opened.expect("the store opens").0
+    }
+
+    fn store_in(&self, url: &str) -> Box<dyn Store> {
+        let layout = Layout::new(self.directory.path(), &Settings::default());
+        std::fs::create_dir_all(&layout.home).expect("a directory");
+        let layout = layout.in_database(DatabaseUrl::new(url), "bench");
+        let known = KnownStores::in_directory(&self.directory.path().join("user"));
+        let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
+        store::create(&layout, Storage::Postgres, &known).expect("a store");
+        let opened = store::open(&layout, Storage::Postgres, &settings, &known, None, SystemClock.now());
         opened.expect("the store opens").0
     }
 

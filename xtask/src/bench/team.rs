@@ -57,8 +57,14 @@ pub(crate) fn bench(length: Length) -> Outcome {
     ));
     let mut agents: Vec<Agent> =
         (1..=CONNECTIONS).map(|node| Agent { node, progress: "pending", known: None }).collect();
+    let (bytes, operations) = (cluster.bytes(), Place::of(&mut Client::to(&server)?)?.head);
     for kept in [0, 5, traffic] {
         say(&Load::of(&server, &mut agents, kept, seconds)?.line(kept, &server));
+    }
+    let grown = Place::of(&mut Client::to(&server)?)?.head - operations;
+    if let (Some(before), Some(after)) = (bytes, cluster.bytes()) {
+        let each = after.saturating_sub(before) as f64 / grown.max(1) as f64;
+        say(&format!("\n{grown} operations took {each:.0} bytes each in the database: {each:.0} MB for a million."));
     }
     Ok(())
 }
@@ -80,6 +86,15 @@ impl Cluster {
         } else {
             Ok(Self { folder: folder.to_owned(), url })
         }
+    }
+}
+
+impl Cluster {
+    /// Returns how large the database is, where there is a client to ask with.
+    fn bytes(&self) -> Option<u64> {
+        let sql = "SELECT pg_database_size(current_database())";
+        let asked = command("psql").args([&self.url, "-Atc", sql]).stderr(Stdio::null()).output().ok()?;
+        String::from_utf8_lossy(&asked.stdout).trim().parse().ok()
     }
 }
 
