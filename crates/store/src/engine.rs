@@ -56,6 +56,16 @@ impl Recorded {
         Ok(Self { operation, body, texts, prev, hash })
     }
 
+    /// Reads a line that was written elsewhere: it must be operation `id`, and follow `prev`.
+    pub(crate) fn read(line: &str, id: OperationId, prev: Digest32) -> Result<Self, StoreFault> {
+        let entry = journal::read_line(line, prev).map_err(|what| StoreFault::DoesNotFit { what })?;
+        if entry.operation.id != id {
+            let what = format!("operation {} was expected, not {}", id, entry.operation.id);
+            return Err(StoreFault::DoesNotFit { what });
+        }
+        Ok(entry.into())
+    }
+
     /// Returns the journal line.
     pub(crate) fn line(&self) -> Result<String, StoreFault> {
         let texts: Vec<(VersionHash, &str)> = self.texts.iter().map(|(hash, text)| (*hash, text.as_str())).collect();

@@ -41,7 +41,9 @@ mod hosts_install;
 mod init;
 mod intent;
 mod invalidate;
+mod join;
 mod json_shapes;
+mod leave;
 mod life;
 mod llm;
 mod log;
@@ -110,7 +112,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 69] = [
+const COMMANDS: [&str; 71] = [
     "init",
     "demo",
     "status",
@@ -166,6 +168,8 @@ const COMMANDS: [&str; 69] = [
     "backup",
     "restore-backup",
     "move",
+    "join",
+    "leave",
     "doc",
     "flow",
     "review",
