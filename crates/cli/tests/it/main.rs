@@ -72,6 +72,8 @@ mod reconcile;
 mod recorded;
 mod recovery;
 mod release;
+mod remote;
+mod remote_forgery;
 mod repair;
 mod replay;
 mod restore;
