@@ -41,12 +41,17 @@ pub fn accept_operations(
         // Not further than we are: another history. Further: what we had was put back to an earlier state.
         return Ok(Receipt::Diverged { after: sending.after });
     }
+    let now = tx.now()?.unwrap_or_else(|| ctx.clock.now());
+    if lines.is_empty() {
+        keep_notes(&mut *tx, sending, now)?;
+        tx.commit()?;
+        return Ok(Receipt::Kept { head });
+    }
     let read = lines.iter().map(|line| read(line)).collect::<Result<Vec<_>, _>>()?;
     if head != sending.after {
         let kept = are_kept(&*tx, sending.after, &read)?;
         return Ok(if kept { Receipt::Kept { head } } else { Receipt::Overtaken { head } });
     }
-    let now = tx.now()?.unwrap_or_else(|| ctx.clock.now());
     for (line, LineHead { op: operation, .. }) in lines.iter().zip(&read) {
         check_words(&*tx, admitted, operation, now)?;
         tx.record_line(line)?;

@@ -12,7 +12,7 @@ use domain::planning_prompt::{clean_line, count};
 use domain::ports::{Clock, Recovery, Store, StoreFault};
 use domain::profile::Profile;
 use domain::settings::Settings;
-use store::{DiskCommands, DiskFiles, DiskGit, EngineSettings, KnownStores, Layout, SystemClock};
+use store::{DiskCommands, DiskFiles, DiskGit, EngineSettings, KnownStores, Layout, RevertibleFiles, SystemClock};
 
 use crate::session_name::session_name;
 use crate::settings;
@@ -172,10 +172,12 @@ impl Project {
         let actor = settings::in_name_of(store.caller(), settings::actor(), &self.settings.policy);
         let (git, commands) = (DiskGit::open(&self.root), DiskCommands::new(&self.root));
         let session = session_name(&actor, store);
+        let files = RevertibleFiles::new(&files);
         let ctx = Context::new(store, &files, &clock, &self.profiles, &self.settings.policy, actor, Channel::Cli)
             .at_work(&git, session)
             .running(&commands);
         let outcome = use_case(&ctx);
+        put_back_unkept(&files, &outcome);
         self.tell(ui, &store.take_recoveries());
         for warning in store.take_warnings() {
             ui.say(format!("{}: {}", styled(WARN, "warning"), clean_line(&warning)));
@@ -204,6 +206,13 @@ impl Project {
             .append(true)
             .open(path)
             .and_then(|mut file| file.write_all(line.as_bytes()));
+    }
+}
+
+/// Puts back the files of a use case whose operation a server did not keep: they would be taken for somebody's edit.
+pub(crate) fn put_back_unkept<T>(files: &RevertibleFiles<'_>, outcome: &Result<T, Failure>) {
+    if let Err(Failure { unkept: true, .. }) = outcome {
+        files.put_back();
     }
 }
 

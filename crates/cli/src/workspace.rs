@@ -12,12 +12,12 @@ use domain::ports::{AccessBook, Clock, Store};
 use domain::profile::Profile;
 use domain::settings::Storage;
 use domain::time::Timestamp;
-use store::{DiskCommands, DiskFiles, DiskGit, SystemClock};
+use store::{DiskCommands, DiskFiles, DiskGit, RevertibleFiles, SystemClock};
 
 use crate::session_name::session_name;
 use crate::settings;
 use crate::watch::Watch;
-use crate::wiring::{App, Project, RETRIED, while_overtaken};
+use crate::wiring::{App, Project, RETRIED, put_back_unkept, while_overtaken};
 
 /// A project, with stores open on it.
 pub(crate) struct Workplace {
@@ -107,12 +107,14 @@ impl Workplace {
         // Only work that goes through phases, and a trail, belong to a session, and to find out which is another look at the state.
         let works = domain::trail::is_kept(profiles) || profiles.iter().any(|profile| !profile.work_phases.is_empty());
         let session = if works { session_name(actor, store) } else { String::new() };
+        let files = RevertibleFiles::new(&files);
         let ctx = Context::new(store, &files, &clock, profiles, policy, actor.clone(), channel).at_work(&git, session);
         let ctx = match &self.commands {
             Some(commands) => ctx.running(commands),
             None => ctx,
         };
         let outcome = use_case(&ctx);
+        put_back_unkept(&files, &outcome);
         store.take_recoveries().iter().for_each(|recovery| self.project.log(&recovery.message));
         store.take_warnings().iter().for_each(|warning| self.project.log(warning));
         outcome

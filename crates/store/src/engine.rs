@@ -26,6 +26,7 @@ impl Default for EngineSettings {
 }
 
 /// An operation with its number, its bytes and its place in the chain.
+#[derive(Clone)]
 pub(crate) struct Recorded {
     pub(crate) operation: Operation,
     pub(crate) body: String,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use domain::settings::{DatabaseUrl, ServerAddress, Settings};
+use domain::settings::{DatabaseUrl, OfflinePolicy, ServerAddress, Settings};
 
 /// The paths of one project's state.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct Layout {
     pub place: PathBuf,
     /// The team server the state is on; what is here is a replica of it.
     pub server: Option<ServerAddress>,
+    /// What is done while it does not answer.
+    pub offline: OfflinePolicy,
 }
 
 /// A project in a shared database.
@@ -51,6 +53,7 @@ impl Layout {
             database: replica.as_ref().map_or_else(|| root.join(&settings.database), |folder| folder.join("state.db")),
             journal: replica.as_ref().unwrap_or(&home).join("journal.jsonl"),
             server,
+            offline: settings.server.offline,
             mirror: root.join(&settings.mirror.directory),
             lock: home.join("lock"),
             notes: home.join("notes.json"),

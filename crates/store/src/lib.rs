@@ -24,6 +24,7 @@ mod postgres;
 mod recovery;
 mod rehearsal;
 mod remote;
+mod revertible_files;
 mod run_command;
 mod sqlite;
 mod tables;
@@ -45,6 +46,7 @@ pub use path_lead::lead;
 pub use plan_files::DiskFiles;
 pub use rehearsal::{ReadOnlyFiles, copy_in_memory};
 pub use remote::{Fetched, TeamServer, Trouble, open_replica, put_replica_aside};
+pub use revertible_files::RevertibleFiles;
 pub use run_command::DiskCommands;
 pub use transfer::{
     Cargo, Held, Sealed, check_unloaded, hold, load, put_state_aside, read_backup, take_over, unload, write_backup,

@@ -56,6 +56,12 @@ pub fn open(
     }
     match engine(layout, storage, settings, Some(known)) {
         Ok(store) => Ok((store, Vec::new())),
+        // A replica that came with the project is somebody else's word, but the server has its own.
+        Err(StoreFault::Foreign { .. }) if storage == Storage::Remote => {
+            let put = put_replica_aside(layout)?;
+            let message = format!("the replica was not made by this user: made anew; it is in {}", put.join(", "));
+            Ok((engine(layout, storage, settings, Some(known))?, vec![Recovery { message }]))
+        }
         // Nothing of one machine is put in the place of what several share.
         Err(StoreFault::Missing) if storage != Storage::Postgres => {
             let what = format!("`{}` was missing", main_place(layout, storage));

@@ -3,7 +3,6 @@
 use std::io::Read;
 use std::path::PathBuf;
 
-use application::project_status::project_status;
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::planning_prompt::{clean_line, count};
@@ -68,15 +67,15 @@ impl JoinArgs {
         };
         settings::choose_server(&root, Some(&address))?;
         let outcome = project.run(app.ui, &|ctx| {
-            let view = project_status(ctx)?;
             ctx.store.sync_mirror()?;
+            // Without a look at the plan files: a clone may still lack some, and that is no news for the others.
             let state = ctx.store.read()?;
             Ok(JoinOutcome {
                 success: true,
                 server: address.to_string(),
                 acting_as: ctx.store.caller().map(|caller| caller.to_string()).unwrap_or_default(),
                 operations: state.head()?.0,
-                nodes: view.nodes,
+                nodes: state.all_nodes()?.len(),
                 put_aside: put_aside.clone(),
             })
         })?;
@@ -112,7 +111,10 @@ fn connected(app: &App, project: &Project) -> Result<(), StoreFault> {
     drop(store.read()?);
     // A replica can be read without its server; to join one, it has to answer.
     match store.take_warnings().into_iter().next() {
-        Some(why) => Err(StoreFault::Silent { at: shown(project.settings.server.address.as_ref()), why }),
+        Some(why) => {
+            let at = shown(project.settings.server.address.as_ref());
+            Err(StoreFault::Silent { at, why, may_be_kept: false })
+        }
         None => Ok(()),
     }
 }

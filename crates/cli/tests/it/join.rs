@@ -1,5 +1,7 @@
 //! `tl join`: from a clone to the server's project, and what it refuses.
 
+use testkit::Project;
+
 use crate::remote::Team;
 use crate::{empty, story, text};
 
@@ -10,6 +12,10 @@ fn a_clone_joins_and_the_token_is_only_in_the_users_directory() {
     clone.write("../token", format!("{}\n", team.token));
     let joined = clone.ok(&["join", &team.url(), "--token-file", "../token"]);
     assert!(joined.stdout.contains(&format!("joined {} as human:", team.url())), "{}", joined.stdout);
+    assert!(joined.stdout.contains(", 3 nodes"), "{}", joined.stdout);
+    for plan in [Project::ACT, Project::CHAPTER, Project::SCENE] {
+        clone.write(plan, team.project.read(plan));
+    }
     assert_eq!(clone.status("act-1"), "approved");
     assert!(clone.shell(&format!("! grep -rqF {} .", team.token)), "the token is in the project");
     assert!(!joined.stdout.contains(&team.token) && !joined.stderr.contains(&team.token));

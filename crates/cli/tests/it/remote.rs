@@ -124,8 +124,8 @@ fn work_together(team: &Team) {
     here.ok(&["approve", "act-1"]);
     there.write(Project::ACT, ACT_EDITED);
     assert_eq!(there.status("act-1"), "approved", "what is approved here is seen there");
-    assert_eq!(there.status("scene-0101"), "requires_revalidation");
-    there.ok(&["comment", "act-1", "Годится, но позже"]);
+    assert_eq!(there.status("scene-0101"), "requires-revalidation");
+    there.ok(&["comment", "act-1", "--message", "Годится, но позже"]);
     for project in [&here, &there] {
         assert!(summaries(project).iter().any(|one| one.contains("Годится, но позже")));
         project.ok(&["check"]);
@@ -133,10 +133,10 @@ fn work_together(team: &Team) {
     // In the person's name whose token it is.
     let log = here.json(&["log", "--limit", "1"]);
     assert_eq!(text(&log[0], "by"), "human:анна");
-    let agent = run_with(&there, &[("CLAUDECODE", "1"), ("THROUGHLINE_SESSION", "s7")], &["comment", "act-1", "hm"]);
+    let agent = run_with(&there, &[("CLAUDECODE", "1"), ("THROUGHLINE_SESSION", "s7")], &["comment", "act-1", "--message", "hm"]);
     assert_eq!(agent.code, 0, "{}", agent.stderr);
     assert_eq!(text(&here.json(&["log", "--limit", "1"])[0], "by"), "agent:claude-code/s7");
-    assert_eq!(text(&here.json(&["check"]), "status"), "ok");
+    assert_eq!(here.json(&["check"])["ok"], true);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn also_with_a_shared_database_behind_the_server() {
 
 /// Says something as one of several machines at once; returns whether it was acknowledged.
 fn said(laptop: &Project, words: &str) -> bool {
-    laptop.run(&["comment", "act-1", words]).code == 0
+    laptop.run(&["comment", "act-1", "--message", words]).code == 0
 }
 
 /// Every acknowledged word is there once, everywhere.
@@ -175,7 +175,7 @@ fn eight_writers_at_once_lose_nothing() {
         for (number, laptop) in laptops.iter().enumerate() {
             scope.spawn(move || {
                 for round in 0..20 {
-                    let output = laptop.run(&["comment", "act-1", &format!("слово {number}-{round}.")]);
+                    let output = laptop.run(&["comment", "act-1", "--message", &format!("слово {number}-{round}.")]);
                     assert_eq!(output.code, 0, "{}", output.stderr);
                 }
             });
@@ -315,11 +315,11 @@ fn an_answer_that_gets_lost_is_asked_for_again() {
     let laptop = team.laptop_by(&format!("http://127.0.0.1:{}", proxy.port));
     for lost in [1, 2] {
         proxy.loses.store(lost, SeqCst);
-        laptop.ok(&["comment", "act-1", &format!("lost {lost}.")]);
+        laptop.ok(&["comment", "act-1", "--message", &format!("lost {lost}.")]);
         assert_eq!(proxy.loses.load(SeqCst), 0, "the answer was lost");
     }
     proxy.loses.store(9, SeqCst);
-    let untold = laptop.run(&["comment", "act-1", "never told."]);
+    let untold = laptop.run(&["comment", "act-1", "--message", "never told."]);
     assert!(untold.code != 0 && untold.stderr.contains("`tl log` tells whether it was kept"), "{}", untold.stderr);
     proxy.loses.store(0, SeqCst);
     let all = ["lost 1.", "lost 2.", "never told."].map(str::to_owned);
@@ -336,7 +336,7 @@ fn without_the_server_one_reads_and_gates_hold_but_nothing_is_decided() {
     let shown = laptop.ok(&["show", "act-1"]);
     assert!(shown.stdout.contains("invalid"), "{}", shown.stdout);
     assert!(shown.stderr.contains("does not answer") && shown.stderr.contains("this is what was known"), "{}", shown.stderr);
-    let refused = laptop.run(&["comment", "act-1", "one"]);
+    let refused = laptop.run(&["comment", "act-1", "--message", "one"]);
     assert!(refused.code != 0 && refused.stderr.contains("does not answer"), "{}", refused.stderr);
     assert!(refused.stderr.contains("next: ") && !refused.stderr.contains(&team.token), "{}", refused.stderr);
     assert!(laptop.run(&["approve", "act-1", "--force"]).code != 0);
@@ -350,9 +350,9 @@ fn without_the_server_one_reads_and_gates_hold_but_nothing_is_decided() {
     assert_eq!(session.after("Write", &json!({ "file_path": laptop.root().join("notes.txt"), "content": "free" })).block(), None);
     // What changed meanwhile is seen when the server is there again.
     laptop.write(Project::SCENE, "# Scene 1.1, anew\n");
-    assert_eq!(laptop.status("scene-0101"), "requires_revalidation");
+    assert_eq!(laptop.status("scene-0101"), "requires-revalidation");
     team.again();
-    laptop.ok(&["comment", "scene-0101", "back again."]);
+    laptop.ok(&["comment", "scene-0101", "--message", "back again."]);
     each_once(&["back again.".to_owned()], &[&team.project, &laptop]);
     assert!(summaries(&laptop).iter().any(|one| one.contains("scene-0101")), "{:?}", summaries(&laptop));
 }
@@ -395,4 +395,49 @@ fn what_belongs_to_the_server_is_not_done_here() {
     }
     laptop.ok(&["backup", "../copy.tlbackup"]);
     assert!(Path::new(&laptop.root().join("../copy.tlbackup")).exists());
+}
+
+#[test]
+fn an_undo_that_is_not_kept_leaves_the_files_as_they_were() {
+    let team = Team::start();
+    let laptop = team.laptop();
+    laptop.write(Project::ACT, ACT_EDITED);
+    laptop.ok(&["approve", "act-1"]);
+    let edited = laptop.json(&["log", "--limit", "2"])[1]["operation"].to_string();
+    laptop.ok(&["undo"]);
+    team.kill();
+    let refused = laptop.run(&["undo", &edited]);
+    assert!(refused.code != 0 && refused.stderr.contains("does not answer"), "{}", refused.stderr);
+    assert_eq!(laptop.read(Project::ACT), ACT_EDITED);
+    team.again();
+    laptop.ok(&["undo", &edited]);
+    assert_eq!(laptop.read(Project::ACT), ACT_TEXT);
+}
+
+#[test]
+fn what_is_done_during_a_silence_can_wait() {
+    let team = Team::start();
+    let (here, there) = (team.laptop().with_environment("THROUGHLINE_OFFLINE", "queue"), team.laptop());
+    team.kill();
+    // A replica that was never filled is no state to work on.
+    let empty = here.run(&["status"]);
+    assert!(empty.code != 0 && empty.stderr.contains("does not answer"), "{}", empty.stderr);
+    team.again();
+    assert_eq!(here.status("scene-0101"), "approved");
+    team.kill();
+    let waits = here.ok(&["comment", "act-1", "--message", "пока нет связи."]);
+    assert!(waits.stderr.contains("1 operation wait here to be sent"), "{}", waits.stderr);
+    here.write(Project::SCENE, "# Scene 1.1, anew\n");
+    assert_eq!(here.status("scene-0101"), "draft", "noticed here at once");
+    let refused = here.run(&["approve", "scene-0101"]);
+    assert!(refused.code != 0 && refused.stderr.contains("decided with the others"), "{}", refused.stderr);
+    let told = here.ok(&["status"]).stderr;
+    assert!(told.contains("2 operations wait here to be sent"), "{told}");
+    team.again();
+    there.ok(&["comment", "act-1", "--message", "meanwhile."]);
+    let sent = here.ok(&["status"]).stderr;
+    assert!(!sent.contains("wait here"), "{sent}");
+    there.write(Project::SCENE, "# Scene 1.1, anew\n");
+    assert_eq!(there.status("scene-0101"), "draft");
+    each_once(&["пока нет связи.".to_owned(), "meanwhile.".to_owned()], &[&here, &there, &team.project]);
 }

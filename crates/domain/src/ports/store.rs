@@ -46,9 +46,9 @@ pub enum StoreFault {
     /// A database elsewhere that does not answer, or does not let us in.
     #[error("the database {at} cannot be reached: {why}")]
     Unreachable { at: String, why: String },
-    /// A server elsewhere that does not answer; nothing was recorded.
+    /// A server elsewhere that does not answer. Nothing was recorded, unless it may have heard us before it fell silent.
     #[error("the server {at} does not answer: {why}")]
-    Silent { at: String, why: String },
+    Silent { at: String, why: String, may_be_kept: bool },
     /// A server elsewhere that answered, and will not have it.
     #[error("the server {at} refused: {why}")]
     TurnedDown { at: String, why: String, next_steps: Vec<String> },

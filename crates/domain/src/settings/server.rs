@@ -136,7 +136,7 @@ mod tests {
             "http://localhost.example.org",
             "http://10.0.0.1:7070",
             "http://localhost@example.org",
-            "https://anna:pass@example.org",
+            "https://anna:pa55@example.org",
             "https://",
             "https://a?b",
             "ftp://127.0.0.1",
@@ -144,7 +144,7 @@ mod tests {
             "",
         ] {
             let refused = ServerAddress::new(bad, "tl_secret").expect_err(bad);
-            assert!(!refused.contains("pass"), "{refused}");
+            assert!(!refused.contains("pa55"), "{refused}");
         }
         for token in ["", " ", "two words", "line\nbreak", "ключ"] {
             assert!(ServerAddress::new("https://a", token).is_err(), "{token:?}");

@@ -38,6 +38,9 @@ struct Known {
     scope: Scope,
     at: Timestamp,
     identity: Digest32,
+    /// Whether the replica has ever had all there was: what is only begun is no state to work on.
+    #[serde(default)]
+    is_whole: bool,
 }
 
 impl Contact {
@@ -57,7 +60,8 @@ impl Contact {
     /// Remembers what the server said of us.
     pub(super) fn note(&self, greeting: &Greeting) {
         let (principal, scope) = (greeting.principal.clone(), greeting.scope);
-        let now = Known { principal, scope, at: greeting.now, identity: self.identity };
+        let is_whole = self.is_whole();
+        let now = Known { principal, scope, at: greeting.now, identity: self.identity, is_whole };
         if self.silence.exists() {
             let _ = fs::remove_file(&self.silence);
         }
@@ -65,10 +69,29 @@ impl Contact {
             (&last.principal, last.scope) != (&now.principal, now.scope)
                 || now.at.as_millis() - last.at.as_millis() > TO_THE_MINUTE
         });
-        if is_news && let Ok(bytes) = serde_json::to_vec(&now) {
-            let _ = replace(&self.known, &bytes, Durability::Atomic);
+        if is_news {
+            self.write(&now);
         }
         *self.last.borrow_mut() = Some(now);
+    }
+
+    fn write(&self, known: &Known) {
+        if let Ok(bytes) = serde_json::to_vec(known) {
+            let _ = replace(&self.known, &bytes, Durability::Atomic);
+        }
+    }
+
+    /// Remembers that the replica had all there was.
+    pub(super) fn note_whole(&self) {
+        if let Some(last) = self.last.borrow_mut().as_mut().filter(|last| !last.is_whole) {
+            last.is_whole = true;
+            self.write(last);
+        }
+    }
+
+    /// Says whether the replica can be worked on without the server.
+    pub(super) fn is_whole(&self) -> bool {
+        self.last.borrow().as_ref().is_some_and(|last| last.is_whole)
     }
 
     /// Returns whom the server takes us for.

@@ -1,7 +1,7 @@
 //! The same over HTTP: one connection, kept open, no runtime.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use domain::exchange::{Greeting, MOST_SENT, Receipt, Sending};
 use domain::ids::{Digest32, OperationId};
@@ -17,6 +17,9 @@ const PATH: &str = "/api/team/operations";
 
 /// More than a page and the largest operation together.
 const MOST_READ: u64 = 4 * MOST_SENT as u64;
+
+/// What fails this fast was not even tried.
+const AT_ONCE: Duration = Duration::from_millis(50);
 
 /// A server that is reached by HTTP.
 pub(crate) struct HttpServer {
@@ -35,6 +38,8 @@ impl HttpServer {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .user_agent(concat!("throughline/", env!("CARGO_PKG_VERSION")))
+            // A server closes a connection that says nothing for half a minute.
+            .max_idle_age(Duration::from_secs(10))
             .timeout_resolve(Some(patience))
             .timeout_connect(Some(patience))
             .timeout_recv_response(Some(patience * 2))
@@ -77,6 +82,10 @@ impl TeamServer for HttpServer {
         Digest32::of(format!("contact {} {}", self.address.url(), self.address.reveal_token()).as_bytes())
     }
 
+    fn seal(&self) -> Digest32 {
+        Digest32::of(format!("seal {} {}", self.address.url(), self.address.reveal_token()).as_bytes())
+    }
+
     fn fetch(&self, after: OperationId, hash: Option<Digest32>, wait: Duration) -> Result<Fetched, Trouble> {
         let mut url = format!("{}?after={after}", self.url());
         if let Some(hash) = hash {
@@ -85,9 +94,16 @@ impl TeamServer for HttpServer {
         if !wait.is_zero() {
             url.push_str(&format!("&wait={}", wait.as_millis()));
         }
-        let request = self.agent.get(&url).header("authorization", &self.authorization());
-        let request = request.config().timeout_recv_response(Some(self.patience * 2 + wait)).build();
-        let (status, text) = read(request.call())?;
+        let ask = || {
+            let request = self.agent.get(&url).header("authorization", &self.authorization());
+            read(request.config().timeout_recv_response(Some(self.patience * 2 + wait)).build().call())
+        };
+        let begun = Instant::now();
+        let (status, text) = match ask() {
+            // The connection was closed while it was not used; that says nothing of the server.
+            Err(Trouble::Silent { may_have_arrived: true, .. }) if begun.elapsed() < AT_ONCE => ask()?,
+            other => other?,
+        };
         match status {
             200 => page(&text),
             409 if matches!(serde_json::from_str(&text), Ok(Receipt::Diverged { .. })) => Ok(Fetched::Diverged),

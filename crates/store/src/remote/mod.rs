@@ -5,8 +5,10 @@
 //! last operation; only what the server has kept is kept here. An operation is known by its hash, so that it can be sent
 //! twice and kept once. Notes and stamps are of this working copy and never leave it, but for the shared ones.
 
+mod catch_up;
 mod contact;
 mod http;
+mod pending;
 mod server;
 
 use std::cell::{Cell, RefCell};
@@ -14,13 +16,16 @@ use std::time::{Duration, Instant};
 
 use domain::exchange::{Greeting, LineHead, Receipt, Sending, SharedNote};
 use domain::ids::{OperationId, Principal, StoreId};
+use domain::planning_prompt::count;
 use domain::ports::{
     Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction,
 };
+use domain::settings::OfflinePolicy;
 use serde::Deserialize;
 
 use self::contact::Contact;
 use self::http::HttpServer;
+use self::pending::Queue;
 pub use self::server::{Fetched, TeamServer, Trouble};
 use crate::durable::{Durability, replace};
 use crate::engine::{EngineSettings, io_fault};
@@ -48,6 +53,9 @@ pub(crate) struct RemoteStore {
     replica: SqliteStore,
     server: Box<dyn TeamServer>,
     contact: Contact,
+    /// What waits to be sent, and whether anything may.
+    queue: Queue,
+    offline: OfflinePolicy,
     /// Since when the server is silent, as far as this process knows, and why.
     silent: RefCell<Option<(Instant, String)>>,
     /// When everything there was had been taken over.
@@ -81,11 +89,14 @@ impl RemoteStore {
             }
             other => other?,
         };
+        let queue = Queue::beside(&layout.database, settings.patience, server.seal());
         let contact = Contact::beside(&layout.database, settings.patience, server.identity());
         Ok(Self {
             replica,
             server,
             contact,
+            queue,
+            offline: layout.offline,
             silent: RefCell::default(),
             followed: Cell::default(),
             warnings: RefCell::default(),
@@ -100,9 +111,27 @@ impl RemoteStore {
 
     /// Takes over what is new on the server. When it does not answer, what is known here has to do.
     fn follow(&self, wait: Duration) -> Result<(), StoreFault> {
+        self.follow_if_heard(wait)?;
+        let silent = self.silent.borrow().as_ref().map(|(_, why)| why.clone());
+        match silent {
+            // What is only begun is no state to work on: everything that is not here yet would seem new.
+            Some(why) if !self.contact.is_whole() => Err(self.silence(why)),
+            _ => Ok(()),
+        }
+    }
+
+    fn follow_if_heard(&self, wait: Duration) -> Result<(), StoreFault> {
         let is_fresh = self.followed.get().is_some_and(|since| since.elapsed() < FRESH);
         if (wait.is_zero() && is_fresh) || self.leaves_alone() {
             return Ok(());
+        }
+        if !self.queue.is_empty() {
+            match self.send_waiting() {
+                Ok(true) => {}
+                // Another process is at it.
+                Ok(false) | Err(StoreFault::Locked { .. }) => return Ok(()),
+                Err(fault) => return Err(fault),
+            }
         }
         let mut wait = wait;
         loop {
@@ -123,6 +152,7 @@ impl RemoteStore {
             self.take_notes(&greeting.notes)?;
             if self.replica.standing()?.0 >= greeting.head {
                 self.followed.set(Some(Instant::now()));
+                self.contact.note_whole();
                 return Ok(());
             }
             if lines.is_empty() {
@@ -151,9 +181,17 @@ impl RemoteStore {
         self.contact.note_silence();
         if !self.told_silence.replace(true) {
             let known_at = self.contact.last().map(|last| format!(" at {last}")).unwrap_or_default();
-            let text = format!("the server {} does not answer ({why}): this is what was known{known_at}", self.server.shown());
-            self.warnings.borrow_mut().push(text);
+            let shown = self.server.shown();
+            self.warn(format!("the server {shown} does not answer ({why}): this is what was known{known_at}"));
+            let waiting = self.queue.read().ok().flatten().map_or(0, |pending| pending.waiting.len());
+            if waiting > 0 {
+                self.warn(format!("{} wait here to be sent", count(waiting, "operation", "operations")));
+            }
         }
+    }
+
+    fn warn(&self, text: String) {
+        self.warnings.borrow_mut().push(text);
     }
 
     fn hear(&self, greeting: &Greeting) -> Result<(), StoreFault> {
@@ -226,15 +264,16 @@ impl RemoteStore {
             }
         }
         self.hear_nothing(&last);
+        let at = self.server.shown().to_owned();
         let why = match may_have_arrived {
             true => format!("{last}, while operation {} was sent; `tl log` tells whether it was kept", sending.after.next()),
             false => last,
         };
-        Err(self.silence(why))
+        Err(StoreFault::Silent { at, why, may_be_kept: may_have_arrived })
     }
 
     fn silence(&self, why: String) -> StoreFault {
-        StoreFault::Silent { at: self.server.shown().to_owned(), why }
+        StoreFault::Silent { at: self.server.shown().to_owned(), why, may_be_kept: false }
     }
 
     fn turned_down(&self, why: String) -> StoreFault {
@@ -268,7 +307,7 @@ fn make_replica(layout: &Layout, known: Option<&KnownStores>, server: &dyn TeamS
             let why = "its answer makes no sense".to_owned();
             return Err(StoreFault::TurnedDown { at: at(), why, next_steps: Vec::new() });
         }
-        Err(Trouble::Silent { why, .. }) => return Err(StoreFault::Silent { at: at(), why }),
+        Err(Trouble::Silent { why, .. }) => return Err(StoreFault::Silent { at: at(), why, may_be_kept: false }),
         Err(Trouble::Refused { why, next_steps }) => return Err(StoreFault::TurnedDown { at: at(), why, next_steps }),
     };
     let folder = layout.database.parent().unwrap_or(&layout.home);
@@ -296,7 +335,8 @@ fn make_replica(layout: &Layout, known: Option<&KnownStores>, server: &dyn TeamS
 /// [`StoreFault`] when it cannot be.
 pub fn put_replica_aside(layout: &Layout) -> Result<Vec<String>, StoreFault> {
     let _lock = rebuild_lock(layout)?;
-    let files = database_files(&layout.database).into_iter().chain([layout.journal.clone()]);
+    let beside = [layout.journal.clone(), layout.database.with_file_name("pending.jsonl")];
+    let files = database_files(&layout.database).into_iter().chain(beside);
     files.filter(|file| file.exists()).map(|file| aside(layout, &file)).collect()
 }
 
@@ -315,14 +355,23 @@ impl Keeper for RemoteStore {
             }
             return Ok(());
         }
-        if let Some((_, why)) = &*self.silent.borrow() {
-            return Err(self.silence(why.clone()));
+        let silent = self.silent.borrow().as_ref().map(|(_, why)| why.clone());
+        if let Some(why) = silent {
+            return self.let_wait(transaction, self.silence(why));
         }
-        match self.send(&sending, &transaction.lines)? {
+        if !self.queue.is_empty() {
+            return self.let_wait(transaction, self.silence("operations wait here to be sent first".to_owned()));
+        }
+        let receipt = match self.send(&sending, &transaction.lines) {
+            // Whether it got there or not: if it did, it is known by its hash.
+            Err(fault @ StoreFault::Silent { .. }) => return self.let_wait(transaction, fault),
+            other => other?,
+        };
+        match receipt {
             Receipt::Kept { .. } => {
                 // It is kept there, whatever becomes of it here: the next look brings what is missing.
                 if let Err(fault) = Keeper::commit(&self.replica, transaction) {
-                    self.warnings.borrow_mut().push(format!("kept by the server, but not yet here: {fault}"));
+                    self.warn(format!("kept by the server, but not yet here: {fault}"));
                 }
                 Ok(())
             }

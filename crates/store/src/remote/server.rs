@@ -13,6 +13,9 @@ pub trait TeamServer: Send {
     /// Returns another value when we are somebody else to it: another server, or another token.
     fn identity(&self) -> Digest32;
 
+    /// Returns what only who holds the token can know, to tell what was written here from what came with a repository.
+    fn seal(&self) -> Digest32;
+
     /// Asks for the operations after one, which has this hash (`None` when nothing is known of its history). An answer that
     /// would be empty may be held back for `wait`, until it is not.
     ///

@@ -34,6 +34,7 @@ use crate::journal::{self, Journal, JournalEntry, Mark};
 use crate::layout::Layout;
 use crate::memory::delegate_snapshot;
 use crate::mirror::Mirror;
+use crate::tables::MADE_FROM_OPERATIONS;
 use crate::tables::access::{Book, Desk};
 use crate::tables::sql::Sql;
 use crate::tables::view::{StoreRow, View, read_store_row};
@@ -236,6 +237,37 @@ impl SqliteStore {
         // Read after the lock was taken: a newer program may have migrated while we waited.
         let row = row.check_writer(FORMAT).and_then(|()| self.reconcile(row)).inspect_err(|_| self.roll_back())?;
         Ok(self.transaction(row))
+    }
+
+    /// Makes these operations the whole history, and the tables what follows from them. All at once: whoever reads sees the
+    /// old or the new. Stamps are forgotten, because a node's number may be another one's now.
+    pub(crate) fn rewrite(&self, entries: &[Recorded]) -> Result<(), StoreFault> {
+        let found = self.begin("BEGIN IMMEDIATE")?;
+        let store = StoreRow {
+            head: OperationId(0),
+            head_hash: journal::chain_start(&found.store),
+            next_node: 1,
+            node_total: 0,
+            ..found.clone()
+        };
+        // Rolls back when it is dropped before its end.
+        let mut transaction = self.transaction(store);
+        transaction.found = found;
+        for table in MADE_FROM_OPERATIONS.iter().chain(&["search", "stamp"]) {
+            self.connection.execute(&format!("DELETE FROM {table}"), &[])?;
+        }
+        let mut lines = Vec::with_capacity(entries.len());
+        for one in entries {
+            transaction.apply_recorded(one)?;
+            lines.push(one.line()?);
+        }
+        let unwritable = |error| io_fault("cannot write", self.journal.path(), error);
+        let size = self.journal.write_whole(&transaction.view.store.store, &lines).map_err(unwritable)?;
+        self.finish(&mut transaction, size)?;
+        drop(transaction);
+        // Files of nodes that are no more go, too. A copy: what cannot be written now is written later.
+        let _ = self.sync_mirror();
+        Ok(())
     }
 
     /// Returns the last operation, and its hash.

@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use domain::access::Scope;
 use domain::exchange::{Greeting, Receipt, Sending};
+use domain::fact::Fact;
 use domain::ids::{Digest32, OperationId, Principal};
 use domain::operation::{Channel, Verb};
 use domain::ports::{NewOperation, Store, StoreFault};
-use domain::settings::{ServerAddress, Settings, Storage};
+use domain::settings::{OfflinePolicy, ServerAddress, Settings, Storage};
+use domain::record::RecordKey;
 use domain::time::Timestamp;
+use serde_json::json;
 use store::{EngineSettings, Fetched, KnownStores, Layout, TeamServer, Trouble, open_replica};
 use testkit::{tell_store_story, timestamp};
 
@@ -61,6 +64,10 @@ impl TeamServer for Link {
 
     fn identity(&self) -> Digest32 {
         Digest32::of(b"next door")
+    }
+
+    fn seal(&self) -> Digest32 {
+        Digest32::of(b"a secret")
     }
 
     fn fetch(&self, after: OperationId, hash: Option<Digest32>, _wait: Duration) -> Result<Fetched, Trouble> {
@@ -130,7 +137,25 @@ impl Machine {
     }
 
     fn open(&self) -> Box<dyn Store> {
+        self.opened(OfflinePolicy::Refuse)
+    }
+
+    /// The same where what is done during a silence waits.
+    fn queueing(&self) -> Box<dyn Store> {
+        self.opened(OfflinePolicy::Queue)
+    }
+
+    fn conflicts(&self) -> Vec<String> {
+        let Ok(found) = std::fs::read_dir(self.directory.path().join(".throughline/remote/conflicts")) else {
+            return Vec::new();
+        };
+        let texts = found.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap());
+        texts.collect()
+    }
+
+    fn opened(&self, offline: OfflinePolicy) -> Box<dyn Store> {
         let mut settings = Settings::default();
+        settings.server.offline = offline;
         settings.server.address = Some(ServerAddress::new("http://127.0.0.1:1", "token").unwrap());
         let layout = Layout::new(self.directory.path(), &settings);
         let known = KnownStores::in_directory(&self.directory.path().join("user"));
@@ -145,19 +170,32 @@ fn summaries(store: &dyn Store) -> Vec<String> {
     found.into_iter().map(|head| head.summary).collect()
 }
 
-fn record(store: &dyn Store, summary: &str) -> Result<(), StoreFault> {
-    let mut tx = store.write()?;
-    tx.record(NewOperation {
-        at: timestamp(1),
+fn new(verb: Verb, summary: &str, facts: Vec<Fact>) -> NewOperation {
+    NewOperation {
+        at: timestamp(1_000),
         by: Principal::System,
         channel: Channel::System,
-        verb: Verb::Comment,
+        verb,
         summary: summary.to_owned(),
         key: None,
-        facts: Vec::new(),
+        facts,
         texts: Vec::new(),
-    })?;
+    }
+}
+
+fn record(store: &dyn Store, summary: &str) -> Result<(), StoreFault> {
+    record_facts(store, Verb::Comment, summary, Vec::new())
+}
+
+fn record_facts(store: &dyn Store, verb: Verb, summary: &str, facts: Vec<Fact>) -> Result<(), StoreFault> {
+    let mut tx = store.write()?;
+    tx.record(new(verb, summary, facts))?;
     tx.commit()
+}
+
+fn set(key: &str, before: Option<&str>, after: &str) -> Vec<Fact> {
+    let record = RecordKey { kind: "anchor".to_owned(), key: key.to_owned() };
+    vec![Fact::RecordChanged { record, before: before.map(|text| json!(text)), after: Some(json!(after)) }]
 }
 
 #[test]
@@ -211,17 +249,7 @@ fn who_comes_second_is_told_and_can_try_again() {
     // Both begin on the same state.
     let mut slow = here.write().unwrap();
     record(&*there, "fast").unwrap();
-    let new = NewOperation {
-        at: timestamp(2),
-        by: Principal::System,
-        channel: Channel::System,
-        verb: Verb::Comment,
-        summary: "slow".to_owned(),
-        key: None,
-        facts: Vec::new(),
-        texts: Vec::new(),
-    };
-    slow.record(new).unwrap();
+    slow.record(new(Verb::Comment, "slow", Vec::new())).unwrap();
     assert!(matches!(slow.commit(), Err(StoreFault::Overtaken)));
     assert_eq!(summaries(&*here), ["fast"], "nothing of it is left here");
     record(&*here, "slow").unwrap();
@@ -311,4 +339,103 @@ fn a_line_that_was_changed_on_its_way_is_not_taken_over() {
     assert!(matches!(&fault, StoreFault::DoesNotFit { what } if what.contains("hash")), "{fault}");
     server.tampers.store(false, SeqCst);
     assert_eq!(summaries(&*store), ["one"]);
+}
+
+#[test]
+fn what_was_done_during_a_silence_is_sent_after_it_once() {
+    let place = Place::new(Storage::Sqlite);
+    let server = Server::on(place.open());
+    let (here, there) = (Machine::of(&server), Machine::of(&server));
+    record(&*here.queueing(), "before").unwrap();
+    server.is_silent.store(true, SeqCst);
+    for words in ["one", "two"] {
+        let store = here.queueing();
+        record(&*store, words).unwrap();
+        assert!(store.take_warnings().iter().any(|told| told.contains("wait here to be sent")));
+    }
+    assert_eq!(summaries(&*here.queueing()), ["before", "one", "two"], "seen here at once");
+    let Err(StoreFault::Silent { why, .. }) = record_facts(&*here.queueing(), Verb::Approve, "approve", Vec::new())
+    else {
+        panic!("a decision waits")
+    };
+    assert!(why.contains("decided with the others"), "{why}");
+    assert!(record_facts(&*here.queueing(), Verb::Claim, "claim", Vec::new()).is_err());
+    assert_eq!(server.summaries(), ["before"]);
+    server.is_silent.store(false, SeqCst);
+    // The first answer gets lost on top of it.
+    server.loses.store(1, SeqCst);
+    drop(here.queueing().read().unwrap());
+    drop(here.queueing().read().unwrap());
+    for store in [here.open(), there.open()] {
+        assert_eq!(summaries(&*store), ["before", "one", "two"]);
+        assert!(store.verify().unwrap().is_empty());
+    }
+    assert_eq!(server.summaries(), ["before", "one", "two"]);
+    assert_eq!(here.conflicts(), Vec::<String>::new());
+}
+
+#[test]
+fn what_may_have_arrived_and_waits_all_the_same_is_kept_once() {
+    let place = Place::new(Storage::Sqlite);
+    let server = Server::on(place.open());
+    let here = Machine::of(&server);
+    record(&*here.queueing(), "before").unwrap();
+    server.loses.store(usize::MAX, SeqCst);
+    record(&*here.queueing(), "arrived").unwrap();
+    server.loses.store(0, SeqCst);
+    server.is_silent.store(true, SeqCst);
+    record(&*here.queueing(), "waited").unwrap();
+    server.is_silent.store(false, SeqCst);
+    assert_eq!(summaries(&*here.queueing()), ["before", "arrived", "waited"]);
+    assert_eq!(server.summaries(), ["before", "arrived", "waited"]);
+    assert!(here.open().verify().unwrap().is_empty());
+}
+
+#[test]
+fn what_others_did_meanwhile_comes_first_and_what_does_not_fit_is_put_aside() {
+    let place = Place::new(Storage::Sqlite);
+    let server = Server::on(place.open());
+    let (here, there) = (Machine::of(&server), Machine::of(&server));
+    record_facts(&*here.queueing(), Verb::Remember, "begin", set("цель", None, "a")).unwrap();
+    drop(there.open().read().unwrap());
+    server.is_silent.store(true, SeqCst);
+    record_facts(&*here.queueing(), Verb::Remember, "mine", set("mine", None, "1")).unwrap();
+    record_facts(&*here.queueing(), Verb::Remember, "спорное", set("цель", Some("a"), "здесь")).unwrap();
+    record_facts(&*here.queueing(), Verb::Remember, "rests on it", set("later", None, "2")).unwrap();
+    server.is_silent.store(false, SeqCst);
+    record_facts(&*there.open(), Verb::Remember, "theirs", set("цель", Some("a"), "там")).unwrap();
+    let store = here.queueing();
+    assert_eq!(summaries(&*store), ["begin", "theirs", "mine"]);
+    let told = store.take_warnings().join("\n");
+    assert!(told.contains("`спорное`, done while the server was silent, cannot be kept"), "{told}");
+    let state = store.read().unwrap();
+    assert_eq!(state.record_body("anchor", "цель").unwrap(), Some(json!("там")));
+    assert_eq!(state.record_body("anchor", "mine").unwrap(), Some(json!("1")));
+    drop(state);
+    let conflicts = here.conflicts();
+    assert_eq!(conflicts.len(), 2);
+    assert!(conflicts.iter().any(|text| text.contains("здесь") && text.contains("is not what the fact says")));
+    assert_eq!(server.summaries(), ["begin", "theirs", "mine"]);
+    assert!(store.verify().unwrap().is_empty(), "{:?}", store.verify());
+    // And on it goes.
+    record(&*here.queueing(), "after").unwrap();
+    assert_eq!(summaries(&*there.open()), ["begin", "theirs", "mine", "after"]);
+}
+
+#[test]
+fn what_waits_is_sent_only_if_it_was_written_here() {
+    let place = Place::new(Storage::Sqlite);
+    let server = Server::on(place.open());
+    let here = Machine::of(&server);
+    record(&*here.queueing(), "before").unwrap();
+    server.is_silent.store(true, SeqCst);
+    record(&*here.queueing(), "mine").unwrap();
+    let file = here.directory.path().join(".throughline/remote/pending.jsonl");
+    let planted = std::fs::read_to_string(&file).unwrap().replace("\"comment\"", "\"approve\"");
+    std::fs::write(&file, planted).unwrap();
+    server.is_silent.store(false, SeqCst);
+    let store = here.queueing();
+    assert!(matches!(store.read().map(drop), Err(StoreFault::TurnedDown { .. })), "its replica is not the server's");
+    assert_eq!(server.summaries(), ["before"]);
+    assert!(here.conflicts().iter().any(|text| text.contains("mine")), "put aside, not lost");
 }
