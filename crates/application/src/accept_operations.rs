@@ -33,7 +33,9 @@ pub fn accept_operations(
     lines: &[String],
 ) -> Result<Receipt, Failure> {
     if !admitted.scope.covers(Scope::Agent) {
-        return Err(Failure::new(FailureKind::Refused, "this token may only look").step("ask for another one: tl token create"));
+        return Err(
+            Failure::new(FailureKind::Refused, "this token may only look").step("ask for another one: tl token create")
+        );
     }
     let mut tx = ctx.store.write()?;
     let head = tx.head()?;
@@ -69,11 +71,7 @@ fn read(line: &str) -> Result<LineHead<Operation>, Failure> {
 }
 
 /// Says whether these very operations follow `after` already: an answer that got lost is asked for again.
-fn are_kept(
-    state: &dyn Snapshot,
-    after: OperationId,
-    sent: &[LineHead<Operation>],
-) -> Result<bool, StoreFault> {
+fn are_kept(state: &dyn Snapshot, after: OperationId, sent: &[LineHead<Operation>]) -> Result<bool, StoreFault> {
     let mut place = after;
     for one in sent {
         place = place.next();
@@ -89,7 +87,12 @@ fn refuse(operation: &Operation, why: impl std::fmt::Display) -> Failure {
 }
 
 /// Checks what can be said of an operation before it is applied.
-fn check_words(state: &dyn Transaction, admitted: &Admitted, operation: &Operation, now: Timestamp) -> Result<(), Failure> {
+fn check_words(
+    state: &dyn Transaction,
+    admitted: &Admitted,
+    operation: &Operation,
+    now: Timestamp,
+) -> Result<(), Failure> {
     let Admitted { principal, .. } = admitted;
     let by = &operation.by;
     let reach = admitted
@@ -97,7 +100,9 @@ fn check_words(state: &dyn Transaction, admitted: &Admitted, operation: &Operati
         .ok_or_else(|| refuse(operation, format!("it says it is by `{by}`, but the token is that of `{principal}`")))?;
     let needed = needed_for(operation);
     if !reach.covers(needed) {
-        let why = format!("this is a person's word: `{by}` with this token may do what scope `{reach}` allows, not `{needed}`");
+        let why = format!(
+            "this is a person's word: `{by}` with this token may do what scope `{reach}` allows, not `{needed}`"
+        );
         return Err(refuse(operation, why).step("ask a person to decide it"));
     }
     if let Some(other) = names_newly(operation).into_iter().find(|other| other.is_human() && other != by) {
@@ -186,7 +191,8 @@ fn check_outcome(ctx: &Context<'_>, tx: &dyn Transaction, operation: &Operation)
     let Some(group) = wrong.first() else { return Ok(()) };
     let node = group.nodes.first().copied().unwrap_or(NodeId(0));
     let name = tx.node(node)?.map_or_else(|| node.to_string(), |node| node.alias);
-    let why = format!("it leaves `{name}` as `{}`, but by the rules it is `{}`", group.before.status, group.after.status);
+    let why =
+        format!("it leaves `{name}` as `{}`, but by the rules it is `{}`", group.before.status, group.after.status);
     Err(refuse(operation, why).step("use the same policy.cascade in .throughline/config.toml as the server"))
 }
 

@@ -65,7 +65,15 @@ impl Failure {
     /// Returns a failure without next steps.
     #[must_use]
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), next_steps: Vec::new(), damage: None, overtaken: false, unkept: false, current: None }
+        Self {
+            kind,
+            message: message.into(),
+            next_steps: Vec::new(),
+            damage: None,
+            overtaken: false,
+            unkept: false,
+            current: None,
+        }
     }
 
     /// Adds a next step.

@@ -21,7 +21,10 @@ pub struct HandOverRequest {
 /// A stretch of the history.
 #[derive(Clone, Debug)]
 pub enum HandedOver {
-    Page { greeting: Box<Greeting>, lines: Vec<String> },
+    Page {
+        greeting: Box<Greeting>,
+        lines: Vec<String>,
+    },
     /// The caller has another operation in that place.
     Diverged,
 }

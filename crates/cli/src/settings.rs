@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use application::{Failure, FailureKind};
 use domain::ids::Principal;
-use domain::profile::{self, Profile};
 use domain::policy::{ApprovalPolicy, Policy};
+use domain::profile::{self, Profile};
 use domain::settings::{DatabaseUrl, ServerAddress, Settings, Storage, parse};
 use store::{ChosenDatabases, ChosenServers};
 

@@ -111,9 +111,7 @@ pub fn needed_for(operation: &Operation) -> Scope {
         Fact::ApprovalChanged { before, after, .. } => before != after,
         Fact::CondemnationChanged { before, after, .. } => before != after,
         Fact::UndoneChanged { .. } => true,
-        Fact::NodeAdded { node } | Fact::NodeRemoved { node } => {
-            node.approval.is_some() || node.condemnation.is_some()
-        }
+        Fact::NodeAdded { node } | Fact::NodeRemoved { node } => node.approval.is_some() || node.condemnation.is_some(),
         _ => false,
     });
     if decides || words { Scope::Approve } else { Scope::Agent }

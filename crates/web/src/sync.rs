@@ -89,7 +89,8 @@ async fn hand_over(
 }
 
 fn answered(greeting: &Greeting, lines: &[String]) -> Result<Response, Failure> {
-    let head = serde_json::to_string(greeting).map_err(|error| Failure::new(FailureKind::Internal, error.to_string()))?;
+    let head =
+        serde_json::to_string(greeting).map_err(|error| Failure::new(FailureKind::Internal, error.to_string()))?;
     let mut body = String::with_capacity(head.len() + 1 + lines.iter().map(String::len).sum::<usize>());
     body.push_str(&head);
     body.push('\n');

@@ -160,10 +160,8 @@ fn nobody_goes_further_than_their_token() {
     let forged = Fact::ContentChanged { node: NodeId(1), before: act.content.clone(), after: forged };
     let unsent = Content::Text { version: VersionHash::of(b"x"), canonical: canonical_hash("x"), basis: None };
     let unsent = Fact::ContentChanged { node: NodeId(1), before: act.content.clone(), after: unsent };
-    let with_text = |facts: Vec<Fact>| NewOperation {
-        texts: vec![text.to_owned()],
-        ..operation(Verb::Observe, "system", facts)
-    };
+    let with_text =
+        |facts: Vec<Fact>| NewOperation { texts: vec![text.to_owned()], ..operation(Verb::Observe, "system", facts) };
     let dated = |off: i64| NewOperation {
         at: Timestamp::from_millis(world.clock.now().as_millis() + off),
         ..operation(Verb::Progress, "agent:ci/1", vec![progress()])
@@ -173,24 +171,79 @@ fn nobody_goes_further_than_their_token() {
     approved_node.standing = Standing::plain(Status::Approved);
     for (case, admitted, new, why) in [
         ("looks", admitted("human:b", Scope::Read), operation(Verb::Comment, "human:b", vec![]), "may only look"),
-        ("another person", person(), operation(Verb::Comment, "human:bob", vec![]), "but the token is that of `human:Анна`"),
+        (
+            "another person",
+            person(),
+            operation(Verb::Comment, "human:bob", vec![]),
+            "but the token is that of `human:Анна`",
+        ),
         ("a person", agent(), operation(Verb::Comment, "human:Анна", vec![]), "but the token is that of `agent:ci/1`"),
         ("another host", agent(), operation(Verb::Comment, "agent:cursor/1", vec![]), "but the token is that of"),
-        ("an agent approves", agent(), operation(Verb::Approve, "agent:ci/1", approves("agent:ci/1")), "a person's word"),
-        ("under another verb", agent(), operation(Verb::Progress, "agent:ci/1", approves("agent:ci/1")), "a person's word"),
+        (
+            "an agent approves",
+            agent(),
+            operation(Verb::Approve, "agent:ci/1", approves("agent:ci/1")),
+            "a person's word",
+        ),
+        (
+            "under another verb",
+            agent(),
+            operation(Verb::Progress, "agent:ci/1", approves("agent:ci/1")),
+            "a person's word",
+        ),
         ("as the system", agent(), operation(Verb::Observe, "system", approves("human:Анна")), "a person's word"),
-        ("a person as the system", person(), operation(Verb::Observe, "system", approves("human:Анна")), "a person's word"),
-        ("her agent", person(), operation(Verb::Approve, "agent:claude-code/1", approves("human:Анна")), "a person's word"),
-        ("for another", person(), operation(Verb::Approve, "human:Анна", approves("human:bob")), "in the name of `human:bob`"),
-        ("in a record", person(), operation(Verb::Comment, "human:Анна", vec![record("human:bob")]), "in the name of `human:bob`"),
+        (
+            "a person as the system",
+            person(),
+            operation(Verb::Observe, "system", approves("human:Анна")),
+            "a person's word",
+        ),
+        (
+            "her agent",
+            person(),
+            operation(Verb::Approve, "agent:claude-code/1", approves("human:Анна")),
+            "a person's word",
+        ),
+        (
+            "for another",
+            person(),
+            operation(Verb::Approve, "human:Анна", approves("human:bob")),
+            "in the name of `human:bob`",
+        ),
+        (
+            "in a record",
+            person(),
+            operation(Verb::Comment, "human:Анна", vec![record("human:bob")]),
+            "in the name of `human:bob`",
+        ),
         ("decides", agent(), operation(Verb::Review, "agent:ci/1", vec![record("human:Анна")]), "a person's word"),
         ("lets pass", agent(), operation(Verb::Override, "agent:ci/1", vec![]), "a person's word"),
-        ("status", agent(), operation(Verb::Observe, "system", vec![approved(1)]), "leaves `act-1` as `approved`, but by the rules it is `draft`"),
-        ("a new node's status", agent(), operation(Verb::Observe, "system", vec![added(&approved_node)]), "by the rules it is `draft`"),
-        ("a cascade left out", person(), operation(Verb::Approve, "human:Анна", vec![approval(act, "human:Анна")]), "by the rules it is `approved`"),
+        (
+            "status",
+            agent(),
+            operation(Verb::Observe, "system", vec![approved(1)]),
+            "leaves `act-1` as `approved`, but by the rules it is `draft`",
+        ),
+        (
+            "a new node's status",
+            agent(),
+            operation(Verb::Observe, "system", vec![added(&approved_node)]),
+            "by the rules it is `draft`",
+        ),
+        (
+            "a cascade left out",
+            person(),
+            operation(Verb::Approve, "human:Анна", vec![approval(act, "human:Анна")]),
+            "by the rules it is `approved`",
+        ),
         ("text", agent(), with_text(vec![forged]), "the text of `act-1` is not the one it is said to be"),
         ("no text", agent(), with_text(vec![unsent]), "did not come with it"),
-        ("a number", agent(), operation(Verb::Observe, "system", vec![added(&far)]), "the next new node is #3, not #900"),
+        (
+            "a number",
+            agent(),
+            operation(Verb::Observe, "system", vec![added(&far)]),
+            "the next new node is #3, not #900",
+        ),
         ("late", agent(), dated(-MOST_MILLIS_OFF - 1_000), "it is dated"),
         ("early", agent(), dated(MOST_MILLIS_OFF + 60_000), "it is dated"),
     ] {
@@ -231,7 +284,11 @@ fn a_broken_chain_and_facts_that_do_not_fit_are_refused_without_harm() {
 fn a_session_is_heard_of_by_the_clock_here() {
     let world = World::new();
     let (mut sending, _) = world.decided(operation(Verb::Comment, "system", vec![]));
-    let note = |key: &str, body: &str| SharedNote { key: key.to_owned(), body: body.to_owned(), at: Timestamp::from_millis(0) };
+    let note = |key: &str, body: &str| SharedNote {
+        key: key.to_owned(),
+        body: body.to_owned(),
+        at: Timestamp::from_millis(0),
+    };
     let future = (world.clock.now().as_millis() + 3_600_000).to_string();
     sending.notes = vec![note("heard/s1", &future), note("heard/s2", "no number"), note("session/s1", "1")];
     assert!(world.sent(&agent(), &sending, &[]).is_ok());

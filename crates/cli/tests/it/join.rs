@@ -35,12 +35,15 @@ fn what_cannot_be_joined_is_refused_before_anything_is_remembered() {
     clone.write("../token", &team.token);
     clone.write("../wrong", "tl_wrong");
     let url = team.url();
+    let encrypted = url.replace("http://", "https://");
     for (arguments, why) in [
         (vec!["join", url.as_str(), "--token-file", "../wrong"], "does not know this token"),
         (vec!["join", "http://plans.example.org", "--token-file", "../token"], "not encrypted, and not this machine"),
         (vec!["join", url.as_str()], "token is not known"),
         (vec!["join", url.as_str(), "--token-file", "../nowhere"], "cannot be read"),
         (vec!["join", "http://127.0.0.1:9", "--token-file", "../token"], "does not answer"),
+        // Somebody is there, but does not speak TLS: the token is not sent.
+        (vec!["join", encrypted.as_str(), "--token-file", "../token"], "next: "),
     ] {
         let refused = clone.run(&arguments);
         assert!(refused.code != 0 && refused.stderr.contains(why), "{arguments:?}: {}", refused.stderr);

@@ -133,7 +133,11 @@ fn work_together(team: &Team) {
     // In the person's name whose token it is.
     let log = here.json(&["log", "--limit", "1"]);
     assert_eq!(text(&log[0], "by"), "human:анна");
-    let agent = run_with(&there, &[("CLAUDECODE", "1"), ("THROUGHLINE_SESSION", "s7")], &["comment", "act-1", "--message", "hm"]);
+    let agent = run_with(
+        &there,
+        &[("CLAUDECODE", "1"), ("THROUGHLINE_SESSION", "s7")],
+        &["comment", "act-1", "--message", "hm"],
+    );
     assert_eq!(agent.code, 0, "{}", agent.stderr);
     assert_eq!(text(&here.json(&["log", "--limit", "1"])[0], "by"), "agent:claude-code/s7");
     assert_eq!(here.json(&["check"])["ok"], true);
@@ -256,11 +260,18 @@ fn pass_on(client: TcpStream, port: u16, loses: &AtomicUsize) {
     let Ok(server) = TcpStream::connect(("127.0.0.1", port)) else { return };
     let (mut from_client, mut from_server) = (BufReader::new(&client), BufReader::new(&server));
     while let Some((first, head, body)) = message(&mut from_client) {
-        let head: String = head
-            .lines()
-            .map(|line| if line.starts_with("host:") { format!("host: 127.0.0.1:{port}\r\n") } else { format!("{line}\r\n") })
-            .collect();
-        if (&server).write_all(format!("{first}{head}\r\n").as_bytes()).is_err() || (&server).write_all(&body).is_err() {
+        let head: String =
+            head.lines()
+                .map(|line| {
+                    if line.starts_with("host:") {
+                        format!("host: 127.0.0.1:{port}\r\n")
+                    } else {
+                        format!("{line}\r\n")
+                    }
+                })
+                .collect();
+        if (&server).write_all(format!("{first}{head}\r\n").as_bytes()).is_err() || (&server).write_all(&body).is_err()
+        {
             return;
         }
         let Some((status, head, answer)) = message(&mut from_server) else { return };
@@ -335,7 +346,11 @@ fn without_the_server_one_reads_and_gates_hold_but_nothing_is_decided() {
     team.kill();
     let shown = laptop.ok(&["show", "act-1"]);
     assert!(shown.stdout.contains("invalid"), "{}", shown.stdout);
-    assert!(shown.stderr.contains("does not answer") && shown.stderr.contains("this is what was known"), "{}", shown.stderr);
+    assert!(
+        shown.stderr.contains("does not answer") && shown.stderr.contains("this is what was known"),
+        "{}",
+        shown.stderr
+    );
     let refused = laptop.run(&["comment", "act-1", "--message", "one"]);
     assert!(refused.code != 0 && refused.stderr.contains("does not answer"), "{}", refused.stderr);
     assert!(refused.stderr.contains("next: ") && !refused.stderr.contains(&team.token), "{}", refused.stderr);
@@ -347,7 +362,10 @@ fn without_the_server_one_reads_and_gates_hold_but_nothing_is_decided() {
     let blocked = session.before("Write", &input(new));
     assert!(blocked.block().is_some_and(|reason| reason.contains("hierarchy gate")), "{blocked:?}");
     laptop.write("notes.txt", "free");
-    assert_eq!(session.after("Write", &json!({ "file_path": laptop.root().join("notes.txt"), "content": "free" })).block(), None);
+    assert_eq!(
+        session.after("Write", &json!({ "file_path": laptop.root().join("notes.txt"), "content": "free" })).block(),
+        None
+    );
     // What changed meanwhile is seen when the server is there again.
     laptop.write(Project::SCENE, "# Scene 1.1, anew\n");
     assert_eq!(laptop.status("scene-0101"), "requires-revalidation");
@@ -364,7 +382,8 @@ fn whoever_waits_hears_of_it_on_another_machine() {
     here.write(Project::ACT, ACT_EDITED);
     there.write(Project::ACT, ACT_EDITED);
     assert_eq!(there.status("act-1"), "draft");
-    let waiting = there.command(&["--json", "wait", "act-1", "--timeout", "60"]).stdout(Stdio::piped()).spawn().unwrap();
+    let waiting =
+        there.command(&["--json", "wait", "act-1", "--timeout", "60"]).stdout(Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(300));
     here.ok(&["approve", "act-1"]);
     let output = waiting.wait_with_output().unwrap();
@@ -425,7 +444,7 @@ fn what_is_done_during_a_silence_can_wait() {
     team.again();
     assert_eq!(here.status("scene-0101"), "approved");
     team.kill();
-    let waits = here.ok(&["comment", "act-1", "--message", "пока нет связи."]);
+    let waits = here.ok(&["comment", "chapter-01", "--message", "пока нет связи."]);
     assert!(waits.stderr.contains("1 operation wait here to be sent"), "{}", waits.stderr);
     here.write(Project::SCENE, "# Scene 1.1, anew\n");
     assert_eq!(here.status("scene-0101"), "draft", "noticed here at once");

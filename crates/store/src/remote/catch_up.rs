@@ -50,8 +50,7 @@ impl RemoteStore {
         }
         let _held = self.queue.hold()?;
         let here = Place { operation: transaction.found.head, hash: transaction.found.head_hash };
-        let mut pending =
-            self.queue.read()?.unwrap_or(Pending { base: here, after: here, waiting: Vec::new() });
+        let mut pending = self.queue.read()?.unwrap_or(Pending { base: here, after: here, waiting: Vec::new() });
         // A process that died had written down more than it kept.
         pending.waiting.retain(|one| one.operation.id <= here.operation);
         if pending.end() != here {

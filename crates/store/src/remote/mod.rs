@@ -17,9 +17,7 @@ use std::time::{Duration, Instant};
 use domain::exchange::{Greeting, LineHead, Receipt, Sending, SharedNote};
 use domain::ids::{OperationId, Principal, StoreId};
 use domain::planning_prompt::count;
-use domain::ports::{
-    Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction,
-};
+use domain::ports::{Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction};
 use domain::settings::OfflinePolicy;
 use serde::Deserialize;
 
@@ -66,7 +64,11 @@ pub(crate) struct RemoteStore {
 
 impl RemoteStore {
     /// Opens the replica of a project; makes it when there is none.
-    pub(crate) fn open(layout: &Layout, settings: &EngineSettings, known: Option<&KnownStores>) -> Result<Self, StoreFault> {
+    pub(crate) fn open(
+        layout: &Layout,
+        settings: &EngineSettings,
+        known: Option<&KnownStores>,
+    ) -> Result<Self, StoreFault> {
         let address = layout.server.as_ref().ok_or_else(|| StoreFault::TurnedDown {
             at: "of this project".to_owned(),
             why: "its address is not known".to_owned(),
@@ -266,7 +268,9 @@ impl RemoteStore {
         self.hear_nothing(&last);
         let at = self.server.shown().to_owned();
         let why = match may_have_arrived {
-            true => format!("{last}, while operation {} was sent; `tl log` tells whether it was kept", sending.after.next()),
+            true => {
+                format!("{last}, while operation {} was sent; `tl log` tells whether it was kept", sending.after.next())
+            }
             false => last,
         };
         Err(StoreFault::Silent { at, why, may_be_kept: may_have_arrived })

@@ -120,8 +120,8 @@ impl Queue {
             return Ok(None);
         }
         let mut lines = text.lines();
-        let header: Header = serde_json::from_str(lines.next().unwrap_or_default())
-            .map_err(|error| unreadable(error.to_string()))?;
+        let header: Header =
+            serde_json::from_str(lines.next().unwrap_or_default()).map_err(|error| unreadable(error.to_string()))?;
         let (mut prev, mut waiting) = (header.after.hash, Vec::new());
         for line in lines {
             let one = Recorded::from(journal::read_line(line, prev).map_err(unreadable)?);
@@ -200,7 +200,11 @@ pub(super) struct Rebased {
 }
 
 /// Records operations again at the end of another state, in order, as long as all their facts fit.
-pub(super) fn record_again(state: &mut MemoryState, waiting: Vec<Recorded>, now: Timestamp) -> Result<Rebased, StoreFault> {
+pub(super) fn record_again(
+    state: &mut MemoryState,
+    waiting: Vec<Recorded>,
+    now: Timestamp,
+) -> Result<Rebased, StoreFault> {
     let mut numbers: HashMap<OperationId, OperationId> = HashMap::new();
     let mut rebased = Rebased { again: Vec::new(), misfits: Vec::new() };
     let mut broken = None;
