@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use domain::ports::{Entry, FileFault, FileLook, PlanFiles, Reading};
+use domain::ports::{Entry, FileFault, FileLook, LookedAgain, PlanFiles, Reading};
 
 /// A plan is never larger; what is, is not put back.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -80,6 +80,18 @@ impl PlanFiles for RevertibleFiles<'_> {
 
     fn list(&self, folder: &str) -> Vec<Entry> {
         self.files.list(folder)
+    }
+
+    fn note_looks(&self) {
+        self.files.note_looks();
+    }
+
+    fn keep_looks(&self, mark: &str) {
+        self.files.keep_looks(mark);
+    }
+
+    fn look_again(&self, most: usize) -> Option<LookedAgain> {
+        self.files.look_again(most)
     }
 
     fn replace(&self, path: &str, text: &str) -> Result<(), FileFault> {

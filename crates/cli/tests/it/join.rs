@@ -43,7 +43,7 @@ fn what_cannot_be_joined_is_refused_before_anything_is_remembered() {
         (vec!["join", url.as_str(), "--token-file", "../nowhere"], "cannot be read"),
         (vec!["join", "http://127.0.0.1:9", "--token-file", "../token"], "does not answer"),
         // Somebody is there, but does not speak TLS: the token is not sent.
-        (vec!["join", encrypted.as_str(), "--token-file", "../token"], "next: "),
+        (vec!["join", encrypted.as_str(), "--token-file", "../token"], "error: the server https://127.0.0.1"),
     ] {
         let refused = clone.run(&arguments);
         assert!(refused.code != 0 && refused.stderr.contains(why), "{arguments:?}: {}", refused.stderr);

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use testkit::{Database, Output, Project};
 
+use crate::serve::Server;
 use crate::{ACT_EDITED, ACT_TEXT, binary, planned, run_with, text};
 
 /// The act, approved, and a server on it.
@@ -392,6 +393,27 @@ fn whoever_waits_hears_of_it_on_another_machine() {
 }
 
 #[test]
+fn a_server_of_a_laptop_works_on_its_replica() {
+    let team = Team::start();
+    let laptop = team.laptop();
+    let server = Server::start(&laptop, &[]);
+    let (host, token) = (format!("127.0.0.1:{}", server.port), format!("Bearer {}", server.token));
+    let headers = [
+        ("host", host.as_str()),
+        ("authorization", token.as_str()),
+        ("content-type", "application/x-www-form-urlencoded"),
+    ];
+    let done = server.send_to("/do/comment", "POST", &headers, "node=act-1&text=from+the+dashboard.");
+    assert_eq!(done.status, 303, "{done:?}");
+    each_once(&["from the dashboard.".to_owned()], &[&team.project, &laptop]);
+    assert_eq!(text(&team.project.json(&["log", "--limit", "1"])[0], "by"), "human:анна");
+    // And hears what happens elsewhere.
+    team.project.ok(&["comment", "act-1", "--message", "there."]);
+    let seen = server.send_to("/api/timeline?limit=1", "GET", &headers, "");
+    assert!(seen.body.contains("there."), "{seen:?}");
+}
+
+#[test]
 fn claims_hold_across_machines() {
     let team = Team::start();
     let (here, there) = (team.laptop(), team.laptop());
@@ -401,7 +423,7 @@ fn claims_hold_across_machines() {
     assert_eq!(claim(&here, "s1").code, 0);
     let refused = claim(&there, "s2");
     assert!(refused.code == 1 && refused.stderr.contains("claimed by s1"), "{}", refused.stderr);
-    assert_eq!(claim(&here, "s1").code, 0, "{}", ACT_TEXT);
+    assert_eq!(claim(&here, "s1").code, 0, "who has it keeps it");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! What somebody with a token may try to send to a team server, and what becomes of it.
 
 use domain::ids::Digest32;
+use domain::ports::Clock;
 use serde_json::{Value, json};
+use store::SystemClock;
 
 use crate::remote::Team;
 
@@ -49,9 +51,7 @@ impl<'t> Forger<'t> {
 }
 
 fn now() -> String {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("a time");
-    let millis = i64::try_from(since.as_millis()).expect("a number");
-    domain::time::Timestamp::from_millis(millis).to_string()
+    SystemClock.now().to_string()
 }
 
 #[test]

@@ -168,6 +168,12 @@ fn silent(error: &Error) -> Trouble {
         Error::Io(error) => error.kind() == std::io::ErrorKind::ConnectionRefused,
         _ => false,
     };
+    // Whom it cannot be proved to be is nobody we talk to.
+    if let Error::Io(io) = error
+        && io.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())
+    {
+        return refused(io.to_string());
+    }
     match error {
         Error::Tls(_) | Error::Rustls(_) | Error::BadUri(_) => refused(error.to_string()),
         other => Trouble::Silent { why: other.to_string(), may_have_arrived: !never_connected },

@@ -28,6 +28,7 @@ struct Server {
     tampers: AtomicBool,
     sent: AtomicUsize,
     asked: AtomicUsize,
+    notes: Mutex<Vec<String>>,
 }
 
 impl Server {
@@ -39,6 +40,7 @@ impl Server {
             tampers: AtomicBool::new(false),
             sent: AtomicUsize::new(0),
             asked: AtomicUsize::new(0),
+            notes: Mutex::default(),
         })
     }
 
@@ -99,6 +101,7 @@ impl TeamServer for Link {
     fn send(&self, sending: &Sending, lines: &[String]) -> Result<Receipt, Trouble> {
         self.0.heard()?;
         self.0.sent.fetch_add(1, SeqCst);
+        self.0.notes.lock().unwrap().extend(sending.notes.iter().map(|note| note.key.clone()));
         let store = self.0.store.lock().unwrap();
         let mut tx = store.write().unwrap();
         let (head, next) = (tx.head().unwrap(), sending.after.next());
@@ -282,6 +285,10 @@ fn without_the_server_one_sees_what_was_known_and_notes_are_kept() {
     tx.keep_note("session/a", Some("read again"), timestamp(4)).unwrap();
     tx.commit().unwrap();
     assert_eq!(server.sent.load(SeqCst), sent + 1, "notes of this machine stay here");
+    let mut tx = again.write().unwrap();
+    tx.keep_note("heard/a", Some("5000"), timestamp(5)).unwrap();
+    tx.commit().unwrap();
+    assert_eq!(*server.notes.lock().unwrap(), ["heard/a"], "but for those that all should know");
     assert_eq!(server.summaries(), ["one", "two"]);
 }
 
