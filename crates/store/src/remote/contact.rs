@@ -43,9 +43,16 @@ struct Known {
     is_whole: bool,
 }
 
+const KNOWN: &str = "server.json";
+
 impl Contact {
+    /// Forgets what is remembered beside a database.
+    pub(super) fn forget(database: &Path) {
+        let _ = fs::remove_file(database.with_file_name(KNOWN));
+    }
+
     pub(super) fn beside(database: &Path, patience: Duration, identity: Digest32) -> Self {
-        let known = database.with_file_name("server.json");
+        let known = database.with_file_name(KNOWN);
         let last: Option<Known> = fs::read(&known).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let last = last.filter(|last| last.identity == identity);
         Self {

@@ -324,6 +324,8 @@ fn make_replica(layout: &Layout, known: Option<&KnownStores>, server: &dyn TeamS
         let remembered = known.remember(&greeting.store, &layout.root);
         remembered.map_err(|error| io_fault("cannot write in", known.folder(), error))?;
     }
+    // What is remembered of another replica says nothing of this one.
+    Contact::forget(&layout.database);
     // Nothing of it belongs into a repository.
     let ignore = folder.join(".gitignore");
     replace(&ignore, b"*\n", Durability::Atomic).map_err(|error| io_fault("cannot write", &ignore, error))?;
