@@ -230,15 +230,18 @@ pub(crate) fn actor() -> Principal {
 
 /// Returns in whose name somebody here acts, where a server said whom it takes us for.
 ///
-/// A person's token speaks for that person; agents that work for them do so in their own name, which goes less far. Where
-/// only people may approve, one has to be at the terminal all the same. An agent's token speaks for that agent, in the
+/// A person's token speaks for that person, also in a script; agents that work for them (a host that is known, or whoever
+/// names a session) do so in their own name, which goes less far. Where only people may approve, one has to be at the terminal all the same. An agent's token speaks for that agent, in the
 /// session its host is in.
 pub(crate) fn in_name_of(told: Option<Principal>, here: Principal, policy: &Policy) -> Principal {
-    let unnamed = |host: &str| host == "shell" && policy.approval != ApprovalPolicy::Human;
+    let is_script =
+        |host: &str, session: &str| host == "shell" && session == "unknown" && policy.approval != ApprovalPolicy::Human;
     match (told, here) {
         (None | Some(Principal::System), here) => here,
         (Some(person @ Principal::Human(_)), Principal::Human(_)) => person,
-        (Some(person @ Principal::Human(_)), Principal::Agent { host, .. }) if unnamed(&host) => person,
+        (Some(person @ Principal::Human(_)), Principal::Agent { host, session }) if is_script(&host, &session) => {
+            person
+        }
         (Some(Principal::Human(_)), here) => here,
         (Some(Principal::Agent { host, .. }), Principal::Agent { session, .. }) if session != "unknown" => {
             Principal::Agent { host, session }
@@ -269,4 +272,28 @@ pub(crate) fn user_directory() -> Result<PathBuf, Failure> {
             Failure::new(FailureKind::Unavailable, "there is no home directory to remember trusted projects in")
                 .step("set THROUGHLINE_HOME to an absolute path")
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_says_in_whose_name_somebody_acts() {
+        let human = Policy { approval: ApprovalPolicy::Human, ..Policy::default() };
+        for (told, here, policy, expected) in [
+            ("human:anna", "human:a", &Policy::default(), "human:anna"),
+            ("human:anna", "agent:shell/unknown", &Policy::default(), "human:anna"),
+            ("human:anna", "agent:shell/unknown", &human, "agent:shell/unknown"),
+            ("human:anna", "human:a", &human, "human:anna"),
+            ("human:anna", "agent:shell/s1", &Policy::default(), "agent:shell/s1"),
+            ("human:anna", "agent:claude-code/unknown", &Policy::default(), "agent:claude-code/unknown"),
+            ("agent:ci/1", "agent:claude-code/s1", &Policy::default(), "agent:ci/s1"),
+            ("agent:ci/1", "agent:shell/unknown", &Policy::default(), "agent:ci/1"),
+            ("agent:ci/1", "human:a", &Policy::default(), "agent:ci/1"),
+        ] {
+            assert_eq!(in_name_of(Some(told.into()), here.into(), policy), expected.into(), "{told} {here}");
+        }
+        assert_eq!(in_name_of(None, "human:a".into(), &human), "human:a".into());
+    }
 }
