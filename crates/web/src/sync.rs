@@ -15,7 +15,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Json, Router};
-use domain::access::{Admitted, Scope};
+use domain::access::Admitted;
 use domain::exchange::{Greeting, MOST_SENT, Receipt, Sending};
 use domain::ids::{Digest32, OperationId};
 use domain::operation::Channel;
@@ -43,12 +43,6 @@ struct Asked {
 }
 
 impl Dashboard {
-    /// Returns who asks.
-    fn caller(&self, admitted: Option<Extension<Admitted>>) -> Admitted {
-        let alone = || Admitted { principal: self.workspace.person(), scope: Scope::Admin, token: None };
-        admitted.map_or_else(alone, |Extension(admitted)| admitted)
-    }
-
     async fn page(&self, caller: &Admitted, request: HandOverRequest) -> Result<HandedOver, Failure> {
         let (workspace, caller) = (self.workspace.clone(), caller.clone());
         self.aside(move || {
@@ -61,10 +55,9 @@ impl Dashboard {
 
 async fn hand_over(
     State(dashboard): State<Dashboard>,
-    admitted: Option<Extension<Admitted>>,
+    Extension(caller): Extension<Admitted>,
     Query(asked): Query<Asked>,
 ) -> Result<Response, ApiRefusal> {
-    let caller = dashboard.caller(admitted);
     let invalid = |_| Failure::new(FailureKind::Invalid, "`hash` is no hash");
     let hash = asked.hash.as_deref().map(str::parse::<Digest32>).transpose().map_err(invalid)?;
     let request = HandOverRequest { after: OperationId(asked.after), hash };
@@ -101,10 +94,9 @@ fn answered(greeting: &Greeting, lines: &[String]) -> Result<Response, Failure> 
 
 async fn accept(
     State(dashboard): State<Dashboard>,
-    admitted: Option<Extension<Admitted>>,
+    Extension(caller): Extension<Admitted>,
     body: Bytes,
 ) -> Result<Response, ApiRefusal> {
-    let caller = dashboard.caller(admitted);
     if dashboard.only_shows {
         return Err(Failure::new(FailureKind::Refused, "this server only shows").into());
     }

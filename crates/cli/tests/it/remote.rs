@@ -67,9 +67,13 @@ impl Team {
     }
 
     fn laptop_by(&self, url: &str) -> Project {
+        self.laptop_with(url, &self.token)
+    }
+
+    pub(crate) fn laptop_with(&self, url: &str, token: &str) -> Project {
         let laptop = Project::empty(binary())
             .with_environment("THROUGHLINE_URL", url)
-            .with_environment("THROUGHLINE_TOKEN", &self.token);
+            .with_environment("THROUGHLINE_TOKEN", token);
         for plan in [Project::ACT, Project::CHAPTER, Project::SCENE] {
             laptop.write(plan, self.project.read(plan));
         }

@@ -1,11 +1,15 @@
 //! What somebody with a token may try to send to a team server, and what becomes of it.
 
+use std::time::{Duration, Instant};
+
 use domain::ids::Digest32;
 use domain::ports::Clock;
 use serde_json::{Value, json};
 use store::SystemClock;
+use testkit::Project;
 
 use crate::remote::Team;
+use crate::{ACT_EDITED, run_with, text};
 
 /// A server's history, as somebody sees it who goes on with it by hand.
 struct Forger<'t> {
@@ -88,4 +92,47 @@ fn what_was_made_up_is_refused_and_nothing_is_kept() {
     assert!(found == 409 && answer.contains("overtaken"), "{answer}");
     assert_eq!(Forger::of(&team).head, forger.head + 1);
     team.project.ok(&["check"]);
+}
+
+#[test]
+fn a_token_is_good_for_what_it_says_and_in_no_other_name() {
+    let team = Team::start();
+    let laptop = |name: &str, principal: &str, scope: &str| {
+        let given = team.project.json(&["token", "create", name, "--as", principal, "--scope", scope]);
+        team.laptop_with(&team.url(), text(&given, "secret"))
+    };
+    let anna = laptop("Анна", "human:Анна", "approve");
+    let ci = laptop("ci", "agent:ci/1", "agent");
+    let guest = laptop("guest", "human:guest", "read");
+    let by = |project: &Project| text(&project.json(&["log", "--limit", "1"])[0], "by").to_owned();
+    for project in [&anna, &ci] {
+        project.ok(&["comment", "act-1", "--message", "слово"]);
+    }
+    assert_eq!(by(&guest), "agent:ci/1", "who may look sees it");
+    let looked = guest.run(&["comment", "act-1", "--message", "I, too"]);
+    assert!(looked.code == 1 && looked.stderr.contains("may only look"), "{}", looked.stderr);
+    ci.write(Project::ACT, ACT_EDITED);
+    anna.write(Project::ACT, ACT_EDITED);
+    let decided = ci.run(&["approve", "act-1"]);
+    assert!(decided.code == 1 && decided.stderr.contains("this is a person's word"), "{}", decided.stderr);
+    assert_eq!(ci.status("act-1"), "draft");
+    anna.ok(&["approve", "act-1"]);
+    assert_eq!((ci.status("act-1").as_str(), by(&ci).as_str()), ("approved", "human:Анна"));
+    // Her agent does not decide for her, although it has her token.
+    let agent = run_with(&anna, &[("CLAUDECODE", "1"), ("THROUGHLINE_SESSION", "s7")], &["undo"]);
+    assert!(agent.code == 1 && agent.stderr.contains("`agent:claude-code/s7`"), "{}", agent.stderr);
+    let log = ci.json(&["log", "--limit", "100"]);
+    let names: Vec<&str> = log.as_array().expect("a log").iter().map(|one| text(one, "by")).collect();
+    assert!(!names.contains(&"human:guest") && !names.contains(&"agent:claude-code/s7"), "{names:?}");
+    // A token that was taken back is worth nothing, also for looking.
+    team.project.ok(&["token", "revoke", "1"]);
+    let begun = Instant::now();
+    loop {
+        let refused = anna.run(&["show", "act-1"]);
+        if refused.code != 0 {
+            assert!(refused.stderr.contains("does not know this token"), "{}", refused.stderr);
+            return;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "it still counts");
+    }
 }

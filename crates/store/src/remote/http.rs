@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use domain::exchange::{Greeting, MOST_SENT, Receipt, Sending};
 use domain::ids::{Digest32, OperationId};
 use domain::settings::ServerAddress;
-use serde::Deserialize;
+use serde_json::Value;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, Body, Error, Timeout};
 
@@ -184,22 +184,24 @@ fn refused(why: String) -> Trouble {
     Trouble::Refused { why, next_steps: Vec::new() }
 }
 
-#[derive(Deserialize)]
-struct ErrorBody {
-    error: ErrorWords,
+/// What a server says beside a status: in a use case's words, or in one sentence.
+struct Said {
+    message: String,
+    next_steps: Vec<String>,
 }
 
-#[derive(Deserialize)]
-struct ErrorWords {
-    message: String,
-    #[serde(default)]
-    next_steps: Vec<String>,
+fn said(text: &str) -> Option<Said> {
+    let body: Value = serde_json::from_str(text).ok()?;
+    let error = &body["error"];
+    let message = error.as_str().or(error["message"].as_str())?.to_owned();
+    let steps = error["next_steps"].as_array().into_iter().flatten();
+    Some(Said { message, next_steps: steps.filter_map(|step| step.as_str().map(str::to_owned)).collect() })
 }
 
 impl HttpServer {
     /// Reads an answer that is no yes.
     fn refusal(&self, status: u16, text: &str) -> Trouble {
-        let said = serde_json::from_str::<ErrorBody>(text).ok().map(|body| body.error);
+        let said = said(text);
         let url = self.shown();
         let (why, next_steps) = match (status, said) {
             (401, _) => (
