@@ -53,6 +53,10 @@ pub struct Failure {
     pub next_steps: Vec<String>,
     /// Set when the state is damaged: what is wrong. The edge may repair it and try again.
     pub damage: Option<String>,
+    /// Set when somebody else was faster, and nothing happened: the edge runs the use case again, on what is there now.
+    pub overtaken: bool,
+    /// Set when what was decided was not kept by a server elsewhere: the edge puts back the files written for it.
+    pub unkept: bool,
     /// What is there instead of what was expected, where somebody's version was another one.
     pub current: Option<Box<serde_json::Value>>,
 }
@@ -61,7 +65,15 @@ impl Failure {
     /// Returns a failure without next steps.
     #[must_use]
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), next_steps: Vec::new(), damage: None, current: None }
+        Self {
+            kind,
+            message: message.into(),
+            next_steps: Vec::new(),
+            damage: None,
+            overtaken: false,
+            unkept: false,
+            current: None,
+        }
     }
 
     /// Adds a next step.
@@ -119,6 +131,14 @@ impl From<StoreFault> for Failure {
                 .step("start it again: `storage` in .throughline/config.toml says where the state is now")
                 .step("tl move --to …   # the same as before, if the move was interrupted"),
             StoreFault::Unreachable { .. } => unavailable.step("check that it runs, and THROUGHLINE_DATABASE_URL"),
+            StoreFault::Silent { may_be_kept, .. } => Self { unkept: !may_be_kept, ..unavailable }
+                .step("try again when the server can be reached")
+                .step("THROUGHLINE_OFFLINE=queue   # keep what you do, and send it later (docs/guides/remote.md)"),
+            StoreFault::TurnedDown { next_steps, .. } => {
+                Self { kind: FailureKind::Refused, next_steps, unkept: true, ..unavailable }
+            }
+            StoreFault::Overtaken => Self { overtaken: true, unkept: true, ..unavailable }.step("try again"),
+            StoreFault::DoesNotFit { .. } => Self { kind: FailureKind::Conflict, ..unavailable },
             StoreFault::Io { .. } => unavailable,
         }
     }

@@ -15,6 +15,7 @@ mod transitions;
 pub mod views;
 mod workspace;
 
+pub mod accept_operations;
 pub mod approve;
 pub mod await_decision;
 pub mod brief;
@@ -27,6 +28,7 @@ pub mod diff_version;
 pub mod evidence;
 pub mod explain;
 pub mod generation;
+pub mod hand_over_operations;
 pub mod handle_host_event;
 pub mod history;
 pub mod invalidate;

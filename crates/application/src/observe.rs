@@ -37,7 +37,7 @@ pub(crate) fn observed<'s>(ctx: &Context<'s>, scope: Scope) -> Result<Box<dyn Sn
     match record(ctx, scope) {
         Ok(()) => {}
         // What cannot be written can still be shown, with a word about it.
-        Err(failure) if failure.damage.is_none() && !failure.is_answer() => {
+        Err(failure) if failure.damage.is_none() && !failure.overtaken && !failure.is_answer() => {
             if !seen.shows_nothing() {
                 ctx.notice(Noticed::NotRecorded { why: failure.message });
             }

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use domain::cascade::{Occasion, as_parent, overlay, reevaluate};
+use domain::cascade::{Occasion, StandingGroup, as_parent, overlay, reevaluate};
 use domain::fact::Fact;
 use domain::ids::{CanonicalHash, NodeId};
 use domain::node::{Node, Standing, Status};
@@ -49,6 +49,28 @@ pub(crate) fn settle(
         facts.push(Fact::StandingsChanged { groups });
     }
     Ok(())
+}
+
+/// Returns every change of status that should have followed from facts that are recorded: none, if all was settled.
+pub(crate) fn unsettled(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    facts: &[Fact],
+    now: Timestamp,
+) -> Result<Vec<StandingGroup>, Failure> {
+    let tops = tops(tx, facts)?;
+    let precise = Precise::new(ctx, tx, &[], &[]);
+    let moved = |child: &Footing, against: CanonicalHash, now: CanonicalHash| match ctx.policy.cascade {
+        CascadePolicy::Deep => any_change_counts(child, against, now),
+        CascadePolicy::Precise => precise.moved(child, against, now),
+    };
+    let mut footings = Vec::new();
+    for top in tops {
+        footings.extend(tx.footings(top)?);
+    }
+    let above = above(tx, &footings)?;
+    let occasion = Occasion { operation: tx.head()?, now, note: None };
+    Ok(reevaluate(&footings, &above, occasion, ctx.policy.cascade_max_depth, &moved)?)
 }
 
 /// Returns the topmost nodes whose status may follow from the facts.

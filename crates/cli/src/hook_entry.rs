@@ -24,11 +24,11 @@ use domain::policy::{ApprovalPolicy, GatePolicy, Governance, Policy};
 use domain::ports::{FileLook, PlanFiles};
 use domain::profile::{BUILT_IN, Profile, built_in};
 use domain::typed_command::{self, TypedCommand};
-use store::{DiskFiles, DiskGit, EngineSettings, SystemClock};
+use store::{DiskFiles, DiskGit, EngineSettings, RevertibleFiles, SystemClock};
 
 use crate::hook_ledger::{Entry, Ledger, Outcome};
 use crate::settings;
-use crate::wiring::Project;
+use crate::wiring::{Project, put_back_unkept, while_overtaken};
 
 /// More than any plan may have; what is longer is not read to the end and passes.
 const MOST_BYTES: u64 = 16 * 1024 * 1024;
@@ -154,13 +154,19 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
         let store = project.open_quietly(&engine, damage)?;
         let clock = SystemClock;
         let git = DiskGit::open(root);
-        let ctx = Context::new(&*store, &files, &clock, &project.profiles, policy, actor.clone(), Channel::Hook)
+        let told = store.caller();
+        let named = |here: &Principal| settings::in_name_of(told.clone(), here.clone(), policy);
+        let person = named(&person);
+        let files = RevertibleFiles::new(&files);
+        let ctx = Context::new(&*store, &files, &clock, &project.profiles, policy, named(&actor), Channel::Hook)
             .at_work(&git, event.session.clone());
         let surroundings = Surroundings { person: &person, plans: &plans, files: &touched, faults: faults.as_deref() };
         let handled = handle_host_event(&ctx, event, &surroundings);
+        put_back_unkept(&files, &handled);
         store.take_recoveries().iter().for_each(|recovery| project.log(&recovery.message));
         handled
     };
+    let handle = |damage: Option<&str>| while_overtaken(deadline / 2, || handle(damage));
     let handled = match handle(None) {
         Err(Failure { damage: Some(what), .. }) => handle(Some(&format!("the state was damaged ({what})")))?,
         other => other?,

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use application::{Failure, FailureKind};
 use domain::ids::Principal;
+use domain::policy::{ApprovalPolicy, Policy};
 use domain::profile::{self, Profile};
-use domain::settings::{DatabaseUrl, Settings, Storage, parse};
-use store::ChosenDatabases;
+use domain::settings::{DatabaseUrl, ServerAddress, Settings, Storage, parse};
+use store::{ChosenDatabases, ChosenServers};
 
 /// Environment variables that tell which agent runs us.
 const HOSTS: [(&str, &str); 6] = [
@@ -36,7 +37,7 @@ pub(crate) fn whole_environment() -> std::collections::BTreeMap<String, String> 
 pub(crate) fn load(root: &Path) -> Result<Settings, Failure> {
     let settings = from_file(root)?;
     let settings = settings.overridden(&environment).map_err(|problem| broken(&problem))?;
-    with_database(root, checked(settings)?)
+    with_server(root, checked(settings)?)
 }
 
 /// The same for a hook: a wrong word in the environment is passed over.
@@ -44,11 +45,62 @@ pub(crate) fn load_for_hook(root: &Path) -> Result<Settings, Failure> {
     // Every variable is asked for; to look each up in the list of all of them would be most of the work.
     let set = whole_environment();
     let given = |name: &str| set.get(name).filter(|value| !value.is_empty()).cloned();
-    with_database(root, checked(from_file(root)?.overridden_where_allowed(&given))?)
+    with_server(root, checked(from_file(root)?.overridden_where_allowed(&given))?)
 }
 
 fn broken(problem: &domain::settings::SettingsProblem) -> Failure {
     Failure::new(FailureKind::Invalid, problem.to_string()).step("see docs/reference/configuration.md")
+}
+
+/// Takes the team server from where it may be named, as with the database. Where there is one, the state is there.
+fn with_server(root: &Path, settings: Settings) -> Result<Settings, Failure> {
+    let chosen = ChosenServers::in_directory(&user_directory()?).of(root);
+    let named = environment("THROUGHLINE_URL");
+    let address = match (named, chosen) {
+        (None, None) => return with_database(root, settings),
+        (None, Some(chosen)) => chosen,
+        (Some(url), chosen) => {
+            let known = chosen.filter(|chosen| chosen.url() == url.trim().trim_end_matches('/'));
+            let token = environment("THROUGHLINE_TOKEN").or_else(|| known.map(|known| known.reveal_token().to_owned()));
+            server_address(&url, token)?
+        }
+    };
+    Ok(on_server(settings, address))
+}
+
+/// Returns the settings of a project whose state is on a server.
+pub(crate) fn on_server(mut settings: Settings, address: ServerAddress) -> Settings {
+    settings.storage = Storage::Remote;
+    settings.server.address = Some(address);
+    settings
+}
+
+/// Reads an address with its token.
+pub(crate) fn server_address(url: &str, token: Option<String>) -> Result<ServerAddress, Failure> {
+    let token = token.ok_or_else(|| {
+        Failure::new(FailureKind::Invalid, "the server's token is not known")
+            .step("export THROUGHLINE_TOKEN=…")
+            .step("tl join URL --token-file FILE")
+    })?;
+    ServerAddress::new(url, &token).map_err(|problem| Failure::new(FailureKind::Invalid, problem))
+}
+
+/// Reads what a project without a server has set.
+pub(crate) fn load_without_server(root: &Path) -> Result<Settings, Failure> {
+    checked(from_file(root)?.overridden(&environment).map_err(|problem| broken(&problem))?)
+}
+
+/// Returns the server this user chose for a project.
+pub(crate) fn chosen_server(root: &Path) -> Option<ServerAddress> {
+    ChosenServers::in_directory(&user_directory().ok()?).of(root)
+}
+
+/// Remembers, for this user, on which server a project is; says whether there was one.
+pub(crate) fn choose_server(root: &Path, address: Option<&ServerAddress>) -> Result<bool, Failure> {
+    let directory = user_directory()?;
+    ChosenServers::in_directory(&directory).choose(root, address).map_err(|error| {
+        Failure::new(FailureKind::Unavailable, format!("cannot write in `{}`: {error}", directory.display()))
+    })
 }
 
 /// Takes the shared database from where it may be named: the environment, or what this user chose for the project. A file
@@ -176,6 +228,28 @@ pub(crate) fn actor() -> Principal {
     }
 }
 
+/// Returns in whose name somebody here acts, where a server said whom it takes us for.
+///
+/// A person's token speaks for that person, also in a script; agents that work for them (a host that is known, or whoever
+/// names a session) do so in their own name, which goes less far. Where only people may approve, one has to be at the terminal all the same. An agent's token speaks for that agent, in the
+/// session its host is in.
+pub(crate) fn in_name_of(told: Option<Principal>, here: Principal, policy: &Policy) -> Principal {
+    let is_script =
+        |host: &str, session: &str| host == "shell" && session == "unknown" && policy.approval != ApprovalPolicy::Human;
+    match (told, here) {
+        (None | Some(Principal::System), here) => here,
+        (Some(person @ Principal::Human(_)), Principal::Human(_)) => person,
+        (Some(person @ Principal::Human(_)), Principal::Agent { host, session }) if is_script(&host, &session) => {
+            person
+        }
+        (Some(Principal::Human(_)), here) => here,
+        (Some(Principal::Agent { host, .. }), Principal::Agent { session, .. }) if session != "unknown" => {
+            Principal::Agent { host, session }
+        }
+        (Some(agent @ Principal::Agent { .. }), _) => agent,
+    }
+}
+
 /// Says whether a person can see and answer.
 pub(crate) fn at_terminal() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
@@ -198,4 +272,28 @@ pub(crate) fn user_directory() -> Result<PathBuf, Failure> {
             Failure::new(FailureKind::Unavailable, "there is no home directory to remember trusted projects in")
                 .step("set THROUGHLINE_HOME to an absolute path")
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_says_in_whose_name_somebody_acts() {
+        let human = Policy { approval: ApprovalPolicy::Human, ..Policy::default() };
+        for (told, here, policy, expected) in [
+            ("human:anna", "human:a", &Policy::default(), "human:anna"),
+            ("human:anna", "agent:shell/unknown", &Policy::default(), "human:anna"),
+            ("human:anna", "agent:shell/unknown", &human, "agent:shell/unknown"),
+            ("human:anna", "human:a", &human, "human:anna"),
+            ("human:anna", "agent:shell/s1", &Policy::default(), "agent:shell/s1"),
+            ("human:anna", "agent:claude-code/unknown", &Policy::default(), "agent:claude-code/unknown"),
+            ("agent:ci/1", "agent:claude-code/s1", &Policy::default(), "agent:ci/s1"),
+            ("agent:ci/1", "agent:shell/unknown", &Policy::default(), "agent:ci/1"),
+            ("agent:ci/1", "human:a", &Policy::default(), "agent:ci/1"),
+        ] {
+            assert_eq!(in_name_of(Some(told.into()), here.into(), policy), expected.into(), "{told} {here}");
+        }
+        assert_eq!(in_name_of(None, "human:a".into(), &human), "human:a".into());
+    }
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use application::{Context, Failure, FailureKind, Noticed};
 use domain::ids::Principal;
@@ -12,7 +12,7 @@ use domain::planning_prompt::{clean_line, count};
 use domain::ports::{Clock, Recovery, Store, StoreFault};
 use domain::profile::Profile;
 use domain::settings::Settings;
-use store::{DiskCommands, DiskFiles, DiskGit, EngineSettings, KnownStores, Layout, SystemClock};
+use store::{DiskCommands, DiskFiles, DiskGit, EngineSettings, KnownStores, Layout, RevertibleFiles, SystemClock};
 
 use crate::session_name::session_name;
 use crate::settings;
@@ -97,7 +97,8 @@ impl Project {
         Self::with_settings(root, settings::load_for_hook(root)?)
     }
 
-    fn with_settings(root: &Path, settings: Settings) -> Result<Self, Failure> {
+    /// The same with settings that were read before.
+    pub(crate) fn with_settings(root: &Path, settings: Settings) -> Result<Self, Failure> {
         Ok(Self {
             profiles: settings::profiles(root, &settings)?,
             layout: Layout::new(root, &settings),
@@ -105,6 +106,13 @@ impl Project {
             root: root.to_owned(),
             settings,
         })
+    }
+
+    /// Refuses what is only done where the state itself is.
+    pub(crate) fn refuse_on_replica(&self) -> Result<(), Failure> {
+        let Some(server) = &self.settings.server.address else { return Ok(()) };
+        Err(Failure::new(FailureKind::Refused, format!("the state is on {server}: this is done on the server"))
+            .step("tl leave   # to work on a state of this machine again"))
     }
 
     /// Returns how the engine is to behave.
@@ -140,14 +148,14 @@ impl Project {
     /// Runs a use case. Damage that shows only on the way is mended, and the use case tried once more.
     pub(crate) fn run<T>(&self, ui: Ui, use_case: &dyn Fn(&Context<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
         let store = self.open(ui, None)?;
-        let outcome = self.with(ui, &*store, use_case);
+        let outcome = while_overtaken(RETRIED, || self.with(ui, &*store, use_case));
         let damage = match outcome {
             Err(Failure { damage: Some(ref what), .. }) => what.clone(),
             other => return other,
         };
         drop(store);
         let store = self.open(ui, Some(&format!("the state was damaged ({damage})")))?;
-        self.with(ui, &*store, use_case)
+        while_overtaken(RETRIED, || self.with(ui, &*store, use_case))
     }
 
     /// Runs a use case on an open store.
@@ -161,14 +169,19 @@ impl Project {
             Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", self.root.display()))
         })?;
         let clock = SystemClock;
-        let actor = settings::actor();
+        let actor = settings::in_name_of(store.caller(), settings::actor(), &self.settings.policy);
         let (git, commands) = (DiskGit::open(&self.root), DiskCommands::new(&self.root));
         let session = session_name(&actor, store);
+        let files = RevertibleFiles::new(&files);
         let ctx = Context::new(store, &files, &clock, &self.profiles, &self.settings.policy, actor, Channel::Cli)
             .at_work(&git, session)
             .running(&commands);
         let outcome = use_case(&ctx);
+        put_back_unkept(&files, &outcome);
         self.tell(ui, &store.take_recoveries());
+        for warning in store.take_warnings() {
+            ui.say(format!("{}: {}", styled(WARN, "warning"), clean_line(&warning)));
+        }
         for noticed in ctx.take_noticed() {
             say_noticed(ui, &noticed);
         }
@@ -193,6 +206,35 @@ impl Project {
             .append(true)
             .open(path)
             .and_then(|mut file| file.write_all(line.as_bytes()));
+    }
+}
+
+/// Puts back the files of a use case whose operation a server did not keep: they would be taken for somebody's edit.
+pub(crate) fn put_back_unkept<T>(files: &RevertibleFiles<'_>, outcome: &Result<T, Failure>) {
+    if let Err(Failure { unkept: true, .. }) = outcome {
+        files.put_back();
+    }
+}
+
+/// How long a use case is run again because others were faster.
+pub(crate) const RETRIED: Duration = Duration::from_secs(15);
+
+/// Runs a use case, and again while somebody else is faster; each time on what is there then.
+pub(crate) fn while_overtaken<T>(
+    most: Duration,
+    mut attempt: impl FnMut() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let begun = Instant::now();
+    let mut pause = Duration::from_millis(4);
+    loop {
+        match attempt() {
+            Err(Failure { overtaken: true, .. }) if begun.elapsed() < most => {
+                // Never all at the same steps: somebody would always come second.
+                std::thread::sleep(pause.mul_f64(fastrand::f64()));
+                pause = (pause * 2).min(Duration::from_millis(200));
+            }
+            outcome => return outcome,
+        }
     }
 }
 

@@ -12,12 +12,12 @@ use domain::ports::{AccessBook, Clock, Store};
 use domain::profile::Profile;
 use domain::settings::Storage;
 use domain::time::Timestamp;
-use store::{DiskCommands, DiskFiles, DiskGit, SystemClock};
+use store::{DiskCommands, DiskFiles, DiskGit, RevertibleFiles, SystemClock};
 
 use crate::session_name::session_name;
 use crate::settings;
 use crate::watch::Watch;
-use crate::wiring::{App, Project};
+use crate::wiring::{App, Project, RETRIED, put_back_unkept, while_overtaken};
 
 /// A project, with stores open on it.
 pub(crate) struct Workplace {
@@ -103,16 +103,20 @@ impl Workplace {
         })?;
         let (clock, profiles, policy) = (SystemClock, &self.project.profiles, &self.project.settings.policy);
         let git = DiskGit::open(root);
+        let actor = &settings::in_name_of(store.caller(), actor.clone(), policy);
         // Only work that goes through phases, and a trail, belong to a session, and to find out which is another look at the state.
         let works = domain::trail::is_kept(profiles) || profiles.iter().any(|profile| !profile.work_phases.is_empty());
         let session = if works { session_name(actor, store) } else { String::new() };
+        let files = RevertibleFiles::new(&files);
         let ctx = Context::new(store, &files, &clock, profiles, policy, actor.clone(), channel).at_work(&git, session);
         let ctx = match &self.commands {
             Some(commands) => ctx.running(commands),
             None => ctx,
         };
         let outcome = use_case(&ctx);
+        put_back_unkept(&files, &outcome);
         store.take_recoveries().iter().for_each(|recovery| self.project.log(&recovery.message));
+        store.take_warnings().iter().for_each(|warning| self.project.log(warning));
         outcome
     }
 }
@@ -124,7 +128,8 @@ impl Workspace for Workplace {
         actor: &Principal,
         use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut tried = || match self.lend(|store| self.with(store, channel, actor, use_case)) {
+        let mut attempt = || while_overtaken(RETRIED, || self.lend(|store| self.with(store, channel, actor, use_case)));
+        let mut tried = || match attempt() {
             Err(Failure { damage: Some(what), .. }) => Err(what),
             other => Ok(other),
         };
@@ -145,11 +150,11 @@ impl Workspace for Workplace {
         self.idle().clear();
         let mended = self.store(Some(&damage))?;
         self.idle().push(mended);
-        self.lend(|store| self.with(store, channel, actor, use_case))
+        attempt()
     }
 
     fn head(&self) -> Result<u64, Failure> {
-        if self.project.settings.storage == Storage::Postgres {
+        if matches!(self.project.settings.storage, Storage::Postgres | Storage::Remote) {
             let watch = self.watch.get_or_init(|| {
                 let project = self.project.clone();
                 Watch::start(Box::new(move || project.open_quietly(&project.engine_settings(), None)))

@@ -13,6 +13,7 @@ pub mod compaction;
 pub mod consistency;
 pub mod detection;
 pub mod diff;
+pub mod exchange;
 pub mod fact;
 pub mod front_matter;
 pub mod gates;

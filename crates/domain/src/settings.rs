@@ -5,11 +5,13 @@
 
 mod database_url;
 mod generation_keys;
+mod server;
 mod session_keys;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::database_url::DatabaseUrl;
+pub use self::server::{OfflinePolicy, ServerAddress, ServerSettings};
 use crate::policy::{GateMode, Governance, Policy};
 use crate::suggest::with_suggestion;
 
@@ -21,6 +23,9 @@ pub enum Storage {
     Sqlite,
     Json,
     Postgres,
+    /// A team server, and a replica here. Chosen by a person or the environment, never by a file.
+    #[serde(skip_deserializing)]
+    Remote,
 }
 
 /// The JSON mirror.
@@ -54,6 +59,7 @@ pub struct Settings {
     pub tickets_folder: String,
     pub policy: Policy,
     pub mirror: MirrorSettings,
+    pub server: ServerSettings,
 }
 
 impl Default for Settings {
@@ -68,6 +74,7 @@ impl Default for Settings {
             tickets_folder: "tickets".to_owned(),
             policy: Policy::default(),
             mirror: MirrorSettings::default(),
+            server: ServerSettings::default(),
         }
     }
 }
@@ -95,7 +102,7 @@ pub struct Key {
 
 /// Every setting, as they are written down. The environment is read in this order.
 fn all_keys() -> impl Iterator<Item = &'static Key> {
-    KEYS.iter().chain(session_keys::KEYS).chain(generation_keys::KEYS)
+    KEYS.iter().chain(server::KEYS).chain(session_keys::KEYS).chain(generation_keys::KEYS)
 }
 
 /// Returns every setting, those of a table together, as the reference page and a new `config.toml` show them.

@@ -26,6 +26,7 @@ impl Default for EngineSettings {
 }
 
 /// An operation with its number, its bytes and its place in the chain.
+#[derive(Clone)]
 pub(crate) struct Recorded {
     pub(crate) operation: Operation,
     pub(crate) body: String,
@@ -54,6 +55,16 @@ impl Recorded {
         let hash = journal::chain(prev, &body);
         let texts = new.texts.into_iter().map(|text| (VersionHash::of(text.as_bytes()), text)).collect();
         Ok(Self { operation, body, texts, prev, hash })
+    }
+
+    /// Reads a line that was written elsewhere: it must be operation `id`, and follow `prev`.
+    pub(crate) fn read(line: &str, id: OperationId, prev: Digest32) -> Result<Self, StoreFault> {
+        let entry = journal::read_line(line, prev).map_err(|what| StoreFault::DoesNotFit { what })?;
+        if entry.operation.id != id {
+            let what = format!("operation {} was expected, not {}", id, entry.operation.id);
+            return Err(StoreFault::DoesNotFit { what });
+        }
+        Ok(entry.into())
     }
 
     /// Returns the journal line.

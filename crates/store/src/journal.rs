@@ -242,7 +242,8 @@ fn read_header(text: &str) -> Result<StoreId, String> {
     Ok(header.store)
 }
 
-fn read_line(text: &str, prev: Digest32) -> Result<JournalEntry, String> {
+/// Reads one line, which follows `prev`.
+pub(crate) fn read_line(text: &str, prev: Digest32) -> Result<JournalEntry, String> {
     let line: LineIn<'_> = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let body = line.op.get();
     if line.prev != prev {

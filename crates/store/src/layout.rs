@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use domain::settings::{DatabaseUrl, Settings};
+use domain::settings::{DatabaseUrl, OfflinePolicy, ServerAddress, Settings};
 
 /// The paths of one project's state.
 #[derive(Clone, Debug)]
@@ -24,6 +24,10 @@ pub struct Layout {
     pub shared: Option<Shared>,
     /// Names this working copy to a shared database.
     pub place: PathBuf,
+    /// The team server the state is on; what is here is a replica of it.
+    pub server: Option<ServerAddress>,
+    /// What is done while it does not answer.
+    pub offline: OfflinePolicy,
 }
 
 /// A project in a shared database.
@@ -41,10 +45,15 @@ impl Layout {
     #[must_use]
     pub fn new(root: &Path, settings: &Settings) -> Self {
         let home = root.join(HOME);
+        let server = settings.server.address.clone();
+        // Apart from a state of this machine's own, which stays as it is.
+        let replica = server.as_ref().map(|_| home.join("remote"));
         Self {
             root: root.to_owned(),
-            database: root.join(&settings.database),
-            journal: home.join("journal.jsonl"),
+            database: replica.as_ref().map_or_else(|| root.join(&settings.database), |folder| folder.join("state.db")),
+            journal: replica.as_ref().unwrap_or(&home).join("journal.jsonl"),
+            server,
+            offline: settings.server.offline,
             mirror: root.join(&settings.mirror.directory),
             lock: home.join("lock"),
             notes: home.join("notes.json"),

@@ -4,6 +4,7 @@
 //! `domain::ports::Store`, and the same story in `testkit` is told to each.
 
 mod chosen_databases;
+mod chosen_servers;
 mod clock;
 mod durable;
 mod engine;
@@ -22,6 +23,8 @@ mod plan_files;
 mod postgres;
 mod recovery;
 mod rehearsal;
+mod remote;
+mod revertible_files;
 mod run_command;
 mod sqlite;
 mod tables;
@@ -29,6 +32,7 @@ mod transfer;
 mod vectors;
 
 pub use chosen_databases::ChosenDatabases;
+pub use chosen_servers::ChosenServers;
 pub use clock::{SystemClock, local_zone};
 pub use durable::write_whole;
 pub use engine::EngineSettings;
@@ -41,6 +45,8 @@ pub use open::{Created, adopt, create, main_place, open, start_afresh};
 pub use path_lead::lead;
 pub use plan_files::DiskFiles;
 pub use rehearsal::{ReadOnlyFiles, copy_in_memory};
+pub use remote::{Fetched, TeamServer, Trouble, open_replica, put_replica_aside};
+pub use revertible_files::RevertibleFiles;
 pub use run_command::DiskCommands;
 pub use transfer::{
     Cargo, Held, Sealed, check_unloaded, hold, load, put_state_aside, read_backup, take_over, unload, write_backup,

@@ -3,7 +3,7 @@
 //! The JSON engine works on it, `verify` and `recovery` replay into it, and tests use it as the
 //! engine that cannot be wrong about a disk.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use domain::cascade::StandingGroup;
@@ -285,6 +285,40 @@ impl Snapshot for MemoryState {
         Ok(self.undone.get(&id).copied())
     }
 
+    fn chain_hash(&self, id: OperationId) -> Result<Option<Digest32>, StoreFault> {
+        if id == OperationId(0) {
+            return Ok(Some(journal::chain_start(&self.store)));
+        }
+        Ok(self.operations.iter().rev().find(|recorded| recorded.operation.id == id).map(|recorded| recorded.hash))
+    }
+
+    fn lines(&self, after: OperationId, most: usize) -> Result<Vec<String>, StoreFault> {
+        let (mut lines, mut bytes) = (Vec::new(), 0);
+        for recorded in self.operations.iter().filter(|recorded| recorded.operation.id > after) {
+            if bytes >= most {
+                break;
+            }
+            let id = recorded.operation.id;
+            // A text goes with the operation that first had a version of it.
+            let first = |hash: VersionHash| {
+                self.versions.values().filter(|version| version.hash == hash).map(|version| version.operation).min()
+            };
+            let hashes: BTreeSet<VersionHash> =
+                self.versions.values().filter(|version| version.operation == id).map(|version| version.hash).collect();
+            let texts: Vec<(VersionHash, &str)> = hashes
+                .into_iter()
+                .filter(|hash| first(*hash) == Some(id))
+                .filter_map(|hash| Some((hash, self.texts.get(&hash)?.as_str())))
+                .collect();
+            let line = journal::line(&recorded.body, &texts, recorded.prev, recorded.hash).map_err(|error| {
+                StoreFault::Io { action: format!("cannot write operation {id} as JSON"), source: error.into() }
+            })?;
+            bytes += line.len();
+            lines.push(line);
+        }
+        Ok(lines)
+    }
+
     fn stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> {
         Ok(self.stamps.get(&node).copied())
     }
@@ -420,6 +454,13 @@ impl Transaction for MemoryTransaction<'_> {
         Ok(id)
     }
 
+    fn record_line(&mut self, line: &str) -> Result<(), StoreFault> {
+        let recorded = Recorded::read(line, self.draft.head().next(), self.draft.head_hash)?;
+        self.draft.apply(&recorded).map_err(|Misfit(what)| StoreFault::DoesNotFit { what })?;
+        self.lines.push(recorded.line()?);
+        Ok(())
+    }
+
     fn keep_stamps(&mut self, stamps: &[(NodeId, FileStamp, VersionHash)]) -> Result<(), StoreFault> {
         self.draft.stamps.extend(stamps.iter().map(|(node, stamp, version)| (*node, (*stamp, *version))));
         Ok(())
@@ -468,6 +509,8 @@ macro_rules! delegate_snapshot {
             fn operation_heads_of(&self, node: NodeId, before: Option<OperationId>, most: usize) -> Result<Vec<domain::operation::OperationHead>, StoreFault> { Snapshot::operation_heads_of(&self.$($field).+, node, before, most) }
             fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> { self.$($field).+.operation(id) }
             fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault> { self.$($field).+.undone_by(id) }
+            fn chain_hash(&self, id: OperationId) -> Result<Option<domain::ids::Digest32>, StoreFault> { Snapshot::chain_hash(&self.$($field).+, id) }
+            fn lines(&self, after: OperationId, most: usize) -> Result<Vec<String>, StoreFault> { Snapshot::lines(&self.$($field).+, after, most) }
             fn stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> { self.$($field).+.stamp(node) }
             fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> { Snapshot::stamps(&self.$($field).+) }
             fn record_body(&self, kind: &str, key: &str) -> Result<Option<serde_json::Value>, StoreFault> { Snapshot::record_body(&self.$($field).+, kind, key) }

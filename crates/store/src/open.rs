@@ -15,6 +15,7 @@ use crate::layout::Layout;
 use crate::mirror::Mirror;
 use crate::postgres::PostgresStore;
 use crate::recovery::{Trust, aside, book_contents, database_files, put_book, rebuild, rebuild_lock};
+use crate::remote::{RemoteStore, put_replica_aside};
 use crate::sqlite::SqliteStore;
 
 /// What [`create`] found to do.
@@ -42,21 +43,34 @@ pub fn open(
     damage: Option<&str>,
     now: Timestamp,
 ) -> Result<Opened, StoreFault> {
+    // A replica is mended like any state of this machine; what it lacks then comes from the server.
+    let mended = if storage == Storage::Remote { Storage::Sqlite } else { storage };
+    if storage == Storage::Remote && damage.is_some() && !layout.journal.exists() {
+        let put = put_replica_aside(layout)?;
+        let message = format!("the replica was damaged: made anew; what was there is in {}", put.join(", "));
+        return Ok((engine(layout, storage, settings, Some(known))?, vec![Recovery { message }]));
+    }
     if let Some(what) = damage {
-        let told = rebuild(layout, storage, what, Trust::Known(known), now)?;
+        let told = rebuild(layout, mended, what, Trust::Known(known), now)?;
         return Ok((engine(layout, storage, settings, Some(known))?, told));
     }
     match engine(layout, storage, settings, Some(known)) {
         Ok(store) => Ok((store, Vec::new())),
+        // A replica that came with the project is somebody else's word, but the server has its own.
+        Err(StoreFault::Foreign { .. }) if storage == Storage::Remote => {
+            let put = put_replica_aside(layout)?;
+            let message = format!("the replica was not made by this user: made anew; it is in {}", put.join(", "));
+            Ok((engine(layout, storage, settings, Some(known))?, vec![Recovery { message }]))
+        }
         // Nothing of one machine is put in the place of what several share.
         Err(StoreFault::Missing) if storage != Storage::Postgres => {
             let what = format!("`{}` was missing", main_place(layout, storage));
-            let told = rebuild(layout, storage, &what, Trust::Known(known), now)?;
+            let told = rebuild(layout, mended, &what, Trust::Known(known), now)?;
             Ok((engine(layout, storage, settings, Some(known))?, told))
         }
         Err(StoreFault::Damaged { what }) => {
             let what = format!("`{}` was damaged ({what})", main_place(layout, storage));
-            let told = rebuild(layout, storage, &what, Trust::Known(known), now)?;
+            let told = rebuild(layout, mended, &what, Trust::Known(known), now)?;
             Ok((engine(layout, storage, settings, Some(known))?, told))
         }
         Err(other) => Err(other),
@@ -72,6 +86,10 @@ pub fn main_place(layout: &Layout, storage: Storage) -> String {
         Storage::Postgres => match &layout.shared {
             Some(shared) => format!("{} in {}", shared.project, shared.url),
             None => "the shared database".to_owned(),
+        },
+        Storage::Remote => match &layout.server {
+            Some(server) => server.to_string(),
+            None => "the server".to_owned(),
         },
     }
 }
@@ -98,6 +116,11 @@ fn engine(
             let id = store.id()?;
             (Box::new(store), id)
         }
+        Storage::Remote => {
+            let store = RemoteStore::open(layout, settings, known)?;
+            let id = store.id()?;
+            (Box::new(store), id)
+        }
     };
     if let Some(known) = known
         && !known.knows(&id)
@@ -119,6 +142,8 @@ pub fn create(layout: &Layout, storage: Storage, known: &KnownStores) -> Result<
         Storage::Sqlite => layout.database.exists(),
         Storage::Json => layout.journal.exists(),
         Storage::Postgres => false,
+        // The replica is made when it is first opened.
+        Storage::Remote => return Ok(Created { new: false }),
     };
     if there {
         return Ok(Created { new: false });

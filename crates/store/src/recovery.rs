@@ -125,7 +125,8 @@ pub(crate) fn book_contents(layout: &Layout, storage: Storage, is_ours: impl Fn(
     let contents = match storage {
         Storage::Sqlite => SqliteStore::open(layout, &settings).and_then(|store| read(store.id()?, &store)),
         Storage::Postgres => PostgresStore::open(layout, &settings).and_then(|store| read(store.id()?, &store)),
-        Storage::Json => Ok(BookContents::default()),
+        // Those who work with a server come in there.
+        Storage::Json | Storage::Remote => Ok(BookContents::default()),
     };
     contents.unwrap_or_default()
 }
@@ -136,7 +137,7 @@ pub(crate) fn put_book(layout: &Layout, storage: Storage, contents: &BookContent
     match storage {
         Storage::Sqlite => Book(&SqliteStore::open(layout, &settings)?).put(contents),
         Storage::Postgres => Book(&PostgresStore::open(layout, &settings)?).put(contents),
-        Storage::Json => Ok(()),
+        Storage::Json | Storage::Remote => Ok(()),
     }
 }
 

@@ -58,7 +58,7 @@ impl Cargo {
 /// [`StoreFault`] when it cannot be read, or is damaged.
 pub fn load(layout: &Layout, storage: Storage) -> Result<Cargo, StoreFault> {
     let (store, recorded) = match storage {
-        Storage::Sqlite => SqliteStore::open(layout, &EngineSettings::default())?.entries()?,
+        Storage::Sqlite | Storage::Remote => SqliteStore::open(layout, &EngineSettings::default())?.entries()?,
         Storage::Postgres => PostgresStore::open(layout, &EngineSettings::default())?.entries()?,
         Storage::Json => from_journal(&Journal::at(&layout.journal))?,
     };
@@ -98,7 +98,7 @@ enum Hold {
 pub fn hold(layout: &Layout, storage: Storage) -> Result<(Held, Cargo), StoreFault> {
     let settings = EngineSettings::default();
     let (by, cargo) = match storage {
-        Storage::Sqlite => {
+        Storage::Sqlite | Storage::Remote => {
             let store = SqliteStore::open(layout, &settings)?;
             let (row, recorded) = store.hold()?;
             let cargo = Cargo { store: row.store.clone(), recorded };
@@ -224,7 +224,7 @@ pub fn put_state_aside(layout: &Layout, storage: Storage) -> Result<Vec<String>,
 pub fn check_unloaded(layout: &Layout, storage: Storage, cargo: &Cargo) -> Result<(), StoreFault> {
     let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
     let found = match storage {
-        Storage::Sqlite => SqliteStore::open(layout, &settings)?.verify()?,
+        Storage::Sqlite | Storage::Remote => SqliteStore::open(layout, &settings)?.verify()?,
         Storage::Postgres => PostgresStore::open(layout, &settings)?.verify()?,
         Storage::Json => Vec::new(),
     };

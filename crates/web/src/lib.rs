@@ -14,6 +14,7 @@ mod markdown;
 mod pages;
 mod reach;
 mod refusal;
+mod sync;
 mod urls;
 
 use std::collections::BTreeMap;
@@ -148,6 +149,7 @@ impl Dashboard {
         };
         pages
             .merge(decisions)
+            .merge(sync::router())
             .merge(api::router())
             .layer(from_fn(headers::add))
             .layer(CompressionLayer::new())

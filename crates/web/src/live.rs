@@ -52,7 +52,11 @@ impl Live {
         self.moment.send_modify(|moment| moment.closed = true);
     }
 
-    fn listen(self: &Arc<Self>) -> watch::Receiver<Moment> {
+    pub(crate) fn listen(self: &Arc<Self>) -> Listening {
+        Listening(self.subscribe())
+    }
+
+    fn subscribe(self: &Arc<Self>) -> watch::Receiver<Moment> {
         let heard = self.moment.subscribe();
         if !self.watching.swap(true, Ordering::SeqCst) {
             let live = self.clone();
@@ -88,6 +92,16 @@ impl Live {
     }
 }
 
+/// Somebody who waits for the next operation.
+pub(crate) struct Listening(watch::Receiver<Moment>);
+
+impl Listening {
+    /// Ends when there is an operation after this one, or the server closes.
+    pub(crate) async fn until_after(mut self, known: u64) {
+        let _ = self.0.wait_for(|moment| moment.closed || moment.head > known).await;
+    }
+}
+
 #[derive(Deserialize)]
 pub(crate) struct Since {
     since: Option<u64>,
@@ -101,7 +115,7 @@ pub(crate) async fn stream(
 ) -> impl IntoResponse {
     let known = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok()).or(asked.since);
     let (out, events) = mpsc::channel::<Result<Event, Infallible>>(16);
-    let mut moments = dashboard.live.listen();
+    let mut moments = dashboard.live.subscribe();
     tokio::spawn(async move {
         let mut last = known.unwrap_or_else(|| moments.borrow().head);
         // The first event says where the stream begins, so that a page that breaks off at once misses nothing.

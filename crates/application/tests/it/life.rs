@@ -99,7 +99,7 @@ thread_local! {
 pub(crate) fn engine(folder: &std::path::Path, storage: Storage) -> Box<dyn Store> {
     let database_url = match storage {
         Storage::Postgres => DatabaseUrl::new(&DATABASE.with(testkit::Database::url)),
-        Storage::Sqlite | Storage::Json => DatabaseUrl::default(),
+        Storage::Sqlite | Storage::Json | Storage::Remote => DatabaseUrl::default(),
     };
     let layout = Layout::new(folder, &Settings { database_url, ..Settings::default() });
     let known = KnownStores::in_directory(&folder.join("user"));

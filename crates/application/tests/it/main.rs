@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::string_slice, clippy::disallowed_methods, reason = "a failing test may panic")]
 
+mod accept_operations;
 mod life;
 mod observation;
 mod reviews;

@@ -47,6 +47,7 @@ impl AdoptArgs {
         }
         settings::choose_named_database(&root)?;
         let project = Project::at(&root)?;
+        project.refuse_on_replica()?;
         let engine = project.engine_settings();
         let (store, told) =
             store::adopt(&project.layout, project.settings.storage, &engine, &project.known, SystemClock.now())?;

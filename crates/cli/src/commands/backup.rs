@@ -27,7 +27,10 @@ impl BackupArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.project()?;
         // Whether it is ours, and whole.
-        drop(project.open(app.ui, None)?);
+        let store = project.open(app.ui, None)?;
+        // A replica takes over what is new first.
+        drop(store.read()?);
+        drop(store);
         let cargo = store::load(&project.layout, project.settings.storage)?;
         let bytes = store::write_backup(&self.file, &cargo)?;
         let head = cargo.head();

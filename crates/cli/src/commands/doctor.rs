@@ -10,6 +10,7 @@ use application::{Failure, FailureKind};
 use clap::Args;
 use domain::host_event::Host;
 use domain::planning_prompt::{clean_line, count};
+use domain::ports::{Store, StoreFault};
 use serde::Serialize;
 use store::DiskFiles;
 
@@ -19,7 +20,7 @@ pub(crate) use crate::commands::doctor::latency::{Latency, latencies};
 use crate::commands::host_choice::unfindable;
 use crate::exit_code::ExitCode;
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Ui, WARN, styled};
-use crate::wiring::App;
+use crate::wiring::{App, Project};
 
 /// Prove that the hooks in the agent hosts' settings work
 ///
@@ -62,12 +63,19 @@ impl DoctorArgs {
         }
         let hosts: Vec<HostHealth> = Host::ALL.into_iter().filter_map(|host| examine(&disk, host)).collect();
         // A hook that cannot open the state lets the agent go on; a probe that touches no plan would not show it.
-        let state = project.open(app.ui, None).err().map(|fault| Finding::from(Failure::from(fault)));
+        let looked = project.open(app.ui, None).and_then(|store| of_server(&project, &*store));
+        let (state, mut notes) = match looked {
+            Ok(notes) => (None, notes),
+            Err(fault) => (Some(Finding::from(Failure::from(fault))), Vec::new()),
+        };
+        if !hosts.is_empty() {
+            notes.extend(unfindable());
+        }
         let problems = hosts.iter().map(|health| health.count(Severity::Problem)).sum::<usize>();
         let outcome = DoctorOutcome {
             ok: problems == 0 && state.is_none(),
             project: root.display().to_string(),
-            notes: if hosts.is_empty() { Vec::new() } else { unfindable().into_iter().collect() },
+            notes,
             state,
             hosts,
             latency: latencies(&root),
@@ -79,6 +87,16 @@ impl DoctorArgs {
         }
         Ok(if outcome.ok { ExitCode::Done } else { ExitCode::Findings })
     }
+}
+
+/// Asks the team server, where the state is on one, and says how that went.
+fn of_server(project: &Project, store: &dyn Store) -> Result<Vec<String>, StoreFault> {
+    let Some(server) = &project.settings.server.address else { return Ok(Vec::new()) };
+    drop(store.read()?);
+    let caller = store.caller().map(|caller| format!(", as {caller}")).unwrap_or_default();
+    let mut notes = vec![format!("the state is remote: {server}{}", clean_line(&caller))];
+    notes.extend(store.take_warnings().iter().map(|warning| clean_line(warning)));
+    Ok(notes)
 }
 
 fn print(ui: Ui, outcome: &DoctorOutcome) {

@@ -27,6 +27,8 @@ mod host_files;
 mod init;
 mod intent;
 mod invalidate;
+mod join;
+mod leave;
 mod llm;
 mod log;
 mod man;
@@ -181,6 +183,8 @@ commands! {
     Backup "backup" => backup::BackupArgs,
     RestoreBackup "restore-backup" => restore_backup::RestoreBackupArgs,
     Move "move" => move_state::MoveArgs,
+    Join "join" => join::JoinArgs,
+    Leave "leave" => leave::LeaveArgs,
     Doc "doc" => doc::DocArgs,
     Flow "flow" => flow::FlowArgs,
     Review "review" => review::ReviewArgs,

@@ -46,6 +46,7 @@ struct MoveOutcome {
 impl MoveArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.project()?;
+        project.refuse_on_replica()?;
         let (from, to) = (project.settings.storage, self.target()?);
         let layout = self.layout(&project, to)?;
         let (source, target) = (store::main_place(&project.layout, from), store::main_place(&layout, to));
@@ -151,7 +152,7 @@ impl MoveArgs {
         document["storage"] = value(match to {
             Storage::Sqlite => "sqlite",
             Storage::Json => "json",
-            Storage::Postgres => "postgres",
+            Storage::Postgres | Storage::Remote => "postgres",
         });
         if let Some(shared) = layout.shared.as_ref().filter(|_| to == Storage::Postgres) {
             document["database_project"] = value(&shared.project);

@@ -23,6 +23,7 @@ pub(crate) struct RebuildArgs {}
 impl RebuildArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.project()?;
+        project.refuse_on_replica()?;
         let opened = project.open(app.ui, None);
         if let Err(StoreFault::Foreign { .. }) = &opened
             && project.settings.storage == Storage::Postgres

@@ -185,12 +185,18 @@ fn configuration() -> String {
 }
 
 /// What `settings.rs` and the terminal read besides the settings.
-const SURROUNDINGS: [(&str, &str); 3] = [
+const SURROUNDINGS: [(&str, &str); 5] = [
     (
         "THROUGHLINE_HOME",
         "The user's own directory (an absolute path), where it is remembered which projects' state is trusted. Without it \
          `$XDG_STATE_HOME/throughline`, else `~/.local/state/throughline`.",
     ),
+    (
+        "THROUGHLINE_URL",
+        "The team server the state is on, as `tl join` says it for good (docs/guides/remote.md): `https://…`, or `http://` for one on \
+         this machine.",
+    ),
+    ("THROUGHLINE_TOKEN", "The token for it. For `tl serve`, the one it asks for."),
     ("THROUGHLINE_SESSION", "The agent's session, for the record of who did what."),
     ("NO_COLOR", "Set to anything, it turns colour off."),
 ];

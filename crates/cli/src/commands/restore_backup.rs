@@ -35,6 +35,7 @@ pub(crate) struct RestoreBackupArgs {
 impl RestoreBackupArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.project()?;
+        project.refuse_on_replica()?;
         let (layout, storage) = (&project.layout, project.settings.storage);
         let cargo = store::read_backup(&self.file).map_err(|fault| match fault {
             // Not the state is damaged, and nothing is to be mended.

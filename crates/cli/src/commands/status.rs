@@ -17,11 +17,15 @@ pub(crate) struct StatusArgs {}
 
 impl StatusArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let view = app.run(project_status)?;
+        let project = app.project()?;
+        let view = project.run(app.ui, &project_status)?;
         if app.ui.json {
             app.ui.value(&view);
         } else {
             print(app.ui, &view);
+            if let Some(server) = &project.settings.server.address {
+                app.ui.line(styled(DIM, &format!("The state is remote: {server}")));
+            }
         }
         Ok(ExitCode::Done)
     }

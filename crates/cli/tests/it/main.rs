@@ -41,7 +41,9 @@ mod hosts_install;
 mod init;
 mod intent;
 mod invalidate;
+mod join;
 mod json_shapes;
+mod leave;
 mod life;
 mod llm;
 mod log;
@@ -70,6 +72,8 @@ mod reconcile;
 mod recorded;
 mod recovery;
 mod release;
+mod remote;
+mod remote_forgery;
 mod repair;
 mod replay;
 mod restore;
@@ -110,7 +114,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 69] = [
+const COMMANDS: [&str; 71] = [
     "init",
     "demo",
     "status",
@@ -166,6 +170,8 @@ const COMMANDS: [&str; 69] = [
     "backup",
     "restore-backup",
     "move",
+    "join",
+    "leave",
     "doc",
     "flow",
     "review",

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::fact::{Backup, Fact};
-use crate::ids::{NodeId, OperationId, Principal, StoreId, VersionHash};
+use crate::ids::{Digest32, NodeId, OperationId, Principal, StoreId, VersionHash};
 use crate::node::Node;
 use crate::operation::{Channel, Operation, OperationHead, Verb};
 use crate::ports::{AccessBook, FileStamp};
@@ -46,6 +46,18 @@ pub enum StoreFault {
     /// A database elsewhere that does not answer, or does not let us in.
     #[error("the database {at} cannot be reached: {why}")]
     Unreachable { at: String, why: String },
+    /// A server elsewhere that does not answer. Nothing was recorded, unless it may have heard us before it fell silent.
+    #[error("the server {at} does not answer: {why}")]
+    Silent { at: String, why: String, may_be_kept: bool },
+    /// A server elsewhere that answered, and will not have it.
+    #[error("the server {at} refused: {why}")]
+    TurnedDown { at: String, why: String, next_steps: Vec<String> },
+    /// Somebody else was faster; nothing happened. The same can be tried again on what is there now.
+    #[error("somebody else changed the state meanwhile")]
+    Overtaken,
+    /// An operation made elsewhere does not fit the state.
+    #[error("the operation does not fit the state: {what}")]
+    DoesNotFit { what: String },
     #[error("{action}")]
     Io {
         action: String,
@@ -228,6 +240,20 @@ pub trait Snapshot {
     /// [`StoreFault`].
     fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault>;
 
+    /// Returns the hash of an operation in the chain of all of them; that of 0 is the chain's beginning. `None` when there
+    /// is no such operation.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn chain_hash(&self, id: OperationId) -> Result<Option<Digest32>, StoreFault>;
+
+    /// Returns the operations after `after` as lines of a journal, oldest first. They end after the one with which they have
+    /// `most` bytes or more.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn lines(&self, after: OperationId, most: usize) -> Result<Vec<String>, StoreFault>;
+
     /// Returns the stamp under which a node's file was last read, with the version it had then.
     ///
     /// A cache of this machine, not part of the state: it may be empty.
@@ -308,6 +334,13 @@ pub trait Transaction: Snapshot {
     /// [`StoreFault`]; the transaction must then be dropped, and nothing happened.
     fn record(&mut self, operation: NewOperation) -> Result<OperationId, StoreFault>;
 
+    /// Applies an operation that has its number and its place in the chain already, given as a line of a journal.
+    ///
+    /// # Errors
+    /// [`StoreFault::DoesNotFit`] when it does not follow the last one, or its facts do not fit; the transaction must then be
+    /// dropped, and nothing happened.
+    fn record_line(&mut self, line: &str) -> Result<(), StoreFault>;
+
     /// Keeps stamps of files that were read. Lost ones only cost a second reading.
     ///
     /// # Errors
@@ -383,6 +416,16 @@ pub trait Store: Send {
 
     /// Returns the book of tokens, where the engine keeps one.
     fn access(&self) -> Option<Box<dyn AccessBook + '_>> {
+        None
+    }
+
+    /// Returns what whoever uses the store should know, once: that it shows what was known a while ago, for one.
+    fn take_warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Returns whom a server elsewhere takes us for; `None` where there is no server.
+    fn caller(&self) -> Option<Principal> {
         None
     }
 }

@@ -36,6 +36,7 @@ use crate::journal;
 use crate::layout::{Layout, Shared};
 use crate::memory::{MemoryState, delegate_snapshot};
 use crate::mirror::Mirror;
+use crate::tables::MADE_FROM_OPERATIONS;
 use crate::tables::access::{Book, Desk};
 use crate::tables::sql::Sql;
 use crate::tables::verify::{finding, same_state, tables};
@@ -44,21 +45,6 @@ use crate::tables::write::{Keeper, TableTransaction, places};
 
 /// How long one waits for news before looking for oneself: news can get lost with a connection.
 const LOOK: Duration = Duration::from_secs(5);
-
-/// The tables that the operations make.
-const MADE_FROM_OPERATIONS: [&str; 11] = [
-    "standing",
-    "node",
-    "cause",
-    "text",
-    "version",
-    "operation",
-    "touched",
-    "touched_many",
-    "backup",
-    "record",
-    "searched",
-];
 
 /// A project in a shared database, open.
 pub(crate) struct PostgresStore {

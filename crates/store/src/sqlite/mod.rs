@@ -12,6 +12,7 @@ mod verify;
 use std::cell::{Cell, RefCell};
 use std::fs;
 use std::path::Path;
+use std::time::Instant;
 
 use domain::fact::Backup;
 use domain::ids::{Digest32, NodeId, OperationId, StoreId, VersionHash};
@@ -21,6 +22,7 @@ use domain::ports::{
     AccessBook, ChildName, FileStamp, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction,
 };
 use domain::status::Footing;
+use domain::time::Timestamp;
 use domain::version::Version;
 use rusqlite::{Connection, params_from_iter};
 
@@ -32,6 +34,7 @@ use crate::journal::{self, Journal, JournalEntry, Mark};
 use crate::layout::Layout;
 use crate::memory::delegate_snapshot;
 use crate::mirror::Mirror;
+use crate::tables::MADE_FROM_OPERATIONS;
 use crate::tables::access::{Book, Desk};
 use crate::tables::sql::Sql;
 use crate::tables::view::{StoreRow, View, read_store_row};
@@ -80,7 +83,7 @@ impl SqliteStore {
             }
         };
         let store = Self {
-            connection: SqliteConnection { inner: connection, path: layout.database.clone() },
+            connection: SqliteConnection { inner: connection, path: layout.database.clone(), clock: Cell::new(None) },
             journal: Journal::at(&layout.journal),
             mirror: Mirror::new(&layout.mirror),
             layout: layout.clone(),
@@ -220,6 +223,62 @@ impl SqliteStore {
 
     fn view(&self, row: StoreRow) -> View<'_> {
         View::new(&self.connection, row)
+    }
+
+    /// Takes the right to write.
+    pub(crate) fn begin_writing(&self) -> Result<TableTransaction<'_>, StoreFault> {
+        if self.read_only {
+            return Err(StoreFault::ReadOnly { path: self.layout.database.clone() });
+        }
+        if self.format < FORMAT {
+            migrate::upgrade(&self.connection.inner, &self.layout, self.format)?;
+        }
+        let row = self.begin("BEGIN IMMEDIATE")?;
+        // Read after the lock was taken: a newer program may have migrated while we waited.
+        let row = row.check_writer(FORMAT).and_then(|()| self.reconcile(row)).inspect_err(|_| self.roll_back())?;
+        Ok(self.transaction(row))
+    }
+
+    /// Makes these operations the whole history, and the tables what follows from them. All at once: whoever reads sees the
+    /// old or the new. Stamps are forgotten, because a node's number may be another one's now.
+    pub(crate) fn rewrite(&self, entries: &[Recorded]) -> Result<(), StoreFault> {
+        let found = self.begin("BEGIN IMMEDIATE")?;
+        let store = StoreRow {
+            head: OperationId(0),
+            head_hash: journal::chain_start(&found.store),
+            next_node: 1,
+            node_total: 0,
+            ..found.clone()
+        };
+        // Rolls back when it is dropped before its end.
+        let mut transaction = self.transaction(store);
+        transaction.found = found;
+        for table in MADE_FROM_OPERATIONS.iter().chain(&["search", "stamp"]) {
+            self.connection.execute(&format!("DELETE FROM {table}"), &[])?;
+        }
+        let mut lines = Vec::with_capacity(entries.len());
+        for one in entries {
+            transaction.apply_recorded(one)?;
+            lines.push(one.line()?);
+        }
+        let unwritable = |error| io_fault("cannot write", self.journal.path(), error);
+        let size = self.journal.write_whole(&transaction.view.store.store, &lines).map_err(unwritable)?;
+        self.finish(&mut transaction, size)?;
+        drop(transaction);
+        // Files of nodes that are no more go, too. A copy: what cannot be written now is written later.
+        let _ = self.sync_mirror();
+        Ok(())
+    }
+
+    /// Returns the last operation, and its hash.
+    pub(crate) fn standing(&self) -> Result<(OperationId, Digest32), StoreFault> {
+        let row = read_store_row(&self.connection, "")?;
+        Ok((row.head, row.head_hash))
+    }
+
+    /// Makes the time of a shared clock, which shows `now`, that of this store.
+    pub(crate) fn go_by(&self, now: Timestamp) {
+        self.connection.clock.set(Some((now, Instant::now())));
     }
 
     fn transaction(&self, row: StoreRow) -> TableTransaction<'_> {
@@ -508,26 +567,7 @@ impl Store for SqliteStore {
     }
 
     fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
-        if self.read_only {
-            return Err(StoreFault::ReadOnly { path: self.layout.database.clone() });
-        }
-        if self.format < FORMAT {
-            migrate::upgrade(&self.connection.inner, &self.layout, self.format)?;
-        }
-        let row = self.begin("BEGIN IMMEDIATE")?;
-        let refuse = |fault| {
-            self.roll_back();
-            Err(fault)
-        };
-        // Read after the lock was taken: a newer program may have migrated while we waited.
-        if let Err(fault) = row.check_writer(FORMAT) {
-            return refuse(fault);
-        }
-        let row = match self.reconcile(row) {
-            Ok(row) => row,
-            Err(fault) => return refuse(fault),
-        };
-        Ok(Box::new(self.transaction(row)))
+        Ok(Box::new(self.begin_writing()?))
     }
 
     fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {

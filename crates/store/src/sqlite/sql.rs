@@ -1,10 +1,13 @@
 //! SQLite as the tables ask for it.
 
+use std::cell::Cell;
 use std::path::PathBuf;
+use std::time::Instant;
 
 use domain::ports::StoreFault;
 use domain::record::RecordKey;
 use domain::search::{Matching, Query};
+use domain::time::Timestamp;
 use rusqlite::{Connection, params};
 use serde_json::Value as Json;
 
@@ -17,6 +20,8 @@ use crate::tables::view::View;
 pub(super) struct SqliteConnection {
     pub(super) inner: Connection,
     pub(super) path: PathBuf,
+    /// What a shared clock showed, and when; nothing where this machine's is the only one.
+    pub(super) clock: Cell<Option<(Timestamp, Instant)>>,
 }
 
 impl SqliteConnection {
@@ -62,6 +67,12 @@ impl Sql for SqliteConnection {
 
     fn note_key(&self, key: &str) -> String {
         key.to_owned()
+    }
+
+    fn time(&self) -> Result<Option<Timestamp>, StoreFault> {
+        let since = |then: Instant| i64::try_from(then.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let now = self.clock.get().map(|(shown, then)| shown.as_millis().saturating_add(since(then)));
+        Ok(now.map(Timestamp::from_millis))
     }
 
     fn index_words(&self, record: &RecordKey, after: Option<&Json>) -> Result<(), StoreFault> {

@@ -11,3 +11,18 @@ pub(crate) mod touched;
 pub(crate) mod verify;
 pub(crate) mod view;
 pub(crate) mod write;
+
+/// The tables that the operations make.
+pub(crate) const MADE_FROM_OPERATIONS: [&str; 11] = [
+    "standing",
+    "node",
+    "cause",
+    "text",
+    "version",
+    "operation",
+    "touched",
+    "touched_many",
+    "backup",
+    "record",
+    "searched",
+];

@@ -603,6 +603,33 @@ impl Snapshot for View<'_> {
         Ok(found.flatten().map(|by| OperationId(by.cast_unsigned())))
     }
 
+    fn chain_hash(&self, id: OperationId) -> Result<Option<Digest32>, StoreFault> {
+        match id {
+            OperationId(0) => Ok(Some(journal::chain_start(&self.store.store))),
+            id if id == self.store.head => Ok(Some(self.store.head_hash)),
+            id => Ok(self.recorded(id, id)?.pop().map(|row| row.hash)),
+        }
+    }
+
+    fn lines(&self, after: OperationId, most: usize) -> Result<Vec<String>, StoreFault> {
+        const AT_ONCE: u64 = 100;
+        let (mut lines, mut bytes, mut last) = (Vec::new(), 0, after);
+        while last < self.store.head && bytes < most {
+            let rows = self.recorded(last.next(), OperationId(last.0 + AT_ONCE))?;
+            let Some(newest) = rows.last().map(|row| row.id) else { break };
+            for row in &rows {
+                let line = self.entry(row)?.line()?;
+                bytes += line.len();
+                lines.push(line);
+                if bytes >= most {
+                    break;
+                }
+            }
+            last = newest;
+        }
+        Ok(lines)
+    }
+
     fn stamp(&self, node: NodeId) -> Result<Option<(FileStamp, VersionHash)>, StoreFault> {
         let found = self.one(
             "SELECT node, size, modified_ns, changed_ns, inode, version FROM stamp WHERE node = ?1",

@@ -1,11 +1,12 @@
 //! Writing the tables: one transaction, ended by the engine.
 
 use domain::cascade::StandingGroup;
+use domain::exchange::SharedNote;
 use domain::fact::{Backup, NodeTable, apply};
 use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
 use domain::node::{Content, Node, Standing};
 use domain::operation::Operation;
-use domain::ports::{ChildName, FileStamp, NewOperation, Snapshot, StoreFault, Transaction};
+use domain::ports::{ChildName, FileStamp, NewOperation, SHARED_NOTES, Snapshot, StoreFault, Transaction};
 use domain::record::RecordKey;
 use domain::search::{SEARCHED_KINDS, text_of};
 use domain::status::Footing;
@@ -41,6 +42,8 @@ pub(crate) struct TableTransaction<'s> {
     /// The operations of this transaction, and as lines of a journal.
     pub(crate) lines: Vec<String>,
     pub(crate) operations: Vec<Operation>,
+    /// What every working copy should know of the notes that were kept.
+    pub(crate) shared_notes: Vec<SharedNote>,
     /// The store's row as it was found.
     pub(crate) found: StoreRow,
     /// The operation whose facts are being applied.
@@ -57,9 +60,16 @@ impl<'s> TableTransaction<'s> {
             view,
             lines: Vec::new(),
             operations: Vec::new(),
+            shared_notes: Vec::new(),
             applying: (OperationId(0), Timestamp::from_millis(0)),
             finished: false,
         }
+    }
+
+    /// The same, ended by another.
+    pub(crate) fn kept_by(mut self, keeper: &'s dyn Keeper) -> Self {
+        self.keeper = keeper;
+        self
     }
 
     fn execute(&self, sql: &str, values: Values<'_>) -> Result<usize, StoreFault> {
@@ -135,6 +145,17 @@ impl<'s> TableTransaction<'s> {
         Ok(!found.is_empty())
     }
 
+    fn leave_out_known_texts(&self, recorded: &mut Recorded) -> Result<(), StoreFault> {
+        let mut fresh = Vec::with_capacity(recorded.texts.len());
+        for (hash, text) in std::mem::take(&mut recorded.texts) {
+            if !self.knows_text(hash)? {
+                fresh.push((hash, text));
+            }
+        }
+        recorded.texts = fresh;
+        Ok(())
+    }
+
     fn change_child_total(&mut self, parent: Option<NodeId>, child: NodeId) -> Result<(), StoreFault> {
         let Some(parent) = parent else { return Ok(()) };
         let total = self.view.child_total(parent)? ^ share(Part::Children, child.0, 0);
@@ -198,13 +219,7 @@ impl Transaction for TableTransaction<'_> {
 
     fn record(&mut self, operation: NewOperation) -> Result<OperationId, StoreFault> {
         let mut recorded = Recorded::new(self.view.store.head.next(), self.view.store.head_hash, operation)?;
-        let mut fresh = Vec::with_capacity(recorded.texts.len());
-        for (hash, text) in std::mem::take(&mut recorded.texts) {
-            if !self.knows_text(hash)? {
-                fresh.push((hash, text));
-            }
-        }
-        recorded.texts = fresh;
+        self.leave_out_known_texts(&mut recorded)?;
         let line = if recorded.texts.iter().any(|(_, text)| text.len() > WORTH_A_THREAD) {
             // A large text takes as long to pack for the tables as to write for the journal: both at once.
             std::thread::scope(|scope| {
@@ -219,6 +234,19 @@ impl Transaction for TableTransaction<'_> {
         self.lines.push(line);
         self.operations.push(recorded.operation);
         Ok(self.view.store.head)
+    }
+
+    fn record_line(&mut self, line: &str) -> Result<(), StoreFault> {
+        let mut recorded = Recorded::read(line, self.view.store.head.next(), self.view.store.head_hash)?;
+        self.leave_out_known_texts(&mut recorded)?;
+        self.apply_recorded(&recorded).map_err(|fault| match fault {
+            // It is the operation that is wrong, not the state it was made for elsewhere.
+            StoreFault::Damaged { what } => StoreFault::DoesNotFit { what },
+            other => other,
+        })?;
+        self.lines.push(recorded.line()?);
+        self.operations.push(recorded.operation);
+        Ok(())
     }
 
     fn keep_stamps(&mut self, stamps: &[(NodeId, FileStamp, VersionHash)]) -> Result<(), StoreFault> {
@@ -241,6 +269,9 @@ impl Transaction for TableTransaction<'_> {
     }
 
     fn keep_note(&mut self, key: &str, body: Option<&str>, at: Timestamp) -> Result<(), StoreFault> {
+        if let Some(body) = body.filter(|_| SHARED_NOTES.iter().any(|prefix| key.starts_with(prefix))) {
+            self.shared_notes.push(SharedNote { key: key.to_owned(), body: body.to_owned(), at });
+        }
         let key = self.view.sql.note_key(key);
         match body {
             Some(body) => self.put(

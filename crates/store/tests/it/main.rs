@@ -10,6 +10,7 @@ mod lock_holder;
 mod mirror;
 mod plan_files;
 mod postgres;
+mod remote;
 mod schema;
 
 use std::path::Path;

@@ -1,0 +1,142 @@
+//! `tl join`
+
+use std::io::Read;
+use std::path::PathBuf;
+
+use application::{Failure, FailureKind};
+use clap::Args;
+use domain::planning_prompt::{clean_line, count};
+use domain::ports::StoreFault;
+use domain::settings::ServerAddress;
+use serde::Serialize;
+
+use crate::exit_code::ExitCode;
+use crate::settings;
+use crate::ui::{GOOD, INFO, styled};
+use crate::wiring::{App, Project};
+
+/// Work on the project of a team server, from this clone
+///
+/// The address and the token are remembered in your own directory, readable for you alone; nothing is written into the
+/// repository. A replica of the server's state is kept in `.throughline/remote`; a state this project had before stays as
+/// it is, unused, until `tl leave`. `THROUGHLINE_URL` and `THROUGHLINE_TOKEN` do the same for as long as they are set.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  tl join https://plans.example.org --token-file token
+  pass throughline | tl join https://plans.example.org --token-file -")]
+pub(crate) struct JoinArgs {
+    /// The server: https://…, or http:// for one on this machine
+    #[arg(value_name = "URL")]
+    url: String,
+
+    /// The file with the token, `-` for standard input; without it `THROUGHLINE_TOKEN`, or the one that was given before
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+}
+
+/// What `tl join` did.
+#[derive(Debug, Serialize)]
+struct JoinOutcome {
+    success: bool,
+    server: String,
+    /// Whom the server takes us for.
+    acting_as: String,
+    operations: u64,
+    nodes: usize,
+    put_aside: Vec<String>,
+}
+
+impl JoinArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let root = app.root()?;
+        let address = settings::server_address(&self.url, self.token(&root)?)?;
+        if let Some(named) = settings::environment("THROUGHLINE_URL").filter(|named| !same(named, address.url())) {
+            let what = format!("THROUGHLINE_URL says {}, whatever is joined", clean_line(&named));
+            return Err(Failure::new(FailureKind::Refused, what).step("unset THROUGHLINE_URL"));
+        }
+        let without = settings::load_without_server(&root)?;
+        let project = Project::with_settings(&root, settings::on_server(without, address.clone()))?;
+        let put_aside = match connected(app, &project) {
+            // A replica of something else, or of a history that is no more: made anew.
+            Err(StoreFault::TurnedDown { .. }) if project.layout.database.exists() => {
+                let put = store::put_replica_aside(&project.layout)?;
+                connected(app, &project)?;
+                put
+            }
+            other => other.map(|()| Vec::new())?,
+        };
+        settings::choose_server(&root, Some(&address))?;
+        let outcome = project.run(app.ui, &|ctx| {
+            ctx.store.sync_mirror()?;
+            // Without a look at the plan files: a clone may still lack some, and that is no news for the others.
+            let state = ctx.store.read()?;
+            Ok(JoinOutcome {
+                success: true,
+                server: address.to_string(),
+                acting_as: ctx.store.caller().map(|caller| caller.to_string()).unwrap_or_default(),
+                operations: state.head()?.0,
+                nodes: state.all_nodes()?.len(),
+                put_aside: put_aside.clone(),
+            })
+        })?;
+        report(app, &outcome);
+        Ok(ExitCode::Done)
+    }
+
+    fn token(&self, root: &std::path::Path) -> Result<Option<String>, Failure> {
+        let unreadable =
+            |error: std::io::Error| Failure::new(FailureKind::Invalid, format!("the token cannot be read: {error}"));
+        match &self.token_file {
+            Some(file) if file.as_os_str() == "-" => {
+                let mut text = String::new();
+                std::io::stdin().lock().take(4_096).read_to_string(&mut text).map_err(unreadable)?;
+                Ok(Some(text))
+            }
+            Some(file) => Ok(Some(std::fs::read_to_string(file).map_err(unreadable)?)),
+            None => Ok(settings::environment("THROUGHLINE_TOKEN").or_else(|| {
+                let known = settings::chosen_server(root)?;
+                same(&self.url, known.url()).then(|| known.reveal_token().to_owned())
+            })),
+        }
+    }
+}
+
+fn same(url: &str, other: &str) -> bool {
+    url.trim().trim_end_matches('/') == other
+}
+
+/// Asks the server, and takes its whole history over.
+fn connected(app: &App, project: &Project) -> Result<(), StoreFault> {
+    let store = project.open(app.ui, None)?;
+    drop(store.read()?);
+    // A replica can be read without its server; to join one, it has to answer.
+    match store.take_warnings().into_iter().next() {
+        Some(why) => {
+            let at = shown(project.settings.server.address.as_ref());
+            Err(StoreFault::Silent { at, why, may_be_kept: false })
+        }
+        None => Ok(()),
+    }
+}
+
+fn shown(address: Option<&ServerAddress>) -> String {
+    address.map(ServerAddress::to_string).unwrap_or_default()
+}
+
+fn report(app: &App, outcome: &JoinOutcome) {
+    if app.ui.json {
+        app.ui.value(outcome);
+        return;
+    }
+    let operations = count(usize::try_from(outcome.operations).unwrap_or(usize::MAX), "operation", "operations");
+    app.ui.line(format!(
+        "{} joined {} as {}: {operations}, {}",
+        styled(GOOD, "✓"),
+        clean_line(&outcome.server),
+        clean_line(&outcome.acting_as),
+        count(outcome.nodes, "node", "nodes")
+    ));
+    for aside in &outcome.put_aside {
+        app.ui.say(format!("{}: what was there is put aside as {}", styled(INFO, "note"), clean_line(aside)));
+    }
+}

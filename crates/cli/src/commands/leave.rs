@@ -1,0 +1,38 @@
+//! `tl leave`
+
+use application::{Failure, FailureKind};
+use clap::Args;
+use serde_json::json;
+
+use crate::exit_code::ExitCode;
+use crate::settings;
+use crate::ui::{GOOD, INFO, styled};
+use crate::wiring::App;
+
+/// Forget the team server of this clone
+///
+/// The address and the token are forgotten. The replica stays in `.throughline/remote`, unused; what the project had before
+/// it joined is used again.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl leave")]
+pub(crate) struct LeaveArgs {}
+
+impl LeaveArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let root = app.root()?;
+        let Some(address) = settings::chosen_server(&root) else {
+            return Err(Failure::new(FailureKind::NotFound, "this clone has joined no server"));
+        };
+        settings::choose_server(&root, None)?;
+        if app.ui.json {
+            app.ui.value(&json!({ "success": true, "server": address.url() }));
+            return Ok(ExitCode::Done);
+        }
+        app.ui.line(format!("{} left {address}", styled(GOOD, "✓")));
+        app.ui.say(format!(
+            "{}: the token still counts until somebody runs `tl token revoke` on the server",
+            styled(INFO, "note")
+        ));
+        Ok(ExitCode::Done)
+    }
+}

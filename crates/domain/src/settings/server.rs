@@ -1,0 +1,153 @@
+//! A team server elsewhere: its address, the token that lets us in, and what is done while it does not answer.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Key, one_of};
+
+/// What happens to what is done while the server does not answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OfflinePolicy {
+    /// It is refused, with the reason.
+    #[default]
+    Refuse,
+    /// It is kept here and sent later. Never what is a person's word.
+    Queue,
+}
+
+/// The table `[server]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ServerSettings {
+    pub offline: OfflinePolicy,
+    /// Where the server is. From the environment or the user's own directory, never from a file of a repository.
+    #[serde(skip)]
+    pub address: Option<ServerAddress>,
+}
+
+pub(super) const KEYS: &[Key] = &[Key {
+    name: "server.offline",
+    default: "\"refuse\"",
+    allowed: "`refuse`, `queue`",
+    environment: &["THROUGHLINE_OFFLINE"],
+    text: "What happens to what is done while the team server does not answer: it is refused, or kept here and sent later (docs/guides/remote.md). Approvals are always refused. Which server it is says `tl join`, or THROUGHLINE_URL with THROUGHLINE_TOKEN.",
+    set: |settings, text| {
+        let known = [("refuse", OfflinePolicy::Refuse), ("queue", OfflinePolicy::Queue)];
+        settings.server.offline = one_of(text, &known)?;
+        Ok(())
+    },
+}];
+
+/// A team server, with the token that lets us in. The token is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ServerAddress {
+    url: String,
+    token: String,
+}
+
+impl ServerAddress {
+    /// Takes an address and a token.
+    ///
+    /// # Errors
+    /// When one cannot be used: above all, when the token would travel unencrypted.
+    pub fn new(url: &str, token: &str) -> Result<Self, String> {
+        let url = url.trim().trim_end_matches('/');
+        let (scheme, rest) = url.split_once("://").ok_or("the server's address is no https:// address")?;
+        let host_and_port = rest.split('/').next().unwrap_or_default();
+        // Someone may have put a secret there: it is not repeated.
+        if host_and_port.contains('@') {
+            return Err("the server's address has a name or password in it; the token is given apart".to_owned());
+        }
+        if host_and_port.is_empty() || rest.contains(['?', '#', ' ', '\\']) || rest.chars().any(char::is_control) {
+            return Err("the server's address is not like https://plans.example.org".to_owned());
+        }
+        match scheme {
+            "https" => {}
+            "http" if is_loopback(host_and_port) => {}
+            "http" => {
+                return Err(format!("{scheme}://{host_and_port} is not encrypted, and not this machine: use https://"));
+            }
+            _ => return Err("the server's address is no https:// address".to_owned()),
+        }
+        let token = token.trim();
+        if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err("the token is empty, or has something in it that no token has".to_owned());
+        }
+        Ok(Self { url: url.to_owned(), token: token.to_owned() })
+    }
+
+    /// Returns the address, which is no secret.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Returns the token, for the one header it belongs into and the file it is kept in.
+    #[must_use]
+    pub fn reveal_token(&self) -> &str {
+        &self.token
+    }
+}
+
+fn is_loopback(host_and_port: &str) -> bool {
+    let host = match host_and_port.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host_and_port.split(':').next().unwrap_or_default(),
+    };
+    host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+impl fmt::Display for ServerAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.url)
+    }
+}
+
+impl fmt::Debug for ServerAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ServerAddress;
+
+    #[test]
+    fn a_token_never_travels_in_the_open_and_is_never_shown() {
+        for good in [
+            "https://plans.example.org",
+            "https://plans.example.org/team/",
+            "http://127.0.0.1:7070",
+            "http://localhost:7070/",
+            "http://[::1]:7070",
+        ] {
+            let address = ServerAddress::new(good, " tl_secret\n").expect(good);
+            assert_eq!(address.reveal_token(), "tl_secret");
+            assert!(!format!("{address} {address:?}").contains("secret"), "{good}");
+            assert!(!address.url().ends_with('/'));
+        }
+        for bad in [
+            "http://plans.example.org",
+            "http://127.0.0.1.example.org",
+            "http://localhost.example.org",
+            "http://10.0.0.1:7070",
+            "http://localhost@example.org",
+            "https://anna:pa55@example.org",
+            "https://",
+            "https://a?b",
+            "ftp://127.0.0.1",
+            "plans.example.org",
+            "",
+        ] {
+            let refused = ServerAddress::new(bad, "tl_secret").expect_err(bad);
+            assert!(!refused.contains("pa55"), "{refused}");
+        }
+        for token in ["", " ", "two words", "line\nbreak", "ключ"] {
+            assert!(ServerAddress::new("https://a", token).is_err(), "{token:?}");
+        }
+    }
+}

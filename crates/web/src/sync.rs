@@ -1,0 +1,131 @@
+//! The history for working copies elsewhere: they take over what is new, and send what was decided there.
+//!
+//! Who asks was found out by the server that mounts the dashboard. What may be kept is decided by
+//! `application::accept_operations`.
+
+use std::time::Duration;
+
+use application::accept_operations::accept_operations;
+use application::hand_over_operations::{HandOverRequest, HandedOver, hand_over_operations};
+use application::{Failure, FailureKind};
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, Query, State};
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Extension, Json, Router};
+use domain::access::Admitted;
+use domain::exchange::{Greeting, MOST_SENT, Receipt, Sending};
+use domain::ids::{Digest32, OperationId};
+use domain::operation::Channel;
+use serde::Deserialize;
+
+use crate::Dashboard;
+use crate::refusal::ApiRefusal;
+
+/// The longest an empty answer is held back.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+pub(crate) fn router() -> Router<Dashboard> {
+    Router::new()
+        .route("/api/team/operations", get(hand_over).post(accept).layer(DefaultBodyLimit::max(MOST_SENT + 4_096)))
+}
+
+/// From where on, and how long an answer may wait for something to say.
+#[derive(Clone, Deserialize)]
+struct Asked {
+    after: u64,
+    hash: Option<String>,
+    /// Milliseconds.
+    #[serde(default)]
+    wait: u64,
+}
+
+impl Dashboard {
+    async fn page(&self, caller: &Admitted, request: HandOverRequest) -> Result<HandedOver, Failure> {
+        let (workspace, caller) = (self.workspace.clone(), caller.clone());
+        self.aside(move || {
+            let mut hand_over = |ctx: &application::Context<'_>| hand_over_operations(ctx, &caller, &request);
+            workspace.ask(Channel::Web, &caller.principal, &mut hand_over)
+        })
+        .await
+    }
+}
+
+async fn hand_over(
+    State(dashboard): State<Dashboard>,
+    Extension(caller): Extension<Admitted>,
+    Query(asked): Query<Asked>,
+) -> Result<Response, ApiRefusal> {
+    let invalid = |_| Failure::new(FailureKind::Invalid, "`hash` is no hash");
+    let hash = asked.hash.as_deref().map(str::parse::<Digest32>).transpose().map_err(invalid)?;
+    let request = HandOverRequest { after: OperationId(asked.after), hash };
+    let wait = Duration::from_millis(asked.wait).min(LONGEST_WAIT);
+    // Listened to before the first look, so that nothing falls between the two.
+    let listening = (!wait.is_zero()).then(|| dashboard.live.listen());
+    let mut page = dashboard.page(&caller, request).await?;
+    if let (Some(listening), HandedOver::Page { lines, .. }) = (listening, &page)
+        && lines.is_empty()
+    {
+        let news = listening.until_after(asked.after);
+        if tokio::time::timeout(wait, news).await.is_ok() {
+            page = dashboard.page(&caller, request).await?;
+        }
+    }
+    Ok(match page {
+        HandedOver::Page { greeting, lines } => answered(&greeting, &lines)?,
+        HandedOver::Diverged => {
+            (StatusCode::CONFLICT, Json(Receipt::Diverged { after: OperationId(asked.after) })).into_response()
+        }
+    })
+}
+
+fn answered(greeting: &Greeting, lines: &[String]) -> Result<Response, Failure> {
+    let head =
+        serde_json::to_string(greeting).map_err(|error| Failure::new(FailureKind::Internal, error.to_string()))?;
+    let mut body = String::with_capacity(head.len() + 1 + lines.iter().map(String::len).sum::<usize>());
+    body.push_str(&head);
+    body.push('\n');
+    lines.iter().for_each(|line| body.push_str(line));
+    let headers = [(CONTENT_TYPE, "application/x-ndjson"), (CACHE_CONTROL, "no-store")];
+    Ok((headers, body).into_response())
+}
+
+async fn accept(
+    State(dashboard): State<Dashboard>,
+    Extension(caller): Extension<Admitted>,
+    body: Bytes,
+) -> Result<Response, ApiRefusal> {
+    if dashboard.only_shows {
+        return Err(Failure::new(FailureKind::Refused, "this server only shows").into());
+    }
+    let (sending, lines) = read(&body)?;
+    let workspace = dashboard.workspace.clone();
+    let receipt = dashboard
+        .aside(move || {
+            let mut accept = |ctx: &application::Context<'_>| accept_operations(ctx, &caller, &sending, &lines);
+            workspace.ask(Channel::Web, &caller.principal, &mut accept)
+        })
+        .await?;
+    let status = match receipt {
+        Receipt::Kept { .. } => StatusCode::OK,
+        Receipt::Overtaken { .. } | Receipt::Diverged { .. } => StatusCode::CONFLICT,
+    };
+    Ok((status, Json(receipt)).into_response())
+}
+
+fn read(body: &[u8]) -> Result<(Sending, Vec<String>), Failure> {
+    let invalid = |what: String| Failure::new(FailureKind::Invalid, what);
+    let text = std::str::from_utf8(body).map_err(|_| invalid("what was sent is no UTF-8".to_owned()))?;
+    let mut lines = text.split_inclusive('\n');
+    let head = lines.next().unwrap_or_default();
+    let sending = serde_json::from_str(head)
+        .map_err(|error| invalid(format!("the first line does not say what the others come after: {error}")))?;
+    let lines: Vec<String> = lines.map(str::to_owned).collect();
+    // Cut off on its way: what is left of it is not what was decided.
+    if text.len() > head.len() && !text.ends_with('\n') {
+        return Err(invalid("the last line is cut off".to_owned()));
+    }
+    Ok((sending, lines))
+}
