@@ -28,6 +28,7 @@ bench *flags:
     cargo xtask bench hooks {{ flags }}
     cargo xtask bench work {{ flags }}
     cargo xtask bench web {{ flags }}
+    cargo xtask bench team {{ flags }}
 
 # The real agent hosts, offline, against a scripted model
 hosts *names:

@@ -37,23 +37,16 @@ pub fn accept_operations(
             Failure::new(FailureKind::Refused, "this token may only look").step("ask for another one: tl token create")
         );
     }
+    let read = lines.iter().map(|line| read(line)).collect::<Result<Vec<_>, _>>()?;
+    // Who is too late anyway need not wait for the right to write, and keeps nobody from it.
+    if let Some(receipt) = too_late(&*ctx.store.read()?, sending, &read)? {
+        return Ok(receipt);
+    }
     let mut tx = ctx.store.write()?;
-    let head = tx.head()?;
-    if tx.chain_hash(sending.after)? != Some(sending.hash) {
-        // Not further than we are: another history. Further: what we had was put back to an earlier state.
-        return Ok(Receipt::Diverged { after: sending.after });
+    if let Some(receipt) = too_late(&*tx, sending, &read)? {
+        return Ok(receipt);
     }
     let now = tx.now()?.unwrap_or_else(|| ctx.clock.now());
-    if lines.is_empty() {
-        keep_notes(&mut *tx, sending, now)?;
-        tx.commit()?;
-        return Ok(Receipt::Kept { head });
-    }
-    let read = lines.iter().map(|line| read(line)).collect::<Result<Vec<_>, _>>()?;
-    if head != sending.after {
-        let kept = are_kept(&*tx, sending.after, &read)?;
-        return Ok(if kept { Receipt::Kept { head } } else { Receipt::Overtaken { head } });
-    }
     for (line, LineHead { op: operation, .. }) in lines.iter().zip(&read) {
         check_words(&*tx, admitted, operation, now)?;
         tx.record_line(line)?;
@@ -63,6 +56,25 @@ pub fn accept_operations(
     let head = tx.head()?;
     tx.commit()?;
     Ok(Receipt::Kept { head })
+}
+
+/// Returns what became of operations that cannot be kept now: they are kept already, or others are, or the history is another.
+fn too_late(
+    state: &dyn Snapshot,
+    sending: &Sending,
+    sent: &[LineHead<Operation>],
+) -> Result<Option<Receipt>, StoreFault> {
+    if state.chain_hash(sending.after)? != Some(sending.hash) {
+        // Not further than we are: another history. Further: what we had was put back to an earlier state.
+        return Ok(Some(Receipt::Diverged { after: sending.after }));
+    }
+    let head = state.head()?;
+    // Notes alone have no place in the history.
+    if head == sending.after || sent.is_empty() {
+        return Ok(None);
+    }
+    let kept = are_kept(state, sending.after, sent)?;
+    Ok(Some(if kept { Receipt::Kept { head } } else { Receipt::Overtaken { head } }))
 }
 
 fn read(line: &str) -> Result<LineHead<Operation>, Failure> {

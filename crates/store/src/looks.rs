@@ -13,6 +13,8 @@ use domain::ports::{FileStamp, LookedAgain};
 use crate::durable::{Durability, replace};
 
 const MAGIC: &[u8] = b"throughline looks 1\n";
+/// So many looks are worth a second thread.
+const WORTH_A_THREAD: usize = 400;
 /// A larger file is none of ours.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -108,18 +110,31 @@ impl Looks {
         let mut reader = Reader::open(&bytes)?;
         let mark = reader.text()?.to_owned();
         let body = reader.rest;
-        let (mut looked, mut changed) = (0, Vec::new());
+        let mut looks: Vec<(&str, Option<FileStamp>)> = Vec::new();
         while !reader.rest.is_empty() {
-            let (path, stamp) = (reader.text()?, reader.stamp()?);
-            let at = path.strip_suffix('/').unwrap_or(path);
-            looked += 1;
-            if stat(root, if at.is_empty() { "." } else { at }) != stamp {
-                if changed.len() == most {
-                    return None;
-                }
-                changed.push(path.to_owned());
-            }
+            looks.push((reader.text()?, reader.stamp()?));
         }
+        let others = |looks: &[(&str, Option<FileStamp>)]| -> Vec<String> {
+            let is_other = |(path, stamp): &&(&str, Option<FileStamp>)| {
+                let at = path.strip_suffix('/').unwrap_or(path);
+                stat(root, if at.is_empty() { "." } else { at }) != *stamp
+            };
+            looks.iter().filter(is_other).map(|(path, _)| (*path).to_owned()).collect()
+        };
+        let changed = match looks.len() {
+            ..WORTH_A_THREAD => others(&looks),
+            many => std::thread::scope(|scope| {
+                let (one, other) = looks.split_at(many / 2);
+                let other = scope.spawn(|| others(other));
+                let mut changed = others(one);
+                changed.extend(other.join().ok()?);
+                Some(changed)
+            })?,
+        };
+        if changed.len() > most {
+            return None;
+        }
+        let looked = looks.len();
         self.held.replace(changed.is_empty().then(|| body.to_vec()));
         Some(LookedAgain { mark, looked, changed })
     }

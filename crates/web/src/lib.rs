@@ -89,6 +89,8 @@ pub struct Dashboard {
     live: Arc<Live>,
     only_shows: bool,
     room: Arc<Semaphore>,
+    /// Held by who keeps operations of a replica: they come one after the other anyway, and who waits takes no room.
+    turn: Arc<Semaphore>,
 }
 
 /// So many requests are worked on at once: more would only get in each other's way, and each takes memory.
@@ -106,6 +108,7 @@ impl Dashboard {
             lookout,
             only_shows: false,
             room: Arc::new(Semaphore::new(MOST_AT_ONCE)),
+            turn: Arc::new(Semaphore::new(1)),
         }
     }
 

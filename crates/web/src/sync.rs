@@ -102,6 +102,8 @@ async fn accept(
     }
     let (sending, lines) = read(&body)?;
     let workspace = dashboard.workspace.clone();
+    let closed = |_| Failure::new(FailureKind::Unavailable, "the server is about to end");
+    let _turn = dashboard.turn.acquire().await.map_err(closed)?;
     let receipt = dashboard
         .aside(move || {
             let mut accept = |ctx: &application::Context<'_>| accept_operations(ctx, &caller, &sending, &lines);

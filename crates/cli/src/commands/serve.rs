@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use application::{Failure, FailureKind};
 use clap::Args;
+use domain::settings::Storage;
 use mcp::protocol::{Limits, Options, Pages, PublicUrl, Rate, secret, serve_http};
 use serde::Serialize;
 use web::Dashboard;
@@ -85,7 +86,10 @@ impl ServeArgs {
         }
         let close = dashboard.clone();
         let pages = Pages { router: dashboard.router(), close: Arc::new(move || close.close()) };
-        let token = (!self.no_token).then(|| settings::environment("THROUGHLINE_TOKEN").unwrap_or_else(secret));
+        // On a laptop the variable is its token for the team's server, which is nobody's to be shown here.
+        let is_remote = app.project()?.settings.storage == Storage::Remote;
+        let given = settings::environment("THROUGHLINE_TOKEN").filter(|_| !is_remote);
+        let token = (!self.no_token).then(|| given.unwrap_or_else(secret));
         let address = SocketAddr::new(self.listen, self.port);
         let limits = Limits { rate: Rate::per_second(self.rate), ..Limits::default() };
         let public = self.public_url.clone();

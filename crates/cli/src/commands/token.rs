@@ -84,7 +84,7 @@ fn lasting(text: &str) -> Result<i64, String> {
         'w' => 7 * 24 * 60,
         _ => return Err(expected()),
     };
-    let number: u32 = text.trim_end_matches(unit).parse().map_err(|_| expected())?;
+    let number: u32 = text.strip_suffix(unit).unwrap_or_default().parse().map_err(|_| expected())?;
     if number == 0 || number > 100_000 {
         return Err(expected());
     }

@@ -118,7 +118,8 @@ fn the_api_gives_what_its_description_says() {
     let paths = description["paths"].as_object().expect("paths");
     assert!(paths.len() > 6);
     for (path, described) in paths {
-        if path == "/api/live" {
+        // Streams and lines are no single value; their own tests read them.
+        if matches!(path.as_str(), "/api/live" | "/api/team/operations") {
             continue;
         }
         let reference = described["get"]["responses"]["200"]["$ref"].as_str().expect("an answer");

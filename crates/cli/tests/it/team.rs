@@ -1,4 +1,5 @@
-//! A team at work on a shared database, while a server and the database itself are killed.
+//! A team at work on a shared database, by itself, through servers and from laptops, while a server and the database itself
+//! are killed.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -10,10 +11,15 @@ use testkit::{Cluster, Database, Project};
 use crate::serve::Server;
 use crate::{ACT_TEXT, run_with};
 
+/// Agents think between two steps. Whoever works from a laptop is overtaken by others that never rest.
+const THINKS: Duration = Duration::from_millis(50);
+
 /// What eight agents did, as far as they were told.
 #[derive(Default)]
 struct Heard {
     acknowledged: Mutex<Vec<String>>,
+    /// What laptops were told when something was not kept.
+    refused: Mutex<Vec<String>>,
     /// From when to when an agent surely held the claim.
     held: Mutex<Vec<(Instant, Instant)>>,
     done: AtomicUsize,
@@ -35,6 +41,7 @@ impl Heard {
 fn speak(heard: &Heard, servers: &[(u16, String)], agent: usize) {
     let mut attempt = 0;
     while !heard.ended.load(SeqCst) {
+        std::thread::sleep(THINKS);
         attempt += 1;
         let (port, token) = &servers[(agent + attempt) % servers.len()];
         let text = format!("a{agent}n{attempt}.");
@@ -60,6 +67,34 @@ fn said(port: u16, token: &str, text: &str) -> bool {
     asked.is_ok() && answer.starts_with("HTTP/1.1 303")
 }
 
+/// Says something about the act from a laptop, each time as a process of its own.
+fn speak_from(heard: &Heard, laptop: &Project, agent: usize) {
+    let mut attempt = 0;
+    while !heard.ended.load(SeqCst) {
+        attempt += 1;
+        let text = format!("a{agent}n{attempt}.");
+        let output = laptop.run(&["comment", "act-1", "-m", &text]);
+        if output.code == 0 {
+            heard.acknowledged.lock().expect("nobody panicked").push(text);
+            heard.done.fetch_add(1, SeqCst);
+        } else {
+            heard.refused.lock().expect("nobody panicked").push(output.stderr);
+        }
+    }
+}
+
+/// A clone of the plans that works through a server, with a token of its own.
+fn laptop(server: &Server, admin: &Project, agent: usize) -> Project {
+    let name = format!("agent:ci/{agent}");
+    let token = admin.json(&["token", "create", &name, "--as", &name, "--scope", "agent"]);
+    let laptop = Project::empty(Path::new(env!("CARGO_BIN_EXE_tl")))
+        .with_environment("THROUGHLINE_URL", &format!("http://127.0.0.1:{}", server.port))
+        .with_environment("THROUGHLINE_TOKEN", token["secret"].as_str().expect("a secret"));
+    laptop.write(Project::ACT, ACT_TEXT);
+    laptop.ok(&["init"]);
+    laptop
+}
+
 /// Takes the act and gives it back, each time as a process of its own.
 fn claim(heard: &Heard, project: &Project, agent: usize) {
     let session = format!("agent-{agent}");
@@ -67,6 +102,7 @@ fn claim(heard: &Heard, project: &Project, agent: usize) {
         run_with(project, &[("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", session.as_str())], words).code
     };
     while !heard.ended.load(SeqCst) {
+        std::thread::sleep(THINKS);
         if run(&["claim", "act-1"]) != 0 {
             continue;
         }
@@ -100,11 +136,15 @@ fn a_killed_server_and_a_killed_database_lose_nothing() {
     here.ok(&["approve", "act-1"]);
     let (first, second) = (Server::start(&here, &[]), Server::start(&there, &[]));
     let servers = [(first.port, first.token.clone()), (second.port, second.token.clone())];
+    let laptops = [laptop(&first, &here, 2), laptop(&second, &here, 3)];
     let heard = Heard::default();
     std::thread::scope(|scope| {
         let (heard, servers) = (&heard, &servers);
-        for agent in 0..4 {
+        for agent in 0..2 {
             scope.spawn(move || speak(heard, servers, agent));
+        }
+        for (agent, laptop) in (2..).zip(&laptops) {
+            scope.spawn(move || speak_from(heard, laptop, agent));
         }
         for (agent, project) in [(4, &here), (5, &there), (6, &here), (7, &there)] {
             scope.spawn(move || claim(heard, project, agent));
@@ -119,6 +159,11 @@ fn a_killed_server_and_a_killed_database_lose_nothing() {
         heard.ended.store(true, SeqCst);
     });
 
+    let spoken = |agent: usize| {
+        let start = format!("a{agent}n");
+        heard.acknowledged.lock().expect("nobody panicked").iter().any(|text| text.starts_with(&start))
+    };
+    assert!((0..4).all(spoken), "somebody was never heard: {:?}", heard.refused.lock());
     let log = here.json(&["log", "--limit", "100000"]);
     let told: Vec<String> = log.as_array().unwrap().iter().map(|one| one["summary"].to_string()).collect();
     for text in heard.acknowledged.lock().unwrap().iter() {
@@ -128,7 +173,8 @@ fn a_killed_server_and_a_killed_database_lose_nothing() {
     held.sort();
     assert!(held.len() > 1);
     assert!(held.windows(2).all(|pair| pair[0].1 <= pair[1].0), "two held the act at once");
-    for project in [&here, &there] {
+    // The laptop whose server is gone has nobody to compare with.
+    for project in [&here, &there, &laptops[1]] {
         project.ok(&["check"]);
     }
 }
