@@ -11,7 +11,7 @@ use domain::fact::Fact;
 use domain::ids::{CanonicalHash, NodeId};
 use domain::node::{Node, Standing, Status};
 use domain::policy::CascadePolicy;
-use domain::ports::{Snapshot, Transaction};
+use domain::ports::{Snapshot, StoreFault, Transaction};
 use domain::section::{Reliance, touches};
 use domain::status::{Footing, ParentFooting, any_change_counts};
 use domain::time::Timestamp;
@@ -34,21 +34,24 @@ pub(crate) fn settle(
     }
     let occasion = Occasion { operation: tx.next_operation()?, now, note };
     let precise = Precise::new(ctx, tx, texts, facts);
-    let moved = |child: &Footing, against: CanonicalHash, now: CanonicalHash| match ctx.policy.cascade {
-        CascadePolicy::Deep => any_change_counts(child, against, now),
-        CascadePolicy::Precise => precise.moved(child, against, now),
-    };
-    let mut footings = Vec::new();
-    for top in tops {
-        footings.extend(tx.footings(top)?);
-    }
+    let mut footings = footings(tx, tops)?;
     overlay(&mut footings, facts);
     let above = above(tx, &footings)?;
-    let groups = reevaluate(&footings, &above, occasion, ctx.policy.cascade_max_depth, &moved)?;
+    let groups = reevaluate(&footings, &above, occasion, ctx.policy.cascade_max_depth, &|child, against, now| {
+        precise.counts(child, against, now)
+    })?;
     if !groups.is_empty() {
         facts.push(Fact::StandingsChanged { groups });
     }
     Ok(())
+}
+
+fn footings(tx: &dyn Transaction, tops: Vec<NodeId>) -> Result<Vec<Footing>, StoreFault> {
+    let mut footings = Vec::new();
+    for top in tops {
+        footings.extend(tx.footings(top)?);
+    }
+    Ok(footings)
 }
 
 /// Returns every change of status that should have followed from facts that are recorded: none, if all was settled.
@@ -60,17 +63,12 @@ pub(crate) fn unsettled(
 ) -> Result<Vec<StandingGroup>, Failure> {
     let tops = tops(tx, facts)?;
     let precise = Precise::new(ctx, tx, &[], &[]);
-    let moved = |child: &Footing, against: CanonicalHash, now: CanonicalHash| match ctx.policy.cascade {
-        CascadePolicy::Deep => any_change_counts(child, against, now),
-        CascadePolicy::Precise => precise.moved(child, against, now),
-    };
-    let mut footings = Vec::new();
-    for top in tops {
-        footings.extend(tx.footings(top)?);
-    }
+    let footings = footings(tx, tops)?;
     let above = above(tx, &footings)?;
     let occasion = Occasion { operation: tx.head()?, now, note: None };
-    Ok(reevaluate(&footings, &above, occasion, ctx.policy.cascade_max_depth, &moved)?)
+    Ok(reevaluate(&footings, &above, occasion, ctx.policy.cascade_max_depth, &|child, against, now| {
+        precise.counts(child, against, now)
+    })?)
 }
 
 /// Returns the topmost nodes whose status may follow from the facts.
@@ -159,6 +157,14 @@ struct Precise<'s> {
 }
 
 impl<'s> Precise<'s> {
+    /// Says whether a change of the parent counts for a child, by the project's policy.
+    fn counts(&self, child: &Footing, against: CanonicalHash, now: CanonicalHash) -> bool {
+        match self.ctx.policy.cascade {
+            CascadePolicy::Deep => any_change_counts(child, against, now),
+            CascadePolicy::Precise => self.moved(child, against, now),
+        }
+    }
+
     fn new(ctx: &'s Context<'s>, tx: &'s dyn Transaction, texts: &'s [String], facts: &[Fact]) -> Self {
         let needed = ctx.policy.cascade == CascadePolicy::Precise;
         let fresh = texts
