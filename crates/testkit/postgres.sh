@@ -5,6 +5,7 @@
 #   postgres.sh stop DIRECTORY    stops it and removes it
 #   postgres.sh crash DIRECTORY   kills it, as a power cut would
 #   postgres.sh again DIRECTORY   starts it again after a crash, on the same port
+#   postgres.sh encrypt DIRECTORY starts it again speaking to nobody unencrypted, as `localhost`, by DIRECTORY/authority.pem
 #
 # PostgreSQL does not run as root: then it runs as the user its package makes. Where it is missing, root installs it.
 set -euo pipefail
@@ -65,10 +66,24 @@ case ${1-} in
         echo "postgres://tl:$password@127.0.0.1:$(cat "$directory/port")/postgres"
         ;;
     again) start ;;
+    encrypt)
+        key=(-newkey ec -pkeyopt ec_paramgen_curve:P-256 -noenc)
+        data=$directory/data
+        openssl req -x509 "${key[@]}" -days 30 -subj "/CN=authority of a test" -keyout "$data/authority.key" -out "$directory/authority.pem"
+        openssl req "${key[@]}" -subj /CN=localhost -keyout "$data/server.key" -out "$data/server.csr"
+        openssl x509 -req -in "$data/server.csr" -CA "$directory/authority.pem" -CAkey "$data/authority.key" -CAcreateserial -days 30 \
+            -extfile <(echo subjectAltName=DNS:localhost) -out "$data/server.crt"
+        chmod 600 "$data/server.key"
+        chmod 644 "$directory/authority.pem"
+        [ "$(id -u)" = 0 ] && chown "$owner" "$data/server.key" "$data/server.crt"
+        echo 'ssl = on' >>"$data/postgresql.conf"
+        sed -i 's/^host /hostssl /' "$data/pg_hba.conf"
+        as_user "$programs/pg_ctl" --silent --wait --pgdata="$data" --log="$directory/log" restart >&2
+        ;;
     stop)
         as_user "$programs/pg_ctl" --silent --pgdata="$directory/data" --mode=immediate stop >&2 || true
         rm -rf "$directory"
         ;;
     crash) as_user "$programs/pg_ctl" --silent --pgdata="$directory/data" --mode=immediate stop >&2 ;;
-    *) sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac

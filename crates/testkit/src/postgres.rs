@@ -42,6 +42,13 @@ impl Cluster {
         script("again", &self.place());
     }
 
+    /// Lets it speak to nobody unencrypted any more, as `localhost`; returns the file with whom to trust.
+    #[must_use]
+    pub fn encrypt(&self) -> PathBuf {
+        script("encrypt", &self.place());
+        self.place().join("authority.pem")
+    }
+
     fn place(&self) -> PathBuf {
         self.directory.path().join("cluster")
     }

@@ -27,6 +27,9 @@ const SILENCE: Duration = Duration::from_secs(20);
 /// A connection to another machine takes this long now and then, however little patience there is.
 const LEAST: Duration = Duration::from_secs(1);
 
+/// So few statements cannot have made much of an empty table.
+const FIRST_DECIDED: u64 = 512;
+
 /// Takes the rights of a role for whom rows are kept apart.
 pub(super) const ROWS_ROLE: &str = "throughline_rows";
 
@@ -47,6 +50,28 @@ struct Open {
     client: Client,
     /// Statements that were prepared, by their words.
     statements: HashMap<String, Statement>,
+    /// How many were run, and after how many of them how to run them is decided anew.
+    run: u64,
+    decided_until: u64,
+}
+
+impl Open {
+    fn new(client: Client) -> Self {
+        Self { client, statements: HashMap::new(), run: 0, decided_until: FIRST_DECIDED }
+    }
+
+    /// Lets the database decide anew how statements are run, ever more seldom.
+    ///
+    /// It decides by the size of the tables, and keeps to that: in a transaction that fills empty ones it would go through all
+    /// of a project for one node, as if there were still but a few.
+    fn decide_anew(&mut self) -> Result<(), postgres::Error> {
+        self.run += 1;
+        if self.run < self.decided_until {
+            return Ok(());
+        }
+        self.decided_until *= 4;
+        self.client.batch_execute("DISCARD PLANS")
+    }
 }
 
 /// What a transaction is for.
@@ -60,7 +85,7 @@ impl Link {
     /// Connects.
     pub(super) fn connect(address: Address, patience: Duration, place: String) -> Result<Self, StoreFault> {
         let client = outside_runtimes(|| address.connect(patience.max(LEAST)))?;
-        let open = RefCell::new(Some(Open { client, statements: HashMap::new() }));
+        let open = RefCell::new(Some(Open::new(client)));
         Ok(Self { address, open, patience, beginning: RefCell::default(), place, writer: RefCell::default() })
     }
 
@@ -136,7 +161,7 @@ impl Link {
             let address = &self.address;
             let within = self.patience.max(LEAST);
             match outside_runtimes(|| address.connect(within)) {
-                Ok(client) => *self.open.borrow_mut() = Some(Open { client, statements: HashMap::new() }),
+                Ok(client) => *self.open.borrow_mut() = Some(Open::new(client)),
                 // It may be about to come back.
                 Err(fault) if begun.elapsed() >= self.patience => return Err(fault),
                 Err(_) => std::thread::sleep(Duration::from_millis(50)),
@@ -160,8 +185,10 @@ impl Link {
         act: impl FnOnce(&mut Client, &Statement) -> Result<T, postgres::Error> + Send,
     ) -> Result<T, StoreFault> {
         let mut open = self.open.borrow_mut();
-        let Some(Open { client, statements }) = open.as_mut() else { return Err(self.broken()) };
+        let Some(open) = open.as_mut() else { return Err(self.broken()) };
         outside_runtimes(|| {
+            open.decide_anew()?;
+            let Open { client, statements, .. } = open;
             if !statements.contains_key(sql) {
                 let statement = client.prepare(&in_our_words(sql))?;
                 statements.insert(sql.to_owned(), statement);

@@ -1,5 +1,7 @@
 //! Writing the tables: one transaction, ended by the engine.
 
+use std::collections::BTreeMap;
+
 use domain::cascade::StandingGroup;
 use domain::exchange::SharedNote;
 use domain::fact::{Backup, NodeTable, apply};
@@ -48,6 +50,8 @@ pub(crate) struct TableTransaction<'s> {
     pub(crate) found: StoreRow,
     /// The operation whose facts are being applied.
     applying: (OperationId, Timestamp),
+    /// What its facts change in the totals of children, by parent: each is written once, not for every child.
+    child_changes: BTreeMap<NodeId, i64>,
     pub(crate) finished: bool,
 }
 
@@ -62,6 +66,7 @@ impl<'s> TableTransaction<'s> {
             operations: Vec::new(),
             shared_notes: Vec::new(),
             applying: (OperationId(0), Timestamp::from_millis(0)),
+            child_changes: BTreeMap::new(),
             finished: false,
         }
     }
@@ -101,6 +106,7 @@ impl<'s> TableTransaction<'s> {
         for fact in &operation.facts {
             apply(self, fact, operation.at)?;
         }
+        self.write_child_totals()?;
         let id = operation.id.0.cast_signed();
         let head = serde_json::to_string(&operation.head()).map_err(|error| StoreFault::Io {
             action: format!("cannot write operation {id} as JSON"),
@@ -156,13 +162,23 @@ impl<'s> TableTransaction<'s> {
         Ok(())
     }
 
-    fn change_child_total(&mut self, parent: Option<NodeId>, child: NodeId) -> Result<(), StoreFault> {
-        let Some(parent) = parent else { return Ok(()) };
-        let total = self.view.child_total(parent)? ^ share(Part::Children, child.0, 0);
-        self.execute(
-            "UPDATE node SET child_total = ?2, child_sum = ?3 WHERE id = ?1",
-            params![parent.0, total, child_sum(parent, total)],
-        )?;
+    fn change_child_total(&mut self, parent: Option<NodeId>, child: NodeId) {
+        if let Some(parent) = parent {
+            *self.child_changes.entry(parent).or_default() ^= share(Part::Children, child.0, 0);
+        }
+    }
+
+    fn write_child_totals(&mut self) -> Result<(), StoreFault> {
+        for (parent, change) in std::mem::take(&mut self.child_changes) {
+            // Of a parent that went with its children nothing is left to write.
+            if change != 0 {
+                let total = self.view.child_total(parent)? ^ change;
+                self.execute(
+                    "UPDATE node SET child_total = ?2, child_sum = ?3 WHERE id = ?1",
+                    params![parent.0, total, child_sum(parent, total)],
+                )?;
+            }
+        }
         Ok(())
     }
 
@@ -333,7 +349,8 @@ impl NodeTable for TableTransaction<'_> {
         )?;
         self.view.store.node_total ^= share ^ self::share(Part::Standing, node.id.0, standing);
         self.view.store.next_node = self.view.store.next_node.max(node.id.0 + 1);
-        self.change_child_total(node.parent, node.id)
+        self.change_child_total(node.parent, node.id);
+        Ok(())
     }
 
     fn replace(&mut self, before: &Node, after: Node) -> Result<(), StoreFault> {
@@ -348,6 +365,7 @@ impl NodeTable for TableTransaction<'_> {
             return Err(StoreFault::Damaged { what: format!("`{}` would stand below itself", node.alias) });
         }
         new_top.extend_from_slice(&node.id.0.to_be_bytes());
+        self.write_child_totals()?;
         for before in Snapshot::subtree(&self.view, node.id)? {
             let old_lineage = self.lineage_of(before.id)?;
             let lineage = [&new_top, &old_lineage[old_top.len()..]].concat();
@@ -358,12 +376,13 @@ impl NodeTable for TableTransaction<'_> {
             }
             self.change_row(&before, &old_lineage, &after, &lineage)?;
         }
-        self.change_child_total(node.parent, node.id)?;
-        self.change_child_total(parent, node.id)
+        self.change_child_total(node.parent, node.id);
+        self.change_child_total(parent, node.id);
+        Ok(())
     }
 
     fn remove(&mut self, id: NodeId) -> Result<(), StoreFault> {
-        if self.view.child_total(id)? != 0 {
+        if self.view.child_total(id)? ^ self.child_changes.get(&id).copied().unwrap_or_default() != 0 {
             return Err(StoreFault::Damaged { what: format!("node {id} is removed while it has children") });
         }
         let Some(node) = self.view.node(id)? else { return Ok(()) };
@@ -373,7 +392,8 @@ impl NodeTable for TableTransaction<'_> {
         self.execute("DELETE FROM stamp WHERE node = ?1", params![id.0])?;
         let standing = standing_sum(id, &node.standing, cause_body(&node.standing)?.as_deref(), &mut Sum::default());
         self.view.store.node_total ^= row.share(id) ^ share(Part::Standing, id.0, standing);
-        self.change_child_total(node.parent, id)
+        self.change_child_total(node.parent, id);
+        Ok(())
     }
 
     fn set_standings(&mut self, group: &StandingGroup) -> Result<(), StoreFault> {

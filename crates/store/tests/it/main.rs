@@ -43,6 +43,12 @@ impl Place {
         place
     }
 
+    /// The same working copy, with the database at another address.
+    pub(crate) fn at(mut self, url: &str) -> Self {
+        self.settings.database_url = DatabaseUrl::new(url);
+        self
+    }
+
     pub(crate) fn root(&self) -> &Path {
         self.directory.path()
     }

@@ -230,6 +230,34 @@ fn a_crash_of_the_database_loses_nothing() {
     assert_eq!(store.verify().unwrap(), []);
 }
 
+/// Who asks for encryption gets it, from the machine that is meant and from no other.
+#[test]
+fn a_connection_is_encrypted_and_its_certificate_checked() {
+    let cluster = Cluster::start();
+    let database = Database::on(&cluster);
+    let authority = cluster.encrypt();
+    let plain = database.url();
+    let named = plain.replace("@127.0.0.1:", "@localhost:");
+    let trusting = format!("sslrootcert={}", authority.display());
+
+    let mut place = Place::shared(&format!("{named}?sslmode=verify-full&{trusting}"), "secret");
+    adopt(&place);
+    let store = place.open();
+    count(&*store, "all").unwrap();
+    assert_eq!(store.read().unwrap().record_body("count", "all").unwrap(), Some(1.into()));
+
+    for (url, why) in [
+        (format!("{named}?sslmode=disable"), "no encryption"),
+        (format!("{named}?sslmode=require"), "UnknownIssuer"),
+        (format!("{plain}?sslmode=require&{trusting}"), "not valid for name"),
+        (format!("{named}?sslmode=require&sslrootcert=/nowhere.pem"), "sslrootcert `/nowhere.pem` cannot be read"),
+    ] {
+        place = place.at(&url);
+        let refused = place.try_open(None).err().map(|fault| fault.to_string());
+        assert!(refused.as_ref().is_some_and(|told| told.contains(why)), "{why}: {refused:?}");
+    }
+}
+
 /// A holder of the right to write that is gone without a word holds nobody up; what it had begun never was.
 #[test]
 fn who_vanishes_holds_nothing() {
