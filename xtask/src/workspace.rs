@@ -14,6 +14,15 @@ pub(crate) fn root() -> PathBuf {
 pub(crate) fn cargo() -> Command {
     let mut cargo = command(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(root());
+    // What the cargo that runs this program says about its package: a dependency that looks at it would be built anew by every
+    // change between the two, and with it all that depends on it.
+    for (name, _) in std::env::vars_os() {
+        let is_of_package =
+            name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"));
+        if is_of_package {
+            cargo.env_remove(name);
+        }
+    }
     cargo
 }
 

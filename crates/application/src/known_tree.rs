@@ -3,6 +3,8 @@
 //! Reading ten thousand nodes takes tens of milliseconds; applying what one operation says about them takes microseconds,
 //! and gives the same tree, because the stores are made by the same facts.
 
+use std::sync::Arc;
+
 use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, StoreId};
 use domain::ports::Snapshot;
@@ -16,14 +18,14 @@ use crate::survey::Scope;
 /// After more operations than this it is less work to read everything again.
 const MOST_APPLIED: u64 = 64;
 
-/// The tree as it was recorded after an operation.
+/// The tree as it was recorded after an operation. A copy is cheap: it shares what does not change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownTree {
     store: StoreId,
     head: OperationId,
     pub(crate) tree: Tree,
     /// Every node, each before its children.
-    pub(crate) order: Vec<NodeId>,
+    pub(crate) order: Arc<[NodeId]>,
 }
 
 impl KnownTree {
@@ -53,30 +55,31 @@ impl KnownTree {
         self.head
     }
 
-    /// Says whether nothing was recorded since.
-    ///
-    /// # Errors
-    /// When the state cannot be read.
-    pub fn is_up_to_date(&self, ctx: &Context<'_>) -> Result<bool, Failure> {
-        let state = ctx.store.read()?;
-        Ok(state.head()? == self.head && state.store_id()? == self.store)
+    /// Says whether this is a later state of the same store.
+    #[must_use]
+    pub fn is_after(&self, other: &Self) -> bool {
+        self.store == other.store && self.head > other.head
     }
 
-    /// Takes over what was recorded since.
+    /// Returns the tree with what was recorded since. This one stays as it is: others may be reading it.
     ///
     /// # Errors
     /// When the state cannot be read.
-    pub fn follow(&mut self, ctx: &Context<'_>) -> Result<(), Failure> {
+    pub fn followed(self: &Arc<Self>, ctx: &Context<'_>) -> Result<Arc<Self>, Failure> {
         let state = ctx.store.read()?;
-        let behind =
-            state.head()?.0.checked_sub(self.head.0).filter(|_| state.store_id().is_ok_and(|id| id == self.store));
-        match behind {
-            Some(0) => return Ok(()),
-            Some(behind @ 1..=MOST_APPLIED) if self.apply(&*state, behind)? => {}
-            // Another state, too much of it, or operations that do not fit what is known.
-            _ => *self = Self::of(&*state)?,
+        let is_same_store = state.store_id()? == self.store;
+        match state.head()?.0.checked_sub(self.head.0).filter(|_| is_same_store) {
+            Some(0) => return Ok(self.clone()),
+            Some(behind @ 1..=MOST_APPLIED) => {
+                let mut next = Self::clone(self);
+                if next.apply(&*state, behind)? {
+                    return Ok(Arc::new(next));
+                }
+            }
+            _ => {}
         }
-        Ok(())
+        // Another state, too much of it, or operations that do not fit what is known.
+        Ok(Arc::new(Self::of(&*state)?))
     }
 
     /// Applies the newest operations; says no when they do not fit, and the tree is then of no use.
@@ -107,6 +110,6 @@ pub fn look_at_files(ctx: &Context<'_>) -> Result<(), Failure> {
     observed(ctx, Scope::Everything).map(drop)
 }
 
-fn in_order(tree: &Tree) -> Vec<NodeId> {
+fn in_order(tree: &Tree) -> Arc<[NodeId]> {
     tree.all_in_order().into_iter().map(|node| node.id).collect()
 }

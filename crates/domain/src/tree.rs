@@ -1,9 +1,13 @@
 //! A tree of nodes in memory: a whole project, or just the part a decision needs.
 
+mod shelves;
+
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::shelves::Shelves;
 use crate::cascade::StandingGroup;
 use crate::fact::{Backup, Fact, NodeTable, apply};
 use crate::ids::{NodeId, OperationId};
@@ -13,10 +17,17 @@ use crate::status::Footing;
 use crate::time::Timestamp;
 
 /// Nodes with their order. A node whose parent is not in it counts as a top.
+///
+/// A copy shares with its original whatever neither of them changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
-    /// By id. A node is as good as always added at the end, because ids are given in order.
-    nodes: Vec<Node>,
+    nodes: Shelves,
+    links: Arc<Links>,
+}
+
+/// Who stands below whom, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Links {
     children: HashMap<NodeId, Vec<NodeId>>,
     tops: Vec<NodeId>,
 }
@@ -30,12 +41,10 @@ impl Tree {
     /// Returns the tree of these nodes.
     #[must_use]
     pub fn new(nodes: impl IntoIterator<Item = Node>) -> Self {
-        let mut nodes: Vec<Node> = nodes.into_iter().collect();
-        if !nodes.is_sorted_by_key(|node| node.id) {
-            nodes.sort_by_key(|node| node.id);
+        let mut tree = Self::default();
+        for node in nodes {
+            tree.nodes.insert(node);
         }
-        nodes.dedup_by_key(|node| node.id);
-        let mut tree = Self { nodes, ..Self::default() };
         tree.link();
         tree
     }
@@ -43,7 +52,7 @@ impl Tree {
     /// Returns a node.
     #[must_use]
     pub fn get(&self, id: NodeId) -> Option<&Node> {
-        self.find(id).ok().map(|index| &self.nodes[index])
+        self.nodes.get(id)
     }
 
     /// Returns every node, by id.
@@ -60,17 +69,17 @@ impl Tree {
     /// Says whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
+        self.len() == 0
     }
 
     /// Returns the nodes without a parent here, in order.
     pub fn tops(&self) -> impl Iterator<Item = &Node> {
-        self.tops.iter().filter_map(|id| self.get(*id))
+        self.links.tops.iter().filter_map(|id| self.get(*id))
     }
 
     /// Returns a node's children, in order.
     pub fn children(&self, id: NodeId) -> impl Iterator<Item = &Node> {
-        self.children.get(&id).into_iter().flatten().filter_map(|child| self.get(*child))
+        self.links.children.get(&id).into_iter().flatten().filter_map(|child| self.get(*child))
     }
 
     /// Returns a node's parent.
@@ -107,14 +116,14 @@ impl Tree {
     /// Returns a node and all below it, each before its children.
     #[must_use]
     pub fn preorder(&self, top: NodeId) -> Vec<&Node> {
-        let mut found = Vec::new();
+        let (mut found, most) = (Vec::new(), self.len());
         let mut stack = vec![top];
         while let Some(id) = stack.pop() {
             let Some(node) = self.get(id) else { continue };
             found.push(node);
-            stack.extend(self.children.get(&id).into_iter().flatten().rev());
+            stack.extend(self.links.children.get(&id).into_iter().flatten().rev());
             // More nodes than there are: a circle.
-            if found.len() > self.nodes.len() {
+            if found.len() > most {
                 break;
             }
         }
@@ -124,7 +133,7 @@ impl Tree {
     /// Returns every node, each before its children.
     #[must_use]
     pub fn all_in_order(&self) -> Vec<&Node> {
-        self.tops.iter().flat_map(|top| self.preorder(*top)).collect()
+        self.links.tops.iter().flat_map(|top| self.preorder(*top)).collect()
     }
 
     /// Returns what the statuses of a node and all below it rest on.
@@ -142,17 +151,16 @@ impl Tree {
     }
 
     fn link(&mut self) {
-        self.children.clear();
-        self.tops.clear();
-        for node in &self.nodes {
-            match node.parent.filter(|parent| self.find(*parent).is_ok()) {
-                Some(parent) => self.children.entry(parent).or_default().push(node.id),
-                None => self.tops.push(node.id),
+        let mut links = Links::default();
+        for node in self.nodes.iter() {
+            match node.parent.filter(|parent| self.nodes.get(*parent).is_some()) {
+                Some(parent) => links.children.entry(parent).or_default().push(node.id),
+                None => links.tops.push(node.id),
             }
         }
-        let (mut children, mut tops) = (std::mem::take(&mut self.children), std::mem::take(&mut self.tops));
-        children.values_mut().chain([&mut tops]).for_each(|siblings| siblings.sort_by(|a, b| self.compare(*a, *b)));
-        (self.children, self.tops) = (children, tops);
+        let Links { children, tops } = &mut links;
+        children.values_mut().chain([tops]).for_each(|siblings| siblings.sort_by(|a, b| self.compare(*a, *b)));
+        self.links = Arc::new(links);
     }
 
     fn compare(&self, a: NodeId, b: NodeId) -> std::cmp::Ordering {
@@ -162,27 +170,18 @@ impl Tree {
         }
     }
 
-    /// Returns where a node is, or where it would have to be.
-    fn find(&self, id: NodeId) -> Result<usize, usize> {
-        // Ids are given in order, without gaps while nothing is taken out: mostly the number alone says where.
-        let first = self.nodes.first().map_or(0, |first| first.id.0);
-        let likely = id.0.wrapping_sub(first) as usize;
-        if self.nodes.get(likely).is_some_and(|node| node.id == id) {
-            return Ok(likely);
-        }
-        self.nodes.binary_search_by_key(&id, |node| node.id)
-    }
-
     /// Returns a node's parent, if it is in this tree.
     fn parent_here(&self, node: NodeId) -> Option<NodeId> {
-        let parent = self.find(node).ok().and_then(|at| self.nodes[at].parent);
-        parent.filter(|parent| self.find(*parent).is_ok())
+        let parent = self.get(node).and_then(|node| node.parent);
+        parent.filter(|parent| self.get(*parent).is_some())
     }
 
     fn siblings_of(&mut self, node: NodeId) -> &mut Vec<NodeId> {
-        match self.parent_here(node) {
-            Some(parent) => self.children.entry(parent).or_default(),
-            None => &mut self.tops,
+        let parent = self.parent_here(node);
+        let links = Arc::make_mut(&mut self.links);
+        match parent {
+            Some(parent) => links.children.entry(parent).or_default(),
+            None => &mut links.tops,
         }
     }
 
@@ -195,7 +194,7 @@ impl Tree {
         if siblings.is_empty()
             && let Some(parent) = parent
         {
-            self.children.remove(&parent);
+            Arc::make_mut(&mut self.links).children.remove(&parent);
         }
     }
 
@@ -223,22 +222,22 @@ impl NodeTable for Tree {
     fn insert(&mut self, node: Node) -> Result<(), Misfit> {
         let id = node.id;
         if let Some(parent) = node.parent
-            && self.find(parent).is_err()
+            && self.nodes.get(parent).is_none()
         {
             return Err(Misfit(format!("`{}` added below {parent}, which is not there", node.alias)));
         }
-        match self.find(id) {
-            Ok(_) => return Err(Misfit(format!("`{}` added under a number that is taken", node.alias))),
-            Err(at) => self.nodes.insert(at, node),
+        if self.nodes.get(id).is_some() {
+            return Err(Misfit(format!("`{}` added under a number that is taken", node.alias)));
         }
+        self.nodes.insert(node);
         self.place(id);
         Ok(())
     }
 
     fn replace(&mut self, _before: &Node, after: Node) -> Result<(), Misfit> {
-        match self.find(after.id) {
-            Ok(at) => self.nodes[at] = after,
-            Err(_) => return Err(Misfit(format!("`{}` changed, but there is no such node", after.alias))),
+        match self.nodes.get_mut(after.id) {
+            Some(node) => *node = after,
+            None => return Err(Misfit(format!("`{}` changed, but there is no such node", after.alias))),
         }
         Ok(())
     }
@@ -251,28 +250,27 @@ impl NodeTable for Tree {
             }
             above = Self::get(self, id).and_then(|node| node.parent);
         }
-        let Ok(index) = self.find(node.id) else { return Err(Misfit(format!("`{}` is not there", node.alias))) };
         self.unplace(node.id);
-        self.nodes[index].parent = parent;
-        self.nodes[index].updated_at = at;
+        match self.nodes.get_mut(node.id) {
+            Some(node) => (node.parent, node.updated_at) = (parent, at),
+            None => return Err(Misfit(format!("`{}` is not there", node.alias))),
+        }
         self.place(node.id);
         Ok(())
     }
 
     fn remove(&mut self, id: NodeId) -> Result<(), Misfit> {
-        if self.children.get(&id).is_some_and(|children| !children.is_empty()) {
+        if self.links.children.get(&id).is_some_and(|children| !children.is_empty()) {
             return Err(Misfit(format!("{id} removed while it has children")));
         }
         self.unplace(id);
-        if let Ok(at) = self.find(id) {
-            self.nodes.remove(at);
-        }
+        self.nodes.remove(id);
         Ok(())
     }
 
     fn set_standings(&mut self, group: &StandingGroup) -> Result<(), Misfit> {
         for id in &group.nodes {
-            match self.find(*id).ok().map(|at| &mut self.nodes[at]) {
+            match self.nodes.get_mut(*id) {
                 Some(node) if node.standing == group.before => node.standing = group.after.clone(),
                 Some(node) => {
                     return Err(Misfit(format!("standing of `{}` is not what the fact says it was", node.alias)));

@@ -3,11 +3,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use application::known_tree::{KnownTree, look_at_files};
-use application::{Context, Failure, FailureKind, Workspace};
+use application::{Context, Failure, Workspace};
 use domain::ids::Principal;
 use domain::operation::Channel;
 
@@ -27,15 +27,20 @@ pub(crate) struct Lookout {
 
 struct Seen {
     workspace: Arc<dyn Workspace>,
-    known: RwLock<Option<KnownTree>>,
+    /// Replaced as a whole, never changed: who reads it keeps nobody waiting.
+    known: Mutex<Option<Arc<KnownTree>>>,
     /// When the last look began.
     looked_at: Mutex<Option<Instant>>,
     is_asked_for: AtomicBool,
 }
 
 impl Seen {
-    fn known(&self) -> RwLockReadGuard<'_, Option<KnownTree>> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> Option<Arc<KnownTree>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn has_few(&self) -> bool {
+        self.known().is_some_and(|known| known.size() <= FEW)
     }
 
     /// Looks at the files, and brings the tree up to date.
@@ -43,20 +48,22 @@ impl Seen {
         let begun = Instant::now();
         // What cannot be read now is read the next time; what is recorded is shown meanwhile.
         let _ = self.workspace.ask(Channel::Web, &Principal::System, &mut look_at_files);
-        let _ = self.workspace.ask(Channel::Web, &Principal::System, &mut |ctx| self.follow(ctx));
+        let _ = self.workspace.ask(Channel::Web, &Principal::System, &mut |ctx| self.follow(ctx).map(drop));
         *self.looked_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
     }
 
-    /// Takes over what was recorded since.
-    fn follow(&self, ctx: &Context<'_>) -> Result<(), Failure> {
-        let mut kept = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        // Taken out meanwhile: a tree that could not be brought up to date is not kept.
-        let known = match kept.take() {
-            Some(mut known) => known.follow(ctx).map(|()| known)?,
-            None => KnownTree::read(ctx)?,
+    /// Returns the tree with what was recorded since, and keeps it.
+    fn follow(&self, ctx: &Context<'_>) -> Result<Arc<KnownTree>, Failure> {
+        let next = match self.known() {
+            Some(known) => known.followed(ctx)?,
+            None => Arc::new(KnownTree::read(ctx)?),
         };
-        *kept = Some(known);
-        Ok(())
+        let mut kept = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        // Somebody else may have got further meanwhile.
+        if !kept.as_ref().is_some_and(|kept| kept.is_after(&next)) {
+            *kept = Some(next.clone());
+        }
+        Ok(next)
     }
 
     /// Makes the looks that are asked for, one for all who wait, until nobody can ask any more.
@@ -77,7 +84,7 @@ impl Lookout {
     pub(crate) fn of(workspace: Arc<dyn Workspace>) -> Self {
         let seen = Seen {
             workspace,
-            known: RwLock::default(),
+            known: Mutex::default(),
             looked_at: Mutex::default(),
             is_asked_for: AtomicBool::default(),
         };
@@ -86,7 +93,7 @@ impl Lookout {
 
     /// Looks at the files, and waits for it.
     pub(crate) fn look(&self) {
-        if self.seen.known().as_ref().is_some_and(|known| known.size() <= FEW) {
+        if self.seen.has_few() {
             self.seen.look();
         } else {
             // An error means that the look broke off; the next one may not.
@@ -96,7 +103,7 @@ impl Lookout {
 
     /// Looks at the files where that was not done lately; at many of them beside the answer, if it can be helped.
     fn look_if_due(&self) {
-        let is_small = self.seen.known().as_ref().is_some_and(|known| known.size() <= FEW);
+        let is_small = self.seen.has_few();
         let age = self.seen.looked_at.lock().unwrap_or_else(PoisonError::into_inner).map(|at| at.elapsed());
         match age {
             Some(age) if !is_small && age < FRESH => {}
@@ -116,7 +123,10 @@ impl Lookout {
             let (looker, asked) = channel();
             let seen = self.seen.clone();
             // Without a thread nobody listens, and who asks is told so at once.
-            let _ = std::thread::Builder::new().name("look".to_owned()).spawn(move || seen.serve(&asked));
+            let _ = std::thread::Builder::new().name("look".to_owned()).spawn(move || {
+                give_way();
+                seen.serve(&asked);
+            });
             looker
         });
         let _ = looker.send(done);
@@ -130,17 +140,13 @@ impl Lookout {
     ) -> Result<T, Failure> {
         self.look_if_due();
         let seen = &self.seen;
-        seen.workspace.ask(Channel::Web, &seen.workspace.person(), &mut |ctx| {
-            if let Some(known) = &*seen.known()
-                && known.is_up_to_date(ctx)?
-            {
-                return use_case(ctx, known);
-            }
-            seen.follow(ctx)?;
-            match &*seen.known() {
-                Some(known) => use_case(ctx, known),
-                None => Err(Failure::new(FailureKind::Unavailable, "the tree cannot be read just now")),
-            }
-        })
+        seen.workspace.ask(Channel::Web, &seen.workspace.person(), &mut |ctx| use_case(ctx, &*seen.follow(ctx)?))
     }
+}
+
+/// Lets whoever waits for an answer go before this thread.
+fn give_way() {
+    // Elsewhere it would be the whole process that steps back.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::nice(10);
 }

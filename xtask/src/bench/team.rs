@@ -23,7 +23,7 @@ use crate::{Outcome, generate, say, say_error};
 const CONNECTIONS: usize = 32;
 const EVENTS_PER_SECOND: u32 = 1_100;
 /// Of so many in a hundred something is kept. An agent reads, searches and runs far more than it changes plans.
-const KEPT: [u32; 3] = [0, 2, 5];
+const KEPT: [u32; 4] = [0, 2, 5, 10];
 const OPERATIONS: &str = "/api/team/operations";
 const SCENE: &str = "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md";
 const BENCH: &str = "human:bench";
@@ -365,11 +365,15 @@ struct Agent {
 }
 
 impl Agent {
-    /// Does what a hook does: asks what is new, and where something is kept, sends it until nobody else was faster.
+    /// Does what a hook does: asks what is new, and where something is kept, sends it until nobody else was faster, with the same
+    /// rests in between.
     fn event(&mut self, client: &mut Client<'_>, keeps: bool, overtaken: &AtomicUsize) -> Result<(), String> {
         let mut place = Place::after(client, self.known.as_ref())?;
+        let mut rest = Duration::from_millis(4);
         while keeps && !self.keep(client, &place)? {
             overtaken.fetch_add(1, Ordering::SeqCst);
+            std::thread::sleep(rest.mul_f64(fastrand::f64()));
+            rest = (rest * 2).min(Duration::from_millis(200));
             place = Place::after(client, Some(&place))?;
         }
         self.known = Some(place);

@@ -10,7 +10,7 @@ use fantoccini::key::Key;
 use serde_json::Value;
 use testkit::Project;
 
-use crate::stage::{Browser, Server, Setup, busy_story, fail_a_tick, play, setting, story};
+use crate::stage::{Browser, Server, Setup, busy_story, fail_a_tick, play, setting, story, wandering};
 
 /// Returns where pictures are put.
 fn pictures() -> PathBuf {
@@ -323,7 +323,6 @@ fn everyone_can_use_every_page() {
     let project = busy_story();
     project.write(Project::ACT, "# Act 1\n\n## Characters\n- Mara\n\n## Purpose\nEnd.\n");
     let server = Server::of(&project);
-    let axe = std::fs::read_to_string(setting("THROUGHLINE_AXE")).expect("axe");
     play(async {
         for (look, dark, phone) in [
             ("light-1280", false, false),
@@ -347,14 +346,25 @@ fn everyone_can_use_every_page() {
                 browser.goto(&server, path).await;
                 browser.sees("tl-live", "live").await;
                 browser.picture(&pictures().join(format!("{name}-{look}.png"))).await;
-                browser.evaluate(&format!("{axe}; window.axe = axe; return 1")).await;
-                let run = "const done = arguments[arguments.length - 1]; axe.run().then(found => done(found.violations.map(one => \
-                           `${one.id}: ${one.nodes.map(node => node.html).join(' ')}`)))";
-                let found = browser.client.execute_async(run, Vec::new()).await.expect("axe");
-                assert_eq!(found, Value::Array(Vec::new()), "{name} {look}");
+                assert_eq!(browser.violations().await, Value::Array(Vec::new()), "{name} {look}");
                 let wide = browser.evaluate("return document.documentElement.scrollWidth > innerWidth").await;
                 assert_eq!(wide, Value::Bool(false), "{name} {look} is wider than the window");
             }
+        }
+    });
+}
+
+#[test]
+fn a_session_that_drifts_is_seen() {
+    let project = wandering();
+    let server = Server::of(&project);
+    play(async {
+        for dark in [false, true] {
+            let browser = Browser::open(&server, Setup { dark, ..Setup::default() }).await;
+            browser.goto(&server, "/").await;
+            browser.sees("#signals", "undeclared-writes").await;
+            browser.picture(&pictures().join(format!("signals-{dark}.png"))).await;
+            assert_eq!(browser.violations().await, Value::Array(Vec::new()), "dark: {dark}");
         }
     });
 }

@@ -56,6 +56,16 @@ pub(crate) fn busy_story() -> Project {
     project
 }
 
+/// Returns a project in which an agent writes without having said what for.
+pub(crate) fn wandering() -> Project {
+    let project = Project::empty(&setting("THROUGHLINE_TL"));
+    project.ok(&["init", "--profile", "trail"]);
+    project.write("src/wander.rs", "text");
+    let input = json!({ "file_path": project.root().join("src/wander.rs"), "content": "text" });
+    project.session("s1").after("Write", &input);
+    project
+}
+
 /// Runs a tick whose plan cannot be run to its end.
 pub(crate) fn fail_a_tick(project: &Project) {
     let plan = project.root().join("../plan.json");
@@ -144,6 +154,15 @@ impl Drop for WebSession {
 }
 
 impl Browser {
+    /// Returns what axe finds wrong with the page.
+    pub(crate) async fn violations(&self) -> Value {
+        let axe = std::fs::read_to_string(setting("THROUGHLINE_AXE")).expect("axe");
+        self.evaluate(&format!("{axe}; window.axe = axe; return 1")).await;
+        let run = "const done = arguments[arguments.length - 1]; axe.run().then(found => done(found.violations.map(one => \
+                   `${one.id}: ${one.nodes.map(node => node.html).join(' ')}`)))";
+        self.client.execute_async(run, Vec::new()).await.expect("axe")
+    }
+
     #[expect(clippy::disallowed_methods, reason = "the driver is a program")]
     pub(crate) async fn start(setup: Setup) -> Self {
         let mut driver = Command::new("chromedriver")
