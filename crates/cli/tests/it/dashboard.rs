@@ -118,7 +118,7 @@ fn the_api_gives_what_its_description_says() {
     let paths = description["paths"].as_object().expect("paths");
     assert!(paths.len() > 6);
     for (path, described) in paths {
-        // Streams and lines are no single value; their own tests read them.
+        // Streams and lines are no single value: the tests of `live` and `the_exchange_is_what_its_description_says` read them.
         if matches!(path.as_str(), "/api/live" | "/api/team/operations") {
             continue;
         }

@@ -59,6 +59,37 @@ fn now() -> String {
 }
 
 #[test]
+fn the_exchange_is_what_its_description_says() {
+    let team = Team::start();
+    let (_, description) = team.request("GET", "/api/openapi.json", &team.token, "");
+    let description: Value = serde_json::from_str(&description).expect("a description");
+    let fits = |name: &str, value: &str| {
+        let schema = json!({ "$ref": format!("#/components/schemas/{name}"), "components": description["components"] });
+        let validator = jsonschema::validator_for(&schema).expect("a schema");
+        let value: Value = serde_json::from_str(value).expect("JSON");
+        let wrong: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+        assert!(wrong.is_empty(), "{name}: {wrong:?}\n{value}");
+    };
+    let (_, answer) = team.request("GET", "/api/team/operations?after=0", &team.token, "");
+    let mut lines = answer.lines();
+    fits("Greeting", lines.next().expect("a greeting"));
+    assert!(lines.clone().count() > 2, "{answer}");
+    lines.for_each(|line| fits("JournalLine", line));
+    let forger = Forger::of(&team);
+    fits("Sending", &json!({ "after": forger.head, "hash": forger.hash }).to_string());
+    let elsewhere = format!("/api/team/operations?after=1&hash={}", "0".repeat(64));
+    let (diverged, what) = team.request("GET", &elsewhere, &team.token, "");
+    fits("Receipt", &what);
+    let ((kept, first), (overtaken, second)) = (forger.send(json!({})), forger.send(json!({ "summary": "late" })));
+    fits("Receipt", &first);
+    fits("Receipt", &second);
+    assert_eq!([diverged, kept, overtaken], [409, 200, 409], "{what} {first} {second}");
+    let (refused, why) = forger.send_line("{");
+    fits("Failure", &why);
+    assert_eq!(refused, 400);
+}
+
+#[test]
 fn what_was_made_up_is_refused_and_nothing_is_kept() {
     let team = Team::start();
     let forger = Forger::of(&team);

@@ -174,7 +174,8 @@ pub(super) fn fault(path: &Path, error: rusqlite::Error) -> StoreFault {
     let code = error.sqlite_error_code();
     match code {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
-            StoreFault::Locked { holder: holder(path) }
+            // To find out who it is takes the system ten milliseconds: not for somebody who will not wait anyway.
+            StoreFault::Locked { holder: if IN_A_HURRY.get() { None } else { holder(path) } }
         }
         Some(
             ErrorCode::DatabaseCorrupt
