@@ -35,8 +35,10 @@ pub(crate) struct Workplace {
     waited: AtomicU64,
 }
 
-/// So many stores stay open between calls; more are needed only while more calls run at once.
+/// So many stores stay open between calls; more are needed only while more calls run at once. One on the shared database takes long to
+/// open, and costs little here: were it given up, a moment with many calls would make the next one worse.
 const MOST_IDLE: usize = 4;
+const MOST_IDLE_SHARED: usize = 16;
 
 impl Workplace {
     /// Opens the project a command was started in.
@@ -83,8 +85,9 @@ impl Workplace {
         self.waited.fetch_add(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
         // A call that panics takes its store with it: whatever it had begun is rolled back.
         let outcome = work(&*store);
+        let most = if self.project.settings.storage == Storage::Postgres { MOST_IDLE_SHARED } else { MOST_IDLE };
         let mut idle = self.idle();
-        if idle.len() < MOST_IDLE {
+        if idle.len() < most {
             idle.push(store);
         }
         outcome

@@ -1,6 +1,8 @@
 //! Which operations touched a node: an index for the log of one, so that nobody goes through the facts of all.
 
-use domain::ids::NodeId;
+use std::collections::HashMap;
+
+use domain::ids::{NodeId, OperationId};
 use domain::operation::Operation;
 use domain::ports::StoreFault;
 
@@ -35,6 +37,32 @@ pub(crate) fn before(view: &View<'_>, node: NodeId, before: i64, most: usize) ->
     found.sort_unstable_by(|a, b| b.cmp(a));
     found.truncate(most);
     Ok(found)
+}
+
+/// Returns the first operation that is not in the index as its facts say, or that is there and nowhere else.
+pub(crate) fn misplaced<'o>(
+    view: &View<'_>,
+    operations: impl Iterator<Item = &'o Operation>,
+) -> Result<Option<OperationId>, StoreFault> {
+    let sql = "SELECT operation, node FROM touched ORDER BY operation, node";
+    let mut few: HashMap<i64, Vec<NodeId>> = HashMap::new();
+    for (operation, node) in view.rows(sql, params![], |row| Ok((row.get::<i64>(0)?, row.get::<u32>(1)?)))? {
+        few.entry(operation).or_default().push(NodeId(node));
+    }
+    let sql = "SELECT operation, stretches FROM touched_many";
+    let mut many: HashMap<i64, Vec<u8>> =
+        view.rows(sql, params![], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect();
+    for operation in operations {
+        let (id, nodes) = (operation.id.0.cast_signed(), operation.touched());
+        let is_there = match nodes.len() > MANY {
+            true => many.remove(&id).is_some_and(|packed| packed == stretches(&nodes)),
+            false => few.remove(&id).unwrap_or_default() == nodes,
+        };
+        if !is_there {
+            return Ok(Some(operation.id));
+        }
+    }
+    Ok(few.into_keys().chain(many.into_keys()).min().map(|id| OperationId(id.cast_unsigned())))
 }
 
 /// Packs sorted numbers: the first and the last of each unbroken stretch.

@@ -89,5 +89,9 @@ pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), Str
     if recorded.len() != state.operations.len() {
         return Err("the database has not every operation of the journal".to_owned());
     }
-    Ok(())
+    let operations = state.operations.iter().map(|entry| &entry.operation);
+    match super::touched::misplaced(view, operations).map_err(faulty)? {
+        Some(odd) => Err(format!("the index does not say which nodes operation {odd} touched")),
+        None => Ok(()),
+    }
 }

@@ -170,7 +170,6 @@ impl<'s> TableTransaction<'s> {
 
     fn write_child_totals(&mut self) -> Result<(), StoreFault> {
         for (parent, change) in std::mem::take(&mut self.child_changes) {
-            // Of a parent that went with its children nothing is left to write.
             if change != 0 {
                 let total = self.view.child_total(parent)? ^ change;
                 self.execute(
@@ -382,7 +381,9 @@ impl NodeTable for TableTransaction<'_> {
     }
 
     fn remove(&mut self, id: NodeId) -> Result<(), StoreFault> {
-        if self.view.child_total(id)? ^ self.child_changes.get(&id).copied().unwrap_or_default() != 0 {
+        // Its children may have gone just before it: then nothing of them is left to write.
+        let change = self.child_changes.remove(&id).unwrap_or_default();
+        if self.view.child_total(id)? ^ change != 0 {
             return Err(StoreFault::Damaged { what: format!("node {id} is removed while it has children") });
         }
         let Some(node) = self.view.node(id)? else { return Ok(()) };

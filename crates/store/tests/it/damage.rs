@@ -277,6 +277,22 @@ fn no_flipped_bit_in_the_journal_is_silent() {
 
 /// A newer database is not written by this program.
 #[test]
+fn an_index_that_forgot_or_made_up_something_is_found_and_mended() {
+    for damage in [
+        "DELETE FROM touched WHERE operation = (SELECT max(operation) FROM touched)",
+        "INSERT INTO touched (node, operation) VALUES (1, 4711)",
+        "INSERT INTO touched_many (operation, stretches) VALUES (4711, x'0000000100000001')",
+    ] {
+        let Original { place, .. } = Original::new();
+        assert_eq!(rusqlite::Connection::open(place.layout().database).unwrap().execute(damage, []).unwrap(), 1);
+        let found = place.open().verify().unwrap();
+        assert!(found.iter().any(|one| one.message.contains("the index does not say")), "{damage}: {found:?}");
+        let (mended, _) = place.try_open(Some("the index is wrong")).unwrap();
+        assert_eq!(mended.verify().unwrap(), [], "{damage}");
+    }
+}
+
+#[test]
 fn a_newer_format_is_refused() {
     let original = Original::new();
     let connection = rusqlite::Connection::open(original.place.layout().database).unwrap();

@@ -56,10 +56,11 @@ pub(crate) fn busy_story() -> Project {
     project
 }
 
-/// Returns a project in which an agent writes without having said what for.
+/// Returns a project in which an agent said what it is after, and then writes without having said what it does.
 pub(crate) fn wandering() -> Project {
-    let project = Project::empty(&setting("THROUGHLINE_TL"));
+    let project = Project::empty(&setting("THROUGHLINE_TL")).with_environment("THROUGHLINE_SESSION", "s1");
     project.ok(&["init", "--profile", "trail"]);
+    project.ok(&["intent", "Build the wander engine"]);
     project.write("src/wander.rs", "text");
     let input = json!({ "file_path": project.root().join("src/wander.rs"), "content": "text" });
     project.session("s1").after("Write", &input);
