@@ -116,14 +116,14 @@ impl Tree {
     /// Returns a node and all below it, each before its children.
     #[must_use]
     pub fn preorder(&self, top: NodeId) -> Vec<&Node> {
-        let (mut found, most) = (Vec::new(), self.len());
+        let mut found = Vec::new();
         let mut stack = vec![top];
         while let Some(id) = stack.pop() {
             let Some(node) = self.get(id) else { continue };
             found.push(node);
             stack.extend(self.links.children.get(&id).into_iter().flatten().rev());
             // More nodes than there are: a circle.
-            if found.len() > most {
+            if found.len() > self.len() {
                 break;
             }
         }

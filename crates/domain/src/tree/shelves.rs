@@ -11,7 +11,10 @@ const WIDTH: u32 = 64;
 
 /// Nodes by id. A node is as good as always added at the end, because ids are given in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Shelves(Vec<Shelf>);
+pub(super) struct Shelves {
+    shelves: Vec<Shelf>,
+    len: usize,
+}
 
 /// The nodes of [`WIDTH`] ids, by id; never none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,13 +25,13 @@ struct Shelf {
 
 impl Shelves {
     pub(super) fn get(&self, id: NodeId) -> Option<&Node> {
-        let shelf = &self.0[find(&self.0, id.0 / WIDTH, |shelf| shelf.number).ok()?];
+        let shelf = &self.shelves[find(&self.shelves, id.0 / WIDTH, |shelf| shelf.number).ok()?];
         find(&shelf.nodes, id.0, |node| node.id.0).ok().map(|at| &shelf.nodes[at])
     }
 
     pub(super) fn get_mut(&mut self, id: NodeId) -> Option<&mut Node> {
-        let at = find(&self.0, id.0 / WIDTH, |shelf| shelf.number).ok()?;
-        let nodes = &mut self.0[at].nodes;
+        let at = find(&self.shelves, id.0 / WIDTH, |shelf| shelf.number).ok()?;
+        let nodes = &mut self.shelves[at].nodes;
         let place = find(nodes, id.0, |node| node.id.0).ok()?;
         Some(&mut Arc::make_mut(nodes)[place])
     }
@@ -36,34 +39,37 @@ impl Shelves {
     /// Adds a node, unless its id is taken.
     pub(super) fn insert(&mut self, node: Node) {
         let (id, number) = (node.id.0, node.id.0 / WIDTH);
-        match find(&self.0, number, |shelf| shelf.number) {
-            Err(at) => self.0.insert(at, Shelf { number, nodes: Arc::new(vec![node]) }),
+        self.len += 1;
+        match find(&self.shelves, number, |shelf| shelf.number) {
+            Err(at) => self.shelves.insert(at, Shelf { number, nodes: Arc::new(vec![node]) }),
             Ok(at) => {
-                let nodes = &mut self.0[at].nodes;
-                if let Err(place) = find(nodes, id, |node| node.id.0) {
-                    Arc::make_mut(nodes).insert(place, node);
+                let nodes = &mut self.shelves[at].nodes;
+                match find(nodes, id, |node| node.id.0) {
+                    Err(place) => Arc::make_mut(nodes).insert(place, node),
+                    Ok(_) => self.len -= 1,
                 }
             }
         }
     }
 
     pub(super) fn remove(&mut self, id: NodeId) {
-        let Ok(at) = find(&self.0, id.0 / WIDTH, |shelf| shelf.number) else { return };
-        let nodes = &mut self.0[at].nodes;
+        let Ok(at) = find(&self.shelves, id.0 / WIDTH, |shelf| shelf.number) else { return };
+        let nodes = &mut self.shelves[at].nodes;
         if let Ok(place) = find(nodes, id.0, |node| node.id.0) {
             Arc::make_mut(nodes).remove(place);
+            self.len -= 1;
         }
         if nodes.is_empty() {
-            self.0.remove(at);
+            self.shelves.remove(at);
         }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Node> {
-        self.0.iter().flat_map(|shelf| shelf.nodes.iter())
+        self.shelves.iter().flat_map(|shelf| shelf.nodes.iter())
     }
 
     pub(super) fn len(&self) -> usize {
-        self.0.iter().map(|shelf| shelf.nodes.len()).sum()
+        self.len
     }
 }
 
