@@ -3,6 +3,7 @@
 //! Every round runs each command once, so that a busy moment of the machine hits all of them alike; the
 //! ratios are what to look at. It never fails because of a number: machines differ.
 
+pub(crate) mod compare;
 pub(crate) mod hooks;
 mod measure;
 mod report;
@@ -64,6 +65,10 @@ impl Case {
     /// How many of them are short; the others have rounds of their own, because a process of a hundred
     /// milliseconds leaves nothing in the processor's caches for the one that comes after it.
     const SHORT: usize = 7;
+
+    /// Those that run `tl`, without the yardsticks.
+    const OF_THE_PROGRAM: [Self; 6] =
+        [Self::Start, Self::ShowSmall, Self::ShowLarge, Self::ChangeSmall, Self::ChangeLarge, Self::TreeLarge];
 }
 
 /// Builds, makes the two projects, measures, prints a Markdown table.
@@ -107,6 +112,31 @@ pub(crate) fn bench(length: Length) -> Outcome {
 }
 
 const WARM_UP: usize = 2;
+
+/// Makes the two stories with `program`, for a comparison of builds.
+fn make_suite(
+    release: &Path,
+    program: &Path,
+    folder: &Path,
+    length: Length,
+) -> Result<Box<dyn compare::Suite>, String> {
+    Ok(Box::new(Runner {
+        small: Story::make(program, &folder.join("small"), story::SMALL, length)?,
+        large: Story::make(program, &folder.join("large"), story::LARGE, length)?,
+        release: release.to_owned(),
+        scratch: folder.to_owned(),
+    }))
+}
+
+impl compare::Suite for Runner {
+    fn case_names(&self) -> Vec<&'static str> {
+        Case::OF_THE_PROGRAM.into_iter().map(report::name).collect()
+    }
+
+    fn run_case(&self, index: usize, round: usize) -> Result<Option<Sample>, String> {
+        sample(&mut self.command(Case::OF_THE_PROGRAM[index], round)).map(Some)
+    }
+}
 
 struct Runner {
     release: PathBuf,

@@ -1,6 +1,6 @@
 //! Repository work that has logic in it: generated pages, repository rules, whole-process benchmarks.
 //!
-//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask order`, `cargo xtask bench [hooks|work|web|team] [--quick]`. The product never
+//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask order`, `cargo xtask bench [hooks|work|web|team|compare OLD_TL] [--quick]`. The product never
 //! uses anything from here.
 
 mod bench;
@@ -23,7 +23,8 @@ usage: cargo xtask generate [--check]   write docs/reference, or see whether it 
        cargo xtask bench hooks [--quick]   the same for hooks
        cargo xtask bench work [--quick]    the same for hooks in a repository with tickets
        cargo xtask bench web [--quick]     the dashboard's API under load, while eight writers change the project
-       cargo xtask bench team [--quick]    hooks through a team server on PostgreSQL";
+       cargo xtask bench team [--quick]    hooks through a team server on PostgreSQL
+       cargo xtask bench compare OLD_TL [--quick]   commands and hooks of this tree beside those of another build";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -41,6 +42,8 @@ fn main() -> ExitCode {
         ["bench", "team", "--quick"] => bench::team::bench(bench::Length::Quick),
         ["bench", "web"] => bench::web::bench(bench::Length::Full),
         ["bench", "web", "--quick"] => bench::web::bench(bench::Length::Quick),
+        ["bench", "compare", old] => bench::compare::bench(old, bench::Length::Full),
+        ["bench", "compare", old, "--quick"] => bench::compare::bench(old, bench::Length::Quick),
         ["bench", "work"] => bench::work::bench(bench::Length::Full),
         ["bench", "work", "--quick"] => bench::work::bench(bench::Length::Quick),
         _ => {

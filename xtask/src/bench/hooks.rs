@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::compare::Suite;
 use super::measure::{Sample, percentile, sample_with};
 use super::report::{megabytes, milliseconds, ratio};
 use super::story::{self, Story};
@@ -109,10 +110,42 @@ pub(crate) fn once(release: &Path, through: &Path, folder: &Path) -> Outcome {
     let (small, large) = (story("small")?, story("large")?);
     let runner = Runner { release: release.to_owned(), scratch: folder.to_owned(), small, large };
     runner.prepare()?;
-    for case in Case::ALL.into_iter().filter(|case| !matches!(case, Case::Empty | Case::Python | Case::Node)) {
+    for case in of_the_program() {
         runner.sample(case, 1)?;
     }
     Ok(())
+}
+
+/// Makes the stories with `program` and lets their sessions read, for a comparison of builds.
+pub(super) fn make_suite(
+    release: &Path,
+    program: &Path,
+    folder: &Path,
+    length: Length,
+) -> Result<Box<dyn Suite>, String> {
+    let runner = Runner {
+        small: Story::make(program, &folder.join("small"), story::ACT_OF_220, length)?,
+        large: Story::make(program, &folder.join("large"), story::LARGE, length)?,
+        release: release.to_owned(),
+        scratch: folder.to_owned(),
+    };
+    runner.prepare()?;
+    Ok(Box::new(runner))
+}
+
+impl Suite for Runner {
+    fn case_names(&self) -> Vec<&'static str> {
+        of_the_program().map(Case::name).collect()
+    }
+
+    fn run_case(&self, index: usize, round: usize) -> Result<Option<Sample>, String> {
+        of_the_program().nth(index).map_or(Ok(None), |case| self.sample(case, round))
+    }
+}
+
+/// The cases that run `tl`, without the yardsticks.
+fn of_the_program() -> impl Iterator<Item = Case> {
+    Case::ALL.into_iter().filter(|case| !matches!(case, Case::Empty | Case::Python | Case::Node))
 }
 
 struct Runner {

@@ -61,7 +61,7 @@ pub(crate) fn table(samples: &[Vec<Sample>], rounds: usize) -> String {
     text
 }
 
-fn name(case: Case) -> &'static str {
+pub(super) fn name(case: Case) -> &'static str {
     match case {
         Case::Empty => "an empty process",
         Case::TwoSyncs => "two durable writes and nothing else",

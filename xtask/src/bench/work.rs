@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use super::compare::Suite;
 use super::measure::{Sample, percentile, sample_with};
 use super::report::{milliseconds, ratio};
 use super::story::{self, Story};
@@ -168,11 +169,40 @@ pub(crate) fn twice(release: &Path, through: &Path, folder: &Path) -> Outcome {
     fill(&project)?;
     let runner = Runner { release: release.to_owned(), scratch: folder.to_owned(), project: project.through(through) };
     for round in 0..2 {
-        for case in Case::ALL.into_iter().filter(|case| !matches!(case, Case::Empty | Case::Git)) {
+        for case in of_the_program() {
             runner.sample(case, round)?;
         }
     }
     Ok(())
+}
+
+/// Makes the repository with `program`, for a comparison of builds.
+pub(super) fn make_suite(
+    release: &Path,
+    program: &Path,
+    folder: &Path,
+    _length: Length,
+) -> Result<Box<dyn Suite>, String> {
+    let project = Story::empty(program, &folder.join("repository"))?;
+    fill(&project)?;
+    let runner = Runner { release: release.to_owned(), scratch: folder.to_owned(), project };
+    runner.sample(Case::After, 1)?;
+    Ok(Box::new(runner))
+}
+
+impl Suite for Runner {
+    fn case_names(&self) -> Vec<&'static str> {
+        of_the_program().map(Case::name).collect()
+    }
+
+    fn run_case(&self, index: usize, round: usize) -> Result<Option<Sample>, String> {
+        of_the_program().nth(index).map(|case| self.sample(case, round)).transpose()
+    }
+}
+
+/// The cases that run `tl`, without the yardsticks.
+fn of_the_program() -> impl Iterator<Item = Case> {
+    Case::ALL.into_iter().filter(|case| !matches!(case, Case::Empty | Case::Git))
 }
 
 struct Runner {
