@@ -4,9 +4,9 @@ use domain::comment::{self, Comment, LONGEST_COMMENT};
 use domain::ids::{NodeId, OperationId, Principal};
 use domain::memory::kept_text;
 use domain::operation::Verb;
-use domain::planning_prompt::clean_line;
 use domain::ports::{Snapshot, StoreFault};
 use domain::record;
+use domain::text::clean_line;
 use domain::time::Timestamp;
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 use domain::fact::Fact;
 use domain::node::Content;
 use domain::operation::Verb;
-use domain::planning_prompt::count;
+use domain::text::count;
 use domain::tree::Tree;
 use serde::Serialize;
 

@@ -4,8 +4,8 @@ use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId};
 use domain::node::{Content, Node};
 use domain::operation::Verb;
-use domain::planning_prompt::count;
 use domain::ports::{Snapshot, Transaction};
+use domain::text::count;
 use domain::tree::Tree;
 use serde::Serialize;
 

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use domain::host_event::{Host, HostEvent};
-use domain::planning_prompt::{clean_line, count};
 use domain::ports::Clock;
+use domain::text::{clean_line, count};
 use serde::{Deserialize, Serialize};
 use store::SystemClock;
 

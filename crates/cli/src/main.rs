@@ -10,21 +10,25 @@ mod model;
 mod progress;
 mod session_name;
 mod settings;
+mod styled;
 mod ui;
 mod watch;
 mod wiring;
 mod workspace;
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::ffi::OsString;
+use std::panic::PanicHookInfo;
 use std::path::PathBuf;
 use std::process;
 
 use clap::error::ErrorKind;
 use clap::{Args, FromArgMatches, Parser};
+use domain::text::is_unprintable;
 
 use crate::commands::Command;
 use crate::exit_code::ExitCode;
-use crate::ui::Ui;
+use crate::ui::{BAD, Ui, styled};
 use crate::wiring::App;
 
 /// Keep an AI agent's long work on its plan
@@ -74,6 +78,7 @@ fn main() -> process::ExitCode {
     if arguments.get(1).is_some_and(|word| word == "hook") && !asks_for_help(&arguments) {
         return hook_entry::run(&arguments[2..]);
     }
+    std::panic::set_hook(Box::new(report_panic));
     let code = run(arguments);
     process::ExitCode::from(code.number())
 }
@@ -82,15 +87,32 @@ fn asks_for_help(arguments: &[OsString]) -> bool {
     arguments.iter().any(|word| word == "--help" || word == "-h")
 }
 
+/// Says that something went wrong in the program itself. The message may quote a file, so it goes the way of all output.
+fn report_panic(panic: &PanicHookInfo<'_>) {
+    let payload = panic.payload();
+    let message = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
+    let message = message.unwrap_or("no message");
+    let place = panic.location().map(|place| format!(" at {place}")).unwrap_or_default();
+    let ui = Ui { json: false, silent: false };
+    ui.say(format_args!(
+        "{}: internal error in Throughline (please report it): {message}{place}",
+        styled(BAD, "error")
+    ));
+    let backtrace = Backtrace::capture();
+    if backtrace.status() == BacktraceStatus::Captured {
+        ui.say_lines(&backtrace.to_string());
+    }
+}
+
 /// Runs one command line; `tl demo` comes back here for each of its steps.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     let wants_json = arguments.iter().any(|argument| argument == "--json");
     let cli = match parse_quickly(&arguments) {
         Some(cli) => cli,
         // Anything out of the ordinary is for the whole parser to explain.
-        None => match Cli::try_parse_from(arguments) {
+        None => match Cli::try_parse_from(&arguments) {
             Ok(cli) => cli,
-            Err(error) => return usage(&error, wants_json),
+            Err(error) => return usage(&error, &arguments, wants_json),
         },
     };
     let ui = Ui { json: cli.everywhere.json, silent: cli.everywhere.silent };
@@ -124,7 +146,7 @@ fn parse_quickly(arguments: &[OsString]) -> Option<Cli> {
     })
 }
 
-fn usage(error: &clap::Error, wants_json: bool) -> ExitCode {
+fn usage(error: &clap::Error, arguments: &[OsString], wants_json: bool) -> ExitCode {
     let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
     if wants_json && !asked_for {
         let text = error.render().to_string();
@@ -132,7 +154,12 @@ fn usage(error: &clap::Error, wants_json: bool) -> ExitCode {
         Ui { json: true, silent: false }.error_value("usage", &message, &["tl --help".to_owned()]);
         return ExitCode::Usage;
     }
-    // Help goes to stdout, mistakes to stderr; a closed pipe is no news.
-    let _ = error.print();
+    // The parser quotes arguments between its own escape sequences, where nobody can tell them apart.
+    if arguments.iter().any(|argument| argument.to_string_lossy().chars().any(is_unprintable)) {
+        Ui { json: false, silent: false }.say_lines(&error.render().to_string());
+    } else {
+        // Help goes to stdout, mistakes to stderr; a closed pipe is no news.
+        let _ = error.print();
+    }
     if asked_for { ExitCode::Done } else { ExitCode::Usage }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::styled::printable;
 use crate::ui::{DIM, Ui, flush, styled};
 
 const BAR: &str = "{spinner} [{bar:24}] {pos}/{len} {wide_msg} {elapsed}";
@@ -34,7 +35,7 @@ impl Progress {
     pub(crate) fn waiting_for(&self, what: &str) {
         match &self.bar {
             Some(bar) => {
-                bar.set_message(what.to_owned());
+                bar.set_message(printable(what));
                 bar.enable_steady_tick(BEAT);
             }
             None => self.ui.say(styled(DIM, what)),

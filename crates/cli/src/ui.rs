@@ -1,17 +1,21 @@
 //! The only place that writes to the terminal: data to stdout, talk to stderr.
 //!
-//! Meaning never depends on colour. `NO_COLOR` and pipes are respected by `anstream`; control bytes
-//! of stored text never reach the terminal.
+//! Meaning never depends on colour. `NO_COLOR` and pipes are respected by `anstream`. Everything printed is a
+//! [`Rendered`], which cleaned it: callers pass text from files, git and models as it is.
 
 use std::cell::RefCell;
+use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use application::Failure;
 use domain::node::Status;
-use domain::planning_prompt::clean_line;
 use serde::Serialize;
 
+use crate::styled::{Rendered, printable_json};
+pub(crate) use crate::styled::{Styled, StyledLine, styled, styled_line};
+
+pub(crate) const PLAIN: Style = Style::new();
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
@@ -27,28 +31,70 @@ pub(crate) struct Ui {
 }
 
 impl Ui {
-    /// Prints a line of data.
-    pub(crate) fn line(self, text: impl AsRef<str>) {
-        self.text(&format!("{}\n", text.as_ref()));
+    /// Prints a line of data; line breaks in it become spaces.
+    pub(crate) fn line(self, text: impl Display) {
+        self.print(|output| output.push_line(text));
     }
 
-    /// Says something to the person.
-    pub(crate) fn say(self, text: impl AsRef<str>) {
+    /// Prints a text of several lines as data; it brings its own line ends.
+    pub(crate) fn text(self, text: impl Display) {
+        self.print(|output| output.push_text(text));
+    }
+
+    /// Prints text that is JSON already.
+    pub(crate) fn json_text(self, text: &str) {
+        self.print(|output| output.push_text(printable_json(text.to_owned())));
+    }
+
+    /// Prints the lines of a text.
+    pub(crate) fn lines(self, text: &str) {
+        text.lines().for_each(|line| self.line(line));
+    }
+
+    /// Prints an empty line of data.
+    pub(crate) fn blank(self) {
+        self.line("");
+    }
+
+    fn print(self, add: impl FnOnce(&mut Rendered)) {
         if self.silent {
             return;
         }
-        flush();
-        // Nobody listening on stderr is no reason to fail.
-        let _ = writeln!(anstream::stderr(), "{}", text.as_ref());
+        let full = OUTPUT.with_borrow_mut(|output| {
+            add(output);
+            output.len() > 16 * 1024
+        });
+        if full {
+            flush();
+        }
+    }
+
+    /// Says something to the person, on one line.
+    pub(crate) fn say(self, text: impl Display) {
+        self.print_to_stderr(|output| output.push_line(text));
+    }
+
+    /// Shows the person the lines of a text.
+    pub(crate) fn say_lines(self, text: &str) {
+        text.lines().for_each(|line| self.say(line));
     }
 
     /// Shows a piece of a text as it comes, to a person who watches; nobody else is told.
     pub(crate) fn stream(self, piece: &str) {
-        if self.silent || self.json || !io::stderr().is_terminal() {
+        if !self.json && io::stderr().is_terminal() {
+            self.print_to_stderr(|output| output.push_text(styled(DIM, piece)));
+        }
+    }
+
+    fn print_to_stderr(self, add: impl FnOnce(&mut Rendered)) {
+        if self.silent {
             return;
         }
-        let clean: Vec<String> = piece.split('\n').map(clean_line).collect();
-        let _ = write!(anstream::stderr(), "{DIM}{}{DIM:#}", clean.join("\n"));
+        flush();
+        let mut output = Rendered::new();
+        add(&mut output);
+        // Nobody listening on stderr is no reason to fail.
+        let _ = anstream::stderr().write_all(output.as_str().as_bytes());
     }
 
     /// Prints a value as JSON: on a terminal indented, in a pipe on one line.
@@ -58,25 +104,13 @@ impl Ui {
         }
         flush();
         let stdout = io::stdout();
-        let written = if stdout.is_terminal() { serde_json::to_vec_pretty(value) } else { serde_json::to_vec(value) };
-        finish(written.map_err(io::Error::from).and_then(|mut bytes| {
-            bytes.push(b'\n');
-            stdout.lock().write_all(&bytes)
+        let written =
+            if stdout.is_terminal() { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+        finish(written.map_err(io::Error::from).and_then(|json| {
+            let mut json = printable_json(json);
+            json.push('\n');
+            stdout.lock().write_all(json.as_bytes())
         }));
-    }
-
-    /// Prints raw text as data.
-    pub(crate) fn text(self, text: &str) {
-        if self.silent {
-            return;
-        }
-        let full = OUTPUT.with_borrow_mut(|output| {
-            output.push_str(text);
-            output.len() > 16 * 1024
-        });
-        if full {
-            flush();
-        }
     }
 
     /// Reports a failure: as JSON on stdout, or in words on stderr.
@@ -91,12 +125,12 @@ impl Ui {
             }
             return;
         }
-        self.say(format!("{}: {}", styled(BAD, "error"), clean_line(&failure.message)));
+        self.say(format_args!("{}: {}", styled(BAD, "error"), failure.message));
         for step in &failure.next_steps {
-            self.say(format!("{}: {}", styled(INFO, "next"), clean_line(step)));
+            self.say(format_args!("{}: {step}", styled(INFO, "next")));
         }
         if let Some(current) = &failure.current {
-            self.say(format!("{}: {}", styled(INFO, "now"), clean_line(&current.to_string())));
+            self.say(format_args!("{}: {current}", styled(INFO, "now")));
         }
     }
 
@@ -110,19 +144,22 @@ impl Ui {
 
 thread_local! {
     /// What is still to be printed: one write instead of one a line.
-    static OUTPUT: RefCell<String> = const { RefCell::new(String::new()) };
+    static OUTPUT: RefCell<Rendered> = const { RefCell::new(Rendered::new()) };
 }
 
 /// Prints what is still to be printed. Called before anything else is said and when a command ends.
 pub(crate) fn flush() {
-    let output = OUTPUT.with_borrow_mut(std::mem::take);
-    if !output.is_empty() {
+    // It is in use only when a panic is reported from inside it.
+    let output = OUTPUT.with(|output| output.try_borrow_mut().map(|mut output| std::mem::take(&mut *output)));
+    let output = output.unwrap_or_default();
+    if output.len() > 0 {
         finish(print(&output));
     }
 }
 
 /// Writes everything at once; `anstream` alone would write line by line.
-fn print(output: &str) -> io::Result<()> {
+fn print(output: &Rendered) -> io::Result<()> {
+    let output = output.as_str();
     let stdout = io::stdout();
     let plain = anstream::AutoStream::choice(&stdout) == anstream::ColorChoice::Never;
     if !plain {
@@ -142,18 +179,13 @@ fn finish(result: io::Result<()>) {
     }
 }
 
-/// Returns text in a style.
-pub(crate) fn styled(style: Style, text: &str) -> String {
-    format!("{style}{text}{style:#}")
-}
-
 /// Returns a status as mark and word, so that it can be read without colour.
-pub(crate) fn status(status: Status) -> String {
+pub(crate) fn status(status: Status) -> Styled<String> {
     let (style, mark) = match status {
         Status::Draft => (DIM, '○'),
         Status::Approved => (GOOD, '✓'),
         Status::RequiresRevalidation => (WARN, '↻'),
         Status::Invalid => (BAD, '✗'),
     };
-    styled(style, &format!("{mark} {status}"))
+    styled(style, format!("{mark} {status}"))
 }

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use application::{Context, Failure, FailureKind, Noticed};
 use domain::ids::Principal;
 use domain::operation::Channel;
-use domain::planning_prompt::{clean_line, count};
 use domain::ports::{Clock, Recovery, Store, StoreFault};
 use domain::profile::Profile;
 use domain::settings::Settings;
+use domain::text::{clean_line, count};
 use store::{DiskCommands, DiskFiles, DiskGit, EngineSettings, KnownStores, Layout, RevertibleFiles, SystemClock};
 
 use crate::session_name::session_name;
@@ -180,7 +180,7 @@ impl Project {
         put_back_unkept(&files, &outcome);
         self.tell(ui, &store.take_recoveries());
         for warning in store.take_warnings() {
-            ui.say(format!("{}: {}", styled(WARN, "warning"), clean_line(&warning)));
+            ui.say(format_args!("{}: {}", styled(WARN, "warning"), warning));
         }
         for noticed in ctx.take_noticed() {
             say_noticed(ui, &noticed);
@@ -191,7 +191,7 @@ impl Project {
     /// Tells the person, and the log file, what was repaired.
     pub(crate) fn tell(&self, ui: Ui, recoveries: &[Recovery]) {
         for recovery in recoveries {
-            ui.say(format!("{}: {}", styled(WARN, "repaired"), clean_line(&recovery.message)));
+            ui.say(format_args!("{}: {}", styled(WARN, "repaired"), recovery.message));
             self.log(&recovery.message);
         }
     }
@@ -260,29 +260,25 @@ fn say_noticed(ui: Ui, noticed: &Noticed) {
                 0 => String::new(),
                 stale => format!(" → {} to revalidate", count(*stale, "plan", "plans")),
             };
-            ui.say(format!("{} {}{below} (operation {operation})", styled(INFO, "noticed"), clean_line(summary)));
+            ui.say(format_args!("{} {}{below} (operation {operation})", styled(INFO, "noticed"), summary));
         }
         Noticed::NotRecorded { why } => {
-            ui.say(format!(
-                "{}: plan files changed, but it cannot be recorded: {}",
-                styled(WARN, "warning"),
-                clean_line(why)
-            ));
+            ui.say(format_args!("{}: plan files changed, but it cannot be recorded: {}", styled(WARN, "warning"), why));
         }
         Noticed::NoBackup { node, why } => {
-            let what = format!("no readable backup of {}: {}", clean_line(node), clean_line(why));
-            ui.say(format!("{}: {what}", styled(WARN, "warning")));
+            let what = format!("no readable backup of {node}: {why}");
+            ui.say(format_args!("{}: {what}", styled(WARN, "warning")));
         }
         Noticed::Unproved { why, .. } => {
-            ui.say(format!("{}: {}; it does not count as complete", styled(WARN, "warning"), clean_line(why)));
+            ui.say(format_args!("{}: {}; it does not count as complete", styled(WARN, "warning"), why));
         }
         Noticed::NotWritten { path, why } => {
-            let what = format!("`{}` is not up to date: {}", clean_line(path), clean_line(why));
-            ui.say(format!("{}: {what}", styled(WARN, "warning")));
+            let what = format!("`{path}` is not up to date: {why}");
+            ui.say(format_args!("{}: {what}", styled(WARN, "warning")));
         }
-        Noticed::CaughtUp { what } => ui.say(format!("{} {}", styled(INFO, "resuming:"), clean_line(what))),
+        Noticed::CaughtUp { what } => ui.say(format_args!("{} {}", styled(INFO, "resuming:"), what)),
         Noticed::Misplaced { path, why } => {
-            ui.say(format!("{}: {}: {}", styled(WARN, "warning"), clean_line(path), clean_line(why)));
+            ui.say(format_args!("{}: {}: {}", styled(WARN, "warning"), path, why));
         }
     }
 }

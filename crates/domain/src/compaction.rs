@@ -6,8 +6,8 @@
 use serde_json::{Value, json};
 
 use crate::briefing::TrailPlace;
-use crate::planning_prompt::clean_line;
 use crate::session::{EntryKind, LogEntry};
+use crate::text::clean_line;
 
 /// So many turning points are kept: the first, and the newest.
 pub const MOST_TURNING_POINTS: usize = 7;

@@ -44,6 +44,7 @@ pub mod settings;
 pub mod stamp;
 pub mod status;
 pub mod suggest;
+pub mod text;
 pub mod tick;
 pub mod time;
 pub mod token;

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use crate::profile::{Level, Profile};
+use crate::text::{clean_line, count};
 
 /// What a prompt is made of.
 #[derive(Clone, Debug)]
@@ -143,23 +144,6 @@ fn rules(out: &mut String, profile: &Profile, level: &str, parent_level: &str) {
              the author decides whether the {parent_level} changes."
         ),
     );
-}
-
-/// Takes out characters that could change how a terminal or a model reads the line.
-#[must_use]
-pub fn clean_line(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control() || *c == '\t')
-        .filter(
-            |c| !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'),
-        )
-        .collect()
-}
-
-/// Returns `1 plan`, `3 plans`.
-#[must_use]
-pub fn count(number: usize, one: &str, many: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
 }
 
 fn line(out: &mut String, text: std::fmt::Arguments<'_>) {

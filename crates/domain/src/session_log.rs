@@ -6,8 +6,8 @@
 //! from the template.
 
 use crate::ids::Digest32;
-use crate::planning_prompt::clean_line;
 use crate::session::{LogEntry, Session};
+use crate::text::clean_line;
 
 /// The template where a project has none of its own.
 pub const TEMPLATE_TEXT: &str = "---

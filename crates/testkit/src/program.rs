@@ -99,11 +99,16 @@ impl Project {
 
     /// Returns a command that is ready to run.
     #[must_use]
-    #[expect(clippy::disallowed_methods, reason = "tests start the program under test")]
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.binary);
+        let mut command = self.prepared(&self.binary);
+        command.args(arguments);
         command
-            .args(arguments)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "tests start the program under test")]
+    fn prepared(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
             .current_dir(self.root())
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
@@ -127,6 +132,22 @@ impl Project {
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
+    }
+
+    /// Runs the program on a pseudo-terminal, with colours, and returns everything it wrote there. Its stdin is closed,
+    /// so that it asks nothing.
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    #[must_use]
+    pub fn run_on_terminal(&self, arguments: &[&str]) -> String {
+        let quoted = |word: &str| format!("'{}'", word.replace('\'', r"'\''"));
+        let words: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
+        let line = format!("exec {} {} </dev/null", quoted(&self.binary.display().to_string()), words.join(" "));
+        let mut command = self.prepared(Path::new("script"));
+        command.env_remove("NO_COLOR").env("TERM", "xterm-256color").args(["-qec", &line, "/dev/null"]);
+        let output = command.output().expect("`script` of util-linux starts");
+        String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// Runs the program and expects it to succeed.

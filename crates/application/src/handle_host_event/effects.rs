@@ -3,9 +3,10 @@
 use domain::fact::Fact;
 use domain::ids::{Digest32, NodeId, OperationId};
 use domain::node::{Content, Node, Status};
-use domain::planning_prompt::{Ancestor, count};
+use domain::planning_prompt::Ancestor;
 use domain::ports::Snapshot;
 use domain::session_memory::SessionMemory;
+use domain::text::count;
 
 use crate::approve::warnings;
 use crate::context::{Context, Noticed};

@@ -10,8 +10,8 @@ use domain::fact::Fact;
 use domain::ids::{OperationId, Principal, VersionHash};
 use domain::memory::{Entry, EntryKind, Memory, file};
 use domain::operation::Verb;
-use domain::planning_prompt::count;
 use domain::ports::{EntryKind as OnDisk, FileLook, FileStamp, Reading, Snapshot, Transaction};
+use domain::text::count;
 use serde::{Deserialize, Serialize};
 
 use crate::context::{Context, Noticed};

@@ -3,8 +3,8 @@
 use domain::ids::OperationId;
 use domain::operation::Verb;
 use domain::plan_document::{Applied, Change, ChangeRefused, apply, in_batch};
-use domain::planning_prompt::count;
 use domain::record;
+use domain::text::count;
 use serde::Serialize;
 
 use super::desk::{Opened, may, opened, refuse_frozen, stage, with_files, with_problems};

@@ -5,8 +5,8 @@ use application::record_event::record_event;
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::operation::Verb;
-use domain::planning_prompt::count;
 use domain::ports::Clock;
+use domain::text::count;
 use store::SystemClock;
 
 use crate::exit_code::ExitCode;
@@ -34,7 +34,7 @@ impl AdoptArgs {
                     .step("run `tl adopt` in a terminal")
                     .step("tl adopt --yes   # if a person decided it already"));
             }
-            app.ui.say(format!(
+            app.ui.say(format_args!(
                 "{}: approvals made by others will count as yours in {}. Go on? [y/N]",
                 styled(WARN, "adopt"),
                 root.display()
@@ -58,7 +58,11 @@ impl AdoptArgs {
             app.ui.value(&view);
         } else {
             let nodes = count(view.nodes, "node", "nodes");
-            app.ui.line(format!("{} adopted {nodes}, {} approved", styled(GOOD, "✓"), view.status_counts.approved));
+            app.ui.line(format_args!(
+                "{} adopted {nodes}, {} approved",
+                styled(GOOD, "✓"),
+                view.status_counts.approved
+            ));
         }
         Ok(ExitCode::Done)
     }

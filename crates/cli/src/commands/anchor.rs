@@ -3,7 +3,6 @@
 use application::Failure;
 use application::sessions::keep_anchor::{AnchorView, keep_anchor, list_anchors};
 use clap::{Args, Subcommand};
-use domain::planning_prompt::clean_line;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, styled};
@@ -32,7 +31,7 @@ enum What {
 impl AnchorArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let line = |anchor: &AnchorView| {
-            app.ui.line(format!("{} {}", styled(BOLD, &anchor.stamp), clean_line(&anchor.text)));
+            app.ui.line(format_args!("{} {}", styled(BOLD, &anchor.stamp), anchor.text));
         };
         match &self.what {
             What::Add { text } => {

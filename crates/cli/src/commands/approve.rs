@@ -6,7 +6,6 @@ use application::views::TransitionView;
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::approval::Force;
-use domain::planning_prompt::clean_line;
 use domain::policy::ApprovalPolicy;
 
 use super::{NodeArgs, show};
@@ -46,9 +45,9 @@ impl ApproveArgs {
             app.ui.value(&outcome);
             return Ok(ExitCode::Done);
         }
-        app.ui.line(format!("{} {}", styled(GOOD, "✓"), clean_line(&outcome.message)));
+        app.ui.line(format_args!("{} {}", styled(GOOD, "✓"), outcome.message));
         for warning in &outcome.warnings {
-            app.ui.say(format!("{}: {}", styled(WARN, "warning"), clean_line(warning)));
+            app.ui.say(format_args!("{}: {}", styled(WARN, "warning"), warning));
         }
         print_transitions(app.ui, &outcome.changed_entities);
         Ok(ExitCode::Done)
@@ -60,7 +59,7 @@ fn confirm(view: &application::views::NodeView) -> Result<(), Failure> {
     let ui = Ui { json: false, silent: false };
     show::print(ui, view);
     let version = view.version_hash.map(domain::ids::VersionHash::short).unwrap_or_default();
-    ui.say(format!("Approve {} at {version}? [y/N]", clean_line(&view.path)));
+    ui.say(format!("Approve {} at {version}? [y/N]", view.path));
     let mut answer = String::new();
     let _ = std::io::stdin().read_line(&mut answer);
     if matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
@@ -73,7 +72,7 @@ fn confirm(view: &application::views::NodeView) -> Result<(), Failure> {
 pub(super) fn print_transitions(ui: Ui, changes: &[TransitionView]) {
     const MOST: usize = 20;
     for change in changes.iter().take(MOST) {
-        ui.line(format!("  {}  {} → {}", clean_line(&change.path), change.previous_status, status(change.new_status)));
+        ui.line(format_args!("  {}  {} → {}", change.path, change.previous_status, status(change.new_status)));
     }
     if changes.len() > MOST {
         ui.line(format!("  … and {} more", changes.len() - MOST));

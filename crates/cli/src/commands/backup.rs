@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use application::Failure;
 use clap::Args;
-use domain::planning_prompt::{clean_line, count};
+use domain::text::count;
 use serde_json::json;
 
 use crate::exit_code::ExitCode;
@@ -41,9 +41,11 @@ impl BackupArgs {
             );
         } else {
             let operations = count(usize::try_from(head.0).unwrap_or(usize::MAX), "operation", "operations");
-            let file = clean_line(&self.file.display().to_string());
-            app.ui
-                .line(format!("{} {operations} in {file} ({bytes} bytes), read back and compared", styled(GOOD, "✓")));
+            let file = self.file.display().to_string();
+            app.ui.line(format_args!(
+                "{} {operations} in {file} ({bytes} bytes), read back and compared",
+                styled(GOOD, "✓")
+            ));
         }
         Ok(ExitCode::Done)
     }

@@ -4,7 +4,6 @@ use application::Failure;
 use application::brief::{BriefRequest, brief_explained};
 use clap::Args;
 use domain::briefing::Line;
-use domain::planning_prompt::clean_line;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
@@ -33,7 +32,7 @@ impl BriefArgs {
             return Ok(ExitCode::Done);
         }
         if !self.explain {
-            outcome.text.lines().for_each(|line| app.ui.line(clean_line(line)));
+            app.ui.lines(&outcome.text);
             return Ok(ExitCode::Done);
         }
         let list = |title: &str, lines: &[Line]| {
@@ -41,8 +40,8 @@ impl BriefArgs {
             for line in lines {
                 let severity = format!("{:?}", line.severity).to_lowercase();
                 let why = format!("{}, {severity}: {}", line.section, line.why);
-                let first = clean_line(line.text.lines().next().unwrap_or_default());
-                app.ui.line(format!("  {first}  {}", styled(DIM, &clean_line(&why))));
+                let first = line.text.lines().next().unwrap_or_default();
+                app.ui.line(format_args!("  {first}  {}", styled(DIM, &why)));
             }
         };
         let size = format!("{} characters, about {} tokens", outcome.characters, outcome.tokens);

@@ -3,7 +3,7 @@
 use application::Failure;
 use application::check_state::{CheckOutcome, check_state};
 use clap::Args;
-use domain::planning_prompt::{clean_line, count};
+use domain::text::count;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BAD, DIM, GOOD, Ui, styled};
@@ -31,13 +31,13 @@ impl CheckArgs {
 /// Prints what a check found.
 pub(super) fn print(ui: Ui, outcome: &CheckOutcome) {
     if outcome.ok {
-        ui.line(format!("{} {} and their files agree", styled(GOOD, "✓"), count(outcome.nodes, "node", "nodes")));
+        ui.line(format_args!("{} {} and their files agree", styled(GOOD, "✓"), count(outcome.nodes, "node", "nodes")));
         return;
     }
     for finding in &outcome.findings {
-        ui.line(format!("{} {}: {}", styled(BAD, "✗"), finding.kind, clean_line(&finding.message)));
+        ui.line(format_args!("{} {}: {}", styled(BAD, "✗"), finding.kind, finding.message));
         for step in &finding.next_steps {
-            ui.line(format!("    {}", styled(DIM, &clean_line(step))));
+            ui.line(format_args!("    {}", styled(DIM, step)));
         }
     }
     ui.line(format!("{} found", count(outcome.findings.len(), "problem", "problems")));

@@ -3,7 +3,6 @@
 use application::Failure;
 use application::children_status::children_status;
 use clap::Args;
-use domain::planning_prompt::clean_line;
 
 use super::NodeArgs;
 use crate::exit_code::ExitCode;
@@ -26,8 +25,8 @@ impl ChildrenArgs {
             return Ok(ExitCode::Done);
         }
         for child in &view.children {
-            let title = child.title.as_deref().map(|title| format!("  {}", clean_line(title))).unwrap_or_default();
-            app.ui.line(format!("{}  {}{title}", styled(BOLD, &clean_line(&child.entity_id)), status(child.status)));
+            let title = child.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
+            app.ui.line(format_args!("{}  {}{title}", styled(BOLD, &child.entity_id), status(child.status)));
         }
         if view.children.is_empty() {
             app.ui.say("no children");

@@ -3,10 +3,9 @@
 use application::claim_node::{ClaimView, claim_node, list_claims};
 use application::{Failure, FailureKind};
 use clap::Args;
-use domain::planning_prompt::clean_line;
 
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, styled};
+use crate::ui::{BOLD, DIM, StyledLine, styled, styled_line};
 use crate::wiring::App;
 
 /// Take a node for this session
@@ -54,7 +53,7 @@ impl ClaimArgs {
 }
 
 /// One claim in one line.
-pub(super) fn words(claim: &ClaimView) -> String {
-    let by = format!("by {} until {} (token {})", clean_line(&claim.session), claim.until, claim.token);
-    format!("{}  {}", styled(BOLD, &clean_line(&claim.node)), styled(DIM, &by))
+pub(super) fn words(claim: &ClaimView) -> StyledLine {
+    let by = format!("by {} until {} (token {})", claim.session, claim.until, claim.token);
+    styled_line!("{}  {}", styled(BOLD, &claim.node), styled(DIM, &by))
 }

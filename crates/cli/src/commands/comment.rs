@@ -3,7 +3,6 @@
 use application::Failure;
 use application::comment::{CommentView, comment, list_comments};
 use clap::Args;
-use domain::planning_prompt::clean_line;
 
 use super::NodeArgs;
 use crate::exit_code::ExitCode;
@@ -35,7 +34,7 @@ impl CommentArgs {
             if app.ui.json {
                 app.ui.value(&said);
             } else {
-                app.ui.line(format!("{} {}", styled(GOOD, "said"), styled(BOLD, &clean_line(&said.path))));
+                app.ui.line(format_args!("{} {}", styled(GOOD, "said"), styled(BOLD, &said.path)));
             }
             return Ok(ExitCode::Done);
         }
@@ -51,7 +50,7 @@ impl CommentArgs {
 
 fn tell(app: &App, said: &CommentView) {
     let answered = if said.open { "" } else { " · answered" };
-    let about = format!("{} · {}{answered}", clean_line(&said.by.to_string()), said.at.for_people());
+    let about = format!("{} · {}{answered}", said.by, said.at.for_people());
     app.ui.line(styled(DIM, &about));
-    said.text.lines().for_each(|line| app.ui.line(format!("  {}", clean_line(line))));
+    said.text.lines().for_each(|line| app.ui.line(format!("  {line}")));
 }

@@ -7,7 +7,6 @@ use application::tick::spending::keep_spending;
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::compaction::distilled;
-use domain::planning_prompt::clean_line;
 use llm::Message;
 
 use crate::exit_code::ExitCode;
@@ -48,9 +47,9 @@ impl CompactArgs {
             return Ok(ExitCode::Done);
         }
         for line in outcome.next_compaction_report.lines() {
-            app.ui.line(clean_line(line));
+            app.ui.line(line);
         }
-        app.ui.say(format!("session {} is archived: {}", outcome.session, clean_line(&outcome.archive)));
+        app.ui.say(format!("session {} is archived: {}", outcome.session, outcome.archive));
         Ok(ExitCode::Done)
     }
 }
@@ -75,7 +74,7 @@ fn asked(app: &App) -> Result<Option<Vec<String>>, Failure> {
         Ok(answer) => (answer.spent, answer.json.as_ref().and_then(distilled)),
         Err(unanswered) if unanswered.cancelled => return Err(unanswered.failure),
         Err(unanswered) => {
-            app.ui.say(format!("the turning points are by rule: {}", clean_line(&unanswered.failure.message)));
+            app.ui.say(format!("the turning points are by rule: {}", unanswered.failure.message));
             (unanswered.spent, None)
         }
     };

@@ -8,7 +8,6 @@ use std::process::{Command, Stdio};
 
 use application::{Failure, FailureKind};
 use clap::Args;
-use domain::planning_prompt::clean_line;
 use domain::ports::PlanFiles;
 use serde::Serialize;
 use store::DiskFiles;
@@ -148,9 +147,9 @@ impl Demo {
         self.talk("Nobody has approved that chapter. The agent's host asks before it writes a scene below it:");
         self.ask_the_hook(SECOND_SCENE_FILE)?;
         self.talk("Decide in the browser. In one terminal, in the new directory:");
-        self.ui.line(format!("  {}", styled(BOLD, "tl serve --open")));
+        self.ui.line(format_args!("  {}", styled(BOLD, "tl serve --open")));
         self.talk("In another one, as the agent, which goes on as soon as you have approved the chapter there:");
-        self.ui.line(format!("  {}", styled(BOLD, "tl wait chapter 2 && tl plan scene 0201")));
+        self.ui.line(format_args!("  {}", styled(BOLD, "tl wait chapter 2 && tl plan scene 0201")));
 
         self.heading("What to try next");
         let here = self.root.display();
@@ -161,13 +160,14 @@ impl Demo {
             ("rm .throughline/state.db; tl tree".to_owned(), "lose the database and watch it come back"),
             ("tl --help".to_owned(), "everything else"),
         ] {
-            self.ui.line(format!("  {}  {}", styled(BOLD, &format!("{command:<36}")), styled(DIM, what)));
+            self.ui.line(format_args!("  {}  {}", styled(BOLD, format!("{command:<36}")), styled(DIM, what)));
         }
         Ok(())
     }
 
     fn heading(&self, text: &str) {
-        self.ui.line(format!("\n{}", styled(BOLD, text)));
+        self.ui.blank();
+        self.ui.line(styled(BOLD, text));
     }
 
     fn talk(&self, text: &str) {
@@ -190,7 +190,7 @@ impl Demo {
 
     /// Runs a real command and shows it as a person would have typed it.
     fn command(&self, words: &[&str], expected: ExitCode) -> Result<(), Failure> {
-        self.ui.line(format!("{} {}", styled(INFO, "$ tl"), styled(INFO, &words.join(" "))));
+        self.ui.line(format_args!("{} {}", styled(INFO, "$ tl"), styled(INFO, &words.join(" "))));
         self.expect(crate::run(self.arguments(words)), words, expected)
     }
 
@@ -224,13 +224,17 @@ impl Demo {
         let Some(reason) = decision["permissionDecisionReason"].as_str().filter(|_| stopped) else {
             return Err(Failure::new(FailureKind::Internal, "the demo stopped: the hook let a scene pass"));
         };
-        reason.lines().for_each(|line| self.ui.line(clean_line(line)));
+        self.ui.lines(reason);
         Ok(())
     }
 
     /// Runs a command whose output is long, and shows its beginning.
     fn command_cut(&self, words: &[&str]) -> Result<(), Failure> {
-        self.ui.line(format!("{} {}", styled(INFO, "$ tl"), styled(INFO, &format!("{} | head -12", words.join(" ")))));
+        self.ui.line(format_args!(
+            "{} {}",
+            styled(INFO, "$ tl"),
+            styled(INFO, format!("{} | head -12", words.join(" ")))
+        ));
         let app = App::new(self.ui, Some(self.root.clone()))?;
         let request = application::plan_node::PlanRequest {
             kind: words.get(1).copied().unwrap_or_default().to_owned(),

@@ -5,10 +5,9 @@ use application::diff_version::diff_version;
 use application::views::DiffView;
 use clap::Args;
 use domain::diff::{Emphasis, LineKind};
-use domain::planning_prompt::clean_line;
 
 use crate::exit_code::ExitCode;
-use crate::ui::{BAD, DIM, GOOD, INFO, Ui, styled};
+use crate::ui::{BAD, DIM, GOOD, INFO, PLAIN, Ui, styled, styled_line};
 use crate::wiring::App;
 
 /// Show what changed since a version, word by word on a terminal
@@ -42,25 +41,20 @@ pub(super) fn print(ui: Ui, view: &DiffView) {
     if view.hunks.is_empty() {
         return;
     }
-    ui.line(styled(DIM, &format!("--- {}", clean_line(&view.older))));
-    ui.line(styled(DIM, &format!("+++ {}", clean_line(&view.newer))));
+    ui.line(styled(DIM, format!("--- {}", view.older)));
+    ui.line(styled(DIM, format!("+++ {}", view.newer)));
     for hunk in &view.hunks {
         ui.line(styled(INFO, hunk.header.trim_end()));
         for line in &hunk.lines {
             let style = match line.kind {
-                LineKind::Same => None,
-                LineKind::Removed => Some(BAD),
-                LineKind::Added => Some(GOOD),
+                LineKind::Same => PLAIN,
+                LineKind::Removed => BAD,
+                LineKind::Added => GOOD,
             };
-            let sign = line.kind.sign().to_string();
-            let mut text = style.map_or_else(|| sign.clone(), |style| styled(style, &sign));
+            let mut text = styled_line!("{}", styled(style, line.kind.sign()));
             for (emphasis, piece) in &line.pieces {
-                let piece = clean_line(piece);
-                text.push_str(&match (style, emphasis) {
-                    (None, _) => piece,
-                    (Some(style), Emphasis::None) => styled(style, &piece),
-                    (Some(style), Emphasis::Strong) => styled(style.bold().underline(), &piece),
-                });
+                let strong = *emphasis == Emphasis::Strong && line.kind != LineKind::Same;
+                text.push(styled(if strong { style.bold().underline() } else { style }, piece));
             }
             ui.line(text);
         }

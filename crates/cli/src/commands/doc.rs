@@ -3,6 +3,8 @@
 mod changes;
 mod shown;
 
+use std::fmt::Display;
+
 use application::plan_documents::accept::{accept, restore};
 use application::plan_documents::choose::choose;
 use application::plan_documents::compare::compare;
@@ -15,11 +17,10 @@ use application::plan_documents::validate::validate;
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
 use domain::plan_document::Grade;
-use domain::planning_prompt::clean_line;
 
 use self::changes::ChangeArgs;
 use crate::exit_code::ExitCode;
-use crate::ui::{BAD, DIM, GOOD, WARN, styled};
+use crate::ui::{BAD, DIM, GOOD, WARN, styled, styled_line};
 use crate::wiring::App;
 
 /// Plan documents: `plan.json`, made and changed by commands, checked, frozen
@@ -132,7 +133,7 @@ impl DocArgs {
             What::List => shown::list(app),
             What::Use { document } => {
                 let chosen = app.run(|ctx| choose(ctx, document))?;
-                answer(app, &chosen, &format!("{} is the current document", chosen.document))
+                answer(app, &chosen, format!("{} is the current document", chosen.document))
             }
             What::Show { entity, which } => shown::show(app, which.doc.as_deref(), entity.as_deref()),
             What::Change(change) => {
@@ -151,9 +152,9 @@ impl DocArgs {
             }
             What::Freeze { which } => {
                 let frozen = app.run(|ctx| freeze_plan(ctx, which.doc.as_deref()))?;
-                let line = format!("{} {} is frozen", styled(GOOD, "✓"), clean_line(&frozen.document));
+                let line = styled_line!("{} {} is frozen", styled(GOOD, "✓"), frozen.document);
                 for wave in frozen.waves.iter().filter(|_| !app.ui.json) {
-                    app.ui.say(format!("  wave {}: {}", wave.wave, clean_line(&wave.milestones.join(", "))));
+                    app.ui.say(format!("  wave {}: {}", wave.wave, wave.milestones.join(", ")));
                 }
                 answer(app, &frozen, &line)
             }
@@ -172,7 +173,7 @@ impl DocArgs {
             }
             What::Schema => {
                 let text = serde_json::to_string_pretty(domain::plan_document::schema());
-                app.ui.line(text.unwrap_or_default());
+                app.ui.lines(&text.unwrap_or_default());
                 Ok(ExitCode::Done)
             }
         }
@@ -180,7 +181,7 @@ impl DocArgs {
 }
 
 /// Prints the outcome: as JSON, or in one line.
-fn answer<T: serde::Serialize>(app: &App, value: &T, line: &str) -> Result<ExitCode, Failure> {
+fn answer<T: serde::Serialize>(app: &App, value: &T, line: impl Display) -> Result<ExitCode, Failure> {
     if app.ui.json {
         app.ui.value(value);
     } else {
@@ -196,9 +197,9 @@ fn apply(app: &App, document: Option<&str>, change: &Edit) -> Result<ExitCode, F
         return Ok(ExitCode::Done);
     }
     for changed in &outcome.changed {
-        app.ui.line(clean_line(&changed.id));
+        app.ui.line(&changed.id);
         if let Some(version) = changed.entity.as_ref().and_then(|entity| entity["version"].as_u64()) {
-            app.ui.say(styled(DIM, &format!("  version {version}")));
+            app.ui.say(styled(DIM, format!("  version {version}")));
         }
     }
     if outcome.operation.is_none() {
@@ -213,10 +214,10 @@ fn settled_line(
     done: &str,
     nothing: &str,
 ) -> Result<ExitCode, Failure> {
-    let name = clean_line(&settled.document);
+    let name = &settled.document;
     let line = match settled.operation {
-        Some(_) => format!("{} {name} {done}", styled(GOOD, "✓")),
-        None => format!("{name}: {nothing}"),
+        Some(_) => styled_line!("{} {name} {done}", styled(GOOD, "✓")),
+        None => styled_line!("{name}: {nothing}"),
     };
     answer(app, settled, &line)
 }
@@ -234,21 +235,21 @@ fn look_over(app: &App, which: &Which) -> Result<ExitCode, Failure> {
             Grade::Unfinished => (WARN, "to do"),
             Grade::Hint => (DIM, "hint"),
         };
-        app.ui.line(format!("{} {}", styled(style, word), clean_line(&problem.in_words())));
+        app.ui.line(format_args!("{} {}", styled(style, word), problem.in_words()));
     }
     for place in &found.changed_outside {
-        app.ui.line(format!("{} {}", styled(WARN, "changed outside"), clean_line(place)));
+        app.ui.line(format_args!("{} {}", styled(WARN, "changed outside"), place));
     }
     for problem in &found.context_problems {
-        app.ui.line(format!("{} context.json {}", styled(BAD, "broken"), clean_line(&problem.in_words())));
+        app.ui.line(format_args!("{} context.json {}", styled(BAD, "broken"), problem.in_words()));
     }
     app.ui.line(match (found.ok, found.complete) {
-        (true, true) => format!("{} {} is whole and complete", styled(GOOD, "✓"), clean_line(&found.document)),
-        (true, false) => format!("{} is whole; something is still to be written", clean_line(&found.document)),
-        (false, _) => format!("{} cannot be used as it is", clean_line(&found.document)),
+        (true, true) => styled_line!("{} {} is whole and complete", styled(GOOD, "✓"), found.document),
+        (true, false) => styled_line!("{} is whole; something is still to be written", found.document),
+        (false, _) => styled_line!("{} cannot be used as it is", found.document),
     });
     if !found.changed_outside.is_empty() {
-        let doc = clean_line(&found.document);
+        let doc = &found.document;
         if !found.frozen {
             app.ui.say(format!("next: tl doc validate --accept --doc {doc}   # take it over"));
         }

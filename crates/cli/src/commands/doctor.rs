@@ -9,8 +9,8 @@ mod probe;
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::host_event::Host;
-use domain::planning_prompt::{clean_line, count};
 use domain::ports::{Store, StoreFault};
+use domain::text::count;
 use serde::Serialize;
 use store::DiskFiles;
 
@@ -19,7 +19,7 @@ use crate::commands::doctor::health::{Finding, HostHealth, Severity, examine};
 pub(crate) use crate::commands::doctor::latency::{Latency, latencies};
 use crate::commands::host_choice::unfindable;
 use crate::exit_code::ExitCode;
-use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Ui, WARN, styled};
+use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Styled, Ui, WARN, styled};
 use crate::wiring::{App, Project};
 
 /// Prove that the hooks in the agent hosts' settings work
@@ -94,8 +94,8 @@ fn of_server(project: &Project, store: &dyn Store) -> Result<Vec<String>, StoreF
     let Some(server) = &project.settings.server.address else { return Ok(Vec::new()) };
     drop(store.read()?);
     let caller = store.caller().map(|caller| format!(", as {caller}")).unwrap_or_default();
-    let mut notes = vec![format!("the state is remote: {server}{}", clean_line(&caller))];
-    notes.extend(store.take_warnings().iter().map(|warning| clean_line(warning)));
+    let mut notes = vec![format!("the state is remote: {server}{caller}")];
+    notes.extend(store.take_warnings());
     Ok(notes)
 }
 
@@ -105,31 +105,33 @@ fn print(ui: Ui, outcome: &DoctorOutcome) {
     }
     if outcome.hosts.is_empty() {
         ui.line("No agent host is connected to this project.");
-        ui.line(format!("\nNext:  {}   connect those that are found", styled(BOLD, "tl init --host auto")));
+        ui.blank();
+        ui.line(format_args!("Next:  {}   connect those that are found", styled(BOLD, "tl init --host auto")));
     }
     for health in &outcome.hosts {
-        ui.line(format!("{}  {}", styled(BOLD, health.host.title()), styled(DIM, &clean_line(&health.file))));
+        ui.line(format_args!("{}  {}", styled(BOLD, health.host.title()), styled(DIM, &health.file)));
         if let Some(program) = &health.program {
-            ui.line(format!("  {} starting {}", count(health.hooks, "hook", "hooks"), clean_line(program)));
+            ui.line(format!("  {} starting {}", count(health.hooks, "hook", "hooks"), program));
         }
         for probe in &health.probes {
             let milliseconds = micros_as_ms(probe.micros);
-            ui.line(format!("  {} {}: {milliseconds}", styled(GOOD, "✓"), clean_line(&probe.what)));
+            ui.line(format_args!("  {} {}: {milliseconds}", styled(GOOD, "✓"), probe.what));
         }
         health.findings.iter().for_each(|finding| print_finding(ui, "  ", finding));
     }
     if !outcome.latency.is_empty() {
-        ui.line(format!("\n{}", styled(BOLD, "Hooks so far")));
+        ui.blank();
+        ui.line(styled(BOLD, "Hooks so far"));
     }
     for one in &outcome.latency {
         let faults = match (&one.last_fault, one.faults) {
             (Some(last), number) if number > 0 => {
-                let last = format!("{}: {}", last.at.for_people(), clean_line(&last.message));
-                styled(WARN, &format!(", {}, last {last}", count(number, "fault", "faults")))
+                let last = format!("{}: {}", last.at.for_people(), last.message);
+                styled(WARN, format!(", {}, last {last}", count(number, "fault", "faults")))
             }
-            _ => String::new(),
+            _ => Styled::default(),
         };
-        ui.line(format!(
+        ui.line(format_args!(
             "  {}: {}, p50 {}, p99 {}, {}{faults}",
             one.host.title(),
             count(one.events, "event", "events"),
@@ -139,12 +141,13 @@ fn print(ui: Ui, outcome: &DoctorOutcome) {
         ));
     }
     for note in &outcome.notes {
-        ui.say(format!("{}: {note}", styled(INFO, "note")));
+        ui.say(format_args!("{}: {note}", styled(INFO, "note")));
     }
     let problems: usize = outcome.hosts.iter().map(|health| health.count(Severity::Problem)).sum();
     let problems = problems + usize::from(outcome.state.is_some());
     if problems > 0 {
-        ui.line(format!("\n{} found", count(problems, "problem", "problems")));
+        ui.blank();
+        ui.line(format!("{} found", count(problems, "problem", "problems")));
     }
 }
 
@@ -153,9 +156,9 @@ fn print_finding(ui: Ui, indent: &str, finding: &Finding) {
         Severity::Problem => styled(BAD, "✗"),
         Severity::Warning => styled(WARN, "!"),
     };
-    ui.line(format!("{indent}{mark} {}", clean_line(&finding.message)));
+    ui.line(format_args!("{indent}{mark} {}", finding.message));
     for step in &finding.next_steps {
-        ui.line(format!("{indent}    {}", styled(DIM, &clean_line(step))));
+        ui.line(format_args!("{indent}    {}", styled(DIM, step)));
     }
 }
 

@@ -3,7 +3,6 @@
 use application::Failure;
 use application::sessions::check_drift::check_drift;
 use clap::Args;
-use domain::planning_prompt::clean_line;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, WARN, styled};
@@ -24,7 +23,7 @@ impl DriftArgs {
             return Ok(ExitCode::Done);
         }
         let uses = view.tool_type_counts;
-        app.ui.line(format!("{} {} of 100", styled(BOLD, "on its way:"), view.drift_score));
+        app.ui.line(format_args!("{} {} of 100", styled(BOLD, "on its way:"), view.drift_score));
         app.ui.line(format!(
             "{} calls ({} read, {} write, {} query, {} trail), {} since the last checkpoint, {} failed in a row",
             view.turn_count,
@@ -36,8 +35,8 @@ impl DriftArgs {
             view.consecutive_failures
         ));
         for signal in &view.signals {
-            let (text, next) = (clean_line(&signal.text), signal.next_step);
-            app.ui.line(format!("{} {text}. {next}", styled(WARN, signal.kind.word())));
+            let (text, next) = (&signal.text, signal.next_step);
+            app.ui.line(format_args!("{} {text}. {next}", styled(WARN, signal.kind.word())));
         }
         Ok(ExitCode::Done)
     }

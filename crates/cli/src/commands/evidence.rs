@@ -5,12 +5,11 @@ use std::time::Duration;
 use application::evidence::{EvidenceView, add_evidence, run_evidence, show_evidence};
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
-use domain::planning_prompt::clean_line;
 use domain::work::evidence::{Asks, ProofStanding};
 
 use super::NodeArgs;
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, WARN, styled};
+use crate::ui::{BOLD, DIM, PLAIN, WARN, styled};
 use crate::wiring::App;
 
 /// What proves that a node is done: declare it, run it, see whether it still holds
@@ -98,22 +97,22 @@ impl EvidenceArgs {
 }
 
 fn show(app: &App, view: &EvidenceView) {
-    app.ui.line(styled(BOLD, &clean_line(&view.node)));
+    app.ui.line(styled(BOLD, &view.node));
     for one in &view.proofs {
         let word = one.standing.word();
-        let word = if one.standing == ProofStanding::Fresh { word.to_owned() } else { styled(WARN, word) };
-        app.ui.line(format!("  {word}: {}", clean_line(&one.words)));
+        let word = styled(if one.standing == ProofStanding::Fresh { PLAIN } else { WARN }, word);
+        app.ui.line(format_args!("  {word}: {}", one.words));
         if let Some(result) = &one.proof.result {
             let code = result.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
-            app.ui.line(styled(DIM, &format!("    {} by {}{code}", result.at, result.by)));
+            app.ui.line(styled(DIM, format!("    {} by {}{code}", result.at, result.by)));
             if !result.passed {
                 result.output.lines().rev().take(10).collect::<Vec<_>>().iter().rev().for_each(|line| {
-                    app.ui.line(format!("    {}", clean_line(line)));
+                    app.ui.line(format!("    {line}"));
                 });
             }
         }
     }
     if let Some(why) = &view.missing {
-        app.ui.line(clean_line(why));
+        app.ui.line(why);
     }
 }

@@ -10,7 +10,6 @@ use application::workflows::status::status;
 use application::workflows::take::take;
 use application::workflows::{self, FlowView};
 use clap::{Args, Subcommand};
-use domain::planning_prompt::clean_line;
 use domain::review::Concluded;
 use domain::workflow::{FlowState, Move};
 
@@ -133,8 +132,8 @@ impl FlowArgs {
                 if app.ui.json {
                     app.ui.value(&taken);
                 } else {
-                    app.ui.line(clean_line(&taken.claim.node));
-                    app.ui.say(styled(DIM, &format!("  claimed until {}", taken.claim.until.for_people())));
+                    app.ui.line(&taken.claim.node);
+                    app.ui.say(styled(DIM, format!("  claimed until {}", taken.claim.until.for_people())));
                 }
                 Ok(ExitCode::Done)
             }
@@ -158,10 +157,10 @@ fn list(app: &App) -> Result<ExitCode, Failure> {
     }
     for one in &workflows {
         let place = one.file_path.as_deref().unwrap_or("built in");
-        let name = styled(BOLD, &clean_line(&one.name));
-        app.ui.line(format!("{name}  {}, {} steps  {}", clean_line(&one.title), one.steps, styled(DIM, place)));
+        let name = styled(BOLD, &one.name);
+        app.ui.line(format_args!("{name}  {}, {} steps  {}", one.title, one.steps, styled(DIM, place)));
         if let Some(problem) = &one.problem {
-            app.ui.line(format!("  {} {}", styled(BAD, "✗"), clean_line(problem)));
+            app.ui.line(format_args!("  {} {}", styled(BAD, "✗"), problem));
         }
     }
     Ok(ExitCode::Done)
@@ -171,13 +170,7 @@ fn list(app: &App) -> Result<ExitCode, Failure> {
 fn place(flow: &FlowView) -> String {
     let wave = flow.wave.map(|wave| format!(", wave {wave}")).unwrap_or_default();
     match flow.state {
-        FlowState::Active => format!(
-            "step {} of {}: {} ({}{wave})",
-            flow.number,
-            flow.steps,
-            clean_line(&flow.title),
-            clean_line(&flow.role)
-        ),
+        FlowState::Active => format!("step {} of {}: {} ({}{wave})", flow.number, flow.steps, flow.title, flow.role),
         FlowState::Finished | FlowState::Aborted => flow.state.word().to_owned(),
     }
 }
@@ -186,7 +179,7 @@ fn said(app: &App, flow: &FlowView) -> Result<ExitCode, Failure> {
     if app.ui.json {
         app.ui.value(flow);
     } else {
-        app.ui.line(format!("{} on {}: {}", clean_line(&flow.workflow), clean_line(&flow.subject), place(flow)));
+        app.ui.line(format!("{} on {}: {}", flow.workflow, flow.subject, place(flow)));
         if flow.state == FlowState::Active {
             app.ui.say(styled(DIM, "next: tl flow next"));
         }
@@ -203,17 +196,17 @@ fn moved(app: &App, which: &Which, how: Move) -> Result<ExitCode, Failure> {
     }
     match &outcome.review {
         Some(Concluded::Retry { blocking, iteration }) => {
-            app.ui.say(format!("{} go back, iteration {iteration}", clean_line(&blocking.join(", "))));
+            app.ui.say(format!("{} go back, iteration {iteration}", blocking.join(", ")));
         }
         Some(Concluded::Complete { accepted }) if !accepted.is_empty() => {
-            let accepted = clean_line(&accepted.join(", "));
-            app.ui.say(format!("{}: accepted as they are: {accepted} (tl review status)", styled(WARN, "note")));
+            let accepted = accepted.join(", ");
+            app.ui.say(format_args!("{}: accepted as they are: {accepted} (tl review status)", styled(WARN, "note")));
         }
         _ => {}
     }
     if !outcome.success {
-        let waiting = clean_line(&outcome.waits_for_person.join(", "));
-        app.ui.line(format!("{} a person has to decide about {waiting}", styled(WARN, "waits:")));
+        let waiting = outcome.waits_for_person.join(", ");
+        app.ui.line(format_args!("{} a person has to decide about {waiting}", styled(WARN, "waits:")));
         app.ui.say("next: tl review escalated");
         app.ui.say(
             "next: tl review accept ID --reason \"…\"   # by that person; or tl review verdict ID fail to send it back",
@@ -234,12 +227,12 @@ fn show(app: &App, subject: Option<&str>) -> Result<ExitCode, Failure> {
     }
     for line in &flows {
         let flow = &line.flow;
-        let name = styled(BOLD, &clean_line(&flow.subject));
-        app.ui.line(format!("{name}  {}  {}", clean_line(&flow.workflow), place(flow)));
+        let name = styled(BOLD, &flow.subject);
+        app.ui.line(format_args!("{name}  {}  {}", flow.workflow, place(flow)));
         for step in &line.way {
             let mark = if step.how == Move::Fail { styled(BAD, "✗") } else { styled(GOOD, "✓") };
-            let by = clean_line(&step.by.to_string());
-            app.ui.line(format!("  {mark} {} {}", clean_line(&step.step), styled(DIM, &by)));
+            let by = step.by.to_string();
+            app.ui.line(format_args!("  {mark} {} {}", step.step, styled(DIM, &by)));
         }
     }
     Ok(ExitCode::Done)

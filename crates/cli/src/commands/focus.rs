@@ -4,7 +4,6 @@ use application::Failure;
 use application::move_focus::{FocusMove, FocusOutcome, move_focus};
 use application::where_am_i::where_am_i;
 use clap::{Args, Subcommand};
-use domain::planning_prompt::clean_line;
 
 use super::NodeArgs;
 use crate::exit_code::ExitCode;
@@ -61,7 +60,7 @@ impl FocusArgs {
                 if app.ui.json {
                     app.ui.value(&view)
                 } else {
-                    app.ui.line(clean_line(&view.line))
+                    app.ui.line(&view.line)
                 }
                 return Ok(ExitCode::Done);
             }
@@ -83,15 +82,15 @@ impl FocusArgs {
 
 fn show(app: &App, outcome: &FocusOutcome) {
     for path in &outcome.completed {
-        app.ui.line(format!("{} is complete", clean_line(path)));
+        app.ui.line(format!("{path} is complete"));
     }
     if let Some(why) = &outcome.unproved {
-        app.ui.line(format!("{}: {}", styled(WARN, "not complete"), clean_line(why)));
+        app.ui.line(format_args!("{}: {}", styled(WARN, "not complete"), why));
     }
-    app.ui.line(styled(BOLD, &clean_line(&outcome.place.line)));
+    app.ui.line(styled(BOLD, &outcome.place.line));
     if let Some(assessed) = &outcome.assessed {
-        let reasons = clean_line(&assessed.reasons.join(", "));
-        app.ui.line(styled(DIM, &format!("a {}: {reasons}", assessed.level.word())));
+        let reasons = assessed.reasons.join(", ");
+        app.ui.line(styled(DIM, format!("a {}: {reasons}", assessed.level.word())));
     }
     if let Some(context) = &outcome.context {
         app.ui.line(String::new());

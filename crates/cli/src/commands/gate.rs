@@ -5,7 +5,6 @@ use application::where_am_i::where_am_i;
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
 use domain::gates::{GATES, Gate};
-use domain::planning_prompt::clean_line;
 use domain::policy::GateMode;
 use serde::Serialize;
 
@@ -66,7 +65,7 @@ fn override_one(app: &App, words: &[String], reason: &str) -> Result<ExitCode, F
     if app.ui.json {
         app.ui.value(&outcome);
     } else {
-        let path = clean_line(&outcome.path);
+        let path = &outcome.path;
         app.ui.line(format!("the next step on {path} passes the {} gate, once", outcome.gate));
     }
     Ok(ExitCode::Done)
@@ -102,7 +101,7 @@ fn show(app: &App, view: &GateView) {
         (true, GateMode::Warn) => "warn",
         (true, GateMode::Off) => "off",
     };
-    app.ui.line(format!("{}  {mode:<14}  {}", styled(BOLD, &format!("{:<17}", view.name)), view.stops));
+    app.ui.line(format_args!("{}  {mode:<14}  {}", styled(BOLD, format!("{:<17}", view.name)), view.stops));
 }
 
 fn list(app: &App) -> Result<ExitCode, Failure> {
@@ -145,7 +144,7 @@ fn explain(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
         show(app, view);
     }
     match &explained.open {
-        Some(open) => app.ui.line(format!("now: the {} gate: {}", open.r#type, clean_line(&open.reason))),
+        Some(open) => app.ui.line(format!("now: the {} gate: {}", open.r#type, open.reason)),
         None => app.ui.line("now: nothing would stop the next edit of this session"),
     }
     Ok(ExitCode::Done)
@@ -160,8 +159,8 @@ fn stats(app: &App) -> Result<ExitCode, Failure> {
     }
     app.ui.line(format!("{} events, {} that could not be checked", view.events, view.faults));
     for (gate, stats) in &view.gates {
-        let gate = styled(BOLD, &clean_line(gate));
-        app.ui.line(format!(
+        let gate = styled(BOLD, gate);
+        app.ui.line(format_args!(
             "  {gate}: {} blocked, {} warned, {} overridden, {} heeded",
             stats.blocks, stats.warnings, stats.overrides, stats.catches
         ));

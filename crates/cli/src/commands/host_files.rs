@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use application::{Failure, FailureKind};
 use domain::diff::{LineKind, hunks};
 use domain::host_event::Host;
-use domain::planning_prompt::{clean_line, count};
 use domain::ports::{Clock, PlanFiles, Reading};
+use domain::text::count;
 use hosts::install::{After, Piece, Problem, Setup, agent_commands, found, hooks_path, pieces};
 use serde::Serialize;
 use store::{DiskFiles, SystemClock};
 
-use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Ui, WARN, styled};
+use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, PLAIN, Ui, WARN, styled};
 
 const BACKUPS: &str = ".throughline/host-backups";
 /// Settings are written by hand; what is larger is something else.
@@ -121,7 +121,7 @@ pub(super) fn read(files: &DiskFiles, path: &str) -> Result<Option<String>, Fail
         Reading::Text { text, .. } => Ok(Some(text)),
         Reading::Missing => Ok(None),
         Reading::Unreadable { why } => {
-            Err(Failure::new(FailureKind::Unavailable, format!("cannot use `{path}`: {}", clean_line(&why))))
+            Err(Failure::new(FailureKind::Unavailable, format!("cannot use `{path}`: {why}")))
         }
     }
 }
@@ -344,31 +344,28 @@ pub(super) fn report(ui: Ui, changes: &[HostChange]) {
             summary(ui, action, &files);
         }
         for note in &change.notes {
-            ui.say(format!("  {}: {note}", styled(INFO, "note")));
+            ui.say(format_args!("  {}: {note}", styled(INFO, "note")));
         }
     }
 }
 
 fn show(ui: Ui, file: &FileChange) {
-    let line = format!("  {} {}", file.action.word(), clean_line(&file.path));
-    ui.line(if file.action == Action::Unchanged { styled(DIM, &line) } else { line });
+    let line = format!("  {} {}", file.action.word(), file.path);
+    ui.line(styled(if file.action == Action::Unchanged { DIM } else { PLAIN }, line));
     if let Some(backup) = &file.backup {
-        ui.line(styled(DIM, &format!("    as it was: {}", clean_line(backup))));
+        ui.line(styled(DIM, format!("    as it was: {backup}")));
     }
     let (Action::Changed, Some(before), Some(after)) = (file.action, &file.before, &file.after) else { return };
     for hunk in hunks(before, after) {
-        ui.line(format!("    {}", styled(INFO, hunk.header.trim_end())));
+        ui.line(format_args!("    {}", styled(INFO, hunk.header.trim_end())));
         for line in &hunk.lines {
-            let text: String = line.pieces.iter().map(|(_, piece)| clean_line(piece)).collect();
-            let text = format!("{}{text}", line.kind.sign());
-            ui.line(format!(
-                "    {}",
-                match line.kind {
-                    LineKind::Same => text,
-                    LineKind::Removed => styled(BAD, &text),
-                    LineKind::Added => styled(GOOD, &text),
-                }
-            ));
+            let text: String = line.pieces.iter().map(|(_, piece)| &**piece).collect();
+            let style = match line.kind {
+                LineKind::Same => PLAIN,
+                LineKind::Removed => BAD,
+                LineKind::Added => GOOD,
+            };
+            ui.line(format_args!("    {}", styled(style, format_args!("{}{text}", line.kind.sign()))));
         }
     }
 }
@@ -385,8 +382,8 @@ fn summary(ui: Ui, action: &str, files: &[&FileChange]) {
     let folder = folder.map(|(inner, outer)| format!("{outer}/{inner}")).unwrap_or_default();
     let line = format!("  {action} {} in {folder}", count(files.len(), "command", "commands"));
     let quiet = files.iter().all(|file| file.action == Action::Unchanged);
-    ui.line(if quiet { styled(DIM, &line) } else { line });
+    ui.line(styled(if quiet { DIM } else { PLAIN }, line));
     if files.iter().any(|file| file.action == Action::NotOurs) {
-        ui.say(format!("  {}: rename them to make room for those of Throughline", styled(WARN, "warning")));
+        ui.say(format_args!("  {}: rename them to make room for those of Throughline", styled(WARN, "warning")));
     }
 }

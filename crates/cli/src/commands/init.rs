@@ -244,7 +244,7 @@ fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
         app.ui.value(outcome);
         return;
     }
-    app.ui.line(format!(
+    app.ui.line(format_args!(
         "{} {} is a Throughline project",
         styled(GOOD, "✓"),
         styled(BOLD, &root.display().to_string())
@@ -253,7 +253,7 @@ fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
         app.ui.line(format!("  made {path}"));
     }
     for path in &outcome.kept {
-        app.ui.line(styled(DIM, &format!("  kept {path}")));
+        app.ui.line(styled(DIM, format!("  kept {path}")));
     }
     for profile in &project.profiles {
         app.ui.line(format!("  {}: {}", profile.name, profile.hierarchy()));
@@ -265,24 +265,26 @@ fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
         app.ui.line("");
         host_files::report(app.ui, changes);
         if changes.is_empty() {
-            app.ui.say(format!(
+            app.ui.say(format_args!(
                 "{}: no agent host was found here or on PATH; name one: tl init --host claude-code",
                 styled(WARN, "warning")
             ));
         }
     }
     for note in &outcome.notes {
-        app.ui.say(format!("{}: {note}", styled(INFO, "note")));
+        app.ui.say(format_args!("{}: {note}", styled(INFO, "note")));
     }
     if outcome.hosts.is_some() {
-        app.ui.line(format!("\nNext:  {}   does it work?", styled(BOLD, "tl doctor")));
+        app.ui.blank();
+        app.ui.line(format_args!("Next:  {}   does it work?", styled(BOLD, "tl doctor")));
         return;
     }
     let (next, what) = match project.profiles.first() {
         Some(profile) if !profile.work_phases.is_empty() => ("tl ticket new \"…\"", "the first ticket"),
         _ => ("tl plan", "what can be planned"),
     };
-    app.ui.line(format!("\nNext:  {}   {what}", styled(BOLD, next)));
+    app.ui.blank();
+    app.ui.line(format_args!("Next:  {}   {what}", styled(BOLD, next)));
 }
 
 /// Returns a configuration file that says what every key does; what is not set is a comment.

@@ -3,7 +3,6 @@
 use application::sessions::declare_intent::{IntentRequest, PlaceOutcome, declare_intent};
 use application::{Failure, FailureKind};
 use clap::Args;
-use domain::planning_prompt::clean_line;
 use domain::session::Mode;
 
 use crate::exit_code::ExitCode;
@@ -45,7 +44,7 @@ pub(crate) fn show(app: &App, outcome: &PlaceOutcome) {
         return;
     }
     for line in outcome.tree.lines() {
-        app.ui.line(clean_line(line));
+        app.ui.line(line);
     }
-    app.ui.say(format!("session {}: {}", outcome.stamp, clean_line(&outcome.session_file)));
+    app.ui.say(format!("session {}: {}", outcome.stamp, outcome.session_file));
 }

@@ -3,7 +3,7 @@
 use application::Failure;
 use application::invalidate::{InvalidateRequest, invalidate};
 use clap::Args;
-use domain::planning_prompt::{clean_line, count};
+use domain::text::count;
 
 use super::{NodeArgs, approve::print_transitions};
 use crate::exit_code::ExitCode;
@@ -32,7 +32,7 @@ impl InvalidateArgs {
         }
         let below = count(outcome.invalidated_entities.len(), "plan below it", "plans below it");
         let node = self.node.node.join(" ");
-        app.ui.line(format!("{} {} is invalid; {below} to revalidate", styled(WARN, "✗"), clean_line(&node)));
+        app.ui.line(format_args!("{} {} is invalid; {below} to revalidate", styled(WARN, "✗"), node));
         print_transitions(app.ui, &outcome.invalidated_entities);
         Ok(ExitCode::Done)
     }

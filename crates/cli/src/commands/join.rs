@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use application::{Failure, FailureKind};
 use clap::Args;
-use domain::planning_prompt::{clean_line, count};
 use domain::ports::StoreFault;
 use domain::settings::ServerAddress;
+use domain::text::count;
 use serde::Serialize;
 
 use crate::exit_code::ExitCode;
@@ -51,7 +51,7 @@ impl JoinArgs {
         let root = app.root()?;
         let address = settings::server_address(&self.url, self.token(&root)?)?;
         if let Some(named) = settings::environment("THROUGHLINE_URL").filter(|named| !same(named, address.url())) {
-            let what = format!("THROUGHLINE_URL says {}, whatever is joined", clean_line(&named));
+            let what = format!("THROUGHLINE_URL says {named}, whatever is joined");
             return Err(Failure::new(FailureKind::Refused, what).step("unset THROUGHLINE_URL"));
         }
         let without = settings::load_without_server(&root)?;
@@ -129,14 +129,14 @@ fn report(app: &App, outcome: &JoinOutcome) {
         return;
     }
     let operations = count(usize::try_from(outcome.operations).unwrap_or(usize::MAX), "operation", "operations");
-    app.ui.line(format!(
+    app.ui.line(format_args!(
         "{} joined {} as {}: {operations}, {}",
         styled(GOOD, "✓"),
-        clean_line(&outcome.server),
-        clean_line(&outcome.acting_as),
+        outcome.server,
+        outcome.acting_as,
         count(outcome.nodes, "node", "nodes")
     ));
     for aside in &outcome.put_aside {
-        app.ui.say(format!("{}: what was there is put aside as {}", styled(INFO, "note"), clean_line(aside)));
+        app.ui.say(format_args!("{}: what was there is put aside as {}", styled(INFO, "note"), aside));
     }
 }

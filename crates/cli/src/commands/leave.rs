@@ -28,8 +28,8 @@ impl LeaveArgs {
             app.ui.value(&json!({ "success": true, "server": address.url() }));
             return Ok(ExitCode::Done);
         }
-        app.ui.line(format!("{} left {address}", styled(GOOD, "✓")));
-        app.ui.say(format!(
+        app.ui.line(format_args!("{} left {address}", styled(GOOD, "✓")));
+        app.ui.say(format_args!(
             "{}: the token still counts until somebody runs `tl token revoke` on the server",
             styled(INFO, "note")
         ));

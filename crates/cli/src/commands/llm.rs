@@ -2,7 +2,6 @@
 
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
-use domain::planning_prompt::clean_line;
 use serde_json::json;
 
 use crate::exit_code::ExitCode;
@@ -41,16 +40,16 @@ impl LlmArgs {
             app.ui.line("no model is chosen: plans are made by rules, scenes from their blueprints");
             app.ui.say("set THROUGHLINE_LLM_PROVIDER, or write llm.toml; see docs/guides/models.md");
         } else {
-            app.ui.line(format!("model {}", clean_line(&mind.name())));
+            app.ui.line(format!("model {}", mind.name()));
         }
         for trial in trials.iter().filter(|_| !app.ui.json) {
             let mark = if trial.works { styled(GOOD, "✓") } else { styled(BAD, "✗") };
-            app.ui.line(format!("{mark} {}: {}", trial.name, clean_line(&trial.detail)));
-            trial.next.iter().for_each(|step| app.ui.line(styled(DIM, &format!("  {}", clean_line(step)))));
+            app.ui.line(format_args!("{mark} {}: {}", trial.name, trial.detail));
+            trial.next.iter().for_each(|step| app.ui.line(styled(DIM, format!("  {step}"))));
         }
         if !app.ui.json {
             match crate::embedding::chosen()? {
-                Some(embedder) => app.ui.line(format!("vectors by {}", clean_line(&embedder.name()))),
+                Some(embedder) => app.ui.line(format!("vectors by {}", embedder.name())),
                 None => app.ui.line("no model for vectors is chosen: the memory is searched by words"),
             }
         }

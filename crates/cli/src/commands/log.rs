@@ -3,7 +3,6 @@
 use application::Failure;
 use application::history::{HistoryRequest, history};
 use clap::Args;
-use domain::planning_prompt::clean_line;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, WARN, styled};
@@ -31,13 +30,13 @@ impl LogArgs {
             return Ok(ExitCode::Done);
         }
         for operation in &operations {
-            let undone = operation.undone_by.map(|by| styled(WARN, &format!("  (undone by {by})"))).unwrap_or_default();
-            app.ui.line(format!(
+            let undone = operation.undone_by.map(|by| styled(WARN, format!("  (undone by {by})"))).unwrap_or_default();
+            app.ui.line(format_args!(
                 "{}  {}  {}{undone}  {}",
-                styled(BOLD, &format!("{:>5}", operation.operation.0)),
+                styled(BOLD, format!("{:>5}", operation.operation.0)),
                 styled(DIM, &operation.at.for_people()),
-                clean_line(&operation.summary),
-                styled(DIM, &format!("{}, {}", operation.verb.word(), operation.by))
+                operation.summary,
+                styled(DIM, format!("{}, {}", operation.verb.word(), operation.by))
             ));
         }
         Ok(ExitCode::Done)

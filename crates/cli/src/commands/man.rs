@@ -33,7 +33,7 @@ impl ManArgs {
             app.ui.value(&serde_json::json!({ "success": true, "pages": pages }));
             return Ok(ExitCode::Done);
         }
-        app.ui.say(format!("{} manual pages are in {}", styled(GOOD, "✓"), self.directory.display()));
+        app.ui.say(format_args!("{} manual pages are in {}", styled(GOOD, "✓"), self.directory.display()));
         Ok(ExitCode::Done)
     }
 }

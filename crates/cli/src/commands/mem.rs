@@ -4,7 +4,7 @@ use application::Failure;
 use application::sessions::keep_mem::{MemRequest, MemView, keep_mem};
 use application::sessions::recall_mems::{RecallRequest, list_shelves, recall_mems};
 use clap::{Args, Subcommand};
-use domain::planning_prompt::{clean_line, count};
+use domain::text::count;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
@@ -78,7 +78,7 @@ impl MemArgs {
                 } else {
                     for shelf in &shelves {
                         let notes = count(shelf.notes, "note", "notes");
-                        app.ui.line(format!("{}  {notes}", styled(BOLD, &clean_line(&shelf.shelf))));
+                        app.ui.line(format_args!("{}  {notes}", styled(BOLD, &shelf.shelf)));
                     }
                 }
             }
@@ -88,6 +88,6 @@ impl MemArgs {
 }
 
 fn show(app: &App, mem: &MemView) {
-    app.ui.line(format!("{} {}", styled(BOLD, &mem.stamp), styled(DIM, &clean_line(&mem.shelf))));
-    mem.text.lines().for_each(|line| app.ui.line(format!("  {}", clean_line(line))));
+    app.ui.line(format_args!("{} {}", styled(BOLD, &mem.stamp), styled(DIM, &mem.shelf)));
+    mem.text.lines().for_each(|line| app.ui.line(format!("  {line}")));
 }

@@ -7,8 +7,8 @@ use application::memory::show_memory::{EntryView, show_entry, show_memory};
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
 use domain::memory::EntryKind;
-use domain::planning_prompt::{clean_line, count};
 use domain::record::RecordKey;
+use domain::text::count;
 use serde_json::{Map, Value};
 
 use crate::embedding::Embedding;
@@ -109,7 +109,7 @@ impl MemoryArgs {
                 if app.ui.json {
                     app.ui.value(&entry);
                 } else {
-                    app.ui.line(format!("forgotten: {} {}", entry.id, clean_line(&entry.name)));
+                    app.ui.line(format!("forgotten: {} {}", entry.id, entry.name));
                     app.ui.say("tl undo brings it back");
                 }
             }
@@ -139,7 +139,7 @@ fn nearest(app: &App, request: &SearchMemoryRequest) -> Result<Vec<RecordKey>, F
         }
         Err(error) => {
             let what = format!("only words are searched: {} does not answer: {}", embedding.name(), error.what);
-            app.ui.say(format!("{}: {}", styled(WARN, "warning"), clean_line(&what)));
+            app.ui.say(format_args!("{}: {}", styled(WARN, "warning"), what));
             Ok(Vec::new())
         }
     }
@@ -153,13 +153,13 @@ fn index(app: &App) -> Result<(), Failure> {
         )
         .step("set THROUGHLINE_EMBED_PROVIDER and THROUGHLINE_EMBED_MODEL; see docs/guides/models.md"));
     };
-    let told = |done: usize, of: usize| app.ui.say(styled(DIM, &format!("embedded {done} of {of}")));
+    let told = |done: usize, of: usize| app.ui.say(styled(DIM, format!("embedded {done} of {of}")));
     let indexed = embedding.index(app, &told)?;
     if app.ui.json {
         app.ui.value(&indexed);
     } else {
         let entries = count(indexed.entries, "entry", "entries");
-        app.ui.line(format!("{entries}, {} embedded now by {}", indexed.embedded, clean_line(&embedding.name())));
+        app.ui.line(format!("{entries}, {} embedded now by {}", indexed.embedded, embedding.name()));
     }
     Ok(())
 }
@@ -178,7 +178,7 @@ fn list(app: &App, kind: Option<EntryKind>) -> Result<(), Failure> {
 }
 
 fn line(app: &App, entry: &EntryView) {
-    app.ui.line(format!("{}  {}  {}", styled(BOLD, &entry.id), clean_line(&entry.name), styled(DIM, entry.kind)));
+    app.ui.line(format_args!("{}  {}  {}", styled(BOLD, &entry.id), entry.name, styled(DIM, entry.kind)));
 }
 
 fn show(app: &App, entry: &EntryView) {
@@ -189,18 +189,16 @@ fn show(app: &App, entry: &EntryView) {
     line(app, entry);
     for (field, value) in entry.entry.as_object().into_iter().flatten() {
         let shown = match value {
-            Value::String(text) => clean_text(text),
+            Value::String(text) => text.clone(),
             other => other.to_string(),
         };
-        if field != "id" && !shown.is_empty() {
-            app.ui.line(format!("  {field}: {shown}"));
+        let mut lines = shown.lines();
+        if let Some(first) = lines.next().filter(|_| field != "id") {
+            app.ui.line(format!("  {field}: {first}"));
+            lines.for_each(|line| app.ui.line(format!("    {line}")));
         }
     }
-    app.ui.line(format!("  {}", styled(DIM, &entry.file)));
-}
-
-fn clean_text(text: &str) -> String {
-    text.lines().map(clean_line).collect::<Vec<_>>().join("\n    ")
+    app.ui.line(format_args!("  {}", styled(DIM, &entry.file)));
 }
 
 fn kind_of(word: &str) -> Result<EntryKind, Failure> {

@@ -3,7 +3,7 @@
 use application::Failure;
 use application::sessions::migrate_trail::migrate_trail;
 use clap::Args;
-use domain::planning_prompt::{clean_line, count};
+use domain::text::count;
 
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
@@ -24,7 +24,7 @@ impl MigrateArgs {
             return Ok(ExitCode::Done);
         }
         for line in outcome.tree.lines() {
-            app.ui.line(clean_line(line));
+            app.ui.line(line);
         }
         let nodes = count(outcome.nodes, "node", "nodes");
         let lines = count(outcome.log_lines, "line", "lines");

@@ -2,9 +2,9 @@
 
 use application::{Failure, FailureKind};
 use clap::Args;
-use domain::planning_prompt::{clean_line, count};
 use domain::ports::StoreFault;
 use domain::settings::{DatabaseUrl, Storage};
+use domain::text::count;
 use serde::Serialize;
 use store::Layout;
 use toml_edit::{DocumentMut, value};
@@ -167,12 +167,12 @@ fn report(app: &App, outcome: &MoveOutcome) {
         return;
     }
     let operations = count(usize::try_from(outcome.operations).unwrap_or(usize::MAX), "operation", "operations");
-    app.ui.line(format!(
+    app.ui.line(format_args!(
         "{} moved {operations} to {}, compared and found the same",
         styled(GOOD, "✓"),
-        clean_line(&outcome.to)
+        outcome.to
     ));
     for aside in &outcome.put_aside {
-        app.ui.say(format!("{}: what was there is put aside as {}", styled(INFO, "note"), clean_line(aside)));
+        app.ui.say(format_args!("{}: what was there is put aside as {}", styled(INFO, "note"), aside));
     }
 }

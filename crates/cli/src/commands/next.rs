@@ -3,7 +3,6 @@
 use application::Failure;
 use application::next_work::next_work;
 use clap::Args;
-use domain::planning_prompt::clean_line;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, WARN, styled};
@@ -25,15 +24,15 @@ impl NextArgs {
             return Ok(ExitCode::Done);
         }
         for ready in &view.ready {
-            let title = ready.title.as_deref().map(|title| format!("  {}", clean_line(title))).unwrap_or_default();
-            app.ui.line(format!("{}{title}", styled(BOLD, &clean_line(&ready.path))));
-            app.ui.line(format!("    {}", styled(DIM, &clean_line(&ready.action))));
+            let title = ready.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
+            app.ui.line(format_args!("{}{title}", styled(BOLD, &ready.path)));
+            app.ui.line(format_args!("    {}", styled(DIM, &ready.action)));
         }
         if view.ready.is_empty() {
             app.ui.say("nothing is ready; see what needs someone: tl status");
         }
         for problem in &view.problems {
-            app.ui.say(format!("{}: {}", styled(WARN, "warning"), clean_line(problem)));
+            app.ui.say(format_args!("{}: {}", styled(WARN, "warning"), problem));
         }
         Ok(ExitCode::Done)
     }

@@ -10,7 +10,7 @@ use application::{Failure, FailureKind};
 use clap::{Args, Subcommand, ValueEnum};
 use domain::memory::EntryKind;
 use domain::novel::Book;
-use domain::planning_prompt::{clean_line, count};
+use domain::text::count;
 use serde_json::json;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -91,7 +91,7 @@ fn new(app: &App, name: &str) -> Result<ExitCode, Failure> {
     let ended = InitArgs::plain().run(&inside)?;
     inside.run(|ctx| name_novel(ctx, folder))?;
     if !app.ui.json {
-        app.ui.say(format!("next: cd '{}', then `tl plan act-1` begins the first act", clean_line(folder)));
+        app.ui.say(format!("next: cd '{folder}', then `tl plan act-1` begins the first act"));
     }
     Ok(ended)
 }
@@ -125,10 +125,10 @@ fn compile(app: &App, form: Form, out: Option<&Path>) -> Result<(), Failure> {
                 .step("tl novel compile --form epub --out book.epub"));
         }
         None if app.ui.json => app.ui.value(&json!({ "book": view, "text": String::from_utf8_lossy(&bytes) })),
-        None => app.ui.line(String::from_utf8_lossy(&bytes).lines().map(clean_line).collect::<Vec<_>>().join("\n")),
+        None => app.ui.lines(&String::from_utf8_lossy(&bytes)),
     }
     for scene in &view.missing {
-        app.ui.say(styled(DIM, &format!("not written yet: {}", clean_line(scene))));
+        app.ui.say(styled(DIM, format!("not written yet: {scene}")));
     }
     Ok(())
 }
@@ -150,7 +150,7 @@ fn stats(app: &App) -> Result<(), Failure> {
         app.ui.value(&stats);
         return Ok(());
     }
-    app.ui.line(styled(BOLD, &clean_line(&stats.novel)));
+    app.ui.line(styled(BOLD, &stats.novel));
     app.ui.line(format!("  ticks   {}", stats.ticks));
     let scenes = format!(
         "{} planned, {} approved, {} written",

@@ -3,7 +3,6 @@
 use application::plan_node::{PlanRequest, plan_menu, plan_node};
 use application::{Failure, FailureKind};
 use clap::Args;
-use domain::planning_prompt::clean_line;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, WARN, styled};
@@ -70,14 +69,15 @@ fn menu(app: &App) -> Result<ExitCode, Failure> {
     for entry in &menu.entries {
         if level != entry.level {
             level = &entry.level;
-            app.ui.line(format!("\n{}  {}", styled(BOLD, level), styled(DIM, &entry.purpose)));
+            app.ui.blank();
+            app.ui.line(format_args!("{}  {}", styled(BOLD, level), styled(DIM, &entry.purpose)));
         }
         match &entry.blocked {
             None => app.ui.line(format!("  {}", entry.command)),
-            Some(why) => app.ui.line(format!(
+            Some(why) => app.ui.line(format_args!(
                 "  {}  {}",
                 styled(DIM, &entry.command),
-                styled(WARN, &format!("not yet: {}", clean_line(why)))
+                styled(WARN, format!("not yet: {why}"))
             )),
         }
     }

@@ -4,7 +4,6 @@ use application::set_progress::{ProgressRequest, set_progress};
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::node::Progress;
-use domain::planning_prompt::clean_line;
 
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
@@ -35,7 +34,7 @@ impl ProgressArgs {
         if app.ui.json {
             app.ui.value(&view);
         } else {
-            app.ui.line(format!("{} is {}", clean_line(&view.path), view.progress));
+            app.ui.line(format!("{} is {}", view.path, view.progress));
         }
         Ok(ExitCode::Done)
     }

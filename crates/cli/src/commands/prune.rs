@@ -3,7 +3,7 @@
 use application::Failure;
 use application::sessions::prune_trail::prune_trail;
 use clap::Args;
-use domain::planning_prompt::{clean_line, count};
+use domain::text::count;
 
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
@@ -23,7 +23,7 @@ impl PruneArgs {
             return Ok(ExitCode::Done);
         }
         for line in &outcome.summaries {
-            app.ui.line(clean_line(line));
+            app.ui.line(line);
         }
         let branches = count(outcome.branches, "branch", "branches");
         app.ui.say(format!("pruned {branches}, {}", count(outcome.notes, "note", "notes")));

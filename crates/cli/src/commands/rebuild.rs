@@ -4,9 +4,9 @@ use application::rebuild_state::rebuild_state;
 use application::{Context, Failure, FailureKind};
 use clap::Args;
 use domain::node::Status;
-use domain::planning_prompt::{clean_line, count};
 use domain::ports::StoreFault;
 use domain::settings::Storage;
+use domain::text::count;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{GOOD, WARN, status, styled};
@@ -39,7 +39,7 @@ impl RebuildArgs {
         if let Err(StoreFault::Missing | StoreFault::Foreign { .. } | StoreFault::Damaged { .. }) = opened {
             let put = store::start_afresh(&project.layout, project.settings.storage, &project.known)?;
             for file in put {
-                app.ui.say(format!("{}: put aside as {}", styled(WARN, "note"), clean_line(&file)));
+                app.ui.say(format_args!("{}: put aside as {}", styled(WARN, "note"), file));
             }
         } else {
             drop(opened?);
@@ -52,16 +52,16 @@ impl RebuildArgs {
         }
         let levels: Vec<String> =
             outcome.levels.iter().map(|(level, number)| count(*number, level, &format!("{level}s"))).collect();
-        app.ui.line(format!(
+        app.ui.line(format_args!(
             "{} rebuilt {}",
             styled(GOOD, "✓"),
             if levels.is_empty() { "nothing: there are no plan files".to_owned() } else { levels.join(", ") }
         ));
         for one in Status::ALL.into_iter().filter(|one| outcome.status_counts.of(*one) > 0) {
-            app.ui.line(format!("  {} {}", outcome.status_counts.of(one), status(one)));
+            app.ui.line(format_args!("  {} {}", outcome.status_counts.of(one), status(one)));
         }
         for path in &outcome.forgotten {
-            app.ui.line(format!("  forgotten, its file is gone: {}", clean_line(path)));
+            app.ui.line(format!("  forgotten, its file is gone: {path}"));
         }
         Ok(ExitCode::Done)
     }

@@ -3,7 +3,6 @@
 use application::Failure;
 use application::plan_documents::reconcile::reconcile;
 use clap::Args;
-use domain::planning_prompt::clean_line;
 use store::GitChanges;
 
 use crate::exit_code::ExitCode;
@@ -36,7 +35,7 @@ impl ReconcileArgs {
         if app.ui.json {
             app.ui.value(&report);
         } else {
-            report.markdown.lines().for_each(|line| app.ui.line(clean_line(line)));
+            app.ui.lines(&report.markdown);
         }
         Ok(if report.ok { ExitCode::Done } else { ExitCode::Findings })
     }

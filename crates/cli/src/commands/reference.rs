@@ -43,7 +43,7 @@ impl ReferenceArgs {
         for (name, page) in pages {
             files.replace(name, &page)?;
         }
-        app.ui.say(format!("{} the reference is in {}", styled(GOOD, "✓"), self.directory.display()));
+        app.ui.say(format_args!("{} the reference is in {}", styled(GOOD, "✓"), self.directory.display()));
         Ok(ExitCode::Done)
     }
 }

@@ -3,7 +3,6 @@
 use application::Failure;
 use application::claim_node::{ReleaseRequest, release_node};
 use clap::Args;
-use domain::planning_prompt::clean_line;
 
 use super::NodeArgs;
 use crate::exit_code::ExitCode;
@@ -29,7 +28,7 @@ impl ReleaseArgs {
         if app.ui.json {
             app.ui.value(&claim);
         } else {
-            app.ui.line(format!("{} is released", clean_line(&claim.node)));
+            app.ui.line(format!("{} is released", claim.node));
         }
         Ok(ExitCode::Done)
     }

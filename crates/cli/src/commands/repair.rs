@@ -3,7 +3,6 @@
 use application::Failure;
 use application::repair_state::{RepairRequest, repair_state};
 use clap::Args;
-use domain::planning_prompt::clean_line;
 
 use super::check;
 use crate::exit_code::ExitCode;
@@ -50,7 +49,7 @@ impl RepairArgs {
             app.ui.value(&outcome);
         } else {
             for action in &outcome.actions {
-                app.ui.line(format!("{} {}", styled(GOOD, "✓"), clean_line(action)));
+                app.ui.line(format_args!("{} {}", styled(GOOD, "✓"), action));
             }
             check::print(app.ui, &outcome.remaining);
         }

@@ -8,7 +8,6 @@ use clap::Args;
 use domain::host_event::Host;
 use domain::ids::Principal;
 use domain::operation::Channel;
-use domain::planning_prompt::clean_line;
 use domain::suggest::nearest;
 use serde::Serialize;
 use serde_json::Value;
@@ -147,9 +146,9 @@ fn show(app: &App, one: &Replayed) {
     };
     let tool = one.tool.as_deref().map(|tool| format!(" {tool}")).unwrap_or_default();
     let plans = if one.plans.is_empty() { String::new() } else { format!(" [{}]", one.plans.join(", ")) };
-    let what = clean_line(&format!("{}{tool}{plans}", one.event));
-    app.ui.line(format!("{:>4}  {}  {what}", one.line, styled(style, &format!("{:<8}", one.outcome))));
+    let what = format!("{}{tool}{plans}", one.event);
+    app.ui.line(format_args!("{:>4}  {}  {what}", one.line, styled(style, format!("{:<8}", one.outcome))));
     for line in one.block.iter().chain(&one.context).flat_map(|text| text.lines()) {
-        app.ui.line(format!("      {}", styled(DIM, &clean_line(line))));
+        app.ui.line(format_args!("      {}", styled(DIM, line)));
     }
 }

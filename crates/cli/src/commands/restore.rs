@@ -3,7 +3,7 @@
 use application::Failure;
 use application::restore_version::restore_version;
 use clap::Args;
-use domain::planning_prompt::{clean_line, count};
+use domain::text::count;
 
 use super::approve::print_transitions;
 use crate::exit_code::ExitCode;
@@ -30,15 +30,15 @@ impl RestoreArgs {
             app.ui.value(&outcome);
             return Ok(ExitCode::Done);
         }
-        app.ui.line(format!(
+        app.ui.line(format_args!(
             "{} restored {} to {}: {}",
             styled(GOOD, "✓"),
-            clean_line(&outcome.node.path),
+            outcome.node.path,
             outcome.restored.short(),
             status(outcome.node.status)
         ));
         if let Some(backup) = &outcome.backup {
-            app.ui.line(format!("  what was there is in {}", clean_line(backup)));
+            app.ui.line(format!("  what was there is in {backup}"));
         }
         let stale = outcome.cascade.invalidated_entities.len();
         if stale > 0 {

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use application::{Failure, FailureKind};
 use clap::Args;
-use domain::planning_prompt::{clean_line, count};
 use domain::ports::StoreFault;
 use domain::settings::Storage;
+use domain::text::count;
 use serde_json::json;
 
 use crate::exit_code::ExitCode;
@@ -69,9 +69,9 @@ impl RestoreBackupArgs {
             app.ui.value(&json!({ "success": true, "operations": cargo.head(), "put_aside": put_aside }));
             return Ok(ExitCode::Done);
         }
-        app.ui.line(format!("{} restored {}, checked whole", styled(GOOD, "✓"), operations(cargo.head().0)));
+        app.ui.line(format_args!("{} restored {}, checked whole", styled(GOOD, "✓"), operations(cargo.head().0)));
         for aside in &put_aside {
-            app.ui.say(format!("{}: what was there is put aside as {}", styled(INFO, "note"), clean_line(aside)));
+            app.ui.say(format_args!("{}: what was there is put aside as {}", styled(INFO, "note"), aside));
         }
         Ok(ExitCode::Done)
     }
@@ -91,7 +91,11 @@ impl RestoreBackupArgs {
             None => "nothing is lost by it".to_owned(),
         };
         let root = project.root.display();
-        app.ui.say(format!("{}: {} to {root}; {present}. Go on? [y/N]", styled(WARN, "restore"), operations(head)));
+        app.ui.say(format_args!(
+            "{}: {} to {root}; {present}. Go on? [y/N]",
+            styled(WARN, "restore"),
+            operations(head)
+        ));
         let mut answer = String::new();
         let _ = std::io::stdin().read_line(&mut answer);
         match answer.trim().to_lowercase().as_str() {

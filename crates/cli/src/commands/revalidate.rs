@@ -4,7 +4,7 @@ use application::revalidate::{KeepOutcome, StaleView, keep_all, keep_one, review
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::approval::Force;
-use domain::planning_prompt::{clean_line, count};
+use domain::text::count;
 
 use super::{approve::print_transitions, diff};
 use crate::exit_code::ExitCode;
@@ -70,11 +70,11 @@ fn kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
         ui.value(outcome);
     } else {
         for node in &outcome.kept {
-            ui.line(format!("{} kept {}: {}", styled(GOOD, "✓"), clean_line(&node.path), node.status));
+            ui.line(format_args!("{} kept {}: {}", styled(GOOD, "✓"), node.path, node.status));
         }
         print_transitions(ui, &outcome.reinstated_entities);
         for refused in &outcome.refused {
-            ui.say(format!("{} {}: {}", styled(BAD, "✗"), clean_line(&refused.path), clean_line(&refused.reason)));
+            ui.say(format_args!("{} {}: {}", styled(BAD, "✗"), refused.path, refused.reason));
         }
         if outcome.kept.is_empty() && outcome.refused.is_empty() {
             ui.say("nothing is stale");
@@ -90,23 +90,23 @@ fn kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
 }
 
 fn print(ui: Ui, view: &StaleView) {
-    let title = view.title.as_deref().map(|title| format!("  {}", clean_line(title))).unwrap_or_default();
-    ui.line(format!("{}{title}", styled(BOLD, &clean_line(&view.path))));
+    let title = view.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
+    ui.line(format_args!("{}{title}", styled(BOLD, &view.path)));
     if let Some(reason) = &view.reason {
-        ui.line(format!("  {}", styled(WARN, &clean_line(reason))));
+        ui.line(format_args!("  {}", styled(WARN, reason)));
     }
     if let Some(changes) = &view.parent_changes {
         for section in &changes.sections {
             let heading = if section.heading.is_empty() { "(before the first heading)" } else { &section.heading };
-            ui.line(format!("  {} {}", styled(INFO, section.change), clean_line(heading)));
+            ui.line(format_args!("  {} {}", styled(INFO, section.change), heading));
         }
         diff::print(ui, changes);
     }
     for warning in &view.warnings {
-        ui.line(format!("  {}: {}", styled(WARN, "warning"), clean_line(warning)));
+        ui.line(format_args!("  {}: {}", styled(WARN, "warning"), warning));
     }
     for choice in &view.choices {
-        ui.line(format!("    {}", styled(DIM, &clean_line(choice))));
+        ui.line(format_args!("    {}", styled(DIM, choice)));
     }
     ui.line("");
 }

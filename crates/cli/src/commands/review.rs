@@ -9,11 +9,10 @@ use application::reviews::{ItemOutcome, ReviewView};
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
 use domain::ids::Principal;
-use domain::planning_prompt::clean_line;
 use domain::review::{Concluded, Item, ItemStatus, ResolutionKind, Severity, Verdict};
 
 use crate::exit_code::ExitCode;
-use crate::ui::{BAD, BOLD, DIM, GOOD, WARN, styled};
+use crate::ui::{BAD, BOLD, DIM, GOOD, StyledLine, WARN, styled, styled_line};
 use crate::wiring::App;
 
 /// Quality reviews that come to an end
@@ -163,26 +162,26 @@ fn done(app: &App, outcome: &ItemOutcome, line: &str) -> Result<ExitCode, Failur
     if app.ui.json {
         app.ui.value(outcome);
     } else {
-        app.ui.line(clean_line(line));
-        app.ui.say(styled(DIM, &format!("  of {}, version {}", clean_line(&outcome.subject), outcome.item.version)));
+        app.ui.line(line);
+        app.ui.say(styled(DIM, format!("  of {}, version {}", outcome.subject, outcome.item.version)));
     }
     Ok(ExitCode::Done)
 }
 
-fn in_words(concluded: &Concluded) -> String {
-    let list = |ids: &[String]| clean_line(&ids.join(", "));
+fn in_words(concluded: &Concluded) -> StyledLine {
+    let list = |ids: &[String]| ids.join(", ");
     match concluded {
         Concluded::Complete { accepted } if accepted.is_empty() => {
-            format!("{} the review is complete", styled(GOOD, "✓"))
+            styled_line!("{} the review is complete", styled(GOOD, "✓"))
         }
         Concluded::Complete { accepted } => {
-            format!("{} the review is complete; accepted as they are: {}", styled(GOOD, "✓"), list(accepted))
+            styled_line!("{} the review is complete; accepted as they are: {}", styled(GOOD, "✓"), list(accepted))
         }
         Concluded::Retry { iteration, blocking } => {
-            format!("{} {} go back, iteration {iteration}", styled(BAD, "✗"), list(blocking))
+            styled_line!("{} {} go back, iteration {iteration}", styled(BAD, "✗"), list(blocking))
         }
         Concluded::NeedsPerson { escalated } => {
-            format!("{} a person has to decide about {}", styled(WARN, "waits:"), list(escalated))
+            styled_line!("{} a person has to decide about {}", styled(WARN, "waits:"), list(escalated))
         }
     }
 }
@@ -203,8 +202,8 @@ fn read_verdict(word: &str, finding: &str) -> Result<Verdict, Failure> {
 }
 
 fn show(app: &App, view: &ReviewView) {
-    let name = styled(BOLD, &clean_line(&view.subject));
-    app.ui.line(format!(
+    let name = styled(BOLD, &view.subject);
+    app.ui.line(format_args!(
         "{name}  {}, iteration {} of at most {}",
         view.state.word(),
         view.iteration,
@@ -212,10 +211,10 @@ fn show(app: &App, view: &ReviewView) {
     ));
     view.items.iter().for_each(|item| line(app, item));
     if !view.blocking.is_empty() {
-        app.ui.line(format!("stops the work: {}", clean_line(&view.blocking.join(", "))));
+        app.ui.line(format!("stops the work: {}", view.blocking.join(", ")));
     }
     if !view.escalated.is_empty() {
-        app.ui.line(format!("waits for a person: {}", clean_line(&view.escalated.join(", "))));
+        app.ui.line(format!("waits for a person: {}", view.escalated.join(", ")));
     }
 }
 
@@ -225,17 +224,17 @@ fn line(app: &App, item: &Item) {
         ItemStatus::Pass => styled(GOOD, "✓ PASS"),
         ItemStatus::Fail => styled(BAD, "✗ FAIL"),
     };
-    let words = clean_line(&format!("{} {}: {}", item.severity, item.scope, item.check));
-    app.ui.line(format!("  {mark} {} {words}", clean_line(&item.id)));
+    let words = format!("{} {}: {}", item.severity, item.scope, item.check);
+    app.ui.line(format_args!("  {mark} {} {words}", item.id));
     if let Some(finding) = item.finding.as_ref().filter(|_| item.status != ItemStatus::Pass) {
-        app.ui.line(format!("      {} (failed {} times)", clean_line(finding), item.fail_count));
+        app.ui.line(format!("      {} (failed {} times)", finding, item.fail_count));
     }
     if let Some(resolution) = &item.resolution {
         let word = match resolution.kind {
             ResolutionKind::Escalated => "waits for a person",
             ResolutionKind::Accepted => "accepted",
         };
-        app.ui.line(format!("      {} {}: {}", styled(WARN, word), resolution.by, clean_line(&resolution.reason)));
+        app.ui.line(format_args!("      {} {}: {}", styled(WARN, word), resolution.by, resolution.reason));
     }
 }
 
@@ -249,10 +248,10 @@ fn waiting(app: &App) -> Result<ExitCode, Failure> {
         app.ui.say("nothing waits for a person");
     }
     for one in &items {
-        app.ui.line(styled(BOLD, &clean_line(&one.subject)));
+        app.ui.line(styled(BOLD, &one.subject));
         line(app, &one.item);
-        let (id, subject) = (clean_line(&one.item.id), clean_line(&one.subject));
-        app.ui.line(styled(DIM, &format!("      tl review accept {id} --of {subject} --reason \"…\"")));
+        let (id, subject) = (&one.item.id, &one.subject);
+        app.ui.line(styled(DIM, format!("      tl review accept {id} --of {subject} --reason \"…\"")));
     }
     Ok(ExitCode::Done)
 }

@@ -3,7 +3,6 @@
 use application::Failure;
 use application::sessions::scan_hierarchy::scan_hierarchy;
 use clap::Args;
-use domain::planning_prompt::clean_line;
 use domain::time::span_for_people;
 
 use crate::exit_code::ExitCode;
@@ -27,15 +26,15 @@ impl ScanArgs {
             return Ok(ExitCode::Done);
         }
         for line in view.tree.lines() {
-            app.ui.line(clean_line(line));
+            app.ui.line(line);
         }
         for gap in &view.gaps {
             let span = span_for_people(gap.millis);
-            app.ui.line(format!("{} {span} between {} and {}", styled(WARN, "gap"), gap.from, gap.to));
+            app.ui.line(format_args!("{} {span} between {} and {}", styled(WARN, "gap"), gap.from, gap.to));
         }
         if !view.own {
             let whose = view.session.as_deref().unwrap_or_default();
-            app.ui.line(styled(DIM, &format!("of session {whose}; `tl map` takes it up")));
+            app.ui.line(styled(DIM, format!("of session {whose}; `tl map` takes it up")));
         }
         Ok(ExitCode::Done)
     }

@@ -4,7 +4,6 @@ use application::Failure;
 use application::tickets::{ScenariosView, finish_scenario, list_scenarios};
 use clap::{Args, Subcommand};
 use domain::node::Progress;
-use domain::planning_prompt::clean_line;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
@@ -51,7 +50,7 @@ impl ScenarioArgs {
 }
 
 fn show(app: &App, view: &ScenariosView) {
-    let head = format!("{} {}/{}", clean_line(&view.ticket), view.completed, view.total);
+    let head = format!("{} {}/{}", view.ticket, view.completed, view.total);
     app.ui.line(styled(BOLD, &head));
     for one in &view.scenarios {
         let mark = match one.progress {
@@ -60,8 +59,8 @@ fn show(app: &App, view: &ScenariosView) {
             _ => " ",
         };
         let cycle = one.cycle.map(|cycle| format!(" {cycle}")).unwrap_or_default();
-        let title = one.title.as_deref().map(|title| format!("  {}", clean_line(title))).unwrap_or_default();
-        app.ui.line(format!("[{mark}] {}{}{}", clean_line(&one.name), cycle, styled(DIM, &title)));
+        let title = one.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
+        app.ui.line(format_args!("[{mark}] {}{}{}", one.name, cycle, styled(DIM, &title)));
     }
     if view.scenarios.is_empty() {
         app.ui.say("no scenarios: write them into test-definitions.md beside the ticket");

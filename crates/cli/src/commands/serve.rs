@@ -112,7 +112,7 @@ impl ServeArgs {
 
 fn tell(app: &App, address: SocketAddr, ready: &Ready, open: bool) {
     if open && let Err(error) = open_browser(&ready.dashboard) {
-        app.ui.say(format!("{}: no browser could be opened: {error}", styled(WARN, "warning")));
+        app.ui.say(format_args!("{}: no browser could be opened: {error}", styled(WARN, "warning")));
     }
     if app.ui.json {
         app.ui.value(ready);
@@ -126,12 +126,12 @@ fn tell(app: &App, address: SocketAddr, ready: &Ready, open: bool) {
             app.ui.line(format!("token: {token}"));
             app.ui.line(styled(DIM, "clients send it: Authorization: Bearer TOKEN"));
         }
-        None => app.ui.say(format!("{}: everybody on this machine may use it", styled(WARN, "open"))),
+        None => app.ui.say(format_args!("{}: everybody on this machine may use it", styled(WARN, "open"))),
     }
     if let Some(public) = &ready.public {
         app.ui.line(format!("for others: {public}, each with a token of `tl token create`"));
     } else if !address.ip().is_loopback() {
-        app.ui.say(format!("{}: the token and the plans travel unencrypted", styled(WARN, "warning")));
+        app.ui.say(format_args!("{}: the token and the plans travel unencrypted", styled(WARN, "warning")));
     }
     flush();
 }

@@ -4,7 +4,6 @@ use application::Failure;
 use application::sessions::archive_session::archive_session;
 use application::sessions::list_sessions::{SessionView, list_sessions, show_session};
 use clap::{Args, Subcommand};
-use domain::planning_prompt::clean_line;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, styled};
@@ -58,7 +57,7 @@ impl SessionArgs {
                     line(app, &detail.session);
                     let log = detail.log.join("\n");
                     let text = detail.text.as_deref().unwrap_or(&log);
-                    text.lines().for_each(|line| app.ui.line(clean_line(line)));
+                    app.ui.lines(text);
                 }
             }
             What::Archive { stamp } => {
@@ -66,7 +65,7 @@ impl SessionArgs {
                 if app.ui.json {
                     app.ui.value(&outcome);
                 } else {
-                    app.ui.line(format!("session {} is archived: {}", outcome.session, clean_line(&outcome.archive)));
+                    app.ui.line(format!("session {} is archived: {}", outcome.session, outcome.archive));
                 }
             }
         }
@@ -75,7 +74,7 @@ impl SessionArgs {
 }
 
 fn line(app: &App, session: &SessionView) {
-    let what = clean_line(session.trajectory.as_deref().unwrap_or("(its trajectory is gone)"));
-    let whose = styled(DIM, &format!("{} of {}", session.status.word(), clean_line(&session.name)));
-    app.ui.line(format!("{} {what}  {whose}", styled(BOLD, &session.stamp)));
+    let what = session.trajectory.as_deref().unwrap_or("(its trajectory is gone)");
+    let whose = styled(DIM, format!("{} of {}", session.status.word(), session.name));
+    app.ui.line(format_args!("{} {what}  {whose}", styled(BOLD, &session.stamp)));
 }

@@ -4,7 +4,6 @@ use application::Failure;
 use application::show_node::show_node;
 use application::views::NodeView;
 use clap::Args;
-use domain::planning_prompt::clean_line;
 
 use super::NodeArgs;
 use crate::exit_code::ExitCode;
@@ -33,13 +32,12 @@ impl ShowArgs {
 
 /// Prints a node.
 pub(super) fn print(ui: Ui, view: &NodeView) {
-    let title = view.title.as_deref().map(|title| format!("  {}", clean_line(title))).unwrap_or_default();
-    ui.line(format!("{}  {}{title}", styled(BOLD, &clean_line(&view.path)), status(view.status)));
-    let field =
-        |name: &str, value: &str| ui.line(format!("  {} {}", styled(DIM, &format!("{name:<9}")), clean_line(value)));
+    let title = view.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
+    ui.line(format_args!("{}  {}{title}", styled(BOLD, &view.path), status(view.status)));
+    let field = |name: &str, value: &str| ui.line(format_args!("  {} {}", styled(DIM, format!("{name:<9}")), value));
     field("level", &format!("{} ({})", view.entity_type, view.profile));
     if let Some(reason) = &view.invalidation_reason {
-        ui.line(format!("  {} {}", styled(DIM, "because  "), styled(WARN, &clean_line(reason))));
+        ui.line(format_args!("  {} {}", styled(DIM, "because  "), styled(WARN, reason)));
     }
     if let Some(file) = &view.file_path {
         field("file", file);

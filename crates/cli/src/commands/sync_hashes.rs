@@ -3,7 +3,7 @@
 use application::Failure;
 use application::sync_hashes::sync_hashes;
 use clap::Args;
-use domain::planning_prompt::{clean_line, count};
+use domain::text::count;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{GOOD, styled};
@@ -23,8 +23,8 @@ impl SyncHashesArgs {
         }
         let nodes = count(outcome.nodes, "node", "nodes");
         match &outcome.summary {
-            None => app.ui.line(format!("{} {nodes}: nothing differs", styled(GOOD, "✓"))),
-            Some(summary) => app.ui.line(format!("{} {nodes}: {}", styled(GOOD, "✓"), clean_line(summary))),
+            None => app.ui.line(format_args!("{} {nodes}: nothing differs", styled(GOOD, "✓"))),
+            Some(summary) => app.ui.line(format_args!("{} {nodes}: {}", styled(GOOD, "✓"), summary)),
         }
         Ok(ExitCode::Done)
     }

@@ -3,7 +3,6 @@
 use application::Failure;
 use application::sessions::think_back::think_back;
 use clap::Args;
-use domain::planning_prompt::clean_line;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, WARN, styled};
@@ -25,23 +24,23 @@ impl ThinkBackArgs {
             app.ui.say("nothing is under way; begin with: tl intent \"what this session is for\"");
         }
         for line in view.tree.lines() {
-            app.ui.line(clean_line(line));
+            app.ui.line(line);
         }
         let list = |title: &str, lines: &[String]| {
             if !lines.is_empty() {
                 app.ui.line(styled(BOLD, title));
-                lines.iter().for_each(|line| app.ui.line(format!("  {}", clean_line(line))));
+                lines.iter().for_each(|line| app.ui.line(format!("  {line}")));
             }
         };
         list("Turning points", &view.turning_points);
         list("Anchors", &view.anchors);
         list("Log", &view.log);
         if let Some(next) = &view.next_action {
-            app.ui.line(format!("{} {}", styled(BOLD, "Next:"), clean_line(next)));
+            app.ui.line(format_args!("{} {}", styled(BOLD, "Next:"), next));
         }
         for signal in &view.signals {
-            let (text, next) = (clean_line(&signal.text), signal.next_step);
-            app.ui.line(format!("{} {text}. {next}", styled(WARN, signal.kind.word())));
+            let (text, next) = (&signal.text, signal.next_step);
+            app.ui.line(format_args!("{} {text}. {next}", styled(WARN, signal.kind.word())));
         }
         Ok(ExitCode::Done)
     }

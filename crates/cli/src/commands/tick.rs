@@ -7,7 +7,7 @@ use application::tick::spending::keep_spending;
 use application::tick::submit_plan::{PlanAnswer, check_plan, plan_failed, submit_plan};
 use application::{Context, Failure, FailureKind};
 use clap::Args;
-use domain::planning_prompt::{clean_line, count};
+use domain::text::count;
 use domain::tick::TickStatus;
 use llm::Message;
 use serde_json::{Value, json};
@@ -90,12 +90,12 @@ impl TickArgs {
     fn tick(&self, app: &App, mind: &Mind, progress: &Progress) -> Result<TickOutcome, Failure> {
         match app.run(begin_tick)? {
             NextTick::Run { tick, from_action } => {
-                app.ui.say(format!("{} tick {tick} at action {from_action}", styled(INFO, "resuming")));
+                app.ui.say(format_args!("{} tick {tick} at action {from_action}", styled(INFO, "resuming")));
                 app.run(|ctx| run_tick(ctx, tick))
             }
             NextTick::Ask(question) => {
                 if self.show_prompt {
-                    app.ui.say(&question.prompt);
+                    app.ui.say_lines(&question.prompt);
                 }
                 match planned(app, mind, progress, &question, submit_plan)? {
                     Ok(outcome) => Ok(outcome),
@@ -121,7 +121,7 @@ impl TickArgs {
                 if app.ui.json {
                     app.ui.value(&question);
                 } else {
-                    app.ui.line(question.prompt.lines().map(clean_line).collect::<Vec<_>>().join("\n"));
+                    app.ui.lines(&question.prompt);
                 }
             }
             NextTick::Ask(question) => {
@@ -136,7 +136,7 @@ impl TickArgs {
                 if app.ui.json {
                     app.ui.value(&plan);
                 } else {
-                    app.ui.line(serde_json::to_string_pretty(&plan).unwrap_or_default());
+                    app.ui.lines(&serde_json::to_string_pretty(&plan).unwrap_or_default());
                 }
             }
         }
@@ -164,7 +164,7 @@ fn planned<T>(
     let mut messages = vec![Message::user(&question.prompt)];
     let mut mending = 0;
     loop {
-        progress.waiting_for(&format!("asking {} for tick {}", clean_line(&answer.planner), question.tick));
+        progress.waiting_for(&format!("asking {} for tick {}", answer.planner, question.tick));
         let asked = Question {
             purpose: "plan",
             account: &account,
@@ -226,35 +226,35 @@ fn tell(app: &App, outcome: &TickOutcome) {
         TickStatus::Planned | TickStatus::Skipped => WARN,
     };
     let title = format!("tick {}", outcome.tick);
-    let by = styled(DIM, &format!("by {}", clean_line(&outcome.planner)));
-    app.ui.line(format!("{} {} {by}", styled(BOLD, &title), styled(style, outcome.status.word())));
-    app.ui.line(format!("  {}", clean_line(&outcome.plan.scene_intention)));
+    let by = styled(DIM, format!("by {}", outcome.planner));
+    app.ui.line(format_args!("{} {} {by}", styled(BOLD, &title), styled(style, outcome.status.word())));
+    app.ui.line(format!("  {}", outcome.plan.scene_intention));
     for action in &outcome.executed {
         let mark = if action.success { styled(GOOD, "✓") } else { styled(BAD, "✗") };
         let made = action.result.as_ref().and_then(|result| result["id"].as_str()).unwrap_or_default();
-        app.ui.line(format!("  {mark} {} {}", action.tool, clean_line(made)));
+        app.ui.line(format_args!("  {mark} {} {}", action.tool, made));
     }
     for warning in &outcome.warnings {
-        app.ui.say(format!("{}: {}", styled(WARN, "warning"), clean_line(warning)));
+        app.ui.say(format_args!("{}: {}", styled(WARN, "warning"), warning));
     }
     for error in &outcome.errors {
-        app.ui.say(format!("{}: {}", styled(BAD, "error"), clean_line(error)));
+        app.ui.say(format_args!("{}: {}", styled(BAD, "error"), error));
     }
     let Some(file) = &outcome.error_file else { return };
     let tick = outcome.tick;
-    app.ui.say(format!("{}: see {file}", styled(INFO, "next")));
+    app.ui.say(format_args!("{}: see {file}", styled(INFO, "next")));
     match outcome.status {
         TickStatus::Parked => {
             let failures = count(usize::try_from(outcome.failures).unwrap_or(usize::MAX), "failure", "failures");
             app.ui.say(format!("it is put aside after {failures}; the story goes on with the next tick"));
         }
         _ => {
-            app.ui.say(format!(
+            app.ui.say(format_args!(
                 "{}: tl tick --retry {tick}   # after mending it, or editing {}",
                 styled(INFO, "next"),
                 outcome.plan_file
             ));
-            app.ui.say(format!("{}: tl tick --skip {tick}", styled(INFO, "next")));
+            app.ui.say(format_args!("{}: tl tick --skip {tick}", styled(INFO, "next")));
         }
     }
 }

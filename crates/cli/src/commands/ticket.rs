@@ -3,7 +3,6 @@
 use application::tickets::{NewTicket, TicketView, new_ticket, set_level, set_phase, split_ticket};
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand};
-use domain::planning_prompt::clean_line;
 use domain::work::work_level::WorkLevel;
 
 use crate::exit_code::ExitCode;
@@ -88,7 +87,7 @@ impl TicketArgs {
                 }
                 outcome.children.iter().for_each(|child| show(app, child));
                 let first = outcome.children.first().map_or("", |child| child.id.as_str());
-                app.ui.say(format!("next: tl focus enter {}", clean_line(first)));
+                app.ui.say(format!("next: tl focus enter {first}"));
             }
             What::Phase { ticket, phase } => {
                 show(app, &app.run(|ctx| set_phase(ctx, std::slice::from_ref(ticket), phase))?);
@@ -115,10 +114,10 @@ fn show(app: &App, ticket: &TicketView) {
         app.ui.value(ticket);
         return;
     }
-    let title = ticket.title.as_deref().map(|title| format!("  {}", clean_line(title))).unwrap_or_default();
-    let phase = ticket.phase.as_deref().map_or_else(|| "no phase".to_owned(), clean_line);
-    app.ui.line(format!("{}{title} [{phase}]", styled(BOLD, &clean_line(&ticket.path))));
-    let reasons = clean_line(&ticket.reasons.join(", "));
-    let file = clean_line(&ticket.file_path);
-    app.ui.line(styled(DIM, &format!("  {file} · {} ({reasons})", ticket.work_level)));
+    let title = ticket.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
+    let phase = ticket.phase.as_deref().unwrap_or("no phase");
+    app.ui.line(format_args!("{}{title} [{phase}]", styled(BOLD, &ticket.path)));
+    let reasons = ticket.reasons.join(", ");
+    let file = &ticket.file_path;
+    app.ui.line(styled(DIM, format!("  {file} · {} ({reasons})", ticket.work_level)));
 }

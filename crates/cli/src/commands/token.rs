@@ -7,13 +7,12 @@ use application::tokens::{
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use domain::access::Scope;
-use domain::planning_prompt::clean_line;
 use domain::token::{SECRET_PREFIX, TokenState};
 use mcp::protocol::secret;
 use serde::Serialize;
 
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, GOOD, WARN, styled};
+use crate::ui::{BOLD, DIM, GOOD, StyledLine, WARN, styled, styled_line};
 use crate::wiring::App;
 
 /// Tokens for people and agents who work through `tl serve`: give, list, take back
@@ -149,7 +148,7 @@ fn given(app: &App, given: Given) {
 }
 
 /// One token in one line.
-fn words(token: &TokenView) -> String {
+fn words(token: &TokenView) -> StyledLine {
     let (style, until) = match (token.state, token.expires_at) {
         (TokenState::Valid, None) => (GOOD, "valid".to_owned()),
         (TokenState::Valid, Some(end)) => (GOOD, format!("valid until {}", end.for_people())),
@@ -157,11 +156,11 @@ fn words(token: &TokenView) -> String {
         (TokenState::Revoked, _) => (WARN, "revoked".to_owned()),
     };
     let used = token.last_used_at.map_or_else(|| "never used".to_owned(), |at| format!("used {}", at.for_people()));
-    format!(
+    styled_line!(
         "{} {}  {} · {} · {} · {}",
-        styled(BOLD, &token.id.to_string()),
-        clean_line(&token.name),
-        clean_line(&token.principal.to_string()),
+        styled(BOLD, token.id),
+        token.name,
+        token.principal,
         token.scope,
         styled(style, &until),
         styled(DIM, &used)
@@ -169,21 +168,21 @@ fn words(token: &TokenView) -> String {
 }
 
 /// One line of the audit log.
-fn told(line: &AuditView) -> String {
+fn told(line: &AuditView) -> StyledLine {
     let who = line.principal.as_ref().map_or_else(|| "somebody".to_owned(), ToString::to_string);
     let token = line.token.map(|id| format!(" (token {id})")).unwrap_or_default();
     let times = if line.times > 1 { format!(" × {}", line.times) } else { String::new() };
     let trace = line.trace.as_ref().map(|trace| format!(" · trace {trace}")).unwrap_or_default();
     let detail = if line.detail.is_empty() { String::new() } else { format!(": {}", line.detail) };
     let rest = format!(" · {}{trace}", line.from);
-    format!(
+    styled_line!(
         "{} {}{token} {} → {}{}{times}{}",
-        styled(DIM, &line.at.for_people()),
-        clean_line(&who),
-        styled(BOLD, &clean_line(&line.action)),
-        clean_line(&line.outcome),
-        clean_line(&detail),
-        styled(DIM, &clean_line(&rest))
+        styled(DIM, line.at.for_people()),
+        who,
+        styled(BOLD, &line.action),
+        line.outcome,
+        detail,
+        styled(DIM, &rest)
     )
 }
 

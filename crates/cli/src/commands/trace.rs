@@ -3,7 +3,6 @@
 use application::Failure;
 use application::sessions::trace_stamp::{Traced, trace_stamp};
 use clap::Args;
-use domain::planning_prompt::clean_line;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, styled};
@@ -32,12 +31,12 @@ impl TraceArgs {
             title("Nodes");
         }
         for node in &view.nodes {
-            app.ui.line(format!("  {} {} ({}, {})", node.id, clean_line(&node.content), node.level, node.status));
+            app.ui.line(format!("  {} {} ({}, {})", node.id, node.content, node.level, node.status));
         }
         let list = |name: &str, found: &[Traced]| {
             if !found.is_empty() {
                 title(name);
-                found.iter().for_each(|one| app.ui.line(format!("  {} {}", one.stamp, clean_line(&one.text))));
+                found.iter().for_each(|one| app.ui.line(format!("  {} {}", one.stamp, one.text)));
             }
         };
         list("Sessions", &view.sessions);
@@ -47,7 +46,7 @@ impl TraceArgs {
         list("Commits", &view.commits);
         if !view.archives.is_empty() {
             title("Archives");
-            view.archives.iter().for_each(|file| app.ui.line(format!("  {}", clean_line(file))));
+            view.archives.iter().for_each(|file| app.ui.line(format!("  {file}")));
         }
         if view.is_empty() {
             app.ui.say(format!("nothing carries the stamp {}", view.stamp));

@@ -5,10 +5,9 @@ use application::show_tree::show_tree;
 use application::views::TreeView;
 use clap::Args;
 use domain::node::Progress;
-use domain::planning_prompt::clean_line;
 
 use crate::exit_code::ExitCode;
-use crate::ui::{BOLD, DIM, Ui, status, styled};
+use crate::ui::{BOLD, DIM, Styled, Ui, status, styled};
 use crate::wiring::App;
 
 /// Show the tree, or the part below a node
@@ -38,15 +37,15 @@ impl TreeArgs {
 }
 
 fn print(ui: Ui, node: &TreeView, branch: &str, indent: &str) {
-    let title = node.title.as_deref().map(|title| format!("  {}", clean_line(title))).unwrap_or_default();
+    let title = node.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
     let progress = match node.progress {
-        Progress::Pending => String::new(),
-        progress => styled(DIM, &format!("  [{progress}]")),
+        Progress::Pending => Styled::default(),
+        progress => styled(DIM, format!("  [{progress}]")),
     };
-    ui.line(format!(
+    ui.line(format_args!(
         "{}{}  {}{title}{progress}",
         styled(DIM, branch),
-        styled(BOLD, &clean_line(&node.entity_id)),
+        styled(BOLD, &node.entity_id),
         status(node.status)
     ));
     let last = node.children.len().saturating_sub(1);

@@ -4,7 +4,6 @@ use application::Failure;
 use application::undo::{UndoTarget, undo};
 use clap::Args;
 use domain::ids::OperationId;
-use domain::planning_prompt::clean_line;
 
 use super::approve::print_transitions;
 use crate::exit_code::ExitCode;
@@ -42,18 +41,13 @@ impl UndoArgs {
             return Ok(ExitCode::Done);
         }
         for operation in &outcome.undone {
-            app.ui.line(format!(
-                "{} undone: {} ({})",
-                styled(GOOD, "✓"),
-                clean_line(&operation.summary),
-                operation.operation
-            ));
+            app.ui.line(format_args!("{} undone: {} ({})", styled(GOOD, "✓"), operation.summary, operation.operation));
         }
         for file in &outcome.files {
-            app.ui.line(format!("  changed back: {}", clean_line(file)));
+            app.ui.line(format!("  changed back: {file}"));
         }
         print_transitions(app.ui, &outcome.changed_entities);
-        app.ui.line(styled(DIM, &format!("  to have it back: tl undo {}", outcome.operation)));
+        app.ui.line(styled(DIM, format!("  to have it back: tl undo {}", outcome.operation)));
         Ok(ExitCode::Done)
     }
 }

@@ -3,7 +3,6 @@
 use application::Failure;
 use application::list_versions::list_versions;
 use clap::Args;
-use domain::planning_prompt::clean_line;
 
 use super::NodeArgs;
 use crate::exit_code::ExitCode;
@@ -29,17 +28,17 @@ impl VersionsArgs {
         }
         for version in &view.versions {
             let name = version.back.as_deref().unwrap_or("now");
-            let approved = if version.approved { styled(GOOD, "  ✓ approved") } else { String::new() };
-            app.ui.line(format!(
+            let approved = styled(GOOD, if version.approved { "  ✓ approved" } else { "" });
+            app.ui.line(format_args!(
                 "{}  {}  {}  {:>7} bytes{approved}  {}",
-                styled(BOLD, &format!("{name:>4}")),
+                styled(BOLD, format!("{name:>4}")),
                 version.version_hash.short(),
                 version.timestamp,
                 version.size.unwrap_or(0),
-                styled(DIM, &clean_line(&version.operation))
+                styled(DIM, &version.operation)
             ));
             for backup in &version.backups {
-                app.ui.line(styled(DIM, &format!("        {}", clean_line(backup))));
+                app.ui.line(styled(DIM, format!("        {backup}")));
             }
         }
         Ok(ExitCode::Done)

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use application::await_decision::{Until, WaitRequest, WaitView, await_decision};
 use application::{Context, Failure};
 use clap::Args;
-use domain::planning_prompt::clean_line;
 
 use super::NodeArgs;
 use crate::exit_code::ExitCode;
@@ -42,12 +41,12 @@ impl WaitArgs {
         if app.ui.json {
             app.ui.value(&view);
         } else {
-            app.ui.line(format!("{}  {}", styled(BOLD, &clean_line(&view.path)), status(view.status)));
+            app.ui.line(format_args!("{}  {}", styled(BOLD, &view.path), status(view.status)));
             for said in &view.comments {
-                app.ui.line(format!("  {}: {}", clean_line(&said.by.to_string()), clean_line(&said.text)));
+                app.ui.line(format!("  {}: {}", said.by, said.text));
             }
             for decided in &view.reviews {
-                app.ui.line(format!("  {}: {}", clean_line(&decided.by.to_string()), clean_line(&decided.summary)));
+                app.ui.line(format!("  {}: {}", decided.by, decided.summary));
             }
         }
         Ok(if view.done { ExitCode::Done } else { ExitCode::Failed })

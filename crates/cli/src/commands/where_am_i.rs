@@ -3,7 +3,6 @@
 use application::Failure;
 use application::where_am_i::{where_am_i, where_flat};
 use clap::Args;
-use domain::planning_prompt::clean_line;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{DIM, WARN, styled};
@@ -31,21 +30,21 @@ impl WhereArgs {
             app.ui.value(&view);
             return Ok(ExitCode::Done);
         }
-        app.ui.line(clean_line(&view.line));
+        app.ui.line(&view.line);
         if self.flat {
             return Ok(ExitCode::Done);
         }
         if let Some(gate) = &view.gate {
-            let reason = clean_line(&gate.reason);
-            app.ui.line(format!("{} {}: {reason}", styled(WARN, "gate"), gate.r#type));
+            let reason = &gate.reason;
+            app.ui.line(format_args!("{} {}: {reason}", styled(WARN, "gate"), gate.r#type));
         }
         for (root, known) in view.roots.iter().filter(|(root, _)| Some(*root) != view.active_root.as_ref()) {
             let at =
                 known.stack.last().and_then(|item| item.id.as_deref().or(item.scenario.as_deref())).unwrap_or(root);
-            app.ui.line(styled(DIM, &format!("parked: {} at {}", clean_line(root), clean_line(at))));
+            app.ui.line(styled(DIM, format!("parked: {root} at {at}")));
         }
         if let Some(note) = &view.note {
-            app.ui.line(styled(DIM, &clean_line(note)));
+            app.ui.line(styled(DIM, note));
         }
         Ok(ExitCode::Done)
     }

@@ -3,7 +3,6 @@
 use application::Failure;
 use application::explain::{Explanation, explain};
 use clap::Args;
-use domain::planning_prompt::clean_line;
 
 use super::{NodeArgs, diff};
 use crate::exit_code::ExitCode;
@@ -31,11 +30,11 @@ impl WhyArgs {
 }
 
 fn print(ui: Ui, view: &Explanation) {
-    ui.line(format!("{}  {}", styled(BOLD, &clean_line(&view.path)), status(view.status)));
-    ui.line(format!("  {}", clean_line(&view.summary)));
+    ui.line(format_args!("{}  {}", styled(BOLD, &view.path), status(view.status)));
+    ui.line(format!("  {}", view.summary));
     for (depth, link) in view.chain.iter().enumerate() {
         let indent = "  ".repeat(depth);
-        ui.line(format!("  {indent}└ {} is {}: {}", clean_line(&link.path), link.status, clean_line(&link.because)));
+        ui.line(format!("  {indent}└ {} is {}: {}", link.path, link.status, link.because));
     }
     if let Some(operation) = &view.operation {
         ui.line(format!(
@@ -43,17 +42,17 @@ fn print(ui: Ui, view: &Explanation) {
             operation.operation,
             operation.by,
             operation.at.for_people(),
-            clean_line(&operation.summary)
+            operation.summary
         ));
     }
     if let Some(changes) = &view.diff {
         for section in &changes.sections {
             let heading = if section.heading.is_empty() { "(before the first heading)" } else { &section.heading };
-            ui.line(format!("  {} {}", styled(INFO, section.change), clean_line(heading)));
+            ui.line(format_args!("  {} {}", styled(INFO, section.change), heading));
         }
         diff::print(ui, changes);
     }
     for step in &view.next_steps {
-        ui.line(format!("    {}", styled(DIM, &clean_line(step))));
+        ui.line(format_args!("    {}", styled(DIM, step)));
     }
 }

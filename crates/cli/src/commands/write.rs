@@ -6,7 +6,7 @@ use application::generation::view::GenerationView;
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::generation::{GenerationStatus, Severity};
-use domain::planning_prompt::{clean_line, count};
+use domain::text::count;
 use llm::Message;
 use serde_json::{Value, json};
 
@@ -44,12 +44,7 @@ impl WriteArgs {
         let mind = Mind::chosen()?;
         let started = app.run(|ctx| start_generation(ctx, &scene))?;
         if started.step != domain::generation::Step::Write {
-            app.ui.say(format!(
-                "{} {} at step {}",
-                styled(INFO, "resuming"),
-                clean_line(&started.scene),
-                started.step.word()
-            ));
+            app.ui.say(format_args!("{} {} at step {}", styled(INFO, "resuming"), started.scene, started.step.word()));
         }
         carry_on(app, &mind, &[started.scene], self.show_prompt)
     }
@@ -68,9 +63,9 @@ pub(super) fn carry_on(app: &App, mind: &Mind, scene: &[String], show_prompt: bo
             NextStep::Ask(question) => question,
         };
         if show_prompt {
-            app.ui.say(question.prompt.lines().map(clean_line).collect::<Vec<_>>().join("\n"));
+            app.ui.say_lines(&question.prompt);
         }
-        let what = format!("{} {}", question.step.word(), clean_line(&question.scene));
+        let what = format!("{} {}", question.step.word(), question.scene);
         // Prose is shown as it comes; a verdict is waited for.
         match question.schema {
             None => progress.showing(&what),
@@ -141,27 +136,27 @@ pub(super) fn show(app: &App, generation: &GenerationView) {
         GenerationStatus::Failed | GenerationStatus::Held => BAD,
     };
     let words = count(generation.words, "word", "words");
-    let scene = clean_line(&generation.scene);
-    app.ui.line(format!("{} {} {words}", styled(BOLD, &scene), styled(style, generation.status.word())));
+    let scene = &generation.scene;
+    app.ui.line(format_args!("{} {} {words}", styled(BOLD, &scene), styled(style, generation.status.word())));
     if generation.stale {
-        app.ui.line(format!("  {}: its blueprint changed since, or is no longer approved", styled(WARN, "stale")));
+        app.ui.line(format_args!("  {}: its blueprint changed since, or is no longer approved", styled(WARN, "stale")));
     }
     for finding in &generation.findings {
         let mark = if finding.severity == Severity::Must { styled(BAD, "must") } else { styled(WARN, "note") };
-        let quote = finding.quote.as_deref().map(|quote| format!(" — “{}”", clean_line(quote))).unwrap_or_default();
-        app.ui.line(format!("  {mark} {}: {}{quote}", clean_line(&finding.check), clean_line(&finding.problem)));
+        let quote = finding.quote.as_deref().map(|quote| format!(" — “{quote}”")).unwrap_or_default();
+        app.ui.line(format_args!("  {mark} {}: {}{quote}", finding.check, finding.problem));
     }
     if let Some(error) = &generation.error {
-        app.ui.line(format!("  {}: {}", styled(BAD, "error"), clean_line(error)));
+        app.ui.line(format_args!("  {}: {}", styled(BAD, "error"), error));
     }
     if let Some(file) = &generation.file {
-        app.ui.line(format!("  {}", clean_line(file)));
+        app.ui.line(format!("  {file}"));
     }
     match generation.status {
-        GenerationStatus::Failed => app.ui.say(format!("{}: tl generation resume {scene}", styled(INFO, "next"))),
+        GenerationStatus::Failed => app.ui.say(format_args!("{}: tl generation resume {scene}", styled(INFO, "next"))),
         GenerationStatus::Held => {
-            app.ui.say(format!("{}: tl generation resume {scene}   # keep it as it is", styled(INFO, "next")));
-            app.ui.say(format!("{}: tl generation cancel {scene}", styled(INFO, "next")));
+            app.ui.say(format_args!("{}: tl generation resume {scene}   # keep it as it is", styled(INFO, "next")));
+            app.ui.say(format_args!("{}: tl generation cancel {scene}", styled(INFO, "next")));
         }
         _ => {}
     }

@@ -90,6 +90,7 @@ mod survival;
 mod sync_hashes;
 mod team;
 mod team_server;
+mod terminal;
 mod think_back;
 mod tick;
 mod ticket;

@@ -9,7 +9,7 @@ pub use compositor::{Budget, Composed, Line, Severity};
 pub use trail_lines::{TrailBriefing, TrailPlace};
 
 use crate::node::Status;
-use crate::planning_prompt::{clean_line, count};
+use crate::text::{clean_line, count};
 
 /// What a briefing is made of.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Line, Severity};
 use crate::detection::Signal;
-use crate::planning_prompt::clean_line;
+use crate::text::clean_line;
 use crate::time::span_for_people;
 
 /// A node on the way to the cursor.

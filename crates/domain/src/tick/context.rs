@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::record::{ContextUsed, TickRecord, TickState, TickStatus};
 use super::tools::{self, PlanNode};
 use crate::memory::{Character, Memory, OpenLoop};
-use crate::planning_prompt::clean_line;
+use crate::text::clean_line;
 
 /// Where a project may put a template of its own.
 pub const TEMPLATE: &str = ".throughline/templates/planner.md";

@@ -2,7 +2,7 @@
 
 use super::{HierarchyNode, HierarchyTree};
 use crate::node::Progress;
-use crate::planning_prompt::clean_line;
+use crate::text::clean_line;
 
 /// The mark of the cursor.
 const CURSOR: &str = "◀ you are here";

@@ -17,9 +17,9 @@ pub use prune::{Pruned, Summary, complete_branches, prune};
 
 use crate::ids::{NodeId, VersionHash};
 use crate::node::{Content, Description, Node, Progress, Standing, Status};
-use crate::planning_prompt::clean_line;
 use crate::profile::Profile;
 use crate::stamp::Stamp;
+use crate::text::clean_line;
 use crate::time::Timestamp;
 use crate::version::canonical_hash;
 

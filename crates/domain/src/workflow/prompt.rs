@@ -4,7 +4,7 @@
 
 use super::sections::Section;
 use super::{Workflow, usage};
-use crate::planning_prompt::clean_line;
+use crate::text::clean_line;
 
 /// What a prompt is made of.
 #[derive(Clone, Debug)]

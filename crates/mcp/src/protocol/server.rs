@@ -8,7 +8,7 @@ use application::{Failure, FailureKind};
 use axum::http::request::Parts;
 use domain::access::{Admitted, Scope};
 use domain::ids::Principal;
-use domain::planning_prompt::clean_line;
+use domain::text::clean_line;
 use rmcp::ServerHandler;
 use rmcp::model::*;
 use rmcp::service::{NotificationContext, Peer, RequestContext, RoleServer, SubscriptionContext};

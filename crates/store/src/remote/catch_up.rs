@@ -7,9 +7,9 @@
 use domain::access::Scope;
 use domain::exchange::{Greeting, Receipt, Sending};
 use domain::ids::OperationId;
-use domain::planning_prompt::count;
 use domain::ports::StoreFault;
 use domain::settings::OfflinePolicy;
+use domain::text::count;
 use domain::tree::Misfit;
 
 use super::pending::{Pending, Place, may_wait, record_again};

@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 
 use domain::exchange::{Greeting, LineHead, Receipt, Sending, SharedNote};
 use domain::ids::{OperationId, Principal, StoreId};
-use domain::planning_prompt::count;
 use domain::ports::{Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction};
 use domain::settings::OfflinePolicy;
+use domain::text::count;
 use serde::Deserialize;
 
 use self::contact::Contact;

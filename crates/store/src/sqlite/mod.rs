@@ -355,7 +355,7 @@ impl SqliteStore {
         if !ahead.entries.is_empty() {
             self.tell(format!(
                 "an interrupted process had written {} to the journal but not to the database: taken over",
-                domain::planning_prompt::count(ahead.entries.len(), "operation", "operations")
+                domain::text::count(ahead.entries.len(), "operation", "operations")
             ));
         }
         self.begin("BEGIN IMMEDIATE")
@@ -380,7 +380,7 @@ impl SqliteStore {
         let mut transaction = self.transaction(row);
         self.finish(&mut transaction, size)?;
         drop(transaction);
-        let operations = domain::planning_prompt::count(lines.len(), "operation", "operations");
+        let operations = domain::text::count(lines.len(), "operation", "operations");
         self.tell(match aside {
             Some(aside) => format!(
                 "the journal was damaged: put aside as {}, written anew from the database ({operations})",

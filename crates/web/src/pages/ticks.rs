@@ -3,7 +3,7 @@
 use application::show_ticks::{SceneView, TickView, TicksView, show_ticks};
 use application::tick::spending::SpendingView;
 use axum::extract::{Query, State};
-use domain::planning_prompt::count;
+use domain::text::count;
 use domain::tick::TickStatus;
 use domain::tick::execute::Executed;
 use maud::{Markup, html};

@@ -4,7 +4,6 @@ use application::Failure;
 use application::plan_documents::compare::Comparison;
 use application::plan_documents::show;
 use domain::plan_document::render;
-use domain::planning_prompt::clean_line;
 
 use crate::commands::diff;
 use crate::exit_code::ExitCode;
@@ -19,15 +18,15 @@ pub(super) fn show(app: &App, document: Option<&str>, entity: Option<&str>) -> R
             app.ui.value(&value);
         } else {
             let text = serde_json::to_string_pretty(&value).unwrap_or_default();
-            text.lines().for_each(|line| app.ui.line(clean_line(line)));
+            app.ui.lines(&text);
         }
         return Ok(ExitCode::Done);
     }
     let shown = app.run(|ctx| show::show(ctx, document))?;
     if app.ui.json {
-        app.ui.text(&shown.text);
+        app.ui.json_text(&shown.text);
     } else {
-        render(&shown.plan, &shown.version).lines().for_each(|line| app.ui.line(clean_line(line)));
+        app.ui.lines(&render(&shown.plan, &shown.version));
     }
     Ok(ExitCode::Done)
 }
@@ -44,13 +43,14 @@ pub(super) fn list(app: &App) -> Result<ExitCode, Failure> {
     }
     for one in &documents {
         let mark = if one.current { "*" } else { " " };
-        let title = clean_line(one.title.as_deref().unwrap_or("?"));
+        let title = one.title.as_deref().unwrap_or("?");
         let mut notes: Vec<String> = Vec::new();
         notes.extend(one.frozen_at.map(|at| format!("frozen {}", at.for_people())));
-        notes.extend(one.revises.as_ref().map(|older| format!("revises {}", clean_line(older))));
+        notes.extend(one.revises.as_ref().map(|older| format!("revises {older}")));
         notes.extend((!one.known).then(|| "not known to this state".to_owned()));
-        let name = styled(BOLD, &clean_line(&one.document));
-        app.ui.line(format!("{mark} {name}  {title}  {}", styled(DIM, &notes.join(", "))).trim_end());
+        let name = styled(BOLD, &one.document);
+        let notes = if notes.is_empty() { String::new() } else { format!("  {}", notes.join(", ")) };
+        app.ui.line(format_args!("{mark} {name}  {title}{}", styled(DIM, notes)));
     }
     Ok(ExitCode::Done)
 }
@@ -67,7 +67,7 @@ pub(super) fn comparison(app: &App, found: &Comparison) -> Result<ExitCode, Fail
     for change in &found.changes {
         let fields = if change.fields.is_empty() { String::new() } else { format!(": {}", change.fields.join(", ")) };
         let style = if change.change == "added" { GOOD } else { INFO };
-        app.ui.line(format!("{} {}{}", styled(style, change.change), clean_line(&change.id), clean_line(&fields)));
+        app.ui.line(format_args!("{} {}{}", styled(style, change.change), change.id, fields));
     }
     diff::print(app.ui, &found.diff);
     Ok(ExitCode::Done)

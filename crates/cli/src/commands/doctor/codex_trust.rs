@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use application::{Failure, FailureKind};
 use domain::host_event::Host;
-use domain::planning_prompt::{clean_line, count};
+use domain::text::count;
 use hosts::install::{After, Call, Found, found, hooks_path, is_our_command, pieces};
 use serde_json::{Value, json};
 use store::DiskFiles;
@@ -95,7 +95,7 @@ impl Codex {
                 continue;
             }
             if let Some(error) = answer.get("error") {
-                return Err(format!("{method}: {}", clean_line(error["message"].as_str().unwrap_or("refused"))));
+                return Err(format!("{method}: {}", error["message"].as_str().unwrap_or("refused")));
             }
             return Ok(answer["result"].take());
         }
@@ -167,10 +167,10 @@ pub(super) fn trust(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
     }
     let wanted: Vec<&Listed> = listed.iter().filter(|hook| !hook.trusted && lines.contains(&hook.command)).collect();
     if wanted.is_empty() {
-        ui.say(format!("{}: Codex trusts these hooks already", styled(INFO, "note")));
+        ui.say(format_args!("{}: Codex trusts these hooks already", styled(INFO, "note")));
         return Ok(());
     }
-    ui.say(format!(
+    ui.say(format_args!(
         "{}: telling Codex to run {} of this project from now on (`config/batchWrite` of `hooks.state`, in your Codex settings):",
         styled(INFO, "note"),
         count(wanted.len(), "hook", "hooks")
@@ -178,13 +178,13 @@ pub(super) fn trust(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
     let mut commands: Vec<&str> = wanted.iter().map(|hook| hook.command.as_str()).collect();
     commands.dedup();
     for line in commands {
-        ui.say(format!("  {}", clean_line(line)));
+        ui.say(format!("  {line}"));
     }
     let state: serde_json::Map<String, Value> =
         wanted.iter().map(|hook| (hook.key.clone(), json!({ "enabled": true, "trusted_hash": hook.hash }))).collect();
     let edit = json!({ "keyPath": "hooks.state", "value": state, "mergeStrategy": "upsert" });
     codex.call("config/batchWrite", &json!({ "edits": [edit], "reloadUserConfig": true })).map_err(cannot)?;
-    ui.say(format!("{} Codex runs them from its next session on", styled(GOOD, "✓")));
+    ui.say(format_args!("{} Codex runs them from its next session on", styled(GOOD, "✓")));
     Ok(())
 }
 

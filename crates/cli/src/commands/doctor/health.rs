@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use application::Failure;
 use domain::host_event::Host;
-use domain::planning_prompt::count;
+use domain::text::count;
 use hosts::install::{After, Call, Found, Piece, Setup, found, hooks_path, pieces};
 use serde::Serialize;
 use store::DiskFiles;

@@ -7,7 +7,6 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use domain::host_event::Host;
-use domain::planning_prompt::clean_line;
 use hosts::install::Call;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -190,5 +189,5 @@ pub(super) fn command(program: &str) -> Command {
 }
 
 fn short(text: &str) -> String {
-    clean_line(text.lines().next().unwrap_or_default()).chars().take(200).collect()
+    text.lines().next().unwrap_or_default().chars().take(200).collect()
 }
