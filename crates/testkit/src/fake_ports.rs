@@ -76,8 +76,12 @@ impl PlanFiles for FakeFiles {
     fn read(&self, path: &str, max_bytes: u64) -> Reading {
         match self.files.borrow().get(path) {
             None => Reading::Missing,
-            Some((text, _)) if text.len() as u64 > max_bytes => Reading::Unreadable { why: "too large".to_owned() },
-            Some((text, _)) if text.contains('\0') => Reading::Unreadable { why: "binary".to_owned() },
+            Some((text, _)) if text.len() as u64 > max_bytes => {
+                Reading::Unreadable { why: "too large".to_owned(), transient: false }
+            }
+            Some((text, _)) if text.contains('\0') => {
+                Reading::Unreadable { why: "binary".to_owned(), transient: false }
+            }
             Some((text, written)) => {
                 Reading::Text { text: text.clone(), stamp: Some(Self::stamp(text, *written)), modified_ns: *written }
             }

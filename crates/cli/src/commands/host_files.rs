@@ -120,7 +120,7 @@ pub(super) fn read(files: &DiskFiles, path: &str) -> Result<Option<String>, Fail
     match files.read(path, MOST_BYTES) {
         Reading::Text { text, .. } => Ok(Some(text)),
         Reading::Missing => Ok(None),
-        Reading::Unreadable { why } => {
+        Reading::Unreadable { why, .. } => {
             Err(Failure::new(FailureKind::Unavailable, format!("cannot use `{path}`: {}", clean_line(&why))))
         }
     }
