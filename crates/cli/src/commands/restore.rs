@@ -4,6 +4,7 @@ use application::Failure;
 use application::restore_version::restore_version;
 use clap::Args;
 use domain::planning_prompt::{clean_line, count};
+use domain::shown::{Shown, ShownVersion};
 
 use super::approve::print_transitions;
 use crate::exit_code::ExitCode;
@@ -21,11 +22,16 @@ pub(crate) struct RestoreArgs {
     /// The node, then the version: `-1`, the first digits of a hash, or a time
     #[arg(required = true, num_args = 2..=3, allow_negative_numbers = true, value_names = ["NODE", "VERSION"])]
     words: Vec<String>,
+
+    /// Restore only if the plan still is this version now (at least 8 digits of its hash)
+    #[arg(long, value_name = "HASH")]
+    replaces: Option<ShownVersion>,
 }
 
 impl RestoreArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let outcome = app.run(|ctx| restore_version(ctx, &self.words))?;
+        let replaces = self.replaces.clone().map(|version| Shown { version, parent: None });
+        let outcome = app.run(|ctx| restore_version(ctx, &self.words, replaces.as_ref()))?;
         if app.ui.json {
             app.ui.value(&outcome);
             return Ok(ExitCode::Done);

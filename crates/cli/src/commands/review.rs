@@ -138,12 +138,12 @@ impl ReviewArgs {
             }
             What::Escalated => waiting(app),
             What::Accept { item, reason, of } => {
-                let outcome = app.run(|ctx| accept(ctx, of.of.as_deref(), item, reason))?;
+                let outcome = app.run(|ctx| accept(ctx, of.of.as_deref(), item, reason, None))?;
                 let line = format!("{} is accepted as it is", outcome.item.id);
                 done(app, &outcome, &line)
             }
             What::Conclude { of } => {
-                let outcome = app.run(|ctx| conclude(ctx, of.of.as_deref()))?;
+                let outcome = app.run(|ctx| conclude(ctx, of.of.as_deref(), None))?;
                 let code = match &outcome.concluded {
                     Concluded::Complete { .. } => ExitCode::Done,
                     Concluded::Retry { .. } | Concluded::NeedsPerson { .. } => ExitCode::Findings,

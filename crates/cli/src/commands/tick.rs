@@ -53,11 +53,11 @@ pub(crate) struct TickArgs {
 impl TickArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         if let Some(tick) = self.skip {
-            let outcome = app.run(|ctx| skip_tick(ctx, tick))?;
+            let outcome = app.run(|ctx| skip_tick(ctx, tick, None))?;
             return Ok(shown(app, &[outcome]));
         }
         if let Some(tick) = self.retry {
-            let outcome = app.run(|ctx| retry_tick(ctx, tick))?;
+            let outcome = app.run(|ctx| retry_tick(ctx, tick, None))?;
             return Ok(shown(app, &[outcome]));
         }
         let mind = Mind::chosen()?;

@@ -125,14 +125,14 @@ fn sqlite(project: &Project, line: &str) -> Option<()> {
 }
 
 /// Another process that holds the database until it is dropped.
-struct Lock {
+pub(crate) struct Lock {
     child: Child,
 }
 
 impl Lock {
     /// `whole`: nobody can even read. `None` where there is no Python with SQLite.
     #[expect(clippy::disallowed_methods, reason = "a test needs another program at the database")]
-    fn hold(project: &Project, whole: bool) -> Option<Self> {
+    pub(crate) fn hold(project: &Project, whole: bool) -> Option<Self> {
         let script = "import sqlite3, sys\n\
                       connection = sqlite3.connect(sys.argv[1], isolation_level=None)\n\
                       if sys.argv[2] == 'whole': connection.execute('PRAGMA locking_mode = EXCLUSIVE')\n\
