@@ -129,8 +129,9 @@ impl UnreadEvent {
         };
         let roots = roots_of(&event);
         let Some(first) = roots.first() else { return String::new() };
-        let block = roots.iter().find_map(|root| fallback_in(&event, root).block);
+        // First of all: the settings may be what hangs.
         Ledger::in_project(first).fault(Entry::of(&event, start), &why);
+        let block = roots.iter().find_map(|root| fallback_in(&event, root).block);
         let block = block.map(|text| text.replace("@WHY@", &why));
         hosts::wire::render(&event, &Reply { block, ..Reply::default() })
     }
@@ -468,7 +469,13 @@ fn watch(host: Host, name: Option<&str>, start: Instant) {
             Some(Phase::Running(running)) => answer_fault(*running, &late),
             Some(Phase::Reading) => {
                 let arrived = Payload::Partial { bytes: hook_input::take_arrived(), why: late };
-                read_event(host, name.as_deref(), arrived).err().map_or_else(String::new, |unread| unread.answer(start))
+                let (answer, answered) = std::sync::mpsc::channel();
+                // It reads the settings, which may hang too: then the host goes on without an answer.
+                let _ = std::thread::Builder::new().spawn(move || {
+                    let unread = read_event(host, name.as_deref(), arrived).err();
+                    let _ = answer.send(unread.map_or_else(String::new, |unread| unread.answer(start)));
+                });
+                answered.recv_timeout(deadline()).unwrap_or_default()
             }
             // The hook is about to print its own answer; where even that hangs, the host goes on without.
             Some(Phase::Answered) | None => {
