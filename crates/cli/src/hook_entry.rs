@@ -321,7 +321,8 @@ fn concerns_state(event: &HostEvent, plans: &[TouchedPlan<'_>], files: &[String]
 /// What is answered when the gates cannot be asked.
 fn fallback(event: &HostEvent, plans: &[TouchedPlan<'_>], files: &DiskFiles, fail_closed: &[String]) -> Reply {
     let closed = |gate: &str| fail_closed.iter().any(|name| name == gate);
-    let exists = |plan: &TouchedPlan<'_>| matches!(files.look(&plan.file), FileLook::Present(_));
+    let exists =
+        |plan: &TouchedPlan<'_>| matches!(files.look(&plan.file), FileLook::Present(_) | FileLook::Unavailable(_));
     let unasked = match &event.happening {
         Happening::ToolAboutToRun(_) => plans.iter().find_map(|plan| {
             let overwrites = matches!(plan.effect, Effect::Write { .. }) && exists(plan);

@@ -54,6 +54,10 @@ fn about_plans(ctx: &Context<'_>, event: &HostEvent, plans: &[TouchedPlan<'_>]) 
     // A plan changed and the state cannot say so: then nobody can say what may be done.
     if let Some(why) = ctx.take_noticed().into_iter().find_map(|noticed| match noticed {
         Noticed::NotRecorded { why } => Some(why),
+        // What is recorded of it may not be what would be overwritten.
+        Noticed::Unavailable { path, why } if plans.iter().any(|plan| plan.file == path) => {
+            Some(format!("`{path}` cannot be read now: {why}"))
+        }
         _ => None,
     }) {
         return Err(Failure::new(FailureKind::Unavailable, why));
