@@ -8,6 +8,7 @@ use domain::node::{Node, Status};
 use domain::operation::Verb;
 use domain::policy::ConsistencyPolicy;
 use domain::ports::Snapshot;
+use domain::shown::Shown;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -24,8 +25,8 @@ use crate::views::TransitionView;
 pub struct ApproveRequest {
     pub node: Vec<String>,
     pub force: Force,
-    /// The version the person was shown, where one was.
-    pub shown: Option<VersionHash>,
+    /// What was shown before it was asked, where something was.
+    pub shown: Option<Shown>,
 }
 
 /// What was done: `approve_entity`.
@@ -52,6 +53,7 @@ pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOut
         let node = get(&*tx, id)?;
         let parent = parent(&*tx, &node)?;
         let path = path_of(&*tx, &node)?;
+        refuse_unavailable(ctx, &node)?;
         refuse_circles(ctx, &*tx, &node, &path)?;
         let warnings = warnings(ctx, &*tx, &node, parent.as_ref())?;
         let now = ctx.clock.now();
@@ -62,7 +64,7 @@ pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOut
                 by: &ctx.actor,
                 now,
                 force: request.force,
-                shown: request.shown,
+                shown: request.shown.as_ref(),
                 warnings: warnings.clone(),
             },
             ctx.policy,
@@ -131,6 +133,14 @@ pub(crate) fn warnings(
         found.push(format!("front matter, {problem}"));
     }
     Ok(found)
+}
+
+/// Refuses to decide about a text that cannot be read now: what is recorded may not be what is there.
+pub(crate) fn refuse_unavailable(ctx: &Context<'_>, node: &Node) -> Result<(), Failure> {
+    let Some(path) = &node.path else { return Ok(()) };
+    let Some(why) = ctx.why_unavailable(path) else { return Ok(()) };
+    let what = format!("`{path}` cannot be read now: {why}; nothing was decided about `{}`", node.alias);
+    Err(Failure::new(FailureKind::Unavailable, what).step("try again").step("tl check"))
 }
 
 /// A plan that needs itself, in the end, can never be ready.

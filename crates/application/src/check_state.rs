@@ -20,6 +20,14 @@ pub struct CheckOutcome {
     pub findings: Vec<FindingView>,
 }
 
+impl CheckOutcome {
+    /// Adds what the edge found.
+    pub fn add(&mut self, findings: Vec<FindingView>) {
+        self.ok &= findings.is_empty();
+        self.findings.extend(findings);
+    }
+}
+
 /// One finding.
 #[derive(Clone, Debug, Serialize)]
 pub struct FindingView {
@@ -125,6 +133,12 @@ fn against_files(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Result
                 node: None,
                 message: format!("`{path}`: {why}"),
                 next_steps: vec!["move or rename it".to_owned()],
+            }),
+            Noticed::Unavailable { path, why } => findings.push(Finding {
+                kind: FindingKind::FileUnavailable,
+                node: None,
+                message: format!("`{path}` cannot be read now: {why}; what was known of it still counts"),
+                next_steps: vec![format!("make `{path}` readable, then: tl check")],
             }),
             other => ctx.notice(other),
         }

@@ -42,9 +42,16 @@ pub enum Noticed {
     NotWritten { path: String, why: String },
     /// Something a process left undone when it ended is done now.
     CaughtUp { what: String },
+    /// A plan file cannot be read now, which says nothing about it: what was known of it still counts.
+    Unavailable { path: String, why: String },
     /// A file looks like a plan but is not where it belongs.
     Misplaced { path: String, why: String },
+    /// So many files more were misplaced or unavailable than are told one by one.
+    MoreFiles { left: usize },
 }
+
+/// So many misplaced or unavailable files are told one by one.
+const MAX_FILES_TOLD: usize = 10;
 
 impl<'a> Context<'a> {
     /// Returns a context.
@@ -96,11 +103,34 @@ impl<'a> Context<'a> {
         self.noticed.take()
     }
 
+    /// The same for people and agents: of many files that are misplaced or unavailable the first ones, and how many more.
+    pub fn take_noticed_in_short(&self) -> Vec<Noticed> {
+        let mut noticed = self.take_noticed();
+        let mut files = 0;
+        noticed.retain(|one| {
+            let is_about_a_file = matches!(one, Noticed::Misplaced { .. } | Noticed::Unavailable { .. });
+            files += usize::from(is_about_a_file);
+            !is_about_a_file || files <= MAX_FILES_TOLD
+        });
+        if files > MAX_FILES_TOLD {
+            noticed.push(Noticed::MoreFiles { left: files - MAX_FILES_TOLD });
+        }
+        noticed
+    }
+
     pub(crate) fn notice(&self, noticed: Noticed) {
         let mut list = self.noticed.borrow_mut();
         if !list.contains(&noticed) {
             list.push(noticed);
         }
+    }
+
+    /// Returns why a file could not be read in this use case, where that says nothing about its text.
+    pub(crate) fn why_unavailable(&self, path: &str) -> Option<String> {
+        self.noticed.borrow().iter().find_map(|noticed| match noticed {
+            Noticed::Unavailable { path: found, why } if found == path => Some(why.clone()),
+            _ => None,
+        })
     }
 
     /// Returns how much was noticed so far.

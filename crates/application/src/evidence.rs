@@ -322,7 +322,7 @@ fn of_file(ctx: &Context<'_>, path: &str) -> String {
         // No text: its size and time have to do.
         Reading::Unreadable { .. } => match ctx.files.look(path) {
             FileLook::Present(stamp) => format!("{} {}", stamp.size, stamp.modified_ns),
-            FileLook::Missing | FileLook::Refused(_) => "refused".to_owned(),
+            FileLook::Missing | FileLook::Refused(_) | FileLook::Unavailable(_) => "refused".to_owned(),
         },
     };
     format!("{path} {content}")

@@ -6,6 +6,7 @@ use domain::memory::NotKept;
 use domain::ports::{FileFault, StoreFault};
 use domain::reference::Unresolved;
 use domain::revalidation::KeepRefused;
+use domain::shown::ShownChanged;
 use domain::stamp::NotAStamp;
 use domain::token::TokenRefused;
 use domain::trail::MapRefused;
@@ -211,8 +212,15 @@ impl From<ApprovalRefused> for Failure {
                 .into_iter()
                 .fold(failure, |failure, warning| failure.step(format!("warning: {warning}")))
                 .step(format!("tl approve {node} --force")),
-            ApprovalRefused::TextChanged { node, .. } => failure.step(format!("tl show {node}")),
+            ApprovalRefused::Changed(changed) => changed.into(),
         }
+    }
+}
+
+impl From<ShownChanged> for Failure {
+    fn from(error: ShownChanged) -> Self {
+        Self::new(FailureKind::Conflict, format!("{error}; nothing was decided"))
+            .step(format!("tl show {}   # read it as it is now, then decide again", error.node()))
     }
 }
 

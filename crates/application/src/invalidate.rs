@@ -2,10 +2,11 @@
 
 use domain::operation::Verb;
 use domain::revalidation::condemn;
+use domain::shown::Shown;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::locate::{get, nothing_left, path_of};
+use crate::locate::{get, nothing_left, parent, path_of};
 use crate::observe::with_node;
 use crate::settle::settle;
 use crate::transitions::transitions;
@@ -16,6 +17,8 @@ use crate::views::CascadeView;
 pub struct InvalidateRequest {
     pub node: Vec<String>,
     pub reason: String,
+    /// What was shown before it was asked, where something was.
+    pub shown: Option<Shown>,
 }
 
 /// Condemns a node: `cascade_invalidate`. The node itself is not in the returned list.
@@ -30,6 +33,9 @@ pub fn invalidate(ctx: &Context<'_>, request: &InvalidateRequest) -> Result<Casc
     with_node(ctx, &request.node, |tx, id, rest| {
         nothing_left(rest)?;
         let node = get(&*tx, id)?;
+        if let Some(shown) = &request.shown {
+            shown.check(&node, parent(&*tx, &node)?.as_ref())?;
+        }
         let now = ctx.clock.now();
         let mut facts = vec![condemn(&node, reason, &ctx.actor, now)];
         settle(ctx, tx, &mut facts, &[], now, Some(reason))?;

@@ -5,6 +5,7 @@ use domain::observation::{Found, Place, Sighting, decide};
 use domain::operation::Verb;
 use domain::ports::{StoreFault, Transaction};
 use domain::section::describe;
+use domain::shown::Shown;
 use domain::tree::Tree;
 use domain::version::{canonical_hash, pick};
 use serde::Serialize;
@@ -29,11 +30,15 @@ pub struct RestoreOutcome {
     pub cascade: CascadeView,
 }
 
-/// Restores a version: `words` are the node and the version.
+/// Restores a version: `words` are the node and the version, `replaces` the text that was shown as the present one.
 ///
 /// # Errors
 /// When there is no such node or version, or a file cannot be written.
-pub fn restore_version(ctx: &Context<'_>, words: &[String]) -> Result<RestoreOutcome, Failure> {
+pub fn restore_version(
+    ctx: &Context<'_>,
+    words: &[String],
+    replaces: Option<&Shown>,
+) -> Result<RestoreOutcome, Failure> {
     with_node(ctx, words, |tx, id, rest| {
         let [selector] = rest else {
             let name = words.join(" ");
@@ -44,6 +49,9 @@ pub fn restore_version(ctx: &Context<'_>, words: &[String]) -> Result<RestoreOut
             .step(format!("tl versions {name}")));
         };
         let node = get(&*tx, id)?;
+        if let Some(shown) = replaces {
+            shown.check(&node, None)?;
+        }
         let entries = entries(&*tx, &node)?;
         let version = pick(&node.alias, &entries, selector)?.version.hash;
         if node.content.version() == Some(version) {

@@ -6,10 +6,11 @@ use domain::node::{Node, Status};
 use domain::operation::Verb;
 use domain::ports::{Snapshot, Transaction};
 use domain::revalidation::{against, by_urgency, keep};
+use domain::shown::Shown;
 use domain::tree::Tree;
 use serde::Serialize;
 
-use crate::approve::warnings;
+use crate::approve::{refuse_unavailable, warnings};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{find_top, get, nothing_left, parent, path_of};
@@ -27,6 +28,9 @@ pub struct StaleView {
     pub path: String,
     pub title: Option<String>,
     pub file_path: Option<String>,
+    /// The text to judge, and the parent's text to judge it against: a decision names both.
+    pub version_hash: Option<VersionHash>,
+    pub current_parent_hash: Option<VersionHash>,
     pub reason: Option<String>,
     /// What changed in the parent since this was written or approved; `None` when it did not.
     pub parent_changes: Option<DiffView>,
@@ -79,8 +83,14 @@ fn stale_view(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<St
         None => None,
     };
     let file = node.path.as_deref().unwrap_or("the plan");
+    let version_hash = node.content.version();
+    let current_parent_hash = parent.as_ref().and_then(|parent| parent.content.version());
+    let option = |name: &str, hash: Option<VersionHash>| {
+        hash.map(|hash| format!(" --{name} {}", hash.short())).unwrap_or_default()
+    };
+    let bound = option("version", version_hash) + &option("parent-version", current_parent_hash);
     let mut choices = vec![
-        format!("tl revalidate {path} --keep   # it still holds as it is"),
+        format!("tl revalidate {path} --keep{bound}   # it still holds as it is"),
         format!("edit {file}"),
         format!("tl plan {} {path}   # plan it anew", node.level),
     ];
@@ -95,6 +105,8 @@ fn stale_view(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<St
         entity_type: node.level.clone(),
         title: node.description.title.clone(),
         file_path: node.path.clone(),
+        version_hash,
+        current_parent_hash,
         reason: reason(state, node)?,
         parent_changes,
         warnings: warnings(ctx, state, node, parent.as_ref())?,
@@ -133,14 +145,23 @@ pub struct RefusedView {
     pub reason: String,
 }
 
+/// A stale node to be kept as it is.
+#[derive(Clone, Debug)]
+pub struct KeepRequest {
+    pub node: Vec<String>,
+    pub force: Force,
+    /// What was shown before it was asked, where something was.
+    pub shown: Option<Shown>,
+}
+
 /// Keeps one stale node as it is.
 ///
 /// # Errors
-/// When it is not stale, its parent is not settled, or policy says no.
-pub fn keep_one(ctx: &Context<'_>, words: &[String], force: Force) -> Result<KeepOutcome, Failure> {
-    with_node(ctx, words, |tx, id, rest| {
+/// When another text was shown, it is not stale, its parent is not settled, or policy says no.
+pub fn keep_one(ctx: &Context<'_>, request: &KeepRequest) -> Result<KeepOutcome, Failure> {
+    with_node(ctx, &request.node, |tx, id, rest| {
         nothing_left(rest)?;
-        let (kept, reinstated, operation) = keep_within(ctx, tx, id, force)?;
+        let (kept, reinstated, operation) = keep_within(ctx, tx, id, request.force, request.shown.as_ref())?;
         Ok(KeepOutcome {
             success: true,
             kept: vec![kept],
@@ -173,7 +194,7 @@ pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<Kee
             if node.status() != Status::RequiresRevalidation {
                 continue;
             }
-            match keep_within(ctx, tx, id, force) {
+            match keep_within(ctx, tx, id, force, None) {
                 Ok((kept, reinstated, operation)) => {
                     outcome.kept.push(kept);
                     outcome.reinstated_entities.extend(reinstated);
@@ -195,9 +216,15 @@ fn keep_within(
     tx: &mut dyn Transaction,
     id: NodeId,
     force: Force,
+    shown: Option<&Shown>,
 ) -> Result<(NodeView, Vec<TransitionView>, OperationId), Failure> {
     let node = get(&*tx, id)?;
     let parent = parent(&*tx, &node)?;
+    refuse_unavailable(ctx, &node)?;
+    // Also for a draft, which is kept without an approval.
+    if let Some(shown) = shown {
+        shown.check(&node, parent.as_ref())?;
+    }
     let now = ctx.clock.now();
     let approval = decide(
         Request {
@@ -206,7 +233,7 @@ fn keep_within(
             by: &ctx.actor,
             now,
             force,
-            shown: None,
+            shown,
             warnings: warnings(ctx, &*tx, &node, parent.as_ref())?,
         },
         ctx.policy,

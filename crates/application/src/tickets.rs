@@ -406,7 +406,7 @@ fn read(ctx: &Context<'_>, file: &str) -> Result<String, Failure> {
     match ctx.files.read(file, ctx.policy.max_plan_bytes) {
         Reading::Text { text, .. } => Ok(text),
         Reading::Missing => Err(Failure::new(FailureKind::NotFound, format!("`{file}` is gone"))),
-        Reading::Unreadable { why } => {
+        Reading::Unreadable { why, .. } => {
             Err(Failure::new(FailureKind::Invalid, format!("`{file}` cannot be read: {why}")))
         }
     }

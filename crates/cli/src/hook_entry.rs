@@ -5,33 +5,32 @@
 //! that could not be asked says otherwise; it is noted, and told at the next contact.
 
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use application::handle_host_event::{
     Handled, Surroundings, TouchedPlan, calls_us, handle_host_event, touched_files, touched_plans,
 };
 use application::{Context, Failure};
-use domain::host_event::{Effect, Happening, Host, HostEvent, Reply};
+use domain::gates::{Fired, Objection};
+use domain::host_event::{Effect, Happening, Host, HostEvent, Reply, ToolCall, ToolKind};
 use domain::ids::Principal;
 use domain::operation::Channel;
-use domain::policy::{ApprovalPolicy, GatePolicy, Governance, Policy};
-use domain::ports::{FileLook, PlanFiles};
+use domain::policy::{ApprovalPolicy, GateMode, GatePolicy, Governance, Policy};
+use domain::ports::{FileLook, PlanFiles, StoreFault};
 use domain::profile::{BUILT_IN, Profile, built_in};
 use domain::typed_command::{self, TypedCommand};
 use store::{DiskFiles, DiskGit, EngineSettings, RevertibleFiles, SystemClock};
 
+use crate::hook_input::{self, Payload};
 use crate::hook_ledger::{Entry, Ledger, Outcome};
 use crate::settings;
 use crate::wiring::{Project, put_back_unkept, while_overtaken};
-
-/// More than any plan may have; what is longer is not read to the end and passes.
-const MOST_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Turns every hook into nothing: for the day something is badly wrong.
 const SWITCH: &str = "THROUGHLINE_HOOKS";
@@ -68,30 +67,23 @@ fn print(text: &str) {
 
 /// Returns what is to be printed.
 fn hook(host: Host, event: Option<&str>, start: Instant) -> String {
-    let mut payload = Vec::new();
-    let whole = std::io::stdin().lock().take(MOST_BYTES).read_to_end(&mut payload).is_ok();
-    let read = hosts::wire::read(host, event, &payload);
-    let event = match read {
-        Ok(Some(event)) if whole => event,
+    watch(host, event, start);
+    let event = match read_event(host, event, hook_input::read_payload()) {
+        Ok(Some(event)) => event,
         Ok(None) => return String::new(),
-        unreadable => {
-            let why = unreadable.err().map_or_else(|| "it was cut off".to_owned(), |error| error.to_string());
-            if let Some(root) = std::env::current_dir().ok().and_then(|here| store::Layout::find_root(&here)) {
-                let ledger = Ledger::in_project(&root);
-                ledger.fault(Entry::bare(host, "?", start), &format!("the event could not be read: {why}"));
-            }
-            return String::new();
-        }
+        Err(unread) => match claim_answer() {
+            Some(_) => return unread.answer(start),
+            None => await_the_end(),
+        },
     };
     let roots = roots_of(&event);
     let Some(first) = roots.first() else { return String::new() };
     let ledger = Ledger::in_project(first);
-    if settings::environment(SWITCH).is_some_and(|word| matches!(word.as_str(), "off" | "0" | "false")) {
+    if is_switched_off() {
         ledger.note(Entry::of(&event, start), Outcome::Off);
         return String::new();
     }
     remember(Running { event: event.clone(), ledger, start, fallback: Reply::default() });
-    watch(start);
     let mut all = Handled::default();
     for root in &roots {
         match answer(&event, root) {
@@ -100,6 +92,79 @@ fn hook(host: Host, event: Option<&str>, start: Instant) -> String {
         }
     }
     finish(all)
+}
+
+/// An event that could not be read to its end: what is known of it, and what went wrong.
+struct UnreadEvent {
+    host: Host,
+    event: Option<HostEvent>,
+    why: String,
+}
+
+/// Reads the event of a payload; `None` when it is none of ours.
+fn read_event(host: Host, name: Option<&str>, payload: Payload) -> Result<Option<HostEvent>, UnreadEvent> {
+    let salvaged = |bytes: &[u8]| hosts::wire::read(host, name, bytes).ok().flatten();
+    match payload {
+        Payload::Whole(bytes) => hosts::wire::read(host, name, &bytes).map_err(|error| UnreadEvent {
+            host,
+            event: salvaged(&hosts::wire::salvage(&bytes)),
+            why: format!("its payload could not be read: {error}"),
+        }),
+        Payload::Partial { bytes, why } => Err(UnreadEvent { host, event: salvaged(&bytes), why }),
+    }
+}
+
+impl UnreadEvent {
+    /// Answers by what the gates say about faults, for as much as is known of the event.
+    fn answer(self, start: Instant) -> String {
+        if is_switched_off() {
+            return String::new();
+        }
+        let Self { host, event, why } = self;
+        let Some(event) = event else {
+            if let Some(root) = std::env::current_dir().ok().and_then(|here| store::Layout::find_root(&here)) {
+                Ledger::in_project(&root).fault(Entry::bare(host, "?", start), &why);
+            }
+            return String::new();
+        };
+        let roots = roots_of(&event);
+        let Some(first) = roots.first() else { return String::new() };
+        // First of all: the settings may be what hangs.
+        Ledger::in_project(first).fault(Entry::of(&event, start), &why);
+        let block = roots.iter().find_map(|root| fallback_in(&event, root).block);
+        let block = block.map(|text| text.replace("@WHY@", &why));
+        hosts::wire::render(&event, &Reply { block, ..Reply::default() })
+    }
+}
+
+/// What is answered for a project when nobody got to ask its gates.
+fn fallback_in(event: &HostEvent, root: &Path) -> Reply {
+    let Ok(files) = DiskFiles::open(root) else { return Reply::default() };
+    let (profiles, fail_closed) = match Project::for_hook(root) {
+        Ok(project) => (project.profiles, project.settings.policy.gates.fail_closed),
+        Err(_) => (built_in_profiles(), GatePolicy::default().fail_closed),
+    };
+    let plans = touched_plans(&files, &profiles, event);
+    let reply = fallback(event, &plans, &files, &fail_closed);
+    match &event.happening {
+        // It writes, and nobody knows what: it may be a plan.
+        Happening::ToolAboutToRun(call) if reply.block.is_none() && call.touches.is_empty() && writes_files(call) => {
+            Reply { block: fail_closed.first().map(|gate| unchecked(gate, "a write to a file unknown")), ..reply }
+        }
+        _ => reply,
+    }
+}
+
+fn writes_files(call: &ToolCall) -> bool {
+    matches!(call.kind, ToolKind::Write | ToolKind::Edit | ToolKind::Delete)
+}
+
+fn built_in_profiles() -> Vec<Profile> {
+    BUILT_IN.iter().filter_map(|(name, _)| built_in(name)).collect()
+}
+
+fn is_switched_off() -> bool {
+    settings::environment(SWITCH).is_some_and(|word| matches!(word.as_str(), "off" | "0" | "false"))
 }
 
 /// The projects an event is about: mostly one. Where the host says it is, where it started us, and where the files of
@@ -129,7 +194,7 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
     })?;
     let project = Project::for_hook(root).inspect_err(|_| {
         // Without settings the plans are where they mostly are, and the gates as they are without settings.
-        let profiles: Vec<Profile> = BUILT_IN.iter().filter_map(|(name, _)| built_in(name)).collect();
+        let profiles = built_in_profiles();
         let plans = touched_plans(&files, &profiles, event);
         set_fallback(fallback(event, &plans, &files, &GatePolicy::default().fail_closed));
     })?;
@@ -151,7 +216,10 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
     let ledger = Ledger::in_project(root);
     let faults = ledger.pending_faults();
     let handle = |damage: Option<&str>| -> Result<Handled, Failure> {
-        let store = project.open_quietly(&engine, damage)?;
+        let store = match project.open_quietly(&engine, damage) {
+            Err(StoreFault::Foreign { .. }) => return Ok(unadopted(event, &plans, policy, &ledger)),
+            opened => opened?,
+        };
         let clock = SystemClock;
         let git = DiskGit::open(root);
         let told = store.caller();
@@ -175,6 +243,42 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
         ledger.forget_faults();
     }
     Ok(handled)
+}
+
+/// Answers where the state came with a clone or a copy and nobody adopted it: its gates cannot be asked, and a person
+/// has to be told. Plans are not written meanwhile; everything else is told of it once in a session.
+fn unadopted(event: &HostEvent, plans: &[TouchedPlan<'_>], policy: &Policy, ledger: &Ledger) -> Handled {
+    const GATE: &str = "adopt";
+    let why = "the state of this project came from elsewhere (a clone, a copy) and was not adopted by this user: its \
+               approvals do not count yet, and the gates cannot be asked";
+    let steps = vec![
+        "ask the person to run `tl adopt`   # takes over its approvals".to_owned(),
+        "or to run `tl rebuild`   # starts from the plan files, everything a draft".to_owned(),
+    ];
+    let fired =
+        |plan: String| vec![Fired { gate: GATE, plan, objection: Objection::new(why.to_owned(), steps.clone()) }];
+    let gates = &policy.gates;
+    let blocks = [gates.hierarchy, gates.read_before_write, gates.shrink].contains(&GateMode::Block);
+    let written = plans.iter().find(|plan| plan.effect.changes()).map(|plan| plan.place.path_alias());
+    let refused = match &event.happening {
+        Happening::ToolAboutToRun(_) => written.filter(|_| blocks),
+        Happening::PromptSubmitted { prompt } => typed_command::read(prompt).map(|_| "typed command".to_owned()),
+        _ => None,
+    };
+    if let Some(plan) = refused {
+        let blocked = fired(plan);
+        let block = Some(domain::gates::explain(&blocked));
+        return Handled { reply: Reply { block, ..Reply::default() }, blocked, ..Handled::default() };
+    }
+    let starts = matches!(event.happening, Happening::SessionStarted { .. });
+    let was_told =
+        || ledger.latest().iter().any(|line| line.session == event.session && line.gate.as_deref() == Some(GATE));
+    if !starts && was_told() {
+        return Handled::default();
+    }
+    let warned = fired(String::new());
+    let context = Some(domain::gates::explain(&warned));
+    Handled { reply: Reply { context, ..Reply::default() }, warned, ..Handled::default() }
 }
 
 /// Where only people may approve, an agent must not send itself what a person would type.
@@ -217,7 +321,8 @@ fn concerns_state(event: &HostEvent, plans: &[TouchedPlan<'_>], files: &[String]
 /// What is answered when the gates cannot be asked.
 fn fallback(event: &HostEvent, plans: &[TouchedPlan<'_>], files: &DiskFiles, fail_closed: &[String]) -> Reply {
     let closed = |gate: &str| fail_closed.iter().any(|name| name == gate);
-    let exists = |plan: &TouchedPlan<'_>| matches!(files.look(&plan.file), FileLook::Present(_));
+    let exists =
+        |plan: &TouchedPlan<'_>| matches!(files.look(&plan.file), FileLook::Present(_) | FileLook::Unavailable(_));
     let unasked = match &event.happening {
         Happening::ToolAboutToRun(_) => plans.iter().find_map(|plan| {
             let overwrites = matches!(plan.effect, Effect::Write { .. }) && exists(plan);
@@ -240,13 +345,16 @@ fn fallback(event: &HostEvent, plans: &[TouchedPlan<'_>], files: &DiskFiles, fai
         },
         _ => None,
     };
-    let block = unasked.map(|(gate, what)| {
-        format!(
-            "Throughline could not check this step ({gate} gate, {what}): @WHY@. It is a fault of Throughline, not a rule.\n  \
-             next: try again in a moment\n  next: tl doctor   # what is wrong?"
-        )
-    });
+    let block = unasked.map(|(gate, what)| unchecked(gate, &what));
     Reply { block, ..Reply::default() }
+}
+
+/// Words the refusal of a step that a closed gate could not check.
+fn unchecked(gate: &str, what: &str) -> String {
+    format!(
+        "Throughline could not check this step ({gate} gate, {what}): @WHY@. It is a fault of Throughline, not a rule.\n  \
+         next: try again in a moment\n  next: tl doctor   # what is wrong?"
+    )
 }
 
 /// What the watchdog and the panic handler need to answer in our stead.
@@ -257,24 +365,63 @@ struct Running {
     fallback: Reply,
 }
 
-static RUNNING: OnceLock<Mutex<Option<Running>>> = OnceLock::new();
-
-fn remember(running: Running) {
-    let _ = RUNNING.set(Mutex::new(Some(running)));
+/// How far the hook is. The right to answer is given once, to the hook or to its watchdog.
+enum Phase {
+    /// The event is not known yet.
+    Reading,
+    Running(Box<Running>),
+    Answered,
 }
 
-fn with_running<T>(use_it: impl FnOnce(&mut Running) -> T) -> Option<T> {
-    let mut running = RUNNING.get()?.lock().ok()?;
-    running.as_mut().map(use_it)
+static PHASE: Mutex<Phase> = Mutex::new(Phase::Reading);
+
+fn with_phase<T>(use_it: impl FnOnce(&mut Phase) -> T) -> T {
+    use_it(&mut PHASE.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+}
+
+fn remember(running: Running) {
+    let is_late = with_phase(|phase| match phase {
+        Phase::Answered => true,
+        Phase::Reading | Phase::Running(_) => {
+            *phase = Phase::Running(Box::new(running));
+            false
+        }
+    });
+    if is_late {
+        await_the_end();
+    }
+}
+
+/// The watchdog answers: it ends the process when it has.
+fn await_the_end() -> ! {
+    loop {
+        std::thread::park();
+    }
 }
 
 fn set_fallback(fallback: Reply) {
-    with_running(|running| running.fallback = fallback);
+    with_phase(|phase| {
+        if let Phase::Running(running) = phase {
+            running.fallback = fallback;
+        }
+    });
 }
 
-/// Takes the right to answer: it is given once, to the hook or to its watchdog.
-fn take_running() -> Option<Running> {
-    RUNNING.get()?.lock().ok()?.take()
+/// Takes the right to answer; `None` when the watchdog has it.
+fn claim_answer() -> Option<Phase> {
+    match with_phase(|phase| std::mem::replace(phase, Phase::Answered)) {
+        Phase::Answered => None,
+        phase => Some(phase),
+    }
+}
+
+/// Takes the right to answer about a known event.
+fn take_running() -> Option<Box<Running>> {
+    match claim_answer() {
+        Some(Phase::Running(running)) => Some(running),
+        Some(Phase::Reading) => None,
+        Some(Phase::Answered) | None => await_the_end(),
+    }
 }
 
 fn finish(handled: Handled) -> String {
@@ -293,7 +440,10 @@ fn finish(handled: Handled) -> String {
 }
 
 fn on_fault(why: &str) -> String {
-    let Some(running) = take_running() else { return String::new() };
+    take_running().map_or_else(String::new, |running| answer_fault(*running, why))
+}
+
+fn answer_fault(running: Running, why: &str) -> String {
     running.ledger.fault(Entry::of(&running.event, running.start), why);
     let mut reply = running.fallback;
     reply.block = reply.block.map(|text| text.replace("@WHY@", why));
@@ -303,9 +453,11 @@ fn on_fault(why: &str) -> String {
 /// Until the settings are read, their default, or what the environment says.
 static DEADLINE_MS: AtomicU64 = AtomicU64::new(0);
 
-/// Answers in our stead when we do not come to an end: a disk that hangs must not hang the agent.
+/// Starts the watchdog, which answers with the fallback at the deadline: neither a hung disk nor a host that does not
+/// close its end of the pipe may hang the agent.
 #[expect(clippy::exit, reason = "the thread that hangs cannot be asked to end")]
-fn watch(start: Instant) {
+fn watch(host: Host, name: Option<&str>, start: Instant) {
+    let name = name.map(str::to_owned);
     let said = settings::environment("THROUGHLINE_HOOK_DEADLINE_MS").and_then(|text| text.parse().ok());
     DEADLINE_MS.store(said.unwrap_or_else(|| Policy::default().hook_deadline_ms), Ordering::Relaxed);
     let watchdog = move || {
@@ -313,7 +465,25 @@ fn watch(start: Instant) {
         while let Some(left) = deadline().checked_sub(start.elapsed()).filter(|left| !left.is_zero()) {
             std::thread::sleep(left);
         }
-        let printed = on_fault(&format!("it took longer than {} ms", deadline().as_millis()));
+        let late = format!("it took longer than {} ms", deadline().as_millis());
+        let printed = match claim_answer() {
+            Some(Phase::Running(running)) => answer_fault(*running, &late),
+            Some(Phase::Reading) => {
+                let arrived = Payload::Partial { bytes: hook_input::take_arrived(), why: late };
+                let (answer, answered) = std::sync::mpsc::channel();
+                // It reads the settings, which may hang too: then the host goes on without an answer.
+                let _ = std::thread::Builder::new().spawn(move || {
+                    let unread = read_event(host, name.as_deref(), arrived).err();
+                    let _ = answer.send(unread.map_or_else(String::new, |unread| unread.answer(start)));
+                });
+                answered.recv_timeout(deadline()).unwrap_or_default()
+            }
+            // The hook is about to print its own answer; where even that hangs, the host goes on without.
+            Some(Phase::Answered) | None => {
+                std::thread::sleep(deadline());
+                String::new()
+            }
+        };
         print(&printed);
         std::process::exit(0);
     };

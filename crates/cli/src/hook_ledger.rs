@@ -3,7 +3,7 @@
 //! It is for `tl doctor` and `tl gate stats`, and holds no text of plans or tools. A line is one write at the
 //! end of the file, so that hooks running at the same time lose nothing; it is not synced.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -133,7 +133,7 @@ impl Ledger {
         entry.micros = u64::try_from(entry.start.elapsed().as_micros()).unwrap_or(u64::MAX);
         let Ok(mut line) = serde_json::to_vec(&entry) else { return };
         line.push(b'\n');
-        let Ok(mut file) = OpenOptions::new().create(true).append(true).open(&self.path) else { return };
+        let Ok(mut file) = store::private::open_options().create(true).append(true).open(&self.path) else { return };
         let _ = file.write_all(&line);
         if file.metadata().is_ok_and(|metadata| metadata.len() > MOST_BYTES) {
             let _ = std::fs::rename(&self.path, self.older());
@@ -146,7 +146,7 @@ impl Ledger {
         entry.fault = Some(why.clone());
         let line = format!("{} {why}\n", SystemClock.now().for_people());
         self.note(entry, Outcome::Fault);
-        let _ = OpenOptions::new()
+        let _ = store::private::open_options()
             .create(true)
             .append(true)
             .open(&self.untold)

@@ -5,6 +5,7 @@ mod embedding;
 mod exit_code;
 mod gate_stats;
 mod hook_entry;
+mod hook_input;
 mod hook_ledger;
 mod model;
 mod progress;

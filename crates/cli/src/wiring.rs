@@ -182,7 +182,7 @@ impl Project {
         for warning in store.take_warnings() {
             ui.say(format_args!("{}: {}", styled(WARN, "warning"), warning));
         }
-        for noticed in ctx.take_noticed() {
+        for noticed in ctx.take_noticed_in_short() {
             say_noticed(ui, &noticed);
         }
         outcome
@@ -200,8 +200,8 @@ impl Project {
         let path = &self.layout.log;
         let line = format!("{} {}\n", SystemClock.now(), clean_line(message));
         // A log that cannot be written must not stop the work it is about.
-        let _ = path.parent().map(std::fs::create_dir_all);
-        let _ = std::fs::OpenOptions::new()
+        let _ = path.parent().map(store::private::create_directory);
+        let _ = store::private::open_options()
             .create(true)
             .append(true)
             .open(path)
@@ -277,6 +277,14 @@ fn say_noticed(ui: Ui, noticed: &Noticed) {
             ui.say(format_args!("{}: {what}", styled(WARN, "warning")));
         }
         Noticed::CaughtUp { what } => ui.say(format_args!("{} {}", styled(INFO, "resuming:"), what)),
+        Noticed::Unavailable { path, why } => {
+            let what = format!("`{}` cannot be read now: {}", path, why);
+            ui.say(format_args!("{}: {what}; what was known of it still counts", styled(WARN, "warning")));
+        }
+        Noticed::MoreFiles { left } => {
+            let what = format!("{} more; tl check lists them", count(*left, "such file", "such files"));
+            ui.say(format_args!("{}: {what}", styled(WARN, "warning")));
+        }
         Noticed::Misplaced { path, why } => {
             ui.say(format_args!("{}: {}: {}", styled(WARN, "warning"), path, why));
         }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{CanonicalHash, Principal, VersionHash};
 use crate::node::{Content, Node, ParentVersion, Status};
 use crate::policy::{ApprovalPolicy, ConsistencyPolicy, Policy};
+use crate::shown::{Shown, ShownChanged};
 use crate::status::ApprovalFooting;
 use crate::time::Timestamp;
 
@@ -64,8 +65,8 @@ pub enum ApprovalRefused {
     NotAPerson { node: String, by: Principal },
     #[error("cannot approve `{node}`: {} consistency warning(s), and policy.consistency is `require-force`", warnings.len())]
     Warnings { node: String, warnings: Vec<String> },
-    #[error("cannot approve `{node}`: its text changed since it was shown (was {shown}, is {found})")]
-    TextChanged { node: String, shown: String, found: String },
+    #[error(transparent)]
+    Changed(#[from] ShownChanged),
 }
 
 /// An approval about to be asked for.
@@ -76,8 +77,8 @@ pub struct Request<'a> {
     pub by: &'a Principal,
     pub now: Timestamp,
     pub force: Force,
-    /// The version the person saw, where one was shown.
-    pub shown: Option<VersionHash>,
+    /// What the person or agent saw, where something was shown.
+    pub shown: Option<&'a Shown>,
     /// What the consistency checks found.
     pub warnings: Vec<String>,
 }
@@ -109,10 +110,8 @@ pub fn decide(request: Request<'_>, policy: &Policy) -> Result<Approval, Approva
             status: parent.status(),
         });
     }
-    if let Some(shown) = request.shown
-        && shown != version
-    {
-        return Err(ApprovalRefused::TextChanged { node: name(), shown: shown.short(), found: version.short() });
+    if let Some(shown) = request.shown {
+        shown.check(node, request.parent)?;
     }
     if request.force == Force::No {
         if let Some(condemnation) = &node.condemnation

@@ -25,6 +25,8 @@ pub struct Finding {
 pub enum FindingKind {
     FileMissing,
     FileUnreadable,
+    /// It cannot be read now; nothing is said about its content.
+    FileUnavailable,
     HashMismatch,
     NotRecorded,
     Orphan,
@@ -43,6 +45,7 @@ impl FindingKind {
         match self {
             Self::FileMissing => "file-missing",
             Self::FileUnreadable => "file-unreadable",
+            Self::FileUnavailable => "file-unavailable",
             Self::HashMismatch => "hash-mismatch",
             Self::NotRecorded => "not-recorded",
             Self::Orphan => "orphan",

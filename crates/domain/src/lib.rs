@@ -41,6 +41,7 @@ pub mod session;
 pub mod session_log;
 pub mod session_memory;
 pub mod settings;
+pub mod shown;
 pub mod stamp;
 pub mod status;
 pub mod suggest;

@@ -36,7 +36,7 @@ impl ChosenDatabases {
         let file = self.file(root);
         match url {
             Some(url) => {
-                std::fs::create_dir_all(&self.folder)?;
+                crate::private::create_directory(&self.folder)?;
                 crate::durable::replace(&file, url.reveal().as_bytes(), crate::durable::Durability::Synced)
             }
             None if file.exists() => std::fs::remove_file(file),

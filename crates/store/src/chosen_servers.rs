@@ -38,7 +38,7 @@ impl ChosenServers {
         let known = file.exists();
         match server {
             Some(server) => {
-                std::fs::create_dir_all(&self.folder)?;
+                crate::private::create_directory(&self.folder)?;
                 let text = format!("{}\n{}\n", server.url(), server.reveal_token());
                 crate::durable::replace(&file, text.as_bytes(), crate::durable::Durability::Synced)?;
             }

@@ -43,7 +43,7 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
 
 /// Moves a file into `aside` under its own name with the first free number, and returns where it is.
 pub(crate) fn put_aside(path: &Path, aside: &Path) -> io::Result<std::path::PathBuf> {
-    fs::create_dir_all(aside)?;
+    crate::private::create_directory(aside)?;
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     for number in 1_u32.. {
         let target = aside.join(format!("{name}.{number}"));

@@ -4,8 +4,7 @@
 //! age; the promises are the same.
 
 use std::cell::RefCell;
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
 use std::time::{Duration, Instant};
 
 use domain::ids::StoreId;
@@ -81,11 +80,10 @@ impl JsonStore {
 
     pub(crate) fn lock(&self) -> Result<File, StoreFault> {
         let path = &self.layout.lock;
-        let file = OpenOptions::new()
+        let file = crate::private::open_options()
             .create(true)
             .truncate(false)
             .write(true)
-            .mode(0o600)
             .open(path)
             .map_err(|error| io_fault("cannot write", path, error))?;
         let deadline = Instant::now() + self.settings.patience;

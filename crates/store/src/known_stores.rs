@@ -4,7 +4,6 @@
 //! adopted it. What they adopted is remembered in the user's own directory, which no file of a
 //! repository can move.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -35,7 +34,8 @@ impl KnownStores {
     /// When the user's directory cannot be written.
     pub fn remember(&self, store: &StoreId, root: &Path) -> io::Result<()> {
         let file = self.file(store).ok_or_else(|| io::Error::other("the store's id is not one of ours"))?;
-        fs::create_dir_all(&self.folder)?;
+        crate::private::create_directory(&self.folder)?;
+        crate::private::restrict_directory(&self.folder);
         crate::durable::replace(&file, format!("{}\n", root.display()).as_bytes(), crate::durable::Durability::Synced)
     }
 

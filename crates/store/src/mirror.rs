@@ -164,7 +164,7 @@ impl Mirror {
         }
         for (file, text) in expected {
             let path = self.folder.join(&file);
-            fs::create_dir_all(path.parent().unwrap_or(&self.folder))?;
+            crate::private::create_directory(path.parent().unwrap_or(&self.folder))?;
             replace(&path, text.as_bytes(), Durability::Atomic)?;
             changed += 1;
         }
@@ -174,10 +174,10 @@ impl Mirror {
 
     /// Takes the right to write the mirror; `None` when someone else has it.
     fn lock(&self) -> io::Result<Option<fs::File>> {
-        let open = || fs::OpenOptions::new().create(true).truncate(false).write(true).open(self.head_path());
+        let open = || crate::private::open_options().create(true).truncate(false).write(true).open(self.head_path());
         let file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir_all(&self.folder)?;
+                crate::private::create_directory(&self.folder)?;
                 open()?
             }
             other => other?,
@@ -262,7 +262,7 @@ impl Mirror {
                 // write cut short is done again, because the head still names the operation before it.
                 match overwrite(&path, &text) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                        fs::create_dir_all(path.parent().unwrap_or(&self.folder))?;
+                        crate::private::create_directory(path.parent().unwrap_or(&self.folder))?;
                         replace(&path, text.as_bytes(), Durability::Atomic)
                     }
                     other => other,
@@ -297,7 +297,7 @@ impl Mirror {
         let text = serde_json::to_string_pretty(head).map_err(io::Error::other)? + "\n";
         match overwrite(&self.head_path(), &text) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::create_dir_all(&self.folder)?;
+                crate::private::create_directory(&self.folder)?;
                 replace(&self.head_path(), text.as_bytes(), Durability::Atomic)
             }
             other => other,

@@ -1,7 +1,5 @@
 //! Opening, creating and adopting a project's store.
 
-use std::fs;
-
 use domain::ids::StoreId;
 use domain::ports::{Clock, Recovery, Store, StoreFault};
 use domain::settings::Storage;
@@ -43,6 +41,7 @@ pub fn open(
     damage: Option<&str>,
     now: Timestamp,
 ) -> Result<Opened, StoreFault> {
+    crate::private::restrict_directory(&layout.home);
     // A replica is mended like any state of this machine; what it lacks then comes from the server.
     let mended = if storage == Storage::Remote { Storage::Sqlite } else { storage };
     if storage == Storage::Remote && damage.is_some() && !layout.journal.exists() {
@@ -135,7 +134,7 @@ fn engine(
 /// # Errors
 /// [`StoreFault`] when something cannot be written.
 pub fn create(layout: &Layout, storage: Storage, known: &KnownStores) -> Result<Created, StoreFault> {
-    fs::create_dir_all(&layout.home).map_err(|error| io_fault("cannot make", &layout.home, error))?;
+    crate::private::create_directory(&layout.home).map_err(|error| io_fault("cannot make", &layout.home, error))?;
     let _lock = rebuild_lock(layout)?;
     // Two at once: the second finds what the first made.
     let there = match storage {
@@ -202,7 +201,7 @@ fn lay(layout: &Layout, storage: Storage, store: &StoreId) -> Result<bool, Store
         .map_err(|error| io_fault("cannot write", &layout.journal, error))?;
     if storage == Storage::Sqlite {
         if let Some(folder) = layout.database.parent() {
-            fs::create_dir_all(folder).map_err(|error| io_fault("cannot make", folder, error))?;
+            crate::private::create_directory(folder).map_err(|error| io_fault("cannot make", folder, error))?;
         }
         SqliteStore::build(layout, store, &[], size)?;
     }

@@ -18,6 +18,7 @@ use rustix::io::Errno;
 
 use crate::layout::HOME;
 use crate::looks::Looks;
+use crate::private::{DIRECTORY_MODE, FILE_MODE, is_ours};
 
 /// A file changed less than this before it was read may change again within the same tick.
 const TICK_NS: i64 = 50_000_000;
@@ -93,9 +94,10 @@ impl DiskFiles {
     /// Opens a folder, making the parts that are missing.
     fn folder_made(&self, folder: &str) -> Result<Rc<OwnedFd>, Errno> {
         let mut made = String::new();
+        let mode = if is_ours(folder) { DIRECTORY_MODE } else { 0o777 };
         for part in parts(folder)? {
             let above = self.folder(&made)?;
-            match rustix::fs::mkdirat(&*above, part, Mode::from_raw_mode(0o777)) {
+            match rustix::fs::mkdirat(&*above, part, Mode::from_raw_mode(mode)) {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => return Err(error),
             }
@@ -113,11 +115,12 @@ impl DiskFiles {
     }
 
     /// Writes a temporary file beside `path`, durably, and returns its name.
-    fn temporary(&self, folder: &OwnedFd, name: &str, text: &str) -> io::Result<String> {
+    fn temporary(&self, folder: &OwnedFd, path: &str, name: &str, text: &str) -> io::Result<String> {
+        let mode = if is_ours(path) { FILE_MODE } else { 0o666 };
         for attempt in 0..1_000_u32 {
             let temporary = format!(".tl-{}-{attempt}-{}", std::process::id(), short(name));
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let handle = match rustix::fs::openat(folder, temporary.as_str(), flags, Mode::from_raw_mode(0o666)) {
+            let handle = match rustix::fs::openat(folder, temporary.as_str(), flags, Mode::from_raw_mode(mode)) {
                 Ok(handle) => handle,
                 Err(Errno::EXIST) => continue,
                 Err(error) => return Err(error.into()),
@@ -159,12 +162,13 @@ impl PlanFiles for DiskFiles {
                 _ => FileLook::Refused("it is not a regular file".to_owned()),
             },
             Err(Errno::NOENT) => FileLook::Missing,
+            Err(error) if is_transient(error) => FileLook::Unavailable(why_not(error)),
             Err(error) => FileLook::Refused(why_not(error)),
         };
         match &look {
             FileLook::Present(stamp) => self.looks.note(path, Some(*stamp)),
             FileLook::Missing => self.looks.note(path, None),
-            FileLook::Refused(_) => self.looks.spoil(),
+            FileLook::Refused(_) | FileLook::Unavailable(_) => self.looks.spoil(),
         }
         look
     }
@@ -179,7 +183,8 @@ impl PlanFiles for DiskFiles {
     }
 
     fn read(&self, path: &str, max_bytes: u64) -> Reading {
-        let unreadable = |why: String| Reading::Unreadable { why };
+        let unreadable = |why: String| Reading::Unreadable { why, transient: false };
+        let failed = |error: Errno| Reading::Unreadable { why: why_not(error), transient: is_transient(error) };
         let opened = split(path).and_then(|(folder, name)| {
             // O_NONBLOCK: a pipe in place of a plan must not hang us.
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -188,11 +193,11 @@ impl PlanFiles for DiskFiles {
         let handle = match opened {
             Ok(handle) => handle,
             Err(Errno::NOENT) => return Reading::Missing,
-            Err(error) => return unreadable(why_not(error)),
+            Err(error) => return failed(error),
         };
         let stat = match rustix::fs::fstat(&handle) {
             Ok(stat) => stat,
-            Err(error) => return unreadable(why_not(error)),
+            Err(error) => return failed(error),
         };
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return unreadable("it is not a regular file".to_owned());
@@ -204,7 +209,7 @@ impl PlanFiles for DiskFiles {
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
         let mut file = std::fs::File::from(handle);
         if let Err(error) = Read::by_ref(&mut file).take(max_bytes + 1).read_to_end(&mut bytes) {
-            return unreadable(error.to_string());
+            return failed(Errno::from_io_error(&error).unwrap_or(Errno::IO));
         }
         if bytes.len() as u64 > max_bytes {
             return unreadable(format!("it is larger than policy.max_plan_bytes ({max_bytes})"));
@@ -288,7 +293,7 @@ impl PlanFiles for DiskFiles {
             {
                 return Err(Errno::LOOP.into());
             }
-            let temporary = self.temporary(&handle, name, text)?;
+            let temporary = self.temporary(&handle, path, name, text)?;
             rustix::fs::renameat(&*handle, temporary.as_str(), &*handle, name)?;
             rustix::fs::fsync(&*handle)?;
             Ok(())
@@ -300,7 +305,7 @@ impl PlanFiles for DiskFiles {
         let (folder, name) = split(path).map_err(|error| Self::fault(path, error.into()))?;
         let write = || -> io::Result<()> {
             let handle = self.folder_made(folder)?;
-            let temporary = self.temporary(&handle, name, text)?;
+            let temporary = self.temporary(&handle, path, name, text)?;
             // A link fails where a rename would overwrite.
             let linked = rustix::fs::linkat(&*handle, temporary.as_str(), &*handle, name, AtFlags::empty());
             rustix::fs::unlinkat(&*handle, temporary.as_str(), AtFlags::empty())?;
@@ -403,6 +408,32 @@ fn parts(folder: &str) -> Result<Vec<&str>, Errno> {
         .split('/')
         .map(|part| if matches!(part, "" | "." | "..") || part.contains('\0') { Err(Errno::INVAL) } else { Ok(part) })
         .collect()
+}
+
+/// Says whether an error is about the moment and not about the file: the same call may succeed later.
+fn is_transient(error: Errno) -> bool {
+    matches!(
+        error,
+        Errno::IO
+            | Errno::ACCESS
+            | Errno::PERM
+            | Errno::MFILE
+            | Errno::NFILE
+            | Errno::NOMEM
+            | Errno::NOBUFS
+            | Errno::INTR
+            | Errno::AGAIN
+            | Errno::BUSY
+            | Errno::STALE
+            | Errno::TIMEDOUT
+            | Errno::NODEV
+            | Errno::NOTCONN
+            | Errno::CONNRESET
+            | Errno::HOSTDOWN
+            | Errno::HOSTUNREACH
+            | Errno::NETDOWN
+            | Errno::NETUNREACH
+    )
 }
 
 fn why_not(error: Errno) -> String {

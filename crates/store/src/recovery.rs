@@ -3,7 +3,7 @@
 //! Damaged files are put aside, never deleted, and the user is told what was used.
 
 use std::collections::HashMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -271,7 +271,7 @@ pub(crate) fn aside(layout: &Layout, path: &Path) -> Result<String, StoreFault> 
 /// One process at a time makes or rebuilds a store.
 pub(crate) fn rebuild_lock(layout: &Layout) -> Result<File, StoreFault> {
     let path = layout.home.join("rebuild.lock");
-    let file = OpenOptions::new()
+    let file = crate::private::open_options()
         .create(true)
         .truncate(false)
         .write(true)

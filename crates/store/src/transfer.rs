@@ -165,7 +165,7 @@ impl Sealed {
 /// # Errors
 /// [`StoreFault`] when it cannot be written.
 pub fn unload(layout: &Layout, storage: Storage, cargo: &Cargo) -> Result<bool, StoreFault> {
-    fs::create_dir_all(&layout.home).map_err(|error| io_fault("cannot make", &layout.home, error))?;
+    crate::private::create_directory(&layout.home).map_err(|error| io_fault("cannot make", &layout.home, error))?;
     let _lock = rebuild_lock(layout)?;
     if storage == Storage::Postgres {
         return PostgresStore::create(layout, &cargo.store, &cargo.recorded);

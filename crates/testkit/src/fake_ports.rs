@@ -1,7 +1,7 @@
 //! Ports that need no disk and no clock.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::ports::{Clock, Entry, EntryKind, FileFault, FileLook, FileStamp, PlanFiles, Reading};
 use domain::time::Timestamp;
@@ -30,6 +30,9 @@ impl Clock for FakeClock {
 pub struct FakeFiles {
     files: RefCell<BTreeMap<String, (String, i64)>>,
     writes: Cell<i64>,
+    /// Files that can be seen and not read now, and files that cannot even be seen.
+    unreadable: RefCell<BTreeSet<String>>,
+    invisible: RefCell<BTreeSet<String>>,
 }
 
 impl FakeFiles {
@@ -37,6 +40,22 @@ impl FakeFiles {
     pub fn edit(&self, path: &str, text: &str) {
         self.writes.set(self.writes.get() + 1);
         self.files.borrow_mut().insert(path.to_owned(), (text.to_owned(), self.writes.get()));
+    }
+
+    /// Lets every read of a file fail with an I/O error, until [`FakeFiles::recover`].
+    pub fn fail_reads_of(&self, path: &str) {
+        self.unreadable.borrow_mut().insert(path.to_owned());
+    }
+
+    /// Lets every look at a file fail with an I/O error, until [`FakeFiles::recover`].
+    pub fn fail_looks_at(&self, path: &str) {
+        self.invisible.borrow_mut().insert(path.to_owned());
+    }
+
+    /// Ends all I/O errors.
+    pub fn recover(&self) {
+        self.unreadable.borrow_mut().clear();
+        self.invisible.borrow_mut().clear();
     }
 
     /// Takes a file away as somebody outside would.
@@ -63,6 +82,9 @@ impl FakeFiles {
 
 impl PlanFiles for FakeFiles {
     fn look(&self, path: &str) -> FileLook {
+        if self.invisible.borrow().contains(path) {
+            return FileLook::Unavailable("Input/output error".to_owned());
+        }
         match self.files.borrow().get(path) {
             Some((text, written)) => FileLook::Present(Self::stamp(text, *written)),
             None => FileLook::Missing,
@@ -74,10 +96,17 @@ impl PlanFiles for FakeFiles {
     }
 
     fn read(&self, path: &str, max_bytes: u64) -> Reading {
+        if self.unreadable.borrow().contains(path) || self.invisible.borrow().contains(path) {
+            return Reading::Unreadable { why: "Input/output error".to_owned(), transient: true };
+        }
         match self.files.borrow().get(path) {
             None => Reading::Missing,
-            Some((text, _)) if text.len() as u64 > max_bytes => Reading::Unreadable { why: "too large".to_owned() },
-            Some((text, _)) if text.contains('\0') => Reading::Unreadable { why: "binary".to_owned() },
+            Some((text, _)) if text.len() as u64 > max_bytes => {
+                Reading::Unreadable { why: "too large".to_owned(), transient: false }
+            }
+            Some((text, _)) if text.contains('\0') => {
+                Reading::Unreadable { why: "binary".to_owned(), transient: false }
+            }
             Some((text, written)) => {
                 Reading::Text { text: text.clone(), stamp: Some(Self::stamp(text, *written)), modified_ns: *written }
             }

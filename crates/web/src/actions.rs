@@ -4,6 +4,7 @@
 
 use application::approve::ApproveRequest;
 use application::invalidate::InvalidateRequest;
+use application::revalidate::KeepRequest;
 use application::reviews::judge::VerdictRequest;
 use application::tick::run_tick::retry_tick;
 use application::tick::skip_tick::skip_tick;
@@ -16,7 +17,9 @@ use domain::access::Admitted;
 use domain::approval::Force;
 use domain::ids::{OperationId, VersionHash};
 use domain::review::Verdict;
+use domain::shown::Shown;
 use domain::tick::TickStatus;
+use domain::time::Timestamp;
 use serde::Deserialize;
 
 use crate::refusal::Refusal;
@@ -29,8 +32,11 @@ type Done = Result<Redirect, Refusal>;
 #[serde(default)]
 pub(crate) struct Decision {
     node: String,
-    /// The version that was on the page.
+    /// The version that was on the page, and that of the plan above it.
     version: String,
+    parent_version: String,
+    /// The version that a restored one replaces.
+    replaces: String,
     /// Whether warnings were seen and are accepted.
     force: Option<String>,
     text: String,
@@ -40,7 +46,11 @@ pub(crate) struct Decision {
     item: String,
     /// The version of the check that was on the page.
     item_version: u64,
+    /// The iteration of the review that was on the page.
+    iteration: Option<u32>,
     tick: u64,
+    /// The time of the tick's record that was on the page, in milliseconds.
+    tick_at: Option<i64>,
 }
 
 impl Decision {
@@ -52,13 +62,25 @@ impl Decision {
         if self.force.is_some() { Force::Yes } else { Force::No }
     }
 
-    /// Returns the version that was on the page: a decision about another text is none.
-    fn shown(&self) -> Result<VersionHash, Failure> {
-        self.version.parse().map(VersionHash).map_err(|_| {
-            Failure::new(FailureKind::Invalid, "the form does not say which version was shown")
-                .step("open the page again")
-        })
+    fn tick_shown(&self) -> Option<Timestamp> {
+        self.tick_at.map(Timestamp::from_millis)
     }
+
+    /// Returns what was on the page: a decision about another text is none.
+    fn shown(&self) -> Result<Shown, Failure> {
+        let parent = match self.parent_version.as_str() {
+            "" => None,
+            hash => Some(shown_hash(hash)?.into()),
+        };
+        Ok(Shown { version: shown_hash(&self.version)?.into(), parent })
+    }
+}
+
+/// Reads a version hash that a form sends: all of it, as the page had it.
+fn shown_hash(text: &str) -> Result<VersionHash, Failure> {
+    text.parse().map(VersionHash).map_err(|_| {
+        Failure::new(FailureKind::Invalid, "the form does not say which version was shown").step("open the page again")
+    })
 }
 
 /// Answers every decision where nothing can be decided.
@@ -95,16 +117,8 @@ pub(crate) async fn revalidate(
 ) -> Done {
     let node = decision.node.clone();
     let done = dashboard.ask_as(who.principal, move |ctx| {
-        let shown = decision.shown()?;
-        let now = application::show_node::show_node(ctx, &decision.words())?.version_hash;
-        if now != Some(shown) {
-            return Err(Failure::new(
-                FailureKind::Conflict,
-                "the plan changed while you were reading; nothing was kept",
-            )
-            .step("read the plan as it is now"));
-        }
-        application::revalidate::keep_one(ctx, &decision.words(), decision.force())
+        let request = KeepRequest { node: decision.words(), force: decision.force(), shown: Some(decision.shown()?) };
+        application::revalidate::keep_one(ctx, &request)
     });
     done.await.map_err(Refusal::on(urls::node(&node)))?;
     Ok(back(&node, "kept"))
@@ -117,7 +131,11 @@ pub(crate) async fn condemn(
 ) -> Done {
     let node = decision.node.clone();
     let done = dashboard.ask_as(who.principal, move |ctx| {
-        let request = InvalidateRequest { node: decision.words(), reason: decision.text.trim().to_owned() };
+        let request = InvalidateRequest {
+            node: decision.words(),
+            reason: decision.text.trim().to_owned(),
+            shown: Some(decision.shown()?),
+        };
         application::invalidate::invalidate(ctx, &request)
     });
     done.await.map_err(Refusal::on(urls::node(&node)))?;
@@ -143,8 +161,13 @@ pub(crate) async fn restore(
 ) -> Done {
     let node = decision.node.clone();
     let done = dashboard.ask_as(who.principal, move |ctx| {
-        let version = decision.shown()?;
-        application::restore_version::restore_version(ctx, &[decision.node.clone(), version.to_string()])
+        let words = [decision.node.clone(), shown_hash(&decision.version)?.to_string()];
+        // A plan whose file is gone is restored from a page that shows no text.
+        let replaces = match decision.replaces.as_str() {
+            "" => None,
+            hash => Some(shown_hash(hash)?.into()),
+        };
+        application::restore_version::restore_version(ctx, &words, replaces.as_ref())
     });
     done.await.map_err(Refusal::on(urls::node(&node)))?;
     Ok(back(&node, "restored"))
@@ -167,8 +190,9 @@ pub(crate) async fn accept(
     Who(who): Who<Admitted>,
     Form(decision): Form<Decision>,
 ) -> Done {
+    let shown = Some(decision.item_version);
     let done = dashboard.ask_as(who.principal, move |ctx| {
-        application::reviews::accept::accept(ctx, Some(&decision.subject), &decision.item, decision.text.trim())
+        application::reviews::accept::accept(ctx, Some(&decision.subject), &decision.item, decision.text.trim(), shown)
     });
     done.await.map_err(Refusal::on("/reviews".to_owned()))?;
     Ok(Redirect::to("/reviews?done=accepted"))
@@ -217,8 +241,9 @@ pub(crate) async fn conclude(
     Who(who): Who<Admitted>,
     Form(decision): Form<Decision>,
 ) -> Done {
-    let done = dashboard
-        .ask_as(who.principal, move |ctx| application::reviews::conclude::conclude(ctx, Some(&decision.subject)));
+    let done = dashboard.ask_as(who.principal, move |ctx| {
+        application::reviews::conclude::conclude(ctx, Some(&decision.subject), decision.iteration)
+    });
     done.await.map_err(Refusal::on("/reviews".to_owned()))?;
     Ok(Redirect::to("/reviews?done=concluded"))
 }
@@ -229,7 +254,7 @@ pub(crate) async fn retry(
     Who(who): Who<Admitted>,
     Form(decision): Form<Decision>,
 ) -> Done {
-    let done = dashboard.ask_as(who.principal, move |ctx| retry_tick(ctx, decision.tick));
+    let done = dashboard.ask_as(who.principal, move |ctx| retry_tick(ctx, decision.tick, decision.tick_shown()));
     let outcome = done.await.map_err(Refusal::on("/ticks".to_owned()))?;
     // A tick that failed again is an outcome, and the page shows why.
     Ok(Redirect::to(if outcome.status == TickStatus::Done {
@@ -245,7 +270,7 @@ pub(crate) async fn skip(
     Who(who): Who<Admitted>,
     Form(decision): Form<Decision>,
 ) -> Done {
-    let done = dashboard.ask_as(who.principal, move |ctx| skip_tick(ctx, decision.tick));
+    let done = dashboard.ask_as(who.principal, move |ctx| skip_tick(ctx, decision.tick, decision.tick_shown()));
     done.await.map_err(Refusal::on("/ticks".to_owned()))?;
     Ok(Redirect::to("/ticks?done=skipped"))
 }

@@ -133,6 +133,12 @@ pub(super) fn in_words(noticed: &Noticed) -> Option<String> {
         )),
         Noticed::Unproved { why, .. } => Some(format!("Throughline: {why}; it does not count as complete.")),
         Noticed::Misplaced { path, why } => Some(format!("Throughline: {path}: {why}.")),
+        Noticed::Unavailable { path, why } => {
+            Some(format!("Throughline: `{path}` cannot be read now ({why}); what was known of it still counts."))
+        }
+        Noticed::MoreFiles { left } => {
+            Some(format!("Throughline: {} more; tl check lists them.", count(*left, "such file", "such files")))
+        }
         Noticed::NotRecorded { .. }
         | Noticed::NoBackup { .. }
         | Noticed::NotWritten { .. }

@@ -32,7 +32,7 @@ pub(super) fn handle(
         Some(TypedCommand::Plan { level, id }) if knows_level(ctx, &level) => plan(ctx, event, level, id)?,
         Some(TypedCommand::Plan { .. }) | None => Handled::default(),
     };
-    let noticed: Vec<String> = ctx.take_noticed().iter().filter_map(effects::in_words).collect();
+    let noticed: Vec<String> = ctx.take_noticed_in_short().iter().filter_map(effects::in_words).collect();
     if handled.reply.block.is_some() {
         // The model does not hear this prompt: what there is to tell waits for the next one.
         if !noticed.is_empty() {
@@ -56,10 +56,12 @@ pub(super) fn handle(
     }
     let text = told.join("\n\n");
     let mut is_news = false;
+    let (owed, untold) = (memory.owed_a_briefing, memory.untold);
     session::change(ctx, event, |memory| {
-        memory.owed_a_briefing = false;
+        // Only what is told here: more may have come since it was read.
+        memory.owed_a_briefing &= !owed;
+        memory.untold.retain(|line| !untold.contains(line));
         memory.briefed_this_turn = false;
-        memory.untold.clear();
         memory.answered = answered;
         is_news = !text.is_empty() && memory.is_news(&text);
     })?;

@@ -91,13 +91,13 @@ pub(super) fn compacted(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled,
 /// The turn is over: what a command in the background did is noticed, and told at the next prompt.
 pub(super) fn stopping(ctx: &Context<'_>, event: &HostEvent, again: bool) -> Result<Handled, Failure> {
     drop(observed(ctx, Scope::Everything)?);
-    let noticed: Vec<String> = ctx.take_noticed().iter().filter_map(effects::in_words).collect();
+    let noticed: Vec<String> = ctx.take_noticed_in_short().iter().filter_map(effects::in_words).collect();
     if !noticed.is_empty() {
         change(ctx, event, |memory| memory.untold.extend(noticed))?;
     }
     // A host that asks again was told already: an agent must be able to stop.
     match event.host.follows_up() && !again {
-        true => work::follow_up(ctx, event),
+        true => work::follow_up(ctx),
         false => Ok(Handled::default()),
     }
 }

@@ -54,6 +54,10 @@ fn about_plans(ctx: &Context<'_>, event: &HostEvent, plans: &[TouchedPlan<'_>]) 
     // A plan changed and the state cannot say so: then nobody can say what may be done.
     if let Some(why) = ctx.take_noticed().into_iter().find_map(|noticed| match noticed {
         Noticed::NotRecorded { why } => Some(why),
+        // What is recorded of it may not be what would be overwritten.
+        Noticed::Unavailable { path, why } if plans.iter().any(|plan| plan.file == path) => {
+            Some(format!("`{path}` cannot be read now: {why}"))
+        }
         _ => None,
     }) {
         return Err(Failure::new(FailureKind::Unavailable, why));
@@ -65,21 +69,11 @@ fn about_plans(ctx: &Context<'_>, event: &HostEvent, plans: &[TouchedPlan<'_>]) 
         let holder = node.map(|node| claim_node::holder(ctx, &*state, node)).transpose()?.flatten();
         holders.push(holder.map(|(_, claim)| claim.session));
     }
-    let verdict = ask(ctx, &memory, &plans, &found, &holders, &[]);
-    let (verdict, used) = if verdict.blocks.is_empty() {
-        (verdict, Vec::new())
-    } else {
-        let overridden = overrides(&*state, &verdict.blocks)?;
-        (ask(ctx, &memory, &plans, &found, &holders, &overridden), overridden)
-    };
+    let plain = ask(ctx, &memory, &plans, &found, &holders, &[]);
+    let used = if plain.blocks.is_empty() { Vec::new() } else { overrides(&*state, &plain.blocks)? };
+    let verdict = if used.is_empty() { plain.clone() } else { ask(ctx, &memory, &plans, &found, &holders, &used) };
     if !verdict.blocks.is_empty() {
-        let block = Some(gates::explain(&verdict.blocks));
-        return Ok(Handled {
-            reply: Reply { block, ..Reply::default() },
-            blocked: verdict.blocks,
-            warned: verdict.warnings,
-            ..Handled::default()
-        });
+        return Ok(blocked(verdict));
     }
     let mut told: Vec<String> = Vec::new();
     if !verdict.warnings.is_empty() {
@@ -101,23 +95,38 @@ fn about_plans(ctx: &Context<'_>, event: &HostEvent, plans: &[TouchedPlan<'_>]) 
     if !given.is_empty() || !used.is_empty() {
         let kept = note(ctx, event, &found, &given, &used);
         // A person's word counts once, so it must be used up; that a parent's plan is given again harms nobody.
-        if !used.is_empty() {
-            kept?;
+        if !used.is_empty() && !kept? {
+            return Ok(blocked(plain));
         }
     }
     let context = (!told.is_empty()).then(|| told.join("\n\n"));
     Ok(Handled { warned: verdict.warnings, ..Handled::saying(context) })
 }
 
-/// Notes what the session was given, and uses up the overrides it needed.
+fn blocked(verdict: Verdict) -> Handled {
+    Handled {
+        reply: Reply { block: Some(gates::explain(&verdict.blocks)), ..Reply::default() },
+        blocked: verdict.blocks,
+        warned: verdict.warnings,
+        ..Handled::default()
+    }
+}
+
+/// Notes what the session was given, and uses up the overrides it needed. `false` when another call was faster and used
+/// one of them: then nothing is noted.
 fn note(
     ctx: &Context<'_>,
     event: &HostEvent,
     found: &[Recorded],
     given: &[NodeId],
     used: &[Override],
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let mut tx = ctx.store.write()?;
+    for (gate, plan) in used {
+        if tx.note(&override_key(gate, plan))?.is_none() {
+            return Ok(false);
+        }
+    }
     let mut memory = session::memory(&*tx, event)?;
     for parent in found.iter().filter_map(|one| one.parent.as_ref()).filter(|parent| given.contains(&parent.id)) {
         memory.given.extend(parent.content.version().map(|version| (parent.id, version)));
@@ -126,7 +135,8 @@ fn note(
     for (gate, plan) in used {
         tx.keep_note(&override_key(gate, plan), None, ctx.clock.now())?;
     }
-    Ok(tx.commit()?)
+    tx.commit()?;
+    Ok(true)
 }
 
 /// Looks at the files above the plans, so that a gate is asked about what is, and finds the nodes.
@@ -184,7 +194,7 @@ fn ask(
             },
             size: match ctx.files.look(&plan.file) {
                 FileLook::Present(stamp) => Some(stamp.size),
-                FileLook::Missing | FileLook::Refused(_) => None,
+                FileLook::Missing | FileLook::Refused(_) | FileLook::Unavailable(_) => None,
             },
             read: found.node.as_ref().and_then(|node| memory.read.get(&node.id)).copied(),
             session_is_known: memory.started,

@@ -37,7 +37,7 @@ pub(super) fn before(ctx: &Context<'_>, event: &HostEvent, files: &[String]) -> 
     let memory = work_memory(&*state, &ctx.session)?;
     let found = ask(ctx, &*state, &memory, files.len())?;
     drop(state);
-    answered(ctx, event, &memory, found)
+    answered(ctx, event, files.len(), &memory, found)
 }
 
 /// What the gates said, and what is to be remembered of it.
@@ -202,14 +202,37 @@ fn committed_since(
     Ok(moves.iter().any(|one| one.kind.commits_work() && !authors.is_of_another(&ctx.session, &one.to)))
 }
 
+impl Asked {
+    fn warns(&self) -> bool {
+        self.verdict.blocks.is_empty() && !self.verdict.warnings.is_empty()
+    }
+}
+
 /// Words the verdict and keeps what is to be remembered.
-fn answered(ctx: &Context<'_>, event: &HostEvent, before: &WorkMemory, asked: Asked) -> Result<Handled, Failure> {
-    let warns = asked.verdict.blocks.is_empty() && !asked.verdict.warnings.is_empty();
+///
+/// `before` is the memory the verdict was reached with, outside a transaction. Where another call of the session changed
+/// it meanwhile, or used up an override, the gates are asked again inside the transaction: storing what was read
+/// before would undo the other call's counts, which the `loc` gate trusts.
+fn answered(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    files: usize,
+    before: &WorkMemory,
+    mut asked: Asked,
+) -> Result<Handled, Failure> {
     let mut context = None;
-    if asked.memory != *before || !asked.overridden.is_empty() || warns {
+    if asked.memory != *before || !asked.overridden.is_empty() || asked.warns() {
         let mut tx = ctx.store.write()?;
+        let now = work_memory(&*tx, &ctx.session)?;
+        let mut overrides_hold = true;
+        for gate in &asked.overridden {
+            overrides_hold &= tx.note(&override_key(gate, &asked.path))?.is_some();
+        }
+        if now != *before || !overrides_hold {
+            asked = ask(ctx, &*tx, &now, files)?;
+        }
         remember_work(ctx, &mut *tx, &asked.memory)?;
-        if warns {
+        if asked.warns() {
             let text = gates::explain(&asked.verdict.warnings);
             let mut memory = session::memory(&*tx, event)?;
             context = memory.is_news(&text).then_some(text);
@@ -305,9 +328,9 @@ fn runs_git(call: &ToolCall) -> bool {
 
 /// A new turn begins: what was said when the last one ended may be said again.
 pub(super) fn new_turn(ctx: &Context<'_>) -> Result<(), Failure> {
-    let mut memory = work_memory(&*ctx.store.read()?, &ctx.session)?;
-    if memory.followed_up.take().is_some() {
+    if work_memory(&*ctx.store.read()?, &ctx.session)?.followed_up.is_some() {
         let mut tx = ctx.store.write()?;
+        let memory = WorkMemory { followed_up: None, ..work_memory(&*tx, &ctx.session)? };
         remember_work(ctx, &mut *tx, &memory)?;
         tx.commit()?;
     }
@@ -315,22 +338,36 @@ pub(super) fn new_turn(ctx: &Context<'_>) -> Result<(), Failure> {
 }
 
 /// Where a host could not hold an edit back, its agent is told before it stops: the same words, once a turn.
-pub(super) fn follow_up(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
+pub(super) fn follow_up(ctx: &Context<'_>) -> Result<Handled, Failure> {
     if !has_gates(ctx) {
         return Ok(Handled::default());
     }
     let state = ctx.store.read()?;
-    let before = work_memory(&*state, &ctx.session)?;
-    let mut asked = ask(ctx, &*state, &before, 0)?;
+    let Some(_) = to_follow_up(ctx, &*state)? else { return Ok(Handled::default()) };
     drop(state);
+    // Decided again where it is noted: another call of the session may have said it, or committed, meanwhile.
+    let mut tx = ctx.store.write()?;
+    let Some(asked) = to_follow_up(ctx, &*tx)? else { return Ok(Handled::default()) };
+    remember_work(ctx, &mut *tx, &asked.memory)?;
+    tx.commit()?;
+    let block = Some(gates::explain(&asked.verdict.blocks));
+    Ok(Handled {
+        reply: Reply { block, ..Reply::default() },
+        blocked: asked.verdict.blocks,
+        warned: asked.verdict.warnings,
+        ..Handled::default()
+    })
+}
+
+/// Returns what the agent is still to be told this turn.
+fn to_follow_up(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option<Asked>, Failure> {
+    let before = work_memory(state, &ctx.session)?;
+    let mut asked = ask(ctx, state, &before, 0)?;
     asked.verdict.blocks.retain(|fired| matches!(fired.gate, "loc" | "phase"));
-    if asked.verdict.blocks.is_empty() {
-        return Ok(Handled::default());
-    }
     let digest = Digest32::of(gates::explain(&asked.verdict.blocks).as_bytes());
-    if before.followed_up == Some(digest) {
-        return Ok(Handled::default());
+    if asked.verdict.blocks.is_empty() || before.followed_up == Some(digest) {
+        return Ok(None);
     }
     asked.memory.followed_up = Some(digest);
-    answered(ctx, event, &before, asked)
+    Ok(Some(asked))
 }

@@ -261,7 +261,7 @@ fn look_at(
     let stamp = match ctx.files.look(&path) {
         FileLook::Present(stamp) => short(stamp),
         FileLook::Missing => return Ok(()),
-        FileLook::Refused(why) => {
+        FileLook::Refused(why) | FileLook::Unavailable(why) => {
             look.broken.insert(id.to_owned(), why);
             return Ok(());
         }
@@ -272,7 +272,7 @@ fn look_at(
     let (text, stamp) = match ctx.files.read(&path, MOST_BYTES) {
         Reading::Text { text, stamp, .. } => (text, stamp.map(short)),
         Reading::Missing => return Ok(()),
-        Reading::Unreadable { why } => {
+        Reading::Unreadable { why, .. } => {
             look.broken.insert(id.to_owned(), why);
             return Ok(());
         }

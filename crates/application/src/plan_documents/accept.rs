@@ -186,7 +186,7 @@ pub fn restore(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fai
         let there = match reading(ctx, &id, "plan.json") {
             Reading::Text { text, .. } => Some(text),
             Reading::Missing => None,
-            Reading::Unreadable { why } => {
+            Reading::Unreadable { why, .. } => {
                 let what = format!("{path} cannot be read and so cannot be kept: {why}");
                 return Err(Failure::new(FailureKind::Refused, what).step("move it away, then ask again"));
             }

@@ -124,7 +124,7 @@ pub(crate) fn open(
         Reading::Missing => {
             return Err(Failure::new(FailureKind::Refused, format!("{path} is gone")).step(restore));
         }
-        Reading::Unreadable { why } => {
+        Reading::Unreadable { why, .. } => {
             return Err(Failure::new(FailureKind::Invalid, format!("{path} cannot be read: {why}"))
                 .step(format!("move it away, then: {restore}")));
         }
@@ -244,7 +244,7 @@ impl Written {
         let before = match ctx.files.read(path, most) {
             Reading::Text { text, .. } => Some(text),
             Reading::Missing => None,
-            Reading::Unreadable { why } => {
+            Reading::Unreadable { why, .. } => {
                 return Err(Failure::new(FailureKind::Refused, format!("{path} cannot be replaced: {why}")));
             }
         };

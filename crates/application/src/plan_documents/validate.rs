@@ -56,7 +56,7 @@ pub fn validate(ctx: &Context<'_>, document: Option<&str>) -> Result<Validation,
             found.problems.push(Problem::broken("", "the file is gone"));
             return Ok(found);
         }
-        Reading::Unreadable { why } => {
+        Reading::Unreadable { why, .. } => {
             found.problems.push(Problem::broken("", format!("the file cannot be read: {why}")));
             return Ok(found);
         }
@@ -88,7 +88,7 @@ pub fn validate(ctx: &Context<'_>, document: Option<&str>) -> Result<Validation,
             found.context_problems.push(Problem::broken("", "it is gone"));
         }
         Reading::Missing => {}
-        Reading::Unreadable { why } => {
+        Reading::Unreadable { why, .. } => {
             found.context_problems.push(Problem::broken("", format!("it cannot be read: {why}")));
         }
     }

@@ -6,16 +6,23 @@ use super::desk::{ItemOutcome, change, review_of};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// Accepts a finding.
+/// Accepts a finding; `version` is that of the check that was shown, where one was.
 ///
 /// # Errors
-/// When it is no person who asks, no reason is given, or nothing failed.
-pub fn accept(ctx: &Context<'_>, of: Option<&str>, item: &str, reason: &str) -> Result<ItemOutcome, Failure> {
+/// When it is no person who asks, no reason is given, nothing failed, or the check was judged meanwhile.
+pub fn accept(
+    ctx: &Context<'_>,
+    of: Option<&str>,
+    item: &str,
+    reason: &str,
+    version: Option<u64>,
+) -> Result<ItemOutcome, Failure> {
     // Whether a person asks is the review's own rule; an agent is told that, not which role it has.
     let command = if ctx.actor.is_human() { "review accept" } else { "review verdict" };
     let ((), review, operation) = change(ctx, of, command, |tx, meant| {
         let before = review_of(tx, &meant.subject)?;
         let mut review = before.clone();
+        review.check_version(item, version)?;
         review.accept(item, reason, Said { by: &ctx.actor, at: ctx.clock.now() })?;
         let summary = format!("accept {item} of {}: {}", meant.subject, reason.trim());
         Ok((Some(before), review, summary, ()))

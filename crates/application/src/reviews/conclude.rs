@@ -19,11 +19,11 @@ pub struct ConcludedReview {
     pub operation: OperationId,
 }
 
-/// Concludes the present iteration.
+/// Concludes the present iteration; `iteration` is the one that was shown, where one was.
 ///
 /// # Errors
-/// When a check has no verdict, or a workflow's gate concludes this review.
-pub fn conclude(ctx: &Context<'_>, of: Option<&str>) -> Result<ConcludedReview, Failure> {
+/// When a check has no verdict, another iteration was shown, or a workflow's gate concludes this review.
+pub fn conclude(ctx: &Context<'_>, of: Option<&str>, iteration: Option<u32>) -> Result<ConcludedReview, Failure> {
     let state = ctx.store.read()?;
     let subject = meant(ctx, &*state, of, None)?.subject;
     if let Some((about, _)) = subject.rsplit_once('/')
@@ -37,6 +37,7 @@ pub fn conclude(ctx: &Context<'_>, of: Option<&str>) -> Result<ConcludedReview, 
     drop(state);
     let (concluded, review, operation) = change(ctx, Some(&subject), "review verdict", |tx, meant| {
         let before = review_of(tx, &meant.subject)?;
+        before.check_iteration(iteration)?;
         let mut review = before.clone();
         let concluded = review.conclude(Said { by: &ctx.actor, at: ctx.clock.now() }, &ctx.policy.review)?;
         let summary = format!("conclude iteration {} of {}", before.iteration, meant.subject);

@@ -179,7 +179,7 @@ fn untouched(ctx: &Context<'_>, state: &dyn Snapshot, path: &str) -> Result<(), 
     };
     match ctx.files.read(path, ctx.policy.max_plan_bytes) {
         Reading::Missing => Ok(()),
-        Reading::Unreadable { why } => changed(format!("{path} cannot be read: {why}; nothing was done with it")),
+        Reading::Unreadable { why, .. } => changed(format!("{path} cannot be read: {why}; nothing was done with it")),
         Reading::Text { text, .. } => match state.text(VersionHash::of(text.as_bytes()))? {
             Some(_) => Ok(()),
             None => changed(format!("{path} was changed outside; nothing was done with it")),
@@ -191,7 +191,7 @@ impl From<ReviewRefused> for Failure {
     fn from(refused: ReviewRefused) -> Self {
         let kind = match &refused {
             ReviewRefused::NoSuchItem { .. } => FailureKind::NotFound,
-            ReviewRefused::AnotherVersion { .. } => FailureKind::Conflict,
+            ReviewRefused::AnotherVersion { .. } | ReviewRefused::AnotherIteration { .. } => FailureKind::Conflict,
             ReviewRefused::NoFinding | ReviewRefused::NoCheck | ReviewRefused::NoReason => FailureKind::Invalid,
             ReviewRefused::Complete { .. }
             | ReviewRefused::NoItems { .. }
@@ -217,6 +217,7 @@ impl From<ReviewRefused> for Failure {
             ReviewRefused::NotAPerson { .. } => failure.step("ask the person who works with you"),
             ReviewRefused::NoSuchItem { .. }
             | ReviewRefused::Accepted { .. }
+            | ReviewRefused::AnotherIteration { .. }
             | ReviewRefused::NothingToAccept { .. } => failure.step("tl review status"),
         }
     }

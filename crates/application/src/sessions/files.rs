@@ -64,9 +64,9 @@ fn text(
         Reading::Missing => match ctx.files.read(&session.file(), MOST_BYTES) {
             Reading::Text { text, .. } => Some(text),
             Reading::Missing => None,
-            Reading::Unreadable { why } => return Ok(Err(why)),
+            Reading::Unreadable { why, .. } => return Ok(Err(why)),
         },
-        Reading::Unreadable { why } => return Ok(Err(why)),
+        Reading::Unreadable { why, .. } => return Ok(Err(why)),
     };
     let file = known.unwrap_or_else(|| template(ctx));
     let drawing = match trail_of(tx, session.clone(), true)? {

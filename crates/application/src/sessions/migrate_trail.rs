@@ -101,7 +101,7 @@ fn older(ctx: &Context<'_>, now: Timestamp) -> Result<Option<(String, HierarchyT
         let text = match ctx.files.read(path, ctx.policy.max_plan_bytes) {
             Reading::Text { text, .. } => text,
             Reading::Missing => continue,
-            Reading::Unreadable { why } => {
+            Reading::Unreadable { why, .. } => {
                 return Err(Failure::new(FailureKind::Invalid, format!("`{path}` cannot be read: {why}")));
             }
         };

@@ -277,10 +277,15 @@ impl<'a> Surveyor<'_, 'a> {
                 }
                 Ok(())
             }
+            // Nothing is known of it yet, and nothing can be found out now: it is new when it can be read.
+            FileLook::Unavailable(why) => {
+                self.unavailable(&path, why);
+                Ok(())
+            }
             FileLook::Present(_) | FileLook::Refused(_) => {
                 let id = new.id;
+                let Some(found) = self.read(id, None, level, &path)? else { return Ok(()) };
                 self.next_node += 1;
-                let found = self.read(id, None, level, &path)?;
                 self.survey.sightings.push(Sighting { place: Place::New(new), found });
                 self.below(profile, level, id, number, &path, depth)
             }
@@ -329,12 +334,19 @@ impl<'a> Surveyor<'_, 'a> {
         }
         let found = match look {
             FileLook::Present(_) => match self.level_of(node) {
-                Some(level) => self.read(node.id, Some(node), level, path)?,
+                Some(level) => match self.read(node.id, Some(node), level, path)? {
+                    Some(found) => found,
+                    None => return Ok(()),
+                },
                 // Its profile is not in use here: nobody can say what its text means.
                 None => return Ok(()),
             },
             FileLook::Missing => Found::Missing,
             FileLook::Refused(why) => Found::Unreadable { why },
+            FileLook::Unavailable(why) => {
+                self.unavailable(path, why);
+                return Ok(());
+            }
         };
         let same = match (&found, &node.content) {
             (Found::Text { version, description, .. }, Content::Text { version: known, .. }) => {
@@ -350,6 +362,13 @@ impl<'a> Surveyor<'_, 'a> {
         Ok(())
     }
 
+    /// Notes that a file cannot be read now. What is recorded of it stays as it is.
+    pub(super) fn unavailable(&mut self, path: &str, why: String) {
+        // The next survey has to look again, whatever the stamps say.
+        self.has_read = true;
+        self.ctx.notice(Noticed::Unavailable { path: path.to_owned(), why });
+    }
+
     fn look(&mut self, path: &str) -> FileLook {
         self.looked_at.push(path.to_owned());
         self.files.look(path)
@@ -359,11 +378,16 @@ impl<'a> Surveyor<'_, 'a> {
         self.ctx.profile(&node.profile)?.level(&node.level)
     }
 
-    fn read(&mut self, id: NodeId, known: Option<&Node>, level: &Level, path: &str) -> Result<Found, Failure> {
+    /// Reads a plan file; `None` when it cannot be read now.
+    fn read(&mut self, id: NodeId, known: Option<&Node>, level: &Level, path: &str) -> Result<Option<Found>, Failure> {
         self.has_read = true;
-        Ok(match self.files.read(path, self.ctx.policy.max_plan_bytes) {
+        Ok(Some(match self.files.read(path, self.ctx.policy.max_plan_bytes) {
             Reading::Missing => Found::Missing,
-            Reading::Unreadable { why } => Found::Unreadable { why },
+            Reading::Unreadable { why, transient: true } => {
+                self.unavailable(path, why);
+                return Ok(None);
+            }
+            Reading::Unreadable { why, transient: false } => Found::Unreadable { why },
             Reading::Text { text, stamp, modified_ns } => {
                 let version = VersionHash::of(text.as_bytes());
                 if let Some(stamp) = stamp {
@@ -374,13 +398,13 @@ impl<'a> Surveyor<'_, 'a> {
                     && let Content::Text { version: same, canonical, basis } = &node.content
                     && *same == version
                 {
-                    return Ok(Found::Text {
+                    return Ok(Some(Found::Text {
                         version,
                         canonical: *canonical,
                         description: node.description.clone(),
                         modified_ns,
                         known_basis: Some(*basis),
-                    });
+                    }));
                 }
                 let known_basis = match known {
                     Some(node) => self.state.version(node.id, version)?.map(|version| version.basis),
@@ -391,7 +415,7 @@ impl<'a> Surveyor<'_, 'a> {
                 self.survey.texts.push(text);
                 found
             }
-        })
+        }))
     }
 }
 

@@ -50,7 +50,7 @@ impl Surveyor<'_, '_> {
                 continue;
             }
             // Its number is given when its parent is known; nothing else is filed under it before.
-            let found = self.read(NodeId(u32::MAX), None, level, &path)?;
+            let Some(found) = self.read(NodeId(u32::MAX), None, level, &path)? else { continue };
             self.survey.stamps.retain(|(id, ..)| id.0 != u32::MAX);
             let wants = wanted(&found);
             let order = read.number.map_or(0, i64::from);
@@ -248,7 +248,12 @@ impl Surveyor<'_, '_> {
         file: &str,
         recorded: &[&Node],
     ) -> Result<(), Failure> {
-        let FileLook::Present(stamp) = self.look(file) else {
+        let look = self.look(file);
+        if let FileLook::Unavailable(why) = look {
+            self.unavailable(file, why);
+            return Ok(());
+        }
+        let FileLook::Present(stamp) = look else {
             let gone = recorded.iter().filter(|node| node.content != Content::Missing);
             let gone = gone.map(|node| Sighting { place: Place::Known(node.id), found: Found::Missing });
             self.survey.sightings.extend(gone.collect::<Vec<_>>());
@@ -268,7 +273,11 @@ impl Surveyor<'_, '_> {
         let (text, stamp, modified_ns) = match self.files.read(file, self.ctx.policy.max_plan_bytes) {
             Reading::Text { text, stamp, modified_ns } => (text, stamp, modified_ns),
             Reading::Missing => return Ok(()),
-            Reading::Unreadable { why } => {
+            Reading::Unreadable { why, transient: true } => {
+                self.unavailable(file, why);
+                return Ok(());
+            }
+            Reading::Unreadable { why, transient: false } => {
                 self.ctx.notice(Noticed::Misplaced { path: file.to_owned(), why });
                 return Ok(());
             }

@@ -8,6 +8,7 @@ use domain::tick::execute::Executed;
 use domain::tick::plan::Plan;
 use domain::tick::tools;
 use domain::tick::{MOST_ATTEMPTS, TickRecord, TickState, TickStatus, files as tick_files};
+use domain::time::Timestamp;
 use domain::tree::Tree;
 use serde::Serialize;
 use serde_json::Value;
@@ -101,19 +102,20 @@ pub(super) fn write_plan_file(ctx: &Context<'_>, record: &TickRecord) {
 /// # Errors
 /// When there is no such plan, or the state cannot be written. A failed action is an outcome.
 pub fn run_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> {
-    run(ctx, tick, None, None)
+    run(ctx, tick, None, None, None)
 }
 
 /// The same for a plan that was kept a moment ago, with the memory it was held against.
 pub(super) fn run_kept(ctx: &Context<'_>, tick: u64, memory: KnownMemory) -> Result<TickOutcome, Failure> {
-    run(ctx, tick, None, Some(memory))
+    run(ctx, tick, None, Some(memory), None)
 }
 
-/// Runs a tick that failed again, from the failed action; with the plan in its file, if somebody edited it.
+/// Runs a tick that failed again, from the failed action; with the plan in its file, if somebody edited it. `shown` is
+/// the time of the record that was shown, where one was.
 ///
 /// # Errors
 /// As [`run_tick`]; also when the edited plan cannot be run.
-pub fn retry_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> {
+pub fn retry_tick(ctx: &Context<'_>, tick: u64, shown: Option<Timestamp>) -> Result<TickOutcome, Failure> {
     let state = ctx.store.read()?;
     let record = known(&*state, tick)?;
     let again = matches!(record.status, TickStatus::Failed | TickStatus::Parked | TickStatus::Planned);
@@ -123,7 +125,7 @@ pub fn retry_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> 
         );
     }
     drop(state);
-    run(ctx, tick, edited(ctx, tick)?, None)
+    run(ctx, tick, edited(ctx, tick)?, None, shown)
 }
 
 /// Returns the plan in the tick's file. A file that is gone means that nobody edited it.
@@ -132,7 +134,7 @@ fn edited(ctx: &Context<'_>, tick: u64) -> Result<Option<Value>, Failure> {
     let text = match ctx.files.read(&path, MOST_PLAN) {
         Reading::Text { text, .. } => text,
         Reading::Missing => return Ok(None),
-        Reading::Unreadable { why } => return Err(Failure::new(FailureKind::Invalid, format!("`{path}`: {why}"))),
+        Reading::Unreadable { why, .. } => return Err(Failure::new(FailureKind::Invalid, format!("`{path}`: {why}"))),
     };
     let file: Value = serde_json::from_str(&text)
         .map_err(|error| Failure::new(FailureKind::Invalid, format!("`{path}` is no JSON: {error}")))?;
@@ -147,13 +149,25 @@ pub(super) fn known(state: &dyn Snapshot, tick: u64) -> Result<TickRecord, Failu
         .ok_or_else(|| Failure::new(FailureKind::NotFound, format!("there is no tick {tick}")).step("tl tick"))
 }
 
+/// Refuses a decision about a state of the tick that was shown and is another one now.
+pub(super) fn refuse_changed(record: &TickRecord, shown: Option<Timestamp>) -> Result<(), Failure> {
+    if shown.is_none_or(|shown| shown == record.at) {
+        return Ok(());
+    }
+    let what = format!("tick {} changed since it was shown: it is {} now", record.tick, record.status.word());
+    Err(Failure::new(FailureKind::Conflict, what).step("tl tick --status"))
+}
+
 fn run(
     ctx: &Context<'_>,
     tick: u64,
     edited: Option<Value>,
     memory: Option<KnownMemory>,
+    shown: Option<Timestamp>,
 ) -> Result<TickOutcome, Failure> {
     let before = known(&*ctx.store.read()?, tick)?;
+    // Compared with the record again inside the transaction.
+    refuse_changed(&before, shown)?;
     // The plan files are looked at where an action stands on them.
     let stands_on_plans = edited.is_some() || before.plan.actions.iter().any(|action| tools::reads_plans(&action.tool));
     let tree = if stands_on_plans { observed_plans(ctx)?.1 } else { Tree::new([]) };

@@ -3,18 +3,21 @@
 use domain::operation::Verb;
 use domain::record;
 use domain::tick::{TickRecord, TickState, TickStatus};
+use domain::time::Timestamp;
 
-use super::run_tick::{TickOutcome, known};
+use super::run_tick::{TickOutcome, known, refuse_changed};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 
-/// Puts a tick aside that was begun and is not done; what of it was run stays.
+/// Skips a tick that was begun and is not done; what of it was run stays. `shown` is the time of the record that was
+/// shown, where one was.
 ///
 /// # Errors
-/// When there is no such tick, it is settled, or the state cannot be written.
-pub fn skip_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> {
+/// When there is no such tick, it is settled, another state of it was shown, or the state cannot be written.
+pub fn skip_tick(ctx: &Context<'_>, tick: u64, shown: Option<Timestamp>) -> Result<TickOutcome, Failure> {
     let mut tx = ctx.store.write()?;
     let before = known(&*tx, tick)?;
+    refuse_changed(&before, shown)?;
     if matches!(before.status, TickStatus::Done | TickStatus::Skipped) {
         return Err(
             Failure::new(FailureKind::Refused, format!("tick {tick} is {}", before.status.word())).step("tl tick")

@@ -64,7 +64,7 @@ fn placed(
     let text = match ctx.files.read(&file, ctx.policy.max_plan_bytes) {
         Reading::Text { text, .. } => Some(text),
         Reading::Missing => None,
-        Reading::Unreadable { why } => return Err(format!("`{file}`: {why}")),
+        Reading::Unreadable { why, .. } => return Err(format!("`{file}`: {why}")),
     };
     Ok(DraftPlace { node: planned.path, file, text })
 }
@@ -80,7 +80,7 @@ fn allowed(ctx: &Context<'_>, state: &dyn Snapshot, file: &str, text: &str) -> R
     let size = match ctx.files.look(file) {
         FileLook::Present(stamp) => Some(stamp.size),
         FileLook::Missing => None,
-        FileLook::Refused(why) => return Err(format!("`{file}`: {why}")),
+        FileLook::Refused(why) | FileLook::Unavailable(why) => return Err(format!("`{file}`: {why}")),
     };
     let step = Step {
         doing: Doing::Changing(&Effect::Write { text: Some(text.to_owned()) }),

@@ -61,7 +61,9 @@ pub(super) fn ground(
                 }
                 Some((text, problems))
             }
-            Reading::Unreadable { why } => Some((String::new(), vec![format!("context.json cannot be read: {why}")])),
+            Reading::Unreadable { why, .. } => {
+                Some((String::new(), vec![format!("context.json cannot be read: {why}")]))
+            }
             Reading::Missing => None,
         };
         let opened = open(ctx, state, run.subject.clone(), record)?;

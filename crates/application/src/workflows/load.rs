@@ -27,7 +27,9 @@ pub(crate) fn find(ctx: &Context<'_>, name: &str) -> Result<Workflow, Failure> {
             }
             Ok(workflow)
         }
-        Reading::Unreadable { why } => Err(Failure::new(FailureKind::Invalid, format!("{file} cannot be read: {why}"))),
+        Reading::Unreadable { why, .. } => {
+            Err(Failure::new(FailureKind::Invalid, format!("{file} cannot be read: {why}")))
+        }
         Reading::Missing => built_in(name).ok_or_else(|| {
             let names = names(ctx);
             let near = nearest(name, names.iter().map(String::as_str), 1);

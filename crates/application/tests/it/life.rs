@@ -5,7 +5,7 @@ use std::sync::Arc;
 use application::invalidate::{InvalidateRequest, invalidate};
 use application::known_tree::KnownTree;
 use application::restore_version::restore_version;
-use application::revalidate::{keep_all, keep_one};
+use application::revalidate::{KeepRequest, keep_all, keep_one};
 use application::set_progress::{ProgressRequest, set_progress};
 use application::undo::{UndoTarget, undo};
 use domain::approval::Force;
@@ -75,14 +75,16 @@ fn act(world: &World, deed: &Deed) -> Result<(), String> {
             Ok(())
         }
         Deed::Approve(plan) => world.approve(PLANS[*plan].0).map_err(answer),
-        Deed::Keep(plan) => keep_one(&ctx, &words(PLANS[*plan].0), Force::No).map(|_| ()).map_err(answer),
+        Deed::Keep(plan) => keep_one(&ctx, &KeepRequest { node: words(PLANS[*plan].0), force: Force::No, shown: None })
+            .map(|_| ())
+            .map_err(answer),
         Deed::KeepAll => keep_all(&ctx, &[], Force::No).map(|_| ()).map_err(answer),
         Deed::Condemn(plan) => {
-            let request = InvalidateRequest { node: words(PLANS[*plan].0), reason: "no".to_owned() };
+            let request = InvalidateRequest { node: words(PLANS[*plan].0), reason: "no".to_owned(), shown: None };
             invalidate(&ctx, &request).map(|_| ()).map_err(answer)
         }
         Deed::Restore(plan, back) => {
-            restore_version(&ctx, &words(&format!("{} -{back}", PLANS[*plan].0))).map(|_| ()).map_err(answer)
+            restore_version(&ctx, &words(&format!("{} -{back}", PLANS[*plan].0)), None).map(|_| ()).map_err(answer)
         }
         Deed::Progress(plan) => {
             let request = ProgressRequest { node: words(PLANS[*plan].0), progress: Progress::Active };

@@ -5,8 +5,10 @@
 mod accept_operations;
 mod life;
 mod observation;
+mod races;
 mod reviews;
 mod tick;
+mod unavailable_files;
 mod work;
 mod work_life;
 mod world;

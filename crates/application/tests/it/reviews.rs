@@ -1,5 +1,6 @@
 //! What only a person decides in a review, and what stays when something goes wrong on the way.
 
+use application::FailureKind;
 use application::plan_documents::create::create;
 use application::plan_documents::edit::{Edit, edit};
 use application::reviews::accept::accept;
@@ -31,7 +32,7 @@ fn a_person_accepts_or_sends_back_what_was_escalated() {
     };
     add(&world.ctx(), &request).unwrap();
     fail(&world, "qa-001");
-    let concluded = |world: &World| conclude(&world.ctx(), Some("prose")).unwrap().concluded;
+    let concluded = |world: &World| conclude(&world.ctx(), Some("prose"), None).unwrap().concluded;
     assert_eq!(concluded(&world), Concluded::NeedsPerson { escalated: vec!["qa-001".to_owned()] });
     assert_eq!(escalated(&world.ctx()).unwrap().len(), 1);
     // The world acts as a person: a FAIL on what waits for them sends it back.
@@ -39,7 +40,13 @@ fn a_person_accepts_or_sends_back_what_was_escalated() {
     assert_eq!(concluded(&world), Concluded::Retry { iteration: 2, blocking: vec!["qa-001".to_owned()] });
     fail(&world, "qa-001");
     assert!(matches!(concluded(&world), Concluded::NeedsPerson { .. }));
-    let outcome = accept(&world.ctx(), Some("prose"), "qa-001", "the reader will know").unwrap();
+    let shown = status(&world.ctx(), Some("prose")).unwrap();
+    let version = shown.items[0].version;
+    let late = accept(&world.ctx(), Some("prose"), "qa-001", "known", Some(version - 1)).unwrap_err();
+    assert_eq!(late.kind, FailureKind::Conflict, "judged since it was shown: {late}");
+    let late = conclude(&world.ctx(), Some("prose"), Some(shown.iteration - 1)).unwrap_err();
+    assert_eq!(late.kind, FailureKind::Conflict, "concluded since it was shown: {late}");
+    let outcome = accept(&world.ctx(), Some("prose"), "qa-001", "the reader will know", Some(version)).unwrap();
     let resolution = outcome.item.resolution.unwrap();
     assert_eq!((resolution.kind, resolution.by.to_string().as_str()), (ResolutionKind::Accepted, "human:Ада"));
     assert_eq!(concluded(&world), Concluded::Complete { accepted: vec!["qa-001".to_owned()] });

@@ -7,8 +7,9 @@ use application::{Failure, FailureKind};
 use clap::Args;
 use domain::approval::Force;
 use domain::policy::ApprovalPolicy;
+use domain::shown::Shown;
 
-use super::{NodeArgs, show};
+use super::{NodeArgs, ShownArgs, show};
 use crate::exit_code::ExitCode;
 use crate::ui::{GOOD, Ui, WARN, status, styled};
 use crate::wiring::{App, is_person};
@@ -26,6 +27,9 @@ pub(crate) struct ApproveArgs {
     /// Approve in spite of warnings or an earlier condemnation
     #[arg(long)]
     force: bool,
+
+    #[command(flatten)]
+    shown: ShownArgs,
 }
 
 impl ApproveArgs {
@@ -34,9 +38,9 @@ impl ApproveArgs {
         let shown = if project.settings.policy.approval == ApprovalPolicy::Human && is_person() {
             let view = project.run(app.ui, &|ctx| show_node(ctx, &self.node.node))?;
             confirm(&view)?;
-            view.version_hash
+            self.shown.shown().or_else(|| view.version_hash.map(Shown::from))
         } else {
-            None
+            self.shown.shown()
         };
         let force = if self.force { Force::Yes } else { Force::No };
         let request = ApproveRequest { node: self.node.node.clone(), force, shown };
@@ -59,13 +63,15 @@ fn confirm(view: &application::views::NodeView) -> Result<(), Failure> {
     let ui = Ui { json: false, silent: false };
     show::print(ui, view);
     let version = view.version_hash.map(domain::ids::VersionHash::short).unwrap_or_default();
-    ui.say(format!("Approve {} at {version}? [y/N]", view.path));
+    ui.say(format_args!("Approve {} at {version}? [y/N]", view.path));
+    if answered_yes() { Ok(()) } else { Err(Failure::new(FailureKind::Refused, "not approved")) }
+}
+
+/// Reads the answer to a question with a default of no.
+pub(super) fn answered_yes() -> bool {
     let mut answer = String::new();
     let _ = std::io::stdin().read_line(&mut answer);
-    if matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
-        return Ok(());
-    }
-    Err(Failure::new(FailureKind::Refused, "not approved"))
+    matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
 /// Prints nodes that changed their status.
@@ -75,6 +81,6 @@ pub(super) fn print_transitions(ui: Ui, changes: &[TransitionView]) {
         ui.line(format_args!("  {}  {} → {}", change.path, change.previous_status, status(change.new_status)));
     }
     if changes.len() > MOST {
-        ui.line(format!("  … and {} more", changes.len() - MOST));
+        ui.line(format_args!("  … and {} more", changes.len() - MOST));
     }
 }

@@ -1,13 +1,15 @@
 //! `tl check`
 
+use std::path::PathBuf;
+
 use application::Failure;
-use application::check_state::{CheckOutcome, check_state};
+use application::check_state::{CheckOutcome, FindingView, check_state};
 use clap::Args;
 use domain::text::count;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BAD, DIM, GOOD, Ui, styled};
-use crate::wiring::App;
+use crate::wiring::{App, Project};
 
 /// Check that the state is sound and agrees with the plan files
 ///
@@ -18,7 +20,8 @@ pub(crate) struct CheckArgs {}
 
 impl CheckArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let outcome = app.run(check_state)?;
+        let mut outcome = app.run(check_state)?;
+        outcome.add(exposed_directories(&app.project()?));
         if app.ui.json {
             app.ui.value(&outcome);
         } else {
@@ -26,6 +29,18 @@ impl CheckArgs {
         }
         Ok(if outcome.ok { ExitCode::Done } else { ExitCode::Findings })
     }
+}
+
+/// Finds directories of ours that others may enter; opening the state has tightened what can be.
+fn exposed_directories(project: &Project) -> Vec<FindingView> {
+    let exposed = store::private::exposed(&[&project.layout.home, project.known.folder()]);
+    let finding = |path: &PathBuf| FindingView {
+        kind: "permissions".to_owned(),
+        node: None,
+        message: format!("other users may enter `{}`", path.display()),
+        next_steps: vec!["tl repair".to_owned(), format!("chmod 700 {}", path.display())],
+    };
+    exposed.iter().map(finding).collect()
 }
 
 /// Prints what a check found.
@@ -40,5 +55,5 @@ pub(super) fn print(ui: Ui, outcome: &CheckOutcome) {
             ui.line(format_args!("    {}", styled(DIM, step)));
         }
     }
-    ui.line(format!("{} found", count(outcome.findings.len(), "problem", "problems")));
+    ui.line(format_args!("{} found", count(outcome.findings.len(), "problem", "problems")));
 }

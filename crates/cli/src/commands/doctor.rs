@@ -10,9 +10,10 @@ use application::{Failure, FailureKind};
 use clap::Args;
 use domain::host_event::Host;
 use domain::ports::{Store, StoreFault};
+use domain::settings::Storage;
 use domain::text::count;
 use serde::Serialize;
-use store::DiskFiles;
+use store::{DiskFiles, NetworkFileSystem, network_file_system_at};
 
 use crate::commands::doctor::codex_trust::trust;
 use crate::commands::doctor::health::{Finding, HostHealth, Severity, examine};
@@ -71,6 +72,7 @@ impl DoctorArgs {
         if !hosts.is_empty() {
             notes.extend(unfindable());
         }
+        notes.extend(on_network_file_system(&project));
         let problems = hosts.iter().map(|health| health.count(Severity::Problem)).sum::<usize>();
         let outcome = DoctorOutcome {
             ok: problems == 0 && state.is_none(),
@@ -87,6 +89,14 @@ impl DoctorArgs {
         }
         Ok(if outcome.ok { ExitCode::Done } else { ExitCode::Findings })
     }
+}
+
+/// Warns of a SQLite database on a network file system: its locks and its shared memory need one machine.
+fn on_network_file_system(project: &Project) -> Option<String> {
+    let uses_sqlite = matches!(project.settings.storage, Storage::Sqlite | Storage::Remote);
+    let folder = project.layout.database.parent().filter(|_| uses_sqlite)?;
+    let NetworkFileSystem(name) = network_file_system_at(folder)?;
+    Some(format!("the state is on a network file system ({name}), where SQLite is not safe; next: tl move --to json"))
 }
 
 /// Asks the team server, where the state is on one, and says how that went.
@@ -111,7 +121,7 @@ fn print(ui: Ui, outcome: &DoctorOutcome) {
     for health in &outcome.hosts {
         ui.line(format_args!("{}  {}", styled(BOLD, health.host.title()), styled(DIM, &health.file)));
         if let Some(program) = &health.program {
-            ui.line(format!("  {} starting {}", count(health.hooks, "hook", "hooks"), program));
+            ui.line(format_args!("  {} starting {}", count(health.hooks, "hook", "hooks"), program));
         }
         for probe in &health.probes {
             let milliseconds = micros_as_ms(probe.micros);
@@ -147,7 +157,7 @@ fn print(ui: Ui, outcome: &DoctorOutcome) {
     let problems = problems + usize::from(outcome.state.is_some());
     if problems > 0 {
         ui.blank();
-        ui.line(format!("{} found", count(problems, "problem", "problems")));
+        ui.line(format_args!("{} found", count(problems, "problem", "problems")));
     }
 }
 

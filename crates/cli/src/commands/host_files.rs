@@ -120,8 +120,8 @@ pub(super) fn read(files: &DiskFiles, path: &str) -> Result<Option<String>, Fail
     match files.read(path, MOST_BYTES) {
         Reading::Text { text, .. } => Ok(Some(text)),
         Reading::Missing => Ok(None),
-        Reading::Unreadable { why } => {
-            Err(Failure::new(FailureKind::Unavailable, format!("cannot use `{path}`: {why}")))
+        Reading::Unreadable { why, .. } => {
+            Err(Failure::new(FailureKind::Unavailable, format!("cannot use `{path}`: {}", why)))
         }
     }
 }
@@ -326,7 +326,7 @@ pub(super) fn report(ui: Ui, changes: &[HostChange]) {
     for change in changes {
         ui.line(styled(BOLD, change.host.title()));
         if let Some(file) = change.covered_by {
-            ui.line(format!("  covered by {file}"));
+            ui.line(format_args!("  covered by {file}"));
         }
         if change.files.is_empty() && change.covered_by.is_none() {
             ui.line(styled(DIM, "  nothing of ours is there"));

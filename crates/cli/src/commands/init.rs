@@ -12,11 +12,12 @@ use domain::settings::keys;
 use domain::work::guides;
 use hosts::install::{Setup, is_program_name};
 use serde::Serialize;
-use store::{DiskFiles, Layout};
+use store::{DiskFiles, Layout, NetworkFileSystem, network_file_system_at};
 
 use crate::commands::host_choice::{Choice, FoundHost, choice, detect, is_same, on_path, unfindable};
 use crate::commands::host_files::{self, HostChange};
 use crate::exit_code::ExitCode;
+use crate::settings;
 use crate::ui::{BOLD, DIM, GOOD, INFO, WARN, styled};
 use crate::wiring::{App, Project};
 
@@ -111,7 +112,9 @@ impl InitArgs {
         // A host's file that cannot be read stops everything before anything is made.
         let mut changes = self.host_changes(root, &mut outcome)?;
         let new = !root.join(".throughline").exists();
-        std::fs::create_dir_all(root.join(".throughline/profiles")).map_err(cannot)?;
+        std::fs::create_dir_all(root)
+            .and_then(|()| store::private::create_directory(&root.join(".throughline/profiles")))
+            .map_err(cannot)?;
         let files = DiskFiles::open(root).map_err(cannot)?;
         let mut lay = |path: &str, text: &str| -> Result<(), Failure> {
             match files.create(path, text) {
@@ -122,8 +125,10 @@ impl InitArgs {
             Ok(())
         };
         let names = if self.profile.is_empty() { vec!["story".to_owned()] } else { self.profile.clone() };
-        let written =
-            lay(".throughline/config.toml", &config(&names)).and_then(|()| lay(".throughline/.gitignore", IGNORED));
+        let remote =
+            network_file_system_at(root).filter(|_| new && settings::environment("THROUGHLINE_STORAGE").is_none());
+        let written = lay(".throughline/config.toml", &config(&names, remote.is_some()))
+            .and_then(|()| lay(".throughline/.gitignore", IGNORED));
         if let Err(failure) = written.and_then(|()| Project::at(root).map(|_| ())) {
             // A wrong profile name must not leave a half-made project behind.
             for path in &outcome.made {
@@ -133,6 +138,12 @@ impl InitArgs {
                 let _ = std::fs::remove_dir_all(root.join(".throughline"));
             }
             return Err(failure);
+        }
+        if let Some(NetworkFileSystem(name)) = remote {
+            outcome.notes.push(format!(
+                "this directory is on a network file system ({name}), where SQLite is not safe: the state is kept by the \
+                 engine `json` (`storage` in .throughline/config.toml)"
+            ));
         }
         let project = Project::at(root)?;
         outcome.profiles = project.settings.profiles.clone();
@@ -250,16 +261,16 @@ fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
         styled(BOLD, &root.display().to_string())
     ));
     for path in &outcome.made {
-        app.ui.line(format!("  made {path}"));
+        app.ui.line(format_args!("  made {path}"));
     }
     for path in &outcome.kept {
         app.ui.line(styled(DIM, format!("  kept {path}")));
     }
     for profile in &project.profiles {
-        app.ui.line(format!("  {}: {}", profile.name, profile.hierarchy()));
+        app.ui.line(format_args!("  {}: {}", profile.name, profile.hierarchy()));
     }
     for found in outcome.found.iter().flatten() {
-        app.ui.line(format!("  found {}: {}", found.host.title(), found.because.join(", ")));
+        app.ui.line(format_args!("  found {}: {}", found.host.title(), found.because.join(", ")));
     }
     if let Some(changes) = &outcome.hosts {
         app.ui.line("");
@@ -288,7 +299,7 @@ fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
 }
 
 /// Returns a configuration file that says what every key does; what is not set is a comment.
-fn config(profiles: &[String]) -> String {
+fn config(profiles: &[String], on_network: bool) -> String {
     let mut text =
         String::from("# Settings of this project. Every key is here; what is commented out is the default.\n");
     let mut table = "";
@@ -302,6 +313,8 @@ fn config(profiles: &[String]) -> String {
         if key.name == "profiles" {
             let names: Vec<String> = profiles.iter().map(|name| format!("{name:?}")).collect();
             text.push_str(&format!("profiles = [{}]\n", names.join(", ")));
+        } else if key.name == "storage" && on_network {
+            text.push_str("storage = \"json\"\n");
         } else {
             text.push_str(&format!("# {name} = {}\n", key.default));
         }

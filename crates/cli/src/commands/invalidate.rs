@@ -5,7 +5,7 @@ use application::invalidate::{InvalidateRequest, invalidate};
 use clap::Args;
 use domain::text::count;
 
-use super::{NodeArgs, approve::print_transitions};
+use super::{NodeArgs, ShownArgs, approve::print_transitions};
 use crate::exit_code::ExitCode;
 use crate::ui::{WARN, styled};
 use crate::wiring::App;
@@ -20,11 +20,15 @@ pub(crate) struct InvalidateArgs {
     /// Why; everyone below will see it
     #[arg(long, value_name = "TEXT")]
     reason: String,
+
+    #[command(flatten)]
+    shown: ShownArgs,
 }
 
 impl InvalidateArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let request = InvalidateRequest { node: self.node.node.clone(), reason: self.reason.clone() };
+        let request =
+            InvalidateRequest { node: self.node.node.clone(), reason: self.reason.clone(), shown: self.shown.shown() };
         let outcome = app.run(|ctx| invalidate(ctx, &request))?;
         if app.ui.json {
             app.ui.value(&outcome);

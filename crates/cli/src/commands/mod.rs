@@ -78,6 +78,7 @@ mod write;
 pub(crate) use self::doctor::{Latency, latencies as hook_latencies};
 use application::Failure;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
+use domain::shown::{Shown, ShownVersion};
 
 use crate::exit_code::ExitCode;
 use crate::wiring::App;
@@ -88,6 +89,25 @@ pub(crate) struct NodeArgs {
     /// The node: `chapter-02`, `act-1/chapter-02` or `chapter 2`
     #[arg(required = true, num_args = 1..=2, value_name = "NODE")]
     pub(crate) node: Vec<String>,
+}
+
+/// The versions a decision is bound to: what was shown before it was taken.
+#[derive(Debug, Args)]
+pub(crate) struct ShownArgs {
+    /// Decide only if the plan still is this version (at least 8 digits of its hash)
+    #[arg(long, value_name = "HASH")]
+    version: Option<ShownVersion>,
+
+    /// … and its parent this one
+    #[arg(long, value_name = "HASH", requires = "version")]
+    parent_version: Option<ShownVersion>,
+}
+
+impl ShownArgs {
+    pub(crate) fn shown(&self) -> Option<Shown> {
+        let version = self.version.clone()?;
+        Some(Shown { version, parent: self.parent_version.clone() })
+    }
 }
 
 /// Declares the commands once: their names, their arguments and where each runs.

@@ -3,6 +3,7 @@
 use application::Failure;
 use application::repair_state::{RepairRequest, repair_state};
 use clap::Args;
+use domain::text::count;
 
 use super::check;
 use crate::exit_code::ExitCode;
@@ -44,7 +45,13 @@ impl RepairArgs {
             rebuild_orphans: self.rebuild_orphans,
             forget_missing: self.forget_missing,
         };
-        let outcome = project.run(app.ui, &|ctx| repair_state(ctx, request))?;
+        let mut outcome = project.run(app.ui, &|ctx| repair_state(ctx, request))?;
+        let restricted =
+            store::private::restrict_all(&project.layout.home) + store::private::restrict_all(project.known.folder());
+        if restricted > 0 {
+            let files = count(restricted, "file or directory", "files and directories");
+            outcome.actions.push(format!("took other users' permissions from {files}"));
+        }
         if app.ui.json {
             app.ui.value(&outcome);
         } else {

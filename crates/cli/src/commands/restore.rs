@@ -3,6 +3,7 @@
 use application::Failure;
 use application::restore_version::restore_version;
 use clap::Args;
+use domain::shown::{Shown, ShownVersion};
 use domain::text::count;
 
 use super::approve::print_transitions;
@@ -21,11 +22,16 @@ pub(crate) struct RestoreArgs {
     /// The node, then the version: `-1`, the first digits of a hash, or a time
     #[arg(required = true, num_args = 2..=3, allow_negative_numbers = true, value_names = ["NODE", "VERSION"])]
     words: Vec<String>,
+
+    /// Restore only if the plan still is this version now (at least 8 digits of its hash)
+    #[arg(long, value_name = "HASH")]
+    replaces: Option<ShownVersion>,
 }
 
 impl RestoreArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let outcome = app.run(|ctx| restore_version(ctx, &self.words))?;
+        let replaces = self.replaces.clone().map(|version| Shown { version, parent: None });
+        let outcome = app.run(|ctx| restore_version(ctx, &self.words, replaces.as_ref()))?;
         if app.ui.json {
             app.ui.value(&outcome);
             return Ok(ExitCode::Done);
@@ -38,11 +44,11 @@ impl RestoreArgs {
             status(outcome.node.status)
         ));
         if let Some(backup) = &outcome.backup {
-            app.ui.line(format!("  what was there is in {backup}"));
+            app.ui.line(format_args!("  what was there is in {backup}"));
         }
         let stale = outcome.cascade.invalidated_entities.len();
         if stale > 0 {
-            app.ui.line(format!("  {} to revalidate:", count(stale, "plan", "plans")));
+            app.ui.line(format_args!("  {} to revalidate:", count(stale, "plan", "plans")));
         }
         print_transitions(app.ui, &outcome.cascade.invalidated_entities);
         print_transitions(app.ui, &outcome.cascade.reinstated_entities);

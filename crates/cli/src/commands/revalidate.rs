@@ -1,20 +1,23 @@
 //! `tl revalidate`
 
-use application::revalidate::{KeepOutcome, StaleView, keep_all, keep_one, review, review_all};
+use application::revalidate::{KeepOutcome, KeepRequest, StaleView, keep_all, keep_one, review, review_all};
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::approval::Force;
+use domain::policy::ApprovalPolicy;
+use domain::shown::Shown;
 use domain::text::count;
 
-use super::{approve::print_transitions, diff};
+use super::approve::{answered_yes, print_transitions};
+use super::{ShownArgs, diff};
 use crate::exit_code::ExitCode;
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Ui, WARN, styled};
-use crate::wiring::App;
+use crate::wiring::{App, is_person};
 
 /// See what changed above a stale node, and keep it or write it anew
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  tl revalidate chapter 2           what changed in its act, section by section\n  tl revalidate chapter 2 --keep    it still holds as it is\n  tl revalidate --all               everything stale, most urgent first\n  tl revalidate --all act 1 --keep"
+    after_help = "Examples:\n  tl revalidate chapter 2           what changed in its act, section by section\n  tl revalidate chapter 2 --keep    it still holds as it is\n  tl revalidate chapter 2 --keep --version 3f2a9c41   only if it is this text\n  tl revalidate --all               everything stale, most urgent first\n  tl revalidate --all act 1 --keep"
 )]
 pub(crate) struct RevalidateArgs {
     /// The node; with `--all` the top of what is worked through
@@ -32,6 +35,9 @@ pub(crate) struct RevalidateArgs {
     /// Keep in spite of warnings
     #[arg(long, requires = "keep")]
     force: bool,
+
+    #[command(flatten)]
+    shown: ShownArgs,
 }
 
 impl RevalidateArgs {
@@ -52,17 +58,45 @@ impl RevalidateArgs {
                     app.ui.value(&views);
                 } else {
                     views.iter().for_each(|view| print(app.ui, view));
-                    app.ui.say(format!("{} to revalidate", count(views.len(), "plan", "plans")));
+                    app.ui.say(format_args!("{} to revalidate", count(views.len(), "plan", "plans")));
                 }
             }
-            (all, true) => {
-                let outcome = app
-                    .run(|ctx| if all { keep_all(ctx, &self.node, force) } else { keep_one(ctx, &self.node, force) })?;
+            (true, true) => {
+                let outcome = app.run(|ctx| keep_all(ctx, &self.node, force))?;
+                return kept(app.ui, &outcome);
+            }
+            (false, true) => {
+                let shown = match self.shown.shown() {
+                    None if asks_a_person(app)? => Some(confirm(app, &self.node)?),
+                    shown => shown,
+                };
+                let request = KeepRequest { node: self.node.clone(), force, shown };
+                let outcome = app.run(|ctx| keep_one(ctx, &request))?;
                 return kept(app.ui, &outcome);
             }
         }
         Ok(ExitCode::Done)
     }
+}
+
+/// Says whether a person has to see and confirm what is kept: keeping an approved text renews its approval.
+fn asks_a_person(app: &App) -> Result<bool, Failure> {
+    Ok(app.project()?.settings.policy.approval == ApprovalPolicy::Human && is_person())
+}
+
+/// Shows the stale plan with its parent's changes and asks; returns the versions that were shown.
+fn confirm(app: &App, node: &[String]) -> Result<Shown, Failure> {
+    let view = app.run(|ctx| review(ctx, node))?;
+    let ui = Ui { json: false, silent: false };
+    print(ui, &view);
+    let Some(version) = view.version_hash else {
+        return Err(Failure::new(FailureKind::Refused, format!("`{}` has no text to keep", view.path)));
+    };
+    ui.say(format_args!("Keep {} at {}? [y/N]", view.path, version.short()));
+    if !answered_yes() {
+        return Err(Failure::new(FailureKind::Refused, "not kept"));
+    }
+    Ok(Shown { version: version.into(), parent: view.current_parent_hash.map(Into::into) })
 }
 
 fn kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {

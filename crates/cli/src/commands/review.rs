@@ -137,12 +137,12 @@ impl ReviewArgs {
             }
             What::Escalated => waiting(app),
             What::Accept { item, reason, of } => {
-                let outcome = app.run(|ctx| accept(ctx, of.of.as_deref(), item, reason))?;
+                let outcome = app.run(|ctx| accept(ctx, of.of.as_deref(), item, reason, None))?;
                 let line = format!("{} is accepted as it is", outcome.item.id);
                 done(app, &outcome, &line)
             }
             What::Conclude { of } => {
-                let outcome = app.run(|ctx| conclude(ctx, of.of.as_deref()))?;
+                let outcome = app.run(|ctx| conclude(ctx, of.of.as_deref(), None))?;
                 let code = match &outcome.concluded {
                     Concluded::Complete { .. } => ExitCode::Done,
                     Concluded::Retry { .. } | Concluded::NeedsPerson { .. } => ExitCode::Findings,
@@ -211,10 +211,10 @@ fn show(app: &App, view: &ReviewView) {
     ));
     view.items.iter().for_each(|item| line(app, item));
     if !view.blocking.is_empty() {
-        app.ui.line(format!("stops the work: {}", view.blocking.join(", ")));
+        app.ui.line(format_args!("stops the work: {}", view.blocking.join(", ")));
     }
     if !view.escalated.is_empty() {
-        app.ui.line(format!("waits for a person: {}", view.escalated.join(", ")));
+        app.ui.line(format_args!("waits for a person: {}", view.escalated.join(", ")));
     }
 }
 
@@ -227,7 +227,7 @@ fn line(app: &App, item: &Item) {
     let words = format!("{} {}: {}", item.severity, item.scope, item.check);
     app.ui.line(format_args!("  {mark} {} {words}", item.id));
     if let Some(finding) = item.finding.as_ref().filter(|_| item.status != ItemStatus::Pass) {
-        app.ui.line(format!("      {} (failed {} times)", finding, item.fail_count));
+        app.ui.line(format_args!("      {} (failed {} times)", finding, item.fail_count));
     }
     if let Some(resolution) = &item.resolution {
         let word = match resolution.kind {

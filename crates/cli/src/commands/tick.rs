@@ -53,11 +53,11 @@ pub(crate) struct TickArgs {
 impl TickArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         if let Some(tick) = self.skip {
-            let outcome = app.run(|ctx| skip_tick(ctx, tick))?;
+            let outcome = app.run(|ctx| skip_tick(ctx, tick, None))?;
             return Ok(shown(app, &[outcome]));
         }
         if let Some(tick) = self.retry {
-            let outcome = app.run(|ctx| retry_tick(ctx, tick))?;
+            let outcome = app.run(|ctx| retry_tick(ctx, tick, None))?;
             return Ok(shown(app, &[outcome]));
         }
         let mind = Mind::chosen()?;
@@ -112,7 +112,7 @@ impl TickArgs {
                 if app.ui.json {
                     app.ui.value(&next);
                 } else {
-                    app.ui.line(format!(
+                    app.ui.line(format_args!(
                         "tick {tick} has a plan that was not run to its end: it goes on at action {from_action}"
                     ));
                 }
@@ -228,7 +228,7 @@ fn tell(app: &App, outcome: &TickOutcome) {
     let title = format!("tick {}", outcome.tick);
     let by = styled(DIM, format!("by {}", outcome.planner));
     app.ui.line(format_args!("{} {} {by}", styled(BOLD, &title), styled(style, outcome.status.word())));
-    app.ui.line(format!("  {}", outcome.plan.scene_intention));
+    app.ui.line(format_args!("  {}", outcome.plan.scene_intention));
     for action in &outcome.executed {
         let mark = if action.success { styled(GOOD, "✓") } else { styled(BAD, "✗") };
         let made = action.result.as_ref().and_then(|result| result["id"].as_str()).unwrap_or_default();
@@ -246,7 +246,7 @@ fn tell(app: &App, outcome: &TickOutcome) {
     match outcome.status {
         TickStatus::Parked => {
             let failures = count(usize::try_from(outcome.failures).unwrap_or(usize::MAX), "failure", "failures");
-            app.ui.say(format!("it is put aside after {failures}; the story goes on with the next tick"));
+            app.ui.say(format_args!("it is put aside after {failures}; the story goes on with the next tick"));
         }
         _ => {
             app.ui.say(format_args!(

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use testkit::Project;
 
+use crate::hook_faults::Lock;
 use crate::serve::{Reply, Server};
 use crate::{ACT_TEXT, planned, story};
 
@@ -170,7 +171,7 @@ fn an_approval_is_of_the_text_that_was_shown() {
     assert_eq!(browser.post("/do/approve", "node=act-1").status, 400, "which text?");
     project.write(Project::ACT, format!("{ACT_TEXT}\nanother end\n"));
     let refused = browser.post("/do/approve", &form);
-    assert!(refused.status == 403 && refused.body.contains("changed since it was shown"), "{refused:?}");
+    assert!(refused.status == 409 && refused.body.contains("changed since it was shown"), "{refused:?}");
     assert_eq!(project.status("act-1"), "draft");
     let version = browser.json("/api/nodes/act-1")["version_hash"].as_str().expect("a version").to_owned();
     let done = browser.post("/do/approve", &format!("node=act-1&version={version}"));
@@ -178,6 +179,46 @@ fn an_approval_is_of_the_text_that_was_shown() {
     assert_eq!(project.status("act-1"), "approved");
     let log = browser.json("/api/timeline?verb=approve");
     assert_eq!((&log["operations"][0]["channel"], &log["next"]), (&json!("web"), &Value::Null));
+}
+
+/// A stale chapter on the page; the text it was approved with comes back while another writer holds the lock.
+#[test]
+fn keep_waiting_for_the_write_lock_does_not_keep_a_text_that_was_not_shown() {
+    let project = planned();
+    let approved = project.read(Project::CHAPTER);
+    project.write(Project::CHAPTER, format!("{approved}\nA text to be judged.\n"));
+    project.ok(&["status"]);
+    project.write(Project::ACT, crate::ACT_EDITED);
+    project.ok(&["approve", "act-1"]);
+    assert_eq!(project.status("chapter-01"), "requires-revalidation");
+    let server = Server::start(&project, &[]);
+    let browser = Browser::welcome(&server);
+    let page = browser.get("/nodes/act-1/chapter-01").body;
+    let hidden = |name: &str| {
+        let after = page.split(&format!("name=\"{name}\" value=\"")).nth(1).expect(name);
+        after.split('"').next().expect("a value").to_owned()
+    };
+    let form =
+        format!("node=act-1/chapter-01&version={}&parent_version={}", hidden("version"), hidden("parent_version"));
+    let Some(lock) = Lock::hold(&project, false) else { return };
+    let answer = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| browser.post("/do/revalidate", &form));
+        // Long enough to reach the lock; where it was not reached, the comparison comes later still.
+        std::thread::sleep(Duration::from_millis(500));
+        project.write(Project::CHAPTER, &approved);
+        drop(lock);
+        waiting.join().expect("an answer")
+    });
+    assert!(answer.status == 409 && answer.body.contains("changed since it was shown"), "{answer:?}");
+    assert_eq!(project.status("chapter-01"), "requires-revalidation");
+    // The parent's text is part of what was shown.
+    let shown = browser.json("/api/nodes/act-1/chapter-01")["version_hash"].as_str().expect("a version").to_owned();
+    let other_parent = format!("node=act-1/chapter-01&version={shown}&parent_version={shown}");
+    let answer = browser.post("/do/revalidate", &other_parent);
+    assert!(answer.status == 409 && answer.body.contains("the parent of"), "{answer:?}");
+    let form = format!("node=act-1/chapter-01&version={shown}&parent_version={}", hidden("parent_version"));
+    assert_eq!(browser.post("/do/revalidate", &form).status, 303);
+    assert_eq!(project.status("chapter-01"), "approved");
 }
 
 #[test]
@@ -188,9 +229,15 @@ fn a_version_comes_back_and_an_operation_is_undone() {
     let first = browser.json("/api/nodes/act-1")["version_hash"].as_str().expect("a version").to_owned();
     project.write(Project::ACT, "# Act 1\n\nsomething else\n");
     assert!(browser.get(&format!("/nodes/act-1?version={first}")).body.contains("<del>"), "compared side by side");
-    assert_eq!(browser.post("/do/restore", &format!("node=act-1&version={first}")).status, 303);
+    let restore =
+        |replaces: &str| browser.post("/do/restore", &format!("node=act-1&version={first}&replaces={replaces}"));
+    assert_eq!(restore(&first).status, 409, "another text is there than the page showed");
+    let second = browser.json("/api/nodes/act-1")["version_hash"].as_str().expect("a version").to_owned();
+    assert_eq!(restore(&second).status, 303);
     assert_eq!(project.read(Project::ACT), ACT_TEXT);
-    assert_eq!(browser.post("/do/condemn", "node=act-1&text=wrong+end").status, 303);
+    let condemn = |version: &str| browser.post("/do/condemn", &format!("node=act-1&version={version}&text=wrong+end"));
+    assert_eq!(condemn(&second).status, 409, "another text was shown");
+    assert_eq!(condemn(&first).status, 303);
     assert_eq!(project.status("act-1"), "invalid");
     assert!(browser.get("/nodes/act-1").body.contains("wrong end"));
     let operation = &browser.json("/api/timeline?verb=invalidate")["operations"][0]["operation"];
@@ -250,7 +297,8 @@ fn a_decision_in_a_review_ends_the_waiting() {
         });
         std::thread::sleep(Duration::from_millis(500));
         for act in ["act-10", "act-1"] {
-            let done = browser.post("/do/accept", &format!("subject={act}&item=qa-001&text=it+is+meant+so"));
+            let done =
+                browser.post("/do/accept", &format!("subject={act}&item=qa-001&item_version=2&text=it+is+meant+so"));
             assert_eq!((done.status, done.header("location")), (303, Some("/reviews?done=accepted")));
         }
         waiting.join().expect("an answer")

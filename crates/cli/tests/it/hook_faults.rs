@@ -125,14 +125,14 @@ fn sqlite(project: &Project, line: &str) -> Option<()> {
 }
 
 /// Another process that holds the database until it is dropped.
-struct Lock {
+pub(crate) struct Lock {
     child: Child,
 }
 
 impl Lock {
     /// `whole`: nobody can even read. `None` where there is no Python with SQLite.
     #[expect(clippy::disallowed_methods, reason = "a test needs another program at the database")]
-    fn hold(project: &Project, whole: bool) -> Option<Self> {
+    pub(crate) fn hold(project: &Project, whole: bool) -> Option<Self> {
         let script = "import sqlite3, sys\n\
                       connection = sqlite3.connect(sys.argv[1], isolation_level=None)\n\
                       if sys.argv[2] == 'whole': connection.execute('PRAGMA locking_mode = EXCLUSIVE')\n\
@@ -504,8 +504,7 @@ fn a_gate_that_there_is_not_cannot_be_closed() {
 #[test]
 fn nonsense_on_standard_input_passes_and_is_noted() {
     let deep = "[".repeat(200_000);
-    let huge = format!("{{\"hook_event_name\": \"PreToolUse\", \"x\": \"{}\"}}", "x".repeat(17 * 1024 * 1024));
-    let inputs: [(&str, &[u8]); 11] = [
+    let inputs: [(&str, &[u8]); 10] = [
         ("nothing", b""),
         ("blanks", b" \n "),
         ("a word", b"nonsense"),
@@ -516,11 +515,10 @@ fn nonsense_on_standard_input_passes_and_is_noted() {
         ("two of them", b"{} {}"),
         ("not UTF-8", b"{\"hook_event_name\": \"\xff\xfe\"}"),
         ("too deep", deep.as_bytes()),
-        ("too much", huge.as_bytes()),
     ];
     for host in ["claude-code", "cursor", "opencode", "codex", "gemini", "copilot"] {
         let project = planned();
-        // One host is enough for the large ones.
+        // One host is enough for the others.
         let inputs = if host == "claude-code" { &inputs[..] } else { &inputs[..4] };
         for (index, (what, input)) in inputs.iter().enumerate() {
             let answer = project.hook_bytes(&[host], input, &[]);
@@ -566,16 +564,25 @@ fn an_unknown_host_is_a_mistake_in_the_settings_and_told_to_who_made_it() {
 }
 
 #[test]
-fn state_that_came_from_elsewhere_is_not_trusted_and_stops_nobody() {
+fn state_that_came_from_elsewhere_is_told_and_stops_plan_writes_only() {
     let project = planned();
     // Another user's home: this state was never seen here.
     let home = project.root().with_file_name("another-home");
     let session = project.session("s").with_environment("THROUGHLINE_HOME", home.to_str().expect("Unicode"));
-    for answer in
-        [session.start("startup"), session.prompt("go on"), may_write(&project, &session, CHAPTER_2), session.stop()]
-    {
+    let told = |answer: &Answer| answer.context().is_some_and(|text| text.contains("tl adopt"));
+    assert!(told(&session.prompt("go on")), "once in a session that was not seen to start");
+    let answers = [session.prompt("go on"), session.after("Bash", &json!({ "command": "make" })), session.stop()];
+    assert!(answers.iter().all(Answer::is_silent), "{answers:?}");
+    assert!(told(&session.start("startup")), "and whenever one starts");
+    assert!(may_write(&project, &session, "src/a.rs").is_silent());
+    let refusals = [may_write(&project, &session, CHAPTER_2), may_write(&project, &session, CHAPTER_2)];
+    for answer in refusals.into_iter().chain([session.prompt("/approve-plan act 1")]) {
         ended_well("a clone", &answer);
+        let reason = answer.block().unwrap_or_else(|| panic!("passed: {answer:?}"));
+        assert!(reason.contains("not adopted") && reason.contains("ask the person to run `tl adopt`"), "{reason}");
     }
+    assert_eq!(faults(&project), Vec::<Value>::new(), "nobody else has to hear of it");
+    assert!(!project.session("mine").start("startup").context().unwrap_or_default().contains("tl adopt"));
     // There is no home at all.
     let session = project.session("s").with_environment("THROUGHLINE_HOME", "");
     for answer in [session.start("startup"), session.prompt("go on"), session.stop()] {

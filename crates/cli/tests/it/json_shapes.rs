@@ -145,6 +145,7 @@ fn the_other_views() {
             &["revalidate", "chapter-01"],
             &[
                 "choices",
+                "current_parent_hash",
                 "entity_id",
                 "entity_type",
                 "file_path",
@@ -152,6 +153,7 @@ fn the_other_views() {
                 "path",
                 "reason",
                 "title",
+                "version_hash",
                 "warnings",
             ],
         ),

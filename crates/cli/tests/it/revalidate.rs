@@ -45,6 +45,25 @@ fn the_choices_offered_work() {
 }
 
 #[test]
+fn keep_with_the_version_of_another_text_is_refused_and_with_the_shown_one_done() {
+    let project = stale();
+    let view = project.json(&["revalidate", "chapter", "1"]);
+    let (version, parent) =
+        (text(&view, "version_hash")[..8].to_owned(), text(&view, "current_parent_hash").to_owned());
+    let keep = |version: &str, parent: &str| {
+        project.run(&["revalidate", "chapter-01", "--keep", "--version", version, "--parent-version", parent])
+    };
+    for (version, parent) in [(parent.as_str(), parent.as_str()), (&version, &version)] {
+        let refused = keep(version, parent);
+        assert!(refused.code == 1 && refused.stderr.contains("changed since it was shown"), "{refused:?}");
+        assert_eq!(project.status("chapter-01"), "requires-revalidation");
+    }
+    assert_eq!(keep(&version[..7], &parent).code, 2, "too short to name a version");
+    assert_eq!(keep(&version, &parent).code, 0);
+    assert_eq!(project.status("chapter-01"), "approved");
+}
+
+#[test]
 fn keeping_a_chapter_brings_its_scenes_back() {
     let project = stale();
     let outcome = project.json(&["revalidate", "chapter", "1", "--keep"]);

@@ -255,7 +255,8 @@ fn what_was_changed_and_who_was_turned_away_is_noted() {
     let project = planned();
     let (anna, guest) = (token(&project, "human:anna", "approve"), token(&project, "human:guest", "read"));
     let server = Server::start(&project, &[]);
-    post(&server, &anna, "/do/condemn", "node=act-1&text=because");
+    let version = project.json(&["show", "act-1"])["version_hash"].as_str().expect("a version").to_owned();
+    post(&server, &anna, "/do/condemn", &format!("node=act-1&version={version}&text=because"));
     call(&server, &anna, "create_backup", act(json!({})));
     get(&server, &anna, "/tree");
     post(&server, &guest, "/do/comment", "node=act-1&text=x");

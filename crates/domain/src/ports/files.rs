@@ -17,8 +17,10 @@ pub struct FileStamp {
 pub enum FileLook {
     Present(FileStamp),
     Missing,
-    /// There, but not to be read: a link, a folder, a device, no permission.
+    /// There, but not to be read: a link, a folder, a device.
     Refused(String),
+    /// It cannot be said now what is there: an I/O error, no permission, no free file handle.
+    Unavailable(String),
 }
 
 /// What reading a plan file gave.
@@ -34,6 +36,9 @@ pub enum Reading {
     Missing,
     Unreadable {
         why: String,
+        /// Whether another try may succeed (an I/O error, no permission, no free file handle): then it says nothing
+        /// about the file, and must not be recorded as a change of it.
+        transient: bool,
     },
 }
 

@@ -102,6 +102,8 @@ pub enum ReviewRefused {
     Author { by: Principal },
     #[error("`{id}` is at version {is}, not {given}: somebody judged it meanwhile")]
     AnotherVersion { id: String, given: u64, is: u64, item: Box<Item> },
+    #[error("`{subject}` is in iteration {is}, not {given}: it was concluded meanwhile")]
+    AnotherIteration { subject: String, given: u32, is: u32 },
     #[error("a verdict of FAIL needs a finding: what is wrong, and where")]
     NoFinding,
     #[error("a check needs words: what is looked at")]
@@ -157,6 +159,35 @@ impl Review {
         }
     }
 
+    /// Compares the version of a check that was shown, where one was, with its present one.
+    ///
+    /// # Errors
+    /// [`ReviewRefused::AnotherVersion`], or there is no such check.
+    pub fn check_version(&self, id: &str, shown: Option<u64>) -> Result<(), ReviewRefused> {
+        let missing = || ReviewRefused::NoSuchItem { subject: self.subject.clone(), id: id.to_owned() };
+        let item = self.item(id).ok_or_else(missing)?;
+        match shown.filter(|given| *given != item.version) {
+            Some(given) => {
+                let (is, item) = (item.version, Box::new(item.clone()));
+                Err(ReviewRefused::AnotherVersion { id: id.to_owned(), given, is, item })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Compares the iteration that was shown, where one was, with the present one.
+    ///
+    /// # Errors
+    /// [`ReviewRefused::AnotherIteration`].
+    pub fn check_iteration(&self, shown: Option<u32>) -> Result<(), ReviewRefused> {
+        match shown.filter(|given| *given != self.iteration) {
+            Some(given) => {
+                Err(ReviewRefused::AnotherIteration { subject: self.subject.clone(), given, is: self.iteration })
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Adds a check and returns its id.
     ///
     /// # Errors
@@ -209,11 +240,8 @@ impl Review {
         self.running()?;
         self.independent(said.by, policy)?;
         let (iteration, cap) = (self.iteration, policy.cap.max(1));
+        self.check_version(id, version)?;
         let item = self.found(id)?;
-        if let Some(given) = version.filter(|given| *given != item.version) {
-            let (is, item) = (item.version, Box::new(item.clone()));
-            return Err(ReviewRefused::AnotherVersion { id: id.to_owned(), given, is, item });
-        }
         if item.resolution.as_ref().is_some_and(|resolution| resolution.kind == ResolutionKind::Accepted) {
             return Err(ReviewRefused::Accepted { id: id.to_owned() });
         }

@@ -47,6 +47,8 @@ pub fn plugin_files() -> Vec<(String, String)> {
     // A plugin goes to every machine: the program is found on PATH there.
     let setup = Setup { program: "tl".to_owned(), strict: false };
     let hooks = settings::install(None, Host::ClaudeCode, &setup).expect("BUG: an empty file can be written");
+    // It is in every project of the user, and a hook that fails blocks: where the program is missing, tools must run.
+    let hooks = hooks.replace("\"tl hook", "\"command -v tl >/dev/null 2>&1 || exit 0; tl hook");
     let listed: String = agent_commands()
         .iter()
         .map(|command| {

@@ -14,6 +14,7 @@ mod gemini;
 mod opencode;
 mod patch;
 mod prompt;
+mod salvage;
 mod tools;
 mod touches;
 
@@ -21,6 +22,7 @@ use domain::host_event::{Host, HostEvent, Reply};
 
 use self::answer::Answer;
 use self::fields::Fields;
+pub use self::salvage::{Salvage, salvage};
 
 /// A payload that cannot be an event of this host.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

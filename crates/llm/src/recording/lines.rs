@@ -1,7 +1,8 @@
 //! JSON Lines files: appended to, read whole.
 
-use std::fs::OpenOptions;
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use serde::Serialize;
@@ -38,12 +39,12 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Box<LlmEr
 pub(crate) fn append<T: Serialize>(path: &Path, entry: &T) -> Result<(), Box<LlmError>> {
     let write = || -> std::io::Result<()> {
         if let Some(directory) = path.parent() {
-            std::fs::create_dir_all(directory)?;
+            DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         }
         let mut line = serde_json::to_string(entry)?;
         line.push('\n');
         // One write: two processes that record at the same time do not mix their lines.
-        OpenOptions::new().create(true).append(true).open(path)?.write_all(line.as_bytes())
+        OpenOptions::new().create(true).append(true).mode(0o600).open(path)?.write_all(line.as_bytes())
     };
     write().map_err(|error| {
         LlmError::new(Class::Setup, format!("the recording `{}` cannot be written: {error}", path.display()))

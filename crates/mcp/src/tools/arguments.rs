@@ -1,6 +1,7 @@
 //! Reading a tool's arguments: what is wrong is said with what is allowed.
 
 use application::{Failure, FailureKind};
+use domain::shown::{NotAShownVersion, Shown, ShownVersion};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -56,4 +57,16 @@ pub(crate) fn words(entity_type: &str, entity_id: &str) -> Vec<String> {
 pub(super) fn value(view: &impl serde::Serialize) -> Result<Value, Failure> {
     serde_json::to_value(view)
         .map_err(|error| Failure::new(FailureKind::Internal, format!("the result cannot be written: {error}")))
+}
+
+/// Reads the version a caller knows: a decision about another one is refused.
+pub(super) fn shown_version(hash: &str) -> Result<ShownVersion, Failure> {
+    hash.parse().map_err(|error: NotAShownVersion| {
+        Failure::new(FailureKind::Invalid, error.to_string()).step("get_entity_state   # says its version_hash")
+    })
+}
+
+/// Returns what a decision is bound to, where the caller names a version.
+pub(super) fn shown(hash: Option<&str>) -> Result<Option<Shown>, Failure> {
+    hash.map(|hash| Ok(Shown { version: shown_version(hash)?, parent: None })).transpose()
 }

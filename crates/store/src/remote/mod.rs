@@ -315,7 +315,7 @@ fn make_replica(layout: &Layout, known: Option<&KnownStores>, server: &dyn TeamS
         Err(Trouble::Refused { why, next_steps }) => return Err(StoreFault::TurnedDown { at: at(), why, next_steps }),
     };
     let folder = layout.database.parent().unwrap_or(&layout.home);
-    std::fs::create_dir_all(folder).map_err(|error| io_fault("cannot make", folder, error))?;
+    crate::private::create_directory(folder).map_err(|error| io_fault("cannot make", folder, error))?;
     let _lock = rebuild_lock(layout)?;
     if layout.database.exists() {
         return Ok(());

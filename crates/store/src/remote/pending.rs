@@ -4,7 +4,7 @@
 //! recorded; the others are lines of a journal. The file is replaced as a whole, so that a crash leaves the old or the new.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -86,7 +86,7 @@ impl Queue {
 
     /// Takes the right to change what waits; it ends with what is returned.
     pub(super) fn hold(&self) -> Result<File, StoreFault> {
-        let file = OpenOptions::new()
+        let file = crate::private::open_options()
             .create(true)
             .truncate(false)
             .write(true)
@@ -175,7 +175,7 @@ impl Queue {
         let name: String = one.hash.to_string().chars().take(12).collect();
         let path = self.conflicts.join(format!("{}-{name}.json", now.file_name_part()));
         let cannot = |error| io_fault("cannot write", &path, error);
-        fs::create_dir_all(&self.conflicts).map_err(cannot)?;
+        crate::private::create_directory(&self.conflicts).map_err(cannot)?;
         let known = fs::read_dir(&self.conflicts).map_err(cannot)?.flatten().map(|entry| entry.path());
         if let Some(known) = known.into_iter().find(|path| path.to_string_lossy().contains(&name)) {
             return Ok(known);

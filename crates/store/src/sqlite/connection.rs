@@ -173,7 +173,13 @@ fn wait_a_little(attempt: i32) -> bool {
 pub(super) fn fault(path: &Path, error: rusqlite::Error) -> StoreFault {
     let code = error.sqlite_error_code();
     match code {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::FileLockingProtocolFailed) => {
+        // SQLite tried for ten seconds, by a schedule of its own, to get a lock that nobody else has to hold: the
+        // release of one failed in this process, or the file system's locks do not work.
+        Some(ErrorCode::FileLockingProtocolFailed) => StoreFault::Io {
+            action: format!("file locks on `{}` do not work (tl doctor says where it lies)", path.display()),
+            source: error.into(),
+        },
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             // To find out who it is takes the system ten milliseconds: not for somebody who will not wait anyway.
             StoreFault::Locked { holder: if IN_A_HURRY.get() { None } else { holder(path) } }
         }

@@ -63,7 +63,7 @@ fn what_is_no_text_is_told() {
     let (directory, files) = project();
     let root = directory.path().join("project");
     let why = |path: &str, max: u64| match files.read(path, max) {
-        Reading::Unreadable { why } => why,
+        Reading::Unreadable { why, .. } => why,
         other => panic!("{path}: {other:?}"),
     };
     std::fs::write(root.join("binary.md"), b"a\0b").unwrap();

@@ -151,6 +151,9 @@ fn decide(view: &PlanView) -> Markup {
     let bound = html! {
         input type="hidden" name="node" value=(node.path);
         input type="hidden" name="version" value=(version);
+        @if let Some(above) = view.parent.as_ref().and_then(|parent| parent.node.version_hash) {
+            input type="hidden" name="parent_version" value=(above);
+        }
     };
     let despite = html! {
         @if !view.warnings.is_empty() || node.status == Status::Invalid {
@@ -183,6 +186,7 @@ fn decide(view: &PlanView) -> Markup {
 }
 
 fn history(path: &str, versions: &[VersionView], compared: Option<&DiffView>) -> Markup {
+    let current = versions.iter().find(|version| version.current);
     html! {
         section #versions data-live {
             h2 { "Versions" }
@@ -204,6 +208,7 @@ fn history(path: &str, versions: &[VersionView], compared: Option<&DiffView>) ->
                         form action="/do/restore" method="post" {
                             input type="hidden" name="node" value=(path);
                             input type="hidden" name="version" value=(version.version_hash);
+                            @if let Some(current) = current { input type="hidden" name="replaces" value=(current.version_hash); }
                             button.small type="submit" { "Restore" span.hidden { " " (version.version_hash.short()) } }
                         }
                     }

@@ -59,6 +59,7 @@ fn one(review: &ReviewView, found: &Reviews) -> Markup {
                 } @else {
                     form action="/do/conclude" method="post" {
                         input type="hidden" name="subject" value=(review.subject);
+                        input type="hidden" name="iteration" value=(review.iteration);
                         button type="submit" { "End this iteration" span.hidden { " of " (review.subject) } }
                     }
                 }

@@ -105,10 +105,12 @@ fn one_tick(tick: &TickView) -> Markup {
                 div.acts {
                     form action="/do/retry" method="post" {
                         input type="hidden" name="tick" value=(record.tick);
+                        input type="hidden" name="tick_at" value=(record.at.as_millis());
                         button.primary type="submit" { "Try again" span.hidden { " tick " (record.tick) } }
                     }
                     form action="/do/skip" method="post" {
                         input type="hidden" name="tick" value=(record.tick);
+                        input type="hidden" name="tick_at" value=(record.at.as_millis());
                         button type="submit" { "Go on without it" span.hidden { " (tick " (record.tick) ")" } }
                     }
                 }

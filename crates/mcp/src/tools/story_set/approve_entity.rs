@@ -3,15 +3,15 @@
 use application::approve::{ApproveRequest, approve, check_plan};
 use application::diff_version::diff_version;
 use application::show_node::show_node;
-use application::{Context, Failure};
+use application::{Context, Failure, FailureKind};
 use domain::approval::Force;
-use domain::ids::VersionHash;
 use domain::node::Status;
 use domain::policy::ApprovalPolicy;
+use domain::shown::Shown;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::tools::arguments::{entity, value};
+use crate::tools::arguments::{entity, shown, value};
 use crate::tools::schema;
 use crate::tools::{Hints, Tool, Toolset};
 
@@ -20,7 +20,10 @@ pub(crate) const APPROVE_ENTITY: Tool = Tool {
     description: "Use when the person agreed to exactly this text. Where only people approve it asks or waits for them; then use wait.",
     set: Toolset::Story,
     hints: Hints::CHANGES,
-    input: |profiles| schema::entity(profiles, vec![("force", json!({ "type": "boolean" }), false)]),
+    input: |profiles| {
+        let force = ("force", json!({ "type": "boolean" }), false);
+        schema::entity(profiles, vec![force, ("version_hash", json!({ "type": "string" }), false)])
+    },
     output: || {
         schema::result(&[
             ("success", "boolean"),
@@ -38,6 +41,9 @@ pub(crate) const APPROVE_ENTITY: Tool = Tool {
 struct Arguments {
     #[serde(default)]
     force: bool,
+    /// The version the caller knows: another one is not approved.
+    #[serde(default)]
+    version_hash: Option<String>,
 }
 
 /// What a person is asked.
@@ -50,7 +56,7 @@ pub struct Question {
 }
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let (node, Arguments { force }) = entity(arguments)?;
+    let (node, Arguments { force, version_hash }) = entity(arguments)?;
     if ctx.policy.approval == ApprovalPolicy::Human && !ctx.actor.is_human() {
         let now = show_node(ctx, &node)?;
         if now.status == Status::Approved {
@@ -70,22 +76,26 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             ],
         }));
     }
-    value(&approve(ctx, &request(node, force, None))?)
+    value(&approve(ctx, &request(node, force, shown(version_hash.as_deref())?))?)
 }
 
 /// Approves as the person who was asked, and only what they were shown.
 pub(crate) fn approve_shown(ctx: &Context<'_>, arguments: &Value, question: &Question) -> Result<Value, Failure> {
-    let (node, Arguments { force }) = entity(arguments)?;
-    value(&approve(ctx, &request(node, force, question.version.parse().ok().map(VersionHash)))?)
+    let (node, Arguments { force, .. }) = entity(arguments)?;
+    if question.version.is_empty() {
+        let what = format!("`{}` had no text when the person was asked", question.node);
+        return Err(Failure::new(FailureKind::Conflict, what).step("ask again"));
+    }
+    value(&approve(ctx, &request(node, force, shown(Some(&question.version))?))?)
 }
 
-fn request(node: Vec<String>, force: bool, shown: Option<VersionHash>) -> ApproveRequest {
+fn request(node: Vec<String>, force: bool, shown: Option<Shown>) -> ApproveRequest {
     ApproveRequest { node, force: if force { Force::Yes } else { Force::No }, shown }
 }
 
 /// Returns what the person has to see before they say yes; nothing when it is approved already.
 pub(crate) fn question(ctx: &Context<'_>, arguments: &Value) -> Result<Option<Question>, Failure> {
-    let (node, Arguments { force }) = entity(arguments)?;
+    let (node, Arguments { force, .. }) = entity(arguments)?;
     let now = show_node(ctx, &node)?;
     if now.status == Status::Approved {
         return Ok(None);

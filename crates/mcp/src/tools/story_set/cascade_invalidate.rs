@@ -5,7 +5,7 @@ use application::{Context, Failure};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::tools::arguments::{entity, value};
+use crate::tools::arguments::{entity, shown, value};
 use crate::tools::schema;
 use crate::tools::{Hints, Tool, Toolset};
 
@@ -14,7 +14,10 @@ pub(crate) const CASCADE_INVALIDATE: Tool = Tool {
     description: "Use when a plan turned out wrong: it becomes invalid, everything below it stale, your reason on record.",
     set: Toolset::Story,
     hints: Hints::DESTROYS,
-    input: |profiles| schema::entity(profiles, vec![("reason", json!({ "type": "string" }), true)]),
+    input: |profiles| {
+        let text = || json!({ "type": "string" });
+        schema::entity(profiles, vec![("reason", text(), true), ("version_hash", text(), false)])
+    },
     output: || schema::result(&[("success", "boolean"), ("invalidated_entities", "list of object")]),
     run,
 };
@@ -23,9 +26,11 @@ pub(crate) const CASCADE_INVALIDATE: Tool = Tool {
 #[serde(deny_unknown_fields)]
 struct Arguments {
     reason: String,
+    #[serde(default)]
+    version_hash: Option<String>,
 }
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let (node, Arguments { reason }) = entity(arguments)?;
-    value(&invalidate(ctx, &InvalidateRequest { node, reason })?)
+    let (node, Arguments { reason, version_hash }) = entity(arguments)?;
+    value(&invalidate(ctx, &InvalidateRequest { node, reason, shown: shown(version_hash.as_deref())? })?)
 }

@@ -32,5 +32,5 @@ struct Arguments {
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let (mut node, Arguments { version }) = entity(arguments)?;
     node.push(version);
-    value(&restore_version(ctx, &node)?)
+    value(&restore_version(ctx, &node, None)?)
 }

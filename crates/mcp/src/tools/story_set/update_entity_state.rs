@@ -7,10 +7,11 @@ use application::show_node::show_node;
 use application::{Context, Failure};
 use domain::approval::Force;
 use domain::node::Status;
+use domain::shown::Shown;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::tools::arguments::{entity, value};
+use crate::tools::arguments::{entity, shown_version, value};
 use crate::tools::schema;
 use crate::tools::{Hints, Tool, Toolset};
 
@@ -57,24 +58,27 @@ struct Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let (node, asked): (Vec<String>, Arguments) = entity(arguments)?;
+    let version = shown_version(&asked.version_hash)?;
     let now = show_node(ctx, &node)?;
-    let version = now.version_hash.map(|version| version.to_string()).unwrap_or_default();
-    if asked.version_hash.len() < 8 || !version.starts_with(&asked.version_hash) {
+    // What changes something compares again, inside its transaction.
+    if !now.version_hash.is_some_and(|found| version.matches(found)) {
+        let found = now.version_hash.map(|version| version.to_string()).unwrap_or_default();
         return Err(Failure::new(
             FailureKind::Conflict,
-            format!("`{}` is version {version}, not {}: nothing was changed", now.path, asked.version_hash),
+            format!("`{}` is version {found}, not {}: nothing was changed", now.path, asked.version_hash),
         )
         .step("get_entity_state, look at what changed, then ask again with that version"));
     }
+    let shown = Some(Shown { version, parent: None });
     let message = match asked.status {
         status if status == now.status => format!("`{}` is {status} already", now.path),
         Status::Approved => {
-            let request = ApproveRequest { node: node.clone(), force: Force::No, shown: now.version_hash };
+            let request = ApproveRequest { node: node.clone(), force: Force::No, shown };
             approve(ctx, &request)?.message
         }
         Status::Invalid => {
             let reason = asked.invalidation_reason.unwrap_or_else(|| "said to be invalid".to_owned());
-            invalidate(ctx, &InvalidateRequest { node: node.clone(), reason })?;
+            invalidate(ctx, &InvalidateRequest { node: node.clone(), reason, shown })?;
             format!("`{}` is condemned", now.path)
         }
         Status::Draft | Status::RequiresRevalidation => {
