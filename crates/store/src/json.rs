@@ -3,13 +3,13 @@
 //! For places where SQLite cannot be used. Every command replays the journal, so it is slower with
 //! age; the promises are the same.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::time::{Duration, Instant};
 
 use domain::ids::StoreId;
-use domain::ports::{Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction};
+use domain::ports::{History, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction};
 use domain::tree::Misfit;
 use rustix::fs::{FlockOperation, flock};
 
@@ -27,6 +27,8 @@ pub(crate) struct JsonStore {
     mirror: Mirror,
     settings: EngineSettings,
     recoveries: RefCell<Vec<Recovery>>,
+    /// What became of the history this user knew.
+    history: Cell<History>,
 }
 
 impl JsonStore {
@@ -38,6 +40,7 @@ impl JsonStore {
             layout: layout.clone(),
             settings: settings.clone(),
             recoveries: RefCell::new(Vec::new()),
+            history: Cell::default(),
         };
         store.load()?;
         Ok(store)
@@ -46,6 +49,15 @@ impl JsonStore {
     /// Returns whose store it is.
     pub(crate) fn id(&self) -> Result<StoreId, StoreFault> {
         Ok(self.load()?.0.store)
+    }
+
+    /// Compares the history with the one this user knew.
+    pub(crate) fn compare_history(&self) -> Result<(), StoreFault> {
+        let Some(heads) = &self.settings.heads else { return Ok(()) };
+        let state = self.load()?.0;
+        let head = (state.head(), state.head_hash);
+        self.history.set(heads.compare(&state.store, head, &|number| state.chain_hash(number))?);
+        Ok(())
     }
 
     /// Returns the state as the journal makes it.
@@ -113,6 +125,7 @@ impl Store for JsonStore {
         }
         let size = contents.good_size;
         let notes_before = draft.notes.clone();
+        let head_before = (draft.head(), draft.head_hash);
         let keep = Box::new(move |state: MemoryState, lines: Vec<String>| {
             let _held_until_here = lock;
             if state.notes != notes_before {
@@ -128,6 +141,10 @@ impl Store for JsonStore {
                 // Nothing was acknowledged: leave no half-written line behind.
                 let _ = self.journal.cut(size);
                 return Err(io_fault("cannot append to", path, error));
+            }
+            if let Some(heads) = &self.settings.heads {
+                let head = (state.head(), state.head_hash);
+                heads.advance(&state.store, head_before, head, &|number| state.chain_hash(number));
             }
             if !self.settings.mirror {
                 return Ok(());
@@ -176,5 +193,9 @@ impl Store for JsonStore {
 
     fn take_recoveries(&self) -> Vec<Recovery> {
         self.recoveries.take()
+    }
+
+    fn history(&self) -> History {
+        self.history.get()
     }
 }
