@@ -10,6 +10,7 @@ mod model;
 mod progress;
 mod session_name;
 mod settings;
+mod trust;
 mod ui;
 mod watch;
 mod wiring;

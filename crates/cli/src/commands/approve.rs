@@ -7,10 +7,10 @@ use application::{Failure, FailureKind};
 use clap::Args;
 use domain::approval::Force;
 use domain::planning_prompt::clean_line;
-use domain::policy::ApprovalPolicy;
 
 use super::{NodeArgs, show};
 use crate::exit_code::ExitCode;
+use crate::settings;
 use crate::ui::{GOOD, Ui, WARN, status, styled};
 use crate::wiring::{App, is_person};
 
@@ -32,7 +32,7 @@ pub(crate) struct ApproveArgs {
 impl ApproveArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.project()?;
-        let shown = if project.settings.policy.approval == ApprovalPolicy::Human && is_person() {
+        let shown = if is_person() && project.run(app.ui, &|ctx| Ok(ctx.policy.approval.only_people()))? {
             let view = project.run(app.ui, &|ctx| show_node(ctx, &self.node.node))?;
             confirm(&view)?;
             view.version_hash
@@ -61,9 +61,7 @@ fn confirm(view: &application::views::NodeView) -> Result<(), Failure> {
     show::print(ui, view);
     let version = view.version_hash.map(domain::ids::VersionHash::short).unwrap_or_default();
     ui.say(format!("Approve {} at {version}? [y/N]", clean_line(&view.path)));
-    let mut answer = String::new();
-    let _ = std::io::stdin().read_line(&mut answer);
-    if matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+    if settings::answered_yes() {
         return Ok(());
     }
     Err(Failure::new(FailureKind::Refused, "not approved"))

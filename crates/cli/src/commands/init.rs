@@ -122,8 +122,8 @@ impl InitArgs {
             Ok(())
         };
         let names = if self.profile.is_empty() { vec!["story".to_owned()] } else { self.profile.clone() };
-        let written =
-            lay(".throughline/config.toml", &config(&names)).and_then(|()| lay(".throughline/.gitignore", IGNORED));
+        let written = lay(".throughline/config.toml", &config(&names, !self.host.is_empty()))
+            .and_then(|()| lay(".throughline/.gitignore", IGNORED));
         if let Err(failure) = written.and_then(|()| Project::at(root).map(|_| ())) {
             // A wrong profile name must not leave a half-made project behind.
             for path in &outcome.made {
@@ -286,7 +286,9 @@ fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
 }
 
 /// Returns a configuration file that says what every key does; what is not set is a comment.
-fn config(profiles: &[String]) -> String {
+///
+/// Where an agent host is connected from the start, approvals are a person's from the start.
+fn config(profiles: &[String], has_host: bool) -> String {
     let mut text =
         String::from("# Settings of this project. Every key is here; what is commented out is the default.\n");
     let mut table = "";
@@ -300,6 +302,8 @@ fn config(profiles: &[String]) -> String {
         if key.name == "profiles" {
             let names: Vec<String> = profiles.iter().map(|name| format!("{name:?}")).collect();
             text.push_str(&format!("profiles = [{}]\n", names.join(", ")));
+        } else if key.name == "policy.approval" && has_host {
+            text.push_str("approval = \"human\"\n");
         } else {
             text.push_str(&format!("# {name} = {}\n", key.default));
         }
