@@ -12,11 +12,14 @@ use domain::ids::{NodeId, OperationId};
 use domain::node::Content;
 use domain::operation::{Operation, Verb};
 use domain::ports::{SHARED_NOTES, Snapshot, StoreFault, Transaction};
+use domain::record::Recorded;
 use domain::time::Timestamp;
+use domain::trust_policy::TrustPolicy;
 use domain::version::canonical_hash;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
+use crate::record_policy::deciding_policy;
 use crate::settle::unsettled;
 
 /// More notes than that nobody has to share at once.
@@ -48,7 +51,7 @@ pub fn accept_operations(
     }
     let now = tx.now()?.unwrap_or_else(|| ctx.clock.now());
     for (line, LineHead { op: operation, .. }) in lines.iter().zip(&read) {
-        check_words(&*tx, admitted, operation, now)?;
+        check_words(ctx, &*tx, admitted, operation, now)?;
         tx.record_line(line)?;
         check_outcome(ctx, &*tx, operation)?;
     }
@@ -100,6 +103,7 @@ fn refuse(operation: &Operation, why: impl std::fmt::Display) -> Failure {
 
 /// Checks what can be said of an operation before it is applied.
 fn check_words(
+    ctx: &Context<'_>,
     state: &dyn Transaction,
     admitted: &Admitted,
     operation: &Operation,
@@ -120,7 +124,17 @@ fn check_words(
     if let Some(other) = names_newly(operation).into_iter().find(|other| other.is_human() && other != by) {
         return Err(refuse(operation, format!("it speaks in the name of `{other}`")));
     }
+    if operation.verb == Verb::Policy || operation.facts.iter().any(changes_policy) {
+        return Err(refuse(operation, "the policy is the server's: a working copy can only be stricter")
+            .step("ask who runs the server to change it there"));
+    }
+    let policy = deciding_policy(ctx, state)?.approval;
     for (node, approval) in new_approvals(operation) {
+        if !policy.accepts(&approval.by) {
+            let why =
+                format!("only a person may approve here (policy.approval is `human`), and this is {}", approval.by);
+            return Err(refuse(operation, why).step("ask a person to decide it"));
+        }
         if approval.by != *by && !was_there_before(state, operation, node, approval)? {
             return Err(refuse(operation, format!("it approves in the name of `{}`", approval.by)));
         }
@@ -131,6 +145,10 @@ fn check_words(
         return Err(refuse(operation, why).step("set the clock of that machine right"));
     }
     check_numbers(state, operation)
+}
+
+fn changes_policy(fact: &Fact) -> bool {
+    matches!(fact, Fact::RecordChanged { record, .. } if record.kind == <TrustPolicy as Recorded>::KIND)
 }
 
 /// New nodes get the next numbers; only what was there before comes back under its own.

@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{get, nothing_left, parent, path_of};
 use crate::observe::{observed_node, with_node};
+use crate::record_policy::deciding_policy;
 use crate::settle::settle;
 use crate::survey::Scope;
 use crate::transitions::transitions;
@@ -67,7 +68,7 @@ pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOut
                 shown: request.shown.as_ref(),
                 warnings: warnings.clone(),
             },
-            ctx.policy,
+            &deciding_policy(ctx, &*tx)?,
         )?;
         let outcome = |message: String, changed_entities, operation| ApproveOutcome {
             success: true,

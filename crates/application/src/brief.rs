@@ -79,7 +79,17 @@ pub fn brief_explained(ctx: &Context<'_>, request: BriefRequest<'_>) -> Result<B
     };
     let said = open_comments(ctx)?;
     let comments = said.iter().map(|one| (one.path.as_str(), one.by.to_string(), one.text.as_str())).collect();
-    let briefing = Briefing { hierarchies, has_plans, levels, attention, comments, faults: request.faults, trail };
+    let untrusted = untrusted(ctx);
+    let briefing = Briefing {
+        hierarchies,
+        has_plans,
+        levels,
+        attention,
+        comments,
+        faults: request.faults,
+        untrusted: untrusted.as_deref(),
+        trail,
+    };
     let mut composed = compose(&briefing, budget);
     // A host may count otherwise than we do: bytes, where a letter has two.
     if let Some(host) = host_of_hook(ctx) {
@@ -96,6 +106,21 @@ pub fn brief_explained(ctx: &Context<'_>, request: BriefRequest<'_>) -> Result<B
         kept: composed.kept,
         cut: composed.cut,
     })
+}
+
+/// Returns what a person has to decide before policy and history can be trusted again, for the agent to pass on.
+fn untrusted(ctx: &Context<'_>) -> Option<String> {
+    let mut lines: Vec<String> = ctx.store.history().problem().into_iter().collect();
+    if !ctx.waiting_policy.is_empty() {
+        let changes: Vec<String> = ctx.waiting_policy.iter().map(ToString::to_string).collect();
+        lines
+            .push(format!("config.toml is looser than the policy in force, and has no effect: {}", changes.join(", ")));
+    }
+    if lines.is_empty() {
+        return None;
+    }
+    lines.push("Tell the person; they decide in their own terminal: tl check, tl policy.".to_owned());
+    Some(lines.join("\n"))
 }
 
 /// Returns the host that asks, where a hook does.

@@ -3,13 +3,14 @@
 use domain::audit::{self, Finding, FindingKind};
 use domain::node::Content;
 use domain::observation::{Found, Place};
-use domain::ports::Snapshot;
-use domain::status::any_change_counts;
+use domain::ports::{History, Snapshot};
+use domain::status::{JudgingRules, any_change_counts};
 use domain::tree::Tree;
 use serde::Serialize;
 
 use crate::context::{Context, Noticed};
 use crate::failure::Failure;
+use crate::record_policy::judging_policy;
 use crate::survey::{Scope, survey};
 
 /// What was found.
@@ -66,7 +67,10 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
         &tree,
         ctx.profiles,
         ctx.policy.cascade_max_depth,
-        if precise { &never } else { &any_change_counts },
+        JudgingRules {
+            approval: judging_policy(ctx, &*state, &[])?,
+            moved: if precise { &never } else { &any_change_counts },
+        },
     );
     findings.extend(own.into_iter().filter(|finding| !(precise && finding.kind == FindingKind::StatusMismatch)));
     drop(state);
@@ -78,11 +82,29 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
             next_steps: vec!["tl repair".to_owned()],
         });
     }
+    findings.extend(untrusted(ctx));
     Ok(CheckOutcome {
         ok: findings.is_empty(),
         nodes: tree.len(),
         findings: findings.into_iter().map(FindingView::from).collect(),
     })
+}
+
+/// Returns what a person has to decide before policy and history can be trusted again.
+fn untrusted(ctx: &Context<'_>) -> Vec<Finding> {
+    let history = ctx.store.history().problem().map(|message| Finding {
+        kind: FindingKind::HistoryChanged,
+        node: None,
+        message,
+        next_steps: History::NEXT_STEPS.map(str::to_owned).to_vec(),
+    });
+    let policy = ctx.waiting_policy.iter().map(|change| Finding {
+        kind: FindingKind::PolicyNotAccepted,
+        node: None,
+        message: format!("config.toml is looser than the policy in force, and has no effect: {change}"),
+        next_steps: vec!["tl policy accept   # in your own terminal; or change config.toml back".to_owned()],
+    });
+    history.into_iter().chain(policy).collect()
 }
 
 /// Compares the recorded state with the files, without recording anything.

@@ -5,9 +5,10 @@ use std::cell::RefCell;
 use domain::ids::{OperationId, Principal};
 use domain::operation::{Channel, Verb};
 use domain::plan_document;
-use domain::policy::Policy;
+use domain::policy::{ApprovalPolicy, Policy};
 use domain::ports::{Clock, Commands, Git, NewOperation, NoCommands, NoRepository, PlanFiles, Store};
 use domain::profile::Profile;
+use domain::trust_policy::PolicyChange;
 
 /// The world of a use case.
 pub struct Context<'a> {
@@ -16,6 +17,9 @@ pub struct Context<'a> {
     pub clock: &'a dyn Clock,
     pub profiles: &'a [Profile],
     pub policy: &'a Policy,
+    /// Whose approvals make a status here. Differs from `policy` where the environment or a laptop's file is stricter than
+    /// the state itself.
+    pub judged_by: ApprovalPolicy,
     pub actor: Principal,
     pub channel: Channel,
     /// The repository, where there is one.
@@ -24,6 +28,8 @@ pub struct Context<'a> {
     pub commands: &'a dyn Commands,
     /// The session that acts: the host's id of it, or the terminal's own name.
     pub session: String,
+    /// Looser values in `config.toml` that wait for a person.
+    pub waiting_policy: Vec<PolicyChange>,
     noticed: RefCell<Vec<Noticed>>,
 }
 
@@ -77,11 +83,13 @@ impl<'a> Context<'a> {
             clock,
             profiles,
             policy,
+            judged_by: policy.approval,
             actor,
             channel,
             git: &NoRepository,
             commands: &NoCommands,
             session,
+            waiting_policy: Vec::new(),
             noticed,
         }
     }
@@ -90,6 +98,18 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn at_work(self, git: &'a dyn Git, session: String) -> Self {
         Self { git, session, ..self }
+    }
+
+    /// The same, with statuses judged by another policy than the one that decides.
+    #[must_use]
+    pub fn judged_by(self, judged_by: ApprovalPolicy) -> Self {
+        Self { judged_by, ..self }
+    }
+
+    /// The same, where `config.toml` has looser values that wait for a person.
+    #[must_use]
+    pub fn with_waiting_policy(self, waiting_policy: Vec<PolicyChange>) -> Self {
+        Self { waiting_policy, ..self }
     }
 
     /// The same, where commands that prove something may be run.

@@ -1,5 +1,6 @@
 //! Why a node stands as it does: the chain of causes, with the operation and the diff.
 
+use domain::approval::approval_step;
 use domain::node::{CauseKind, Node, Status};
 use domain::ports::Snapshot;
 use serde::Serialize;
@@ -47,7 +48,7 @@ pub fn explain(ctx: &Context<'_>, words: &[String]) -> Result<Explanation, Failu
     let path = path_of(&*state, &node)?;
     match node.status() {
         Status::Approved => Ok(approved(&node, path)),
-        Status::Draft => draft(&*state, &node, path),
+        Status::Draft => draft(ctx, &*state, &node, path),
         Status::RequiresRevalidation | Status::Invalid => stale(&*state, &node, path),
     }
 }
@@ -72,9 +73,14 @@ fn approved(node: &Node, path: String) -> Explanation {
     }
 }
 
-fn draft(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation, Failure> {
+fn draft(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation, Failure> {
     let mut diff = None;
     let summary = match (&node.approval, node.content.version()) {
+        (Some(approval), Some(version)) if approval.version == version => format!(
+            "{} approved it on {}, but only a person's approval counts here (policy.approval is `human`)",
+            approval.by,
+            approval.at.for_people()
+        ),
         (Some(approval), Some(version)) => {
             if let (Some(older), Some(newer)) = (state.text(approval.version)?, state.text(version)?) {
                 let name = |what: &str, hash: &str| format!("{} {hash} ({what})", node.alias);
@@ -89,7 +95,7 @@ fn draft(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation,
         }
         _ => "it was never approved".to_owned(),
     };
-    let next_steps = vec![format!("tl approve {path}")];
+    let next_steps = vec![approval_step(&path, ctx.policy.approval, &ctx.actor)];
     Ok(Explanation { path, status: Status::Draft, summary, chain: Vec::new(), operation: None, diff, next_steps })
 }
 

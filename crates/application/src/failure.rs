@@ -1,6 +1,6 @@
 //! What a use case says when it cannot do what was asked: what happened, and what to do next.
 
-use domain::approval::ApprovalRefused;
+use domain::approval::{ApprovalRefused, ask_person_step};
 use domain::cascade::TooDeep;
 use domain::memory::NotKept;
 use domain::ports::{FileFault, StoreFault};
@@ -205,9 +205,7 @@ impl From<ApprovalRefused> for Failure {
             ApprovalRefused::Condemned { node, .. } => {
                 failure.step("edit the plan").step(format!("tl approve {node} --force"))
             }
-            ApprovalRefused::NotAPerson { node, .. } => {
-                failure.step(format!("ask a person to run `tl approve {node}` in a terminal"))
-            }
+            ApprovalRefused::NotAPerson { node, .. } => failure.step(ask_person_step(&node)),
             ApprovalRefused::Warnings { node, warnings } => warnings
                 .into_iter()
                 .fold(failure, |failure, warning| failure.step(format!("warning: {warning}")))
@@ -262,11 +260,13 @@ impl From<UndoRefused> for Failure {
             | UndoRefused::Frozen { .. }
             | UndoRefused::UndoneAlready { .. }
             | UndoRefused::Beginning { .. }
+            | UndoRefused::Policy { .. }
             | UndoRefused::NewFiles { .. } => FailureKind::Refused,
         };
         let failure = Self::new(kind, error.to_string()).step("tl log");
         match error {
             UndoRefused::UndoneAlready { by, .. } => failure.step(format!("tl undo {by}   # undoes the undo")),
+            UndoRefused::Policy { .. } => failure.step("tl policy"),
             UndoRefused::Frozen { document, .. } => failure.step(format!("tl doc revise --doc {document}")),
             UndoRefused::ChangedSince { operation, .. } => {
                 failure.step(format!("tl undo --to {}   # takes back everything since", operation.0.saturating_sub(1)))

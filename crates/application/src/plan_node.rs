@@ -1,5 +1,6 @@
 //! Plan a node: the prompt with the parent's plan, or why it may not be planned yet.
 
+use domain::approval::approval_step;
 use domain::ids::{NodeId, VersionHash};
 use domain::node::{Node, Status};
 use domain::planning_prompt::{Ancestor, Prompt, Replaces, compose};
@@ -94,7 +95,7 @@ pub(crate) fn place<'a, 't>(
         None => None,
         Some(name) => Some(parent_named(ctx, state, level, &name)?),
     };
-    let parent = find_parent(tree, profile, level, &wanted, under.as_ref())?.cloned();
+    let parent = find_parent(ctx, tree, profile, level, &wanted, under.as_ref())?.cloned();
     let path = match &parent {
         Some(parent) => format!("{}/{}", tree.path(parent), wanted.alias),
         None => wanted.alias.clone(),
@@ -102,7 +103,7 @@ pub(crate) fn place<'a, 't>(
     if let Some(parent) = &parent
         && parent.status() != Status::Approved
     {
-        return Err(not_approved(state, tree, &wanted, request, parent)?);
+        return Err(not_approved(ctx, state, tree, &wanted, request, parent)?);
     }
     let existing =
         tree.nodes().find(|node| node.alias == wanted.alias && node.parent == parent.as_ref().map(|parent| parent.id));
@@ -215,6 +216,7 @@ fn parent_named(ctx: &Context<'_>, state: &dyn Snapshot, level: &Level, name: &s
 ///
 /// `under` is the parent itself or a node further up, which narrows the choice.
 fn find_parent<'t>(
+    ctx: &Context<'_>,
     tree: &'t Tree,
     profile: &Profile,
     level: &Level,
@@ -255,7 +257,7 @@ fn find_parent<'t>(
     };
     match candidates.as_slice() {
         [one] => Ok(Some(*one)),
-        [] => Err(parent_missing(profile, level, wanted)),
+        [] => Err(parent_missing(ctx, profile, level, wanted)),
         several => {
             let names: Vec<String> = several.iter().map(|node| tree.path(node)).collect();
             let failure = Failure::new(
@@ -269,7 +271,7 @@ fn find_parent<'t>(
     }
 }
 
-fn parent_missing(profile: &Profile, level: &Level, wanted: &ReadAlias) -> Failure {
+fn parent_missing(ctx: &Context<'_>, profile: &Profile, level: &Level, wanted: &ReadAlias) -> Failure {
     let above = level.under.first().map_or("", String::as_str);
     let alias = wanted
         .parent_number
@@ -281,10 +283,12 @@ fn parent_missing(profile: &Profile, level: &Level, wanted: &ReadAlias) -> Failu
         format!("cannot plan `{}`: its parent is missing ({parent} must be planned and approved first)", wanted.alias),
     );
     let id = alias.unwrap_or_else(|| "1".to_owned());
-    failure.step(format!("tl plan {above} {id}")).step(format!("tl approve {above} {id}"))
+    let approve = approval_step(&format!("{above} {id}"), ctx.policy.approval, &ctx.actor);
+    failure.step(format!("tl plan {above} {id}")).step(approve)
 }
 
 fn not_approved(
+    ctx: &Context<'_>,
     state: &dyn Snapshot,
     tree: &Tree,
     wanted: &ReadAlias,
@@ -300,8 +304,10 @@ fn not_approved(
     if let Some(file) = &parent.path {
         failure = failure.step(format!("review {file}"));
     }
-    let verb = if parent.status() == Status::RequiresRevalidation { "revalidate" } else { "approve" };
-    failure = failure.step(format!("tl {verb} {path}"));
+    failure = failure.step(match parent.status() {
+        Status::RequiresRevalidation => format!("tl revalidate {path}"),
+        _ => approval_step(&path, ctx.policy.approval, &ctx.actor),
+    });
     let under = request.under.as_deref().map(|under| format!(" --under {under:?}")).unwrap_or_default();
     Ok(failure.step(format!("tl plan {} {}{under}", request.kind, request.id)))
 }

@@ -1,5 +1,6 @@
 //! Where the whole project stands.
 
+use domain::approval::approval_step;
 use domain::briefing::TrailPlace;
 use domain::node::{Node, Status};
 use domain::ports::Snapshot;
@@ -111,7 +112,7 @@ pub(crate) fn status_in(
         let next_step = match node.status() {
             Status::Invalid => format!("tl why {path}"),
             Status::RequiresRevalidation => format!("tl revalidate {path}"),
-            Status::Draft | Status::Approved => format!("tl approve {path}"),
+            Status::Draft | Status::Approved => approval_step(&path, ctx.policy.approval, &ctx.actor),
         };
         attention.push(Attention { path, status: node.status(), reason: reason(state, node)?, next_step });
     }

@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{find_top, get, nothing_left, parent, path_of};
 use crate::observe::{observed_node, observed_tree, with_node, with_observed};
+use crate::record_policy::deciding_policy;
 use crate::settle::settle;
 use crate::survey::Scope;
 use crate::transitions::transitions;
@@ -236,7 +237,7 @@ fn keep_within(
             shown,
             warnings: warnings(ctx, &*tx, &node, parent.as_ref())?,
         },
-        ctx.policy,
+        &deciding_policy(ctx, &*tx)?,
     );
     let mut facts = keep(&node, parent.as_ref(), approval)?;
     settle(ctx, tx, &mut facts, &[], now, None)?;

@@ -13,11 +13,12 @@ use domain::node::{Node, Standing, Status};
 use domain::policy::CascadePolicy;
 use domain::ports::{Snapshot, StoreFault, Transaction};
 use domain::section::{Reliance, touches};
-use domain::status::{Footing, ParentFooting, any_change_counts};
+use domain::status::{Footing, JudgingRules, ParentFooting, any_change_counts};
 use domain::time::Timestamp;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::record_policy::judging_policy;
 
 /// Adds to `facts` every change of status that follows from them.
 pub(crate) fn settle(
@@ -37,9 +38,9 @@ pub(crate) fn settle(
     let mut footings = footings(tx, tops)?;
     overlay(&mut footings, facts);
     let above = above(tx, &footings)?;
-    let groups = reevaluate(&footings, &above, occasion, ctx.policy.cascade_max_depth, &|child, against, now| {
-        precise.counts(child, against, now)
-    })?;
+    let moved = |child: &Footing, against, now| precise.counts(child, against, now);
+    let rules = JudgingRules { approval: judging_policy(ctx, tx, facts)?, moved: &moved };
+    let groups = reevaluate(&footings, &above, occasion, ctx.policy.cascade_max_depth, rules)?;
     if !groups.is_empty() {
         facts.push(Fact::StandingsChanged { groups });
     }
@@ -66,9 +67,9 @@ pub(crate) fn unsettled(
     let footings = footings(tx, tops)?;
     let above = above(tx, &footings)?;
     let occasion = Occasion { operation: tx.head()?, now, note: None };
-    Ok(reevaluate(&footings, &above, occasion, ctx.policy.cascade_max_depth, &|child, against, now| {
-        precise.counts(child, against, now)
-    })?)
+    let moved = |child: &Footing, against, now| precise.counts(child, against, now);
+    let rules = JudgingRules { approval: judging_policy(ctx, tx, &[])?, moved: &moved };
+    Ok(reevaluate(&footings, &above, occasion, ctx.policy.cascade_max_depth, rules)?)
 }
 
 /// Returns the topmost nodes whose status may follow from the facts.

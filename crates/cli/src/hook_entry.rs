@@ -21,7 +21,7 @@ use domain::gates::{Fired, Objection};
 use domain::host_event::{Effect, Happening, Host, HostEvent, Reply, ToolCall, ToolKind};
 use domain::ids::Principal;
 use domain::operation::Channel;
-use domain::policy::{ApprovalPolicy, GateMode, GatePolicy, Governance, Policy};
+use domain::policy::{GateMode, GatePolicy, Governance, Policy};
 use domain::ports::{FileLook, PlanFiles, StoreFault};
 use domain::profile::{BUILT_IN, Profile, built_in};
 use domain::typed_command::{self, TypedCommand};
@@ -223,10 +223,14 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
         let clock = SystemClock;
         let git = DiskGit::open(root);
         let told = store.caller();
+        let trusted = project.trusted(&*store)?;
+        let policy = &trusted.policy;
         let named = |here: &Principal| settings::in_name_of(told.clone(), here.clone(), policy);
         let person = named(&person);
         let files = RevertibleFiles::new(&files);
         let ctx = Context::new(&*store, &files, &clock, &project.profiles, policy, named(&actor), Channel::Hook)
+            .judged_by(trusted.judged_by)
+            .with_waiting_policy(trusted.waiting.clone())
             .at_work(&git, event.session.clone());
         let surroundings = Surroundings { person: &person, plans: &plans, files: &touched, faults: faults.as_deref() };
         let handled = handle_host_event(&ctx, event, &surroundings);
@@ -284,7 +288,7 @@ fn unadopted(event: &HostEvent, plans: &[TouchedPlan<'_>], policy: &Policy, ledg
 /// Where only people may approve, an agent must not send itself what a person would type.
 fn impersonation(event: &HostEvent, policy: &Policy) -> Option<Handled> {
     let Happening::ToolAboutToRun(call) = &event.happening else { return None };
-    if policy.approval != ApprovalPolicy::Human || !typed_command::runs_a_hook(call.command.as_deref()?) {
+    if !policy.approval.only_people() || !typed_command::runs_a_hook(call.command.as_deref()?) {
         return None;
     }
     let block = "Throughline: `tl hook` is run by the host, not by an agent: here a person approves, and what they type is \

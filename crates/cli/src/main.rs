@@ -12,6 +12,7 @@ mod progress;
 mod session_name;
 mod settings;
 mod styled;
+mod trust;
 mod ui;
 mod watch;
 mod wiring;

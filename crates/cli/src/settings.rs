@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use application::{Failure, FailureKind};
 use domain::ids::Principal;
-use domain::policy::{ApprovalPolicy, Policy};
+use domain::policy::Policy;
 use domain::profile::{self, Profile};
 use domain::settings::{DatabaseUrl, ServerAddress, Settings, Storage, parse};
 use store::{ChosenDatabases, ChosenServers};
@@ -217,9 +217,26 @@ fn load_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
     }
 }
 
+/// Returns the agent host that runs this command, where one is found. The one place that detects an agent.
+pub(crate) fn calling_host() -> Option<&'static str> {
+    HOSTS.iter().find(|(variable, _)| environment(variable).is_some()).map(|(_, host)| *host)
+}
+
+/// Says whether a person runs this command: no agent host is found, and there is a terminal.
+pub(crate) fn caller_is_person() -> bool {
+    actor().is_human()
+}
+
+/// Reads one line from the terminal and says whether it is a yes.
+pub(crate) fn answered_yes() -> bool {
+    let mut answer = String::new();
+    let _ = std::io::stdin().read_line(&mut answer);
+    matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+}
+
 /// Returns who is acting: a person at a terminal, or an agent.
 pub(crate) fn actor() -> Principal {
-    let host = HOSTS.iter().find(|(variable, _)| environment(variable).is_some()).map(|(_, host)| *host);
+    let host = calling_host();
     let session = || environment("THROUGHLINE_SESSION").unwrap_or_else(|| "unknown".to_owned());
     match host {
         Some(host) => Principal::Agent { host: host.to_owned(), session: session() },
@@ -235,7 +252,7 @@ pub(crate) fn actor() -> Principal {
 /// session its host is in.
 pub(crate) fn in_name_of(told: Option<Principal>, here: Principal, policy: &Policy) -> Principal {
     let is_script =
-        |host: &str, session: &str| host == "shell" && session == "unknown" && policy.approval != ApprovalPolicy::Human;
+        |host: &str, session: &str| host == "shell" && session == "unknown" && !policy.approval.only_people();
     match (told, here) {
         (None | Some(Principal::System), here) => here,
         (Some(person @ Principal::Human(_)), Principal::Human(_)) => person,
@@ -276,6 +293,8 @@ pub(crate) fn user_directory() -> Result<PathBuf, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use domain::policy::ApprovalPolicy;
+
     use super::*;
 
     #[test]

@@ -6,16 +6,19 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use application::{Context, Failure, FailureKind, Noticed};
-use domain::ids::Principal;
 use domain::operation::Channel;
-use domain::ports::{Clock, Recovery, Store, StoreFault};
+use domain::ports::{Clock, History, Recovery, Store, StoreFault};
 use domain::profile::Profile;
-use domain::settings::Settings;
+use domain::settings::{Settings, Storage};
 use domain::text::{clean_line, count};
-use store::{DiskCommands, DiskFiles, DiskGit, EngineSettings, KnownStores, Layout, RevertibleFiles, SystemClock};
+use store::{
+    DiskCommands, DiskFiles, DiskGit, EngineSettings, KnownHeads, KnownStores, Layout, PolicyPins, RevertibleFiles,
+    SystemClock,
+};
 
 use crate::session_name::session_name;
 use crate::settings;
+use crate::trust::{Trusted, waiting_notice};
 use crate::ui::{INFO, Ui, WARN, styled};
 
 /// What every command gets.
@@ -35,6 +38,8 @@ pub(crate) struct Project {
     pub(crate) profiles: Vec<Profile>,
     pub(crate) layout: Layout,
     pub(crate) known: KnownStores,
+    pub(crate) pins: PolicyPins,
+    pub(crate) heads: KnownHeads,
 }
 
 impl App {
@@ -99,13 +104,17 @@ impl Project {
 
     /// The same with settings that were read before.
     pub(crate) fn with_settings(root: &Path, settings: Settings) -> Result<Self, Failure> {
-        Ok(Self {
+        let user = settings::user_directory()?;
+        let project = Self {
             profiles: settings::profiles(root, &settings)?,
             layout: Layout::new(root, &settings),
-            known: KnownStores::in_directory(&settings::user_directory()?),
+            known: KnownStores::in_directory(&user),
+            pins: PolicyPins::in_directory(&user),
+            heads: KnownHeads::in_directory(&user),
             root: root.to_owned(),
             settings,
-        })
+        };
+        Ok(project.tightened_by_pins())
     }
 
     /// Refuses what is only done where the state itself is.
@@ -121,6 +130,10 @@ impl Project {
             patience: Duration::from_secs(5),
             mirror: self.settings.mirror.enabled,
             mirror_interval: Duration::from_secs(self.settings.mirror.interval_seconds),
+            heads: Some(match self.settings.storage {
+                Storage::Postgres => self.heads.clone(),
+                _ => self.heads.at(&self.root),
+            }),
         }
     }
 
@@ -169,11 +182,14 @@ impl Project {
             Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", self.root.display()))
         })?;
         let clock = SystemClock;
-        let actor = settings::in_name_of(store.caller(), settings::actor(), &self.settings.policy);
+        let trusted = self.trusted(store)?;
+        let actor = settings::in_name_of(store.caller(), settings::actor(), &trusted.policy);
         let (git, commands) = (DiskGit::open(&self.root), DiskCommands::new(&self.root));
         let session = session_name(&actor, store);
         let files = RevertibleFiles::new(&files);
-        let ctx = Context::new(store, &files, &clock, &self.profiles, &self.settings.policy, actor, Channel::Cli)
+        let ctx = Context::new(store, &files, &clock, &self.profiles, &trusted.policy, actor, Channel::Cli)
+            .judged_by(trusted.judged_by)
+            .with_waiting_policy(trusted.waiting.clone())
             .at_work(&git, session)
             .running(&commands);
         let outcome = use_case(&ctx);
@@ -185,6 +201,7 @@ impl Project {
         for noticed in ctx.take_noticed_in_short() {
             say_noticed(ui, &noticed);
         }
+        say_untrusted(ui, store, &trusted);
         outcome
     }
 
@@ -243,15 +260,36 @@ thread_local! {
     static SAID: RefCell<Vec<Noticed>> = const { RefCell::new(Vec::new()) };
 }
 
-fn say_noticed(ui: Ui, noticed: &Noticed) {
-    let is_new = SAID.with_borrow_mut(|said| {
+/// Says that the history is not the one this user knew, and that a looser policy waits: with every command, until a person
+/// decides.
+fn say_untrusted(ui: Ui, store: &dyn Store, trusted: &Trusted) {
+    if let Some(problem) = store.history().problem() {
+        let next = History::NEXT_STEPS[1];
+        say_warning_once(ui, &format!("{problem}; next: {next}"));
+    }
+    if let Some(notice) = waiting_notice(&trusted.waiting) {
+        say_warning_once(ui, &notice);
+    }
+}
+
+fn say_warning_once(ui: Ui, warning: &str) {
+    if is_new(&Noticed::NotRecorded { why: warning.to_owned() }) {
+        ui.say(format_args!("{}: {}", styled(WARN, "warning"), clean_line(warning)));
+    }
+}
+
+fn is_new(noticed: &Noticed) -> bool {
+    SAID.with_borrow_mut(|said| {
         let is_new = !said.contains(noticed);
         if is_new {
             said.push(noticed.clone());
         }
         is_new
-    });
-    if !is_new {
+    })
+}
+
+fn say_noticed(ui: Ui, noticed: &Noticed) {
+    if !is_new(noticed) {
         return;
     }
     match noticed {
@@ -293,5 +331,5 @@ fn say_noticed(ui: Ui, noticed: &Noticed) {
 
 /// Says whether the present actor is a person.
 pub(crate) fn is_person() -> bool {
-    matches!(settings::actor(), Principal::Human(_))
+    settings::caller_is_person()
 }

@@ -16,12 +16,15 @@ use store::{DiskCommands, DiskFiles, DiskGit, RevertibleFiles, SystemClock};
 
 use crate::session_name::session_name;
 use crate::settings;
+use crate::trust::Trusted;
 use crate::watch::Watch;
 use crate::wiring::{App, Project, RETRIED, put_back_unkept, while_overtaken};
 
 /// A project, with stores open on it.
 pub(crate) struct Workplace {
     project: Project,
+    /// The policy in force when the server was started. Approvals are decided by the stricter of it and the recorded one.
+    trusted: Trusted,
     /// Stores nobody uses just now. One that could not be opened is opened by the next call.
     idle: Mutex<Vec<Box<dyn Store>>>,
     /// Held by everyone who uses a store, and alone by who mends the state: an open store keeps its locks.
@@ -44,18 +47,18 @@ impl Workplace {
     /// Opens the project a command was started in.
     pub(crate) fn open(app: &App) -> Result<Self, Failure> {
         let project = app.project()?;
-        let workplace = Self {
+        let store = project.open_quietly(&project.engine_settings(), None)?;
+        let trusted = project.trusted(&*store)?;
+        Ok(Self {
             project,
-            idle: Mutex::default(),
+            trusted,
+            idle: Mutex::new(vec![store]),
             using: RwLock::default(),
             commands: None,
             watch: OnceLock::new(),
             asked: AtomicU64::new(0),
             waited: AtomicU64::new(0),
-        };
-        let store = workplace.store(None)?;
-        workplace.idle().push(store);
-        Ok(workplace)
+        })
     }
 
     /// The same, where commands that prove something may be run: for a client that started the program itself.
@@ -104,14 +107,23 @@ impl Workplace {
         let files = DiskFiles::open(root).map_err(|error| {
             Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", root.display()))
         })?;
-        let (clock, profiles, policy) = (SystemClock, &self.project.profiles, &self.project.settings.policy);
+        // On a laptop the server's policy decides, and it may have become another.
+        let fresh = match self.project.settings.storage {
+            Storage::Remote => Some(self.project.trusted(store)?),
+            _ => None,
+        };
+        let trusted = fresh.as_ref().unwrap_or(&self.trusted);
+        let (clock, profiles, policy) = (SystemClock, &self.project.profiles, &trusted.policy);
         let git = DiskGit::open(root);
         let actor = &settings::in_name_of(store.caller(), actor.clone(), policy);
         // Only work that goes through phases, and a trail, belong to a session, and to find out which is another look at the state.
         let works = domain::trail::is_kept(profiles) || profiles.iter().any(|profile| !profile.work_phases.is_empty());
         let session = if works { session_name(actor, store) } else { String::new() };
         let files = RevertibleFiles::new(&files);
-        let ctx = Context::new(store, &files, &clock, profiles, policy, actor.clone(), channel).at_work(&git, session);
+        let ctx = Context::new(store, &files, &clock, profiles, policy, actor.clone(), channel)
+            .judged_by(trusted.judged_by)
+            .with_waiting_policy(trusted.waiting.clone())
+            .at_work(&git, session);
         let ctx = match &self.commands {
             Some(commands) => ctx.running(commands),
             None => ctx,
@@ -191,7 +203,7 @@ impl Workspace for Workplace {
     }
 
     fn policy(&self) -> &Policy {
-        &self.project.settings.policy
+        &self.trusted.policy
     }
 
     fn person(&self) -> Principal {

@@ -6,7 +6,8 @@ use divan::Bencher;
 use domain::cascade::{Occasion, StandingGroup, reevaluate};
 use domain::ids::{CanonicalHash, Digest32, NodeId, OperationId};
 use domain::node::{Standing, Status};
-use domain::status::{ApprovalFooting, Footing, TextFooting, any_change_counts};
+use domain::policy::ApprovalPolicy;
+use domain::status::{ApprovalFooting, Footing, JudgingRules, TextFooting, any_change_counts};
 use domain::time::Timestamp;
 
 fn main() {
@@ -48,7 +49,8 @@ fn sections(bencher: Bencher<'_, '_>) {
 
 fn cascade(tree: &[Footing]) -> Vec<StandingGroup> {
     let occasion = Occasion { operation: OperationId(2), now: Timestamp::from_millis(1_770_000_000_000), note: None };
-    reevaluate(tree, &HashMap::new(), occasion, 10, &any_change_counts).expect("the tree is three levels deep")
+    let rules = JudgingRules { approval: ApprovalPolicy::Anyone, moved: &any_change_counts };
+    reevaluate(tree, &HashMap::new(), occasion, 10, rules).expect("the tree is three levels deep")
 }
 
 fn changed(groups: &[StandingGroup]) -> usize {
@@ -59,7 +61,7 @@ fn edited_act(chapters: usize, scenes: usize) -> Vec<Footing> {
     let approved = hash("act as approved");
     let mut act = footing(0, None, None);
     act.text = TextFooting::Text { canonical: hash("act as edited"), basis: None };
-    act.approval = Some(ApprovalFooting { canonical: approved, parent: None });
+    act.approval = Some(ApprovalFooting { canonical: approved, parent: None, by_person: true });
     let mut tree = vec![act];
     for _ in 0..chapters {
         let chapter = footing(tree.len(), Some(0), Some(approved));
@@ -79,7 +81,7 @@ fn footing(number: usize, parent: Option<u32>, against: Option<CanonicalHash>) -
         id: NodeId(u32::try_from(number).expect("few nodes")),
         parent: parent.map(NodeId),
         text: TextFooting::Text { canonical, basis: against },
-        approval: Some(ApprovalFooting { canonical, parent: against }),
+        approval: Some(ApprovalFooting { canonical, parent: against, by_person: true }),
         condemnation: None,
         standing: Standing::plain(Status::Approved),
     }

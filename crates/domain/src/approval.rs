@@ -13,7 +13,10 @@ use crate::status::ApprovalFooting;
 use crate::time::Timestamp;
 
 /// The record that someone approved exactly this text below exactly that parent.
+///
+/// Made only in this module: by [`decide`], by [`approve_content`], or read back by [`Approval::from_record`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Approval {
     pub version: VersionHash,
     pub canonical: CanonicalHash,
@@ -26,10 +29,27 @@ pub struct Approval {
 }
 
 impl Approval {
+    /// Reads an approval back from where it was recorded. Decides nothing.
+    #[must_use]
+    pub fn from_record(
+        version: VersionHash,
+        canonical: CanonicalHash,
+        parent: Option<ParentVersion>,
+        by: Principal,
+        at: Timestamp,
+        warnings: Vec<String>,
+    ) -> Self {
+        Self { version, canonical, parent, by, at, warnings }
+    }
+
     /// Returns just what a status rests on.
     #[must_use]
     pub fn footing(&self) -> ApprovalFooting {
-        ApprovalFooting { canonical: self.canonical, parent: self.parent.map(|parent| parent.canonical) }
+        ApprovalFooting {
+            canonical: self.canonical,
+            parent: self.parent.map(|parent| parent.canonical),
+            by_person: self.by.is_human(),
+        }
     }
 }
 
@@ -97,7 +117,7 @@ pub fn decide(request: Request<'_>, policy: &Policy) -> Result<Approval, Approva
         }
         Content::Unreadable { why } => return Err(ApprovalRefused::FileUnreadable { node: name(), why: why.clone() }),
     };
-    if policy.approval == ApprovalPolicy::Human && !request.by.is_human() {
+    if !policy.approval.accepts(request.by) {
         return Err(ApprovalRefused::NotAPerson { node: name(), by: request.by.clone() });
     }
     if let Some(parent) = request.parent
@@ -135,4 +155,37 @@ pub fn decide(request: Request<'_>, policy: &Policy) -> Result<Approval, Approva
         at: request.now,
         warnings: request.warnings,
     })
+}
+
+/// Returns the approval of a text that stands on no parent, such as an entity of a plan document; `None` where there is no
+/// text, or where an approval by this principal does not count.
+#[must_use]
+pub fn approve_content(content: &Content, by: &Principal, at: Timestamp, policy: ApprovalPolicy) -> Option<Approval> {
+    match content {
+        Content::Text { version, canonical, .. } if policy.accepts(by) => Some(Approval {
+            version: *version,
+            canonical: *canonical,
+            parent: None,
+            by: by.clone(),
+            at,
+            warnings: Vec::new(),
+        }),
+        _ => None,
+    }
+}
+
+/// Returns the next step towards an approval, for whoever reads it: the command for those whose approval counts, for an agent
+/// who can give it and how. An agent that is handed the command tries it.
+#[must_use]
+pub fn approval_step(node: &str, policy: ApprovalPolicy, reader: &Principal) -> String {
+    if policy.accepts(reader) { format!("tl approve {node}") } else { ask_person_step(node) }
+}
+
+/// Returns how an agent gets a plan approved where only people approve.
+#[must_use]
+pub fn ask_person_step(node: &str) -> String {
+    format!(
+        "ask the person to approve `{node}`: they type `/approve-plan {node}` in this conversation, use the dashboard, or run \
+         `tl approve {node}` in their own terminal"
+    )
 }

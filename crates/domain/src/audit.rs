@@ -5,7 +5,7 @@ use crate::ids::OperationId;
 use crate::needs::Needs;
 use crate::node::{Content, Node};
 use crate::profile::Profile;
-use crate::status::Moved;
+use crate::status::JudgingRules;
 use crate::time::Timestamp;
 use crate::tree::Tree;
 
@@ -35,6 +35,10 @@ pub enum FindingKind {
     Needs,
     FrontMatter,
     Misplaced,
+    /// A looser policy in the file waits for a person.
+    PolicyNotAccepted,
+    /// The history is not the one this user knew.
+    HistoryChanged,
     Store(&'static str),
 }
 
@@ -54,6 +58,8 @@ impl FindingKind {
             Self::Needs => "needs",
             Self::FrontMatter => "front-matter",
             Self::Misplaced => "misplaced",
+            Self::PolicyNotAccepted => "policy-not-accepted",
+            Self::HistoryChanged => "history-changed",
             Self::Store(word) => word,
         }
     }
@@ -61,7 +67,7 @@ impl FindingKind {
 
 /// Audits the tree by itself: files that are gone, parents that cannot be, statuses that do not follow.
 #[must_use]
-pub fn tree(tree: &Tree, profiles: &[Profile], max_depth: usize, moved: Moved<'_>) -> Vec<Finding> {
+pub fn tree(tree: &Tree, profiles: &[Profile], max_depth: usize, rules: JudgingRules<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for node in tree.all_in_order() {
         content(tree, node, &mut findings);
@@ -75,7 +81,7 @@ pub fn tree(tree: &Tree, profiles: &[Profile], max_depth: usize, moved: Moved<'_
             next_steps: vec!["change `needs` in the plan's front matter".to_owned()],
         });
     }
-    statuses(tree, max_depth, moved, &mut findings);
+    statuses(tree, max_depth, rules, &mut findings);
     findings
 }
 
@@ -144,10 +150,10 @@ fn hierarchy(tree: &Tree, profiles: &[Profile], node: &Node, findings: &mut Vec<
     }
 }
 
-fn statuses(tree: &Tree, max_depth: usize, moved: Moved<'_>, findings: &mut Vec<Finding>) {
+fn statuses(tree: &Tree, max_depth: usize, rules: JudgingRules<'_>, findings: &mut Vec<Finding>) {
     let occasion = Occasion { operation: OperationId(0), now: Timestamp::from_millis(0), note: None };
     for top in tree.tops() {
-        match reevaluate(&tree.footings(top.id), &std::collections::HashMap::new(), occasion, max_depth, moved) {
+        match reevaluate(&tree.footings(top.id), &std::collections::HashMap::new(), occasion, max_depth, rules) {
             Ok(groups) => {
                 for (group, id) in groups.iter().flat_map(|group| group.nodes.iter().map(move |id| (group, id))) {
                     let Some(node) = tree.get(*id) else { continue };

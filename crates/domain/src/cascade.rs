@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::fact::Fact;
 use crate::ids::{NodeId, OperationId};
 use crate::node::{Cause, CauseKind, Standing, Status};
-use crate::status::{Footing, Judgement, Moved, ParentFooting, TextFooting, judge};
+use crate::status::{Footing, Judgement, JudgingRules, ParentFooting, TextFooting, judge};
 use crate::time::Timestamp;
 
 /// Nodes that went from one standing to another together.
@@ -52,7 +52,7 @@ pub fn reevaluate(
     above: &HashMap<NodeId, (ParentFooting, Standing)>,
     occasion: Occasion<'_>,
     max_depth: usize,
-    moved: Moved<'_>,
+    rules: JudgingRules<'_>,
 ) -> Result<Vec<StandingGroup>, TooDeep> {
     // (position, depth) of every node met so far; parents come first.
     let mut seen: HashMap<NodeId, Seen> = HashMap::with_capacity(subtree.len());
@@ -71,7 +71,7 @@ pub fn reevaluate(
             (None, None) => (None, None),
         };
 
-        let judgement = judge(footing, parent_footing, moved);
+        let judgement = judge(footing, parent_footing, rules);
         let standing = if judgement.status == footing.standing.status {
             StandingRef::Unchanged(footing.standing.clone())
         } else {

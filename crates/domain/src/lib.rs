@@ -51,6 +51,7 @@ pub mod time;
 pub mod token;
 pub mod trail;
 pub mod tree;
+pub mod trust_policy;
 pub mod typed_command;
 pub mod undo;
 pub mod version;

@@ -69,6 +69,8 @@ pub enum Verb {
     Tick,
     /// A scene is being written.
     Write,
+    /// Whose word counts, and what is gated, became another.
+    Policy,
 }
 
 impl Verb {
@@ -106,6 +108,7 @@ impl Verb {
             Self::Review => "review",
             Self::Tick => "tick",
             Self::Write => "write",
+            Self::Policy => "policy",
         }
     }
 
@@ -137,6 +140,7 @@ impl Verb {
             | Self::Remember
             | Self::Tick
             | Self::Write
+            | Self::Policy
             | Self::Comment => false,
             Self::Document | Self::Flow | Self::Review => true,
         }

@@ -5,12 +5,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::ids::Principal;
 use crate::tick::context::GenerationPolicy;
 use crate::work::tdd::CommitPrefixes;
 use crate::work::uncommitted::NOT_WRITTEN;
 
 /// Whose approval counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApprovalPolicy {
     #[default]
@@ -18,23 +19,43 @@ pub enum ApprovalPolicy {
     Human,
 }
 
+impl ApprovalPolicy {
+    /// Says whether an approval by this principal counts: the one place of the rule "only a person approves".
+    #[must_use]
+    pub fn accepts(self, by: &Principal) -> bool {
+        self.accepts_person(by.is_human())
+    }
+
+    /// Says whether only a person's approval counts.
+    #[must_use]
+    pub fn only_people(self) -> bool {
+        !self.accepts_person(false)
+    }
+
+    /// The same where all that is known of the principal is whether it is a person.
+    #[must_use]
+    pub fn accepts_person(self, is_person: bool) -> bool {
+        is_person || self == Self::Anyone
+    }
+}
+
 /// How far a change reaches.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CascadePolicy {
+    Precise,
     #[default]
     Deep,
-    Precise,
 }
 
 /// What consistency warnings do to an approval.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConsistencyPolicy {
+    Off,
     #[default]
     Warn,
     RequireForce,
-    Off,
 }
 
 /// When an overwritten plan is also kept as a readable file in `backups/`.
@@ -172,7 +193,7 @@ impl Default for BriefingPolicy {
 }
 
 /// Who may review.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReviewerPolicy {
     #[default]

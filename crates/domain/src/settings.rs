@@ -14,6 +14,7 @@ pub use self::database_url::DatabaseUrl;
 pub use self::server::{OfflinePolicy, ServerAddress, ServerSettings};
 use crate::policy::{GateMode, Governance, Policy};
 use crate::suggest::with_suggestion;
+use crate::trust_policy::TrustPolicy;
 
 /// Which engine keeps the state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +61,9 @@ pub struct Settings {
     pub policy: Policy,
     pub mirror: MirrorSettings,
     pub server: ServerSettings,
+    /// What the file alone says about trust, before the environment made anything stricter for one command.
+    #[serde(skip)]
+    pub declared: Option<Box<TrustPolicy>>,
 }
 
 impl Default for Settings {
@@ -75,6 +79,7 @@ impl Default for Settings {
             policy: Policy::default(),
             mirror: MirrorSettings::default(),
             server: ServerSettings::default(),
+            declared: None,
         }
     }
 }
@@ -199,7 +204,7 @@ const KEYS: &[Key] = &[
         default: "\"anyone\"",
         allowed: "`anyone`, `human`",
         environment: &["THROUGHLINE_APPROVAL"],
-        text: "Whose approval counts; the environment can only make it stricter. With `human` an approval must come from a person at a terminal who was shown the text.",
+        text: "Whose approval counts; the environment can only make it stricter, and a person accepts a looser value in this file (`tl policy accept`). With `human` only approvals by people count.",
         set: |settings, text| {
             use crate::policy::ApprovalPolicy::{Anyone, Human};
             let wanted = one_of(text, &[("anyone", Anyone), ("human", Human)])?;
@@ -673,6 +678,7 @@ impl Settings {
 
     /// Takes over every variable that may be, and returns what is wrong with the others.
     fn take_over(&mut self, environment: &dyn Fn(&str) -> Option<String>) -> Vec<SettingsProblem> {
+        self.declared = Some(Box::new(TrustPolicy::of(&self.policy)));
         let mut problems = Vec::new();
         // A hook comes here at every event: the order does not matter, and to sort would be half of its work.
         for key in all_keys() {

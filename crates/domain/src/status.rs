@@ -5,6 +5,7 @@
 
 use crate::ids::{CanonicalHash, NodeId};
 use crate::node::{CauseKind, Standing, Status};
+use crate::policy::ApprovalPolicy;
 
 /// What a node's status rests on, without the words: small enough to judge a whole subtree at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub enum TextFooting {
 pub struct ApprovalFooting {
     pub canonical: CanonicalHash,
     pub parent: Option<CanonicalHash>,
+    /// Whether a person gave it.
+    pub by_person: bool,
 }
 
 /// A parent as its children's status sees it.
@@ -48,6 +51,14 @@ pub struct ParentFooting {
 /// sections the child relies on.
 pub type Moved<'a> = &'a dyn Fn(&Footing, CanonicalHash, CanonicalHash) -> bool;
 
+/// What a status is judged by, besides the facts.
+#[derive(Clone, Copy)]
+pub struct JudgingRules<'a> {
+    /// Whose approvals count.
+    pub approval: ApprovalPolicy,
+    pub moved: Moved<'a>,
+}
+
 /// The deep cascade's answer: any change of the parent counts.
 #[must_use]
 pub fn any_change_counts(_child: &Footing, _against: CanonicalHash, _now: CanonicalHash) -> bool {
@@ -63,7 +74,7 @@ pub struct Judgement {
 
 /// Returns the status that follows from the facts.
 #[must_use]
-pub fn judge(footing: &Footing, parent: Option<ParentFooting>, moved: Moved<'_>) -> Judgement {
+pub fn judge(footing: &Footing, parent: Option<ParentFooting>, rules: JudgingRules<'_>) -> Judgement {
     let stale = |cause| Judgement { status: Status::RequiresRevalidation, cause: Some(cause) };
     let invalid = |cause| Judgement { status: Status::Invalid, cause: Some(cause) };
 
@@ -76,7 +87,10 @@ pub fn judge(footing: &Footing, parent: Option<ParentFooting>, moved: Moved<'_>)
         return invalid(CauseKind::Condemned);
     }
 
-    let approval = footing.approval.filter(|approval| approval.canonical == canonical);
+    // An approval that does not count leaves the text a draft, whenever it was given.
+    let approval = footing
+        .approval
+        .filter(|approval| approval.canonical == canonical && rules.approval.accepts_person(approval.by_person));
     let settled = Judgement { status: if approval.is_some() { Status::Approved } else { Status::Draft }, cause: None };
     let Some(parent) = parent else { return settled };
 
@@ -86,7 +100,7 @@ pub fn judge(footing: &Footing, parent: Option<ParentFooting>, moved: Moved<'_>)
     };
     if let (Some(against), Some(now)) = (against, parent.canonical)
         && against != now
-        && moved(footing, against, now)
+        && (rules.moved)(footing, against, now)
     {
         return stale(CauseKind::ParentChanged);
     }

@@ -24,6 +24,8 @@ pub enum UndoRefused {
     UndoneAlready { operation: OperationId, by: OperationId },
     #[error("operation {operation} ({verb}) is where this state begins and cannot be undone", verb = verb.word())]
     Beginning { operation: OperationId, verb: Verb },
+    #[error("operation {operation} changed the policy; policy is changed in config.toml, never by an undo")]
+    Policy { operation: OperationId },
     #[error("operation {operation} noticed new plan files; to take them back, remove the files")]
     NewFiles { operation: OperationId },
     #[error("operation {operation} cannot be undone: `{document}` is frozen, and nothing in it changes any more")]
@@ -70,6 +72,9 @@ pub fn decide(
     for operation in operations {
         if matches!(operation.verb, Verb::Init | Verb::Rebuild | Verb::Adopt | Verb::Override) {
             return Err(UndoRefused::Beginning { operation: operation.id, verb: operation.verb });
+        }
+        if operation.verb == Verb::Policy {
+            return Err(UndoRefused::Policy { operation: operation.id });
         }
         for fact in operation.facts.iter().rev() {
             if let (Fact::NodeAdded { .. }, Verb::Observe) = (fact, operation.verb) {

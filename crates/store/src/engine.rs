@@ -7,6 +7,7 @@ use domain::operation::Operation;
 use domain::ports::{NewOperation, StoreFault};
 
 use crate::journal;
+use crate::known_heads::KnownHeads;
 
 /// How an engine is to behave.
 #[derive(Clone, Debug)]
@@ -17,11 +18,13 @@ pub struct EngineSettings {
     pub mirror: bool,
     /// The least time between two updates of the mirror.
     pub mirror_interval: Duration,
+    /// Where the user's known heads are kept; nothing is compared without them.
+    pub heads: Option<KnownHeads>,
 }
 
 impl Default for EngineSettings {
     fn default() -> Self {
-        Self { patience: Duration::from_secs(5), mirror: true, mirror_interval: Duration::ZERO }
+        Self { patience: Duration::from_secs(5), mirror: true, mirror_interval: Duration::ZERO, heads: None }
     }
 }
 

@@ -115,6 +115,14 @@ impl Journal {
         Ok(bytes.len() as u64)
     }
 
+    /// Returns the store that the first line names, without a look at the rest.
+    pub(crate) fn store(&self) -> Option<StoreId> {
+        let mut start = [0; 256];
+        let length = File::open(&self.path).ok()?.read(&mut start).ok()?;
+        let line = start[..length].split_inclusive(|byte| *byte == b'\n').next()?;
+        read_header(std::str::from_utf8(line).ok()?).ok()
+    }
+
     /// Returns the file's size; `None` when there is no file.
     pub(crate) fn size(&self) -> io::Result<Option<u64>> {
         Ok(self.mark()?.map(|mark| mark.size))

@@ -3,12 +3,12 @@
 //! For places where SQLite cannot be used. Every command replays the journal, so it is slower with
 //! age; the promises are the same.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::time::{Duration, Instant};
 
 use domain::ids::StoreId;
-use domain::ports::{Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction};
+use domain::ports::{History, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction};
 use domain::tree::Misfit;
 use rustix::fs::{FlockOperation, flock};
 
@@ -26,6 +26,8 @@ pub(crate) struct JsonStore {
     mirror: Mirror,
     settings: EngineSettings,
     recoveries: RefCell<Vec<Recovery>>,
+    /// What became of the history this user knew.
+    history: Cell<History>,
 }
 
 impl JsonStore {
@@ -37,14 +39,23 @@ impl JsonStore {
             layout: layout.clone(),
             settings: settings.clone(),
             recoveries: RefCell::new(Vec::new()),
+            history: Cell::default(),
         };
         store.load()?;
         Ok(store)
     }
 
-    /// Returns whose store it is.
-    pub(crate) fn id(&self) -> Result<StoreId, StoreFault> {
-        Ok(self.load()?.0.store)
+    /// Asks `accept` whether this store is to be used, then compares its history with the one this user knew.
+    pub(crate) fn compare_history(
+        &self,
+        accept: &dyn Fn(&StoreId) -> Result<(), StoreFault>,
+    ) -> Result<(), StoreFault> {
+        let state = self.load()?.0;
+        accept(&state.store)?;
+        let Some(heads) = &self.settings.heads else { return Ok(()) };
+        let head = (state.head(), state.head_hash);
+        self.history.set(heads.compare(&state.store, head, &|number| state.chain_hash(number))?);
+        Ok(())
     }
 
     /// Returns the state as the journal makes it.
@@ -111,6 +122,7 @@ impl Store for JsonStore {
         }
         let size = contents.good_size;
         let notes_before = draft.notes.clone();
+        let head_before = (draft.head(), draft.head_hash);
         let keep = Box::new(move |state: MemoryState, lines: Vec<String>| {
             let _held_until_here = lock;
             if state.notes != notes_before {
@@ -126,6 +138,10 @@ impl Store for JsonStore {
                 // Nothing was acknowledged: leave no half-written line behind.
                 let _ = self.journal.cut(size);
                 return Err(io_fault("cannot append to", path, error));
+            }
+            if let Some(heads) = &self.settings.heads {
+                let head = (state.head(), state.head_hash);
+                heads.advance(&state.store, head_before, head, &|number| state.chain_hash(number));
             }
             if !self.settings.mirror {
                 return Ok(());
@@ -174,5 +190,9 @@ impl Store for JsonStore {
 
     fn take_recoveries(&self) -> Vec<Recovery> {
         self.recoveries.take()
+    }
+
+    fn history(&self) -> History {
+        self.history.get()
     }
 }

@@ -34,9 +34,17 @@ impl KnownStores {
     /// When the user's directory cannot be written.
     pub fn remember(&self, store: &StoreId, root: &Path) -> io::Result<()> {
         let file = self.file(store).ok_or_else(|| io::Error::other("the store's id is not one of ours"))?;
-        crate::private::create_directory(&self.folder)?;
-        crate::private::restrict_directory(&self.folder);
+        crate::user_files::make_private_folder(&self.folder)?;
         crate::durable::replace(&file, format!("{}\n", root.display()).as_bytes(), crate::durable::Durability::Synced)
+    }
+
+    /// Returns the stores this user had at a place, in no order. Reads the whole list: not for every command.
+    #[must_use]
+    pub fn stores_at(&self, root: &Path) -> Vec<StoreId> {
+        let wanted = format!("{}\n", root.display());
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let at_root = entries.filter(|entry| std::fs::read(entry.path()).is_ok_and(|text| text == wanted.as_bytes()));
+        at_root.filter_map(|entry| entry.file_name().into_string().ok().map(StoreId)).collect()
     }
 
     /// Returns the directory, for messages.
@@ -45,9 +53,7 @@ impl KnownStores {
         &self.folder
     }
 
-    /// An id comes from a file anyone may have written: only our own form becomes a file name.
     fn file(&self, store: &StoreId) -> Option<PathBuf> {
-        let fits = store.0.len() == 36 && store.0.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
-        fits.then(|| self.folder.join(&store.0))
+        crate::user_files::file_of_store(&self.folder, store)
     }
 }

@@ -93,40 +93,45 @@ pub fn main_place(layout: &Layout, storage: Storage) -> String {
     }
 }
 
+/// Returns the store a journal names, before anything is opened: a hint, which whoever can write the file can change.
+#[must_use]
+pub fn journal_store(layout: &Layout) -> Option<StoreId> {
+    Journal::at(&layout.journal).store()
+}
+
 fn engine(
     layout: &Layout,
     storage: Storage,
     settings: &EngineSettings,
     known: Option<&KnownStores>,
 ) -> Result<Box<dyn Store>, StoreFault> {
-    let (store, id): (Box<dyn Store>, StoreId) = match storage {
+    // A state somebody else made is refused before it is compared with what this user knew.
+    let refuse_foreign = |store: &StoreId| match known {
+        Some(known) if !known.knows(store) => Err(StoreFault::Foreign { store: store.clone() }),
+        _ => Ok(()),
+    };
+    Ok(match storage {
         Storage::Sqlite => {
             let store = SqliteStore::open(layout, settings)?;
-            let id = store.id()?;
-            (Box::new(store), id)
+            store.compare_history(&refuse_foreign)?;
+            Box::new(store)
         }
         Storage::Json => {
             let store = JsonStore::open(layout, settings)?;
-            let id = store.id()?;
-            (Box::new(store), id)
+            store.compare_history(&refuse_foreign)?;
+            Box::new(store)
         }
         Storage::Postgres => {
             let store = PostgresStore::open(layout, settings)?;
-            let id = store.id()?;
-            (Box::new(store), id)
+            store.compare_history(&refuse_foreign)?;
+            Box::new(store)
         }
         Storage::Remote => {
             let store = RemoteStore::open(layout, settings, known)?;
-            let id = store.id()?;
-            (Box::new(store), id)
+            refuse_foreign(&store.id()?)?;
+            Box::new(store)
         }
-    };
-    if let Some(known) = known
-        && !known.knows(&id)
-    {
-        return Err(StoreFault::Foreign { store: id });
-    }
-    Ok(store)
+    })
 }
 
 /// Makes a new, empty store.
@@ -233,5 +238,21 @@ pub fn adopt(
     };
     let id = store.read()?.store_id()?;
     known.remember(&id, &layout.root).map_err(|error| io_fault("cannot write in", known.folder(), error))?;
+    record_head(&*store, settings)?;
     Ok((store, told))
+}
+
+/// Makes the head of an open store the one this user knows: for whoever replaces a state on purpose.
+///
+/// # Errors
+/// [`StoreFault`] when it cannot be read, or the user's directory cannot be written.
+pub fn record_head(store: &dyn Store, settings: &EngineSettings) -> Result<(), StoreFault> {
+    let Some(heads) = &settings.heads else { return Ok(()) };
+    let state = store.read()?;
+    let (id, head) = (state.store_id()?, state.head()?);
+    let Some(hash) = state.chain_hash(head)? else { return Ok(()) };
+    heads.record_head(&id, head, hash).map_err(|error| StoreFault::Io {
+        action: "cannot write the known head in the user's directory".to_owned(),
+        source: error.into(),
+    })
 }

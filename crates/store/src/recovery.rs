@@ -12,10 +12,10 @@ use domain::fact::Fact;
 use domain::ids::{OperationId, Principal, StoreId, VersionHash};
 use domain::node::Status;
 use domain::operation::{Channel, Verb};
-use domain::policy::Policy;
+use domain::policy::{ApprovalPolicy, Policy};
 use domain::ports::{NewOperation, PlanFiles, Reading, Recovery, Store, StoreFault};
 use domain::settings::Storage;
-use domain::status::Footing;
+use domain::status::{Footing, JudgingRules};
 use domain::text::count;
 use domain::time::Timestamp;
 use domain::tree::Tree;
@@ -241,7 +241,9 @@ fn mirror_facts(contents: MirrorContents, now: Timestamp) -> Vec<Fact> {
         let depth = Policy::default().cascade_max_depth.max(64);
         // What was settled although its parent differs was left so by a precise cascade.
         let moved = |child: &Footing, _, _| child.standing.status == Status::RequiresRevalidation;
-        let groups = reevaluate(&tree.footings(top.id), &HashMap::new(), occasion, depth, &moved);
+        // The mirror holds no policy: where one is pinned, it is recorded again and judges all of this.
+        let rules = JudgingRules { approval: ApprovalPolicy::Anyone, moved: &moved };
+        let groups = reevaluate(&tree.footings(top.id), &HashMap::new(), occasion, depth, rules);
         if let Ok(groups) = groups
             && !groups.is_empty()
         {

@@ -150,6 +150,36 @@ impl Project {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
+    /// Runs the program as a person does: in a pseudo-terminal of its own, typing `typed`. What was printed is all in `stdout`.
+    ///
+    /// # Panics
+    /// When there is no `script` of util-linux.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "tests start the program under test, in a terminal")]
+    pub fn run_as_person(&self, name: &str, typed: &str, arguments: &[&str]) -> Output {
+        let ready = self.command(arguments);
+        let quoted: Vec<String> = std::iter::once(ready.get_program())
+            .chain(ready.get_args())
+            .map(|word| format!("'{}'", word.to_str().expect("Unicode")))
+            .collect();
+        let mut command = Command::new("script");
+        command.args(["-qec", &quoted.join(" "), "/dev/null"]).current_dir(self.root()).env_clear();
+        command.envs(ready.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("USER", name);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("`script` of util-linux");
+        let mut input = child.stdin.take().expect("a pipe");
+        // A program that does not ask does not read.
+        let _ = input.write_all(typed.as_bytes());
+        // Its end would be the terminal's: it stays open until the program is done.
+        let output = child.wait_with_output().expect("it ends");
+        drop(input);
+        Output {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).replace('\r', ""),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
     /// Runs the program and expects it to succeed.
     ///
     /// # Panics

@@ -58,14 +58,14 @@ pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
 fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter: &Node) {
     let store = reopen();
     let mut tx = store.write().expect("the right to write");
-    let approval = Approval {
-        version: act.content.version().expect("text"),
-        canonical: act.content.canonical().expect("text"),
-        parent: None,
-        by: Principal::Human("Ада".to_owned()),
-        at: timestamp(5),
-        warnings: vec!["предупреждение".to_owned()],
-    };
+    let approval = Approval::from_record(
+        act.content.version().expect("text"),
+        act.content.canonical().expect("text"),
+        None,
+        Principal::Human("Ада".to_owned()),
+        timestamp(5),
+        vec!["предупреждение".to_owned()],
+    );
     let group = StandingGroup {
         before: Standing::plain(Status::Draft),
         after: Standing::plain(Status::Approved),

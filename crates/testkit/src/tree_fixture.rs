@@ -84,14 +84,14 @@ pub fn parse_tree(text: &str) -> Tree {
 }
 
 fn approval_of(node: &Node, parent: Option<ParentVersion>) -> Option<Approval> {
-    Some(Approval {
-        version: node.content.version()?,
-        canonical: node.content.canonical()?,
+    Some(Approval::from_record(
+        node.content.version()?,
+        node.content.canonical()?,
         parent,
-        by: Principal::Human("test".to_owned()),
-        at: timestamp(0),
-        warnings: Vec::new(),
-    })
+        Principal::Human("test".to_owned()),
+        timestamp(0),
+        Vec::new(),
+    ))
 }
 
 /// Writes a tree in the form [`parse_tree`] reads.

@@ -1,5 +1,6 @@
 //! Start writing a scene, take a failed one up again, or cancel it.
 
+use domain::approval::approval_step;
 use domain::fact::Fact;
 use domain::generation::{Generation, GenerationStatus, Step, review};
 use domain::node::{Node, Progress, Status};
@@ -26,7 +27,11 @@ pub fn start_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generatio
         let path = tree.path(node);
         if node.status() != Status::Approved {
             let what = format!("cannot write `{path}`: its blueprint is `{}`, expected `approved`", node.status());
-            return Err(Failure::new(FailureKind::Refused, what).step(format!("tl approve {path}")));
+            return Err(Failure::new(FailureKind::Refused, what).step(approval_step(
+                &path,
+                ctx.policy.approval,
+                &ctx.actor,
+            )));
         }
         let blueprint =
             node.content.canonical().ok_or_else(|| Failure::new(FailureKind::Refused, "there is no blueprint"))?;

@@ -93,7 +93,11 @@ fn about(state: &dyn Snapshot, node: &Node, meant: bool) -> Result<Option<String
         ),
         // The agent knows what it wrote itself; that the text waits for a word is in its status.
         (Content::Text { .. }, None) if meant => match node.status() {
-            Status::Draft => format!("- `{path}` is a draft. A person approves it: tl approve {path}"),
+            Status::Draft => {
+                format!(
+                    "- `{path}` is a draft. A person approves it: /approve-plan {path}, the dashboard, or tl approve {path}"
+                )
+            }
             _ => return Ok(None),
         },
         (Content::Text { .. }, None) => format!("- `{path}` changed and is {} now", node.status()),

@@ -7,7 +7,6 @@ use domain::operation::Verb;
 use domain::plan_document::{
     DocumentRecord, EntityKind, Frozen, Numbers, Plan, Problem, changes_between, entity_value, file, plan_node, read,
 };
-use domain::policy::ApprovalPolicy;
 use domain::ports::{Reading, StoreFault, Transaction};
 use domain::record;
 use serde::Serialize;
@@ -20,6 +19,7 @@ use super::freeze::approve_all;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::locate::get;
+use crate::record_policy::deciding_policy;
 use crate::settle::settle;
 
 /// What was done.
@@ -92,13 +92,14 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
         if known.is_none() && plan.frozen_at.is_some() {
             record.frozen = Some(Frozen { version: record.written, at: now, by: ctx.actor.clone(), commit: None });
             // It was approved where it was frozen; here it counts when somebody who may approve takes it over.
-            if ctx.policy.approval == ApprovalPolicy::Anyone || ctx.actor.is_human() {
+            let policy = deciding_policy(ctx, &*tx)?.approval;
+            if policy.accepts(&ctx.actor) {
                 let nodes = staged.facts.iter().filter_map(|fact| match fact {
                     Fact::NodeAdded { node } => Some(node.as_ref().clone()),
                     _ => None,
                 });
                 let nodes: Vec<Node> = nodes.collect();
-                approve_all(ctx, &nodes, &mut staged.facts, now);
+                approve_all(ctx, policy, &nodes, &mut staged.facts, now);
                 staged.settles = true;
             }
         }

@@ -1,9 +1,8 @@
 //! What freezing a document comes to; used by the command and by the workflow's last gate.
 
-use domain::approval::Approval;
+use domain::approval::approve_content;
 use domain::fact::Fact;
-use domain::ids::{CanonicalHash, VersionHash};
-use domain::node::{Content, Node};
+use domain::node::Node;
 use domain::plan_document::{DocumentRecord, Frozen, Grade, Problem, check, computed, located};
 use domain::policy::ApprovalPolicy;
 use domain::ports::{Head, Transaction};
@@ -12,6 +11,7 @@ use domain::time::Timestamp;
 use super::desk::{Opened, Staged, stage, with_problems};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
+use crate::record_policy::deciding_policy;
 use crate::settle::settle;
 
 /// Returns what keeps a plan from being frozen.
@@ -36,7 +36,8 @@ pub(crate) fn staged_freeze(
         return Err(with_problems(Failure::new(FailureKind::Refused, what), &problems)
             .step(format!("tl doc validate --doc {}", opened.id)));
     }
-    if ctx.policy.approval == ApprovalPolicy::Human && !ctx.actor.is_human() {
+    let policy = deciding_policy(ctx, tx)?.approval;
+    if !policy.accepts(&ctx.actor) {
         let what = format!("only a person may freeze `{}` (policy.approval is `human`)", opened.id);
         return Err(Failure::new(FailureKind::Refused, what)
             .step(format!("ask a person to run `tl doc freeze --doc {}` in a terminal", opened.id)));
@@ -51,28 +52,29 @@ pub(crate) fn staged_freeze(
     let (by, commit) = (ctx.actor.clone(), head_commit(ctx));
     record.frozen = Some(Frozen { version: record.written, at: now, by, commit });
     let nodes = tx.subtree(record.node)?;
-    approve_all(ctx, &nodes, &mut staged.facts, now);
+    approve_all(ctx, policy, &nodes, &mut staged.facts, now);
     settle(ctx, tx, &mut staged.facts, &staged.texts, now, None)?;
     Ok(staged)
 }
 
-/// Approves what the nodes of a document say after these facts.
-pub(super) fn approve_all(ctx: &Context<'_>, nodes: &[Node], facts: &mut Vec<Fact>, now: Timestamp) {
-    let approvals: Vec<Fact> = nodes.iter().filter_map(|node| approved(ctx, node, facts, now)).collect();
+/// Approves what the nodes of a document say after these facts, where an approval by the actor counts.
+pub(super) fn approve_all(
+    ctx: &Context<'_>,
+    policy: ApprovalPolicy,
+    nodes: &[Node],
+    facts: &mut Vec<Fact>,
+    now: Timestamp,
+) {
+    let approvals: Vec<Fact> = nodes.iter().filter_map(|node| approved(ctx, policy, node, facts, now)).collect();
     facts.extend(approvals);
 }
 
-fn approved(ctx: &Context<'_>, node: &Node, facts: &[Fact], now: Timestamp) -> Option<Fact> {
+fn approved(ctx: &Context<'_>, policy: ApprovalPolicy, node: &Node, facts: &[Fact], now: Timestamp) -> Option<Fact> {
     let content = facts.iter().rev().find_map(|fact| match fact {
         Fact::ContentChanged { node: changed, after, .. } if *changed == node.id => Some(after),
         _ => None,
     });
-    let (version, canonical): (VersionHash, CanonicalHash) = match content.unwrap_or(&node.content) {
-        Content::Text { version, canonical, .. } => (*version, *canonical),
-        Content::Missing | Content::Unreadable { .. } => return None,
-    };
-    let (by, at) = (ctx.actor.clone(), now);
-    let approval = Approval { version, canonical, parent: None, by, at, warnings: Vec::new() };
+    let approval = approve_content(content.unwrap_or(&node.content), &ctx.actor, now, policy)?;
     Some(Fact::ApprovalChanged { node: node.id, before: node.approval.clone(), after: Some(approval) })
 }
 

@@ -110,7 +110,7 @@ fn progress() -> Fact {
 fn approval(node: &Node, by: &str) -> Fact {
     let (version, canonical) = (node.content.version().unwrap(), node.content.canonical().unwrap());
     let at = Timestamp::from_millis(1);
-    let after = Approval { version, canonical, parent: None, by: by.into(), at, warnings: Vec::new() };
+    let after = Approval::from_record(version, canonical, None, by.into(), at, Vec::new());
     Fact::ApprovalChanged { node: node.id, before: None, after: Some(after) }
 }
 

@@ -28,20 +28,22 @@ pub(crate) struct AdoptArgs {
 impl AdoptArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let root = app.root()?;
+        // Whatever the clone's own file says: an agent that adopts takes over approvals it could have written itself.
+        if let Ok(project) = Project::at(&root) {
+            project.refuse_agents("adopting a state", &["ask the person to run `tl adopt` in their own terminal"])?;
+        }
         if !self.yes {
             if !at_terminal() {
                 return Err(Failure::new(FailureKind::Refused, "adopting state is a person's decision")
                     .step("run `tl adopt` in a terminal")
-                    .step("tl adopt --yes   # if a person decided it already"));
+                    .step("tl adopt --yes   # if a person decided it already; not where only people approve"));
             }
             app.ui.say(format_args!(
                 "{}: approvals made by others will count as yours in {}. Go on? [y/N]",
                 styled(WARN, "adopt"),
                 root.display()
             ));
-            let mut answer = String::new();
-            let _ = std::io::stdin().read_line(&mut answer);
-            if !matches!(answer.trim().to_lowercase().as_str(), "y" | "yes") {
+            if !settings::answered_yes() {
                 return Err(Failure::new(FailureKind::Refused, "not adopted"));
             }
         }

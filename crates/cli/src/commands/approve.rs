@@ -6,11 +6,12 @@ use application::views::TransitionView;
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::approval::Force;
-use domain::policy::ApprovalPolicy;
+use domain::settings::Storage;
 use domain::shown::Shown;
 
 use super::{NodeArgs, ShownArgs, show};
 use crate::exit_code::ExitCode;
+use crate::settings;
 use crate::ui::{GOOD, Ui, WARN, status, styled};
 use crate::wiring::{App, is_person};
 
@@ -35,7 +36,11 @@ pub(crate) struct ApproveArgs {
 impl ApproveArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.project()?;
-        let shown = if project.settings.policy.approval == ApprovalPolicy::Human && is_person() {
+        // Where the state is shared, its policy is known only when it is open.
+        let shared = matches!(project.settings.storage, Storage::Postgres | Storage::Remote);
+        let only_people = project.settings.policy.approval.only_people()
+            || (shared && is_person() && project.run(app.ui, &|ctx| Ok(ctx.policy.approval.only_people()))?);
+        let shown = if only_people && is_person() {
             let view = project.run(app.ui, &|ctx| show_node(ctx, &self.node.node))?;
             confirm(&view)?;
             self.shown.shown().or_else(|| view.version_hash.map(Shown::from))
@@ -64,14 +69,7 @@ fn confirm(view: &application::views::NodeView) -> Result<(), Failure> {
     show::print(ui, view);
     let version = view.version_hash.map(domain::ids::VersionHash::short).unwrap_or_default();
     ui.say(format_args!("Approve {} at {version}? [y/N]", view.path));
-    if answered_yes() { Ok(()) } else { Err(Failure::new(FailureKind::Refused, "not approved")) }
-}
-
-/// Reads the answer to a question with a default of no.
-pub(super) fn answered_yes() -> bool {
-    let mut answer = String::new();
-    let _ = std::io::stdin().read_line(&mut answer);
-    matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+    if settings::answered_yes() { Ok(()) } else { Err(Failure::new(FailureKind::Refused, "not approved")) }
 }
 
 /// Prints nodes that changed their status.

@@ -1,25 +1,35 @@
 //! `tl check`
 
-use std::path::PathBuf;
-
-use application::Failure;
-use application::check_state::{CheckOutcome, FindingView, check_state};
-use clap::Args;
-use domain::text::count;
-
 use crate::exit_code::ExitCode;
-use crate::ui::{BAD, DIM, GOOD, Ui, styled};
+use crate::settings;
+use crate::ui::{BAD, DIM, GOOD, Ui, WARN, styled};
 use crate::wiring::{App, Project};
+use application::check_state::{CheckOutcome, FindingView, check_state};
+use application::record_event::record_event;
+use application::{Failure, FailureKind};
+use clap::Args;
+use domain::operation::Verb;
+use domain::text::count;
+use std::path::PathBuf;
 
 /// Check that the state is sound and agrees with the plan files
 ///
-/// Changes nothing. Exits with 3 when something was found.
+/// Changes nothing, but for what `--accept-history` is for. Exits with 3 when something was found.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl check\n  tl check --json")]
-pub(crate) struct CheckArgs {}
+#[command(
+    after_help = "Examples:\n  tl check\n  tl check --json\n  tl check --accept-history   # in your own terminal"
+)]
+pub(crate) struct CheckArgs {
+    /// Accept that the history is not the one you knew: a state you replaced yourself
+    #[arg(long)]
+    accept_history: bool,
+}
 
 impl CheckArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        if self.accept_history {
+            accept_history(app)?;
+        }
         let mut outcome = app.run(check_state)?;
         outcome.add(exposed_directories(&app.project()?));
         if app.ui.json {
@@ -41,6 +51,30 @@ fn exposed_directories(project: &Project) -> Vec<FindingView> {
         next_steps: vec!["tl repair".to_owned(), format!("chmod 700 {}", path.display())],
     };
     exposed.iter().map(finding).collect()
+}
+
+/// Makes the present history the known one, after a person said so.
+fn accept_history(app: &App) -> Result<(), Failure> {
+    let project = app.project()?;
+    let refuse = |what: &str| Failure::new(FailureKind::Refused, what.to_owned());
+    if !settings::caller_is_person() {
+        return Err(refuse("a history that is not the known one is accepted by a person at a terminal")
+            .step("ask the person to run `tl check --accept-history` in their own terminal"));
+    }
+    let store = project.open(app.ui, None)?;
+    let Some(problem) = store.history().problem() else {
+        app.ui.say("the history is the one you knew; there is nothing to accept");
+        return Ok(());
+    };
+    app.ui.say(format_args!("{}: {problem}", styled(WARN, "history")));
+    app.ui.say("Take the history as it is now for the true one? [y/N]");
+    if !settings::answered_yes() {
+        return Err(refuse("not accepted").step("tl log"));
+    }
+    store::record_head(&*store, &project.engine_settings())?;
+    drop(store);
+    project.run(app.ui, &|ctx| record_event(ctx, Verb::Adopt, &format!("accept the history as it is ({problem})")))?;
+    Ok(())
 }
 
 /// Prints what a check found.

@@ -9,7 +9,7 @@ mod probe;
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::host_event::Host;
-use domain::ports::{Store, StoreFault};
+use domain::ports::{History, Store, StoreFault};
 use domain::settings::Storage;
 use domain::text::count;
 use serde::Serialize;
@@ -20,6 +20,7 @@ use crate::commands::doctor::health::{Finding, HostHealth, Severity, examine};
 pub(crate) use crate::commands::doctor::latency::{Latency, latencies};
 use crate::commands::host_choice::unfindable;
 use crate::exit_code::ExitCode;
+use crate::trust::waiting_notice;
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Styled, Ui, WARN, styled};
 use crate::wiring::{App, Project};
 
@@ -46,6 +47,9 @@ struct DoctorOutcome {
     /// Why the state cannot be used, if it cannot.
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<Finding>,
+    /// What a person has to decide before policy and history can be trusted again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    trust: Vec<Finding>,
     hosts: Vec<HostHealth>,
     latency: Vec<Latency>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -64,7 +68,9 @@ impl DoctorArgs {
         }
         let hosts: Vec<HostHealth> = Host::ALL.into_iter().filter_map(|host| examine(&disk, host)).collect();
         // A hook that cannot open the state lets the agent go on; a probe that touches no plan would not show it.
-        let looked = project.open(app.ui, None).and_then(|store| of_server(&project, &*store));
+        let opened = project.open(app.ui, None);
+        let untrusted = opened.as_ref().map(|store| untrusted(&project, &**store)).unwrap_or_default();
+        let looked = opened.and_then(|store| of_server(&project, &*store));
         let (state, mut notes) = match looked {
             Ok(notes) => (None, notes),
             Err(fault) => (Some(Finding::from(Failure::from(fault))), Vec::new()),
@@ -75,10 +81,11 @@ impl DoctorArgs {
         notes.extend(on_network_file_system(&project));
         let problems = hosts.iter().map(|health| health.count(Severity::Problem)).sum::<usize>();
         let outcome = DoctorOutcome {
-            ok: problems == 0 && state.is_none(),
+            ok: problems == 0 && state.is_none() && untrusted.is_empty(),
             project: root.display().to_string(),
             notes,
             state,
+            trust: untrusted,
             hosts,
             latency: latencies(&root),
         };
@@ -99,6 +106,19 @@ fn on_network_file_system(project: &Project) -> Option<String> {
     Some(format!("the state is on a network file system ({name}), where SQLite is not safe; next: tl move --to json"))
 }
 
+/// Returns what a person has to decide: a history that is not the known one, a looser policy in the file.
+fn untrusted(project: &Project, store: &dyn Store) -> Vec<Finding> {
+    let problem = |message: String, steps: &[&str]| Finding {
+        severity: Severity::Problem,
+        message,
+        next_steps: steps.iter().map(|step| (*step).to_owned()).collect(),
+    };
+    let history = store.history().problem().map(|message| problem(message, &History::NEXT_STEPS));
+    let waiting = project.trusted(store).map(|trusted| trusted.waiting).unwrap_or_default();
+    let policy = waiting_notice(&waiting).map(|message| problem(message, &["tl policy"]));
+    history.into_iter().chain(policy).collect()
+}
+
 /// Asks the team server, where the state is on one, and says how that went.
 fn of_server(project: &Project, store: &dyn Store) -> Result<Vec<String>, StoreFault> {
     let Some(server) = &project.settings.server.address else { return Ok(Vec::new()) };
@@ -113,6 +133,7 @@ fn print(ui: Ui, outcome: &DoctorOutcome) {
     if let Some(finding) = &outcome.state {
         print_finding(ui, "", finding);
     }
+    outcome.trust.iter().for_each(|finding| print_finding(ui, "", finding));
     if outcome.hosts.is_empty() {
         ui.line("No agent host is connected to this project.");
         ui.blank();
@@ -154,7 +175,7 @@ fn print(ui: Ui, outcome: &DoctorOutcome) {
         ui.say(format_args!("{}: {note}", styled(INFO, "note")));
     }
     let problems: usize = outcome.hosts.iter().map(|health| health.count(Severity::Problem)).sum();
-    let problems = problems + usize::from(outcome.state.is_some());
+    let problems = problems + usize::from(outcome.state.is_some()) + outcome.trust.len();
     if problems > 0 {
         ui.blank();
         ui.line(format_args!("{} found", count(problems, "problem", "problems")));

@@ -127,7 +127,7 @@ impl InitArgs {
         let names = if self.profile.is_empty() { vec!["story".to_owned()] } else { self.profile.clone() };
         let remote =
             network_file_system_at(root).filter(|_| new && settings::environment("THROUGHLINE_STORAGE").is_none());
-        let written = lay(".throughline/config.toml", &config(&names, remote.is_some()))
+        let written = lay(".throughline/config.toml", &config(&names, remote.is_some(), !self.host.is_empty()))
             .and_then(|()| lay(".throughline/.gitignore", IGNORED));
         if let Err(failure) = written.and_then(|()| Project::at(root).map(|_| ())) {
             // A wrong profile name must not leave a half-made project behind.
@@ -299,7 +299,9 @@ fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
 }
 
 /// Returns a configuration file that says what every key does; what is not set is a comment.
-fn config(profiles: &[String], on_network: bool) -> String {
+///
+/// Where an agent host is connected from the start, approvals are a person's from the start.
+fn config(profiles: &[String], on_network: bool, has_host: bool) -> String {
     let mut text =
         String::from("# Settings of this project. Every key is here; what is commented out is the default.\n");
     let mut table = "";
@@ -315,6 +317,8 @@ fn config(profiles: &[String], on_network: bool) -> String {
             text.push_str(&format!("profiles = [{}]\n", names.join(", ")));
         } else if key.name == "storage" && on_network {
             text.push_str("storage = \"json\"\n");
+        } else if key.name == "policy.approval" && has_host {
+            text.push_str("approval = \"human\"\n");
         } else {
             text.push_str(&format!("# {name} = {}\n", key.default));
         }

@@ -2,7 +2,9 @@
 
 use application::Failure;
 use application::history::{HistoryRequest, history};
+use application::views::OperationView;
 use clap::Args;
+use domain::operation::Channel;
 
 use crate::exit_code::ExitCode;
 use crate::ui::{BOLD, DIM, WARN, styled};
@@ -36,9 +38,19 @@ impl LogArgs {
                 styled(BOLD, format!("{:>5}", operation.operation.0)),
                 styled(DIM, &operation.at.for_people()),
                 operation.summary,
-                styled(DIM, format!("{}, {}", operation.verb.word(), operation.by))
+                styled(DIM, format!("{}, {}{}", operation.verb.word(), operation.by, heard_by(operation)))
             ));
         }
         Ok(ExitCode::Done)
+    }
+}
+
+/// Where a person's word came in, unless it was a terminal: whoever reads the log can tell a prompt from a browser.
+fn heard_by(operation: &OperationView) -> &'static str {
+    match (operation.by.is_human(), operation.channel) {
+        (true, Channel::Hook) => " (typed in a host)",
+        (true, Channel::Mcp) => " (through MCP)",
+        (true, Channel::Web) => " (in the dashboard)",
+        _ => "",
     }
 }

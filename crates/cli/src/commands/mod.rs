@@ -41,6 +41,7 @@ mod move_state;
 mod next;
 mod novel;
 mod plan;
+mod policy;
 mod progress;
 mod prune;
 mod rate;
@@ -215,6 +216,7 @@ commands! {
     Mcp "mcp" => mcp::McpArgs,
     Serve "serve" => serve::ServeArgs,
     Token "token" => token::TokenArgs,
+    Policy "policy" => policy::PolicyArgs,
     Doctor "doctor" => doctor::DoctorArgs,
     Uninstall "uninstall" => uninstall::UninstallArgs,
     Completions "completions" => completions::CompletionsArgs,

@@ -24,6 +24,7 @@ impl RebuildArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.project()?;
         project.refuse_on_replica()?;
+        project.refuse_agents("rebuilding the state", &["ask the person to run `tl rebuild` in their own terminal"])?;
         let opened = project.open(app.ui, None);
         if let Err(StoreFault::Foreign { .. }) = &opened
             && project.settings.storage == Storage::Postgres
@@ -41,6 +42,8 @@ impl RebuildArgs {
             for file in put {
                 app.ui.say(format_args!("{}: put aside as {}", styled(WARN, "note"), file));
             }
+            let store = project.open(app.ui, None)?;
+            store::record_head(&*store, &project.engine_settings())?;
         } else {
             drop(opened?);
         }
@@ -61,7 +64,7 @@ impl RebuildArgs {
             app.ui.line(format_args!("  {} {}", outcome.status_counts.of(one), status(one)));
         }
         for path in &outcome.forgotten {
-            app.ui.line(format!("  forgotten, its file is gone: {path}"));
+            app.ui.line(format_args!("  forgotten, its file is gone: {path}"));
         }
         Ok(ExitCode::Done)
     }

@@ -10,7 +10,7 @@ use domain::text::count;
 use serde_json::json;
 
 use crate::exit_code::ExitCode;
-use crate::settings::at_terminal;
+use crate::settings::{answered_yes, at_terminal};
 use crate::ui::{GOOD, INFO, WARN, styled};
 use crate::wiring::{App, Project};
 
@@ -36,6 +36,10 @@ impl RestoreBackupArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.project()?;
         project.refuse_on_replica()?;
+        project.refuse_agents(
+            "restoring a state",
+            &["ask the person to run `tl restore-backup FILE` in their own terminal"],
+        )?;
         let (layout, storage) = (&project.layout, project.settings.storage);
         let cargo = store::read_backup(&self.file).map_err(|fault| match fault {
             // Not the state is damaged, and nothing is to be mended.
@@ -64,7 +68,11 @@ impl RestoreBackupArgs {
         }
         store::check_unloaded(layout, storage, &cargo)?;
         store::take_over(layout, &project.known, &cargo)?;
-        project.open(app.ui, None)?.sync_mirror()?;
+        let restored = project.open(app.ui, None)?;
+        // A person replaced the state: its history is the known one from here on, under the policy that is in force.
+        store::record_head(&*restored, &project.engine_settings())?;
+        project.trusted(&*restored)?;
+        restored.sync_mirror()?;
         if app.ui.json {
             app.ui.value(&json!({ "success": true, "operations": cargo.head(), "put_aside": put_aside }));
             return Ok(ExitCode::Done);
@@ -96,11 +104,9 @@ impl RestoreBackupArgs {
             styled(WARN, "restore"),
             operations(head)
         ));
-        let mut answer = String::new();
-        let _ = std::io::stdin().read_line(&mut answer);
-        match answer.trim().to_lowercase().as_str() {
-            "y" | "yes" => Ok(()),
-            _ => Err(refuse("not restored")),
+        match answered_yes() {
+            true => Ok(()),
+            false => Err(refuse("not restored")),
         }
     }
 }

@@ -8,7 +8,7 @@ use domain::policy::ApprovalPolicy;
 use domain::shown::Shown;
 use domain::text::count;
 
-use super::approve::{answered_yes, print_transitions};
+use super::approve::print_transitions;
 use super::{ShownArgs, diff};
 use crate::exit_code::ExitCode;
 use crate::ui::{BAD, BOLD, DIM, GOOD, INFO, Ui, WARN, styled};
@@ -93,7 +93,7 @@ fn confirm(app: &App, node: &[String]) -> Result<Shown, Failure> {
         return Err(Failure::new(FailureKind::Refused, format!("`{}` has no text to keep", view.path)));
     };
     ui.say(format_args!("Keep {} at {}? [y/N]", view.path, version.short()));
-    if !answered_yes() {
+    if !crate::settings::answered_yes() {
         return Err(Failure::new(FailureKind::Refused, "not kept"));
     }
     Ok(Shown { version: version.into(), parent: view.current_parent_hash.map(Into::into) })

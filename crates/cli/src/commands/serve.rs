@@ -28,6 +28,7 @@ use crate::wiring::App;
 #[command(after_help = "Examples:
   tl serve --open
   tl serve --port 0 --read-only
+  tl serve --no-decisions           # from a service manager, a container or an agent
   tl serve --public-url https://plans.example.org   # behind a reverse proxy on this machine
   THROUGHLINE_TOKEN=$(cat token) tl serve --listen 0.0.0.0")]
 pub(crate) struct ServeArgs {
@@ -51,6 +52,10 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     open: bool,
 
+    /// Decide nothing as a person: the printed token goes as far as an agent; tokens of `tl token create` decide as before
+    #[arg(long)]
+    no_decisions: bool,
+
     /// Ask for no token: everybody on this machine may use it
     #[arg(long)]
     no_token: bool,
@@ -69,6 +74,8 @@ struct Ready {
     /// The address others know it by.
     public: Option<String>,
     token: Option<String>,
+    /// Whether that token decides as the person who started the server.
+    decides: bool,
 }
 
 impl ServeArgs {
@@ -77,6 +84,24 @@ impl ServeArgs {
         if self.no_token && beyond_this_machine {
             return Err(Failure::new(FailureKind::Refused, "a server other machines can reach asks for a token")
                 .step("leave out --no-token, or listen at 127.0.0.1"));
+        }
+        let project = app.project()?;
+        if !self.no_decisions {
+            project.refuse_agents(
+                "serving a dashboard that decides",
+                &[
+                    "tl serve --no-decisions   # people decide with their own tokens: tl token create NAME --as human:NAME",
+                    "ask the person to run `tl serve` in their own terminal",
+                ],
+            )?;
+        }
+        // Whatever the policy: a server that an agent started is not a person.
+        let started_by = settings::calling_host();
+        let decides = !self.no_decisions && started_by.is_none();
+        if let (Some(host), false) = (started_by, self.no_decisions) {
+            let what =
+                format!("{host} started this server, so it decides nothing as a person; run `tl serve` yourself");
+            app.ui.say(format_args!("{}: {what}", styled(WARN, "note")));
         }
         let surface = self.offered.surface(app)?;
         let hooks = Arc::new(Hooks { root: app.project()?.root });
@@ -94,19 +119,24 @@ impl ServeArgs {
         let limits = Limits { rate: Rate::per_second(self.rate), ..Limits::default() };
         let public = self.public_url.clone();
         let options =
-            Options { address, token: token.clone(), beyond_this_machine, limits, public, pages: Some(pages) };
-        serve_http(surface, options, |address| self.tell(app, address, token)).map_err(|message| {
+            Options { address, token: token.clone(), decides, beyond_this_machine, limits, public, pages: Some(pages) };
+        serve_http(surface, options, |address| self.tell(app, address, token, decides)).map_err(|message| {
             Failure::new(FailureKind::Unavailable, message).step("tl serve --port 0   # takes a free port")
         })?;
         Ok(ExitCode::Done)
     }
 
     /// Says where the server is, at once: whoever started it reads this before it ends.
-    fn tell(&self, app: &App, address: SocketAddr, token: Option<String>) {
+    fn tell(&self, app: &App, address: SocketAddr, token: Option<String>, decides: bool) {
         let query = token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
         let public = self.public_url.as_ref().map(PublicUrl::origin);
         let dashboard = format!("http://{address}/{query}");
-        tell(app, address, &Ready { url: format!("http://{address}/mcp"), dashboard, public, token }, self.open);
+        tell(
+            app,
+            address,
+            &Ready { url: format!("http://{address}/mcp"), dashboard, public, token, decides },
+            self.open,
+        );
     }
 }
 
@@ -119,17 +149,23 @@ fn tell(app: &App, address: SocketAddr, ready: &Ready, open: bool) {
         return;
     }
     app.ui.line(styled(BOLD, &ready.dashboard));
-    app.ui.line(styled(DIM, "the dashboard: open it in a browser; whoever has this address decides as you"));
-    app.ui.line(format!("MCP clients: {}", ready.url));
+    let reach = match ready.decides {
+        true => "the dashboard: open it in a browser; whoever has this address decides as you",
+        false => {
+            "the dashboard: open it in a browser; with this address nobody decides, with a token of `tl token create` people do"
+        }
+    };
+    app.ui.line(styled(DIM, reach));
+    app.ui.line(format_args!("MCP clients: {}", ready.url));
     match &ready.token {
         Some(token) => {
-            app.ui.line(format!("token: {token}"));
+            app.ui.line(format_args!("token: {token}"));
             app.ui.line(styled(DIM, "clients send it: Authorization: Bearer TOKEN"));
         }
         None => app.ui.say(format_args!("{}: everybody on this machine may use it", styled(WARN, "open"))),
     }
     if let Some(public) = &ready.public {
-        app.ui.line(format!("for others: {public}, each with a token of `tl token create`"));
+        app.ui.line(format_args!("for others: {public}, each with a token of `tl token create`"));
     } else if !address.ip().is_loopback() {
         app.ui.say(format_args!("{}: the token and the plans travel unencrypted", styled(WARN, "warning")));
     }

@@ -94,6 +94,10 @@ impl TokenArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
             What::Create { name, principal, scope, expires } => {
+                app.project()?.refuse_agents(
+                    "giving out a token",
+                    &["ask the person to run `tl token create` in their own terminal"],
+                )?;
                 let request = CreateTokenRequest {
                     name: name.clone(),
                     principal: principal.clone(),

@@ -100,6 +100,7 @@ mod token;
 mod trace;
 mod trail_story;
 mod tree;
+mod trust;
 mod undo;
 mod unicode;
 mod uninstall;

@@ -26,6 +26,8 @@ pub struct Briefing<'a> {
     pub comments: Vec<(&'a str, String, &'a str)>,
     /// What went wrong in hooks since the last contact.
     pub faults: Option<&'a str>,
+    /// What a person has to decide before policy and history can be trusted again.
+    pub untrusted: Option<&'a str>,
     /// Where the session stands, in a project that keeps a trail.
     pub trail: Option<TrailBriefing>,
 }
@@ -56,6 +58,14 @@ pub fn compose(briefing: &Briefing<'_>, budget: Budget) -> Composed {
 /// Returns everything there is to say, in order.
 fn lines(briefing: &Briefing<'_>) -> Vec<Line> {
     let mut lines = vec![opening(briefing)];
+    if let Some(untrusted) = briefing.untrusted {
+        lines.push(Line::new(
+            "untrusted",
+            Severity::Must,
+            "policy or history is not the one a person accepted",
+            untrusted,
+        ));
+    }
     if let Some(faults) = briefing.faults {
         lines.push(Line::new("faults", Severity::Must, "hooks could not do their work", faults));
     }

@@ -1,6 +1,7 @@
 //! Nothing is planned below a parent that is missing or not approved.
 
 use super::{Doing, Gate, Objection, Parent, Step};
+use crate::approval::ask_person_step;
 use crate::host_event::Effect;
 use crate::node::{Content, Status};
 use crate::policy::Policy;
@@ -13,7 +14,7 @@ pub(super) const GATE: Gate = Gate {
     work: None,
 };
 
-fn check(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
+fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
     // Taking a plan away plans nothing.
     if matches!(step.doing, Doing::Changing(Effect::Delete | Effect::Read)) {
         return None;
@@ -24,7 +25,10 @@ fn check(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
         let why = format!("`{plan}` cannot be planned: its parent `{above}` has no plan yet");
         let next_steps = vec![
             format!("tl plan {}   # plan the parent first", spoken(&above, step)),
-            format!("tl approve {above}   # then a person approves it"),
+            match policy.approval.only_people() {
+                true => ask_person_step(&above),
+                false => format!("tl approve {above}   # then a person approves it"),
+            },
         ];
         Objection::new(why, next_steps)
     };
@@ -49,7 +53,10 @@ fn check(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
         )),
         (Status::Draft, _) => Some(objection(
             format!("`{plan}` cannot be planned: its parent `{above}` is a draft, not approved"),
-            format!("tl approve {above}   # ask the person; the text is in {}", file_of(parent)),
+            match policy.approval.only_people() {
+                true => format!("{}; the text is in {}", ask_person_step(&above), file_of(parent)),
+                false => format!("tl approve {above}   # ask the person; the text is in {}", file_of(parent)),
+            },
         )),
     }
 }

@@ -15,6 +15,6 @@ pub use commands::{Commands, NoCommands, Ran};
 pub use files::{Entry, EntryKind, FileFault, FileLook, FileStamp, LookedAgain, PlanFiles, Reading};
 pub use git::{ChangedLines, Git, Head, HeadMove, MoveKind, NamedCommit, NoRepository};
 pub use store::{
-    ChildName, NewOperation, Recovery, SHARED_NOTES, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind,
-    Transaction,
+    ChildName, History, NewOperation, Recovery, SHARED_NOTES, Snapshot, Store, StoreFault, StoreFinding,
+    StoreFindingKind, Transaction,
 };

@@ -424,10 +424,58 @@ pub trait Store: Send {
         Vec::new()
     }
 
+    /// Returns what became of the history this user knew, as found when the store was opened.
+    fn history(&self) -> History {
+        History::Known
+    }
+
     /// Returns whom a server elsewhere takes us for; `None` where there is no server.
     fn caller(&self) -> Option<Principal> {
         None
     }
+}
+
+/// A store's history, compared with the last operation this user saw of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum History {
+    /// It contains all that was seen.
+    #[default]
+    Known,
+    /// Nothing was seen of this store at this place before.
+    FirstSeen,
+    /// It ends before the last operation that was seen: an older state was put in its place.
+    Missing { known: OperationId, found: OperationId },
+    /// The last operation that was seen is another one now.
+    Rewritten { known: OperationId, found: OperationId },
+}
+
+impl History {
+    /// Returns what is wrong with it, for people; `None` when nothing is.
+    #[must_use]
+    pub fn problem(self) -> Option<String> {
+        let counted = |number: u64| match number {
+            1 => "operation".to_owned(),
+            number => format!("{number} operations"),
+        };
+        match self {
+            Self::Known | Self::FirstSeen => None,
+            Self::Missing { known, found } => Some(format!(
+                "the history was rolled back: this user saw operation {known}, but it ends with operation {found} now; the \
+                 last {} of it, and what they approved, condemned or decided, are gone",
+                counted(known.0 - found.0)
+            )),
+            Self::Rewritten { known, .. } => Some(format!(
+                "the history was rewritten: operation {known} is not the one this user saw, so any operation up to it may have \
+                 been changed, with its author"
+            )),
+        }
+    }
+
+    /// Commands that help, the first to look, the second to accept.
+    pub const NEXT_STEPS: [&'static str; 2] = [
+        "tl log   # compare it with what you know; .throughline/damaged, a backup or git may have what is gone",
+        "tl check --accept-history   # in your own terminal, if you replaced the state yourself",
+    ];
 }
 
 /// Something the store repaired by itself, to be told to the user.

@@ -8,7 +8,8 @@ use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId, Principal, VersionHash};
 use domain::node::{Content, Node, Progress, Standing, Status};
 use domain::operation::{Channel, Operation, Verb};
-use domain::status::{any_change_counts, judge};
+use domain::policy::ApprovalPolicy;
+use domain::status::{JudgingRules, any_change_counts, judge};
 use domain::tree::Tree;
 use domain::undo;
 use domain::version::{canonical_hash, hashes};
@@ -88,14 +89,14 @@ impl History {
                 after: Content::Missing,
             }),
             Deed::Approve { which } => self.pick(*which).and_then(|node| {
-                let approval = Approval {
-                    version: node.content.version()?,
-                    canonical: node.content.canonical()?,
-                    parent: self.tree.parent(&node).and_then(|parent| parent.content.as_parent()),
-                    by: by.clone(),
-                    at: now,
-                    warnings: Vec::new(),
-                };
+                let approval = Approval::from_record(
+                    node.content.version()?,
+                    node.content.canonical()?,
+                    self.tree.parent(&node).and_then(|parent| parent.content.as_parent()),
+                    by.clone(),
+                    now,
+                    Vec::new(),
+                );
                 Some(Fact::ApprovalChanged { node: node.id, before: node.approval, after: Some(approval) })
             }),
             Deed::Condemn { which } => self.pick(*which).map(|node| Fact::CondemnationChanged {
@@ -152,12 +153,14 @@ impl History {
     }
 }
 
+const RULES: JudgingRules<'static> = JudgingRules { approval: ApprovalPolicy::Anyone, moved: &any_change_counts };
+
 /// Adds the statuses that follow, over the whole tree.
 fn settle(tree: &Tree, facts: &mut Vec<Fact>, operation: OperationId) {
     let mut footings: Vec<_> = tree.all_in_order().into_iter().map(Node::footing).collect();
     overlay(&mut footings, facts);
     let occasion = Occasion { operation, now: timestamp(99), note: None };
-    let groups = reevaluate(&footings, &HashMap::new(), occasion, 20, &any_change_counts).expect("not too deep");
+    let groups = reevaluate(&footings, &HashMap::new(), occasion, 20, RULES).expect("not too deep");
     if !groups.is_empty() {
         facts.push(Fact::StandingsChanged { groups });
     }
@@ -181,7 +184,7 @@ proptest! {
         let tree = History::of(&deeds).tree;
         for node in tree.nodes() {
             let parent = tree.parent(node).map(|parent| as_parent(&parent.footing(), parent.status()));
-            let judgement = judge(&node.footing(), parent, &any_change_counts);
+            let judgement = judge(&node.footing(), parent, RULES);
             prop_assert_eq!(judgement.status, node.status());
             prop_assert_eq!(judgement.cause.is_some(), node.standing.cause.is_some());
         }
@@ -194,7 +197,7 @@ proptest! {
         let mut anew: Vec<_> = tree.all_in_order().into_iter().map(Node::footing).collect();
         anew.iter_mut().for_each(|footing| footing.standing = Standing::plain(Status::Draft));
         let occasion = Occasion { operation: OperationId(1), now: timestamp(0), note: None };
-        let groups = reevaluate(&anew, &HashMap::new(), occasion, 20, &any_change_counts).unwrap();
+        let groups = reevaluate(&anew, &HashMap::new(), occasion, 20, RULES).unwrap();
         let mut statuses: HashMap<NodeId, Status> = tree.nodes().map(|node| (node.id, Status::Draft)).collect();
         for group in &groups {
             group.nodes.iter().for_each(|id| { statuses.insert(*id, group.after.status); });

@@ -2,7 +2,10 @@
 
 use domain::ids::{CanonicalHash, Digest32, NodeId};
 use domain::node::{CauseKind, Standing, Status};
-use domain::status::{ApprovalFooting, Footing, Judgement, ParentFooting, TextFooting, any_change_counts, judge};
+use domain::policy::ApprovalPolicy;
+use domain::status::{
+    ApprovalFooting, Footing, Judgement, JudgingRules, ParentFooting, TextFooting, any_change_counts, judge,
+};
 
 fn hash(of: &str) -> CanonicalHash {
     CanonicalHash(Digest32::of(of.as_bytes()))
@@ -10,6 +13,11 @@ fn hash(of: &str) -> CanonicalHash {
 
 /// `text@basis`, `approved@parent` (or `-`), `parent-text:status` (or `-`).
 fn check(text: &str, approval: &str, parent: &str, expected: Status, cause: Option<CauseKind>) {
+    let found = judged(text, approval, true, parent, ApprovalPolicy::Anyone);
+    assert_eq!(found, Judgement { status: expected, cause }, "{text} {approval} {parent:?}");
+}
+
+fn judged(text: &str, approval: &str, by_person: bool, parent: &str, policy: ApprovalPolicy) -> Judgement {
     let pair = |words: &str| {
         let (one, other) = words.split_once('@').unwrap_or((words, "-"));
         (hash(one), Some(other).filter(|other| *other != "-").map(hash))
@@ -22,7 +30,11 @@ fn check(text: &str, approval: &str, parent: &str, expected: Status, cause: Opti
             "unreadable" => TextFooting::Unreadable,
             words => TextFooting::Text { canonical: pair(words).0, basis: pair(words).1 },
         },
-        approval: (approval != "-").then(|| ApprovalFooting { canonical: pair(approval).0, parent: pair(approval).1 }),
+        approval: (approval != "-").then(|| ApprovalFooting {
+            canonical: pair(approval).0,
+            parent: pair(approval).1,
+            by_person,
+        }),
         condemnation: None,
         standing: Standing::plain(Status::Draft),
     };
@@ -30,8 +42,25 @@ fn check(text: &str, approval: &str, parent: &str, expected: Status, cause: Opti
         status: Status::ALL.into_iter().find(|known| known.word() == status).unwrap(),
         canonical: (text != "-").then(|| hash(text)),
     });
-    let found = judge(&footing, parent, &any_change_counts);
-    assert_eq!(found, Judgement { status: expected, cause }, "{text} {approval} {parent:?}");
+    judge(&footing, parent, JudgingRules { approval: policy, moved: &any_change_counts })
+}
+
+#[test]
+fn under_human_an_approval_by_an_agent_leaves_the_text_a_draft() {
+    use ApprovalPolicy::{Anyone, Human};
+    for (by_person, policy, expected) in [
+        (true, Anyone, Status::Approved),
+        (true, Human, Status::Approved),
+        (false, Anyone, Status::Approved),
+        (false, Human, Status::Draft),
+    ] {
+        assert_eq!(judged("a", "a", by_person, "-", policy).status, expected, "{by_person} {policy:?}");
+        let below = judged("a@p", "a@p", by_person, "p:approved", policy).status;
+        assert_eq!(below, expected, "below a parent: {by_person} {policy:?}");
+    }
+    // What it was approved against says nothing either: the text's own basis does.
+    let moved_on = judged("a@q", "a@p", false, "q:approved", Human);
+    assert_eq!(moved_on.status, Status::Draft);
 }
 
 #[test]

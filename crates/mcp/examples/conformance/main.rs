@@ -33,6 +33,7 @@ fn main() -> Result<(), String> {
     let options = Options {
         address,
         token: Some(token.clone()),
+        decides: true,
         beyond_this_machine: false,
         limits: Limits::default(),
         public: None,

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use application::{Failure, FailureKind};
 use domain::ids::Principal;
-use domain::policy::ApprovalPolicy;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ElicitRequest, ElicitRequestParams, ElicitResult,
     ElicitationAction, ElicitationSchema, ErrorData, InputRequest, InputRequests, InputRequiredResult,
@@ -134,7 +133,7 @@ pub(super) async fn approve(
 ) -> Result<CallToolResponse, ErrorData> {
     let by_agent = || async { respond(server.called(actor, APPROVE, arguments).await) };
     let Some(person) = server.person(ctx) else { return by_agent().await };
-    let only_people = server.surface().workspace().policy().approval == ApprovalPolicy::Human;
+    let only_people = server.surface().workspace().policy().approval.only_people();
     if !only_people || !server.offers(APPROVE) || !can_ask(ctx.client_capabilities().as_ref()) {
         return by_agent().await;
     }

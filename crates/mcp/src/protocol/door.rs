@@ -14,7 +14,7 @@ use application::Workspace;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE};
 use domain::access::{Admitted, Scope};
-use domain::ids::Digest32;
+use domain::ids::{Digest32, Principal};
 use domain::time::Timestamp;
 use domain::token::{SECRET_PREFIX, Token, TokenState, cookie_of, secret_hash};
 
@@ -93,6 +93,8 @@ pub(super) struct Door {
     workspace: Arc<dyn Workspace>,
     /// The digest of the secret we were started with; nothing when none is asked for.
     launch: Option<Digest32>,
+    /// Whether whoever shows it decides as a person.
+    decides: bool,
     known: Mutex<Option<Arc<Known>>>,
     /// Held by who reads the book; with when that failed last.
     reading: tokio::sync::Mutex<Option<Instant>>,
@@ -101,10 +103,11 @@ pub(super) struct Door {
 }
 
 impl Door {
-    pub(super) fn new(workspace: Arc<dyn Workspace>, launch: Option<&str>) -> Self {
+    pub(super) fn new(workspace: Arc<dyn Workspace>, launch: Option<&str>, decides: bool) -> Self {
         Self {
             workspace,
             launch: launch.map(secret_hash),
+            decides,
             known: Mutex::default(),
             reading: tokio::sync::Mutex::default(),
             no_book: AtomicBool::new(false),
@@ -154,7 +157,15 @@ impl Door {
 
     /// Returns whoever started the server: there is no token between us.
     fn operator(&self) -> Admitted {
-        Admitted { principal: self.workspace.person(), scope: Scope::Admin, token: None }
+        match self.decides {
+            true => Admitted { principal: self.workspace.person(), scope: Scope::Admin, token: None },
+            // A server that nobody vouches for never acts as a person; tokens that people created still do.
+            false => Admitted {
+                principal: Principal::Agent { host: "server".to_owned(), session: "launch".to_owned() },
+                scope: Scope::Agent,
+                token: None,
+            },
+        }
     }
 
     fn launch_cookie(&self) -> Option<String> {

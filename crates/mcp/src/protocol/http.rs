@@ -40,6 +40,8 @@ pub struct Options {
     pub address: SocketAddr,
     /// What a client must show. Without it everybody who reaches the address is let in.
     pub token: Option<String>,
+    /// Whether whoever shows it decides as the person who started us; else it goes as far as an agent.
+    pub decides: bool,
     /// Whether other machines may reach us.
     pub beyond_this_machine: bool,
     /// What a client may cost us.
@@ -135,7 +137,7 @@ async fn serve<H: ServerHandler>(
     let audit = Arc::new(Audit::of(workspace.clone()));
     let front = Arc::new(Front {
         guard: Guard::new(address.port(), !options.beyond_this_machine, options.public.clone()),
-        door: Door::new(workspace.clone(), options.token.as_deref()),
+        door: Door::new(workspace.clone(), options.token.as_deref(), options.decides),
         limits: options.limits,
         rates: Rates::new(options.limits.rate),
         audit: audit.clone(),

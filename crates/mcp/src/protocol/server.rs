@@ -216,7 +216,7 @@ impl Server {
     /// Nobody's, where an agent would answer itself.
     pub(super) fn person(&self, ctx: &RequestContext<RoleServer>) -> Option<Principal> {
         match admitted(ctx) {
-            Some(Admitted { principal, scope, token: Some(_) }) => {
+            Some(Admitted { principal, scope, .. }) => {
                 Some(principal).filter(|who| who.is_human() && scope.covers(Scope::Approve)).cloned()
             }
             // Over HTTP everybody was let in as somebody.

@@ -17,7 +17,15 @@ fn served(limits: Limits) -> SocketAddr {
     let (ready, address) = channel();
     std::thread::spawn(move || {
         let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
-        let options = Options { address, token: None, beyond_this_machine: false, limits, public: None, pages: None };
+        let options = Options {
+            address,
+            token: None,
+            decides: true,
+            beyond_this_machine: false,
+            limits,
+            public: None,
+            pages: None,
+        };
         serve_http(surface(false), options, |address| ready.send(address).expect("a test"))
     });
     address.recv_timeout(PATIENCE).expect("a server")

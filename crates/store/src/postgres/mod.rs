@@ -10,7 +10,7 @@ mod migrate;
 mod search;
 mod values;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
 use domain::node::Node;
 use domain::operation::Operation;
 use domain::ports::{
-    AccessBook, ChildName, FileStamp, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind,
+    AccessBook, ChildName, FileStamp, History, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind,
     Transaction,
 };
 use domain::status::Footing;
@@ -55,6 +55,8 @@ pub(crate) struct PostgresStore {
     project: i64,
     format: i64,
     recoveries: RefCell<Vec<Recovery>>,
+    /// What became of the history this user knew.
+    history: Cell<History>,
 }
 
 /// A project as it was found in the database.
@@ -79,6 +81,7 @@ impl PostgresStore {
             project,
             format: found.format,
             recoveries: RefCell::default(),
+            history: Cell::default(),
         };
         if found.format > FORMAT {
             let newer = store.begin(Purpose::Reading)?.min_reader > FORMAT;
@@ -151,6 +154,20 @@ impl PostgresStore {
         let row = self.begin(Purpose::Reading)?;
         self.link.roll_back();
         Ok(row.store)
+    }
+
+    /// Asks `accept` whether this store is to be used, then compares its history with the one this user knew.
+    pub(crate) fn compare_history(
+        &self,
+        accept: &dyn Fn(&StoreId) -> Result<(), StoreFault>,
+    ) -> Result<(), StoreFault> {
+        let reading = self.reading()?;
+        let row = &reading.view.store;
+        accept(&row.store)?;
+        let Some(heads) = &self.settings.heads else { return Ok(()) };
+        let compared = heads.compare(&row.store, (row.head, row.head_hash), &|number| reading.view.chain_hash(number));
+        self.history.set(compared?);
+        Ok(())
     }
 
     /// Returns every operation with its texts.
@@ -377,6 +394,12 @@ impl Keeper for PostgresStore {
                 }
             }
         }
+        if let Some(heads) = &self.settings.heads {
+            let (found, now) = (&transaction.found, &transaction.view.store);
+            // Others commit between two operations of ours; what they did is followed when the store is next opened.
+            let unknown = |_| Ok(None);
+            heads.advance(&now.store, (found.head, found.head_hash), (now.head, now.head_hash), &unknown);
+        }
         self.after_commit(&transaction.operations);
         Ok(())
     }
@@ -472,6 +495,10 @@ impl Store for PostgresStore {
 
     fn take_recoveries(&self) -> Vec<Recovery> {
         self.recoveries.take()
+    }
+
+    fn history(&self) -> History {
+        self.history.get()
     }
 
     fn access(&self) -> Option<Box<dyn AccessBook + '_>> {

@@ -84,6 +84,8 @@ impl RemoteStore {
         known: Option<&KnownStores>,
         server: Box<dyn TeamServer>,
     ) -> Result<Self, StoreFault> {
+        // A replica is the server's word: its head is compared there, and at every contact with it.
+        let settings = &EngineSettings { heads: None, ..settings.clone() };
         let replica = match SqliteStore::open(layout, settings) {
             Err(StoreFault::Missing) => {
                 make_replica(layout, known, &*server)?;

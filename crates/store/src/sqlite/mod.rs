@@ -19,7 +19,7 @@ use domain::ids::{Digest32, NodeId, OperationId, StoreId, VersionHash};
 use domain::node::Node;
 use domain::operation::Operation;
 use domain::ports::{
-    AccessBook, ChildName, FileStamp, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction,
+    AccessBook, ChildName, FileStamp, History, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction,
 };
 use domain::status::Footing;
 use domain::time::Timestamp;
@@ -61,6 +61,8 @@ pub(crate) struct SqliteStore {
     compared: Cell<Option<(Mark, Digest32)>>,
     /// Set when the file can only be read.
     read_only: bool,
+    /// What became of the history this user knew.
+    history: Cell<History>,
 }
 
 impl SqliteStore {
@@ -92,6 +94,7 @@ impl SqliteStore {
             recoveries: RefCell::new(Vec::new()),
             compared: Cell::new(None),
             read_only,
+            history: Cell::default(),
         };
         store.check_reader()?;
         Ok(store)
@@ -100,6 +103,37 @@ impl SqliteStore {
     /// Returns whose store it is.
     pub(crate) fn id(&self) -> Result<StoreId, StoreFault> {
         Ok(read_store_row(&self.connection, "")?.store)
+    }
+
+    /// Asks `accept` whether this store is to be used, then compares its history with the one this user knew.
+    pub(crate) fn compare_history(
+        &self,
+        accept: &dyn Fn(&StoreId) -> Result<(), StoreFault>,
+    ) -> Result<(), StoreFault> {
+        let row = read_store_row(&self.connection, "")?;
+        accept(&row.store)?;
+        let Some(heads) = &self.settings.heads else { return Ok(()) };
+        let compare = |row: StoreRow| {
+            let head = (row.head, row.head_hash);
+            heads.compare(&row.store.clone(), head, &|number| self.view(row.clone()).chain_hash(number))
+        };
+        let mut history = compare(row)?;
+        if history.problem().is_some() {
+            // After a power cut the journal can be ahead of the database: what it has is taken over first.
+            drop(self.read()?);
+            history = compare(read_store_row(&self.connection, "")?)?;
+        }
+        self.history.set(history);
+        Ok(())
+    }
+
+    /// Makes the end of a committed transaction the known head.
+    fn advance_known_head(&self, transaction: &TableTransaction<'_>) {
+        let Some(heads) = &self.settings.heads else { return };
+        let (found, now) = (&transaction.found, &transaction.view.store);
+        let before = (found.head, found.head_hash);
+        let chain_hash = |number| self.view(now.clone()).chain_hash(number);
+        heads.advance(&now.store, before, (now.head, now.head_hash), &chain_hash);
     }
 
     /// Returns every operation with its texts.
@@ -507,6 +541,7 @@ impl Keeper for SqliteStore {
             let _ = journal.cut(before);
             return Err(fault);
         }
+        self.advance_known_head(transaction);
         self.after_commit(transaction.view.store.clone(), &transaction.operations);
         Ok(())
     }
@@ -595,6 +630,10 @@ impl Store for SqliteStore {
 
     fn take_recoveries(&self) -> Vec<Recovery> {
         self.recoveries.take()
+    }
+
+    fn history(&self) -> History {
+        self.history.get()
     }
 
     fn access(&self) -> Option<Box<dyn AccessBook + '_>> {

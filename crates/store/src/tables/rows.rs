@@ -45,6 +45,12 @@ pub(crate) const STORED: &str = concat!(footing_columns!(), ", ", words_columns!
 /// How many columns [`STORED`] has.
 pub(crate) const STORED_WIDTH: usize = WORDS_SUM - STANDING_WIDTH + 1;
 
+/// Flags in the column `is_condemned`, which is under the footing's checksum, so that a cascade need not read the words.
+///
+/// Rows of earlier versions lack the second one; `application::record_policy` writes them again before it is asked for.
+const CONDEMNED: i64 = 1;
+const APPROVED_BY_NO_PERSON: i64 = 2;
+
 const FOOTING_SUM: usize = 9;
 const STATUS: usize = 10;
 const STANDING_SUM: usize = 13;
@@ -132,7 +138,7 @@ impl NodeValues {
             canonical_value(basis),
             canonical_value(footing.approval.map(|approval| approval.canonical)),
             canonical_value(footing.approval.and_then(|approval| approval.parent)),
-            Value::Integer(i64::from(footing.condemnation.is_some())),
+            Value::Integer(flags_of(&footing)),
             canonical_value(footing.condemnation.flatten()),
         ];
         values.push(Value::Integer(sum_of(&values)));
@@ -304,14 +310,14 @@ pub(crate) fn read_node(row: &Row<'_>, sum: &mut Sum, causes: Causes<'_>) -> Res
     };
     let approval = match footing.approval {
         None => None,
-        Some(approval) => Some(Approval {
-            version: columns.version(27)?,
-            canonical: approval.canonical,
-            parent: parent_version(approval.parent, 28)?,
-            by: Principal::from(columns.text(29)?.as_str()),
-            at: Timestamp::from_millis(columns.number(30)?),
-            warnings: columns.json(31)?.unwrap_or_default(),
-        }),
+        Some(approval) => Some(Approval::from_record(
+            columns.version(27)?,
+            approval.canonical,
+            parent_version(approval.parent, 28)?,
+            Principal::from(columns.text(29)?.as_str()),
+            Timestamp::from_millis(columns.number(30)?),
+            columns.json(31)?.unwrap_or_default(),
+        )),
     };
     let node = Node {
         id: footing.id,
@@ -372,11 +378,16 @@ fn footing_in<const WIDTH: usize>(
         2 => TextFooting::Unreadable,
         other => return Err(BadRow::new(format!("node {id} has content of kind {other}"))),
     };
+    let flags = columns.number(7)?;
     let approval = match columns.canonical(5)? {
         None => None,
-        Some(approved) => Some(ApprovalFooting { canonical: approved, parent: columns.canonical(6)? }),
+        Some(approved) => Some(ApprovalFooting {
+            canonical: approved,
+            parent: columns.canonical(6)?,
+            by_person: flags & APPROVED_BY_NO_PERSON == 0,
+        }),
     };
-    let is_condemned = columns.number(7)? != 0;
+    let is_condemned = flags & CONDEMNED != 0;
     Ok(Footing {
         id,
         parent: columns.optional_number(1)?.map(node_id).transpose()?,
@@ -385,6 +396,13 @@ fn footing_in<const WIDTH: usize>(
         condemnation: if is_condemned { Some(columns.canonical(8)?) } else { None },
         standing,
     })
+}
+
+/// Returns the flags of a footing.
+fn flags_of(footing: &Footing) -> i64 {
+    let by_no_person = footing.approval.is_some_and(|approval| !approval.by_person);
+    (if footing.condemnation.is_some() { CONDEMNED } else { 0 })
+        | (if by_no_person { APPROVED_BY_NO_PERSON } else { 0 })
 }
 
 /// Reads a hash column.

@@ -4,9 +4,8 @@ use application::approve::{ApproveRequest, approve, check_plan};
 use application::diff_version::diff_version;
 use application::show_node::show_node;
 use application::{Context, Failure, FailureKind};
-use domain::approval::Force;
+use domain::approval::{Force, ask_person_step};
 use domain::node::Status;
-use domain::policy::ApprovalPolicy;
 use domain::shown::Shown;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -57,7 +56,7 @@ pub struct Question {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let (node, Arguments { force, version_hash }) = entity(arguments)?;
-    if ctx.policy.approval == ApprovalPolicy::Human && !ctx.actor.is_human() {
+    if !ctx.policy.approval.accepts(&ctx.actor) {
         let now = show_node(ctx, &node)?;
         if now.status == Status::Approved {
             return Ok(
@@ -70,8 +69,7 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             "warnings": [],
             "waiting_for": "a person",
             "next_steps": [
-                format!("ask the person to run: tl approve {}", now.path),
-                format!("or to type: /approve-plan {}", now.path),
+                ask_person_step(&now.path),
                 format!("then: wait {{\"node\": \"{}\"}}", now.path),
             ],
         }));

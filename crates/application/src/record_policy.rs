@@ -1,0 +1,108 @@
+//! Record the trust policy in the history, and judge every status by it.
+//!
+//! Statuses are stored for speed; whose approval counts is part of what they follow from. So a change of policy is an
+//! operation that holds the old and the new values and every status that changes with them.
+
+use domain::fact::Fact;
+use domain::ids::{OperationId, Principal};
+use domain::operation::Verb;
+use domain::policy::{ApprovalPolicy, Policy};
+use domain::ports::{Snapshot, StoreFault};
+use domain::record;
+use domain::trust_policy::{POLICY_RECORD, TrustPolicy};
+
+use crate::context::Context;
+use crate::failure::Failure;
+use crate::settle::settle;
+
+/// Returns the recorded policy, where there is one.
+///
+/// # Errors
+/// [`StoreFault`].
+pub fn recorded_policy(state: &dyn Snapshot) -> Result<Option<TrustPolicy>, StoreFault> {
+    record::read(state, POLICY_RECORD)
+}
+
+/// Returns whose approvals count for a status: the stricter of what this process knows and what is recorded, because a server
+/// that runs for weeks may know an older policy.
+pub(crate) fn judging_policy(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    facts: &[Fact],
+) -> Result<ApprovalPolicy, StoreFault> {
+    // The policy's own operation is judged by the policy it brings.
+    for fact in facts {
+        if let Fact::RecordChanged { record, after: Some(after), .. } = fact
+            && record.kind == <TrustPolicy as record::Recorded>::KIND
+        {
+            return serde_json::from_value::<TrustPolicy>(after.clone())
+                .map(|policy| policy.approval)
+                .map_err(|error| StoreFault::DoesNotFit { what: error.to_string() });
+        }
+    }
+    let recorded = recorded_policy(state)?.map_or(ApprovalPolicy::Anyone, |policy| policy.approval);
+    Ok(recorded.max(ctx.judged_by))
+}
+
+/// Returns the policy an approval is decided by: never looser than the recorded one.
+pub(crate) fn deciding_policy(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Policy, StoreFault> {
+    let recorded = recorded_policy(state)?.map_or(ApprovalPolicy::Anyone, |policy| policy.approval);
+    Ok(Policy { approval: ctx.policy.approval.max(recorded), ..ctx.policy.clone() })
+}
+
+/// Who changes the policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyOrigin {
+    /// `config.toml` was found stricter, or differs where nothing is protected.
+    File,
+    /// A person accepted looser values.
+    Accepted,
+}
+
+/// Records the policy that is in force, if it is not the recorded one; returns the operation.
+///
+/// A state that never had another policy than `anyone` has no such record.
+///
+/// # Errors
+/// When the state cannot be written.
+pub fn record_policy(
+    ctx: &Context<'_>,
+    policy: &TrustPolicy,
+    origin: PolicyOrigin,
+) -> Result<Option<OperationId>, Failure> {
+    let differs = |recorded: Option<&TrustPolicy>| match recorded {
+        Some(recorded) => recorded != policy,
+        None => policy.approval != ApprovalPolicy::Anyone,
+    };
+    if !differs(recorded_policy(&*ctx.store.read()?)?.as_ref()) {
+        return Ok(None);
+    }
+    let mut tx = ctx.store.write()?;
+    let before = recorded_policy(&*tx)?;
+    if !differs(before.as_ref()) {
+        return Ok(None);
+    }
+    let now = ctx.clock.now();
+    let mut facts = Vec::new();
+    facts.extend(record::changed(POLICY_RECORD, before.as_ref(), Some(policy)));
+    // From a thing to itself: makes `settle` judge every tree, and rows of earlier versions say whose approval it is.
+    for node in tx.all_nodes()? {
+        let by_no_person = node.approval.as_ref().is_some_and(|approval| !approval.by.is_human());
+        if node.parent.is_none() || by_no_person {
+            let (before, after) = (node.approval.clone(), node.approval);
+            facts.push(Fact::ApprovalChanged { node: node.id, before, after });
+        }
+    }
+    settle(ctx, &*tx, &mut facts, &[], now, None)?;
+    let shown = before.clone().unwrap_or_else(|| TrustPolicy::of(&Policy::default()));
+    let changes: Vec<String> = shown.changes_to(policy).iter().map(ToString::to_string).collect();
+    let mut operation = ctx.operation(Verb::Policy, changes.join(", "));
+    operation.at = now;
+    if origin == PolicyOrigin::File {
+        operation.by = Principal::System;
+    }
+    operation.facts = facts;
+    let id = tx.record(operation)?;
+    tx.commit()?;
+    Ok(Some(id))
+}

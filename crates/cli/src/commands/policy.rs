@@ -1,0 +1,142 @@
+//! `tl policy`
+
+use application::{Failure, FailureKind};
+use clap::{Args, Subcommand};
+use domain::settings::Storage;
+use domain::trust_policy::PolicyChange;
+use serde::Serialize;
+
+use crate::exit_code::ExitCode;
+use crate::settings;
+use crate::trust::{Authority, Trusted};
+use crate::ui::{BOLD, DIM, GOOD, WARN, styled};
+use crate::wiring::App;
+
+/// Show the policy in force, or accept a looser one
+///
+/// Whose approval counts and which gates hold is pinned per project in your own directory. A change of config.toml that
+/// makes it stricter takes effect at once; one that makes it looser waits for `tl policy accept`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  tl policy\n  tl policy show --json\n  tl policy accept   # in your own terminal")]
+pub(crate) struct PolicyArgs {
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Show the values in force, and where each comes from
+    Show,
+    /// Let the looser values of config.toml take effect; a person's decision
+    Accept,
+}
+
+#[derive(Debug, Serialize)]
+struct PolicyView {
+    values: Vec<ValueView>,
+    /// Looser values in config.toml that wait for a person.
+    waiting: Vec<PolicyChange>,
+}
+
+#[derive(Debug, Serialize)]
+struct ValueView {
+    key: String,
+    value: String,
+    from: &'static str,
+}
+
+impl PolicyArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        match self.what {
+            None | Some(What::Show) => show(app),
+            Some(What::Accept) => accept(app),
+        }
+    }
+}
+
+fn show(app: &App) -> Result<ExitCode, Failure> {
+    let project = app.project()?;
+    let store = project.open(app.ui, None)?;
+    let trusted = project.trusted(&*store)?;
+    let declared = project.declared();
+    let defaults = domain::trust_policy::TrustPolicy::of(&domain::policy::Policy::default()).values();
+    let rows = trusted.in_force.values().into_iter().zip(declared.values()).zip(defaults);
+    let values: Vec<ValueView> = rows
+        .map(|(((key, value), (_, declared)), (_, default))| {
+            let from = match () {
+                () if value != declared => held_by(trusted.authority),
+                () if value == default => "default",
+                () => "config.toml",
+            };
+            ValueView { key, value, from }
+        })
+        .collect();
+    let view = PolicyView { values, waiting: trusted.waiting.clone() };
+    if app.ui.json {
+        app.ui.value(&view);
+        return Ok(ExitCode::Done);
+    }
+    let width = view.values.iter().map(|value| value.key.len()).max().unwrap_or_default();
+    for ValueView { key, value, from } in &view.values {
+        app.ui.line(format_args!("{key:<width$}  {}  {}", value, styled(DIM, from)));
+    }
+    print_waiting(app, &trusted);
+    Ok(ExitCode::Done)
+}
+
+fn held_by(authority: Authority) -> &'static str {
+    match authority {
+        Authority::Pin => "pinned in your directory; config.toml is looser",
+        Authority::Database => "recorded in the shared database; config.toml is looser",
+        Authority::Server => "the team server; config.toml is looser",
+    }
+}
+
+fn print_waiting(app: &App, trusted: &Trusted) {
+    if trusted.waiting.is_empty() {
+        return;
+    }
+    app.ui.line(format_args!("\n{}", styled(BOLD, "Waits for a person: config.toml is looser than what is in force")));
+    for change in &trusted.waiting {
+        app.ui.line(format_args!("  {}", change.to_string()));
+    }
+    match trusted.authority {
+        Authority::Server => app.ui.line("The server's policy decides. To change it, change it there."),
+        Authority::Pin | Authority::Database => {
+            app.ui.line("To let it take effect, in your own terminal:  tl policy accept");
+        }
+    }
+}
+
+fn accept(app: &App) -> Result<ExitCode, Failure> {
+    let project = app.project()?;
+    let refuse = |what: String| Failure::new(FailureKind::Refused, what);
+    if project.settings.storage == Storage::Remote {
+        return Err(refuse("the team server's policy decides: it is changed there".to_owned()));
+    }
+    if !settings::caller_is_person() {
+        let why = match settings::calling_host() {
+            Some(host) => format!("{host} runs this command"),
+            None => "there is no terminal here".to_owned(),
+        };
+        return Err(refuse(format!("a looser policy is accepted by a person at a terminal, and {why}"))
+            .step("ask the person to run `tl policy accept` in their own terminal"));
+    }
+    let store = project.open(app.ui, None)?;
+    let trusted = project.trusted(&*store)?;
+    if trusted.waiting.is_empty() {
+        app.ui.line(format_args!("{} config.toml is in force as it is; there is nothing to accept", styled(GOOD, "✓")));
+        return Ok(ExitCode::Done);
+    }
+    for change in &trusted.waiting {
+        app.ui.say(format_args!("  {}", change.to_string()));
+    }
+    app.ui.say(format_args!("{}: let this looser policy take effect? [y/N]", styled(WARN, "policy")));
+    if !settings::answered_yes() {
+        return Err(refuse("not accepted; the stricter values hold".to_owned())
+            .step("change .throughline/config.toml back to end the reports"));
+    }
+    project.accept_policy(&*store)?;
+    app.ui.line(format_args!("{} accepted; `tl log` has who and what", styled(GOOD, "✓")));
+    Ok(ExitCode::Done)
+}

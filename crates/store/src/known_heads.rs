@@ -1,0 +1,237 @@
+//! The last operation of every store this user has seen: number and chain hash, outside the project.
+//!
+//! The hash chain of a journal has no key: whoever can write the files can write a whole other history that fits itself, or
+//! put an older one back. What they cannot do from inside the project is change what is remembered here. A head that is behind
+//! the store is normal (a crash, another user of a shared database) and is advanced once the chain is found to contain it.
+//!
+//! A record has a fixed size and is overwritten in place, without a sync: losing the last ones in a power cut costs nothing
+//! but the detection of a rollback of just those operations.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use domain::ids::{Digest32, OperationId, StoreId};
+use domain::ports::{History, StoreFault};
+use rustix::fs::{FlockOperation, flock};
+
+use crate::user_files::{file_of_store, make_private_folder};
+
+/// `NUMBER HASH CHECK` and a line end.
+const RECORD_BYTES: usize = 20 + 1 + 64 + 1 + 8 + 1;
+
+/// How often the record's lock is tried, a millisecond apart: it is held for microseconds.
+const MAX_LOCK_ATTEMPTS: u32 = 5;
+
+/// A store's last operation.
+pub(crate) type Head = (OperationId, Digest32);
+
+/// Looks up the chain hash of an operation in the store that was opened.
+pub(crate) type ChainHash<'a> = &'a dyn Fn(OperationId) -> Result<Option<Digest32>, StoreFault>;
+
+/// The user's list of heads.
+#[derive(Clone, Debug)]
+pub struct KnownHeads {
+    folder: PathBuf,
+    /// Tells working copies apart that have a state of one identity each for themselves.
+    place: String,
+}
+
+impl KnownHeads {
+    /// Returns those kept below the user's state directory.
+    #[must_use]
+    pub fn in_directory(user_state: &Path) -> Self {
+        Self { folder: user_state.join("heads"), place: String::new() }
+    }
+
+    /// The same for a state that belongs to one working copy: two clones of a project have the same identity, but each its own
+    /// history.
+    #[must_use]
+    pub fn at(&self, root: &Path) -> Self {
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        let digest = Digest32::of(root.as_os_str().as_encoded_bytes()).to_string();
+        Self { folder: self.folder.clone(), place: format!("@{}", digest.get(..16).unwrap_or_default()) }
+    }
+
+    /// Makes a head the known one, whatever was known before: a person replaced the state, or accepted what they found.
+    ///
+    /// # Errors
+    /// When the user's directory cannot be written.
+    pub fn record_head(&self, store: &StoreId, number: OperationId, hash: Digest32) -> io::Result<()> {
+        let file = self.open_record(store)?;
+        lock_record(&file)?;
+        file.write_all_at(&record_of((number, hash)), 0)
+    }
+
+    /// Compares the head of a store that was opened with the known one, and advances that where the chain contains it.
+    pub(crate) fn compare(
+        &self,
+        store: &StoreId,
+        head: Head,
+        chain_hash: ChainHash<'_>,
+    ) -> Result<History, StoreFault> {
+        match self.read_record(store) {
+            Some(known) if known == head => Ok(History::Known),
+            Some(known) => {
+                let found = judge_history(known, head, chain_hash)?;
+                if found == History::Known {
+                    self.advance(store, known, head, chain_hash);
+                }
+                Ok(found)
+            }
+            None => {
+                // First sight. A user directory that cannot be written must not keep anybody from working.
+                let _ = self.record_head(store, head.0, head.1);
+                Ok(History::FirstSeen)
+            }
+        }
+    }
+
+    /// Advances the known head after a commit that went from `before` to `after`. Never backwards, and never over a history
+    /// that was not accepted. What cannot be written now is made up for when the store is next opened.
+    pub(crate) fn advance(&self, store: &StoreId, before: Head, after: Head, chain_hash: ChainHash<'_>) {
+        let Ok(file) = self.open_record(store) else { return };
+        if lock_record(&file).is_err() {
+            return;
+        }
+        let follows = match read_record_of(&file) {
+            Some(known) if known == before => true,
+            Some(known) => matches!(judge_history(known, after, chain_hash), Ok(History::Known)),
+            None => true,
+        };
+        if follows {
+            let _ = file.write_all_at(&record_of(after), 0);
+        }
+    }
+
+    fn read_record(&self, store: &StoreId) -> Option<Head> {
+        let file = File::open(self.file(store)?).ok()?;
+        // A writer at this very moment can leave a torn record; it is whole a moment later.
+        read_record_of(&file).or_else(|| {
+            std::thread::sleep(Duration::from_millis(1));
+            read_record_of(&file)
+        })
+    }
+
+    fn file(&self, store: &StoreId) -> Option<PathBuf> {
+        let mut file = file_of_store(&self.folder, store)?.into_os_string();
+        file.push(&self.place);
+        Some(file.into())
+    }
+
+    fn open_record(&self, store: &StoreId) -> io::Result<File> {
+        let file = self.file(store).ok_or_else(|| io::Error::other("the store's id is not one of ours"))?;
+        let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&file);
+        match open() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                make_private_folder(&self.folder)?;
+                open()
+            }
+            other => other,
+        }
+    }
+}
+
+/// Says what became of the history that ended in `known` when the store now ends in `head`.
+fn judge_history(known: Head, head: Head, chain_hash: ChainHash<'_>) -> Result<History, StoreFault> {
+    if known.0 > head.0 {
+        return Ok(History::Missing { known: known.0, found: head.0 });
+    }
+    let hash = if known.0 == head.0 { Some(head.1) } else { chain_hash(known.0)? };
+    Ok(if hash == Some(known.1) { History::Known } else { History::Rewritten { known: known.0, found: head.0 } })
+}
+
+fn lock_record(file: &File) -> io::Result<()> {
+    for _ in 1..MAX_LOCK_ATTEMPTS {
+        if flock(file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(flock(file, FlockOperation::NonBlockingLockExclusive)?)
+}
+
+fn record_of((number, hash): Head) -> Vec<u8> {
+    let body = format!("{:020} {hash}", number.0);
+    let check = Digest32::of(body.as_bytes()).to_string();
+    format!("{body} {}\n", check.get(..8).unwrap_or_default()).into_bytes()
+}
+
+fn read_record_of(file: &File) -> Option<Head> {
+    let mut bytes = [0; RECORD_BYTES];
+    file.read_exact_at(&mut bytes, 0).ok()?;
+    let text = std::str::from_utf8(&bytes).ok()?;
+    let (number, hash) = (text.get(..20)?.parse().ok()?, text.get(21..85)?.parse().ok()?);
+    let head = (OperationId(number), hash);
+    (record_of(head) == bytes).then_some(head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hash(of: &str) -> Digest32 {
+        Digest32::of(of.as_bytes())
+    }
+
+    fn heads() -> (tempfile::TempDir, KnownHeads, StoreId) {
+        let directory = tempfile::tempdir().expect("a directory");
+        let heads = KnownHeads::in_directory(directory.path());
+        (directory, heads, StoreId("00000000-0000-4000-8000-000000000000".to_owned()))
+    }
+
+    /// A chain in which operation N has the hash of `N`.
+    fn chain(number: OperationId) -> Result<Option<Digest32>, StoreFault> {
+        Ok(Some(hash(&number.to_string())))
+    }
+
+    fn at(number: u64) -> Head {
+        (OperationId(number), hash(&number.to_string()))
+    }
+
+    #[test]
+    fn a_head_that_is_behind_is_advanced_when_the_chain_contains_it() {
+        let (_directory, heads, store) = heads();
+        assert_eq!(heads.compare(&store, at(3), &chain).expect("compared"), History::FirstSeen);
+        assert_eq!(heads.compare(&store, at(5), &chain).expect("compared"), History::Known);
+        assert_eq!(heads.read_record(&store), Some(at(5)));
+    }
+
+    #[test]
+    fn an_older_or_rewritten_history_is_found_and_never_recorded_by_itself() {
+        let (_directory, heads, store) = heads();
+        heads.record_head(&store, OperationId(5), at(5).1).expect("recorded");
+        let missing = History::Missing { known: OperationId(5), found: OperationId(3) };
+        assert_eq!(heads.compare(&store, at(3), &chain).expect("compared"), missing);
+        // Work goes on from the older state: the known head stays, until a person accepts another.
+        heads.advance(&store, at(3), at(4), &chain);
+        assert_eq!(heads.read_record(&store), Some(at(5)));
+        let other = |_: OperationId| Ok(Some(hash("another")));
+        let rewritten = History::Rewritten { known: OperationId(5), found: OperationId(6) };
+        assert_eq!(heads.compare(&store, (OperationId(6), hash("x")), &other).expect("compared"), rewritten);
+        assert_eq!(heads.read_record(&store), Some(at(5)));
+        heads.record_head(&store, OperationId(3), at(3).1).expect("accepted");
+        assert_eq!(heads.compare(&store, at(3), &chain).expect("compared"), History::Known);
+    }
+
+    #[test]
+    fn a_late_writer_never_moves_the_head_backwards() {
+        let (_directory, heads, store) = heads();
+        heads.record_head(&store, OperationId(9), at(9).1).expect("recorded");
+        heads.advance(&store, at(10), at(11), &chain);
+        assert_eq!(heads.read_record(&store), Some(at(11)));
+        heads.advance(&store, at(9), at(10), &chain);
+        assert_eq!(heads.read_record(&store), Some(at(11)));
+    }
+
+    #[test]
+    fn a_torn_record_is_no_head() {
+        let (_directory, heads, store) = heads();
+        heads.record_head(&store, OperationId(9), at(9).1).expect("recorded");
+        let file = heads.open_record(&store).expect("the file");
+        file.write_all_at(b"00000000000000000012", 0).expect("written");
+        assert_eq!(heads.read_record(&store), None);
+    }
+}

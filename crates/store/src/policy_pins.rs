@@ -1,0 +1,59 @@
+//! Pinned trust policies: per store, the strictest policy this user has seen or a person accepted.
+//!
+//! A project's `config.toml` comes with a repository and can be edited by any agent. What is pinned here decides until a
+//! person accepts something looser (`tl policy accept`).
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use domain::ids::StoreId;
+use domain::trust_policy::TrustPolicy;
+
+use crate::durable::{Durability, replace};
+use crate::user_files::{file_of_store, make_private_folder};
+
+/// The user's pinned policies.
+#[derive(Clone, Debug)]
+pub struct PolicyPins {
+    folder: PathBuf,
+}
+
+impl PolicyPins {
+    /// Returns those kept below the user's state directory.
+    #[must_use]
+    pub fn in_directory(user_state: &Path) -> Self {
+        Self { folder: user_state.join("policies") }
+    }
+
+    /// Returns the policy pinned for a store; `None` when the store is seen for the first time.
+    ///
+    /// # Errors
+    /// When there is a pin that cannot be read: whoever damages it must not make the policy looser.
+    pub fn pinned(&self, store: &StoreId) -> io::Result<Option<TrustPolicy>> {
+        let Some(file) = file_of_store(&self.folder, store) else { return Ok(None) };
+        match std::fs::read(&file) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(io::Error::other),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Pins a policy, durably.
+    ///
+    /// # Errors
+    /// When the user's directory cannot be written.
+    pub fn pin(&self, store: &StoreId, policy: &TrustPolicy) -> io::Result<()> {
+        let file =
+            file_of_store(&self.folder, store).ok_or_else(|| io::Error::other("the store's id is not one of ours"))?;
+        make_private_folder(&self.folder)?;
+        let mut bytes = serde_json::to_vec_pretty(policy).map_err(io::Error::other)?;
+        bytes.push(b'\n');
+        replace(&file, &bytes, Durability::Synced)
+    }
+
+    /// Returns the directory, for messages.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+}
