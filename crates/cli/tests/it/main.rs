@@ -37,6 +37,7 @@ mod hook_gates;
 mod hook_legitimate;
 mod hook_signals;
 mod hook_ways_round;
+mod hostile_repository;
 mod hosts_install;
 mod init;
 mod intent;
