@@ -14,7 +14,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use application::handle_host_event::{
-    Handled, Surroundings, TouchedPlan, calls_us, handle_host_event, touched_files, touched_plans,
+    Handled, Surroundings, TouchedPlan, calls_us, handle_host_event, names_a_session, touched_files, touched_plans,
 };
 use application::{Context, Failure};
 use domain::host_event::{Effect, Happening, Host, HostEvent, Reply};
@@ -26,6 +26,7 @@ use domain::profile::{BUILT_IN, Profile, built_in};
 use domain::typed_command::{self, TypedCommand};
 use store::{DiskFiles, DiskGit, EngineSettings, RevertibleFiles, SystemClock};
 
+use crate::caller;
 use crate::hook_ledger::{Entry, Ledger, Outcome};
 use crate::settings;
 use crate::wiring::{Project, put_back_unkept, while_overtaken};
@@ -150,6 +151,7 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
     let actor = Principal::Agent { host: event.host.word().to_owned(), session: event.session.clone() };
     let ledger = Ledger::in_project(root);
     let faults = ledger.pending_faults();
+    let host_process = names_a_session(event).then(caller::host_process).flatten();
     let handle = |damage: Option<&str>| -> Result<Handled, Failure> {
         let store = project.open_quietly(&engine, damage)?;
         let clock = SystemClock;
@@ -160,7 +162,13 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
         let files = RevertibleFiles::new(&files);
         let ctx = Context::new(&*store, &files, &clock, &project.profiles, policy, named(&actor), Channel::Hook)
             .at_work(&git, event.session.clone());
-        let surroundings = Surroundings { person: &person, plans: &plans, files: &touched, faults: faults.as_deref() };
+        let surroundings = Surroundings {
+            person: &person,
+            plans: &plans,
+            files: &touched,
+            faults: faults.as_deref(),
+            host_process: host_process.as_ref(),
+        };
         let handled = handle_host_event(&ctx, event, &surroundings);
         put_back_unkept(&files, &handled);
         store.take_recoveries().iter().for_each(|recovery| project.log(&recovery.message));

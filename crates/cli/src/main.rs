@@ -1,5 +1,6 @@
 //! `tl`: the program. Parses the command line, runs one command, ends with its exit code.
 
+mod caller;
 mod commands;
 mod embedding;
 mod exit_code;
@@ -8,7 +9,6 @@ mod hook_entry;
 mod hook_ledger;
 mod model;
 mod progress;
-mod session_name;
 mod settings;
 mod ui;
 mod watch;

@@ -10,16 +10,6 @@ use domain::profile::{self, Profile};
 use domain::settings::{DatabaseUrl, ServerAddress, Settings, Storage, parse};
 use store::{ChosenDatabases, ChosenServers};
 
-/// Environment variables that tell which agent runs us.
-const HOSTS: [(&str, &str); 6] = [
-    ("CLAUDECODE", "claude-code"),
-    ("CURSOR_AGENT", "cursor"),
-    ("CODEX_SANDBOX", "codex"),
-    ("GEMINI_CLI", "gemini"),
-    ("OPENCODE", "opencode"),
-    ("COPILOT_CLI", "copilot"),
-];
-
 /// Reads one variable; the environment is asked nowhere else.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
 pub(crate) fn environment(name: &str) -> Option<String> {
@@ -219,13 +209,7 @@ fn load_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
 
 /// Returns who is acting: a person at a terminal, or an agent.
 pub(crate) fn actor() -> Principal {
-    let host = HOSTS.iter().find(|(variable, _)| environment(variable).is_some()).map(|(_, host)| *host);
-    let session = || environment("THROUGHLINE_SESSION").unwrap_or_else(|| "unknown".to_owned());
-    match host {
-        Some(host) => Principal::Agent { host: host.to_owned(), session: session() },
-        None if at_terminal() => Principal::Human(user_name()),
-        None => Principal::Agent { host: "shell".to_owned(), session: session() },
-    }
+    crate::caller::actor()
 }
 
 /// Returns in whose name somebody here acts, where a server said whom it takes us for.

@@ -14,7 +14,7 @@ use domain::profile::Profile;
 use domain::settings::Settings;
 use store::{DiskCommands, DiskFiles, DiskGit, EngineSettings, KnownStores, Layout, RevertibleFiles, SystemClock};
 
-use crate::session_name::session_name;
+use crate::caller::Caller;
 use crate::settings;
 use crate::ui::{INFO, Ui, WARN, styled};
 
@@ -169,9 +169,10 @@ impl Project {
             Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", self.root.display()))
         })?;
         let clock = SystemClock;
-        let actor = settings::in_name_of(store.caller(), settings::actor(), &self.settings.policy);
+        let caller = Caller::find(store);
+        let actor = settings::in_name_of(store.caller(), caller.principal(), &self.settings.policy);
         let (git, commands) = (DiskGit::open(&self.root), DiskCommands::new(&self.root));
-        let session = session_name(&actor, store);
+        let session = caller.session_name(&actor);
         let files = RevertibleFiles::new(&files);
         let ctx = Context::new(store, &files, &clock, &self.profiles, &self.settings.policy, actor, Channel::Cli)
             .at_work(&git, session)

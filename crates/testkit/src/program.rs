@@ -99,11 +99,24 @@ impl Project {
 
     /// Returns a command that is ready to run.
     #[must_use]
-    #[expect(clippy::disallowed_methods, reason = "tests start the program under test")]
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(&self.binary);
+        let mut command = self.command_of(&self.binary);
+        command.args(arguments);
         command
-            .args(arguments)
+    }
+
+    /// Returns the program under test.
+    #[must_use]
+    pub fn binary(&self) -> &Path {
+        &self.binary
+    }
+
+    /// Returns another program that is ready to run, in the same surroundings.
+    #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "tests start the program under test")]
+    pub fn command_of(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
             .current_dir(self.root())
             .env_clear()
             .env("PATH", "/usr/bin:/bin")

@@ -8,6 +8,7 @@ mod approve;
 mod backup;
 mod bad_input;
 mod brief;
+mod caller;
 mod cascade;
 mod check;
 mod children;
