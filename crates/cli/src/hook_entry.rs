@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use application::handle_host_event::{
-    Handled, Surroundings, TouchedPlan, calls_us, handle_host_event, touched_files, touched_plans,
+    Handled, Surroundings, TouchedPlan, calls_us, handle_host_event, names_a_session, touched_files, touched_plans,
 };
 use application::{Context, Failure};
 use domain::gates::{Fired, Objection};
@@ -27,6 +27,7 @@ use domain::profile::{BUILT_IN, Profile, built_in};
 use domain::typed_command::{self, TypedCommand};
 use store::{DiskFiles, DiskGit, EngineSettings, RevertibleFiles, SystemClock};
 
+use crate::caller;
 use crate::hook_input::{self, Payload};
 use crate::hook_ledger::{Entry, Ledger, Outcome};
 use crate::settings;
@@ -215,6 +216,7 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
     let actor = Principal::Agent { host: event.host.word().to_owned(), session: event.session.clone() };
     let ledger = Ledger::in_project(root);
     let faults = ledger.pending_faults();
+    let host_process = names_a_session(event).then(caller::host_process).flatten();
     let handle = |damage: Option<&str>| -> Result<Handled, Failure> {
         let store = match project.open_quietly(&engine, damage) {
             Err(StoreFault::Foreign { .. }) => return Ok(unadopted(event, &plans, policy, &ledger)),
@@ -232,7 +234,13 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
             .judged_by(trusted.judged_by)
             .with_waiting_policy(trusted.waiting.clone())
             .at_work(&git, event.session.clone());
-        let surroundings = Surroundings { person: &person, plans: &plans, files: &touched, faults: faults.as_deref() };
+        let surroundings = Surroundings {
+            person: &person,
+            plans: &plans,
+            files: &touched,
+            faults: faults.as_deref(),
+            host_process: host_process.as_ref(),
+        };
         let handled = handle_host_event(&ctx, event, &surroundings);
         put_back_unkept(&files, &handled);
         store.take_recoveries().iter().for_each(|recovery| project.log(&recovery.message));

@@ -1,5 +1,6 @@
 //! `tl`: the program. Parses the command line, runs one command, ends with its exit code.
 
+mod caller;
 mod commands;
 mod embedding;
 mod exit_code;
@@ -9,7 +10,6 @@ mod hook_input;
 mod hook_ledger;
 mod model;
 mod progress;
-mod session_name;
 mod settings;
 mod styled;
 mod trust;

@@ -10,16 +10,6 @@ use domain::profile::{self, Profile};
 use domain::settings::{DatabaseUrl, ServerAddress, Settings, Storage, parse};
 use store::{ChosenDatabases, ChosenServers};
 
-/// Environment variables that tell which agent runs us.
-const HOSTS: [(&str, &str); 6] = [
-    ("CLAUDECODE", "claude-code"),
-    ("CURSOR_AGENT", "cursor"),
-    ("CODEX_SANDBOX", "codex"),
-    ("GEMINI_CLI", "gemini"),
-    ("OPENCODE", "opencode"),
-    ("COPILOT_CLI", "copilot"),
-];
-
 /// Reads one variable; the environment is asked nowhere else.
 #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
 pub(crate) fn environment(name: &str) -> Option<String> {
@@ -217,16 +207,6 @@ fn load_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
     }
 }
 
-/// Returns the agent host that runs this command, where one is found. The one place that detects an agent.
-pub(crate) fn calling_host() -> Option<&'static str> {
-    HOSTS.iter().find(|(variable, _)| environment(variable).is_some()).map(|(_, host)| *host)
-}
-
-/// Says whether a person runs this command: no agent host is found, and there is a terminal.
-pub(crate) fn caller_is_person() -> bool {
-    actor().is_human()
-}
-
 /// Reads one line from the terminal and says whether it is a yes.
 pub(crate) fn answered_yes() -> bool {
     let mut answer = String::new();
@@ -236,13 +216,7 @@ pub(crate) fn answered_yes() -> bool {
 
 /// Returns who is acting: a person at a terminal, or an agent.
 pub(crate) fn actor() -> Principal {
-    let host = calling_host();
-    let session = || environment("THROUGHLINE_SESSION").unwrap_or_else(|| "unknown".to_owned());
-    match host {
-        Some(host) => Principal::Agent { host: host.to_owned(), session: session() },
-        None if at_terminal() => Principal::Human(user_name()),
-        None => Principal::Agent { host: "shell".to_owned(), session: session() },
-    }
+    crate::caller::actor()
 }
 
 /// Returns in whose name somebody here acts, where a server said whom it takes us for.

@@ -14,6 +14,7 @@ use domain::settings::Storage;
 use domain::trust_policy::{PolicyChange, TrustPolicy};
 use store::{DiskFiles, SystemClock};
 
+use crate::caller::calling_host;
 use crate::settings;
 use crate::wiring::Project;
 
@@ -212,14 +213,19 @@ impl Project {
         })
     }
 
+    /// Says why it is not a person who runs this command; `None` when it is one.
+    pub(crate) fn why_no_person(&self) -> Option<String> {
+        match calling_host(self) {
+            Some(host) => Some(format!("{host} runs this command")),
+            None if settings::at_terminal() => None,
+            None => Some("there is no terminal here".to_owned()),
+        }
+    }
+
     /// Refuses what would let an agent decide for a person, where only people approve.
     pub(crate) fn refuse_agents(&self, what: &str, steps: &[&str]) -> Result<(), Failure> {
-        if !self.settings.policy.approval.only_people() || settings::caller_is_person() {
+        let Some(why) = self.settings.policy.approval.only_people().then(|| self.why_no_person()).flatten() else {
             return Ok(());
-        }
-        let why = match settings::calling_host() {
-            Some(host) => format!("{host} runs this command"),
-            None => "there is no terminal here".to_owned(),
         };
         let failure = Failure::new(
             FailureKind::Refused,

@@ -16,7 +16,7 @@ use store::{
     SystemClock,
 };
 
-use crate::session_name::session_name;
+use crate::caller::Caller;
 use crate::settings;
 use crate::trust::{Trusted, waiting_notice};
 use crate::ui::{INFO, Ui, WARN, styled};
@@ -183,9 +183,10 @@ impl Project {
         })?;
         let clock = SystemClock;
         let trusted = self.trusted(store)?;
-        let actor = settings::in_name_of(store.caller(), settings::actor(), &trusted.policy);
+        let caller = Caller::find(store);
+        let actor = settings::in_name_of(store.caller(), caller.principal(), &trusted.policy);
         let (git, commands) = (DiskGit::open(&self.root), DiskCommands::new(&self.root));
-        let session = session_name(&actor, store);
+        let session = caller.session_name(&actor);
         let files = RevertibleFiles::new(&files);
         let ctx = Context::new(store, &files, &clock, &self.profiles, &trusted.policy, actor, Channel::Cli)
             .judged_by(trusted.judged_by)
@@ -331,5 +332,5 @@ fn say_noticed(ui: Ui, noticed: &Noticed) {
 
 /// Says whether the present actor is a person.
 pub(crate) fn is_person() -> bool {
-    settings::caller_is_person()
+    settings::actor().is_human()
 }

@@ -14,7 +14,7 @@ use domain::settings::Storage;
 use domain::time::Timestamp;
 use store::{DiskCommands, DiskFiles, DiskGit, RevertibleFiles, SystemClock};
 
-use crate::session_name::session_name;
+use crate::caller::Caller;
 use crate::settings;
 use crate::trust::Trusted;
 use crate::watch::Watch;
@@ -118,7 +118,7 @@ impl Workplace {
         let actor = &settings::in_name_of(store.caller(), actor.clone(), policy);
         // Only work that goes through phases, and a trail, belong to a session, and to find out which is another look at the state.
         let works = domain::trail::is_kept(profiles) || profiles.iter().any(|profile| !profile.work_phases.is_empty());
-        let session = if works { session_name(actor, store) } else { String::new() };
+        let session = if works { Caller::find(store).session_name(actor) } else { String::new() };
         let files = RevertibleFiles::new(&files);
         let ctx = Context::new(store, &files, &clock, profiles, policy, actor.clone(), channel)
             .judged_by(trusted.judged_by)

@@ -3,8 +3,11 @@
 //! The hosts' own words are the business of `crates/hosts`; nothing here knows JSON field names.
 
 mod shell_command;
+mod shell_line;
 
 use serde::{Deserialize, Serialize};
+
+pub use self::shell_line::ShellLine;
 
 /// A program that runs agents and asks us before and after what they do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

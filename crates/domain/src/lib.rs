@@ -7,6 +7,7 @@ pub mod access;
 pub mod approval;
 pub mod audit;
 pub mod briefing;
+pub mod caller;
 pub mod cascade;
 pub mod comment;
 pub mod compaction;

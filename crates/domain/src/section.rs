@@ -1,5 +1,7 @@
 //! Sections of a Markdown plan: what a precise cascade and a revalidation compare.
 
+use std::collections::{HashMap, HashSet};
+
 use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::front_matter;
@@ -128,31 +130,42 @@ fn level_number(level: HeadingLevel) -> u8 {
 pub fn changes(older: &str, newer: &str) -> Vec<SectionChange> {
     let older = split(older);
     let newer = split(newer);
-    // Two sections may share a heading: compare the n-th of a name with the n-th of that name.
-    let key = |sections: &[Section], index: usize| {
-        let heading = &sections[index].heading;
-        let nth = sections[..index].iter().filter(|section| section.heading == *heading).count();
-        (heading.clone(), nth)
-    };
-    let keyed = |sections: &[Section]| (0..sections.len()).map(|index| key(sections, index)).collect::<Vec<_>>();
-    let (old_keys, new_keys) = (keyed(&older), keyed(&newer));
+    let (old_keys, new_keys) = (keys_of(&older), keys_of(&newer));
+    let old_by_key: HashMap<SectionKey<'_>, &Section> = old_keys.iter().copied().zip(&older).collect();
 
     let mut found = Vec::new();
     for (section, key) in newer.iter().zip(&new_keys) {
-        let before = old_keys.iter().position(|old| old == key).map(|index| &older[index]);
-        let kind = match before {
+        let kind = match old_by_key.get(key) {
             None => SectionChangeKind::Added,
             Some(before) if before.body != section.body => SectionChangeKind::Changed,
             Some(_) => continue,
         };
         found.push(SectionChange { heading: section.heading.clone(), kind });
     }
+    let new_keys: HashSet<SectionKey<'_>> = new_keys.into_iter().collect();
     for (section, key) in older.iter().zip(&old_keys) {
         if !new_keys.contains(key) {
             found.push(SectionChange { heading: section.heading.clone(), kind: SectionChangeKind::Removed });
         }
     }
     found
+}
+
+/// A heading and how many sections before it have the same.
+type SectionKey<'a> = (&'a str, usize);
+
+/// Two sections may share a heading: the n-th of a name is compared with the n-th of that name. A plan may have hundreds of
+/// thousands of headings, so each is looked up, not searched for.
+fn keys_of(sections: &[Section]) -> Vec<SectionKey<'_>> {
+    let mut seen: HashMap<&str, usize> = HashMap::new();
+    sections
+        .iter()
+        .map(|section| {
+            let count = seen.entry(section.heading.as_str()).or_default();
+            *count += 1;
+            (section.heading.as_str(), *count - 1)
+        })
+        .collect()
 }
 
 /// What a child says and is called, as far as it tells which sections of its parent it relies on.
@@ -185,7 +198,7 @@ pub fn touches(older: &str, newer: &str, reliance: &Reliance<'_>) -> bool {
         names.iter().any(|name| contains_word(&text, name))
     };
     let (older, newer) = (split(older), split(newer));
-    let relied: Vec<&str> = older
+    let relied: HashSet<&str> = older
         .iter()
         .chain(&newer)
         .filter(|section| speaks_of_it(section))
@@ -194,7 +207,7 @@ pub fn touches(older: &str, newer: &str, reliance: &Reliance<'_>) -> bool {
     if relied.is_empty() {
         return true;
     }
-    changed.iter().any(|change| relied.contains(&change.heading.as_str()))
+    changed.iter().any(|change| relied.contains(change.heading.as_str()))
 }
 
 /// Says whether `text` holds `name` as whole words, so that `chapter 1` is not found in `chapter 12`.

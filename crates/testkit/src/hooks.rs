@@ -102,10 +102,12 @@ impl Project {
     /// When the program cannot be started.
     #[must_use]
     pub fn hook_bytes(&self, arguments: &[&str], stdin: &[u8], environment: &[(&str, &str)]) -> Answer {
-        let mut all = vec!["hook"];
-        all.extend(arguments);
+        // A host is a process of its own, above its hooks and the commands of its agent: tests are no host.
+        let mut all = vec!["--foreground".into(), "600".into(), self.binary().as_os_str().to_owned(), "hook".into()];
+        all.extend(arguments.iter().map(std::ffi::OsString::from));
         let mut child = self
-            .command(&all)
+            .command_of("timeout".as_ref())
+            .args(all)
             .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

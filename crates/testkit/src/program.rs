@@ -100,13 +100,21 @@ impl Project {
     /// Returns a command that is ready to run.
     #[must_use]
     pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.prepared(&self.binary);
+        let mut command = self.command_of(&self.binary);
         command.args(arguments);
         command
     }
 
+    /// Returns the program under test.
+    #[must_use]
+    pub fn binary(&self) -> &Path {
+        &self.binary
+    }
+
+    /// Returns another program that is ready to run, in the same surroundings.
+    #[must_use]
     #[expect(clippy::disallowed_methods, reason = "tests start the program under test")]
-    fn prepared(&self, program: &Path) -> Command {
+    pub fn command_of(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command
             .current_dir(self.root())
@@ -144,7 +152,7 @@ impl Project {
         let quoted = |word: &str| format!("'{}'", word.replace('\'', r"'\''"));
         let words: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
         let line = format!("exec {} {} </dev/null", quoted(&self.binary.display().to_string()), words.join(" "));
-        let mut command = self.prepared(Path::new("script"));
+        let mut command = self.command_of(Path::new("script"));
         command.env_remove("NO_COLOR").env("TERM", "xterm-256color").args(["-qec", &line, "/dev/null"]);
         let output = command.output().expect("`script` of util-linux starts");
         String::from_utf8_lossy(&output.stdout).into_owned()

@@ -5,6 +5,7 @@
 
 mod effects;
 mod frozen;
+mod hosting;
 mod plans;
 mod prompt_submitted;
 mod session;
@@ -13,14 +14,15 @@ mod tool_about_to_run;
 mod tool_finished;
 mod work;
 
+use domain::caller::ProcessIdentity;
 use domain::gates::Fired;
 use domain::host_event::{Happening, HostEvent, Reply};
 use domain::ids::Principal;
 
+pub use self::hosting::{calls_us, names_a_session};
 pub(crate) use self::plans::recorded;
 pub use self::plans::{TouchedPlan, touched_files, touched_plans};
 pub(crate) use self::tool_about_to_run::override_key;
-pub use self::tool_about_to_run::{CALLING, calls_us};
 use crate::context::Context;
 use crate::failure::Failure;
 
@@ -71,6 +73,8 @@ pub struct Surroundings<'a> {
     pub files: &'a [String],
     /// What went wrong in hooks since the last contact, to be told once.
     pub faults: Option<&'a str>,
+    /// The host's process, where it is known and the event names a session.
+    pub host_process: Option<&'a ProcessIdentity>,
 }
 
 /// Handles one event.
@@ -89,9 +93,12 @@ pub fn handle_host_event(
             let plans = tool_finished::handle(ctx, event, call, *failed, surroundings)?;
             Ok(plans.and(signals::after(ctx, event, call, *failed, surroundings)?))
         }
-        Happening::PromptSubmitted { prompt } => prompt_submitted::handle(ctx, event, prompt, surroundings),
+        Happening::PromptSubmitted { prompt } => {
+            hosting::note_session(ctx, event, surroundings.host_process)?;
+            prompt_submitted::handle(ctx, event, prompt, surroundings)
+        }
         Happening::SessionStarted { source } => {
-            let started = session::started(ctx, event, *source, surroundings.faults)?;
+            let started = session::started(ctx, event, *source, surroundings)?;
             signals::briefed(ctx)?;
             Ok(started)
         }
@@ -99,6 +106,6 @@ pub fn handle_host_event(
         Happening::Compacted => session::compacted(ctx, event),
         Happening::Stopping { again } => session::stopping(ctx, event, *again),
         Happening::SubagentStopping => Ok(Handled::default()),
-        Happening::SessionEnded => session::ended(ctx, event),
+        Happening::SessionEnded => session::ended(ctx, event, surroundings),
     }
 }

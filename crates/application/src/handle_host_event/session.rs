@@ -5,7 +5,7 @@ use domain::ports::{Snapshot, Transaction};
 use domain::session_memory::{KEPT_FOR_MS, PREFIX, SessionMemory};
 use domain::time::Timestamp;
 
-use super::{Handled, effects, signals, work};
+use super::{Handled, Surroundings, effects, hosting, signals, work};
 use crate::brief::brief;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -48,8 +48,9 @@ pub(super) fn started(
     ctx: &Context<'_>,
     event: &HostEvent,
     source: StartSource,
-    faults: Option<&str>,
+    surroundings: &Surroundings<'_>,
 ) -> Result<Handled, Failure> {
+    let faults = surroundings.faults;
     let text = brief(ctx, faults)?;
     let mut tx = ctx.store.write()?;
     let mut memory = memory(&*tx, event)?;
@@ -63,6 +64,7 @@ pub(super) fn started(
     // Told or not, a session that starts is told where it stands; the next one must not repeat it.
     memory.is_news(&text);
     remember(ctx, &mut *tx, event, &memory)?;
+    hosting::note_session_within(ctx, &mut *tx, event, surroundings.host_process)?;
     let long_ago = ctx.clock.now().as_millis() - KEPT_FOR_MS;
     tx.forget_notes(PREFIX, Timestamp::from_millis(long_ago))?;
     tx.commit()?;
@@ -103,9 +105,10 @@ pub(super) fn stopping(ctx: &Context<'_>, event: &HostEvent, again: bool) -> Res
 }
 
 /// The session is over.
-pub(super) fn ended(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
+pub(super) fn ended(ctx: &Context<'_>, event: &HostEvent, surroundings: &Surroundings<'_>) -> Result<Handled, Failure> {
     let mut tx = ctx.store.write()?;
     tx.keep_note(&SessionMemory::key(event.host, &event.session), None, ctx.clock.now())?;
+    hosting::note_session_within(ctx, &mut *tx, event, surroundings.host_process)?;
     tx.commit()?;
     Ok(Handled::default())
 }

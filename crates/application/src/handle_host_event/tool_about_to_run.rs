@@ -1,11 +1,12 @@
 //! Before a tool runs: may it touch the plans it names?
 
 use domain::gates::{self, Doing, Fired, Parent, Step, Verdict};
-use domain::host_event::{HostEvent, Reply, ToolCall, ToolKind};
+use domain::host_event::{HostEvent, Reply, ToolCall};
 use domain::ids::NodeId;
 use domain::ports::{FileLook, Snapshot};
 use domain::session_memory::SessionMemory;
 
+use super::hosting::{self, calls_us};
 use super::plans::{Recorded, TouchedPlan, recorded};
 use super::{Handled, Surroundings, effects, frozen, session, work};
 use crate::claim_node;
@@ -22,26 +23,11 @@ pub(super) fn handle(
     surroundings: &Surroundings<'_>,
 ) -> Result<Handled, Failure> {
     if calls_us(call) {
-        // Some hosts do not tell a command which session it belongs to.
-        let mut tx = ctx.store.write()?;
-        tx.keep_note(CALLING, Some(&event.session), ctx.clock.now())?;
-        tx.commit()?;
+        hosting::note_session(ctx, event, surroundings.host_process)?;
     }
     let about_plans = about_plans(ctx, event, surroundings.plans)?;
     let about_documents = frozen::before(ctx, surroundings.files)?;
     Ok(about_plans.and(about_documents).and(work::before(ctx, event, surroundings.files)?))
-}
-
-/// The note that says which session runs a command of ours.
-pub const CALLING: &str = "calling";
-
-/// Says whether a call runs a command of ours.
-#[must_use]
-pub fn calls_us(call: &ToolCall) -> bool {
-    let runs = |command: &String| {
-        command.split([';', '|', '&', '\n']).any(|part| matches!(part.split_whitespace().next(), Some("tl")))
-    };
-    call.command.as_ref().is_some_and(runs) || (call.kind == ToolKind::Mcp && call.name.contains("throughline"))
 }
 
 /// Asks the gates about every plan the call would change.

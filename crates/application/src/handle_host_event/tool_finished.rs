@@ -5,7 +5,7 @@ use domain::ids::{NodeId, OperationId};
 use domain::ports::Transaction;
 
 use super::plans::{TouchedPlan, recorded};
-use super::{CALLING, Handled, Surroundings, calls_us, effects, session, work};
+use super::{Handled, Surroundings, effects, session, work};
 use crate::brief::brief;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -21,9 +21,6 @@ pub(super) fn handle(
     surroundings: &Surroundings<'_>,
 ) -> Result<Handled, Failure> {
     let (plans, files) = (surroundings.plans, surroundings.files);
-    if calls_us(call) {
-        forget_who_calls(ctx, event)?;
-    }
     let works = work::has_gates(ctx) && (!files.is_empty() || call.may_change_anything());
     let anything = call.may_change_anything();
     let concerns_us =
@@ -84,16 +81,6 @@ fn owes_a_briefing(ctx: &Context<'_>, event: &HostEvent, call: &ToolCall) -> Res
     Ok(call.command.is_some()
         && !event.host.starts_again_after_compaction()
         && session::memory(&*ctx.store.read()?, event)?.owed_a_briefing)
-}
-
-/// The call is over: a program that is run next without a host is nobody's.
-fn forget_who_calls(ctx: &Context<'_>, event: &HostEvent) -> Result<(), Failure> {
-    if ctx.store.read()?.note(CALLING)?.as_deref() != Some(event.session.as_str()) {
-        return Ok(());
-    }
-    let mut tx = ctx.store.write()?;
-    tx.keep_note(CALLING, None, ctx.clock.now())?;
-    Ok(tx.commit()?)
 }
 
 /// Looks at every plan file without taking the right to write.

@@ -74,7 +74,7 @@ fn edit(world: &World) -> bool {
     };
     let person = Principal::Human("Ада".to_owned());
     let files = ["src/a.rs".to_owned()];
-    let surroundings = Surroundings { person: &person, plans: &[], files: &files, faults: None };
+    let surroundings = Surroundings { person: &person, plans: &[], files: &files, faults: None, host_process: None };
     let handled = handle_host_event(&world.ctx().at_work(&NoRepository, "s".to_owned()), &event, &surroundings);
     handled.unwrap().reply.block.is_some()
 }

@@ -108,7 +108,8 @@ fn an_override_counts_for_a_ticket_below_another() {
         };
         let person = Principal::Human("Ада".to_owned());
         let files = ["src/a.rs".to_owned()];
-        let surroundings = Surroundings { person: &person, plans: &[], files: &files, faults: None };
+        let surroundings =
+            Surroundings { person: &person, plans: &[], files: &files, faults: None, host_process: None };
         let handled = handle_host_event(&world.ctx().at_work(&NoRepository, "s".to_owned()), &event, &surroundings);
         handled.unwrap().blocked.iter().map(|fired| fired.gate).collect::<Vec<_>>()
     };

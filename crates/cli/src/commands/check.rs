@@ -57,9 +57,11 @@ fn exposed_directories(project: &Project) -> Vec<FindingView> {
 fn accept_history(app: &App) -> Result<(), Failure> {
     let project = app.project()?;
     let refuse = |what: &str| Failure::new(FailureKind::Refused, what.to_owned());
-    if !settings::caller_is_person() {
-        return Err(refuse("a history that is not the known one is accepted by a person at a terminal")
-            .step("ask the person to run `tl check --accept-history` in their own terminal"));
+    if let Some(why) = project.why_no_person() {
+        return Err(refuse(&format!(
+            "a history that is not the known one is accepted by a person at a terminal, and {why}"
+        ))
+        .step("ask the person to run `tl check --accept-history` in their own terminal"));
     }
     let store = project.open(app.ui, None)?;
     let Some(problem) = store.history().problem() else {

@@ -114,11 +114,7 @@ fn accept(app: &App) -> Result<ExitCode, Failure> {
     if project.settings.storage == Storage::Remote {
         return Err(refuse("the team server's policy decides: it is changed there".to_owned()));
     }
-    if !settings::caller_is_person() {
-        let why = match settings::calling_host() {
-            Some(host) => format!("{host} runs this command"),
-            None => "there is no terminal here".to_owned(),
-        };
+    if let Some(why) = project.why_no_person() {
         return Err(refuse(format!("a looser policy is accepted by a person at a terminal, and {why}"))
             .step("ask the person to run `tl policy accept` in their own terminal"));
     }

@@ -98,7 +98,8 @@ fn replay(project: &Project, host: Host, text: &str) -> Result<Vec<Replayed>, Fa
         let git = DiskGit::open(&project.root);
         let ctx = Context::new(&*store, &files, &clock, &project.profiles, policy, actor, Channel::Hook)
             .at_work(&git, event.session.clone());
-        let surroundings = Surroundings { person: &person, plans: &plans, files: &touched, faults: None };
+        let surroundings =
+            Surroundings { person: &person, plans: &plans, files: &touched, faults: None, host_process: None };
         let handled = handle_host_event(&ctx, &event, &surroundings)?;
         replayed.push(Replayed {
             line: line_number,

@@ -11,6 +11,7 @@ use mcp::protocol::{Limits, Options, Pages, PublicUrl, Rate, secret, serve_http}
 use serde::Serialize;
 use web::Dashboard;
 
+use crate::caller::calling_host;
 use crate::commands::mcp::OfferedArgs;
 use crate::exit_code::ExitCode;
 use crate::gate_stats::Hooks;
@@ -96,7 +97,7 @@ impl ServeArgs {
             )?;
         }
         // Whatever the policy: a server that an agent started is not a person.
-        let started_by = settings::calling_host();
+        let started_by = calling_host(&project);
         let decides = !self.no_decisions && started_by.is_none();
         if let (Some(host), false) = (started_by, self.no_decisions) {
             let what =

@@ -155,25 +155,3 @@ fn an_unfinished_root_is_not_left_upward() {
     project.ok(&["focus", "enter", "017"]);
     crate::assert_refused(&project, &["focus", "exit"], "refused", &["not complete", "tl focus park"]);
 }
-
-/// A host that does not tell its commands whose they are is heard through its hooks, while the command runs.
-#[test]
-fn a_command_is_a_sessions_while_its_hook_says_so() {
-    let project = crate::tickets();
-    let session = project.session("s1");
-    let enter = |ticket: &str| {
-        let output = crate::run_with(&project, &[("CODEX_SANDBOX", "1")], &["focus", "enter", ticket]);
-        assert_eq!(output.code, 0, "{output:?}");
-    };
-    let cursor = || {
-        let output = crate::run_with(&project, &[("THROUGHLINE_SESSION", "s1")], &["where", "--flat"]);
-        output.stdout
-    };
-    let command = serde_json::json!({ "command": "tl focus enter 017a" });
-    let _ = session.before("Bash", &command);
-    enter("017a");
-    let _ = session.after("Bash", &command);
-    assert!(cursor().contains("017a"), "{}", cursor());
-    enter("017");
-    assert!(cursor().contains("017a"), "the call is over: {}", cursor());
-}

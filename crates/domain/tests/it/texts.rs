@@ -218,3 +218,15 @@ fn a_password_is_never_shown() {
         assert!(!everywhere.contains("heim"), "{everywhere}");
     }
 }
+
+/// A plan of the greatest allowed size may be all headings: comparing each with each would be 90,000,000,000 comparisons.
+#[test]
+fn sections_of_a_plan_with_hundreds_of_thousands_of_headings_are_compared() {
+    let plan = |changed: usize| -> String {
+        (0..300_000).map(|number| format!("# H{}\n{}\n", number % 100_000, usize::from(number == changed))).collect()
+    };
+    let found = changes(&plan(7), &plan(299_999));
+    let found: Vec<_> = found.into_iter().map(|change| (change.heading, change.kind)).collect();
+    let changed = |heading: &str| (heading.to_owned(), SectionChangeKind::Changed);
+    assert_eq!(found, [changed("H7"), changed("H99999")]);
+}

@@ -217,8 +217,7 @@ fn lines(kept: &Kept) -> Vec<ChangedLines> {
 fn unlike_the_index(place: &Place, hash: usize) -> Result<Option<Vec<String>>, StoreFault> {
     let Some(bytes) = read_index(place) else { return Ok(None) };
     let Some(entries) = index::entries(&bytes, hash) else { return Ok(None) };
-    let top = place.project.ancestors().nth(place.prefix.components().count()).unwrap_or(&place.project);
-    let root = open(top)?;
+    let root = open(&place.top)?;
     // What was written in the moment the index was may have changed after it without looking other.
     let index_modified = std::fs::symlink_metadata(place.own.join("index")).map(|found| {
         use std::os::unix::fs::MetadataExt;

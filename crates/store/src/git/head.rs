@@ -87,7 +87,7 @@ fn packed(place: &Place, name: &str) -> Result<Option<String>, StoreFault> {
 
 /// Asks git, which alone reads tables of refs.
 fn from_tables(place: &Place) -> Result<Head, StoreFault> {
-    let ended = process::run(&place.project, &["rev-parse", "--verify", "--quiet", "HEAD"], process::text)?;
+    let ended = process::run(place, &["rev-parse", "--verify", "--quiet", "HEAD"], process::text)?;
     let hash = ended.said.trim();
     match ended.code {
         0 if is_hash(hash) => Ok(Head::At(hash.to_owned())),

@@ -18,7 +18,7 @@ pub(super) fn moves(place: &Place, since: &str) -> Result<Option<Vec<HeadMove>>,
     }
     let range = if from_start { "HEAD".to_owned() } else { format!("{since}..HEAD") };
     let ended = process::run(
-        &place.project,
+        place,
         &[
             "log",
             "--first-parent",

@@ -3,6 +3,8 @@
 //! A hook asks where HEAD is at every event: a few small files answer that in microseconds, a process in milliseconds.
 //! Nothing here writes to the repository.
 
+mod changes;
+mod command;
 mod counted;
 mod head;
 mod history;
@@ -18,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use domain::ports::{ChangedLines, Git, Head, HeadMove, NamedCommit, StoreFault};
 
+pub use changes::GitChanges;
 use counted::TakenUp;
 use place::Place;
 

@@ -22,6 +22,10 @@ const DIFF: &[&str] = &[
     "--no-renames",
     "--no-ext-diff",
     "--no-textconv",
+    // A look into a submodule is a git of its own, with the settings of that repository.
+    "--ignore-submodules=dirty",
+    // Attributes are not read, so line endings are not converted: they alone are no change.
+    "--ignore-cr-at-eol",
     "HEAD",
     "--",
 ];
@@ -45,7 +49,7 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Option<Vec<
 
 /// Counts files that git follows.
 pub(super) fn changed(place: &Place, paths: &[String]) -> Result<Option<Vec<ChangedLines>>, StoreFault> {
-    let ended = process::run(&place.project, &arguments(DIFF, paths), records)?;
+    let ended = process::run(place, &arguments(DIFF, paths), records)?;
     if ended.code != 0 {
         return Ok(None);
     }
@@ -62,7 +66,7 @@ pub(super) fn changed(place: &Place, paths: &[String]) -> Result<Option<Vec<Chan
 }
 
 fn new(place: &Place, paths: &[String]) -> Result<Option<Vec<ChangedLines>>, StoreFault> {
-    let ended = process::run(&place.project, &arguments(NEW, paths), records)?;
+    let ended = process::run(place, &arguments(NEW, paths), records)?;
     if ended.code != 0 {
         return Ok(None);
     }

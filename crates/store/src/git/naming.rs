@@ -28,7 +28,7 @@ pub(super) fn commits_naming(place: &Place, word: &str) -> Result<Vec<NamedCommi
         MOST_COMMITS,
         "--",
     ];
-    let ended = process::run(&place.project, &arguments, process::text)?;
+    let ended = process::run(place, &arguments, process::text)?;
     if ended.code != 0 {
         // Most of all: a repository without any commit.
         return Ok(Vec::new());

@@ -16,6 +16,8 @@ const MOST_BYTES: u64 = 8 * 1024;
 pub(super) struct Place {
     /// The project, without links.
     pub(super) project: PathBuf,
+    /// The top of the working tree.
+    pub(super) top: PathBuf,
     /// The project as git names it, relative to the top of the working tree; empty when it is the top.
     pub(super) prefix: PathBuf,
     /// What belongs to this working tree alone: HEAD, its log, what is under way.
@@ -48,7 +50,8 @@ impl Place {
                 && common.join("refs").is_dir()
             {
                 let prefix = project.strip_prefix(top).map(Path::to_owned).unwrap_or_default();
-                return Ok(Some(Self { project, prefix, own, common }));
+                let top = top.to_owned();
+                return Ok(Some(Self { project, top, prefix, own, common }));
             }
             if top.join(".git").is_file() {
                 let action = format!("`{}` points at no repository", top.join(".git").display());

@@ -1,69 +1,31 @@
-//! The one place that starts git: without a shell, without a lock, not led astray, and never for long.
+//! The one place that starts git: without a shell, with the hardened command line, with a deadline.
 
 use std::io::{BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use domain::ports::StoreFault;
 use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::command::{Filters, LIST_FILTERS, filter_names, git_command, has_own_attributes};
 use super::fault;
+use super::place::Place;
 
 /// How long git may take. The agent waits for us meanwhile.
 pub(super) const PATIENCE: Duration = Duration::from_secs(1);
 /// How much of a complaint is kept.
 const MOST_COMPLAINT: u64 = 4 * 1024;
 
-/// What a hook that git itself runs finds in its environment: it names the repository, index and options of that run.
-const NOT_OURS: &[&str] = &[
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_ATTR_SOURCE",
-    "GIT_CEILING_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_CONFIG",
-    "GIT_CONFIG_COUNT",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_DIR",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_GLOB_PATHSPECS",
-    "GIT_GRAFT_FILE",
-    "GIT_ICASE_PATHSPECS",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_NAMESPACE",
-    "GIT_NOGLOB_PATHSPECS",
-    "GIT_NO_REPLACE_OBJECTS",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_QUARANTINE_PATH",
-    "GIT_REDIRECT_STDERR",
-    "GIT_REDIRECT_STDOUT",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_SHALLOW_FILE",
-    "GIT_TRACE",
-    "GIT_WORK_TREE",
-];
-
-/// What we ask of every git: no lock on the index, no download, the repository that we found ourselves.
-const OURS: &[(&str, &str)] = &[
-    ("GIT_DIFF_OPTS", "-u0"),
-    ("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1"),
-    ("GIT_LITERAL_PATHSPECS", "1"),
-    ("GIT_NO_LAZY_FETCH", "1"),
-    ("GIT_OPTIONAL_LOCKS", "0"),
-    ("GIT_TERMINAL_PROMPT", "0"),
-    ("LC_ALL", "C"),
-];
+/// How git ends when it does not know an option.
+const UNKNOWN_OPTION: i32 = 129;
 
 /// A git that came to its end.
 pub(super) struct Ended<T> {
     pub(super) code: i32,
     pub(super) said: T,
-    complaint: String,
+    pub(super) complaint: String,
 }
 
 impl<T> Ended<T> {
@@ -77,17 +39,63 @@ impl<T> Ended<T> {
     }
 }
 
-/// Runs git in a folder and reads what it says while it says it.
+/// Runs git in the project and reads its output while it writes it.
 ///
 /// # Errors
 /// When git is not there or does not end in time: it is killed then.
 pub(super) fn run<T: Send + 'static>(
-    folder: &Path,
+    place: &Place,
     arguments: &[&str],
     read: fn(BufReader<ChildStdout>) -> T,
 ) -> Result<Ended<T>, StoreFault> {
-    let deadline = Instant::now() + PATIENCE;
-    let mut child = git(folder, arguments).spawn().map_err(|error| fault("cannot start `git`", error))?;
+    run_within(place, arguments, PATIENCE, read)
+}
+
+/// The same with another time limit.
+pub(super) fn run_within<T: Send + 'static>(
+    place: &Place,
+    arguments: &[&str],
+    limit: Duration,
+    read: fn(BufReader<ChildStdout>) -> T,
+) -> Result<Ended<T>, StoreFault> {
+    let deadline = Instant::now() + limit;
+    let once = |filters| run_once(place, filters, arguments, deadline, read);
+    if has_own_attributes(place) {
+        let names = configured_filters(place, deadline)?;
+        let ended = once(Filters::NoAttributesAndEmpty(&names))?;
+        return if ended.code == UNKNOWN_OPTION { once(Filters::Empty(&names)) } else { Ok(ended) };
+    }
+    let ended = once(Filters::NoAttributes)?;
+    if ended.code != UNKNOWN_OPTION {
+        return Ok(ended);
+    }
+    let names = configured_filters(place, deadline)?;
+    once(Filters::Empty(&names))
+}
+
+/// Asks git which filters its settings name; that alone runs none.
+fn configured_filters(place: &Place, deadline: Instant) -> Result<Vec<String>, StoreFault> {
+    let listed = run_once(place, Filters::Empty(&[]), LIST_FILTERS, deadline, text)?;
+    match listed.code {
+        0 => filter_names(&listed.said),
+        // No key is like that.
+        1 => Ok(Vec::new()),
+        _ => Err(listed.fault("cannot read git's settings")),
+    }
+}
+
+fn run_once<T: Send + 'static>(
+    place: &Place,
+    filters: Filters<'_>,
+    arguments: &[&str],
+    deadline: Instant,
+    read: fn(BufReader<ChildStdout>) -> T,
+) -> Result<Ended<T>, StoreFault> {
+    let start = Instant::now();
+    let mut command = git_command(place, filters, arguments)?;
+    // A group of its own: what git started is killed with it.
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    let mut child = command.spawn().map_err(|error| fault("cannot start `git`", error))?;
     let said = child.stdout.take().map(|pipe| apart(move || read(BufReader::with_capacity(64 * 1024, pipe))));
     let complaint = child.stderr.take().map(|pipe| apart(move || text(pipe.take(MOST_COMPLAINT))));
     let left = || deadline.saturating_duration_since(Instant::now());
@@ -99,26 +107,9 @@ pub(super) fn run<T: Send + 'static>(
         end(&mut child);
         let called = arguments.iter().find(|argument| !argument.starts_with('-') && !argument.contains('='));
         let action = format!("`git {}` was stopped", called.unwrap_or(&""));
-        fault(action, format!("it did not end within {} s", PATIENCE.as_secs()))
+        let limit = deadline.saturating_duration_since(start).as_secs_f64().ceil();
+        fault(action, format!("it did not end within {limit} s"))
     })
-}
-
-#[expect(clippy::disallowed_methods, reason = "only git can compare the index and the files with HEAD")]
-fn git(folder: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new("git");
-    for name in NOT_OURS {
-        command.env_remove(name);
-    }
-    command
-        .envs(OURS.iter().copied())
-        .args(arguments)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        // A group of its own: what git started is killed with it.
-        .process_group(0);
-    command
 }
 
 /// Reads a stream to its end as text.

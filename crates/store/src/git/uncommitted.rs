@@ -5,7 +5,7 @@
 //! context the head of a hunk says how many lines it takes away and brings, and each line of a file stands behind a
 //! `+` or `-`, so nothing in a file can look like a head.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -18,7 +18,7 @@ use domain::ports::{ChangedLines, StoreFault};
 use rustix::fs::{Mode, OFlags};
 
 use super::place::Place;
-use super::{fault, process};
+use super::{fault, named, process};
 
 /// A larger file counts as binary, with git (`core.bigFileThreshold`) and with us.
 const MOST_BYTES: u64 = 8 * 1024 * 1024;
@@ -88,6 +88,8 @@ struct Told {
     new: Vec<Name>,
     /// Folders git does not look into.
     ignored: Vec<Name>,
+    /// Changed files of which some lines end with a carriage return on one side and without on the other.
+    other_endings: BTreeSet<Name>,
 }
 
 /// What is not committed.
@@ -106,7 +108,7 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, Stor
         [] => arguments.extend([".", NOT_OURS]),
         _ => arguments.extend(named.iter().map(String::as_str)),
     }
-    let ended = process::run(&place.project, &arguments, told)?;
+    let ended = process::run(place, &arguments, told)?;
     if ended.code != 0 {
         return Err(ended.fault("cannot count what is not committed"));
     }
@@ -121,6 +123,7 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, Stor
             lines.push(ChangedLines { path, added: *added, removed: *removed, untracked: false });
         }
     }
+    leave_out_line_endings(place, &ended.said.other_endings, &mut lines)?;
     for path in ended.said.new.iter().filter_map(|name| inside(name)) {
         if Instant::now() > deadline {
             return Err(fault("cannot count what is not committed", "there are too many new files"));
@@ -135,6 +138,24 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, Stor
     Ok(Found { lines, ignored: ignored.map(|path| path.to_string_lossy().into_owned()).collect() })
 }
 
+/// Counts files again whose line endings differ, without these: `git status` cannot.
+fn leave_out_line_endings(
+    place: &Place,
+    others: &BTreeSet<Name>,
+    lines: &mut Vec<ChangedLines>,
+) -> Result<(), StoreFault> {
+    let is_other = |file: &ChangedLines| others.contains(place.prefix.join(&file.path).as_os_str().as_bytes());
+    let paths: Vec<String> = lines.iter().filter(|file| is_other(file)).map(|file| file.path.clone()).collect();
+    if paths.is_empty() {
+        return Ok(());
+    }
+    if let Some(counted) = named::changed(place, &paths)? {
+        lines.retain(|file| !is_other(file));
+        lines.extend(counted);
+    }
+    Ok(())
+}
+
 /// Which part of the answer a line belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
@@ -145,26 +166,59 @@ enum Part {
     Patches,
 }
 
+/// How the removed and the added lines of a file end: with or without a carriage return.
+#[derive(Default)]
+struct Endings {
+    removed: [bool; 2],
+    added: [bool; 2],
+}
+
+impl Endings {
+    /// Takes a line of a patch; says whether it ends as none on the other side did.
+    fn differ_with(&mut self, line: &[u8]) -> bool {
+        let returns = usize::from(line.ends_with(b"\r"));
+        let (own, other) = match line.first() {
+            Some(b'-') => (&mut self.removed, &self.added),
+            Some(b'+') => (&mut self.added, &self.removed),
+            _ => return false,
+        };
+        own[returns] = true;
+        other[1 - returns]
+    }
+}
+
 /// Reads the answer line by line: a patch may be long, what is kept of it is not.
 fn told(mut answer: BufReader<ChildStdout>) -> Told {
     let mut told = Told::default();
     let mut part = Part::Other;
     let mut current: Option<Name> = None;
+    let mut endings: Option<Endings> = None;
     let mut line = Vec::new();
-    while answer.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+    loop {
+        line.clear();
+        if !answer.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+            return told;
+        }
         let text = line.strip_suffix(b"\n").unwrap_or(&line);
         if let Some(names) = text.strip_prefix(b"diff --git ") {
             part = Part::Patches;
             current = patched(names);
+            endings = None;
             if let Some(name) = &current {
                 told.changed.entry(name.clone()).or_default();
             }
         } else if part == Part::Patches {
-            if let Some((removed, added)) = hunk(text)
-                && let Some(count) = current.as_ref().and_then(|name| told.changed.get_mut(name))
-            {
+            let Some(name) = &current else { continue };
+            if let Some((removed, added)) = hunk(text) {
+                // The lines before the first hunk only look like lines of the file.
+                endings.get_or_insert_default();
+                let count = told.changed.entry(name.clone()).or_default();
                 count.0 += added;
                 count.1 += removed;
+            } else if endings.as_mut().is_some_and(|endings| endings.differ_with(text)) {
+                told.other_endings.insert(name.clone());
+                // Once is enough.
+                endings = None;
             }
         } else if let Some(entry) = text.strip_prefix(b"\t") {
             match part {
@@ -185,9 +239,7 @@ fn told(mut answer: BufReader<ChildStdout>) -> Told {
                 _ => Part::Other,
             };
         }
-        line.clear();
     }
-    told
 }
 
 /// Reads the name in `c/name i/name`: both are the same, as renames are not looked for.

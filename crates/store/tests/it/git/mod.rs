@@ -1,6 +1,7 @@
 //! The repository, read by us, against repositories made by git.
 
 mod counts;
+mod hostile;
 mod moves;
 
 use std::path::{Path, PathBuf};

@@ -1,14 +1,14 @@
-//! Asking git what changed. The repository may be hostile: no hook, filter, pager or monitor of it is run.
-//!
-//! `git diff` and `git status` run filters that a repository's settings name. So the files are compared by their
-//! hashes alone, which git makes without looking at any setting (`hash-object --no-filters`).
+//! Files that differ from a commit, compared by their hashes alone (`hash-object --no-filters`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::process::Command;
+use std::time::Duration;
 
 use domain::ports::RepositoryChanges;
 use domain::time::Timestamp;
+
+use super::place::Place;
+use super::process;
 
 /// The repository a project lies in.
 #[derive(Clone, Debug)]
@@ -19,6 +19,9 @@ pub struct GitChanges {
 /// So many files are hashed by one process.
 const AT_ONCE: usize = 400;
 
+/// A person waits for the answer: a large repository is hashed as a whole.
+const MAX_SECONDS: Duration = Duration::from_secs(60);
+
 impl GitChanges {
     /// Returns the repository around a project's directory.
     #[must_use]
@@ -26,20 +29,15 @@ impl GitChanges {
         Self { root }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "git itself is asked, with fixed arguments and no shell")]
     fn git(&self, arguments: &[&str]) -> Result<String, String> {
-        let output = Command::new("git")
-            .args(["--no-optional-locks", "--literal-pathspecs", "-c", "core.fsmonitor=false", "-c", "core.pager=cat"])
-            .args(arguments)
-            .current_dir(&self.root)
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .output()
-            .map_err(|error| format!("git cannot be started: {error}"))?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        let place = Place::find(&self.root).map_err(|fault| fault.to_string())?;
+        let place = place.ok_or_else(|| "not a git repository".to_owned())?;
+        let ended =
+            process::run_within(&place, arguments, MAX_SECONDS, process::text).map_err(|fault| fault.to_string())?;
+        if ended.code == 0 {
+            return Ok(ended.said);
         }
-        let words = String::from_utf8_lossy(&output.stderr);
-        Err(words.lines().next().unwrap_or("git failed").trim_start_matches("fatal: ").to_owned())
+        Err(ended.complaint.lines().next().unwrap_or("git failed").trim_start_matches("fatal: ").to_owned())
     }
 
     /// Returns the regular files of a commit with the hashes of what is in them.

@@ -1,0 +1,261 @@
+//! Who runs us: a person, a script, or an agent's session in a host.
+//!
+//! A host's own variables tell it. Where none names the session, or where one host was started within another, so that both
+//! have set theirs, the ancestors of our process are looked up among the processes that hooks noted as hosts
+//! (`domain::caller`). That sees through paths, scripts, aliases, `env` and `sudo`, because no command line is read for it. A
+//! process that serves several sessions and does not tell them apart gives a session of its own, which is nobody's.
+//!
+//! Without `/proc` there are no ancestors: then the variables decide alone, and a host that sets none has one session
+//! without a name. It is never another session's.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use domain::caller::{HostProcess, ProcessIdentity, digest_of_argument, digest_of_call};
+use domain::ids::{Digest32, Principal};
+use domain::ports::Store;
+
+use crate::settings::{at_terminal, environment, user_name};
+use crate::wiring::Project;
+
+/// A host and the variables it sets for the commands it runs.
+struct HostVariables {
+    host: &'static str,
+    /// Set in every command.
+    marks: &'static [&'static str],
+    /// These name the session.
+    sessions: &'static [&'static str],
+}
+
+const HOSTS: [HostVariables; 6] = [
+    HostVariables { host: "claude-code", marks: &["CLAUDECODE"], sessions: &["CLAUDE_CODE_SESSION_ID"] },
+    HostVariables { host: "cursor", marks: &["CURSOR_AGENT"], sessions: &[] },
+    // A subagent has a thread of its own; the session is the one that hooks name.
+    HostVariables { host: "codex", marks: &["CODEX_SANDBOX"], sessions: &["CODEX_SESSION_ID", "CODEX_THREAD_ID"] },
+    HostVariables { host: "gemini", marks: &["GEMINI_CLI"], sessions: &["GEMINI_SESSION_ID"] },
+    HostVariables { host: "opencode", marks: &["OPENCODE"], sessions: &[] },
+    HostVariables { host: "copilot", marks: &["COPILOT_CLI"], sessions: &["COPILOT_AGENT_SESSION_ID"] },
+];
+
+/// Set by our own hooks, where a host lets them, and by people.
+const SESSION: &str = "THROUGHLINE_SESSION";
+/// How the session of an agent is called that does not name it.
+const UNKNOWN: &str = "unknown";
+/// A chain of processes that is longer is not followed.
+const MAX_ANCESTORS: usize = 64;
+/// Programs that only run others.
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "busybox"];
+
+/// Who runs us.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Caller {
+    /// The agent's host.
+    host: Option<String>,
+    /// The session that the host, or whoever called us, names.
+    session: Option<String>,
+    /// The session of a host's process that serves several and does not tell them apart.
+    anonymous: Option<String>,
+}
+
+impl Caller {
+    /// Finds it out by the environment alone.
+    fn by_environment() -> Self {
+        let set = hosts_set();
+        let session = environment(SESSION).or_else(|| set.first().and_then(|host| session_variable(host)));
+        Self { host: set.first().map(|host| host.host.to_owned()), session, anonymous: None }
+    }
+
+    /// Finds it out by the environment, and by the processes above us where that is not enough.
+    pub(crate) fn find(store: &dyn Store) -> Self {
+        let told = Self::by_environment();
+        let hosts = hosts_set().len();
+        if told.session.is_some() && hosts == 1 {
+            return told;
+        }
+        match Self::by_ancestors(store) {
+            // Within another host the variables are inherited; else a session that somebody names is the one they mean.
+            Some(found) if hosts < 2 && told.session.is_some() => {
+                Self { session: told.session, anonymous: None, ..found }
+            }
+            Some(found) => found,
+            None => told,
+        }
+    }
+
+    /// The nearest process above us that hooks noted as a host's is the host that runs us.
+    fn by_ancestors(store: &dyn Store) -> Option<Self> {
+        let ancestors = ancestors();
+        if ancestors.is_empty() {
+            return None;
+        }
+        let state = store.read().ok()?;
+        let noted = |process: &ProcessIdentity| {
+            let note = state.note(&process.key()).ok()??;
+            Some(HostProcess::from_note(Some(&note))).filter(|noted| !noted.sessions.is_empty())
+        };
+        let (index, host) = ancestors.iter().enumerate().find_map(|(index, process)| Some((index, noted(process)?)))?;
+        let variables = HOSTS.iter().filter(|known| known.host == host.host).flat_map(|known| known.sessions).copied();
+        let is_served = |name: &String| host.sessions.iter().any(|session| session.id == *name);
+        let named = std::iter::once(SESSION).chain(variables).filter_map(environment).find(is_served);
+        let (below, process) = (ancestors.get(..index)?, ancestors.get(index)?);
+        let session = host.session_of(named.as_deref(), || calls_seen(below)).map(str::to_owned);
+        let anonymous = session.is_none().then(|| format!("{}-process-{}", host.host, process.pid));
+        Some(Self { host: Some(host.host), session, anonymous })
+    }
+
+    /// Returns in whose name an operation is recorded.
+    pub(crate) fn principal(&self) -> Principal {
+        let session = || self.session.clone().unwrap_or_else(|| UNKNOWN.to_owned());
+        match &self.host {
+            Some(host) => Principal::Agent { host: host.clone(), session: session() },
+            None if at_terminal() => Principal::Human(user_name()),
+            None => Principal::Agent { host: "shell".to_owned(), session: session() },
+        }
+    }
+
+    /// Returns the session that a command belongs to: the host's, or the terminal's own.
+    pub(crate) fn session_name(self, actor: &Principal) -> String {
+        if let Some(session) = self.session {
+            return session;
+        }
+        match actor {
+            Principal::Agent { host, session } if host != "shell" => match session.as_str() {
+                "" | UNKNOWN => self.anonymous.unwrap_or_else(|| format!("{host}-without-a-session")),
+                // A client without hooks is known by its connection.
+                connection => connection.to_owned(),
+            },
+            _ => terminal().unwrap_or_else(|| "shell".to_owned()),
+        }
+    }
+}
+
+/// Returns who is acting, by the environment alone: a person at a terminal, or an agent.
+pub(crate) fn actor() -> Principal {
+    Caller::by_environment().principal()
+}
+
+/// Returns the agent host that runs a command of a project, by the environment, else by the processes above us.
+///
+/// Hosts are noted in the state: where that cannot be opened, the environment decides alone.
+pub(crate) fn calling_host(project: &Project) -> Option<String> {
+    let told = Caller::by_environment();
+    if told.host.is_some() {
+        return told.host;
+    }
+    let store = project.open_quietly(&project.engine_settings(), None).ok()?;
+    Caller::find(&*store).host
+}
+
+/// Returns the hosts whose variables are set: more than one where a host was started within another.
+fn hosts_set() -> Vec<&'static HostVariables> {
+    let is_set = |host: &&HostVariables| host.marks.iter().chain(host.sessions).any(|name| environment(name).is_some());
+    HOSTS.iter().filter(is_set).collect()
+}
+
+fn session_variable(host: &HostVariables) -> Option<String> {
+    host.sessions.iter().find_map(|name| environment(name))
+}
+
+/// Returns the terminal's name: `terminal-pts-3`.
+fn terminal() -> Option<String> {
+    let device = std::fs::read_link("/proc/self/fd/0").ok()?;
+    let name = device.to_str()?.strip_prefix("/dev/")?;
+    (name.starts_with("pts/") || name.starts_with("tty")).then(|| format!("terminal-{}", name.replace('/', "-")))
+}
+
+/// Returns the process of the host that runs this hook: the nearest above us that is no shell that only runs a command.
+///
+/// `None` where a person at a shell of their own runs the hook: whatever is above that shell is no host.
+pub(crate) fn host_process() -> Option<ProcessIdentity> {
+    ancestors().iter().find_map(|process| match shell_of(process.pid) {
+        Shell::No => Some(Some(process.clone())),
+        Shell::RunsACommand => None,
+        Shell::Interactive => Some(None),
+    })?
+}
+
+enum Shell {
+    No,
+    RunsACommand,
+    Interactive,
+}
+
+/// A script has the name of its file, but is run by a shell: the program decides, not the name.
+fn shell_of(pid: u32) -> Shell {
+    let program = std::fs::read_link(format!("/proc/{pid}/exe")).ok();
+    let name = program.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
+    if !name.is_some_and(|name| SHELLS.contains(&name)) {
+        return Shell::No;
+    }
+    // `sh -c …`, `bash -lc …`, `sh launcher`: interactive ones have nothing to run.
+    let runs = |word: &String| !word.starts_with(['-', '+']) || (!word.starts_with("--") && word.contains('c'));
+    match arguments_of(pid).iter().skip(1).any(runs) {
+        true => Shell::RunsACommand,
+        false => Shell::Interactive,
+    }
+}
+
+/// Returns the processes above us, the nearest first. They are looked up once: a process that outlives its parent belongs to
+/// whoever started it.
+fn ancestors() -> &'static [ProcessIdentity] {
+    static ANCESTORS: OnceLock<Vec<ProcessIdentity>> = OnceLock::new();
+    ANCESTORS.get_or_init(|| {
+        let mut found = Vec::new();
+        let Ok(boot) = std::fs::read_to_string("/proc/sys/kernel/random/boot_id") else { return found };
+        let mut pid = std::os::unix::process::parent_id();
+        // The first process of a machine or a container is nobody's host.
+        while pid > 1 && found.len() < MAX_ANCESTORS {
+            let Some((parent, started)) = parent_and_start(pid) else { break };
+            found.push(ProcessIdentity { boot: boot.trim().to_owned(), pid, started });
+            pid = parent;
+        }
+        found
+    })
+}
+
+/// Reads `/proc/PID/stat`: the parent is its fourth field, the time of the start its twenty-second.
+fn parent_and_start(pid: u32) -> Option<(u32, u64)> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may hold anything, also spaces and parentheses.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    Some((fields.nth(1)?.parse().ok()?, fields.nth(17)?.parse().ok()?))
+}
+
+fn arguments_of(pid: u32) -> Vec<String> {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+/// Returns the digests of what the processes below a host were called with, and of our own call.
+fn calls_seen(below: &[ProcessIdentity]) -> Vec<Digest32> {
+    let own: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut seen = vec![digest_of_call(&own)];
+    seen.extend(below.iter().flat_map(|process| arguments_of(process.pid)).map(|word| digest_of_argument(&word)));
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ancestors_are_found_with_the_time_of_their_start() {
+        let Some(parent) = ancestors().first() else { return };
+        assert_eq!(parent.pid, std::os::unix::process::parent_id());
+        assert!(parent.started > 0 && !parent.boot.is_empty(), "{parent:?}");
+    }
+
+    #[test]
+    fn an_agent_without_a_session_gets_one_that_is_nobodys() {
+        let actor = Principal::from("agent:codex/unknown");
+        let caller = |session: Option<&str>, anonymous: Option<&str>| Caller {
+            host: Some("codex".to_owned()),
+            session: session.map(str::to_owned),
+            anonymous: anonymous.map(str::to_owned),
+        };
+        assert_eq!(caller(Some("a"), None).session_name(&actor), "a");
+        assert_eq!(caller(None, Some("codex-process-7")).session_name(&actor), "codex-process-7");
+        assert_eq!(caller(None, None).session_name(&actor), "codex-without-a-session");
+        assert_eq!(caller(None, None).session_name(&Principal::from("agent:codex/c1")), "c1");
+    }
+}

@@ -1,0 +1,228 @@
+//! The hardened `git` command line: nothing in a repository makes git run a program.
+//!
+//! A repository brings settings (`.git/config`, what it includes, `config.worktree`) and attributes (`.gitattributes`,
+//! `.git/info/attributes`) that name programs: a file system monitor, hooks, content filters. Settings given on the command
+//! line win over all of them. Attributes are read from the empty tree, so that no file has a filter; the two places that git
+//! reads all the same are covered apart: `core.attributesFile` is empty, and where the repository has its own
+//! `.git/info/attributes`, or git is older than 2.41 and knows no `--attr-source`, every configured filter is overridden by
+//! an empty one, which git skips.
+//!
+//! So content is compared as it is in the file. A file that a filter changes (Git LFS, `git-crypt`) counts with all its lines
+//! once it is touched, and as binary, which has none, where it is binary; line endings that git converts are left out of the
+//! count (`named.rs`). Counting too much is the safe side: a filter cannot hide lines from the `loc` gate.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use domain::ports::StoreFault;
+
+use super::fault;
+use super::place::Place;
+
+/// The empty tree: git knows it without an object, by the hash function of the repository.
+const EMPTY_TREE_SHA1: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+const EMPTY_TREE_SHA256: &str = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321";
+/// More of a repository's settings is not read by us.
+const MAX_SETTINGS_BYTES: u64 = 1024 * 1024;
+
+/// Settings that name programs or lead to another repository, in the form git takes them.
+const SETTINGS: &[&str] = &[
+    "--no-pager",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "core.attributesFile=/dev/null",
+    // A folder of the project that looks like a repository is none.
+    "-c",
+    "safe.bareRepository=explicit",
+];
+
+/// The whole of git's environment: no lock on the index, no download, the repository that we found ourselves.
+const ENVIRONMENT: &[(&str, &str)] = &[
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_DIFF_OPTS", "-u0"),
+    ("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1"),
+    ("GIT_LITERAL_PATHSPECS", "1"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("LC_ALL", "C"),
+];
+
+/// Where the user keeps their own settings: what they ignore, which owners they trust. Programs named there are overridden too.
+const KEPT_VARIABLES: &[&str] = &["GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM"];
+
+/// How content filters are kept from running.
+#[derive(Clone, Copy)]
+pub(super) enum Filters<'a> {
+    /// No file has attributes.
+    NoAttributes,
+    /// No file has attributes but by `.git/info/attributes`, and these filters are empty.
+    NoAttributesAndEmpty(&'a [String]),
+    /// These filters, all that are configured, are empty: for a git that knows no `--attr-source`.
+    Empty(&'a [String]),
+}
+
+/// Builds the command; nothing is started.
+///
+/// # Errors
+/// When there is no git outside the project, or a filter's name cannot be overridden.
+#[expect(clippy::disallowed_methods, reason = "only git can compare the index and the files with HEAD")]
+pub(super) fn git_command(place: &Place, filters: Filters<'_>, arguments: &[&str]) -> Result<Command, StoreFault> {
+    let mut command = Command::new(git_program(place)?);
+    // A hook that git itself runs finds its repository, index and options in the environment; a user's may name programs.
+    for (name, _) in std::env::vars_os() {
+        if name.as_bytes().starts_with(b"GIT_") && !KEPT_VARIABLES.iter().any(|kept| name == *kept) {
+            command.env_remove(name);
+        }
+    }
+    command.envs(ENVIRONMENT.iter().copied()).args(SETTINGS);
+    if !matches!(filters, Filters::Empty(_)) {
+        command.arg(format!("--attr-source={}", empty_tree(place)));
+    }
+    if let Filters::Empty(names) | Filters::NoAttributesAndEmpty(names) = filters {
+        for name in names {
+            for (key, value) in [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")] {
+                command.arg("-c").arg(format!("filter.{name}.{key}={value}"));
+            }
+        }
+    }
+    command.args(arguments).current_dir(&place.project);
+    Ok(command)
+}
+
+/// Says whether files may have attributes although none are read from a tree.
+pub(super) fn has_own_attributes(place: &Place) -> bool {
+    match place.common.join("info/attributes").metadata() {
+        Ok(found) => !found.is_file() || found.len() > 0,
+        Err(error) => !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+    }
+}
+
+/// What lists the keys of every filter that is configured anywhere, for `filter_names`.
+pub(super) const LIST_FILTERS: &[&str] = &["config", "--null", "--name-only", "--get-regexp", r"^filter\."];
+
+/// Reads the names of filters from their keys: `filter.NAME.clean`.
+///
+/// # Errors
+/// When a name has a `=`: on a command line it would end there, and the filter would not be overridden.
+pub(super) fn filter_names(keys: &str) -> Result<Vec<String>, StoreFault> {
+    let named = |key: &str| Some(key.strip_prefix("filter.")?.rsplit_once('.')?.0.to_owned());
+    let mut names: Vec<String> = keys.split_terminator('\0').filter_map(named).collect();
+    names.sort();
+    names.dedup();
+    match names.iter().find(|name| name.contains('=')) {
+        Some(name) => {
+            let why = format!("the filter `{name}` in git's settings cannot be switched off: its name contains `=`");
+            Err(fault("`git` was not started", why))
+        }
+        None => Ok(names),
+    }
+}
+
+/// Returns the empty tree of the repository's hash function, which only the repository's own settings name: git itself
+/// follows no include for it. The wrong tree is no tree: git refuses, and nothing runs.
+fn empty_tree(place: &Place) -> &'static str {
+    let mut settings = String::new();
+    let read = File::open(place.common.join("config"));
+    let _ = read.and_then(|file| file.take(MAX_SETTINGS_BYTES).read_to_string(&mut settings));
+    let is_sha256 = settings.lines().map(str::trim_start).any(|line| {
+        let line = line.to_ascii_lowercase();
+        !line.starts_with(['#', ';']) && line.contains("objectformat") && line.contains("sha256")
+    });
+    if is_sha256 { EMPTY_TREE_SHA256 } else { EMPTY_TREE_SHA1 }
+}
+
+/// Returns the first git in PATH that does not come with the project.
+fn git_program(place: &Place) -> Result<&'static Path, StoreFault> {
+    static INSTALLED: OnceLock<Vec<InstalledGit>> = OnceLock::new();
+    let installed = INSTALLED.get_or_init(|| installed_gits(std::env::var_os("PATH").as_deref()));
+    let found = installed.iter().find(|git| !git.is_inside(&place.top) && !git.is_inside(&place.common));
+    found
+        .map(|git| git.path.as_path())
+        .ok_or_else(|| fault("cannot start `git`", "there is none in PATH outside the project"))
+}
+
+/// A git that PATH leads to.
+#[derive(Debug)]
+struct InstalledGit {
+    /// As PATH says it: a program may be made to be called by a link.
+    path: PathBuf,
+    /// The folder in PATH and the program itself, without links.
+    real: [PathBuf; 2],
+}
+
+impl InstalledGit {
+    fn is_inside(&self, folder: &Path) -> bool {
+        self.real.iter().any(|real| real.starts_with(folder))
+    }
+}
+
+/// Looks through PATH once. A relative entry means another folder wherever we are, such as the project's own.
+fn installed_gits(path: Option<&OsStr>) -> Vec<InstalledGit> {
+    let entries = path.map(std::env::split_paths).into_iter().flatten();
+    let found = entries.filter(|folder| folder.is_absolute()).filter_map(|folder| {
+        let path = folder.join("git");
+        let about = path.metadata().ok()?;
+        let is_program = about.is_file() && about.permissions().mode() & 0o111 != 0;
+        is_program.then_some(())?;
+        Some(InstalledGit { real: [folder.canonicalize().ok()?, path.canonicalize().ok()?], path })
+    });
+    found.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relative_path_entries_and_files_that_are_no_programs_are_skipped() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |name: &str, mode: u32| {
+            let bin = folder.path().join(name);
+            std::fs::create_dir_all(&bin).unwrap();
+            std::fs::write(bin.join("git"), "#!/bin/sh\n").unwrap();
+            std::fs::set_permissions(bin.join("git"), std::fs::Permissions::from_mode(mode)).unwrap();
+            bin
+        };
+        let (plain, program) = (place("plain", 0o644), place("program", 0o755));
+        let path = std::env::join_paths([Path::new("."), Path::new("bin"), Path::new(""), &plain, &program]).unwrap();
+        let found = installed_gits(Some(&path));
+        assert_eq!(found.iter().map(|git| git.path.clone()).collect::<Vec<_>>(), [program.join("git")]);
+        assert!(installed_gits(None).is_empty());
+    }
+
+    #[test]
+    fn a_program_that_is_a_link_into_the_project_is_inside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let (project, bin) = (root.join("project"), root.join("bin"));
+        for made in [&project, &bin] {
+            std::fs::create_dir(made).unwrap();
+        }
+        std::fs::write(project.join("tool"), "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(project.join("tool"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::os::unix::fs::symlink(project.join("tool"), bin.join("git")).unwrap();
+        std::os::unix::fs::symlink(&bin, project.join("bin")).unwrap();
+        let path = std::env::join_paths([&bin, &project.join("bin")]).unwrap();
+        let found = installed_gits(Some(&path));
+        assert_eq!(found.len(), 2);
+        assert!(found.iter().all(|git| git.is_inside(&project)), "{found:?}");
+    }
+
+    #[test]
+    fn names_of_filters_are_read_from_their_keys() {
+        let keys = "filter.lfs.clean\0filter.lfs.process\0filter.a.b.smudge\0filter.clean\0";
+        assert_eq!(filter_names(keys).unwrap(), ["a.b", "lfs"]);
+        assert!(filter_names("filter.a=b.clean\0").is_err());
+    }
+}
