@@ -204,7 +204,7 @@ const KEYS: &[Key] = &[
         default: "\"anyone\"",
         allowed: "`anyone`, `human`",
         environment: &["THROUGHLINE_APPROVAL"],
-        text: "Whose approval counts; the environment can only make it stricter. With `human` an approval must come from a person at a terminal who was shown the text.",
+        text: "Whose approval counts; the environment can only make it stricter, and a person accepts a looser value in this file (`tl policy accept`). With `human` only approvals by people count.",
         set: |settings, text| {
             use crate::policy::ApprovalPolicy::{Anyone, Human};
             let wanted = one_of(text, &[("anyone", Anyone), ("human", Human)])?;
