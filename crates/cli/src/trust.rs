@@ -9,7 +9,7 @@ use application::{Context, Failure, FailureKind};
 use domain::ids::{Principal, StoreId};
 use domain::operation::Channel;
 use domain::policy::{ApprovalPolicy, Policy};
-use domain::ports::Store;
+use domain::ports::{History, Store};
 use domain::settings::Storage;
 use domain::trust_policy::{PolicyChange, TrustPolicy};
 use store::{DiskFiles, SystemClock};
@@ -73,9 +73,7 @@ impl Project {
             None => self.known.stores_at(&self.root),
         };
         for store in stores {
-            if let Some(pinned) = self.pinned(&store)
-                && pinned.approval.only_people()
-            {
+            if let Some(pinned) = self.pinned(&store).filter(|pinned| pinned.approval.only_people()) {
                 pinned.tighten(&mut self.settings.policy);
             }
         }
@@ -102,7 +100,12 @@ impl Project {
             Storage::Remote => (recorded.clone(), Authority::Server),
             Storage::Postgres => (recorded.clone().or_else(|| pinned.clone()), Authority::Database),
             Storage::Sqlite | Storage::Json => {
-                (self.local_base(&id, pinned.as_ref(), recorded.as_ref()), Authority::Pin)
+                let known = pinned.clone().or_else(|| self.inherited(&id, store.history()));
+                let base = match (known, &recorded) {
+                    (Some(known), Some(recorded)) => Some(known.tightened_by(recorded)),
+                    (known, recorded) => known.or_else(|| recorded.clone()),
+                };
+                (base, Authority::Pin)
             }
         };
         let in_force = base.map_or_else(|| declared.clone(), |base| base.tightened_by(&declared));
@@ -110,47 +113,33 @@ impl Project {
         if in_force.approval.only_people() {
             in_force.tighten(&mut policy);
         }
-        let mut trusted = Trusted {
+        // What a laptop's file says has no effect on the server, and nobody there can accept it.
+        let waits = in_force.approval.only_people() && authority != Authority::Server;
+        let trusted = Trusted {
             policy,
             // A replica's statuses are the server's: it judges by what is recorded, whatever this file says.
-            judged_by: if storage == Storage::Remote { ApprovalPolicy::Anyone } else { in_force.approval },
-            waiting: if in_force.approval.only_people() { in_force.changes_to(&declared) } else { Vec::new() },
+            judged_by: if authority == Authority::Server { ApprovalPolicy::Anyone } else { in_force.approval },
+            waiting: if waits { in_force.changes_to(&declared) } else { Vec::new() },
             in_force,
             authority,
         };
         if authority == Authority::Server {
-            // A stricter file is no looser one that waits.
-            let server = recorded.unwrap_or_else(|| declared.clone());
-            trusted
-                .waiting
-                .retain(|change| server.changes_to(&trusted.in_force).iter().all(|own| own.key != change.key));
             return Ok(trusted);
         }
         self.keep_policy(store, &id, pinned.as_ref(), recorded.as_ref(), &trusted)?;
         Ok(trusted)
     }
 
-    /// Returns what is pinned and recorded for a state of this machine, the stricter of each.
-    fn local_base(
-        &self,
-        id: &StoreId,
-        pinned: Option<&TrustPolicy>,
-        recorded: Option<&TrustPolicy>,
-    ) -> Option<TrustPolicy> {
-        let known = match pinned {
-            Some(pinned) => Some(pinned.clone()),
-            // Seen for the first time. A state that replaces one of this user's in the same directory inherits its policy:
-            // else `rm -r .throughline; tl init` would be a way to loosen it.
-            None => {
-                let others = self.known.stores_at(&self.root).into_iter().filter(|other| other != id);
-                let human = others.filter_map(|other| self.pinned(&other)).filter(|pin| pin.approval.only_people());
-                human.reduce(|one, other| one.strictest(&other))
-            }
-        };
-        match (known, recorded) {
-            (Some(known), Some(recorded)) => Some(known.tightened_by(recorded)),
-            (known, recorded) => known.or_else(|| recorded.cloned()),
+    /// Returns the policy of this user's other states in the same directory, when this one is seen there for the first time: a
+    /// state in the place of a protected one inherits its policy. Else `rm -r .throughline; tl init`, or a state copied from
+    /// elsewhere, would be a way to loosen it.
+    fn inherited(&self, id: &StoreId, history: History) -> Option<TrustPolicy> {
+        if history != History::FirstSeen {
+            return None;
         }
+        let others = self.known.stores_at(&self.root).into_iter().filter(|other| other != id);
+        let human = others.filter_map(|other| self.pinned(&other)).filter(|pin| pin.approval.only_people());
+        human.reduce(|one, other| one.strictest(&other))
     }
 
     /// Records the policy in the state, then pins it: what is pinned was recorded, whenever a process ends.
@@ -179,7 +168,9 @@ impl Project {
                 Err(failure) => return Err(failure),
             }
         }
+        // Without a protected policy there is nothing to pin, unless one was pinned before.
         if pinned != Some(in_force)
+            && (pinned.is_some() || in_force.approval.only_people())
             && let Err(error) = self.pins.pin(id, in_force)
         {
             self.log(&format!("the policy could not be pinned in {}: {error}", self.pins.folder().display()));

@@ -10,7 +10,7 @@ use domain::operation::Channel;
 use domain::planning_prompt::{clean_line, count};
 use domain::ports::{Clock, History, Recovery, Store, StoreFault};
 use domain::profile::Profile;
-use domain::settings::Settings;
+use domain::settings::{Settings, Storage};
 use store::{
     DiskCommands, DiskFiles, DiskGit, EngineSettings, KnownHeads, KnownStores, Layout, PolicyPins, RevertibleFiles,
     SystemClock,
@@ -130,7 +130,10 @@ impl Project {
             patience: Duration::from_secs(5),
             mirror: self.settings.mirror.enabled,
             mirror_interval: Duration::from_secs(self.settings.mirror.interval_seconds),
-            heads: Some(self.heads.clone()),
+            heads: Some(match self.settings.storage {
+                Storage::Postgres => self.heads.clone(),
+                _ => self.heads.at(&self.root),
+            }),
         }
     }
 

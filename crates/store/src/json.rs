@@ -46,15 +46,14 @@ impl JsonStore {
         Ok(store)
     }
 
-    /// Returns whose store it is.
-    pub(crate) fn id(&self) -> Result<StoreId, StoreFault> {
-        Ok(self.load()?.0.store)
-    }
-
-    /// Compares the history with the one this user knew.
-    pub(crate) fn compare_history(&self) -> Result<(), StoreFault> {
-        let Some(heads) = &self.settings.heads else { return Ok(()) };
+    /// Asks `accept` whether this store is to be used, then compares its history with the one this user knew.
+    pub(crate) fn compare_history(
+        &self,
+        accept: &dyn Fn(&StoreId) -> Result<(), StoreFault>,
+    ) -> Result<(), StoreFault> {
         let state = self.load()?.0;
+        accept(&state.store)?;
+        let Some(heads) = &self.settings.heads else { return Ok(()) };
         let head = (state.head(), state.head_hash);
         self.history.set(heads.compare(&state.store, head, &|number| state.chain_hash(number))?);
         Ok(())

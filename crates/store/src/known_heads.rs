@@ -35,13 +35,24 @@ pub(crate) type ChainHash<'a> = &'a dyn Fn(OperationId) -> Result<Option<Digest3
 #[derive(Clone, Debug)]
 pub struct KnownHeads {
     folder: PathBuf,
+    /// Tells working copies apart that have a state of one identity each for themselves.
+    place: String,
 }
 
 impl KnownHeads {
     /// Returns those kept below the user's state directory.
     #[must_use]
     pub fn in_directory(user_state: &Path) -> Self {
-        Self { folder: user_state.join("heads") }
+        Self { folder: user_state.join("heads"), place: String::new() }
+    }
+
+    /// The same for a state that belongs to one working copy: two clones of a project have the same identity, but each its own
+    /// history.
+    #[must_use]
+    pub fn at(&self, root: &Path) -> Self {
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        let digest = Digest32::of(root.as_os_str().as_encoded_bytes()).to_string();
+        Self { folder: self.folder.clone(), place: format!("@{}", digest.get(..16).unwrap_or_default()) }
     }
 
     /// Makes a head the known one, whatever was known before: a person replaced the state, or accepted what they found.
@@ -73,7 +84,7 @@ impl KnownHeads {
             None => {
                 // First sight. A user directory that cannot be written must not keep anybody from working.
                 let _ = self.record_head(store, head.0, head.1);
-                Ok(History::Known)
+                Ok(History::FirstSeen)
             }
         }
     }
@@ -96,7 +107,7 @@ impl KnownHeads {
     }
 
     fn read_record(&self, store: &StoreId) -> Option<Head> {
-        let file = File::open(file_of_store(&self.folder, store)?).ok()?;
+        let file = File::open(self.file(store)?).ok()?;
         // A writer at this very moment can leave a torn record; it is whole a moment later.
         read_record_of(&file).or_else(|| {
             std::thread::sleep(Duration::from_millis(1));
@@ -104,9 +115,14 @@ impl KnownHeads {
         })
     }
 
+    fn file(&self, store: &StoreId) -> Option<PathBuf> {
+        let mut file = file_of_store(&self.folder, store)?.into_os_string();
+        file.push(&self.place);
+        Some(file.into())
+    }
+
     fn open_record(&self, store: &StoreId) -> io::Result<File> {
-        let file =
-            file_of_store(&self.folder, store).ok_or_else(|| io::Error::other("the store's id is not one of ours"))?;
+        let file = self.file(store).ok_or_else(|| io::Error::other("the store's id is not one of ours"))?;
         let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&file);
         match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -178,7 +194,7 @@ mod tests {
     #[test]
     fn a_head_that_is_behind_is_advanced_when_the_chain_contains_it() {
         let (_directory, heads, store) = heads();
-        assert_eq!(heads.compare(&store, at(3), &chain).expect("compared"), History::Known);
+        assert_eq!(heads.compare(&store, at(3), &chain).expect("compared"), History::FirstSeen);
         assert_eq!(heads.compare(&store, at(5), &chain).expect("compared"), History::Known);
         assert_eq!(heads.read_record(&store), Some(at(5)));
     }

@@ -107,32 +107,29 @@ fn engine(
     known: Option<&KnownStores>,
 ) -> Result<Box<dyn Store>, StoreFault> {
     // A state somebody else made is refused before it is compared with what this user knew.
-    let refuse_foreign = |store: StoreId| match known {
-        Some(known) if !known.knows(&store) => Err(StoreFault::Foreign { store }),
+    let refuse_foreign = |store: &StoreId| match known {
+        Some(known) if !known.knows(store) => Err(StoreFault::Foreign { store: store.clone() }),
         _ => Ok(()),
     };
     Ok(match storage {
         Storage::Sqlite => {
             let store = SqliteStore::open(layout, settings)?;
-            refuse_foreign(store.id()?)?;
-            store.compare_history()?;
+            store.compare_history(&refuse_foreign)?;
             Box::new(store)
         }
         Storage::Json => {
             let store = JsonStore::open(layout, settings)?;
-            refuse_foreign(store.id()?)?;
-            store.compare_history()?;
+            store.compare_history(&refuse_foreign)?;
             Box::new(store)
         }
         Storage::Postgres => {
             let store = PostgresStore::open(layout, settings)?;
-            refuse_foreign(store.id()?)?;
-            store.compare_history()?;
+            store.compare_history(&refuse_foreign)?;
             Box::new(store)
         }
         Storage::Remote => {
             let store = RemoteStore::open(layout, settings, known)?;
-            refuse_foreign(store.id()?)?;
+            refuse_foreign(&store.id()?)?;
             Box::new(store)
         }
     })

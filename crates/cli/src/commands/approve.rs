@@ -7,6 +7,7 @@ use application::{Failure, FailureKind};
 use clap::Args;
 use domain::approval::Force;
 use domain::planning_prompt::clean_line;
+use domain::settings::Storage;
 
 use super::{NodeArgs, show};
 use crate::exit_code::ExitCode;
@@ -32,7 +33,11 @@ pub(crate) struct ApproveArgs {
 impl ApproveArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.project()?;
-        let shown = if is_person() && project.run(app.ui, &|ctx| Ok(ctx.policy.approval.only_people()))? {
+        // Where the state is shared, its policy is known only when it is open.
+        let shared = matches!(project.settings.storage, Storage::Postgres | Storage::Remote);
+        let only_people = project.settings.policy.approval.only_people()
+            || (shared && is_person() && project.run(app.ui, &|ctx| Ok(ctx.policy.approval.only_people()))?);
+        let shown = if only_people && is_person() {
             let view = project.run(app.ui, &|ctx| show_node(ctx, &self.node.node))?;
             confirm(&view)?;
             view.version_hash

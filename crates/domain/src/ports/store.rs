@@ -441,6 +441,8 @@ pub enum History {
     /// It contains all that was seen.
     #[default]
     Known,
+    /// Nothing was seen of this store at this place before.
+    FirstSeen,
     /// It ends before the last operation that was seen: an older state was put in its place.
     Missing { known: OperationId, found: OperationId },
     /// The last operation that was seen is another one now.
@@ -456,7 +458,7 @@ impl History {
             number => format!("{number} operations"),
         };
         match self {
-            Self::Known => None,
+            Self::Known | Self::FirstSeen => None,
             Self::Missing { known, found } => Some(format!(
                 "the history was rolled back: this user saw operation {known}, but it ends with operation {found} now; the \
                  last {} of it, and what they approved, condemned or decided, are gone",

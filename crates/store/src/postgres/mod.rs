@@ -156,11 +156,15 @@ impl PostgresStore {
         Ok(row.store)
     }
 
-    /// Compares the history with the one this user knew.
-    pub(crate) fn compare_history(&self) -> Result<(), StoreFault> {
-        let Some(heads) = &self.settings.heads else { return Ok(()) };
+    /// Asks `accept` whether this store is to be used, then compares its history with the one this user knew.
+    pub(crate) fn compare_history(
+        &self,
+        accept: &dyn Fn(&StoreId) -> Result<(), StoreFault>,
+    ) -> Result<(), StoreFault> {
         let reading = self.reading()?;
         let row = &reading.view.store;
+        accept(&row.store)?;
+        let Some(heads) = &self.settings.heads else { return Ok(()) };
         let compared = heads.compare(&row.store, (row.head, row.head_hash), &|number| reading.view.chain_hash(number));
         self.history.set(compared?);
         Ok(())

@@ -105,19 +105,23 @@ impl SqliteStore {
         Ok(read_store_row(&self.connection, "")?.store)
     }
 
-    /// Compares the history with the one this user knew.
-    pub(crate) fn compare_history(&self) -> Result<(), StoreFault> {
+    /// Asks `accept` whether this store is to be used, then compares its history with the one this user knew.
+    pub(crate) fn compare_history(
+        &self,
+        accept: &dyn Fn(&StoreId) -> Result<(), StoreFault>,
+    ) -> Result<(), StoreFault> {
+        let row = read_store_row(&self.connection, "")?;
+        accept(&row.store)?;
         let Some(heads) = &self.settings.heads else { return Ok(()) };
-        let compare = || {
-            let row = read_store_row(&self.connection, "")?;
+        let compare = |row: StoreRow| {
             let head = (row.head, row.head_hash);
             heads.compare(&row.store.clone(), head, &|number| self.view(row.clone()).chain_hash(number))
         };
-        let mut history = compare()?;
-        if history != History::Known {
+        let mut history = compare(row)?;
+        if history.problem().is_some() {
             // After a power cut the journal can be ahead of the database: what it has is taken over first.
             drop(self.read()?);
-            history = compare()?;
+            history = compare(read_store_row(&self.connection, "")?)?;
         }
         self.history.set(history);
         Ok(())
