@@ -117,9 +117,11 @@ fn only_a_person_where_the_policy_says_so() {
     project.write(Project::ACT, crate::ACT_TEXT);
     let config = project.read(".throughline/config.toml").replace("# approval = \"anyone\"", "approval = \"human\"");
     project.write(".throughline/config.toml", config);
+    // The change of policy is an operation of its own.
+    project.ok(&["status"]);
     let before = fingerprint(&project);
     for arguments in [["approve", "act-1"].as_slice(), &["approve", "act-1", "--force"]] {
-        assert_refused(&project, arguments, "refused", &["only a person may approve here", "in a terminal"]);
+        assert_refused(&project, arguments, "refused", &["only a person may approve here", "in their own terminal"]);
     }
     let output = run_with(&project, &[("CLAUDECODE", "1")], &["approve", "act-1"]);
     assert_eq!(output.code, 1);

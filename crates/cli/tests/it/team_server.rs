@@ -160,10 +160,10 @@ fn a_scope_goes_so_far_and_no_further() {
 #[test]
 fn an_agent_with_a_token_is_not_asked_in_a_persons_place() {
     let project = planned();
+    let (ci, anna) = (token(&project, "agent:ci/1", "agent"), token(&project, "human:anna", "approve"));
     project.write(".throughline/config.toml", "[policy]\napproval = \"human\"\n");
     project.write(Project::ACT, format!("{ACT_TEXT}\nMore of it.\n"));
-    let (ci, anna) = (token(&project, "agent:ci/1", "agent"), token(&project, "human:anna", "approve"));
-    let server = Server::start(&project, &[]);
+    let server = Server::start(&project, &["--no-decisions"]);
     let asked = |secret: &str| {
         let params = json!({ "name": "approve_entity", "arguments": act(json!({ "force": true })) });
         let able = json!({ "elicitation": { "form": {} } });

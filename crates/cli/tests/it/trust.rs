@@ -4,7 +4,9 @@
 
 use testkit::Project;
 
-use crate::{ACT_TEXT, run_with, story, text, texts};
+use crate::remote::Team;
+use crate::serve::Server;
+use crate::{ACT_EDITED, ACT_TEXT, run_with, story, text, texts};
 
 const AGENT: &[(&str, &str)] = &[("CLAUDECODE", "1")];
 
@@ -193,7 +195,7 @@ fn the_refusal_names_who_can_approve_and_not_the_agents_own_next_command() {
     let project = human_project();
     let refused = run_with(&project, AGENT, &["--json", "approve", "act-1"]);
     let error: serde_json::Value = serde_json::from_str(&refused.stdout).expect("JSON");
-    for step in texts(&error["next_steps"]) {
+    for step in texts(&error["error"]["next_steps"]) {
         assert!(step.contains("/approve-plan act-1") && step.contains("the person"), "{step}");
     }
     for arguments in [&["plan", "chapter", "1"][..], &["status"], &["why", "act-1"], &["brief"]] {
@@ -293,5 +295,72 @@ fn the_users_files_about_trust_are_for_the_user_alone() {
         for entry in std::fs::read_dir(&folder).expect("a directory") {
             assert_eq!(mode(&entry.expect("an entry").path()), 0o600, "{folder:?}");
         }
+    }
+}
+
+/// Sends the dashboard's form that approves the act, with the token the server printed.
+fn approve_by_form(project: &Project, server: &Server) -> u16 {
+    let version = text(&project.json(&["show", "act-1"]), "version_hash").to_owned();
+    let (host, bearer) = (format!("127.0.0.1:{}", server.port), format!("Bearer {}", server.token));
+    let headers = [
+        ("host", host.as_str()),
+        ("authorization", bearer.as_str()),
+        ("content-type", "application/x-www-form-urlencoded"),
+    ];
+    server.send_to("/do/approve", "POST", &headers, &format!("node=act-1&version={version}")).status
+}
+
+#[test]
+fn a_server_without_decisions_does_not_act_as_a_person() {
+    let project = human_project();
+    let server = Server::start(&project, &["--no-decisions"]);
+    assert_eq!(approve_by_form(&project, &server), 403);
+    assert_eq!(project.status("act-1"), "draft");
+}
+
+#[test]
+fn a_server_that_an_agent_started_does_not_act_as_a_person_under_any_policy() {
+    let project = story().with_environment("CLAUDECODE", "1");
+    project.write(Project::ACT, ACT_TEXT);
+    project.ok(&["status"]);
+    let server = Server::start(&project, &[]);
+    assert_eq!(approve_by_form(&project, &server), 403);
+    assert_eq!(project.status("act-1"), "draft");
+}
+
+#[test]
+fn on_a_laptop_the_servers_policy_decides_whatever_its_own_file_says() {
+    let team = Team::start();
+    let laptop = team.laptop_with(&team.url(), &team.token);
+    set_approval(&team.project, "human");
+    team.project.ok(&["status"]);
+    // What a script of the tests approved does not count any more, there and here.
+    assert_eq!(team.project.status("act-1"), "draft");
+    assert_eq!(laptop.status("act-1"), "draft");
+    laptop.write(Project::ACT, ACT_EDITED);
+    let refused = laptop.run(&["approve", "act-1"]);
+    assert_eq!(refused.code, 1, "{}", refused.stdout);
+    assert!(refused.stderr.contains("only a person may approve here"), "{}", refused.stderr);
+    let policy = laptop.json(&["policy"]);
+    assert!(policy["values"][0]["from"].as_str().is_some_and(|from| from.contains("server")), "{policy}");
+    assert_eq!(laptop.run(&["policy", "accept"]).code, 1);
+    assert_eq!(laptop.status("act-1"), "draft");
+}
+
+#[test]
+fn two_clones_of_one_project_have_a_history_each() {
+    let project = story();
+    project.plan_story();
+    let clone = project.root().join("../clone");
+    copy_directory(&project.root(), &clone);
+    for file in ["state.db", "state.db-wal", "state.db-shm", "journal.jsonl"] {
+        let _ = std::fs::remove_file(clone.join(".throughline").join(file));
+    }
+    let elsewhere = clone.display().to_string();
+    for _ in 0..2 {
+        project.ok(&["comment", "act-1", "-m", "more"]);
+        let shown = project.run(&["--project", &elsewhere, "status"]);
+        assert!(!shown.stderr.contains("history"), "{}", shown.stderr);
+        assert_eq!(project.run(&["check"]).code, 0);
     }
 }
