@@ -188,6 +188,7 @@ const COMMANDS: [&str; 71] = [
     "mcp",
     "serve",
     "token",
+    "policy",
     "doctor",
     "uninstall",
     "completions",

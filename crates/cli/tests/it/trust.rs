@@ -195,7 +195,7 @@ fn the_refusal_names_who_can_approve_and_not_the_agents_own_next_command() {
     let project = human_project();
     let refused = run_with(&project, AGENT, &["--json", "approve", "act-1"]);
     let error: serde_json::Value = serde_json::from_str(&refused.stdout).expect("JSON");
-    for step in texts(&error["next_steps"]) {
+    for step in texts(&error["error"]["next_steps"]) {
         assert!(step.contains("/approve-plan act-1") && step.contains("the person"), "{step}");
     }
     for arguments in [&["plan", "chapter", "1"][..], &["status"], &["why", "act-1"], &["brief"]] {
