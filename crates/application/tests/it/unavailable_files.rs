@@ -1,9 +1,8 @@
 //! Files that cannot be read now: nothing is recorded about them, and nothing is decided.
 
 use application::check_state::check_state;
-use application::context::Noticed;
 use application::revalidate::{KeepRequest, keep_one};
-use application::{Failure, FailureKind};
+use application::{Failure, FailureKind, Noticed};
 use domain::approval::Force;
 
 use crate::world::{ACT, CHAPTER, SCENE, World, words};
