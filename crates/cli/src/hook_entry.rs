@@ -481,7 +481,7 @@ fn watch(host: Host, name: Option<&str>, start: Instant) {
         let printed = match claim_answer() {
             Some(Phase::Running(running)) => answer_fault(*running, &late),
             Some(Phase::Reading) => {
-                let arrived = Payload::Partial { bytes: hook_input::take_arrived(), why: late };
+                let arrived = Payload::Partial { bytes: hook_input::salvage_arrived(), why: late };
                 let (answer, answered) = std::sync::mpsc::channel();
                 // It reads the settings, which may hang too: then the host goes on without an answer.
                 let _ = std::thread::Builder::new().spawn(move || {

@@ -4,7 +4,7 @@
 //! from being asked about what it said.
 
 use std::io::{ErrorKind, Read};
-use std::sync::Mutex;
+use std::sync::{Arc, LazyLock, Mutex};
 
 use hosts::wire::{Salvage, salvage};
 
@@ -15,19 +15,21 @@ const CHUNK_BYTES: usize = 64 * 1024;
 
 /// What was read.
 pub(crate) enum Payload {
-    /// Everything that says what happens; texts longer than any plan may be cut.
-    Whole(Vec<u8>),
+    /// Everything that says what happens; texts longer than any plan may be cut. Shared with the watchdog, which needs it
+    /// until the event is known.
+    Whole(Arc<Vec<u8>>),
     /// What could be read before it went wrong, and what did.
     Partial { bytes: Vec<u8>, why: String },
 }
 
 struct Arrived {
-    bytes: Vec<u8>,
+    bytes: Arc<Vec<u8>>,
     /// Set once it is too long to be kept as it is.
     stream: Option<Salvage>,
 }
 
-static ARRIVED: Mutex<Arrived> = Mutex::new(Arrived { bytes: Vec::new(), stream: None });
+static ARRIVED: LazyLock<Mutex<Arrived>> =
+    LazyLock::new(|| Mutex::new(Arrived { bytes: Arc::default(), stream: None }));
 
 /// Reads the payload to its end.
 pub(crate) fn read_payload() -> Payload {
@@ -45,22 +47,25 @@ pub(crate) fn read_payload() -> Payload {
             return partial(&format!("its payload has more than {} MiB", MAX_PAYLOAD_BYTES / 1024 / 1024));
         }
     }
-    with_arrived(|arrived| match arrived.stream.take() {
-        Some(stream) => Payload::Whole(stream.finish()),
-        None => Payload::Whole(std::mem::take(&mut arrived.bytes)),
+    with_arrived(|arrived| {
+        if let Some(stream) = arrived.stream.take() {
+            arrived.bytes = Arc::new(stream.finish());
+        }
+        Payload::Whole(arrived.bytes.clone())
     })
 }
 
 /// Returns what has arrived so far, as far as it can be read.
-pub(crate) fn take_arrived() -> Vec<u8> {
-    with_arrived(|arrived| match arrived.stream.take() {
-        Some(stream) => stream.finish(),
-        None => salvage(&std::mem::take(&mut arrived.bytes)),
-    })
+pub(crate) fn salvage_arrived() -> Vec<u8> {
+    let bytes = with_arrived(|arrived| match arrived.stream.take() {
+        Some(stream) => Arc::new(stream.finish()),
+        None => arrived.bytes.clone(),
+    });
+    salvage(&bytes)
 }
 
 fn partial(why: &str) -> Payload {
-    Payload::Partial { bytes: take_arrived(), why: why.to_owned() }
+    Payload::Partial { bytes: salvage_arrived(), why: why.to_owned() }
 }
 
 fn with_arrived<T>(use_it: impl FnOnce(&mut Arrived) -> T) -> T {
@@ -81,7 +86,7 @@ impl Arrived {
                 stream.kept_bytes() > MAX_PAYLOAD_BYTES
             }
             None => {
-                self.bytes.extend_from_slice(bytes);
+                Arc::make_mut(&mut self.bytes).extend_from_slice(bytes);
                 false
             }
         }

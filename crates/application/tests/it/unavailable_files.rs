@@ -3,7 +3,7 @@
 use application::Noticed;
 use application::check_state::check_state;
 use application::revalidate::{KeepRequest, keep_one};
-use application::{Failure, FailureKind};
+use application::{Failure, FailureKind, Noticed};
 use domain::approval::Force;
 
 use crate::world::{ACT, CHAPTER, SCENE, World, words};
