@@ -3,6 +3,7 @@
 //! The rules live in `domain`; nothing here decides. Every engine keeps the contract of
 //! `domain::ports::Store`, and the same story in `testkit` is told to each.
 
+mod backup_file;
 mod chosen_databases;
 mod chosen_servers;
 mod clock;
@@ -21,9 +22,12 @@ mod open;
 mod path_lead;
 mod plan_files;
 mod postgres;
+mod quarantine;
 mod recovery;
 mod rehearsal;
+mod relocation;
 mod remote;
+mod replacement;
 mod revertible_files;
 mod run_command;
 mod sqlite;
@@ -31,6 +35,7 @@ mod tables;
 mod transfer;
 mod vectors;
 
+pub use backup_file::{read_backup, write_backup};
 pub use chosen_databases::ChosenDatabases;
 pub use chosen_servers::ChosenServers;
 pub use clock::{SystemClock, local_zone};
@@ -41,14 +46,15 @@ pub use git_changes::GitChanges;
 pub use known_stores::KnownStores;
 pub use layout::{Layout, Shared};
 pub use memory::MemoryStore;
-pub use open::{Created, adopt, create, main_place, open, start_afresh};
+pub use open::{Created, adopt, create, empty_successor, main_place, open};
 pub use path_lead::lead;
 pub use plan_files::DiskFiles;
+pub use quarantine::{ChainHead, QuarantineReason, QuarantinedState, list_quarantine, load_quarantined};
 pub use rehearsal::{ReadOnlyFiles, copy_in_memory};
+pub use relocation::{Place, Relocation, RelocationFault};
 pub use remote::{Fetched, TeamServer, Trouble, open_replica, put_replica_aside};
+pub use replacement::{ReplacementCause, finish_interrupted, replace_state};
 pub use revertible_files::RevertibleFiles;
 pub use run_command::DiskCommands;
-pub use transfer::{
-    Cargo, Held, Sealed, check_unloaded, hold, load, put_state_aside, read_backup, take_over, unload, write_backup,
-};
+pub use transfer::{Cargo, load};
 pub use vectors::{NewVector, VectorFile};

@@ -246,6 +246,16 @@ impl Mirror {
         Ok(Some(contents))
     }
 
+    /// Forgets up to which operation the mirror is complete, so that it is synchronised whole the next time.
+    pub(crate) fn forget_head(&self) {
+        let _ = fs::remove_file(self.head_path());
+    }
+
+    /// Returns the store the mirror was made from, and up to which operation.
+    pub(crate) fn head(&self) -> Option<(StoreId, OperationId)> {
+        self.read_head().map(|head| (head.store, head.operation))
+    }
+
     /// Returns the store the mirror was made from.
     pub(crate) fn store(&self) -> Option<StoreId> {
         self.read_head().map(|head| head.store)

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use domain::exchange::{Greeting, LineHead, Receipt, Sending, SharedNote};
 use domain::ids::{OperationId, Principal, StoreId};
 use domain::planning_prompt::count;
-use domain::ports::{Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction};
+use domain::ports::{Clock, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction};
 use domain::settings::OfflinePolicy;
 use serde::Deserialize;
 
@@ -25,11 +25,13 @@ use self::contact::Contact;
 use self::http::HttpServer;
 use self::pending::Queue;
 pub use self::server::{Fetched, TeamServer, Trouble};
+use crate::clock::SystemClock;
 use crate::durable::{Durability, replace};
 use crate::engine::{EngineSettings, io_fault};
 use crate::known_stores::KnownStores;
 use crate::layout::Layout;
-use crate::recovery::{aside, database_files, rebuild_lock};
+use crate::quarantine::{Manifest, QuarantineReason, quarantine_files};
+use crate::recovery::{database_files, rebuild_lock};
 use crate::sqlite::SqliteStore;
 use crate::tables::verify::finding;
 use crate::tables::write::{Keeper, TableTransaction};
@@ -343,7 +345,13 @@ pub fn put_replica_aside(layout: &Layout) -> Result<Vec<String>, StoreFault> {
     let _lock = rebuild_lock(layout)?;
     let beside = [layout.journal.clone(), layout.database.with_file_name("pending.jsonl")];
     let files = database_files(&layout.database).into_iter().chain(beside);
-    files.filter(|file| file.exists()).map(|file| aside(layout, &file)).collect()
+    let manifest = Manifest {
+        at: SystemClock.now(),
+        reason: QuarantineReason::Replica,
+        why: "the replica of a team server was made again".to_owned(),
+        head: None,
+    };
+    Ok(quarantine_files(layout, &manifest, files)?.into_iter().collect())
 }
 
 impl Keeper for RemoteStore {
