@@ -96,3 +96,54 @@ impl<R: Read> Read for Limited<R> {
         Ok(length)
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failing test may panic")]
+mod tests {
+    use std::io::Write;
+
+    use domain::ids::StoreId;
+
+    use super::*;
+
+    fn refusal(parts: &[&[u8]], zeros: u64) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.tlbackup");
+        let mut encoder = zstd::Encoder::new(fs::File::create(&path).unwrap(), 3).unwrap();
+        parts.iter().for_each(|part| encoder.write_all(part).unwrap());
+        io::copy(&mut io::repeat(0).take(zeros), &mut encoder).unwrap();
+        encoder.finish().unwrap();
+        match read_backup(&path) {
+            Ok(cargo) => panic!("taken for a backup of {}", cargo.store()),
+            Err(fault) => fault.to_string(),
+        }
+    }
+
+    #[test]
+    fn compressed_zeros_are_refused_at_their_first_line() {
+        let refused = refusal(&[], 200 << 20);
+        assert!(refused.contains("longer than 4096 bytes"), "{refused}");
+    }
+
+    #[test]
+    fn a_header_with_compressed_zeros_behind_it_is_refused_at_the_size_limit() {
+        let header = journal::header(&StoreId("00000000-0000-4000-8000-000000000000".to_owned())).unwrap();
+        let refused = refusal(&[header.as_bytes()], 200 << 20);
+        assert!(refused.contains("unpacks to more than 67108864 bytes"), "{refused}");
+    }
+
+    #[test]
+    fn a_newer_backup_is_called_newer_not_damaged() {
+        let refused = refusal(&[b"{\"throughline-journal\":2,\"store\":\"x\",\"more\":1}\n"], 0);
+        assert!(refused.contains("newer version"), "{refused}");
+    }
+
+    #[test]
+    fn more_operations_or_longer_lines_than_allowed_are_refused() {
+        let store = StoreId("00000000-0000-4000-8000-000000000000".to_owned());
+        let header = journal::header(&store).unwrap();
+        let text = format!("{header}{}\n", "x".repeat(10_000));
+        let long = journal::read_lines(&mut text.as_bytes(), 0, None, 5_000, usize::MAX);
+        assert!(long.is_err_and(|error| error.to_string().contains("line 2 is longer than 5000 bytes")));
+    }
+}

@@ -17,6 +17,7 @@ use crate::durable::{Durability, replace, sync_folder};
 use crate::engine::{EngineSettings, Recorded, io_fault};
 use crate::journal::{Journal, JournalDamage, JournalEntry, chain_start};
 use crate::layout::Layout;
+use crate::replacement::{DATABASE_ENDINGS, with_ending};
 use crate::sqlite::SqliteStore;
 use crate::transfer::Cargo;
 
@@ -307,8 +308,13 @@ pub(crate) fn quarantine_files(
     }
     let set = QuarantineSet::create(layout, manifest)?;
     for file in files {
-        let name = file.file_name().unwrap_or_default().to_owned();
-        set.take_in(&file, set.folder.join(name))?;
+        // The settings may call the database what they like; in a set it has one name.
+        let ending = DATABASE_ENDINGS.into_iter().find(|ending| with_ending(&layout.database, ending) == file);
+        let target = match ending {
+            Some(ending) => set.database(ending),
+            None => set.folder.join(file.file_name().unwrap_or_default()),
+        };
+        set.take_in(&file, target)?;
     }
     set.sync()?;
     Ok(Some(layout.relative(&set.folder)))

@@ -75,6 +75,7 @@ mod release;
 mod remote;
 mod remote_forgery;
 mod repair;
+mod replacement;
 mod replay;
 mod restore;
 mod restore_backup;
