@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use domain::ids::{Digest32, OperationId, StoreId};
 use domain::ports::StoreFault;
+use domain::settings::Storage;
 use domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -53,6 +54,15 @@ pub(crate) struct Manifest {
     pub(crate) reason: QuarantineReason,
     pub(crate) why: String,
     pub(crate) head: Option<ChainHead>,
+    /// The engine the state is in now, as long as it has not come back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) moved_to: Option<Storage>,
+}
+
+impl Manifest {
+    pub(crate) fn new(at: Timestamp, reason: QuarantineReason, why: &str, head: Option<ChainHead>) -> Self {
+        Self { at, reason, why: why.to_owned(), head, moved_to: None }
+    }
 }
 
 /// One set in quarantine, as it is listed.
@@ -91,10 +101,7 @@ impl QuarantineSet {
                 Err(error) => return Err(cannot(error)),
             }
         };
-        let written = serde_json::to_vec_pretty(manifest)
-            .map_err(io::Error::other)
-            .and_then(|bytes| replace(&set.folder.join(MANIFEST), &bytes, Durability::Synced))
-            .and_then(|()| sync_folder(&layout.damaged));
+        let written = set.write_manifest(manifest).and_then(|()| sync_folder(&layout.damaged));
         if let Err(error) = written {
             set.remove_if_unused();
             return Err(cannot(error));
@@ -119,6 +126,11 @@ impl QuarantineSet {
 
     pub(crate) fn journal(&self) -> PathBuf {
         self.folder.join(JOURNAL)
+    }
+
+    fn write_manifest(&self, manifest: &Manifest) -> io::Result<()> {
+        let bytes = serde_json::to_vec_pretty(manifest).map_err(io::Error::other)?;
+        replace(&self.folder.join(MANIFEST), &bytes, Durability::Synced)
     }
 
     pub(crate) fn manifest(&self) -> Option<Manifest> {
@@ -294,6 +306,16 @@ pub fn load_quarantined(layout: &Layout, id: &str) -> Result<Cargo, StoreFault> 
     let set = QuarantineSet::with_id(layout, id).filter(|set| set.folder.is_dir()).ok_or(StoreFault::Missing)?;
     let unreadable = || StoreFault::Damaged { what: "neither its journal nor its database can be read".to_owned() };
     Ok(set.operations(layout)?.ok_or_else(unreadable)?.into_cargo())
+}
+
+/// Notes that a state is in the files of this machine again, wherever earlier ones were moved to.
+pub(crate) fn forget_moves(layout: &Layout) {
+    for set in sets(layout).unwrap_or_default() {
+        if let Some(manifest) = set.manifest().filter(|manifest| manifest.moved_to.is_some()) {
+            // What cannot be written costs a step more when this state is lost, too.
+            let _ = set.write_manifest(&Manifest { moved_to: None, ..manifest });
+        }
+    }
 }
 
 /// Moves files into a new set, the first one first, and returns where they are, for people.

@@ -88,7 +88,7 @@ pub(crate) fn rebuild(
     {
         return Ok(finished.into_iter().chain(store.take_recoveries()).collect());
     }
-    let source = find_source(layout, now)?;
+    let source = find_source(layout, storage, now)?;
     if let Trust::Known(known) = trust
         && !known.knows(&source.store)
     {
@@ -135,8 +135,7 @@ fn replace_database(
     cause: &ReplacementCause<'_>,
 ) -> Result<Vec<String>, StoreFault> {
     build_staged(layout, Storage::Sqlite, cargo, book, false).inspect_err(|_| remove_staging(layout))?;
-    let manifest =
-        Manifest { at: cause.now, reason: cause.reason, why: cause.why.clone(), head: Some(cargo.chain_head()) };
+    let manifest = Manifest::new(cause.now, cause.reason, &cause.why, Some(cargo.chain_head()));
     let quarantined = quarantine_files(layout, &manifest, database_files(&layout.database))?;
     if let Some(folder) = layout.database.parent() {
         std::fs::create_dir_all(folder).map_err(|error| io_fault("cannot make", folder, error))?;
@@ -150,11 +149,11 @@ fn replace_database(
 }
 
 /// Finds the best remains: the journal, a quarantined journal, the mirror.
-fn find_source(layout: &Layout, now: Timestamp) -> Result<Source, StoreFault> {
+fn find_source(layout: &Layout, storage: Storage, now: Timestamp) -> Result<Source, StoreFault> {
     if let Some(source) = from_journal(layout)? {
         return Ok(source);
     }
-    if let Some(source) = from_quarantine(layout)? {
+    if let Some(source) = from_quarantine(layout, storage)? {
         return Ok(source);
     }
     from_mirror(layout, now)?.ok_or(StoreFault::Missing)
@@ -221,15 +220,20 @@ fn from_journal(layout: &Layout) -> Result<Option<Source>, StoreFault> {
 
 /// The newest quarantined state that is whole, unless the mirror is ahead of it: then it would bring back what was
 /// decided otherwise since.
-fn from_quarantine(layout: &Layout) -> Result<Option<Source>, StoreFault> {
+fn from_quarantine(layout: &Layout, storage: Storage) -> Result<Option<Source>, StoreFault> {
+    // A replica takes what it lacks from its server.
+    if layout.server.is_some() {
+        return Ok(None);
+    }
     let mirror = Mirror::new(&layout.mirror).head();
     for set in quarantine::sets(layout)? {
         let manifest = set.manifest();
-        match manifest.as_ref().map(|manifest| manifest.reason) {
-            Some(QuarantineReason::Replica) => continue,
-            // It is elsewhere: who asks for it here was started before, or has old settings.
-            Some(QuarantineReason::Moved) if !set.is_empty() => return Err(StoreFault::Moved),
-            _ => {}
+        if manifest.as_ref().is_some_and(|manifest| manifest.reason == QuarantineReason::Replica) {
+            continue;
+        }
+        // A process that was started before the move, or has old settings, must not fork the history.
+        if !set.is_empty() && manifest.and_then(|manifest| manifest.moved_to).is_some_and(|to| to != storage) {
+            return Err(StoreFault::Moved);
         }
         let Some(kept) = set.operations(layout)?.filter(|kept| kept.is_whole() && !kept.entries.is_empty()) else {
             continue;

@@ -16,7 +16,7 @@ use crate::json;
 use crate::known_stores::KnownStores;
 use crate::layout::Layout;
 use crate::postgres::PostgresStore;
-use crate::quarantine::{Manifest, QuarantineReason, QuarantineSet};
+use crate::quarantine::{Manifest, QuarantineReason, QuarantineSet, forget_moves};
 use crate::recovery::rebuild_lock;
 use crate::replacement::{Note, Swap, build_staged, exists, finish_locked, remove_staging};
 use crate::sqlite::SqliteStore;
@@ -139,8 +139,9 @@ impl<'p> Relocation<'p> {
         change_settings: impl FnOnce() -> Result<(), E>,
     ) -> Result<Vec<String>, E> {
         let Self { from, to, held, cargo, _lock } = self;
-        let manifest =
-            Manifest { at: now, reason: QuarantineReason::Moved, why: what.to_owned(), head: Some(cargo.chain_head()) };
+        let head = Some(cargo.chain_head());
+        let moved_to = Some(to.storage);
+        let manifest = Manifest { moved_to, ..Manifest::new(now, QuarantineReason::Moved, what, head) };
         let set = QuarantineSet::create(from.layout, &manifest).inspect_err(|_| remove_staging(from.layout))?;
         let note = Note {
             format: 1,
@@ -168,6 +169,9 @@ impl<'p> Relocation<'p> {
             // What cannot be reverted now, the next command reverts.
             let _ = swap.revert(None);
             return Err(error);
+        }
+        if to.storage != Storage::Postgres {
+            forget_moves(to.layout);
         }
         // The move is done. What cannot be cleaned up now, the next command that finds the note does.
         let _ = swap.quarantine_moved();

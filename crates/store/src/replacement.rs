@@ -26,7 +26,7 @@ use crate::known_stores::KnownStores;
 use crate::layout::Layout;
 use crate::mirror::Mirror;
 use crate::postgres::PostgresStore;
-use crate::quarantine::{ChainHead, Manifest, QuarantineReason, QuarantineSet, make_private_folder};
+use crate::quarantine::{ChainHead, Manifest, QuarantineReason, QuarantineSet, forget_moves, make_private_folder};
 use crate::recovery::{book_contents, put_book, rebuild_lock};
 use crate::sqlite::SqliteStore;
 use crate::tables::access::BookContents;
@@ -166,7 +166,7 @@ fn swap(
     }
     let head = old.head(layout);
     let ReplacementCause { command, reason, why, now } = cause;
-    let manifest = Manifest { at: *now, reason: *reason, why: why.clone(), head: head.clone() };
+    let manifest = Manifest::new(*now, *reason, why, head.clone());
     let set = QuarantineSet::create(layout, &manifest)?;
     let note = Note {
         format: 1,
@@ -190,6 +190,7 @@ fn swap(
         Err(_) if swap.is_installed() => {}
         Err(fault) => return Err(swap.give_up(fault)),
     }
+    forget_moves(layout);
     let quarantined = set.folder().exists().then(|| layout.relative(set.folder()));
     Ok(quarantined.into_iter().collect())
 }
@@ -576,10 +577,10 @@ fn unseal_database(layout: &Layout) -> Result<bool, StoreFault> {
 /// Makes the end of a replaced hash chain known wherever the former one is remembered.
 ///
 /// Called when the outcome is decided and before the last rename, so that a kill never leaves the new state with a memory of
-/// the old one; with the old head when a replacement is reverted. The mirror forgets up to which operation it is complete: the
-/// numbers may mean other operations now.
+/// the old one; with the old head when a replacement is reverted. The mirror is marked stale: the numbers of its operations
+/// may mean other ones now.
 pub(crate) fn make_head_known(layout: &Layout, _known: Option<&KnownStores>, _head: &ChainHead) {
-    Mirror::new(&layout.mirror).forget_head();
+    Mirror::new(&layout.mirror).mark_stale();
 }
 
 pub(crate) fn with_ending(path: &Path, ending: &str) -> PathBuf {
@@ -687,7 +688,7 @@ mod tests {
         let now = Timestamp::from_millis(0);
         let cargo = crate::transfer::load(layout, Storage::Sqlite).unwrap();
         build_staged(layout, Storage::Sqlite, &cargo, &BookContents::default(), true).unwrap();
-        let manifest = Manifest { at: now, reason: QuarantineReason::Replaced, why: "a test".to_owned(), head: None };
+        let manifest = Manifest::new(now, QuarantineReason::Replaced, "a test", None);
         let set = QuarantineSet::create(layout, &manifest).unwrap();
         let note = Note {
             format: 1,

@@ -41,6 +41,10 @@ impl RebuildArgs {
             Err(StoreFault::Missing | StoreFault::Foreign { .. } | StoreFault::Damaged { .. }) => {
                 self.from_scratch(app, &project)?
             }
+            // It was moved away once, and the settings say that it is here.
+            Err(StoreFault::Moved) if project.settings.storage != Storage::Postgres => {
+                self.from_scratch(app, &project)?
+            }
             opened => {
                 drop(opened?);
                 project.run(app.ui, &rebuild_state)?

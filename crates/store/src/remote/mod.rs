@@ -345,12 +345,8 @@ pub fn put_replica_aside(layout: &Layout) -> Result<Vec<String>, StoreFault> {
     let _lock = rebuild_lock(layout)?;
     let beside = [layout.journal.clone(), layout.database.with_file_name("pending.jsonl")];
     let files = database_files(&layout.database).into_iter().chain(beside);
-    let manifest = Manifest {
-        at: SystemClock.now(),
-        reason: QuarantineReason::Replica,
-        why: "the replica of a team server was made again".to_owned(),
-        head: None,
-    };
+    let why = "the replica of a team server was made again";
+    let manifest = Manifest::new(SystemClock.now(), QuarantineReason::Replica, why, None);
     Ok(quarantine_files(layout, &manifest, files)?.into_iter().collect())
 }
 

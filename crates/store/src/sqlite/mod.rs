@@ -407,12 +407,8 @@ impl SqliteStore {
         self.journal.check_format()?;
         let entries = self.view(row.clone()).entries()?;
         let lines = entries.iter().map(Recorded::line).collect::<Result<Vec<_>, _>>()?;
-        let manifest = Manifest {
-            at: SystemClock.now(),
-            reason: QuarantineReason::Damaged,
-            why: "the journal was damaged or did not belong to the database".to_owned(),
-            head: None,
-        };
+        let why = "the journal was damaged or did not belong to the database";
+        let manifest = Manifest::new(SystemClock.now(), QuarantineReason::Damaged, why, None);
         let quarantined = quarantine_files(&self.layout, &manifest, [self.journal.path().to_owned()])?;
         let size = self
             .journal
