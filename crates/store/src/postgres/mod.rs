@@ -190,13 +190,12 @@ impl PostgresStore {
         let view = View::new(link, read_store_row(link, "")?);
         let mut findings = Vec::new();
         tables(&view, &mut findings);
-        if let Some(first) = findings.into_iter().next() {
+        let lost = findings.into_iter().find(|finding| finding.kind != StoreFindingKind::TextMissing);
+        if let Some(first) = lost {
             return Err(StoreFault::Damaged { what: first.message });
         }
-        match Cargo::new(view.store.store.clone(), view.entries()?).is_same(cargo) {
-            true => Ok(aside),
-            false => Err(StoreFault::Damaged { what: "it is not the state it was made from".to_owned() }),
-        }
+        Cargo::new(view.store.store.clone(), view.entries()?).check_copy_of(cargo)?;
+        Ok(aside)
     }
 
     /// Puts a project aside under another name, so that its own is free, and returns that name. Whoever has it open is told.
