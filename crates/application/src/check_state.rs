@@ -54,6 +54,8 @@ impl From<Finding> for FindingView {
 /// # Errors
 /// When the state cannot even be read.
 pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
+    // Reading takes over what a killed process left in the journal; only then is it known what the mirror lacks.
+    drop(ctx.store.read()?);
     // What earlier commits left for later is not yet a lag.
     ctx.store.finish_mirror();
     let state = ctx.store.read()?;

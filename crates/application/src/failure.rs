@@ -130,7 +130,7 @@ impl From<StoreFault> for Failure {
             StoreFault::Full { .. } => unavailable.step("make room on the disk, then try again"),
             StoreFault::Moved => unavailable
                 .step("start it again: `storage` in .throughline/config.toml says where the state is now")
-                .step("tl move --to …   # the same as before, if the move was interrupted"),
+                .step("tl repair --list-quarantine   # the state as it was here, to bring it back"),
             StoreFault::Unreachable { .. } => unavailable.step("check that it runs, and THROUGHLINE_DATABASE_URL"),
             StoreFault::Silent { may_be_kept, .. } => Self { unkept: !may_be_kept, ..unavailable }
                 .step("try again when the server can be reached")

@@ -158,6 +158,29 @@ impl Project {
         Ok(store)
     }
 
+    /// Puts another state in the place of the project's, and returns where the present one is kept.
+    pub(crate) fn replace_state(
+        &self,
+        ui: Ui,
+        cargo: &store::Cargo,
+        cause: &store::ReplacementCause<'_>,
+    ) -> Result<Vec<String>, StoreFault> {
+        let kept = store::replace_state(&self.layout, self.settings.storage, &self.known, cargo, cause)?;
+        // The new state gets the policy in force. The mirror is a copy: what cannot be written now, a later command writes.
+        let synced = self.open(ui, None).and_then(|store| {
+            let _ = self.trusted(&*store);
+            store.sync_mirror()
+        });
+        if let Err(fault) = synced {
+            ui.say(format_args!(
+                "{}: the mirror is not up to date yet: {}",
+                styled(WARN, "warning"),
+                clean_line(&fault.to_string())
+            ));
+        }
+        Ok(kept)
+    }
+
     /// Runs a use case. Damage that shows only on the way is mended, and the use case tried once more.
     pub(crate) fn run<T>(&self, ui: Ui, use_case: &dyn Fn(&Context<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
         let store = self.open(ui, None)?;

@@ -13,8 +13,12 @@ use std::path::{Path, PathBuf};
 
 use domain::ids::{Digest32, StoreId, VersionHash};
 use domain::operation::Operation;
+use domain::ports::StoreFault;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+
+/// The journal format this program reads and writes.
+const JOURNAL_FORMAT: u32 = 1;
 
 /// The hash that stands before the first operation.
 pub(crate) fn chain_start(store: &StoreId) -> Digest32 {
@@ -28,6 +32,9 @@ pub(crate) fn chain(prev: Digest32, body: &str) -> Digest32 {
     bytes.extend_from_slice(body.as_bytes());
     Digest32::of(&bytes)
 }
+
+/// A header is a number and an id: anything longer is another file.
+const MAX_HEADER_BYTES: u64 = 4096;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -70,6 +77,18 @@ pub(crate) struct JournalContents {
     /// Bytes of the file up to the last good line.
     pub(crate) good_size: u64,
     pub(crate) damage: Option<JournalDamage>,
+    /// The format its header names, when a newer program wrote it.
+    pub(crate) newer: Option<u32>,
+}
+
+impl JournalContents {
+    /// Refuses a journal that a newer program wrote: it is not damaged, and must not be replaced.
+    pub(crate) fn check_format(&self) -> Result<(), StoreFault> {
+        match self.newer {
+            Some(found) => Err(StoreFault::Newer { found: found.into(), known: JOURNAL_FORMAT.into() }),
+            None => Ok(()),
+        }
+    }
 }
 
 /// What is wrong with a journal, and at which line.
@@ -142,6 +161,18 @@ impl Journal {
         }
     }
 
+    /// Refuses a journal whose header names a newer format.
+    pub(crate) fn check_format(&self) -> Result<(), StoreFault> {
+        let mut header = Vec::new();
+        let read = File::open(&self.path)
+            .and_then(|file| BufReader::new(file.take(MAX_HEADER_BYTES)).read_until(b'\n', &mut header));
+        let newer = read.ok().and_then(|_| newer_format(std::str::from_utf8(&header).ok()?));
+        match newer {
+            Some(found) => Err(StoreFault::Newer { found: found.into(), known: JOURNAL_FORMAT.into() }),
+            None => Ok(()),
+        }
+    }
+
     /// Says whether the bytes before `size` end in `hash`: the chain stands where it should.
     ///
     /// A journal without operations ends in its header, which is compared instead.
@@ -191,19 +222,37 @@ impl Journal {
     pub(crate) fn read_from(&self, size: u64, prev: Option<Digest32>) -> io::Result<JournalContents> {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(size))?;
-        read_lines(&mut BufReader::new(file), size, prev)
+        read_lines(&mut BufReader::new(file), size, prev, u64::MAX, usize::MAX)
     }
 }
 
 /// Reads and checks the lines of a journal after `size`, which follow `prev`; `(0, None)` when they begin with its header.
-pub(crate) fn read_lines(reader: &mut dyn BufRead, size: u64, prev: Option<Digest32>) -> io::Result<JournalContents> {
-    let mut contents = JournalContents { store: None, entries: Vec::new(), good_size: size, damage: None };
+///
+/// A line above `max_line` bytes or more than `max_entries` operations are an error: no more than that is ever in memory.
+pub(crate) fn read_lines(
+    reader: &mut dyn BufRead,
+    size: u64,
+    prev: Option<Digest32>,
+    max_line: u64,
+    max_entries: usize,
+) -> io::Result<JournalContents> {
+    let mut contents = JournalContents { store: None, entries: Vec::new(), good_size: size, damage: None, newer: None };
     let mut prev = prev;
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
-        let length = reader.read_until(b'\n', &mut line)? as u64;
+        let max = if prev.is_none() { max_line.min(MAX_HEADER_BYTES) } else { max_line };
+        let length = (&mut *reader).take(max).read_until(b'\n', &mut line)? as u64;
         if length == 0 {
+            break;
+        }
+        if length == max && line.last() != Some(&b'\n') {
+            let what = format!("line {number} is longer than {max} bytes");
+            if prev.is_some() {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            }
+            contents.damage =
+                Some(JournalDamage { line: number, what: format!("no journal header: {what}"), torn: false });
             break;
         }
         // Only a crash while the last line was written leaves it without its line end.
@@ -214,14 +263,20 @@ pub(crate) fn read_lines(reader: &mut dyn BufRead, size: u64, prev: Option<Diges
         }
         let outcome = match (std::str::from_utf8(&line), prev) {
             (Err(_), _) => Err("not UTF-8".to_owned()),
-            (Ok(text), None) => read_header(text).map(|store| {
-                prev = Some(chain_start(&store));
-                contents.store = Some(store);
-            }),
+            (Ok(text), None) => {
+                contents.newer = newer_format(text);
+                read_header(text).map(|store| {
+                    prev = Some(chain_start(&store));
+                    contents.store = Some(store);
+                })
+            }
             (Ok(text), Some(before)) => read_line(text, before).and_then(|entry| {
                 let expected = contents.entries.last().map(|last| last.operation.id.next());
                 if expected.is_some_and(|expected| expected != entry.operation.id) {
                     return Err(format!("operation {} is out of order", entry.operation.id));
+                }
+                if contents.entries.len() == max_entries {
+                    return Err(format!("more than {max_entries} operations"));
                 }
                 prev = Some(entry.hash);
                 contents.entries.push(entry);
@@ -238,16 +293,27 @@ pub(crate) fn read_lines(reader: &mut dyn BufRead, size: u64, prev: Option<Diges
 }
 
 pub(crate) fn header(store: &StoreId) -> io::Result<String> {
-    let header = Header { format: 1, store: store.clone() };
+    let header = Header { format: JOURNAL_FORMAT, store: store.clone() };
     Ok(serde_json::to_string(&header).map_err(io::Error::other)? + "\n")
 }
 
 fn read_header(text: &str) -> Result<StoreId, String> {
     let header: Header = serde_json::from_str(text).map_err(|error| format!("no journal header: {error}"))?;
-    if header.format != 1 {
+    if header.format != JOURNAL_FORMAT {
         return Err(format!("journal format {} is not known", header.format));
     }
     Ok(header.store)
+}
+
+/// Returns the format a header names if it is above ours, whatever else is in it.
+fn newer_format(text: &str) -> Option<u32> {
+    #[derive(Deserialize)]
+    struct Format {
+        #[serde(rename = "throughline-journal")]
+        format: u32,
+    }
+    let header: Format = serde_json::from_str(text).ok()?;
+    (header.format > JOURNAL_FORMAT).then_some(header.format)
 }
 
 /// Reads one line, which follows `prev`.

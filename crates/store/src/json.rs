@@ -73,6 +73,7 @@ impl JsonStore {
     /// Replays the journal. A torn last line is an operation that never was.
     fn load(&self) -> Result<(MemoryState, JournalContents), StoreFault> {
         let contents = self.contents()?;
+        contents.check_format()?;
         if let Some(JournalDamage { line, what, torn: false }) = &contents.damage {
             return Err(StoreFault::Damaged { what: format!("journal line {line}: {what}") });
         }
@@ -88,22 +89,23 @@ impl JsonStore {
         state.notes = notes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         Ok((state, contents))
     }
+}
 
-    pub(crate) fn lock(&self) -> Result<File, StoreFault> {
-        let path = &self.layout.lock;
-        let file = crate::private::open_options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path)
-            .map_err(|error| io_fault("cannot write", path, error))?;
-        let deadline = Instant::now() + self.settings.patience;
-        loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(file),
-                Err(_) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(2)),
-                Err(_) => return Err(StoreFault::Locked { holder: None }),
-            }
+/// Takes the write lock of the JSON engine, which is held as long as the file is open.
+pub(crate) fn write_lock(layout: &Layout, patience: Duration) -> Result<File, StoreFault> {
+    let path = &layout.lock;
+    let file = crate::private::open_options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(path)
+        .map_err(|error| io_fault("cannot write", path, error))?;
+    let deadline = Instant::now() + patience;
+    loop {
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(file),
+            Err(_) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(2)),
+            Err(_) => return Err(StoreFault::Locked { holder: None }),
         }
     }
 }
@@ -114,7 +116,7 @@ impl Store for JsonStore {
     }
 
     fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
-        let lock = self.lock()?;
+        let lock = write_lock(&self.layout, self.settings.patience)?;
         let (draft, contents) = self.load()?;
         if contents.damage.is_some() {
             let path = self.journal.path();

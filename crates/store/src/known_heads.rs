@@ -65,6 +65,14 @@ impl KnownHeads {
         file.write_all_at(&record_of((number, hash)), 0)
     }
 
+    /// Makes `to` the known head where it is `from` now.
+    pub(crate) fn exchange_head(&self, store: &StoreId, from: Head, to: Head) {
+        let Ok(file) = self.open_record(store) else { return };
+        if lock_record(&file).is_ok() && read_record_of(&file) == Some(from) {
+            let _ = file.write_all_at(&record_of(to), 0);
+        }
+    }
+
     /// Compares the head of a store that was opened with the known one, and advances that where the chain contains it.
     pub(crate) fn compare(
         &self,

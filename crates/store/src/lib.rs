@@ -3,6 +3,7 @@
 //! The rules live in `domain`; nothing here decides. Every engine keeps the contract of
 //! `domain::ports::Store`, and the same story in `testkit` is told to each.
 
+mod backup_file;
 mod chosen_databases;
 mod chosen_servers;
 mod clock;
@@ -24,9 +25,12 @@ mod plan_files;
 mod policy_pins;
 mod postgres;
 pub mod private;
+mod quarantine;
 mod recovery;
 mod rehearsal;
+mod relocation;
 mod remote;
+mod replacement;
 mod revertible_files;
 mod run_command;
 mod sqlite;
@@ -35,6 +39,7 @@ mod transfer;
 mod user_files;
 mod vectors;
 
+pub use backup_file::{read_backup, write_backup};
 pub use chosen_databases::ChosenDatabases;
 pub use chosen_servers::ChosenServers;
 pub use clock::{SystemClock, local_zone};
@@ -46,15 +51,16 @@ pub use known_stores::KnownStores;
 pub use layout::{Layout, Shared};
 pub use memory::MemoryStore;
 pub use network_file_system::{NetworkFileSystem, network_file_system_at};
-pub use open::{Created, adopt, create, journal_store, main_place, open, record_head, start_afresh};
+pub use open::{Created, adopt, create, empty_successor, journal_store, main_place, open, record_head};
 pub use path_lead::lead;
 pub use plan_files::DiskFiles;
 pub use policy_pins::PolicyPins;
+pub use quarantine::{ChainHead, QuarantineReason, QuarantinedState, list_quarantine, load_quarantined};
 pub use rehearsal::{ReadOnlyFiles, copy_in_memory};
+pub use relocation::{Place, Relocation, RelocationFault};
 pub use remote::{Fetched, TeamServer, Trouble, open_replica, put_replica_aside};
+pub use replacement::{ReplacementCause, finish_interrupted, replace_state};
 pub use revertible_files::RevertibleFiles;
 pub use run_command::DiskCommands;
-pub use transfer::{
-    Cargo, Held, Sealed, check_unloaded, hold, load, put_state_aside, read_backup, take_over, unload, write_backup,
-};
+pub use transfer::{Cargo, load};
 pub use vectors::{NewVector, VectorFile};

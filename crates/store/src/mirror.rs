@@ -31,6 +31,9 @@ struct Head {
     /// … and so many nodes of the next one.
     #[serde(default, skip_serializing_if = "is_zero")]
     and_nodes: usize,
+    /// Another state took the place of the one this is a mirror of: it is synchronised whole the next time.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    stale: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -84,7 +87,7 @@ impl Mirror {
 
     /// Writes everything earlier commits left out.
     pub(crate) fn finish(&self, state: &dyn Snapshot, interval: Duration) -> io::Result<()> {
-        let behind = self.read_head().is_none_or(|head| state.head().is_ok_and(|now| head.operation < now));
+        let behind = self.current_head().is_none_or(|head| state.head().is_ok_and(|now| head.operation < now));
         if behind { self.catch_up_by(state, &[], interval, usize::MAX) } else { Ok(()) }
     }
 
@@ -99,7 +102,7 @@ impl Mirror {
         let head = state.head().map_err(io::Error::other)?;
         // Two at once could leave the older of two texts: who comes second leaves it to the next commit.
         let Some(lock) = self.lock()? else { return Ok(()) };
-        let mut done = match self.read_head() {
+        let mut done = match self.current_head() {
             Some(known) if known.store == store && known.operation <= head => known,
             _ => {
                 drop(lock);
@@ -168,7 +171,7 @@ impl Mirror {
             replace(&path, text.as_bytes(), Durability::Atomic)?;
             changed += 1;
         }
-        self.write_head(&Head { format: 1, store, operation, and_nodes: 0 })?;
+        self.write_head(&Head { format: 1, store, operation, and_nodes: 0, stale: false })?;
         Ok(changed)
     }
 
@@ -192,7 +195,7 @@ impl Mirror {
     pub(crate) fn verify(&self, state: &dyn Snapshot) -> io::Result<Vec<StoreFinding>> {
         let head = state.head().map_err(io::Error::other)?;
         let finding = |kind, message: String| StoreFinding { kind, message };
-        let at = match self.read_head() {
+        let at = match self.current_head() {
             Some(known) => known.operation,
             None if head == OperationId(0) => return Ok(Vec::new()),
             None => return Ok(vec![finding(StoreFindingKind::MirrorLag, "there is no mirror yet".to_owned())]),
@@ -246,6 +249,18 @@ impl Mirror {
         Ok(Some(contents))
     }
 
+    /// Says that another state takes the place of the mirrored one. What is in the mirror stays, for the last resort.
+    pub(crate) fn mark_stale(&self) {
+        if let Some(head) = self.current_head() {
+            let _ = self.write_head(&Head { stale: true, ..head });
+        }
+    }
+
+    /// Returns the store the mirror was made from, and up to which operation.
+    pub(crate) fn head(&self) -> Option<(StoreId, OperationId)> {
+        self.read_head().map(|head| (head.store, head.operation))
+    }
+
     /// Returns the store the mirror was made from.
     pub(crate) fn store(&self) -> Option<StoreId> {
         self.read_head().map(|head| head.store)
@@ -285,6 +300,11 @@ impl Mirror {
 
     fn head_path(&self) -> PathBuf {
         self.folder.join("head.json")
+    }
+
+    /// Returns the head of a mirror that is one of the present state.
+    fn current_head(&self) -> Option<Head> {
+        self.read_head().filter(|head| !head.stale)
     }
 
     fn read_head(&self) -> Option<Head> {

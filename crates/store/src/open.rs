@@ -1,7 +1,7 @@
 //! Opening, creating and adopting a project's store.
 
 use domain::ids::StoreId;
-use domain::ports::{Clock, Recovery, Store, StoreFault};
+use domain::ports::{Recovery, Store, StoreFault};
 use domain::settings::Storage;
 use domain::time::Timestamp;
 
@@ -10,10 +10,12 @@ use crate::journal::Journal;
 use crate::json::JsonStore;
 use crate::known_stores::KnownStores;
 use crate::layout::Layout;
+use crate::memory::MemoryStore;
 use crate::mirror::Mirror;
 use crate::postgres::PostgresStore;
-use crate::recovery::{Trust, aside, book_contents, database_files, put_book, rebuild, rebuild_lock};
+use crate::recovery::{Trust, rebuild, rebuild_lock};
 use crate::remote::{RemoteStore, put_replica_aside};
+use crate::replacement::{Note, finish_interrupted, finish_locked};
 use crate::sqlite::SqliteStore;
 
 /// What [`create`] found to do.
@@ -53,27 +55,46 @@ pub fn open(
         let told = rebuild(layout, mended, what, Trust::Known(known), now)?;
         return Ok((engine(layout, storage, settings, Some(known))?, told));
     }
-    match engine(layout, storage, settings, Some(known)) {
-        Ok(store) => Ok((store, Vec::new())),
+    let (opened, mut told) = open_engine(layout, storage, settings, Some(known), known)?;
+    let what = match opened {
+        Ok(store) => return Ok((store, told)),
         // A replica that came with the project is somebody else's word, but the server has its own.
         Err(StoreFault::Foreign { .. }) if storage == Storage::Remote => {
             let put = put_replica_aside(layout)?;
             let message = format!("the replica was not made by this user: made anew; it is in {}", put.join(", "));
-            Ok((engine(layout, storage, settings, Some(known))?, vec![Recovery { message }]))
+            return Ok((engine(layout, storage, settings, Some(known))?, vec![Recovery { message }]));
         }
         // Nothing of one machine is put in the place of what several share.
         Err(StoreFault::Missing) if storage != Storage::Postgres => {
-            let what = format!("`{}` was missing", main_place(layout, storage));
-            let told = rebuild(layout, mended, &what, Trust::Known(known), now)?;
-            Ok((engine(layout, storage, settings, Some(known))?, told))
+            format!("`{}` was missing", main_place(layout, storage))
         }
-        Err(StoreFault::Damaged { what }) => {
-            let what = format!("`{}` was damaged ({what})", main_place(layout, storage));
-            let told = rebuild(layout, mended, &what, Trust::Known(known), now)?;
-            Ok((engine(layout, storage, settings, Some(known))?, told))
-        }
-        Err(other) => Err(other),
+        Err(StoreFault::Damaged { what }) => format!("`{}` was damaged ({what})", main_place(layout, storage)),
+        Err(other) => return Err(other),
+    };
+    told.extend(rebuild(layout, mended, &what, Trust::Known(known), now)?);
+    Ok((engine(layout, storage, settings, Some(known))?, told))
+}
+
+/// Opens the engine; a replacement of the state that was interrupted is finished or reverted first.
+///
+/// The note is looked for where that costs nothing beside the rest; with SQLite only when the state is sealed, or missing.
+fn open_engine(
+    layout: &Layout,
+    storage: Storage,
+    settings: &EngineSettings,
+    trusted: Option<&KnownStores>,
+    known: &KnownStores,
+) -> Result<(Result<Box<dyn Store>, StoreFault>, Vec<Recovery>), StoreFault> {
+    let mut told = Vec::new();
+    if matches!(storage, Storage::Json | Storage::Postgres) && Note::exists(layout) {
+        told = finish_interrupted(layout, storage, Some(known))?;
     }
+    let mut opened = engine(layout, storage, settings, trusted);
+    if matches!(opened, Err(StoreFault::Moved)) && storage != Storage::Postgres {
+        told.extend(finish_interrupted(layout, storage, Some(known))?);
+        opened = engine(layout, storage, settings, trusted);
+    }
+    Ok((opened, told))
 }
 
 /// Returns where the state is, for people.
@@ -141,6 +162,9 @@ fn engine(
 pub fn create(layout: &Layout, storage: Storage, known: &KnownStores) -> Result<Created, StoreFault> {
     crate::private::create_directory(&layout.home).map_err(|error| io_fault("cannot make", &layout.home, error))?;
     let _lock = rebuild_lock(layout)?;
+    if Note::exists(layout) {
+        finish_locked(layout, storage, Some(known))?;
+    }
     // Two at once: the second finds what the first made.
     let there = match storage {
         Storage::Sqlite => layout.database.exists(),
@@ -152,48 +176,37 @@ pub fn create(layout: &Layout, storage: Storage, known: &KnownStores) -> Result<
     if there {
         return Ok(Created { new: false });
     }
-    let store = StoreId(uuid::Uuid::new_v4().to_string());
+    let store = new_store_id();
     known.remember(&store, &layout.root).map_err(|error| io_fault("cannot write in", known.folder(), error))?;
     Ok(Created { new: lay(layout, storage, &store)? })
 }
 
-/// Puts database and journal aside and makes an empty store of the same identity.
+/// Returns an empty state in memory with the identity of the project's own, where that is known to this user; what is
+/// recorded in it can take the place of a state that cannot be used ([`crate::replace_state`]).
 ///
 /// # Errors
-/// [`StoreFault`] when something cannot be written.
-pub fn start_afresh(layout: &Layout, storage: Storage, known: &KnownStores) -> Result<Vec<String>, StoreFault> {
-    let id = Mirror::new(&layout.mirror)
-        .store()
-        .or_else(|| Journal::at(&layout.journal).read_all().ok().and_then(|contents| contents.store))
-        .filter(|id| known.knows(id));
-    // Whoever was let in stays let in: tokens are no part of what is made anew.
-    let book = book_contents(layout, storage, |id| known.knows(id));
-    if storage == Storage::Postgres {
-        let id = PostgresStore::open(layout, &EngineSettings::default()).and_then(|store| store.id()).ok().or(id);
-        let aside = PostgresStore::put_aside(layout, &crate::clock::SystemClock.now().to_string())?;
-        match id {
-            Some(id) => lay(layout, storage, &id).map(drop)?,
-            None => create(layout, storage, known).map(drop)?,
+/// [`StoreFault::Newer`] when a newer program wrote the present state.
+pub fn empty_successor(layout: &Layout, storage: Storage, known: &KnownStores) -> Result<MemoryStore, StoreFault> {
+    let shared = match storage {
+        Storage::Postgres => {
+            match PostgresStore::open(layout, &EngineSettings::default()).and_then(|store| store.id()) {
+                Err(fault @ StoreFault::Newer { .. }) => return Err(fault),
+                found => found.ok(),
+            }
         }
-        put_book(layout, storage, &book)?;
-        return Ok(aside.into_iter().collect());
-    }
-    let mut put = Vec::new();
-    for file in database_files(&layout.database).into_iter().chain([layout.journal.clone()]) {
-        if file.exists() {
-            put.push(aside(layout, &file)?);
-        }
-    }
-    match id {
-        Some(id) => {
-            lay(layout, storage, &id)?;
-        }
-        None => {
-            create(layout, storage, known)?;
-        }
-    }
-    put_book(layout, storage, &book)?;
-    Ok(put)
+        _ => None,
+    };
+    let own = || {
+        Mirror::new(&layout.mirror)
+            .store()
+            .or_else(|| Journal::at(&layout.journal).read_all().ok().and_then(|contents| contents.store))
+            .filter(|id| known.knows(id))
+    };
+    Ok(MemoryStore::new(shared.or_else(own).unwrap_or_else(new_store_id)))
+}
+
+fn new_store_id() -> StoreId {
+    StoreId(uuid::Uuid::new_v4().to_string())
 }
 
 /// Makes an empty store; says whether there was none.
@@ -224,17 +237,21 @@ pub fn adopt(
     known: &KnownStores,
     now: Timestamp,
 ) -> Result<Opened, StoreFault> {
-    let (store, told) = match engine(layout, storage, settings, None) {
-        Ok(store) => (store, Vec::new()),
+    let (opened, mut told) = open_engine(layout, storage, settings, None, known)?;
+    let what = match opened {
+        Ok(_) => None,
         Err(StoreFault::Missing) if storage != Storage::Postgres => {
-            let told = rebuild(layout, storage, "the project came without a database", Trust::Adopted, now)?;
-            (engine(layout, storage, settings, None)?, told)
+            Some("the project came without a database".to_owned())
         }
-        Err(StoreFault::Damaged { what }) => {
-            let told = rebuild(layout, storage, &format!("the database is damaged ({what})"), Trust::Adopted, now)?;
-            (engine(layout, storage, settings, None)?, told)
-        }
+        Err(StoreFault::Damaged { ref what }) => Some(format!("the database is damaged ({what})")),
         Err(other) => return Err(other),
+    };
+    if let Some(what) = &what {
+        told.extend(rebuild(layout, storage, what, Trust::Adopted(known), now)?);
+    }
+    let store = match what {
+        None => opened?,
+        Some(_) => engine(layout, storage, settings, None)?,
     };
     let id = store.read()?.store_id()?;
     known.remember(&id, &layout.root).map_err(|error| io_fault("cannot write in", known.folder(), error))?;

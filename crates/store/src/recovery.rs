@@ -1,6 +1,6 @@
-//! Rebuilding a damaged or missing state: from the journal, else from the mirror.
+//! Rebuilding a damaged or missing state: from the journal, else from a quarantined one, else from the mirror.
 //!
-//! Damaged files are put aside, never deleted, and the user is told what was used.
+//! Damaged files are quarantined, never deleted, and the user is told what was used.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -21,7 +21,6 @@ use domain::time::Timestamp;
 use domain::tree::Tree;
 use rustix::fs::{FlockOperation, flock};
 
-use crate::durable::put_aside;
 use crate::engine::{EngineSettings, Recorded, io_fault};
 use crate::journal::{Journal, JournalEntry, chain_start};
 use crate::known_stores::KnownStores;
@@ -29,16 +28,30 @@ use crate::layout::Layout;
 use crate::mirror::{Mirror, MirrorContents};
 use crate::plan_files::DiskFiles;
 use crate::postgres::PostgresStore;
+use crate::quarantine::{self, KeptOperations, Manifest, QuarantineReason, quarantine_files};
+use crate::replacement::{
+    DATABASE_ENDINGS, RECOVERY, ReplacementCause, build_staged, finish_locked, refuse_newer, remove_staging,
+    replace_locked, staged, with_ending,
+};
 use crate::sqlite::SqliteStore;
 use crate::tables::access::{Book, BookContents, Desk};
+use crate::transfer::{Cargo, load_journal};
 
 /// Whether state from elsewhere may be taken over.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Trust<'k> {
     /// Only what this user made or adopted.
     Known(&'k KnownStores),
-    /// The user just said so.
-    Adopted,
+    /// The user just said so; it is remembered there.
+    Adopted(&'k KnownStores),
+}
+
+impl<'k> Trust<'k> {
+    fn known(self) -> Option<&'k KnownStores> {
+        match self {
+            Self::Known(known) | Self::Adopted(known) => Some(known),
+        }
+    }
 }
 
 /// What a rebuild starts from.
@@ -47,11 +60,11 @@ struct Source {
     entries: Vec<JournalEntry>,
     /// The journal as it is may stay.
     journal_is_good: bool,
-    from: &'static str,
+    from: String,
     lost: Option<String>,
 }
 
-/// Puts what is damaged aside and builds the state anew. `what` says why.
+/// Quarantines what is damaged and builds the state again. `what` says why.
 pub(crate) fn rebuild(
     layout: &Layout,
     storage: Storage,
@@ -60,58 +73,90 @@ pub(crate) fn rebuild(
     now: Timestamp,
 ) -> Result<Vec<Recovery>, StoreFault> {
     let _lock = rebuild_lock(layout)?;
+    let finished = finish_locked(layout, storage, trust.known())?;
     if storage == Storage::Postgres {
         return rebuild_shared(layout, what, trust);
     }
-    // Another process may have mended it while we waited for the lock; or only the journal is damaged.
+    if !finished.is_empty() && usable(layout, storage) {
+        return Ok(finished);
+    }
+    refuse_newer(layout)?;
+    // Another process may have repaired it while we waited for the lock; or only the journal is damaged.
     if storage == Storage::Sqlite
         && let Ok(store) = SqliteStore::open(layout, &EngineSettings::default())
         && store.mend_if_sound()?
     {
-        return Ok(store.take_recoveries());
+        return Ok(finished.into_iter().chain(store.take_recoveries()).collect());
     }
-    let source = match from_journal(layout)? {
-        Some(source) => source,
-        None => from_mirror(layout, now)?.ok_or(StoreFault::Missing)?,
-    };
+    let source = find_source(layout, storage, now)?;
     if let Trust::Known(known) = trust
         && !known.knows(&source.store)
     {
         return Err(StoreFault::Foreign { store: source.store });
     }
-
-    let mut put = Vec::new();
-    let journal = Journal::at(&layout.journal);
-    let journal_size = if source.journal_is_good {
-        journal.size().ok().flatten().unwrap_or(0)
-    } else {
-        if journal.path().exists() {
-            put.push(aside(layout, journal.path())?);
-        }
-        let lines =
-            source.entries.iter().map(|entry| Recorded::from(entry.clone()).line()).collect::<Result<Vec<_>, _>>()?;
-        journal.write_whole(&source.store, &lines).map_err(|error| io_fault("cannot write", journal.path(), error))?
-    };
-    if storage == Storage::Sqlite {
-        let book = book_contents(layout, storage, |id| *id == source.store);
-        for file in database_files(&layout.database) {
-            if file.exists() {
-                put.push(aside(layout, &file)?);
-            }
-        }
-        SqliteStore::build(layout, &source.store, &source.entries, journal_size)?;
-        put_book(layout, storage, &book)?;
+    if source.journal_is_good && storage == Storage::Json {
+        return Ok(finished);
     }
+    let book = book_contents(layout, storage, |id| *id == source.store);
+    let cargo = Cargo::new(source.store, source.entries.into_iter().map(Recorded::from).collect());
+    let cause = ReplacementCause { command: RECOVERY, reason: QuarantineReason::Damaged, why: what.to_owned(), now };
+    let quarantined = match source.journal_is_good {
+        true => replace_database(layout, &cargo, &book, &cause)?,
+        false => replace_locked(layout, storage, trust.known(), &cargo, &book, &cause)?,
+    };
 
-    let operations = count(source.entries.len(), "operation", "operations");
+    let operations = count(cargo.recorded.len(), "operation", "operations");
     let mut message = format!("{what}; rebuilt from the {} ({operations})", source.from);
-    if !put.is_empty() {
-        message.push_str(&format!("; what was there is in {}", put.join(", ")));
+    if !quarantined.is_empty() {
+        message.push_str(&format!("; what was there is in {}", quarantined.join(", ")));
     }
     if let Some(lost) = source.lost {
         message.push_str(&format!("; {lost}"));
     }
-    Ok(vec![Recovery { message }])
+    Ok(finished.into_iter().chain([Recovery { message }]).collect())
+}
+
+/// Says whether a state can be opened and is in use.
+fn usable(layout: &Layout, storage: Storage) -> bool {
+    match storage {
+        Storage::Json => load_journal(&Journal::at(&layout.journal)).is_ok(),
+        _ => SqliteStore::open(layout, &EngineSettings::default())
+            .and_then(|store| store.row())
+            .is_ok_and(|row| !row.is_sealed()),
+    }
+}
+
+/// Builds a database from the journal beside it, which stays: a kill at any moment leaves that, and the next command starts
+/// over. No note is needed.
+fn replace_database(
+    layout: &Layout,
+    cargo: &Cargo,
+    book: &BookContents,
+    cause: &ReplacementCause<'_>,
+) -> Result<Vec<String>, StoreFault> {
+    build_staged(layout, Storage::Sqlite, cargo, book, false).inspect_err(|_| remove_staging(layout))?;
+    let manifest = Manifest::new(cause.now, cause.reason, &cause.why, Some(cargo.chain_head()));
+    let quarantined = quarantine_files(layout, &manifest, database_files(&layout.database))?;
+    if let Some(folder) = layout.database.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| io_fault("cannot make", folder, error))?;
+    }
+    let folder = layout.database.parent().unwrap_or(&layout.home);
+    let installed =
+        std::fs::rename(staged(layout).database, &layout.database).and_then(|()| crate::durable::sync_folder(folder));
+    remove_staging(layout);
+    installed.map_err(|error| io_fault("cannot write", &layout.database, error))?;
+    Ok(quarantined.into_iter().collect())
+}
+
+/// Finds the best remains: the journal, a quarantined journal, the mirror.
+fn find_source(layout: &Layout, storage: Storage, now: Timestamp) -> Result<Source, StoreFault> {
+    if let Some(source) = from_journal(layout)? {
+        return Ok(source);
+    }
+    if let Some(source) = from_quarantine(layout, storage)? {
+        return Ok(source);
+    }
+    from_mirror(layout, now)?.ok_or(StoreFault::Missing)
 }
 
 /// Returns what the book of tokens says, as far as it can still be read: no journal could bring it back. That of a
@@ -156,28 +201,52 @@ fn rebuild_shared(layout: &Layout, what: &str, trust: Trust<'_>) -> Result<Vec<R
 
 /// The journal, and from the database what a broken journal lacks.
 fn from_journal(layout: &Layout) -> Result<Option<Source>, StoreFault> {
-    let journal = Journal::at(&layout.journal);
-    if journal.size().map_err(|error| io_fault("cannot read", journal.path(), error))?.is_none() {
+    let Some(kept) = KeptOperations::read(layout)? else { return Ok(None) };
+    // Part of what only a damaged database has is less than the mirror.
+    if !layout.journal.exists() && !kept.is_whole() {
         return Ok(None);
     }
-    let contents = journal.read_all().map_err(|error| io_fault("cannot read", journal.path(), error))?;
-    let Some(store) = contents.store else { return Ok(None) };
-    let mut entries = contents.entries;
-    let Some(damage) = contents.damage else {
-        return Ok(Some(Source { store, entries, journal_is_good: true, from: "journal", lost: None }));
-    };
-    let (after, prev) =
-        entries.last().map_or((OperationId(0), chain_start(&store)), |entry| (entry.operation.id, entry.hash));
-    let salvaged = SqliteStore::salvage(layout, &EngineSettings::default(), after, prev);
-    let from = if salvaged.is_empty() { "journal" } else { "journal and the database" };
-    entries.extend(salvaged);
-    let lost = (!damage.torn).then(|| {
+    let after = kept.head().operation.0 - kept.salvaged as u64;
+    let lost = kept.damage.as_ref().filter(|damage| !damage.torn).map(|damage| {
         format!(
-            "journal line {} was damaged ({}): operations after {} could only be taken from the database",
-            damage.line, damage.what, after
+            "journal line {} was damaged ({}): operations after {after} could only be taken from the database",
+            damage.line, damage.what
         )
     });
-    Ok(Some(Source { store, entries, journal_is_good: false, from, lost }))
+    let KeptOperations { store, entries, journal_is_good, salvaged, .. } = kept;
+    let from = if salvaged == 0 { "journal" } else { "journal and the database" };
+    Ok(Some(Source { store, entries, journal_is_good, from: from.to_owned(), lost }))
+}
+
+/// The newest quarantined state that is whole, unless the mirror is ahead of it: then it would bring back what was
+/// decided otherwise since.
+fn from_quarantine(layout: &Layout, storage: Storage) -> Result<Option<Source>, StoreFault> {
+    // A replica takes what it lacks from its server.
+    if layout.server.is_some() {
+        return Ok(None);
+    }
+    let mirror = Mirror::new(&layout.mirror).head();
+    for set in quarantine::sets(layout)? {
+        let manifest = set.manifest();
+        if manifest.as_ref().is_some_and(|manifest| manifest.reason == QuarantineReason::Replica) {
+            continue;
+        }
+        // A process that was started before the move, or has old settings, must not fork the history.
+        if !set.is_empty() && manifest.and_then(|manifest| manifest.moved_to).is_some_and(|to| to != storage) {
+            return Err(StoreFault::Moved);
+        }
+        let Some(kept) = set.operations(layout)?.filter(|kept| kept.is_whole() && !kept.entries.is_empty()) else {
+            continue;
+        };
+        let head = kept.head();
+        if mirror.as_ref().is_some_and(|(store, operation)| *store != head.store || *operation > head.operation) {
+            continue;
+        }
+        let from = format!("quarantined journal in {}", layout.relative(set.folder()));
+        let KeptOperations { store, entries, .. } = kept;
+        return Ok(Some(Source { store, entries, journal_is_good: false, from, lost: None }));
+    }
+    Ok(None)
 }
 
 /// The mirror, as one operation that adds every node it knows.
@@ -213,7 +282,7 @@ fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreF
         hash: recorded.hash,
     };
     let lost = (!odd.is_empty()).then(|| odd.join("; "));
-    Ok(Some(Source { store, entries: vec![entry], journal_is_good: false, from: "mirror", lost }))
+    Ok(Some(Source { store, entries: vec![entry], journal_is_good: false, from: "mirror".to_owned(), lost }))
 }
 
 /// The mirror holds no texts; the present ones are in the plan files, where they are still the same.
@@ -255,19 +324,7 @@ fn mirror_facts(contents: MirrorContents, now: Timestamp) -> Vec<Fact> {
 
 /// Returns the database and what SQLite keeps beside it.
 pub(crate) fn database_files(database: &Path) -> [PathBuf; 3] {
-    let beside = |ending: &str| {
-        let mut name = database.as_os_str().to_owned();
-        name.push(ending);
-        PathBuf::from(name)
-    };
-    [database.to_owned(), beside("-wal"), beside("-shm")]
-}
-
-/// Puts a file aside and returns where it is, for people.
-pub(crate) fn aside(layout: &Layout, path: &Path) -> Result<String, StoreFault> {
-    put_aside(path, &layout.damaged)
-        .map(|target| layout.relative(&target))
-        .map_err(|error| io_fault("cannot put aside", path, error))
+    DATABASE_ENDINGS.map(|ending| with_ending(database, ending))
 }
 
 /// One process at a time makes or rebuilds a store.

@@ -79,6 +79,8 @@ const IGNORED: &str = "\
 /looks.bin
 /counted.bin
 /rebuild.lock
+/replacing.json
+/replacing/
 /logs/
 /hooks.jsonl
 /hooks.1.jsonl

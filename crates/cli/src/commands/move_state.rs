@@ -2,11 +2,11 @@
 
 use application::{Failure, FailureKind};
 use clap::Args;
-use domain::ports::StoreFault;
+use domain::ports::Clock;
 use domain::settings::{DatabaseUrl, Storage};
 use domain::text::count;
 use serde::Serialize;
-use store::Layout;
+use store::{Layout, Place, Relocation, RelocationFault, SystemClock};
 use toml_edit::{DocumentMut, value};
 
 use crate::exit_code::ExitCode;
@@ -17,7 +17,8 @@ use crate::wiring::{App, Project};
 /// Move the state to a shared database, or back
 ///
 /// Everything goes with it: history, approvals, texts. The copy is compared with the original before it counts; the original
-/// is then put aside, and whoever still has it open is told. When it is interrupted, the same command goes on.
+/// is then quarantined, and processes that still have it open are told. When it is interrupted, the next command finishes or
+/// reverts it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   tl move --to postgres://ada:…@db.example.org/plans
@@ -63,27 +64,31 @@ impl MoveArgs {
             )
             .step(format!("unset {name}")));
         }
-        // Only state that counts here is moved; a move that was interrupted goes on.
-        match project.open_quietly(&project.engine_settings(), None).and_then(|store| store.read().map(drop)) {
-            Ok(()) | Err(StoreFault::Moved) => {}
-            Err(fault) => return Err(fault.into()),
-        }
-        let (held, cargo) = store::hold(&project.layout, from)?;
-        if !store::unload(&layout, to, &cargo)? {
-            self.make_room(&layout, to, &cargo, &target)?;
-        }
-        store::check_unloaded(&layout, to, &cargo)?;
-        // From here on nobody can change what was copied; before, nothing had changed for anybody.
-        let sealed = held.seal()?;
-        if let Some(shared) = layout.shared.as_ref().filter(|_| to == Storage::Postgres) {
-            settings::choose_database(&project.root, Some(&shared.url))?;
-        }
-        self.write_settings(&project, &layout, to)?;
-        let put_aside = sealed.put_aside(to)?;
+        // Only state that counts here is moved; a move that was interrupted is reverted first.
+        drop(project.open(app.ui, None)?.read()?);
+        let place = |layout, storage| Place { layout, storage };
+        let moving =
+            Relocation::prepare(place(&project.layout, from), place(&layout, to), &project.known).map_err(|fault| {
+                match fault {
+                    RelocationFault::Store(fault) => fault.into(),
+                    RelocationFault::Occupied => {
+                        Failure::new(FailureKind::Conflict, format!("there is another state in {target}"))
+                            .step("tl move --to … --name ANOTHER")
+                    }
+                }
+            })?;
+        let operations = moving.cargo().head().0;
+        let what = format!("moved to {target} by `tl move`");
+        let put_aside = moving.commit(&what, SystemClock.now(), || -> Result<(), Failure> {
+            if let Some(shared) = layout.shared.as_ref().filter(|_| to == Storage::Postgres) {
+                settings::choose_database(&project.root, Some(&shared.url))?;
+            }
+            self.write_settings(&project, &layout, to)
+        })?;
         if from == Storage::Postgres && to != Storage::Postgres {
             settings::choose_database(&project.root, None)?;
         }
-        let outcome = MoveOutcome { success: true, from: source, to: target, operations: cargo.head().0, put_aside };
+        let outcome = MoveOutcome { success: true, from: source, to: target, operations, put_aside };
         report(app, &outcome);
         Ok(ExitCode::Done)
     }
@@ -116,27 +121,6 @@ impl MoveArgs {
         Ok(project.layout.in_database(url, name))
     }
 
-    /// What an interrupted move left behind makes room; anything else stays.
-    fn make_room(&self, layout: &Layout, to: Storage, cargo: &store::Cargo, target: &str) -> Result<(), Failure> {
-        let there = match store::load(layout, to) {
-            // It was moved away from there, and only not put aside any more.
-            Err(StoreFault::Moved) => None,
-            there => Some(there?),
-        };
-        if there.as_ref().is_some_and(|there| there.holds(cargo) && cargo.holds(there)) {
-            return Ok(());
-        }
-        if there.is_some_and(|there| !cargo.holds(&there)) {
-            return Err(Failure::new(FailureKind::Conflict, format!("there is another state in {target}"))
-                .step("tl move --to … --name ANOTHER"));
-        }
-        store::put_state_aside(layout, to)?;
-        match store::unload(layout, to, cargo)? {
-            true => Ok(()),
-            false => Err(Failure::new(FailureKind::Conflict, format!("somebody else is using {target}"))),
-        }
-    }
-
     /// Says in the project's settings where the state is now.
     fn write_settings(&self, project: &Project, layout: &Layout, to: Storage) -> Result<(), Failure> {
         let path = project.root.join(".throughline/config.toml");
@@ -157,7 +141,12 @@ impl MoveArgs {
         if let Some(shared) = layout.shared.as_ref().filter(|_| to == Storage::Postgres) {
             document["database_project"] = value(&shared.project);
         }
-        store::write_whole(&path, document.to_string().as_bytes()).map_err(|error| cannot(error.to_string()))
+        let text = document.to_string();
+        match store::write_whole(&path, text.as_bytes()) {
+            // It is there, although its folder could not be synced: the other engine is in use already.
+            Err(_) if std::fs::read_to_string(&path).is_ok_and(|found| found == text) => Ok(()),
+            written => written.map_err(|error| cannot(error.to_string())),
+        }
     }
 }
 
@@ -173,6 +162,6 @@ fn report(app: &App, outcome: &MoveOutcome) {
         outcome.to
     ));
     for aside in &outcome.put_aside {
-        app.ui.say(format_args!("{}: what was there is put aside as {}", styled(INFO, "note"), aside));
+        app.ui.say(format_args!("{}: the state before it is kept as {}", styled(INFO, "note"), aside));
     }
 }

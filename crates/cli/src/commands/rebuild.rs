@@ -1,18 +1,19 @@
 //! `tl rebuild`
 
-use application::rebuild_state::rebuild_state;
-use application::{Context, Failure, FailureKind};
+use application::rebuild_state::{RebuildOutcome, rebuild_state};
+use application::{Failure, FailureKind};
 use clap::Args;
 use domain::node::Status;
-use domain::ports::StoreFault;
+use domain::ports::{Clock, StoreFault};
 use domain::settings::Storage;
 use domain::text::count;
+use store::{Cargo, QuarantineReason, ReplacementCause, SystemClock};
 
 use crate::exit_code::ExitCode;
 use crate::ui::{GOOD, WARN, status, styled};
-use crate::wiring::App;
+use crate::wiring::{App, Project};
 
-/// Build the state anew from the plan files
+/// Rebuild the state from the plan files
 ///
 /// An approval holds where the text is exactly the approved one; everything else is a draft. Works
 /// also when the state is gone or was not adopted: then nothing but the files is used.
@@ -37,18 +38,19 @@ impl RebuildArgs {
             .step("tl adopt")
             .step("set `database_project` in .throughline/config.toml to another name, then tl init"));
         }
-        if let Err(StoreFault::Missing | StoreFault::Foreign { .. } | StoreFault::Damaged { .. }) = opened {
-            let put = store::start_afresh(&project.layout, project.settings.storage, &project.known)?;
-            for file in put {
-                app.ui.say(format_args!("{}: put aside as {}", styled(WARN, "note"), file));
+        let outcome = match opened {
+            Err(StoreFault::Missing | StoreFault::Foreign { .. } | StoreFault::Damaged { .. }) => {
+                self.from_scratch(app, &project)?
             }
-            let store = project.open(app.ui, None)?;
-            store::record_head(&*store, &project.engine_settings())?;
-        } else {
-            drop(opened?);
-        }
-        let rebuild = |ctx: &Context<'_>| rebuild_state(ctx);
-        let outcome = project.run(app.ui, &rebuild)?;
+            // It was moved away once, and the settings say that it is here.
+            Err(StoreFault::Moved) if project.settings.storage != Storage::Postgres => {
+                self.from_scratch(app, &project)?
+            }
+            opened => {
+                drop(opened?);
+                project.run(app.ui, &rebuild_state)?
+            }
+        };
         if app.ui.json {
             app.ui.value(&outcome);
             return Ok(ExitCode::Done);
@@ -67,5 +69,22 @@ impl RebuildArgs {
             app.ui.line(format_args!("  forgotten, its file is gone: {path}"));
         }
         Ok(ExitCode::Done)
+    }
+
+    /// Builds a whole state in memory first: what is there is replaced by it at once, or not at all.
+    fn from_scratch(&self, app: &App, project: &Project) -> Result<RebuildOutcome, Failure> {
+        let storage = project.settings.storage;
+        let memory = store::empty_successor(&project.layout, storage, &project.known)?;
+        let outcome = project.with(app.ui, &memory, &rebuild_state)?;
+        let cause = ReplacementCause {
+            command: "rebuild",
+            reason: QuarantineReason::Replaced,
+            why: "replaced by `tl rebuild`".to_owned(),
+            now: SystemClock.now(),
+        };
+        for kept in project.replace_state(app.ui, &Cargo::collect(&memory)?, &cause)? {
+            app.ui.say(format_args!("{}: the state before it is kept as {}", styled(WARN, "note"), kept));
+        }
+        Ok(outcome)
     }
 }

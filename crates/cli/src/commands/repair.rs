@@ -1,21 +1,28 @@
 //! `tl repair`
 
-use application::Failure;
 use application::repair_state::{RepairRequest, repair_state};
+use application::{Failure, FailureKind};
 use clap::Args;
+use domain::ports::{Clock, StoreFault};
 use domain::text::count;
+use serde_json::json;
+use store::{QuarantineReason, ReplacementCause, SystemClock};
 
 use super::check;
 use crate::exit_code::ExitCode;
-use crate::ui::{GOOD, styled};
-use crate::wiring::App;
+use crate::ui::{GOOD, INFO, styled};
+use crate::wiring::{App, Project};
 
-/// Mend what `tl check` found, as far as that needs no judgement
+/// Repair what `tl check` found, as far as that needs no judgement
 ///
-/// A damaged database or journal is put aside and rebuilt from the other, the mirror is brought up
+/// A damaged database or journal is quarantined and rebuilt from the other, the mirror is brought up
 /// to date. The options do more.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl repair\n  tl repair --fix-hashes --rebuild-orphans")]
+#[command(after_help = "Examples:
+  tl repair
+  tl repair --fix-hashes --rebuild-orphans
+  tl repair --list-quarantine
+  tl repair --restore-quarantine 2")]
 pub(crate) struct RepairArgs {
     /// Record every plan file as it is now and judge every status anew
     #[arg(long)]
@@ -28,11 +35,25 @@ pub(crate) struct RepairArgs {
     /// Forget nodes whose plan file is gone and that have nothing below them
     #[arg(long)]
     forget_missing: bool,
+
+    /// List the states in quarantine: damaged, replaced or moved
+    #[arg(long, conflicts_with_all = ["fix_hashes", "rebuild_orphans", "forget_missing"])]
+    list_quarantine: bool,
+
+    /// Bring a quarantined state back; the present one is quarantined in turn
+    #[arg(long, value_name = "ID", conflicts_with_all = ["fix_hashes", "rebuild_orphans", "forget_missing", "list_quarantine"])]
+    restore_quarantine: Option<String>,
 }
 
 impl RepairArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.project()?;
+        if self.list_quarantine {
+            return list_quarantine(app, &project);
+        }
+        if let Some(id) = &self.restore_quarantine {
+            return restore_quarantine(app, &project, id);
+        }
         let damage = {
             let store = project.open(app.ui, None)?;
             store.verify()?.into_iter().find(|finding| finding.kind.is_damage()).map(|finding| finding.message)
@@ -62,4 +83,63 @@ impl RepairArgs {
         }
         Ok(if outcome.success { ExitCode::Done } else { ExitCode::Findings })
     }
+}
+
+fn list_quarantine(app: &App, project: &Project) -> Result<ExitCode, Failure> {
+    let sets = store::list_quarantine(&project.layout)?;
+    if app.ui.json {
+        app.ui.value(&json!({ "quarantine": sets }));
+        return Ok(ExitCode::Done);
+    }
+    if sets.is_empty() {
+        app.ui.line("nothing is in quarantine");
+    }
+    for set in &sets {
+        let when = set.at.map_or_else(|| "unknown time".to_owned(), |at| at.to_string());
+        let head = set.head.as_ref().map_or_else(
+            || "no operation can be read".to_owned(),
+            |head| {
+                let operations = count(set.operations, "operation", "operations");
+                format!("{operations}, head {}", head.hash.to_string().chars().take(12).collect::<String>())
+            },
+        );
+        app.ui.line(format_args!("{}  {when}  {head}", set.id));
+        app.ui.line(format_args!("   {}: {}", set.why, set.files.join(", ")));
+    }
+    Ok(ExitCode::Done)
+}
+
+fn restore_quarantine(app: &App, project: &Project, id: &str) -> Result<ExitCode, Failure> {
+    project.refuse_on_replica()?;
+    let finished = store::finish_interrupted(&project.layout, project.settings.storage, Some(&project.known))?;
+    project.tell(app.ui, &finished);
+    let cargo = store::load_quarantined(&project.layout, id).map_err(|fault| match fault {
+        StoreFault::Missing => Failure::new(FailureKind::NotFound, format!("`{id}` is not in quarantine"))
+            .step("tl repair --list-quarantine"),
+        StoreFault::Damaged { what } => {
+            Failure::new(FailureKind::Refused, format!("the quarantined state {id} cannot be restored: {what}"))
+                .step("tl repair --list-quarantine")
+        }
+        other => other.into(),
+    })?;
+    if !project.known.knows(cargo.store()) {
+        return Err(StoreFault::Foreign { store: cargo.store().clone() }.into());
+    }
+    let cause = ReplacementCause {
+        command: "repair --restore-quarantine",
+        reason: QuarantineReason::Replaced,
+        why: format!("replaced by `tl repair --restore-quarantine {id}`"),
+        now: SystemClock.now(),
+    };
+    let kept = project.replace_state(app.ui, &cargo, &cause)?;
+    if app.ui.json {
+        app.ui.value(&json!({ "success": true, "restored": id, "operations": cargo.head(), "quarantined": kept }));
+        return Ok(ExitCode::Done);
+    }
+    let operations = count(usize::try_from(cargo.head().0).unwrap_or(usize::MAX), "operation", "operations");
+    app.ui.line(format_args!("{} restored {operations} from quarantine {id}, checked whole", styled(GOOD, "✓")));
+    for kept in &kept {
+        app.ui.say(format_args!("{}: the state before it is kept as {}", styled(INFO, "note"), kept));
+    }
+    Ok(ExitCode::Done)
 }

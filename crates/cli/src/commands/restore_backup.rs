@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use application::{Failure, FailureKind};
 use clap::Args;
-use domain::ports::StoreFault;
+use domain::ports::{Clock, StoreFault};
 use domain::settings::Storage;
 use domain::text::count;
 use serde_json::json;
+use store::{QuarantineReason, ReplacementCause, SystemClock};
 
 use crate::exit_code::ExitCode;
 use crate::settings::{answered_yes, at_terminal};
@@ -16,8 +17,9 @@ use crate::wiring::{App, Project};
 
 /// Put the state of a backup in the place of the present one
 ///
-/// The backup is checked whole before anything happens. The present state is put aside, never deleted. Plan files stay as
-/// they are: what differs from the restored state is noticed as a change.
+/// The backup is checked whole and the new state built and verified before anything happens; then they are swapped, all or
+/// nothing, also when the program is killed. The present state is quarantined, never deleted (`tl repair --list-quarantine`).
+/// Plan files stay as they are: what differs from the restored state is noticed as a change.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  tl restore-backup novel.tlbackup\n  tl restore-backup novel.tlbackup --yes   # without asking"
@@ -46,8 +48,15 @@ impl RestoreBackupArgs {
             StoreFault::Damaged { what } => {
                 Failure::new(FailureKind::Invalid, format!("this is no whole backup: {what}"))
             }
+            StoreFault::Newer { found, known } => Failure::new(
+                FailureKind::Invalid,
+                format!("the backup was written by a newer version (format {found}, this program knows {known})"),
+            )
+            .step("install a newer version of tl"),
             other => other.into(),
         })?;
+        let finished = store::finish_interrupted(layout, storage, Some(&project.known))?;
+        project.tell(app.ui, &finished);
         let present = match store::load(layout, storage) {
             Ok(present) => Some(present),
             // What is gone or damaged has nothing to lose.
@@ -62,24 +71,20 @@ impl RestoreBackupArgs {
         }
         let lost = present.as_ref().filter(|present| !cargo.holds(present)).map(|present| present.head());
         self.ask(app, &project, cargo.head().0, lost.map(|head| head.0))?;
-        let put_aside = store::put_state_aside(layout, storage)?;
-        if !store::unload(layout, storage, &cargo)? {
-            return Err(Failure::new(FailureKind::Conflict, "somebody made a state here meanwhile").step("try again"));
-        }
-        store::check_unloaded(layout, storage, &cargo)?;
-        store::take_over(layout, &project.known, &cargo)?;
-        let restored = project.open(app.ui, None)?;
-        // A person replaced the state: its history is the known one from here on, under the policy that is in force.
-        store::record_head(&*restored, &project.engine_settings())?;
-        project.trusted(&*restored)?;
-        restored.sync_mirror()?;
+        let cause = ReplacementCause {
+            command: "restore-backup",
+            reason: QuarantineReason::Replaced,
+            why: "replaced by `tl restore-backup`".to_owned(),
+            now: SystemClock.now(),
+        };
+        let put_aside = project.replace_state(app.ui, &cargo, &cause)?;
         if app.ui.json {
             app.ui.value(&json!({ "success": true, "operations": cargo.head(), "put_aside": put_aside }));
             return Ok(ExitCode::Done);
         }
         app.ui.line(format_args!("{} restored {}, checked whole", styled(GOOD, "✓"), operations(cargo.head().0)));
         for aside in &put_aside {
-            app.ui.say(format_args!("{}: what was there is put aside as {}", styled(INFO, "note"), aside));
+            app.ui.say(format_args!("{}: the state before it is kept as {}", styled(INFO, "note"), aside));
         }
         Ok(ExitCode::Done)
     }

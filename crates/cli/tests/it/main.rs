@@ -79,6 +79,7 @@ mod release;
 mod remote;
 mod remote_forgery;
 mod repair;
+mod replacement;
 mod replay;
 mod restore;
 mod restore_backup;
@@ -120,7 +121,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 71] = [
+const COMMANDS: [&str; 72] = [
     "init",
     "demo",
     "status",

@@ -1,4 +1,4 @@
-//! Damaged, emptied or missing state: put aside, rebuilt, and told.
+//! Damaged, emptied or missing state: quarantined, rebuilt, and reported.
 
 use std::fs;
 
@@ -73,7 +73,7 @@ fn damage_is_mended_with_approvals_intact_and_told() {
 }
 
 #[test]
-fn damaged_files_are_put_aside_never_deleted() {
+fn damaged_files_are_quarantined_never_deleted() {
     let project = planned();
     remove_database(&project);
     let rubbish = "this is not a database".repeat(500);
@@ -81,7 +81,7 @@ fn damaged_files_are_put_aside_never_deleted() {
     project.ok(&["tree"]);
     let names = names_in(&project, ".throughline/damaged");
     assert_eq!(names.len(), 1, "{names:?}");
-    assert_eq!(project.read(&format!(".throughline/damaged/{}", names[0])), rubbish);
+    assert_eq!(project.read(&format!(".throughline/damaged/{}/state.db", names[0])), rubbish);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn a_file_that_is_no_database_is_not_lost() {
     assert!(output.stderr.contains("notes.txt"), "{}", output.stderr);
     let kept: Vec<String> = names_in(&project, ".throughline/damaged")
         .iter()
-        .map(|name| project.read(&format!(".throughline/damaged/{name}")))
+        .map(|name| project.read(&format!(".throughline/damaged/{name}/state.db")))
         .collect();
     assert_eq!(kept, ["my notes\n"]);
 }

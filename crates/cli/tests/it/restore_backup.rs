@@ -16,7 +16,7 @@ fn a_restored_state_is_the_one_that_was_kept() {
     let refused = project.run(&["restore-backup", "novel.tlbackup"]);
     assert!(refused.code == 1 && refused.stderr.contains("a person's decision"), "{refused:?}");
     let output = project.ok(&["restore-backup", "novel.tlbackup", "--yes"]);
-    assert!(output.stderr.contains("put aside"), "{output:?}");
+    assert!(output.stderr.contains("kept as .throughline/damaged/1"), "{output:?}");
     assert_eq!((project.json(&["tree"]), project.json(&["log"])), before);
     project.ok(&["check"]);
 }

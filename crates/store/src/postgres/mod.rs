@@ -37,11 +37,12 @@ use crate::layout::{Layout, Shared};
 use crate::memory::{MemoryState, delegate_snapshot};
 use crate::mirror::Mirror;
 use crate::tables::MADE_FROM_OPERATIONS;
-use crate::tables::access::{Book, Desk};
+use crate::tables::access::{Book, BookContents, Desk, put_book};
 use crate::tables::sql::Sql;
 use crate::tables::verify::{finding, same_state, tables};
 use crate::tables::view::{StoreRow, View, read_store_row};
 use crate::tables::write::{Keeper, TableTransaction, places};
+use crate::transfer::Cargo;
 
 /// How long one waits for news before looking for oneself: news can get lost with a connection.
 const LOOK: Duration = Duration::from_secs(5);
@@ -131,6 +132,75 @@ impl PostgresStore {
         Ok(true)
     }
 
+    /// Puts a state in the place of the project's present one, all in one transaction: the present one is sealed and kept under
+    /// another name, which is returned. It is compared with what it was made from before it counts.
+    pub(crate) fn replace(
+        layout: &Layout,
+        cargo: &Cargo,
+        book: &BookContents,
+        when: &str,
+    ) -> Result<Option<String>, StoreFault> {
+        let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
+        let (shared, link) = connect(layout, &settings)?;
+        // A database without our tables gets them; one of a newer program is refused below, where it matters.
+        migrate::apply(&link)?;
+        let found = find(&link, &shared.project)?;
+        if let Some(project) = found.project {
+            link.choose(project, found.sees_all);
+        }
+        link.begin(Purpose::Writing)?;
+        let replaced = Self::replace_within(&link, &shared.project, found.project.is_some(), cargo, book, when)
+            .and_then(|aside| link.run("COMMIT").map(|()| aside));
+        if replaced.is_err() {
+            link.roll_back();
+        }
+        replaced
+    }
+
+    fn replace_within(
+        link: &Link,
+        name: &str,
+        is_there: bool,
+        cargo: &Cargo,
+        book: &BookContents,
+        when: &str,
+    ) -> Result<Option<String>, StoreFault> {
+        link.run("SET LOCAL idle_in_transaction_session_timeout = 0")?;
+        let mut aside = None;
+        if is_there {
+            match read_store_row(link, " FOR UPDATE") {
+                Ok(row) => {
+                    if !row.is_sealed() {
+                        row.check_writer(FORMAT)?;
+                    }
+                    let mut transaction = TableTransaction::new(&LeftOpen, View::new(link, row));
+                    transaction.view.store.seal();
+                    transaction.write_store_row(0)?;
+                }
+                // A damaged row cannot be sealed, and nobody can use it either.
+                Err(StoreFault::Damaged { .. }) => {}
+                Err(fault) => return Err(fault),
+            }
+            let kept_as = format!("{name} (put aside {when})");
+            link.run("SET LOCAL ROLE NONE")?;
+            link.execute("UPDATE throughline.project SET name = ?2 WHERE name = ?1", params![name, kept_as])?;
+            aside = Some(kept_as);
+        }
+        if !Self::lay(link, name, &cargo.store, &cargo.recorded)? {
+            return Err(StoreFault::Locked { holder: None });
+        }
+        put_book(link, book)?;
+        let view = View::new(link, read_store_row(link, "")?);
+        let mut findings = Vec::new();
+        tables(&view, &mut findings);
+        let lost = findings.into_iter().find(|finding| finding.kind != StoreFindingKind::TextMissing);
+        if let Some(first) = lost {
+            return Err(StoreFault::Damaged { what: first.message });
+        }
+        Cargo::new(view.store.store.clone(), view.entries()?).check_copy_of(cargo)?;
+        Ok(aside)
+    }
+
     /// Puts a project aside under another name, so that its own is free, and returns that name. Whoever has it open is told.
     pub(crate) fn put_aside(layout: &Layout, when: &str) -> Result<Option<String>, StoreFault> {
         match Self::open(layout, &EngineSettings::default()).and_then(|store| store.close_for_good()) {
@@ -149,11 +219,16 @@ impl PostgresStore {
         }
     }
 
-    /// Returns whose store it is.
-    pub(crate) fn id(&self) -> Result<StoreId, StoreFault> {
+    /// Returns the row that says who the store is and where it stands.
+    pub(crate) fn row(&self) -> Result<StoreRow, StoreFault> {
         let row = self.begin(Purpose::Reading)?;
         self.link.roll_back();
-        Ok(row.store)
+        Ok(row)
+    }
+
+    /// Returns whose store it is.
+    pub(crate) fn id(&self) -> Result<StoreId, StoreFault> {
+        Ok(self.row()?.store)
     }
 
     /// Asks `accept` whether this store is to be used, then compares its history with the one this user knew.
@@ -163,6 +238,7 @@ impl PostgresStore {
     ) -> Result<(), StoreFault> {
         let reading = self.reading()?;
         let row = &reading.view.store;
+        row.check_reader()?;
         accept(&row.store)?;
         let Some(heads) = &self.settings.heads else { return Ok(()) };
         let compared = heads.compare(&row.store, (row.head, row.head_hash), &|number| reading.view.chain_hash(number));
@@ -176,9 +252,10 @@ impl PostgresStore {
         Ok((reading.view.store.store.clone(), reading.view.entries()?))
     }
 
-    /// Takes the right to write and keeps it, and returns every operation with its texts; also of a state that was moved.
+    /// Takes the write lock and keeps it, and returns every operation with its texts.
     pub(crate) fn hold(&self) -> Result<(StoreRow, Vec<Recorded>), StoreFault> {
         let row = self.begin(Purpose::Writing)?;
+        row.check_writer(FORMAT).inspect_err(|_| self.link.roll_back())?;
         // Whoever moves a large state is not silent, only busy elsewhere.
         let held = self.link.run("SET LOCAL idle_in_transaction_session_timeout = 0");
         let held = held.and_then(|()| View::new(&self.link, row.clone()).entries());
@@ -199,6 +276,21 @@ impl PostgresStore {
         self.link.run("COMMIT")?;
         transaction.finished = true;
         Ok(())
+    }
+
+    /// Takes a sealed state into use again; says whether it was sealed.
+    pub(crate) fn unseal(&self) -> Result<bool, StoreFault> {
+        let row = self.begin(Purpose::Writing)?;
+        if !row.is_sealed() {
+            self.link.roll_back();
+            return Ok(false);
+        }
+        let mut transaction = TableTransaction::new(self, View::new(&self.link, row));
+        transaction.view.store.unseal(FORMAT);
+        transaction.write_store_row(0)?;
+        self.link.run("COMMIT")?;
+        transaction.finished = true;
+        Ok(true)
     }
 
     /// Builds the tables anew from the operations, if these are whole.

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use domain::exchange::{Greeting, LineHead, Receipt, Sending, SharedNote};
 use domain::ids::{OperationId, Principal, StoreId};
-use domain::ports::{Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction};
+use domain::ports::{Clock, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction};
 use domain::settings::OfflinePolicy;
 use domain::text::count;
 use serde::Deserialize;
@@ -25,11 +25,13 @@ use self::contact::Contact;
 use self::http::HttpServer;
 use self::pending::Queue;
 pub use self::server::{Fetched, TeamServer, Trouble};
+use crate::clock::SystemClock;
 use crate::durable::{Durability, replace};
 use crate::engine::{EngineSettings, io_fault};
 use crate::known_stores::KnownStores;
 use crate::layout::Layout;
-use crate::recovery::{aside, database_files, rebuild_lock};
+use crate::quarantine::{Manifest, QuarantineReason, quarantine_files};
+use crate::recovery::{database_files, rebuild_lock};
 use crate::sqlite::SqliteStore;
 use crate::tables::verify::finding;
 use crate::tables::write::{Keeper, TableTransaction};
@@ -345,7 +347,9 @@ pub fn put_replica_aside(layout: &Layout) -> Result<Vec<String>, StoreFault> {
     let _lock = rebuild_lock(layout)?;
     let beside = [layout.journal.clone(), layout.database.with_file_name("pending.jsonl")];
     let files = database_files(&layout.database).into_iter().chain(beside);
-    files.filter(|file| file.exists()).map(|file| aside(layout, &file)).collect()
+    let why = "the replica of a team server was made again";
+    let manifest = Manifest::new(SystemClock.now(), QuarantineReason::Replica, why, None);
+    Ok(quarantine_files(layout, &manifest, files)?.into_iter().collect())
 }
 
 impl Keeper for RemoteStore {

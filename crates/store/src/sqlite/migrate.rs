@@ -63,3 +63,44 @@ pub(super) fn upgrade(connection: &Connection, layout: &Layout, from: i64) -> Re
     }
     apply(connection, &layout.database, from)
 }
+
+/// What SQLite keeps of a table, index or trigger: kind, name, table, statement.
+type SchemaRow = (String, String, String, Option<String>);
+
+/// Compares the schema, word for word, with the one the migrations make, and says the first difference.
+///
+/// SQLite's own check reads the statements but does not know what they should be: one flipped bit in the name of a column is
+/// a valid schema in which our queries fail.
+pub(super) fn schema_damage(connection: &Connection, path: &Path, format: i64) -> Result<Option<String>, StoreFault> {
+    // What a newer program adds is not known here.
+    if format > FORMAT {
+        return Ok(None);
+    }
+    let found = match schema(connection) {
+        Ok(found) => found,
+        Err(error) => return Ok(Some(format!("the schema cannot be read: {error}"))),
+    };
+    let model = Connection::open_in_memory().and_then(|model| {
+        for (_, step) in STEPS.iter().filter(|(number, _)| *number <= format) {
+            model.execute_batch(step)?;
+        }
+        schema(&model)
+    });
+    let expected = model.map_err(|error| fault(path, error))?;
+    let differs = |(one, other): &(&SchemaRow, &SchemaRow)| one != other;
+    let odd = found.iter().zip(&expected).find(differs).map(|(found, _)| found.1.clone());
+    Ok(match odd {
+        Some(name) => Some(format!("the schema of `{name}` is not the one this program makes")),
+        None if found.len() != expected.len() => {
+            Some(format!("the schema has {} entries, not {}", found.len(), expected.len()))
+        }
+        None => None,
+    })
+}
+
+fn schema(connection: &Connection) -> rusqlite::Result<Vec<SchemaRow>> {
+    let mut statement =
+        connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    rows.collect()
+}

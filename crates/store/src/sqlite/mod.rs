@@ -19,7 +19,7 @@ use domain::ids::{Digest32, NodeId, OperationId, StoreId, VersionHash};
 use domain::node::Node;
 use domain::operation::Operation;
 use domain::ports::{
-    AccessBook, ChildName, FileStamp, History, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction,
+    AccessBook, ChildName, Clock, FileStamp, History, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction,
 };
 use domain::status::Footing;
 use domain::time::Timestamp;
@@ -29,11 +29,13 @@ use rusqlite::{Connection, params_from_iter};
 use self::connection::Purpose;
 use self::migrate::{Condition, FORMAT};
 use self::sql::SqliteConnection;
+use crate::clock::SystemClock;
 use crate::engine::{EngineSettings, Recorded, io_fault};
 use crate::journal::{self, Journal, JournalEntry, Mark};
 use crate::layout::Layout;
 use crate::memory::delegate_snapshot;
 use crate::mirror::Mirror;
+use crate::quarantine::{Manifest, QuarantineReason, quarantine_files};
 use crate::tables::MADE_FROM_OPERATIONS;
 use crate::tables::access::{Book, Desk};
 use crate::tables::sql::Sql;
@@ -66,6 +68,9 @@ pub(crate) struct SqliteStore {
 }
 
 impl SqliteStore {
+    /// The format this program reads and writes.
+    pub(crate) const FORMAT: i64 = FORMAT;
+
     /// Opens the database of a project, looking at it before it is used.
     pub(crate) fn open(layout: &Layout, settings: &EngineSettings) -> Result<Self, StoreFault> {
         let (connection, condition, read_only) = match Self::open_writable(layout, settings) {
@@ -111,6 +116,7 @@ impl SqliteStore {
         accept: &dyn Fn(&StoreId) -> Result<(), StoreFault>,
     ) -> Result<(), StoreFault> {
         let row = read_store_row(&self.connection, "")?;
+        row.check_reader()?;
         accept(&row.store)?;
         let Some(heads) = &self.settings.heads else { return Ok(()) };
         let compare = |row: StoreRow| {
@@ -145,9 +151,14 @@ impl SqliteStore {
         Ok((reading.view.store.store.clone(), reading.view.entries()?))
     }
 
-    /// Takes the right to write and keeps it, and returns every operation with its texts; also of a state that was moved.
+    /// Returns the row that says who the store is and where it stands.
+    pub(crate) fn row(&self) -> Result<StoreRow, StoreFault> {
+        read_store_row(&self.connection, "")
+    }
+
+    /// Takes the write lock and keeps it, and returns every operation with its texts.
     pub(crate) fn hold(&self) -> Result<(StoreRow, Vec<Recorded>), StoreFault> {
-        let row = self.begin("BEGIN IMMEDIATE")?;
+        let row = self.hold_for_replacement()?;
         let held = self.reconcile(row).and_then(|row| {
             let entries = self.view(row.clone()).entries()?;
             Ok((row, entries))
@@ -155,18 +166,53 @@ impl SqliteStore {
         held.inspect_err(|_| self.roll_back())
     }
 
-    /// Ends every use of this state.
-    pub(crate) fn close_for_good(&self) -> Result<(), StoreFault> {
+    /// Takes the write lock and keeps it; refuses a state that a newer program may have made, or that was moved.
+    pub(crate) fn hold_for_replacement(&self) -> Result<StoreRow, StoreFault> {
+        if self.read_only {
+            return Err(StoreFault::ReadOnly { path: self.layout.database.clone() });
+        }
         let row = self.begin("BEGIN IMMEDIATE")?;
-        self.seal(row)
+        row.check_writer(FORMAT).inspect_err(|_| self.roll_back())?;
+        Ok(row)
     }
 
-    /// Ends a hold, and every use of this state.
+    /// Ends a hold, and every use of this state: whoever has it open is told that it was moved.
     pub(crate) fn seal(&self, row: StoreRow) -> Result<(), StoreFault> {
         let size = row.journal_size;
         let mut transaction = self.transaction(row);
         transaction.view.store.seal();
-        self.finish(&mut transaction, size)
+        self.finish(&mut transaction, size)?;
+        drop(transaction);
+        // The seal has to be in the database itself: a process that opened it, but not yet its log, would not see it.
+        let _ = self.checkpoint();
+        Ok(())
+    }
+
+    /// Takes a sealed state into use again; says whether it was sealed.
+    pub(crate) fn unseal(&self) -> Result<bool, StoreFault> {
+        let row = self.begin("BEGIN IMMEDIATE")?;
+        if !row.is_sealed() {
+            self.roll_back();
+            return Ok(false);
+        }
+        let size = row.journal_size;
+        let mut transaction = self.transaction(row);
+        transaction.view.store.unseal(FORMAT);
+        self.finish(&mut transaction, size)?;
+        Ok(true)
+    }
+
+    /// Moves the whole write-ahead log into the database file, and syncs it.
+    pub(crate) fn checkpoint(&self) -> Result<(), StoreFault> {
+        let busy: i64 = self
+            .connection
+            .inner
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+            .map_err(|error| self.connection.fault(error))?;
+        if busy != 0 {
+            return Err(StoreFault::Locked { holder: None });
+        }
+        Ok(())
     }
 
     /// If the database itself is sound, mends a damaged journal from it and says so.
@@ -226,12 +272,7 @@ impl SqliteStore {
             }
             store.finish(&mut transaction, journal_size)?;
             drop(transaction);
-            let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
-            store
-                .connection
-                .inner
-                .query_row(checkpoint, [], |_| Ok(()))
-                .map_err(|error| connection::fault(&path, error))?;
+            store.checkpoint()?;
         }
         restrict(&path);
         let moved = fs::File::open(&path)
@@ -396,17 +437,14 @@ impl SqliteStore {
     }
 
     /// The journal is missing, shorter or another one: the database has every operation, so the
-    /// journal is written anew from it and the old file put aside.
+    /// journal is written again from it and the old file quarantined.
     fn mend_journal(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
+        self.journal.check_format()?;
         let entries = self.view(row.clone()).entries()?;
         let lines = entries.iter().map(Recorded::line).collect::<Result<Vec<_>, _>>()?;
-        let aside = match self.journal.path().exists() {
-            true => Some(
-                crate::durable::put_aside(self.journal.path(), &self.layout.damaged)
-                    .map_err(|error| io_fault("cannot put aside", self.journal.path(), error))?,
-            ),
-            false => None,
-        };
+        let why = "the journal was damaged or did not belong to the database";
+        let manifest = Manifest::new(SystemClock.now(), QuarantineReason::Damaged, why, None);
+        let quarantined = quarantine_files(&self.layout, &manifest, [self.journal.path().to_owned()])?;
         let size = self
             .journal
             .write_whole(&row.store, &lines)
@@ -415,12 +453,11 @@ impl SqliteStore {
         self.finish(&mut transaction, size)?;
         drop(transaction);
         let operations = domain::text::count(lines.len(), "operation", "operations");
-        self.tell(match aside {
-            Some(aside) => format!(
-                "the journal was damaged: put aside as {}, written anew from the database ({operations})",
-                self.layout.relative(&aside)
+        self.tell(match quarantined {
+            Some(folder) => format!(
+                "the journal was damaged: quarantined in {folder}, written again from the database ({operations})"
             ),
-            None => format!("the journal was missing: written anew from the database ({operations})"),
+            None => format!("the journal was missing: written again from the database ({operations})"),
         });
         self.begin("BEGIN IMMEDIATE")
     }

@@ -1,9 +1,9 @@
-//! Looking at everything: sums, chain, replay of the journal against the tables, texts, mirror.
+//! Full verification: schema, checksums, hash chain, replay of the journal against the tables, texts, mirror.
 
 use domain::ports::{StoreFault, StoreFinding, StoreFindingKind};
 use domain::tree::Misfit;
 
-use super::SqliteStore;
+use super::{SqliteStore, migrate};
 use crate::engine::io_fault;
 use crate::journal::JournalContents;
 use crate::memory::MemoryState;
@@ -23,6 +23,8 @@ pub(super) fn verify(store: &SqliteStore) -> Result<Vec<StoreFinding>, StoreFaul
         Ok(answer) => findings.push(damaged(answer)),
         Err(error) => findings.push(damaged(error.to_string())),
     }
+    findings
+        .extend(migrate::schema_damage(&store.connection.inner, &store.layout.database, store.format)?.map(damaged));
     tables(view, &mut findings);
     match store.journal.read_all() {
         Ok(journal) => against_journal(view, &journal, &mut findings),

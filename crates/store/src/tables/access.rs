@@ -119,29 +119,32 @@ impl Book<'_> {
 
     /// Puts into an empty book what was in another one.
     pub(crate) fn put(&self, contents: &BookContents) -> Result<(), StoreFault> {
-        let insert = "INSERT INTO access_token (id, name, principal, scope, hash, cookie, created_at, created_by, \
-                      expires_at, revoked_at, last_used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-        let millis = |time: Option<Timestamp>| time.map(Timestamp::as_millis);
-        self.0.write_down(&mut |sql| {
-            for token in &contents.tokens {
-                let values = params![
-                    token.id.cast_signed(),
-                    token.name,
-                    token.principal.to_string(),
-                    token.scope.word(),
-                    token.hash.0.as_slice(),
-                    token.cookie.0.as_slice(),
-                    token.created_at.as_millis(),
-                    token.created_by.to_string(),
-                    millis(token.expires_at),
-                    millis(token.revoked_at),
-                    millis(token.last_used_at),
-                ];
-                sql.execute(insert, values)?;
-            }
-            contents.audited.iter().rev().try_for_each(|line| add_line(sql, line))
-        })
+        self.0.write_down(&mut |sql| put_book(sql, contents))
     }
+}
+
+/// Puts into an empty book what was in another one, in the transaction that was begun.
+pub(crate) fn put_book(sql: &dyn Sql, contents: &BookContents) -> Result<(), StoreFault> {
+    let insert = "INSERT INTO access_token (id, name, principal, scope, hash, cookie, created_at, created_by, \
+                  expires_at, revoked_at, last_used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    let millis = |time: Option<Timestamp>| time.map(Timestamp::as_millis);
+    for token in &contents.tokens {
+        let values = params![
+            token.id.cast_signed(),
+            token.name,
+            token.principal.to_string(),
+            token.scope.word(),
+            token.hash.0.as_slice(),
+            token.cookie.0.as_slice(),
+            token.created_at.as_millis(),
+            token.created_by.to_string(),
+            millis(token.expires_at),
+            millis(token.revoked_at),
+            millis(token.last_used_at),
+        ];
+        sql.execute(insert, values)?;
+    }
+    contents.audited.iter().rev().try_for_each(|line| add_line(sql, line))
 }
 
 impl AccessBook for Book<'_> {

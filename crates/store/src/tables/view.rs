@@ -69,12 +69,21 @@ impl StoreRow {
 
     /// The same for who only reads.
     pub(crate) fn check_reader(&self) -> Result<(), StoreFault> {
-        if self.min_writer == MOVED { Err(StoreFault::Moved) } else { Ok(()) }
+        if self.is_sealed() { Err(StoreFault::Moved) } else { Ok(()) }
     }
 
     /// Says that the state is elsewhere now.
     pub(crate) fn seal(&mut self) {
         self.min_writer = MOVED;
+    }
+
+    /// Says that the state is here after all, and what may write it.
+    pub(crate) fn unseal(&mut self, format: i64) {
+        self.min_writer = format;
+    }
+
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.min_writer == MOVED
     }
 }
 

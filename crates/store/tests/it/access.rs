@@ -5,6 +5,7 @@ use domain::ids::Principal;
 use domain::ports::{AccessBook, Store, TokenEntry};
 use domain::settings::Storage;
 use domain::token::{Audited, NewToken, Token, TokenState, cookie_of, secret_hash};
+use store::{Cargo, QuarantineReason, ReplacementCause};
 use testkit::{Database, timestamp};
 
 use crate::Place;
@@ -95,6 +96,19 @@ fn json_keeps_none() {
     assert!(Place::new(Storage::Json).open().access().is_none());
 }
 
+/// Replaces the state by an empty one, as `tl rebuild` does.
+fn start_from_scratch(place: &Place) {
+    let empty = store::empty_successor(&place.layout(), place.storage, &place.known()).unwrap();
+    let cause = ReplacementCause {
+        command: "rebuild",
+        reason: QuarantineReason::Replaced,
+        why: "a test".to_owned(),
+        now: timestamp(1),
+    };
+    let cargo = Cargo::collect(&empty).unwrap();
+    store::replace_state(&place.layout(), place.storage, &place.known(), &cargo, &cause).unwrap();
+}
+
 #[test]
 fn it_outlives_a_rebuild() {
     let database = Database::new();
@@ -116,7 +130,7 @@ fn it_outlives_a_rebuild() {
         assert!(recoveries[0].message.contains("rebuilt"), "{recoveries:?}");
         same(&*rebuilt);
         drop(rebuilt);
-        store::start_afresh(&place.layout(), place.storage, &place.known()).unwrap();
+        start_from_scratch(&place);
         same(&*place.open());
         let next = book(&*place.open()).add_token(&entry("third", "tl_three")).unwrap();
         assert!(next.id > tokens[1].id, "a number is not given twice");
@@ -129,6 +143,6 @@ fn tokens_of_a_foreign_store_are_not_taken_over() {
     let place = Place::new(Storage::Sqlite);
     told(&*place.open());
     std::fs::remove_dir_all(place.root().join("user")).unwrap();
-    store::start_afresh(&place.layout(), Storage::Sqlite, &place.known()).unwrap();
+    start_from_scratch(&place);
     assert_eq!(book(&*place.open()).tokens().unwrap(), []);
 }

@@ -129,7 +129,8 @@ fn a_lost_emptied_or_broken_database_comes_back_from_the_journal() {
         assert_eq!(found, original.state, "{what}");
         assert!(repaired, "{what}: the user was not told");
         if what != "missing" {
-            assert!(original.place.layout().damaged.join("state.db.1").exists(), "{what}: nothing was put aside");
+            let quarantined = store::list_quarantine(&original.place.layout()).unwrap();
+            assert_eq!(quarantined[0].files[0], "state.db", "{what}: {quarantined:?}");
         }
         assert!(original.place.open().verify().unwrap().is_empty(), "{what}");
     }

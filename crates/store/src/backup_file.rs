@@ -1,0 +1,149 @@
+//! Backup files: the lines of a journal, compressed, read back with limits.
+//!
+//! A file may come from anyone, and 94 KB of zstd can hold 3 GB of zeros. Reading streams and stops at the first line
+//! that is not ours; the limits bound what well-formed lines can take.
+
+use std::fs;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use domain::ports::StoreFault;
+
+use crate::durable::{Durability, replace};
+use crate::engine::{Recorded, io_fault};
+use crate::journal;
+use crate::transfer::Cargo;
+
+/// Longest line: one operation with its texts. SQLite, which keeps the same body, takes at most a gigabyte; the first scan
+/// of 5,000 plans of 64 KiB is a third of this.
+const MAX_BACKUP_LINE_BYTES: u64 = 1 << 30;
+
+/// Most operations: 20,000 a day for a year and a half.
+const MAX_BACKUP_OPERATIONS: usize = 10_000_000;
+
+/// Decompressed size that is always allowed: what a machine of any size can hold.
+const MIN_BACKUP_LIMIT_BYTES: u64 = 64 << 20;
+
+/// Most decompressed bytes per byte of the file. An operation has two hashes, 64 bytes that do not compress, in some 500;
+/// prose compresses by ten at most. A bomb compresses by 30,000.
+const MAX_BACKUP_RATIO: u64 = 200;
+
+/// Largest window a reader needs for what we write (level 3 uses 2 MiB); more is only memory for the asking.
+const MAX_BACKUP_WINDOW_LOG: u32 = 27;
+
+/// Writes a cargo to a file. Returns its size.
+///
+/// # Errors
+/// [`StoreFault`] when it cannot be written, or does not read back as it was.
+pub fn write_backup(path: &Path, cargo: &Cargo) -> Result<u64, StoreFault> {
+    let cannot = |error| io_fault("cannot write", path, error);
+    let mut text = journal::header(&cargo.store).map_err(cannot)?;
+    for one in &cargo.recorded {
+        text.push_str(&one.line()?);
+    }
+    let packed = zstd::bulk::compress(text.as_bytes(), 3).map_err(cannot)?;
+    replace(path, &packed, Durability::Synced).map_err(cannot)?;
+    if !read_backup(path)?.is_same(cargo) {
+        return Err(StoreFault::Damaged { what: format!("`{}` does not read back as it was", path.display()) });
+    }
+    Ok(packed.len() as u64)
+}
+
+/// Reads a backup, checking every line of it.
+///
+/// # Errors
+/// [`StoreFault::Damaged`] when it is not whole or above a limit, [`StoreFault::Newer`] when a newer program wrote it.
+pub fn read_backup(path: &Path) -> Result<Cargo, StoreFault> {
+    let cannot = |error| io_fault("cannot read", path, error);
+    let damaged = |what: String| StoreFault::Damaged { what: format!("`{}`: {what}", path.display()) };
+    let metadata = fs::metadata(path).map_err(cannot)?;
+    if !metadata.is_file() {
+        return Err(damaged("it is not a regular file".to_owned()));
+    }
+    let file = fs::File::open(path).map_err(cannot)?;
+    let mut decoder = zstd::Decoder::new(file).map_err(|error| damaged(error.to_string()))?;
+    decoder.window_log_max(MAX_BACKUP_WINDOW_LOG).map_err(|error| damaged(error.to_string()))?;
+    let max_bytes = metadata.len().saturating_mul(MAX_BACKUP_RATIO).max(MIN_BACKUP_LIMIT_BYTES);
+    let mut reader = BufReader::new(Limited { inner: decoder, left: max_bytes, max_bytes });
+    let contents = journal::read_lines(&mut reader, 0, None, MAX_BACKUP_LINE_BYTES, MAX_BACKUP_OPERATIONS)
+        .map_err(|error| damaged(error.to_string()))?;
+    contents.check_format()?;
+    if let Some(damage) = contents.damage {
+        return Err(damaged(format!("line {}: {}", damage.line, damage.what)));
+    }
+    let store = contents.store.ok_or_else(|| damaged("it is no backup".to_owned()))?;
+    Ok(Cargo::new(store, contents.entries.into_iter().map(Recorded::from).collect()))
+}
+
+/// A reader that fails, instead of ending, above a size.
+struct Limited<R> {
+    inner: R,
+    left: u64,
+    max_bytes: u64,
+}
+
+impl<R: Read> Read for Limited<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.inner.read(buffer)?;
+        match self.left.checked_sub(length as u64) {
+            Some(left) => self.left = left,
+            None => {
+                let what =
+                    format!("it unpacks to more than {} bytes, which no backup of this size does", self.max_bytes);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            }
+        }
+        Ok(length)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failing test may panic")]
+mod tests {
+    use std::io::Write;
+
+    use domain::ids::StoreId;
+
+    use super::*;
+
+    fn refusal(parts: &[&[u8]], zeros: u64) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.tlbackup");
+        let mut encoder = zstd::Encoder::new(fs::File::create(&path).unwrap(), 3).unwrap();
+        parts.iter().for_each(|part| encoder.write_all(part).unwrap());
+        io::copy(&mut io::repeat(0).take(zeros), &mut encoder).unwrap();
+        encoder.finish().unwrap();
+        match read_backup(&path) {
+            Ok(cargo) => panic!("taken for a backup of {}", cargo.store()),
+            Err(fault) => fault.to_string(),
+        }
+    }
+
+    #[test]
+    fn compressed_zeros_are_refused_at_their_first_line() {
+        let refused = refusal(&[], 200 << 20);
+        assert!(refused.contains("longer than 4096 bytes"), "{refused}");
+    }
+
+    #[test]
+    fn a_header_with_compressed_zeros_behind_it_is_refused_at_the_size_limit() {
+        let header = journal::header(&StoreId("00000000-0000-4000-8000-000000000000".to_owned())).unwrap();
+        let refused = refusal(&[header.as_bytes()], 200 << 20);
+        assert!(refused.contains("unpacks to more than 67108864 bytes"), "{refused}");
+    }
+
+    #[test]
+    fn a_newer_backup_is_called_newer_not_damaged() {
+        let refused = refusal(&[b"{\"throughline-journal\":2,\"store\":\"x\",\"more\":1}\n"], 0);
+        assert!(refused.contains("newer version"), "{refused}");
+    }
+
+    #[test]
+    fn more_operations_or_longer_lines_than_allowed_are_refused() {
+        let store = StoreId("00000000-0000-4000-8000-000000000000".to_owned());
+        let header = journal::header(&store).unwrap();
+        let text = format!("{header}{}\n", "x".repeat(10_000));
+        let long = journal::read_lines(&mut text.as_bytes(), 0, None, 5_000, usize::MAX);
+        assert!(long.is_err_and(|error| error.to_string().contains("line 2 is longer than 5000 bytes")));
+    }
+}

@@ -1,0 +1,348 @@
+//! Quarantine: state that was damaged, replaced or moved, kept in `.throughline/damaged`, one numbered folder per set.
+//!
+//! A set is what belonged together (database, journal) with a manifest that says when and why. Nothing in it is ever
+//! deleted here; recovery reads it before the mirror, and a person can bring a set back.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use domain::ids::{Digest32, OperationId, StoreId};
+use domain::ports::StoreFault;
+use domain::settings::Storage;
+use domain::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::durable::{Durability, replace, sync_folder};
+use crate::engine::{EngineSettings, Recorded, io_fault};
+use crate::journal::{Journal, JournalDamage, JournalEntry, chain_start};
+use crate::layout::Layout;
+use crate::replacement::{DATABASE_ENDINGS, with_ending};
+use crate::sqlite::SqliteStore;
+use crate::transfer::Cargo;
+
+const MANIFEST: &str = "manifest.json";
+const DATABASE: &str = "state.db";
+const JOURNAL: &str = "journal.jsonl";
+
+/// The end of a journal's hash chain: which store, how many operations, the last one's hash.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChainHead {
+    pub store: StoreId,
+    pub operation: OperationId,
+    pub hash: Digest32,
+}
+
+/// Why a set of files is in quarantine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum QuarantineReason {
+    /// It could not be used as it was.
+    Damaged,
+    /// Another state took its place.
+    Replaced,
+    /// The state is kept by another engine now.
+    Moved,
+    /// A copy of what a team server has.
+    Replica,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Manifest {
+    pub(crate) at: Timestamp,
+    pub(crate) reason: QuarantineReason,
+    pub(crate) why: String,
+    pub(crate) head: Option<ChainHead>,
+    /// The engine the state is in now, as long as it has not come back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) moved_to: Option<Storage>,
+}
+
+impl Manifest {
+    pub(crate) fn new(at: Timestamp, reason: QuarantineReason, why: &str, head: Option<ChainHead>) -> Self {
+        Self { at, reason, why: why.to_owned(), head, moved_to: None }
+    }
+}
+
+/// One set in quarantine, as it is listed.
+#[derive(Clone, Debug, Serialize)]
+pub struct QuarantinedState {
+    pub id: String,
+    /// When it was quarantined; unknown for a set without a manifest.
+    pub at: Option<Timestamp>,
+    pub reason: Option<QuarantineReason>,
+    pub why: String,
+    pub files: Vec<String>,
+    /// Whole operations that can be read from it.
+    pub operations: usize,
+    pub head: Option<ChainHead>,
+}
+
+/// A folder in quarantine.
+#[derive(Clone, Debug)]
+pub(crate) struct QuarantineSet {
+    pub(crate) id: String,
+    folder: PathBuf,
+}
+
+impl QuarantineSet {
+    /// Makes the folder of a new set with its manifest, durably; the files follow.
+    pub(crate) fn create(layout: &Layout, manifest: &Manifest) -> Result<Self, StoreFault> {
+        let cannot = |error| io_fault("cannot write in", &layout.damaged, error);
+        make_private_folder(&layout.damaged).map_err(cannot)?;
+        let newest = numbers(layout).map_err(cannot)?.last().copied().unwrap_or(0);
+        let mut number = newest + 1;
+        let set = loop {
+            let set = Self { id: number.to_string(), folder: layout.damaged.join(number.to_string()) };
+            match DirBuilder::new().mode(0o700).create(&set.folder) {
+                Ok(()) => break set,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(cannot(error)),
+            }
+        };
+        let written = set.write_manifest(manifest).and_then(|()| sync_folder(&layout.damaged));
+        if let Err(error) = written {
+            set.remove_if_unused();
+            return Err(cannot(error));
+        }
+        Ok(set)
+    }
+
+    /// Returns the set with this id, whether it is there or not; only our own form of an id is one.
+    pub(crate) fn with_id(layout: &Layout, id: &str) -> Option<Self> {
+        let fits = (1..=9).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit());
+        fits.then(|| Self { id: id.to_owned(), folder: layout.damaged.join(id) })
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns where a database or one of its companions (`-wal`, `-shm`) goes.
+    pub(crate) fn database(&self, ending: &str) -> PathBuf {
+        self.folder.join(format!("{DATABASE}{ending}"))
+    }
+
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.folder.join(JOURNAL)
+    }
+
+    fn write_manifest(&self, manifest: &Manifest) -> io::Result<()> {
+        let bytes = serde_json::to_vec_pretty(manifest).map_err(io::Error::other)?;
+        replace(&self.folder.join(MANIFEST), &bytes, Durability::Synced)
+    }
+
+    pub(crate) fn manifest(&self) -> Option<Manifest> {
+        serde_json::from_slice(&fs::read(self.folder.join(MANIFEST)).ok()?).ok()
+    }
+
+    /// Moves a file into the set; a name that is taken gets a number.
+    pub(crate) fn take_in(&self, path: &Path, target: PathBuf) -> Result<(), StoreFault> {
+        let mut free = target.clone();
+        for number in 1_u32.. {
+            if free.symlink_metadata().is_err() {
+                break;
+            }
+            let mut name = target.as_os_str().to_owned();
+            name.push(format!(".{number}"));
+            free = PathBuf::from(name);
+        }
+        match fs::rename(path, &free) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_fault("cannot quarantine", path, error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes what was taken in durable.
+    pub(crate) fn sync(&self) -> Result<(), StoreFault> {
+        sync_folder(&self.folder).map_err(|error| io_fault("cannot write", &self.folder, error))
+    }
+
+    /// Removes a set into which nothing was taken.
+    pub(crate) fn remove_if_unused(&self) {
+        if self.is_empty() {
+            let _ = fs::remove_file(self.folder.join(MANIFEST));
+            let _ = fs::remove_dir(&self.folder);
+        }
+    }
+
+    /// Returns the names of its files, sorted, without the manifest.
+    fn files(&self) -> Vec<String> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| name != MANIFEST && !name.starts_with(".tl-"))
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Says whether nothing was taken in.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files().is_empty()
+    }
+
+    /// Reads every operation of the set that is whole.
+    pub(crate) fn operations(&self, layout: &Layout) -> Result<Option<KeptOperations>, StoreFault> {
+        let place = Layout { database: self.database(""), journal: self.journal(), ..layout.clone() };
+        KeptOperations::read(&place)
+    }
+
+    fn describe(&self, layout: &Layout) -> QuarantinedState {
+        let manifest = self.manifest();
+        let kept = self.operations(layout).ok().flatten();
+        QuarantinedState {
+            id: self.id.clone(),
+            at: manifest.as_ref().map(|manifest| manifest.at),
+            reason: manifest.as_ref().map(|manifest| manifest.reason),
+            why: manifest.map_or_else(|| "unknown: it has no manifest".to_owned(), |manifest| manifest.why),
+            files: self.files(),
+            operations: kept.as_ref().map_or(0, |kept| kept.entries.len()),
+            head: kept.as_ref().map(KeptOperations::head),
+        }
+    }
+}
+
+/// The operations that can be read from a journal and the database beside it.
+pub(crate) struct KeptOperations {
+    pub(crate) store: StoreId,
+    pub(crate) entries: Vec<JournalEntry>,
+    /// The journal alone gave all of them, and is whole.
+    pub(crate) journal_is_good: bool,
+    pub(crate) damage: Option<JournalDamage>,
+    /// How many the database added to what the journal gave.
+    pub(crate) salvaged: usize,
+    /// Nothing is known to be missing after the last operation.
+    is_whole: bool,
+}
+
+impl KeptOperations {
+    /// Reads the journal, and from the database what a missing or damaged journal lacks.
+    ///
+    /// # Errors
+    /// [`StoreFault::Newer`] when a newer program wrote it.
+    pub(crate) fn read(layout: &Layout) -> Result<Option<Self>, StoreFault> {
+        let journal = Journal::at(&layout.journal);
+        let (store, mut entries, damage) = match journal.read_all() {
+            Ok(contents) => {
+                contents.check_format()?;
+                (contents.store, contents.entries, contents.damage)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (None, Vec::new(), None),
+            Err(error) => return Err(io_fault("cannot read", journal.path(), error)),
+        };
+        let journal_is_good = store.is_some() && damage.is_none();
+        let settings = EngineSettings::default();
+        let row = match journal_is_good {
+            true => None,
+            false => SqliteStore::open(layout, &settings).and_then(|database| database.row()).ok(),
+        };
+        let Some(store) = store.or_else(|| row.as_ref().map(|row| row.store.clone())) else { return Ok(None) };
+        let torn = damage.as_ref().is_some_and(|damage| damage.torn);
+        let mut salvaged = 0;
+        if !journal_is_good {
+            let end = entries.last().map(|entry| (entry.operation.id, entry.hash));
+            let (after, prev) = end.unwrap_or_else(|| (OperationId(0), chain_start(&store)));
+            let more = SqliteStore::salvage(layout, &settings, after, prev);
+            salvaged = more.len();
+            entries.extend(more);
+        }
+        let reached = row.is_some_and(|row| row.store == store && row.head.0 <= entries.len() as u64);
+        let is_whole = journal_is_good || torn || reached;
+        Ok(Some(Self { store, entries, journal_is_good, damage, salvaged, is_whole }))
+    }
+
+    pub(crate) fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    pub(crate) fn head(&self) -> ChainHead {
+        let end = self.entries.last().map(|entry| (entry.operation.id, entry.hash));
+        let (operation, hash) = end.unwrap_or_else(|| (OperationId(0), chain_start(&self.store)));
+        ChainHead { store: self.store.clone(), operation, hash }
+    }
+
+    pub(crate) fn into_cargo(self) -> Cargo {
+        Cargo::new(self.store, self.entries.into_iter().map(Recorded::from).collect())
+    }
+}
+
+/// Returns the numbers of the sets, oldest first.
+fn numbers(layout: &Layout) -> io::Result<Vec<u32>> {
+    let entries = match fs::read_dir(&layout.damaged) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let mut numbers = Vec::new();
+    for entry in entries {
+        numbers.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// Returns every set, newest first.
+pub(crate) fn sets(layout: &Layout) -> Result<Vec<QuarantineSet>, StoreFault> {
+    let numbers = numbers(layout).map_err(|error| io_fault("cannot read", &layout.damaged, error))?;
+    Ok(numbers.into_iter().rev().filter_map(|number| QuarantineSet::with_id(layout, &number.to_string())).collect())
+}
+
+/// Lists what is in quarantine, newest first.
+///
+/// # Errors
+/// [`StoreFault`] when the folder cannot be read.
+pub fn list_quarantine(layout: &Layout) -> Result<Vec<QuarantinedState>, StoreFault> {
+    // A set without files is what a killed process had only begun.
+    Ok(sets(layout)?.iter().map(|set| set.describe(layout)).filter(|set| !set.files.is_empty()).collect())
+}
+
+/// Reads the operations of a quarantined state, to bring it back.
+///
+/// # Errors
+/// [`StoreFault::Missing`] when there is no such set, [`StoreFault::Damaged`] when no operation can be read from it.
+pub fn load_quarantined(layout: &Layout, id: &str) -> Result<Cargo, StoreFault> {
+    let set = QuarantineSet::with_id(layout, id).filter(|set| set.folder.is_dir()).ok_or(StoreFault::Missing)?;
+    let unreadable = || StoreFault::Damaged { what: "neither its journal nor its database can be read".to_owned() };
+    Ok(set.operations(layout)?.ok_or_else(unreadable)?.into_cargo())
+}
+
+/// Notes that a state is in the files of this machine again, wherever earlier ones were moved to.
+pub(crate) fn forget_moves(layout: &Layout) {
+    for set in sets(layout).unwrap_or_default() {
+        if let Some(manifest) = set.manifest().filter(|manifest| manifest.moved_to.is_some()) {
+            // What cannot be written costs a step more when this state is lost, too.
+            let _ = set.write_manifest(&Manifest { moved_to: None, ..manifest });
+        }
+    }
+}
+
+/// Moves files into a new set, the first one first, and returns where they are, for people.
+pub(crate) fn quarantine_files(
+    layout: &Layout,
+    manifest: &Manifest,
+    files: impl IntoIterator<Item = PathBuf>,
+) -> Result<Option<String>, StoreFault> {
+    let files: Vec<PathBuf> = files.into_iter().filter(|file| file.symlink_metadata().is_ok()).collect();
+    if files.is_empty() {
+        return Ok(None);
+    }
+    let set = QuarantineSet::create(layout, manifest)?;
+    for file in files {
+        // The settings may call the database what they like; in a set it has one name.
+        let ending = DATABASE_ENDINGS.into_iter().find(|ending| with_ending(&layout.database, ending) == file);
+        let target = match ending {
+            Some(ending) => set.database(ending),
+            None => set.folder.join(file.file_name().unwrap_or_default()),
+        };
+        set.take_in(&file, target)?;
+    }
+    set.sync()?;
+    Ok(Some(layout.relative(&set.folder)))
+}
+
+/// Makes a folder only this user can enter.
+pub(crate) fn make_private_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}

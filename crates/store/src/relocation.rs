@@ -1,0 +1,224 @@
+//! `tl move`: the state changes its engine. The settings decide which engine counts, so changing them is the commit point.
+//!
+//! The copy is built and verified, then a recovery note is written, the old state is sealed, the settings are changed and
+//! the old files quarantined. A process that finds the note acts by the settings it was started with: those of the old
+//! engine revert the move, those of the new one finish it.
+
+use std::fs;
+
+use domain::ports::StoreFault;
+use domain::settings::Storage;
+use domain::time::Timestamp;
+
+use crate::engine::{EngineSettings, io_fault};
+use crate::journal::Journal;
+use crate::json;
+use crate::known_stores::KnownStores;
+use crate::layout::Layout;
+use crate::postgres::PostgresStore;
+use crate::quarantine::{Manifest, QuarantineReason, QuarantineSet, forget_moves};
+use crate::recovery::rebuild_lock;
+use crate::replacement::{Note, Swap, build_staged, exists, finish_locked, remove_staging};
+use crate::sqlite::SqliteStore;
+use crate::tables::access::BookContents;
+use crate::tables::view::StoreRow;
+use crate::transfer::{Cargo, load, load_journal, verify_built};
+
+/// A project's state in an engine.
+#[derive(Clone, Copy)]
+pub struct Place<'p> {
+    pub layout: &'p Layout,
+    pub storage: Storage,
+}
+
+/// Why a state cannot be moved.
+#[derive(Debug)]
+pub enum RelocationFault {
+    Store(StoreFault),
+    /// There is another state where it should go.
+    Occupied,
+}
+
+impl From<StoreFault> for RelocationFault {
+    fn from(fault: StoreFault) -> Self {
+        Self::Store(fault)
+    }
+}
+
+/// A move whose copy is built and verified, and whose original is held: nobody else can change it meanwhile.
+pub struct Relocation<'p> {
+    from: Place<'p>,
+    to: Place<'p>,
+    held: Held,
+    cargo: Cargo,
+    _lock: fs::File,
+}
+
+enum Held {
+    Sqlite(Box<SqliteStore>, StoreRow),
+    Postgres(Box<PostgresStore>, StoreRow),
+    Json(fs::File),
+}
+
+impl Held {
+    fn take(from: Place<'_>) -> Result<(Self, Cargo), StoreFault> {
+        let settings = EngineSettings::default();
+        match from.storage {
+            Storage::Sqlite | Storage::Remote => {
+                let store = SqliteStore::open(from.layout, &settings)?;
+                let (row, recorded) = store.hold()?;
+                let cargo = Cargo::new(row.store.clone(), recorded);
+                Ok((Self::Sqlite(Box::new(store), row), cargo))
+            }
+            Storage::Postgres => {
+                let store = PostgresStore::open(from.layout, &settings)?;
+                let (row, recorded) = store.hold()?;
+                let cargo = Cargo::new(row.store.clone(), recorded);
+                Ok((Self::Postgres(Box::new(store), row), cargo))
+            }
+            Storage::Json => {
+                let lock = json::write_lock(from.layout, settings.patience)?;
+                Ok((Self::Json(lock), load_journal(&Journal::at(&from.layout.journal))?))
+            }
+        }
+    }
+
+    /// Ends every use of the state: whoever had it open is told that it was moved. The JSON engine's lock is held on.
+    fn seal(self) -> Result<Option<fs::File>, StoreFault> {
+        match self {
+            Self::Sqlite(store, row) => store.seal(row).map(|()| None),
+            Self::Postgres(store, row) => store.seal(row).map(|()| None),
+            Self::Json(lock) => Ok(Some(lock)),
+        }
+    }
+}
+
+impl<'p> Relocation<'p> {
+    /// Holds a state, copies it to another engine and verifies the copy. Nothing has changed for anybody.
+    ///
+    /// # Errors
+    /// [`RelocationFault`].
+    pub fn prepare(from: Place<'p>, to: Place<'p>, known: &KnownStores) -> Result<Self, RelocationFault> {
+        let lock = rebuild_lock(from.layout)?;
+        finish_locked(from.layout, from.storage, Some(known))?;
+        let (held, cargo) = Held::take(from)?;
+        match (from.storage, to.storage) {
+            (_, Storage::Postgres) => {
+                if !PostgresStore::create(to.layout, &cargo.store, &cargo.recorded)? {
+                    make_room(to, &cargo)?;
+                }
+                verify_built(to.layout, to.storage, &cargo)?;
+            }
+            // The journal that is there is the new state.
+            (Storage::Sqlite, Storage::Json) => verify_built(to.layout, to.storage, &cargo)?,
+            _ => {
+                let with_journal = from.storage != Storage::Json;
+                refuse_occupied(to, &cargo, with_journal)?;
+                let built = build_staged(to.layout, to.storage, &cargo, &BookContents::default(), with_journal);
+                built.inspect_err(|_| remove_staging(to.layout))?;
+            }
+        }
+        Ok(Self { from, to, held, cargo, _lock: lock })
+    }
+
+    /// Returns what is moved.
+    #[must_use]
+    pub fn cargo(&self) -> &Cargo {
+        &self.cargo
+    }
+
+    /// Makes the copy the state: `change_settings` says in the project's settings where it is now, or changes nothing.
+    /// Returns where the original is.
+    ///
+    /// # Errors
+    /// Those of the settings, or a [`StoreFault`]; the state is then where it was.
+    pub fn commit<E: From<StoreFault>>(
+        self,
+        what: &str,
+        now: Timestamp,
+        change_settings: impl FnOnce() -> Result<(), E>,
+    ) -> Result<Vec<String>, E> {
+        let Self { from, to, held, cargo, _lock } = self;
+        let head = Some(cargo.chain_head());
+        let moved_to = Some(to.storage);
+        let manifest = Manifest { moved_to, ..Manifest::new(now, QuarantineReason::Moved, what, head) };
+        let set = QuarantineSet::create(from.layout, &manifest).inspect_err(|_| remove_staging(from.layout))?;
+        let note = Note {
+            format: 1,
+            command: "move".to_owned(),
+            at: now,
+            from: from.storage,
+            to: to.storage,
+            quarantine: set.id.clone(),
+            old: Some(cargo.chain_head()),
+            new: cargo.chain_head(),
+        };
+        if let Err(fault) = note.write(from.layout) {
+            set.remove_if_unused();
+            remove_staging(from.layout);
+            return Err(fault.into());
+        }
+        let swap = Swap { layout: from.layout, note: &note, set: &set };
+        let builds = to.storage == Storage::Sqlite || from.storage == Storage::Postgres;
+        let installed = if builds { swap.install(None) } else { Ok(()) };
+        let writers = match installed.and_then(|()| held.seal()) {
+            Ok(writers) => writers,
+            Err(fault) => return Err(swap.give_up(fault).into()),
+        };
+        if let Err(error) = change_settings() {
+            // What cannot be reverted now, the next command reverts.
+            let _ = swap.revert(None);
+            return Err(error);
+        }
+        if to.storage != Storage::Postgres {
+            forget_moves(to.layout);
+        }
+        // The move is done. What cannot be cleaned up now, the next command that finds the note does.
+        let _ = swap.quarantine_moved();
+        drop(writers);
+        let mut kept: Vec<String> =
+            set.folder().exists().then(|| from.layout.relative(set.folder())).into_iter().collect();
+        if from.storage == Storage::Postgres {
+            kept.extend(PostgresStore::put_aside(from.layout, &now.to_string()).ok().flatten());
+        }
+        Ok(kept)
+    }
+}
+
+/// Makes room in a shared database: for the same state, or an older copy of it, which an interrupted move left there.
+fn make_room(to: Place<'_>, cargo: &Cargo) -> Result<(), RelocationFault> {
+    let there = match load(to.layout, to.storage) {
+        // It was moved away from there, and only not put aside any more.
+        Err(StoreFault::Moved) => None,
+        there => Some(there?),
+    };
+    if there.as_ref().is_some_and(|there| there.is_same(cargo)) {
+        return Ok(());
+    }
+    if there.is_some_and(|there| !cargo.holds(&there)) {
+        return Err(RelocationFault::Occupied);
+    }
+    let now = domain::ports::Clock::now(&crate::clock::SystemClock);
+    PostgresStore::put_aside(to.layout, &now.to_string())?;
+    match PostgresStore::create(to.layout, &cargo.store, &cargo.recorded)? {
+        true => Ok(()),
+        false => Err(StoreFault::Locked { holder: None }.into()),
+    }
+}
+
+/// Refuses where another state is in the files of this machine; a copy of ours, or what is damaged, goes into quarantine.
+fn refuse_occupied(to: Place<'_>, cargo: &Cargo, with_journal: bool) -> Result<(), RelocationFault> {
+    let layout = to.layout;
+    fs::create_dir_all(&layout.home).map_err(|error| io_fault("cannot make", &layout.home, error))?;
+    let there = match to.storage {
+        _ if !exists(&layout.database) && !(with_journal && exists(&layout.journal)) => return Ok(()),
+        Storage::Json => load_journal(&Journal::at(&layout.journal)),
+        _ => load(layout, to.storage),
+    };
+    match there {
+        Ok(there) if cargo.holds(&there) => Ok(()),
+        Ok(_) => Err(RelocationFault::Occupied),
+        Err(StoreFault::Missing | StoreFault::Moved | StoreFault::Damaged { .. }) => Ok(()),
+        Err(fault) => Err(fault.into()),
+    }
+}

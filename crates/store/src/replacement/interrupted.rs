@@ -1,0 +1,140 @@
+//! What the next process does about a replacement that was interrupted: finish it, revert it, or clean up after it.
+
+use domain::ports::{Recovery, StoreFault};
+use domain::settings::Storage;
+use domain::text::{clean_line, count};
+
+use super::staging::staged;
+use super::swap::{Note, Swap, exists};
+use crate::engine::EngineSettings;
+use crate::journal::Journal;
+use crate::json;
+use crate::known_stores::KnownStores;
+use crate::layout::Layout;
+use crate::quarantine::{ChainHead, QuarantineSet};
+use crate::recovery::rebuild_lock;
+use crate::sqlite::SqliteStore;
+use crate::transfer::load_journal;
+
+/// Finishes or reverts a replacement that was interrupted, and takes a state into use again whose successor never came
+/// to be.
+///
+/// # Errors
+/// [`StoreFault`] when neither can be done now.
+pub fn finish_interrupted(
+    layout: &Layout,
+    storage: Storage,
+    known: Option<&KnownStores>,
+) -> Result<Vec<Recovery>, StoreFault> {
+    let _lock = rebuild_lock(layout)?;
+    finish_locked(layout, storage, known)
+}
+
+/// The same while the rebuild lock is held.
+pub(crate) fn finish_locked(
+    layout: &Layout,
+    storage: Storage,
+    known: Option<&KnownStores>,
+) -> Result<Vec<Recovery>, StoreFault> {
+    let storage = if storage == Storage::Remote { Storage::Sqlite } else { storage };
+    let told = |message: String| Ok(vec![Recovery { message }]);
+    let Some(note) = Note::read(layout)? else {
+        if storage == Storage::Sqlite && unseal_database(layout)? {
+            return told("the state was sealed for a move that never came to be: it is in use again".to_owned());
+        }
+        return Ok(Vec::new());
+    };
+    let Some(set) = QuarantineSet::with_id(layout, &note.quarantine) else {
+        Note::remove(layout)?;
+        return Ok(Vec::new());
+    };
+    let swap = Swap { layout, note: &note, set: &set };
+    let command = clean_line(&note.command);
+    let reverted = || format!("`tl {command}` was interrupted and is reverted: the state is the one before it");
+    if note.from != note.to {
+        if storage == note.to && (note.from != Storage::Sqlite || database_is_out_of_use(layout)) {
+            swap.quarantine_moved()?;
+            return told(format!("`tl {command}` was interrupted and is finished now"));
+        }
+        if storage == note.from || storage == note.to {
+            swap.revert(known)?;
+            return told(reverted());
+        }
+        return Ok(Vec::new());
+    }
+    if swap.is_installed() {
+        swap.clean_up()?;
+        return Ok(Vec::new());
+    }
+    let _writers = match note.to {
+        Storage::Json => Some(json::write_lock(layout, EngineSettings::default().patience)?),
+        _ => None,
+    };
+    if may_finish(layout, &note) && swap.install(known).and_then(|()| swap.clean_up()).is_ok() {
+        let operations = usize::try_from(note.new.operation.0).unwrap_or(usize::MAX);
+        let operations = count(operations, "operation", "operations");
+        let mut message = format!("`tl {command}` was interrupted and is finished now ({operations})");
+        if set.folder().exists() {
+            message.push_str(&format!("; the state before it is in {}", layout.relative(set.folder())));
+        }
+        return told(message);
+    }
+    if swap.is_installed() {
+        return Ok(Vec::new());
+    }
+    swap.revert(known)?;
+    told(reverted())
+}
+
+/// Says whether nobody can have worked on the old state since the note was written, and the new one is whole.
+fn may_finish(layout: &Layout, note: &Note) -> bool {
+    let place = if note.to == Storage::Sqlite { &layout.database } else { &layout.journal };
+    let untouched = !exists(place)
+        || match note.to {
+            Storage::Sqlite => database_is_out_of_use(layout),
+            _ => load_journal(&Journal::at(place)).ok().map(|there| there.chain_head()) == note.old,
+        };
+    untouched && staged_is_whole(layout, note)
+}
+
+/// Looks at what was verified before the note was written: a disk that lies about syncing may have lost it.
+fn staged_is_whole(layout: &Layout, note: &Note) -> bool {
+    let staged = staged(layout);
+    let place = if exists(&staged.journal) { staged.clone() } else { layout.clone() };
+    let journal = Journal::at(&place.journal);
+    let Ok(Some(size)) = journal.size() else { return false };
+    if !journal.ends_in(&note.new.store, size, note.new.hash).unwrap_or(false) {
+        return false;
+    }
+    if note.to != Storage::Sqlite {
+        return true;
+    }
+    let place = Layout { database: staged.database, ..place };
+    let row = SqliteStore::open(&place, &EngineSettings::default()).and_then(|store| store.row());
+    row.is_ok_and(|row| {
+        let head = ChainHead { store: row.store.clone(), operation: row.head, hash: row.head_hash };
+        head == note.new && row.journal_size == size
+    })
+}
+
+/// Says whether the database is sealed, or gone.
+fn database_is_out_of_use(layout: &Layout) -> bool {
+    match SqliteStore::open(layout, &EngineSettings::default()).and_then(|store| store.row()) {
+        Ok(row) => row.is_sealed(),
+        Err(fault) => matches!(fault, StoreFault::Missing),
+    }
+}
+
+/// Takes a sealed database into use again; says whether it was sealed.
+pub(super) fn unseal_database(layout: &Layout) -> Result<bool, StoreFault> {
+    let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
+    let store = match SqliteStore::open(layout, &settings) {
+        Ok(store) => store,
+        // Then it is not the seal that keeps it from being used.
+        Err(_) => return Ok(false),
+    };
+    match store.row() {
+        Ok(row) if row.is_sealed() => store.unseal(),
+        _ => Ok(false),
+    }
+}

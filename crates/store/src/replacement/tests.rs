@@ -1,0 +1,149 @@
+//! What a replacement refuses, survives and leaves alone; the kills are in the program's tests.
+
+use std::fs;
+use std::path::PathBuf;
+
+use domain::settings::Settings;
+use rusqlite::params_from_iter;
+
+use super::staging::staging_folder;
+use super::*;
+use crate::recovery::{Trust, rebuild};
+use crate::relocation::{Place, Relocation, RelocationFault};
+
+struct Fixture {
+    folder: tempfile::TempDir,
+    layout: Layout,
+    known: KnownStores,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path(), &Settings::default());
+        let known = KnownStores::in_directory(&folder.path().join("user"));
+        crate::open::create(&layout, Storage::Sqlite, &known).unwrap();
+        Self { folder, layout, known }
+    }
+
+    /// Says in the store's row which program may write it.
+    fn set_min_writer(&self, min_writer: i64) {
+        let row = SqliteStore::open(&self.layout, &EngineSettings::default()).unwrap().row().unwrap();
+        let values = StoreRow { min_writer, ..row }.values();
+        let sql = "UPDATE store SET store_id = ?1, min_reader = ?2, min_writer = ?3, head = ?4, head_hash = ?5, \
+                   journal_size = ?6, next_node = ?7, node_total = ?8, sum = ?9";
+        let connection = rusqlite::Connection::open(&self.layout.database).unwrap();
+        connection.execute(sql, params_from_iter(values)).unwrap();
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let mut folders = vec![self.folder.path().to_owned()];
+        let mut files = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() { folders.push(path) } else { files.push(path) }
+            }
+        }
+        files.sort();
+        files
+    }
+}
+
+fn cause(now: Timestamp) -> ReplacementCause<'static> {
+    ReplacementCause { command: "rebuild", reason: QuarantineReason::Replaced, why: "a test".to_owned(), now }
+}
+
+#[test]
+fn a_state_only_a_newer_program_may_write_is_never_replaced() {
+    let fixture = Fixture::new();
+    let (layout, known) = (&fixture.layout, &fixture.known);
+    let cargo = crate::transfer::load(layout, Storage::Sqlite).unwrap();
+    fixture.set_min_writer(2);
+    let files = fixture.files();
+    let now = Timestamp::from_millis(0);
+
+    let replaced = replace_state(layout, Storage::Sqlite, known, &cargo, &cause(now));
+    assert!(matches!(replaced, Err(StoreFault::Newer { found: 2, .. })), "{replaced:?}");
+    let place = |storage| Place { layout, storage };
+    let moved = Relocation::prepare(place(Storage::Sqlite), place(Storage::Json), known).map(drop);
+    assert!(matches!(moved, Err(RelocationFault::Store(StoreFault::Newer { .. }))), "{moved:?}");
+    let rebuilt = rebuild(layout, Storage::Sqlite, "a test", Trust::Known(known), now);
+    assert!(matches!(rebuilt, Err(StoreFault::Newer { .. })), "{rebuilt:?}");
+    assert_eq!(fixture.files(), files);
+}
+
+#[test]
+fn a_store_that_was_open_during_the_swap_cannot_write_into_quarantine() {
+    use domain::ports::Store as _;
+    let fixture = Fixture::new();
+    let (layout, known) = (&fixture.layout, &fixture.known);
+    let open = SqliteStore::open(layout, &EngineSettings::default()).unwrap();
+    drop(open.read().unwrap());
+    let cargo = crate::transfer::load(layout, Storage::Sqlite).unwrap();
+    let now = Timestamp::from_millis(0);
+    let kept = replace_state(layout, Storage::Sqlite, known, &cargo, &cause(now)).unwrap();
+    assert_eq!(kept, [".throughline/damaged/1"]);
+    assert!(matches!(open.write().map(drop), Err(StoreFault::Moved)));
+    assert!(matches!(open.read().map(drop), Err(StoreFault::Moved)));
+    drop(SqliteStore::open(layout, &EngineSettings::default()).unwrap().write().unwrap());
+}
+
+#[test]
+fn a_state_that_was_moved_to_a_database_is_not_rebuilt_by_a_process_with_old_settings() {
+    let fixture = Fixture::new();
+    let (layout, known) = (&fixture.layout, &fixture.known);
+    let now = Timestamp::from_millis(0);
+    let moved = Manifest::new(now, QuarantineReason::Moved, "a test", None);
+    let moved = Manifest { moved_to: Some(Storage::Postgres), ..moved };
+    let files = DATABASE_ENDINGS.map(|ending| with_ending(&layout.database, ending));
+    let files = files.into_iter().chain([layout.journal.clone()]);
+    crate::quarantine::quarantine_files(layout, &moved, files).unwrap();
+    let rebuilt = rebuild(layout, Storage::Sqlite, "a test", Trust::Known(known), now);
+    assert!(matches!(rebuilt, Err(StoreFault::Moved)), "{rebuilt:?}");
+    // Back again by a person's decision, it is an ordinary state.
+    let cargo = crate::load_quarantined(layout, "1").unwrap();
+    replace_state(layout, Storage::Sqlite, known, &cargo, &cause(now)).unwrap();
+    assert!(crate::transfer::load(layout, Storage::Sqlite).unwrap().is_same(&cargo));
+}
+
+#[test]
+fn a_note_that_is_older_than_what_was_done_since_changes_nothing() {
+    let fixture = Fixture::new();
+    let (layout, known) = (&fixture.layout, &fixture.known);
+    let now = Timestamp::from_millis(0);
+    let cargo = crate::transfer::load(layout, Storage::Sqlite).unwrap();
+    build_staged(layout, Storage::Sqlite, &cargo, &BookContents::default(), true).unwrap();
+    let manifest = Manifest::new(now, QuarantineReason::Replaced, "a test", None);
+    let set = QuarantineSet::create(layout, &manifest).unwrap();
+    let note = Note {
+        format: 1,
+        command: "restore-backup".to_owned(),
+        at: now,
+        from: Storage::Sqlite,
+        to: Storage::Sqlite,
+        quarantine: set.id,
+        old: None,
+        new: cargo.chain_head(),
+    };
+    note.write(layout).unwrap();
+    // Not sealed: whoever worked on the state since then did not look for the note.
+    let told = finish_interrupted(layout, Storage::Sqlite, Some(known)).unwrap();
+    assert!(told[0].message.contains("is reverted"), "{told:?}");
+    assert!(!Note::exists(layout) && !exists(&staging_folder(layout)));
+    assert_eq!(crate::list_quarantine(layout).unwrap().len(), 0);
+    assert!(crate::transfer::load(layout, Storage::Sqlite).unwrap().is_same(&cargo));
+}
+
+#[test]
+fn a_note_from_a_repository_reaches_no_file_outside() {
+    let fixture = Fixture::new();
+    let before = fixture.files();
+    let note = r#"{"format":1,"command":"x","at":"2026-01-01T00:00:00Z","from":"sqlite","to":"sqlite",
+        "quarantine":"../../..","old":null,"new":{"store":"x","operation":1,
+        "hash":"0000000000000000000000000000000000000000000000000000000000000000"}}"#;
+    fs::write(Note::path(&fixture.layout), note).unwrap();
+    finish_interrupted(&fixture.layout, Storage::Sqlite, None).unwrap();
+    let after: Vec<PathBuf> = fixture.files().into_iter().filter(|file| !file.ends_with("rebuild.lock")).collect();
+    assert_eq!(after, before.into_iter().filter(|file| !file.ends_with("rebuild.lock")).collect::<Vec<_>>());
+}
