@@ -1,0 +1,70 @@
+//! Options of `cargo xtask faults`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What is run, and how much of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Options {
+    /// The program; without it the dev build.
+    pub(crate) tl: Option<PathBuf>,
+    pub(crate) scenario: Option<String>,
+    /// Random points for about this long, instead of all.
+    pub(crate) sample: Option<Duration>,
+    pub(crate) seed: u64,
+    /// One kill: the number of the call in the write phase.
+    pub(crate) kill: Option<usize>,
+    /// One error at one call.
+    pub(crate) error: Option<(String, usize)>,
+    pub(crate) jobs: usize,
+    /// Many processes at once instead of faults at calls.
+    pub(crate) concurrent: bool,
+}
+
+pub(crate) const USAGE: &str = "\
+usage: cargo xtask faults [--scenario NAME [--kill N | --error ERRNO:N]] [--sample SECONDS] [--seed N] [--jobs N] [--tl PROGRAM]
+       cargo xtask faults --concurrent [--seed N] [--tl PROGRAM]";
+
+impl Options {
+    /// Reads the words after `faults`.
+    pub(crate) fn parse(words: &[&str]) -> Result<Self, String> {
+        let mut options = Self {
+            tl: None,
+            scenario: None,
+            sample: None,
+            seed: fastrand::u64(..1_000_000),
+            kill: None,
+            error: None,
+            jobs: 2,
+            concurrent: false,
+        };
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            if *word == "--concurrent" {
+                options.concurrent = true;
+                continue;
+            }
+            let value = words.next().ok_or_else(|| format!("`{word}` has no value\n{USAGE}"))?;
+            let number = || value.parse::<u64>().map_err(|_| format!("`{value}` is not a number\n{USAGE}"));
+            let count = || value.parse::<usize>().map_err(|_| format!("`{value}` is not a number\n{USAGE}"));
+            match *word {
+                "--tl" => options.tl = Some(PathBuf::from(value)),
+                "--scenario" => options.scenario = Some((*value).to_owned()),
+                "--sample" => options.sample = Some(Duration::from_secs(number()?)),
+                "--seed" => options.seed = number()?,
+                "--kill" => options.kill = Some(count()?),
+                "--jobs" => options.jobs = count()?.max(1),
+                "--error" => {
+                    let parsed =
+                        value.split_once(':').and_then(|(errno, at)| Some((errno.to_owned(), at.parse().ok()?)));
+                    options.error = Some(parsed.ok_or_else(|| format!("`{value}` is not ERRNO:N\n{USAGE}"))?);
+                }
+                _ => return Err(format!("unexpected argument `{word}`\n{USAGE}")),
+            }
+        }
+        if options.scenario.is_none() && (options.kill.is_some() || options.error.is_some()) {
+            return Err(format!("`--kill` and `--error` need a scenario\n{USAGE}"));
+        }
+        Ok(options)
+    }
+}
