@@ -171,6 +171,21 @@ impl Lab {
         self.run(prepared, &input)
     }
 
+    /// Gives a command the project as its directory and the lab's environment.
+    fn equip(&self, prepared: &mut Command) {
+        prepared.current_dir(self.work()).env_clear().envs(ENVIRONMENT).env("HOME", self.home());
+        prepared.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", self.root.join("bin").display()));
+        prepared.env("THROUGHLINE_HOME", self.home().join("throughline"));
+    }
+
+    /// Returns a command of the program that can run beside others.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut prepared = command(&self.tl);
+        prepared.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        self.equip(&mut prepared);
+        prepared
+    }
+
     /// Runs `tl` with these arguments.
     pub(crate) fn tl(&self, arguments: &[&str]) -> Result<Run, String> {
         let mut program = command(&self.tl);
@@ -193,9 +208,7 @@ impl Lab {
     pub(crate) fn run(&self, mut prepared: Command, input: &str) -> Result<Run, String> {
         let (out, err) = (self.root.join("stdout"), self.root.join("stderr"));
         let file = |path: &Path| File::create(path).map_err(|error| format!("cannot make {}: {error}", path.display()));
-        prepared.current_dir(self.work()).env_clear().envs(ENVIRONMENT).env("HOME", self.home());
-        prepared.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", self.root.join("bin").display()));
-        prepared.env("THROUGHLINE_HOME", self.home().join("throughline"));
+        self.equip(&mut prepared);
         prepared.stdin(Stdio::piped()).stdout(file(&out)?).stderr(file(&err)?).process_group(0);
         let mut child = prepared.spawn().map_err(|error| format!("cannot start {prepared:?}: {error}"))?;
         let timed_out = feed_and_wait(&mut child, input, &out)?;
@@ -224,9 +237,10 @@ fn feed_and_wait(child: &mut Child, input: &str, out: &Path) -> Result<bool, Str
         let _ = pipe.write_all(input.as_bytes()).and_then(|()| pipe.flush());
     }
     let answers = input.lines().filter(|line| line.contains("\"jsonrpc\"") && line.contains("\"id\"")).count();
+    let lines = || std::fs::read(out).map(|bytes| bytes.iter().filter(|byte| **byte == b'\n').count()).unwrap_or(0);
     loop {
-        let heard = std::fs::read(out).map(|bytes| bytes.iter().filter(|byte| **byte == b'\n').count()).unwrap_or(0);
-        if heard >= answers || started.elapsed().as_secs() >= MAX_SECONDS_FOR_ANSWERS {
+        let is_answered = || lines() >= answers || started.elapsed().as_secs() >= MAX_SECONDS_FOR_ANSWERS;
+        if stdin.is_some() && (answers == 0 || is_answered()) {
             drop(stdin.take());
         }
         if child.try_wait().map_err(|error| format!("cannot wait: {error}"))?.is_some() {
