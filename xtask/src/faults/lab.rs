@@ -42,7 +42,7 @@ pub(crate) struct Call<'c> {
     pub(crate) at_terminal: bool,
 }
 
-/// An input that the scenario's setup wrote to `input` in the user's directory.
+/// An input that the scenario's setup wrote to `../input`.
 pub(crate) const FROM_FILE: &str = "(from file)";
 
 /// What a command printed and how it ended.
@@ -164,7 +164,7 @@ impl Lab {
         prepared.args(arguments);
         let input = match call.input {
             FROM_FILE => {
-                std::fs::read_to_string(self.home().join("input")).map_err(|error| format!("no input: {error}"))?
+                std::fs::read_to_string(self.root.join("live/input")).map_err(|error| format!("no input: {error}"))?
             }
             text => text.to_owned(),
         };

@@ -72,7 +72,7 @@ impl Snapshot {
             .collect();
         named.sort();
         for (path, text) in named {
-            let mut key = format!("file {path}");
+            let mut key = format!("text of {path}");
             while sections.contains_key(&key) {
                 key.push('+');
             }
@@ -116,7 +116,7 @@ impl Labels {
             contents.push(content);
         }
         contents.sort();
-        remove_basis(&mut value);
+        remove_incidental(&mut value);
         format!("{} {}", self.normalise(&value.to_string()), contents.join(" "))
     }
 
@@ -139,15 +139,19 @@ impl Labels {
     }
 }
 
-/// Which text of a parent a child was written against is judged by the files' times, and two files that one command writes are
-/// of the same age or not as the kernel's clock has it.
-fn remove_basis(value: &mut serde_json::Value) {
+/// Removes what is recorded and does not count: which readable copies were written, and against which text of its parent a
+/// child was written, which is judged by the files' times, so that two files of one command are of the same age or not as
+/// the kernel's clock has it.
+fn remove_incidental(value: &mut serde_json::Value) {
     match value {
         serde_json::Value::Object(fields) => {
             fields.remove("basis");
-            fields.values_mut().for_each(remove_basis);
+            fields.values_mut().for_each(remove_incidental);
         }
-        serde_json::Value::Array(items) => items.iter_mut().for_each(remove_basis),
+        serde_json::Value::Array(items) => {
+            items.retain(|item| item["fact"] != "backup-written");
+            items.iter_mut().for_each(remove_incidental);
+        }
         _ => {}
     }
 }

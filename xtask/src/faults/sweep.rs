@@ -1,6 +1,6 @@
 //! The sweep: workers that take scenarios and judge their points, progress lines, the closing table.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::Instant;
@@ -26,6 +26,8 @@ struct Tally {
     errors: usize,
     fired: usize,
     violations: usize,
+    /// How often which kind was found.
+    kinds: BTreeMap<String, usize>,
     /// Set when no reference could be made.
     failure: Option<String>,
 }
@@ -84,6 +86,9 @@ fn work(tl: &Path, folder: &Path, shared: &Shared<'_>, worker: usize) -> Result<
             total.errors += tally.errors;
             total.fired += tally.fired;
             total.violations += tally.violations;
+            for (kind, count) in &tally.kinds {
+                *total.kinds.entry(kind.clone()).or_default() += count;
+            }
             total.failure = tally.failure.clone().or(total.failure.take());
         }
         drop(tallies);
@@ -122,6 +127,10 @@ fn visit(lab: &Lab, scenario: &Scenario, shared: &Shared<'_>, random: &mut fastr
         }
         tally.fired += usize::from(verdict.fired);
         tally.violations += usize::from(!verdict.violations.is_empty());
+        for violation in &verdict.violations {
+            let kind = violation.split(':').next().unwrap_or_default();
+            *tally.kinds.entry(kind.to_owned()).or_default() += 1;
+        }
         if !verdict.violations.is_empty() {
             let what = verdict.violations.join(" || ");
             say(&format!(
@@ -184,12 +193,14 @@ fn chosen(all: Vec<Point>, options: &Options, random: &mut fastrand::Rng) -> Vec
 
 /// Prints the table.
 fn report(tallies: &[Tally], started: Instant, options: &Options) -> Outcome {
-    say("\n| scenario | kills | errors | fired | violations |\n| --- | ---: | ---: | ---: | ---: |");
+    say("\n| scenario | kills | errors | fired | violations | kinds |\n| --- | ---: | ---: | ---: | ---: | --- |");
     let mut sum = Tally::default();
     let mut failures = 0;
     for tally in tallies.iter().filter(|tally| tally.kills + tally.errors > 0 || tally.failure.is_some()) {
         let violations = if tally.failure.is_some() { "not judged".to_owned() } else { tally.violations.to_string() };
-        say(&format!("| {} | {} | {} | {} | {violations} |", tally.name, tally.kills, tally.errors, tally.fired));
+        let kinds: Vec<String> = tally.kinds.iter().map(|(kind, count)| format!("{kind} {count}")).collect();
+        let (name, kills, errors, fired) = (tally.name, tally.kills, tally.errors, tally.fired);
+        say(&format!("| {name} | {kills} | {errors} | {fired} | {violations} | {} |", kinds.join(", ")));
         sum.kills += tally.kills;
         sum.errors += tally.errors;
         sum.fired += tally.fired;
@@ -198,7 +209,7 @@ fn report(tallies: &[Tally], started: Instant, options: &Options) -> Outcome {
     }
     let judged = tallies.iter().filter(|tally| tally.kills + tally.errors > 0).count();
     let (seconds, violations) = (started.elapsed().as_secs(), sum.violations);
-    say(&format!("| all | {} | {} | {} | {violations} |", sum.kills, sum.errors, sum.fired));
+    say(&format!("| all | {} | {} | {} | {violations} | |", sum.kills, sum.errors, sum.fired));
     say(&format!(
         "\nfaults: {judged} of {} scenarios, {} points in {seconds} s",
         tallies.len(),

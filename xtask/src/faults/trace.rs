@@ -67,7 +67,7 @@ fn read_log(lab: &Lab) -> String {
 
 /// Runs a command and returns the system calls of its write phase.
 pub(crate) fn record(lab: &Lab, call: &lab::Call<'_>) -> Result<Vec<Call>, String> {
-    lab.run_wrapped(&strace(lab, &["-s", "8"]), call)?;
+    lab.run_wrapped(&strace(lab, &["-y", "-s", "8"]), call)?;
     Ok(write_phase(&read_log(lab)))
 }
 
@@ -136,9 +136,9 @@ fn new_thread(line: &str) -> Option<String> {
     (is_clone && number.chars().all(|c| c.is_ascii_digit())).then(|| number.to_owned())
 }
 
-/// Says whether a call goes to the terminal or a pipe.
-fn is_output(name: &str, arguments: &str) -> bool {
-    matches!(name, "write" | "writev") && (arguments.starts_with("1,") || arguments.starts_with("2,"))
+/// Says whether a call's descriptor is a file of the project or the user: not the output, a pipe or an event.
+fn is_on_file(arguments: &str) -> bool {
+    arguments.split(',').next().is_some_and(|descriptor| descriptor.contains("/live/"))
 }
 
 fn opens_for_writing(arguments: &str) -> bool {
@@ -151,9 +151,9 @@ fn opens_for_writing(arguments: &str) -> bool {
 fn mutates(name: &str, arguments: &str) -> bool {
     match name {
         "open" | "openat" | "openat2" | "creat" => opens_for_writing(arguments),
-        "write" | "writev" | "pwrite64" | "pwritev" => !is_output(name, arguments),
-        "fsync" | "fdatasync" | "sync_file_range" | "ftruncate" | "truncate" | "fallocate" | "copy_file_range"
-        | "sendfile" | "fchmod" | "chmod" | "fchmodat" | "utimensat" => true,
+        "write" | "writev" | "pwrite64" | "pwritev" | "fsync" | "fdatasync" | "sync_file_range" | "ftruncate"
+        | "fallocate" | "sendfile" | "fchmod" => is_on_file(arguments),
+        "truncate" | "copy_file_range" | "chmod" | "fchmodat" | "utimensat" => true,
         _ => ["rename", "unlink", "mkdir", "rmdir", "link", "symlink"].iter().any(|stem| name.starts_with(stem)),
     }
 }
@@ -176,16 +176,16 @@ mod tests {
         let log = "\
 7 execve(\"/tl\", ...) = 0
 7 openat(AT_FDCWD, \"/etc/passwd\", O_RDONLY) = 3
-7 write(2, \"hi\", 2) = 2
-7 openat(AT_FDCWD, \"/x/state.db\", O_RDWR|O_CREAT, 0600) = 3
+7 write(2</x/stderr>, \"hi\", 2) = 2
+7 openat(AT_FDCWD, \"/x/live/state.db\", O_RDWR|O_CREAT, 0600) = 3
 7 read(3, \"\", 10) = 0
 7 clone3({flags=CLONE_VM|CLONE_THREAD}, 88) = 8
-8 write(5, \"x\", 1 <unfinished ...>
-7 pwrite64(3, \"y\", 1, 0) = 1
+8 write(5</x/live/journal>, \"x\", 1 <unfinished ...>
+7 pwrite64(3</x/live/state.db>, \"y\", 1, 0) = 1
 8 <... write resumed>) = 1
 7 clone(child_stack=NULL, flags=CLONE_CHILD_CLEARTID|SIGCHLD) = 9
 9 unlink(\"/other\") = 0
-7 write(1, \"done\", 4) = 4
+7 write(1</x/stdout>, \"done\", 4) = 4
 7 exit_group(0) = ?
 ";
         let calls: Vec<String> = write_phase(log)

@@ -62,5 +62,5 @@ hello='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion"
 call() { printf '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"%s","arguments":%s}}\n' "$1" "$2"; }
 nonce=$( { echo "$hello"; call tick_begin '{}'; sleep 0.5; } | tl mcp --toolsets core,tick | grep -o 'nonce[^0-9a-f]*[0-9a-f]*' | grep -o '[0-9a-f]*$' | tail -1)
 plan='{"rationale":"because","scene_intention":"Elena opens it","actions":[{"tool":"character.generate","args":{"name":"Ivo","role":"clerk","description":"Tired."}}]}'
-{ echo "$hello"; call tick_submit "{\"nonce\":\"$nonce\",\"plan\":$plan}"; } > ../home/input
+{ echo "$hello"; call tick_submit "{\"nonce\":\"$nonce\",\"plan\":$plan}"; } > ../input
 "#;

@@ -28,7 +28,8 @@ pub(crate) enum Repeats {
     Whole,
     /// The command works in steps by design: any state is right from which repeating it ends as an undisturbed run does.
     Resume,
-    /// The command cannot be repeated as it is; what it left is judged alone.
+    /// The command works in steps by design and cannot be repeated as it is: what it left in between is judged by whether it can
+    /// be used, whether something is lost, and by the command's answer.
     Never,
 }
 

@@ -7,7 +7,7 @@ static EMPTY: Base = Base { name: "empty", script: "true" };
 
 /// A backup, and history after it that it does not have.
 const BACKED_UP: &str = "\
-tl backup ../home/b.tlbackup
+tl backup ../b.tlbackup
 tl comment act-1 -m later
 tl approve chapter-02
 ";
@@ -35,7 +35,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         s("repair-damaged", &["repair"], &STORY, DAMAGED, "tl repair").read_only(),
         s("adopt", &["adopt"], &STORY, CLONED, "tl adopt --yes"),
         s("backup", &["backup"], &STORY, "", "tl backup b.tlbackup"),
-        s("restore-backup", &["restore-backup"], &STORY, BACKED_UP, "tl restore-backup ../home/b.tlbackup --yes"),
+        s("restore-backup", &["restore-backup"], &STORY, BACKED_UP, "tl restore-backup ../b.tlbackup --yes"),
         s("move-to-json", &["move"], &STORY, "", "tl move --to json"),
         s("move-to-sqlite", &["move"], &STORY, "tl move --to json", "tl move --to sqlite"),
         s("json-comment", &["comment"], &STORY, "tl move --to json", "tl comment act-1 -m second"),

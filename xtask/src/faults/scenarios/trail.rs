@@ -32,7 +32,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         s("anchor-add", &["anchor-add"], &TRAIL, "", "tl anchor add Offline"),
         s("prune", &["prune"], &TRAIL, "", "tl prune"),
         s("compact", &["compact"], &TRAIL, "", "tl compact"),
-        s("session-archive", &["session-archive"], &TRAIL, ANOTHER, "sh ../home/archive"),
+        s("session-archive", &["session-archive"], &TRAIL, ANOTHER, "sh ../archive"),
         s("migrate", &["migrate"], &EMPTY_TRAIL, OLDER, "tl migrate"),
     ]
 }
@@ -41,7 +41,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
 const ANOTHER: &str = "\
 THROUGHLINE_SESSION=s2 tl intent Another
 stamp=$(tl --json session list | grep -o '\"stamp\": *\"[0-9]*\"' | grep -o '[0-9]*' | tail -1)
-echo \"exec tl session archive $stamp\" > ../home/archive
+echo \"exec tl session archive $stamp\" > ../archive
 ";
 
 const OLDER: &str = "\
