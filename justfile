@@ -34,7 +34,7 @@ bench *flags:
 hosts *names:
     ./test --hosts {{ names }}
 
-# Every command killed and failed at every system call (needs strace; about an hour)
+# Every command killed and failed at every system call (needs strace; about half an hour)
 faults *options:
     ./test --faults {{ options }}
 
