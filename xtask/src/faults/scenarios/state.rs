@@ -33,7 +33,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         s("rebuild-lost", &["rebuild"], &STORY, "rm -f .throughline/state.db*", "tl rebuild"),
         s("repair", &["repair"], &STORY, "rm -rf .throughline/state", "tl repair").read_only(),
         s("repair-damaged", &["repair"], &STORY, DAMAGED, "tl repair").read_only(),
-        s("adopt", &["adopt"], &STORY, CLONED, "tl adopt --yes"),
+        // The state is made before it is trusted; until then every command refuses, as before.
+        s("adopt", &["adopt"], &STORY, CLONED, "tl adopt --yes").with(Repeats::Resume),
         s("backup", &["backup"], &STORY, "", "tl backup b.tlbackup"),
         s("restore-backup", &["restore-backup"], &STORY, BACKED_UP, "tl restore-backup ../b.tlbackup --yes"),
         s("move-to-json", &["move"], &STORY, "", "tl move --to json"),
