@@ -126,6 +126,9 @@ fn visit(lab: &Lab, scenario: &Scenario, shared: &Shared<'_>, random: &mut fastr
             Fault::Error(_) => tally.errors += 1,
         }
         tally.fired += usize::from(verdict.fired);
+        if !verdict.fired {
+            say(&format!("         {}: {point} was not met", scenario.name));
+        }
         tally.violations += usize::from(!verdict.violations.is_empty());
         for violation in &verdict.violations {
             let kind = violation.split(':').next().unwrap_or_default();
