@@ -48,7 +48,13 @@ pub(crate) fn faults(words: &[&str]) -> Outcome {
         coverage::check(&Lab::create(&tl, folder.path().join("coverage"))?, &chosen)?;
         planted::check(&Lab::create(&tl, folder.path().join("planted"))?)?;
     }
-    sweep::run(&tl, folder.path(), chosen, &options)
+    let is_whole = options.scenario.is_none() && options.sample.is_none();
+    let swept = sweep::run(&tl, folder.path(), chosen, &options);
+    let together = if is_whole { concurrent::run(&tl, folder.path(), options.seed) } else { Ok(()) };
+    match (swept, together) {
+        (Err(one), Err(other)) => Err(format!("{one}\n{other}")),
+        (swept, together) => swept.and(together),
+    }
 }
 
 fn has_strace() -> bool {

@@ -25,6 +25,8 @@ pub(crate) const USAGE: &str = "\
 usage: cargo xtask faults [--scenario NAME [--kill N | --error ERRNO:N]] [--sample SECONDS] [--seed N] [--jobs N] [--tl PROGRAM]
        cargo xtask faults --concurrent [--seed N] [--tl PROGRAM]";
 
+const WITH_VALUE: [&str; 7] = ["--tl", "--scenario", "--sample", "--seed", "--kill", "--jobs", "--error"];
+
 impl Options {
     /// Reads the words after `faults`.
     pub(crate) fn parse(words: &[&str]) -> Result<Self, String> {
@@ -44,6 +46,9 @@ impl Options {
                 options.concurrent = true;
                 continue;
             }
+            if !WITH_VALUE.contains(word) {
+                return Err(format!("unexpected argument `{word}`\n{USAGE}"));
+            }
             let value = words.next().ok_or_else(|| format!("`{word}` has no value\n{USAGE}"))?;
             let number = || value.parse::<u64>().map_err(|_| format!("`{value}` is not a number\n{USAGE}"));
             let count = || value.parse::<usize>().map_err(|_| format!("`{value}` is not a number\n{USAGE}"));
@@ -54,17 +59,30 @@ impl Options {
                 "--seed" => options.seed = number()?,
                 "--kill" => options.kill = Some(count()?),
                 "--jobs" => options.jobs = count()?.max(1),
-                "--error" => {
+                _ => {
                     let parsed =
                         value.split_once(':').and_then(|(errno, at)| Some((errno.to_owned(), at.parse().ok()?)));
                     options.error = Some(parsed.ok_or_else(|| format!("`{value}` is not ERRNO:N\n{USAGE}"))?);
                 }
-                _ => return Err(format!("unexpected argument `{word}`\n{USAGE}")),
             }
         }
         if options.scenario.is_none() && (options.kill.is_some() || options.error.is_some()) {
             return Err(format!("`--kill` and `--error` need a scenario\n{USAGE}"));
         }
         Ok(options)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Options;
+
+    #[test]
+    fn one_point_is_named_by_scenario_and_number() {
+        let options = Options::parse(&["--scenario", "restore", "--error", "ENOSPC:17"]).unwrap();
+        assert_eq!((options.scenario.as_deref(), options.error), (Some("restore"), Some(("ENOSPC".to_owned(), 17))));
+        for wrong in [&["--kill", "17"][..], &["--sample", "long"], &["--error", "17"], &["--all"], &["--seed"]] {
+            assert!(Options::parse(wrong).is_err(), "{wrong:?}");
+        }
     }
 }
