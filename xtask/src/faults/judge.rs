@@ -4,6 +4,7 @@
 //! must leave one of the first two, and the repeated command must end where an undisturbed one does.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::lab::{Lab, Run};
 use super::scenarios::{Acknowledges, Repeats, Scenario};
@@ -95,6 +96,8 @@ pub(crate) fn prepare(lab: &Lab, scenario: &Scenario) -> Result<Reference, Strin
         lab.save(base)?;
     }
     lab.script(scenario.setup)?;
+    // A file that was only just written is read again by the next look: the calls of all runs are the same once it is older.
+    std::thread::sleep(Duration::from_millis(250));
     lab.save(PREPARED)?;
     let acknowledged: Vec<String> = read_journal(lab).lines().map(str::to_owned).collect();
     let before = Seen::look(lab, scenario)?;

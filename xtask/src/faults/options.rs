@@ -3,6 +3,24 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Which system call of a write phase is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The N-th of all.
+    Number(usize),
+    /// The N-th of a name in its thread: random ids move pages of the database, so this is found again more often.
+    Call(String, usize),
+}
+
+impl Place {
+    fn parse(text: &str) -> Option<Self> {
+        match text.split_once('#') {
+            Some((name, nth)) => Some(Self::Call(name.to_owned(), nth.parse().ok()?)),
+            None => Some(Self::Number(text.parse().ok()?)),
+        }
+    }
+}
+
 /// What is run, and how much of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
@@ -12,18 +30,19 @@ pub(crate) struct Options {
     /// Random points for about this long, instead of all.
     pub(crate) sample: Option<Duration>,
     pub(crate) seed: u64,
-    /// One kill: the number of the call in the write phase.
-    pub(crate) kill: Option<usize>,
+    /// One kill.
+    pub(crate) kill: Option<Place>,
     /// One error at one call.
-    pub(crate) error: Option<(String, usize)>,
+    pub(crate) error: Option<(String, Place)>,
     pub(crate) jobs: usize,
     /// Many processes at once instead of faults at calls.
     pub(crate) concurrent: bool,
 }
 
 pub(crate) const USAGE: &str = "\
-usage: cargo xtask faults [--scenario NAME [--kill N | --error ERRNO:N]] [--sample SECONDS] [--seed N] [--jobs N] [--tl PROGRAM]
-       cargo xtask faults --concurrent [--seed N] [--tl PROGRAM]";
+usage: cargo xtask faults [--scenario NAME [--kill PLACE | --error ERRNO:PLACE]] [--sample SECONDS] [--seed N] [--jobs N] [--tl PROGRAM]
+       cargo xtask faults --concurrent [--seed N] [--tl PROGRAM]
+PLACE is the number of a system call in the write phase, or CALL#N: the N-th call of that name";
 
 const WITH_VALUE: [&str; 7] = ["--tl", "--scenario", "--sample", "--seed", "--kill", "--jobs", "--error"];
 
@@ -57,12 +76,16 @@ impl Options {
                 "--scenario" => options.scenario = Some((*value).to_owned()),
                 "--sample" => options.sample = Some(Duration::from_secs(number()?)),
                 "--seed" => options.seed = number()?,
-                "--kill" => options.kill = Some(count()?),
+                "--kill" => {
+                    let parsed = Place::parse(value);
+                    options.kill = Some(parsed.ok_or_else(|| format!("`{value}` is not N or CALL#N\n{USAGE}"))?);
+                }
                 "--jobs" => options.jobs = count()?.max(1),
                 _ => {
                     let parsed =
-                        value.split_once(':').and_then(|(errno, at)| Some((errno.to_owned(), at.parse().ok()?)));
-                    options.error = Some(parsed.ok_or_else(|| format!("`{value}` is not ERRNO:N\n{USAGE}"))?);
+                        value.split_once(':').and_then(|(errno, at)| Some((errno.to_owned(), Place::parse(at)?)));
+                    options.error =
+                        Some(parsed.ok_or_else(|| format!("`{value}` is not ERRNO:N or ERRNO:CALL#N\n{USAGE}"))?);
                 }
             }
         }
@@ -75,12 +98,15 @@ impl Options {
 
 #[cfg(test)]
 mod tests {
-    use super::Options;
+    use super::{Options, Place};
 
     #[test]
     fn one_point_is_named_by_scenario_and_number() {
         let options = Options::parse(&["--scenario", "restore", "--error", "ENOSPC:17"]).unwrap();
-        assert_eq!((options.scenario.as_deref(), options.error), (Some("restore"), Some(("ENOSPC".to_owned(), 17))));
+        assert_eq!(options.scenario.as_deref(), Some("restore"));
+        assert_eq!(options.error, Some(("ENOSPC".to_owned(), Place::Number(17))));
+        let options = Options::parse(&["--scenario", "restore", "--kill", "pwrite64#3"]).unwrap();
+        assert_eq!(options.kill, Some(Place::Call("pwrite64".to_owned(), 3)));
         for wrong in [&["--kill", "17"][..], &["--sample", "long"], &["--error", "17"], &["--all"], &["--seed"]] {
             assert!(Options::parse(wrong).is_err(), "{wrong:?}");
         }

@@ -71,8 +71,8 @@ pub(crate) fn check(lab: &Lab) -> Outcome {
             Scenario::new(planted.name, &[], &STORY, "", "sh -c").with_word(planted.script).with(planted.repeats);
         let mut reference = prepare(lab, &scenario).map_err(|error| format!("planted `{}`: {error}", planted.name))?;
         let mut is_found = false;
-        for (index, call) in reference.calls.clone().into_iter().enumerate() {
-            let point = Point { fault: Fault::Kill, number: index + 1, call };
+        for call in reference.calls.clone() {
+            let point = Point { fault: Fault::Kill, call };
             let verdict = judge(lab, &scenario, &mut reference, &point)?;
             if verdict.violations.iter().any(|violation| violation.starts_with(planted.found_as)) {
                 is_found = true;

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::judge::{Reference, judge, prepare};
 use super::lab::Lab;
-use super::options::Options;
+use super::options::{Options, Place};
 use super::scenarios::Scenario;
 use super::trace::{Fault, Point};
 use crate::{Outcome, say};
@@ -127,7 +127,7 @@ fn visit(lab: &Lab, scenario: &Scenario, shared: &Shared<'_>, random: &mut fastr
         }
         tally.fired += usize::from(verdict.fired);
         if !verdict.fired {
-            say(&format!("         {}: {point} was not met", scenario.name));
+            say(&format!("         {}: {} was not met", scenario.name, point.arguments()));
         }
         tally.violations += usize::from(!verdict.violations.is_empty());
         for violation in &verdict.violations {
@@ -136,13 +136,7 @@ fn visit(lab: &Lab, scenario: &Scenario, shared: &Shared<'_>, random: &mut fastr
         }
         if !verdict.violations.is_empty() {
             let what = verdict.violations.join(" || ");
-            say(&format!(
-                "✗ cargo xtask faults --scenario {} {}: {} #{}: {what}",
-                scenario.name,
-                point.arguments(),
-                point.call.name,
-                point.call.nth
-            ));
+            say(&format!("✗ cargo xtask faults --scenario {} {}: {what}", scenario.name, point.arguments()));
         }
     }
     let judged = tally.kills + tally.errors;
@@ -159,21 +153,24 @@ fn visit(lab: &Lab, scenario: &Scenario, shared: &Shared<'_>, random: &mut fastr
 /// Returns the points of a scenario: every kill, and every error of the calls that can fail.
 fn points(reference: &Reference, options: &Options) -> Result<Vec<Point>, String> {
     let numbered = || reference.calls.iter().enumerate().map(|(index, call)| (index + 1, call));
-    let point = |fault: Fault, wanted: usize| {
-        let found = numbered().find(|(number, _)| *number == wanted);
-        let missing = || format!("the write phase has {} calls, not {wanted}", reference.calls.len());
-        found.map(|(number, call)| vec![Point { fault, number, call: call.clone() }]).ok_or_else(missing)
+    let point = |fault: Fault, wanted: &Place| {
+        let found = numbered().find(|(number, call)| match wanted {
+            Place::Number(wanted) => number == wanted,
+            Place::Call(name, nth) => call.name == *name && call.nth == *nth,
+        });
+        let missing = || format!("the write phase has {} calls, none of them {wanted:?}", reference.calls.len());
+        found.map(|(_, call)| vec![Point { fault, call: call.clone() }]).ok_or_else(missing)
     };
-    if let Some(wanted) = options.kill {
+    if let Some(wanted) = &options.kill {
         return point(Fault::Kill, wanted);
     }
     if let Some((errno, wanted)) = &options.error {
-        return point(Fault::Error(errno.clone()), *wanted);
+        return point(Fault::Error(errno.clone()), wanted);
     }
-    let kills = numbered().map(|(number, call)| Point { fault: Fault::Kill, number, call: call.clone() });
+    let kills = numbered().map(|(_, call)| Point { fault: Fault::Kill, call: call.clone() });
     let failing = || numbered().filter(|(_, call)| call.can_fail);
     let errors = ERRORS.iter().flat_map(|errno| {
-        failing().map(|(number, call)| Point { fault: Fault::Error((*errno).to_owned()), number, call: call.clone() })
+        failing().map(|(_, call)| Point { fault: Fault::Error((*errno).to_owned()), call: call.clone() })
     });
     Ok(kills.chain(errors).collect())
 }

@@ -5,7 +5,6 @@
 //! without it; injected errors work with it, at half the cost.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use super::lab::{self, Lab, Run};
 
@@ -34,24 +33,17 @@ pub(crate) enum Fault {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Point {
     pub(crate) fault: Fault,
-    /// Number of the call in the write phase, from 1.
-    pub(crate) number: usize,
     pub(crate) call: Call,
 }
 
 impl Point {
     /// Returns the arguments that reproduce it.
     pub(crate) fn arguments(&self) -> String {
+        let Call { name, nth, .. } = &self.call;
         match &self.fault {
-            Fault::Kill => format!("--kill {}", self.number),
-            Fault::Error(errno) => format!("--error {errno}:{}", self.number),
+            Fault::Kill => format!("--kill {name}#{nth}"),
+            Fault::Error(errno) => format!("--error {errno}:{name}#{nth}"),
         }
-    }
-}
-
-impl fmt::Display for Point {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} ({} #{})", self.arguments(), self.call.name, self.call.nth)
     }
 }
 

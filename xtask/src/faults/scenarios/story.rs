@@ -41,7 +41,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         s("restore", &["restore"], &STORY, EDITED_TWICE, "tl restore act-1 -1"),
         s("undo", &["undo"], &STORY, "tl approve chapter-02", "tl undo"),
         s("undo-restore", &["undo"], &STORY, RESTORED, "tl undo"),
-        s("undo-to", &["undo"], &STORY, RESTORED_THEN_APPROVED, "tl undo --to 9"),
+        s("undo-to", &["undo"], &STORY, RESTORED_THEN_APPROVED, "tl undo --to 10"),
         s("sync-hashes", &["sync-hashes"], &STORY, EDITED_UNSEEN, "tl sync-hashes").read_only(),
         s("observe", &["status"], &STORY, EDITED_UNSEEN, "tl status").read_only(),
         s("gate-override", &["gate-override"], &STORY, "", "tl gate override shrink chapter-01 --reason outline")
