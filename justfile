@@ -34,6 +34,10 @@ bench *flags:
 hosts *names:
     ./test --hosts {{ names }}
 
+# Every command killed and failed at every system call (needs strace; about half an hour)
+faults *options:
+    ./test --faults {{ options }}
+
 # A small story in a new directory, and a plan's whole life
 demo:
     cargo run --release -- demo

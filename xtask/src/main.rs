@@ -1,9 +1,10 @@
-//! Repository work that has logic in it: generated pages, repository rules, whole-process benchmarks.
+//! Repository work that has logic in it: generated pages, repository rules, whole-process benchmarks, fault injection.
 //!
-//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask order`, `cargo xtask bench [hooks|work|web|team|compare OLD_TL] [--quick]`. The product never
-//! uses anything from here.
+//! `cargo xtask generate [--check]`, `cargo xtask tidy`, `cargo xtask order`, `cargo xtask bench [hooks|work|web|team|compare OLD_TL] [--quick]`,
+//! `cargo xtask faults`. The product never uses anything from here.
 
 mod bench;
+mod faults;
 mod generate;
 mod order;
 mod tidy;
@@ -24,7 +25,8 @@ usage: cargo xtask generate [--check]   write docs/reference, or see whether it 
        cargo xtask bench work [--quick]    the same for hooks in a repository with tickets
        cargo xtask bench web [--quick]     the dashboard's API under load, while eight writers change the project
        cargo xtask bench team [--quick]    hooks through a team server on PostgreSQL
-       cargo xtask bench compare OLD_TL [--quick]   commands and hooks of this tree beside those of another build";
+       cargo xtask bench compare OLD_TL [--quick]   commands and hooks of this tree beside those of another build
+       cargo xtask faults [--sample SECONDS] [--scenario NAME] …   kill and fail every command at every system call (needs strace)";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         ["bench"] => bench::bench(bench::Length::Full),
         ["bench", "--quick"] => bench::bench(bench::Length::Quick),
         ["order"] => order::order(),
+        ["faults", options @ ..] => faults::faults(options),
         ["bench", "hooks"] => bench::hooks::bench(bench::Length::Full),
         ["bench", "hooks", "--quick"] => bench::hooks::bench(bench::Length::Quick),
         ["bench", "team"] => bench::team::bench(bench::Length::Full),

@@ -1,6 +1,5 @@
 //! Files that cannot be read now: nothing is recorded about them, and nothing is decided.
 
-use application::Noticed;
 use application::check_state::check_state;
 use application::revalidate::{KeepRequest, keep_one};
 use application::{Failure, FailureKind, Noticed};

@@ -1,0 +1,66 @@
+//! Scenarios of the autonomous loop: ticks, scenes, memory, the book.
+
+use super::{Acknowledges, Base, Repeats, Scenario};
+
+/// A story whose scene is approved, for the planner and the writer without a model.
+static LOOP: Base = Base {
+    name: "loop",
+    script: "\
+tl init
+mkdir -p acts/act-1/chapters/chapter-01/scenes
+printf '# Act 1\\n\\n## Characters\\n- Elena\\n- Marcus\\n\\n## Locations\\n- The Archive\\n' > acts/act-1/strategic-plan.md
+tl approve act 1
+printf '# Chapter 1\\n\\n## Characters\\n- Elena\\n' > acts/act-1/chapters/chapter-01/plan.md
+tl approve chapter 1
+printf '# The drawer\\n\\n## Characters\\n- Elena\\n\\n## Beats\\nElena opens the drawer.\\n' > acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md
+tl approve scene 0101
+tl memory edit --new character name=Elena role=protagonist
+tl status
+",
+};
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let s = Scenario::new;
+    vec![
+        // The plan is kept before it is run, and a repeated tick goes on with it.
+        s("tick", &["tick"], &LOOP, "", "tl tick").with(Repeats::Resume),
+        s("tick-second", &["tick"], &LOOP, "tl tick", "tl tick").with(Repeats::Resume),
+        // Each step of a scene is kept, and a repeated command goes on with the next.
+        s("write", &["write"], &LOOP, "", "tl write scene-0101").with(Repeats::Resume),
+        s("generation-resume", &["generation-resume"], &LOOP, FAILED_SCENE, "tl generation resume scene-0101")
+            .with(Repeats::Resume),
+        s("generation-cancel", &["generation-cancel"], &LOOP, FAILED_SCENE, "tl generation cancel scene-0101"),
+        s("mcp-tick", &["mcp"], &LOOP, BEGUN_TICK, "tl mcp --toolsets core,tick")
+            .with_input(super::FROM_FILE)
+            .acknowledging(Acknowledges::ByOutput)
+            .with(Repeats::Never),
+        s("memory-new", &["memory-edit"], &LOOP, "", "tl memory edit --new character name=Marcus role=mentor"),
+        s("memory-edit", &["memory-edit"], &LOOP, "", "tl memory edit C0 emotional_state=tense"),
+        s("memory-forget", &["memory-forget"], &LOOP, "", "tl memory forget C0"),
+        // A book is a new project: what is there already is left as it is.
+        s("novel-new", &["novel-new"], &LOOP, "", "tl novel new Drawer").with(Repeats::Resume),
+        s("novel-compile", &["novel-compile"], &LOOP, "tl write scene-0101", "tl novel compile --out book.md"),
+        s(
+            "novel-epub",
+            &["novel-compile"],
+            &LOOP,
+            "tl write scene-0101",
+            "tl novel compile --form epub --out book.epub",
+        ),
+    ]
+}
+
+/// A scene whose model failed.
+const FAILED_SCENE: &str = "\
+THROUGHLINE_LLM_PROVIDER=command THROUGHLINE_LLM_COMMAND=/bin/false tl write scene-0101 || true
+";
+
+/// A client that was told what to plan, and its answer.
+const BEGUN_TICK: &str = r#"
+hello='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"lane","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}'
+call() { printf '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"%s","arguments":%s}}\n' "$1" "$2"; }
+nonce=$( { echo "$hello"; call tick_begin '{}'; sleep 0.5; } | tl mcp --toolsets core,tick | grep -o 'nonce[^0-9a-f]*[0-9a-f]*' | grep -o '[0-9a-f]*$' | tail -1)
+plan='{"rationale":"because","scene_intention":"Elena opens it","actions":[{"tool":"character.generate","args":{"name":"Ivo","role":"clerk","description":"Tired."}}]}'
+{ echo "$hello"; call tick_submit "{\"nonce\":\"$nonce\",\"plan\":$plan}"; } > ../input
+"#;

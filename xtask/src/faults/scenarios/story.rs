@@ -1,0 +1,74 @@
+//! Scenarios in a story: approvals, the tree, versions, undo.
+
+use super::{Base, Scenario};
+
+/// An approved act, chapter and scene, with earlier versions of the act and a second chapter that is a draft.
+pub(crate) static STORY: Base = Base {
+    name: "story",
+    script: "\
+tl init
+mkdir -p acts/act-1/chapters/chapter-01/scenes acts/act-1/chapters/chapter-02
+printf '# Act 1\\n\\n## Characters\\n- Mara\\n\\n## Purpose\\nBegin.\\n' > acts/act-1/strategic-plan.md
+tl approve act 1
+printf '# Chapter 1\\n\\n## Characters\\n- Mara\\n' > acts/act-1/chapters/chapter-01/plan.md
+tl approve chapter 1
+printf '# Scene 1.1\\n\\n## Characters\\n- Mara\\n' > acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md
+tl approve scene 0101
+printf '# Chapter 2\\n\\n## Characters\\n- Mara\\n' > acts/act-1/chapters/chapter-02/plan.md
+tl comment act-1 -m first
+tl status
+",
+};
+
+/// Two more versions of the act, so that `-1` and the version before it differ.
+const EDITED_TWICE: &str = "\
+printf '# Act 1\\n\\n## Characters\\n- Mara\\n\\n## Purpose\\nBegin later.\\n' > acts/act-1/strategic-plan.md
+tl status
+printf '# Act 1\\n\\n## Characters\\n- Mara\\n\\n## Purpose\\nBegin much later.\\n' > acts/act-1/strategic-plan.md
+tl status
+";
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let s = Scenario::new;
+    vec![
+        s("approve", &["approve"], &STORY, "", "tl approve chapter-02"),
+        s("approve-cascade", &["approve"], &STORY, EDITED_TWICE, "tl approve act-1"),
+        s("invalidate", &["invalidate"], &STORY, "", "tl invalidate chapter-01 --reason wrong"),
+        s("revalidate", &["revalidate"], &STORY, CHANGED_ABOVE, "tl revalidate chapter-01 --keep"),
+        s("revalidate-all", &["revalidate"], &STORY, CHANGED_ABOVE, "tl revalidate --all --keep"),
+        s("comment", &["comment"], &STORY, "", "tl comment act-1 -m second"),
+        s("progress", &["progress"], &STORY, "", "tl progress scene-0101 active"),
+        s("restore", &["restore"], &STORY, EDITED_TWICE, "tl restore act-1 -1"),
+        s("undo", &["undo"], &STORY, "tl approve chapter-02", "tl undo"),
+        s("undo-restore", &["undo"], &STORY, RESTORED, "tl undo"),
+        s("undo-to", &["undo"], &STORY, RESTORED_THEN_APPROVED, "tl undo --to 10"),
+        s("sync-hashes", &["sync-hashes"], &STORY, EDITED_UNSEEN, "tl sync-hashes").read_only(),
+        s("observe", &["status"], &STORY, EDITED_UNSEEN, "tl status").read_only(),
+        s("gate-override", &["gate-override"], &STORY, "", "tl gate override shrink chapter-01 --reason outline")
+            .at_terminal(),
+    ]
+}
+
+/// The act was changed and approved again: what is below it has to be looked at.
+const CHANGED_ABOVE: &str = "\
+printf '# Act 1\\n\\n## Characters\\n- Mara\\n\\n## Purpose\\nBegin later.\\n' > acts/act-1/strategic-plan.md
+tl approve act-1
+";
+
+const EDITED_UNSEEN: &str = "printf '# Act 1\\n\\n## Purpose\\nAnother.\\n' > acts/act-1/strategic-plan.md\n";
+
+const RESTORED: &str = "\
+printf '# Act 1\\n\\n## Purpose\\nBegin later.\\n' > acts/act-1/strategic-plan.md
+tl status
+tl restore act-1 -1
+";
+
+const RESTORED_THEN_APPROVED: &str = "\
+printf '# Act 1\\n\\n## Purpose\\nBegin later.\\n' > acts/act-1/strategic-plan.md
+tl status
+tl restore act-1 -1
+printf '# Chapter 2\\n\\n## Purpose\\nMore.\\n' > acts/act-1/chapters/chapter-02/plan.md
+tl status
+tl restore chapter-02 -1
+tl approve chapter-02
+";
