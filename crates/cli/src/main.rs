@@ -8,6 +8,7 @@ mod hook_entry;
 mod hook_ledger;
 mod model;
 mod progress;
+mod project_file;
 mod session_name;
 mod settings;
 mod styled;

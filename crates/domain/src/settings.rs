@@ -47,6 +47,8 @@ impl Default for MirrorSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
+    /// Identifies the project wherever its working copies lie; empty where it was made before projects had ids.
+    pub project_id: String,
     pub profiles: Vec<String>,
     pub storage: Storage,
     pub database: String,
@@ -65,6 +67,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            project_id: String::new(),
             profiles: vec!["story".to_owned()],
             storage: Storage::default(),
             database: ".throughline/state.db".to_owned(),
@@ -117,6 +120,17 @@ pub fn keys() -> Vec<&'static Key> {
 
 const KEYS: &[Key] = &[
     Key {
+        name: "project_id",
+        default: "\"\"",
+        allowed: "a UUID, written by `tl init`",
+        environment: &[],
+        text: "Identifies this project in a shared database, whatever its directory and its name are. It belongs into git: every clone has the same.",
+        set: |settings, text| {
+            settings.project_id = text.trim().to_owned();
+            Ok(())
+        },
+    },
+    Key {
         name: "profiles",
         default: "[\"story\"]",
         allowed: "names of built-in profiles (`story`, `tickets`, `trail`, `milestones`) or of files in `.throughline/profiles/`",
@@ -166,7 +180,7 @@ const KEYS: &[Key] = &[
         default: "\"\"",
         allowed: "a name",
         environment: &["THROUGHLINE_DATABASE_PROJECT"],
-        text: "The name of this project in the shared database; without one, that of its directory.",
+        text: "The name of this project in the shared database; without one, that of its directory. Which project it is says `project_id`.",
         set: |settings, text| {
             settings.database_project = text.trim().to_owned();
             Ok(())

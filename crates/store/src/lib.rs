@@ -41,7 +41,10 @@ pub use git_changes::GitChanges;
 pub use known_stores::KnownStores;
 pub use layout::{Layout, Shared};
 pub use memory::MemoryStore;
-pub use open::{Created, adopt, create, main_place, open, start_afresh};
+pub use open::{
+    Created, adopt, create, find_shared_project, join_shared_project, main_place, new_project_id, open,
+    shared_project_id, start_afresh,
+};
 pub use path_lead::lead;
 pub use plan_files::DiskFiles;
 pub use rehearsal::{ReadOnlyFiles, copy_in_memory};

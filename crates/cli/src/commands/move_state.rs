@@ -2,14 +2,15 @@
 
 use application::{Failure, FailureKind};
 use clap::Args;
+use domain::ids::Digest32;
 use domain::ports::StoreFault;
 use domain::settings::{DatabaseUrl, Storage};
 use domain::text::count;
 use serde::Serialize;
 use store::Layout;
-use toml_edit::{DocumentMut, value};
 
 use crate::exit_code::ExitCode;
+use crate::project_file;
 use crate::settings;
 use crate::ui::{GOOD, INFO, styled};
 use crate::wiring::{App, Project};
@@ -69,6 +70,7 @@ impl MoveArgs {
             Err(fault) => return Err(fault.into()),
         }
         let (held, cargo) = store::hold(&project.layout, from)?;
+        let layout = layout.with_project_id(&project_id(&project, from, &target, &cargo));
         if !store::unload(&layout, to, &cargo)? {
             self.make_room(&layout, to, &cargo, &target)?;
         }
@@ -78,7 +80,7 @@ impl MoveArgs {
         if let Some(shared) = layout.shared.as_ref().filter(|_| to == Storage::Postgres) {
             settings::choose_database(&project.root, Some(&shared.url))?;
         }
-        self.write_settings(&project, &layout, to)?;
+        project_file::write_storage(&project.root, to, layout.shared.as_ref())?;
         let put_aside = sealed.put_aside(to)?;
         if from == Storage::Postgres && to != Storage::Postgres {
             settings::choose_database(&project.root, None)?;
@@ -121,14 +123,14 @@ impl MoveArgs {
         let there = match store::load(layout, to) {
             // It was moved away from there, and only not put aside any more.
             Err(StoreFault::Moved) => None,
+            Err(StoreFault::AnotherProject { .. }) => return Err(taken(target)),
             there => Some(there?),
         };
         if there.as_ref().is_some_and(|there| there.holds(cargo) && cargo.holds(there)) {
             return Ok(());
         }
         if there.is_some_and(|there| !cargo.holds(&there)) {
-            return Err(Failure::new(FailureKind::Conflict, format!("there is another state in {target}"))
-                .step("tl move --to … --name ANOTHER"));
+            return Err(taken(target));
         }
         store::put_state_aside(layout, to)?;
         match store::unload(layout, to, cargo)? {
@@ -136,29 +138,31 @@ impl MoveArgs {
             false => Err(Failure::new(FailureKind::Conflict, format!("somebody else is using {target}"))),
         }
     }
+}
 
-    /// Says in the project's settings where the state is now.
-    fn write_settings(&self, project: &Project, layout: &Layout, to: Storage) -> Result<(), Failure> {
-        let path = project.root.join(".throughline/config.toml");
-        let cannot =
-            |what: String| Failure::new(FailureKind::Unavailable, format!("cannot write {}: {what}", path.display()));
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(cannot(error.to_string())),
-        };
-        let mut document: DocumentMut =
-            text.parse().map_err(|error: toml_edit::TomlError| cannot(error.to_string()))?;
-        document["storage"] = value(match to {
-            Storage::Sqlite => "sqlite",
-            Storage::Json => "json",
-            Storage::Postgres | Storage::Remote => "postgres",
-        });
-        if let Some(shared) = layout.shared.as_ref().filter(|_| to == Storage::Postgres) {
-            document["database_project"] = value(&shared.project);
-        }
-        store::write_whole(&path, document.to_string().as_bytes()).map_err(|error| cannot(error.to_string()))
+fn taken(target: &str) -> Failure {
+    Failure::new(FailureKind::Conflict, format!("there is another state in {target}"))
+        .step("tl move --to … --name ANOTHER")
+}
+
+/// Returns the id of the project at its target, the same one when an interrupted move goes on.
+///
+/// Between two places in PostgreSQL, which may be in one database, the copy is another project until the original is put
+/// aside: an id is there once.
+fn project_id(project: &Project, from: Storage, target: &str, cargo: &store::Cargo) -> String {
+    match project.settings.project_id.trim() {
+        _ if from == Storage::Postgres => derived_id(&cargo.store().0, target),
+        "" => cargo.store().0.clone(),
+        id => id.to_owned(),
     }
+}
+
+/// Returns an id in the form of a UUID that follows from a store and a place.
+fn derived_id(store: &str, target: &str) -> String {
+    let digest = Digest32::of(format!("{store} {target}").as_bytes()).to_string();
+    let digits: Vec<char> = digest.chars().filter(char::is_ascii_hexdigit).take(32).collect();
+    let part = |from: usize, to: usize| digits.iter().skip(from).take(to - from).collect::<String>();
+    [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
 }
 
 fn report(app: &App, outcome: &MoveOutcome) {
