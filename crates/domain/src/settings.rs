@@ -5,6 +5,7 @@
 
 mod database_url;
 mod generation_keys;
+mod identity_keys;
 mod server;
 mod session_keys;
 
@@ -105,7 +106,7 @@ pub struct Key {
 
 /// Every setting, as they are written down. The environment is read in this order.
 fn all_keys() -> impl Iterator<Item = &'static Key> {
-    KEYS.iter().chain(server::KEYS).chain(session_keys::KEYS).chain(generation_keys::KEYS)
+    identity_keys::KEYS.iter().chain(KEYS).chain(server::KEYS).chain(session_keys::KEYS).chain(generation_keys::KEYS)
 }
 
 /// Returns every setting, those of a table together, as the reference page and a new `config.toml` show them.
@@ -119,17 +120,6 @@ pub fn keys() -> Vec<&'static Key> {
 }
 
 const KEYS: &[Key] = &[
-    Key {
-        name: "project_id",
-        default: "\"\"",
-        allowed: "a UUID, written by `tl init`",
-        environment: &[],
-        text: "Identifies this project in a shared database, whatever its directory and its name are. It belongs into git: every clone has the same.",
-        set: |settings, text| {
-            settings.project_id = text.trim().to_owned();
-            Ok(())
-        },
-    },
     Key {
         name: "profiles",
         default: "[\"story\"]",

@@ -203,6 +203,7 @@ impl InitArgs {
         };
         let mut layout = project.layout.in_database(shared.url, self.name.as_ref().unwrap_or(&shared.project));
         if self.join_existing {
+            refuse_beside_local_state(&project)?;
             let own = shared.id.clone().unwrap_or_else(store::new_project_id);
             let joined = store::join_shared_project(&layout, &own).map_err(|fault| match fault {
                 StoreFault::Missing => Failure::new(

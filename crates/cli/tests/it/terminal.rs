@@ -62,7 +62,7 @@ fn evil() -> Project {
     git(&format!("git add -A && git commit -q -m 'feat: {EVIL}'"));
     for arguments in [
         &["intent", EVIL] as &[&str],
-        &["map", "strategy", EVIL],
+        &["map", "tactic", EVIL],
         &["comment", "act-1", "-m", EVIL],
         &["mem", "save", "--shelf", EVIL, EVIL],
         &["anchor", "add", EVIL],
