@@ -123,6 +123,9 @@ impl From<StoreFault> for Failure {
             StoreFault::Foreign { .. } => unavailable
                 .step("tl adopt     # take over its approvals; a person's decision")
                 .step("tl rebuild   # or start from the plan files: everything is a draft"),
+            StoreFault::AnotherProject { .. } => Self { kind: FailureKind::Conflict, ..unavailable }
+                .step("tl init --join-existing   # it is the same project: share its state")
+                .step("tl init --name ANOTHER    # it is a different one: give this project another name there"),
             StoreFault::AnotherProgram { .. } => {
                 unavailable.step("set `database` in .throughline/config.toml to another path")
             }

@@ -10,6 +10,7 @@ mod hook_input;
 mod hook_ledger;
 mod model;
 mod progress;
+mod project_file;
 mod settings;
 mod styled;
 mod trust;

@@ -5,6 +5,7 @@
 
 mod database_url;
 mod generation_keys;
+mod identity_keys;
 mod server;
 mod session_keys;
 
@@ -48,6 +49,8 @@ impl Default for MirrorSettings {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
+    /// Identifies the project wherever its working copies lie; empty where it was made before projects had ids.
+    pub project_id: String,
     pub profiles: Vec<String>,
     pub storage: Storage,
     pub database: String,
@@ -69,6 +72,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
+            project_id: String::new(),
             profiles: vec!["story".to_owned()],
             storage: Storage::default(),
             database: ".throughline/state.db".to_owned(),
@@ -107,7 +111,7 @@ pub struct Key {
 
 /// Every setting, as they are written down. The environment is read in this order.
 fn all_keys() -> impl Iterator<Item = &'static Key> {
-    KEYS.iter().chain(server::KEYS).chain(session_keys::KEYS).chain(generation_keys::KEYS)
+    identity_keys::KEYS.iter().chain(KEYS).chain(server::KEYS).chain(session_keys::KEYS).chain(generation_keys::KEYS)
 }
 
 /// Returns every setting, those of a table together, as the reference page and a new `config.toml` show them.
@@ -171,7 +175,7 @@ const KEYS: &[Key] = &[
         default: "\"\"",
         allowed: "a name",
         environment: &["THROUGHLINE_DATABASE_PROJECT"],
-        text: "The name of this project in the shared database; without one, that of its directory.",
+        text: "The name of this project in the shared database; without one, that of its directory. Which project it is says `project_id`.",
         set: |settings, text| {
             settings.database_project = text.trim().to_owned();
             Ok(())

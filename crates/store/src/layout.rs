@@ -34,7 +34,10 @@ pub struct Layout {
 #[derive(Clone, Debug)]
 pub struct Shared {
     pub url: DatabaseUrl,
+    /// What it is called there.
     pub project: String,
+    /// Which one it is; `None` for a project that was made before they had ids.
+    pub id: Option<String>,
 }
 
 /// The folder that makes a directory a project.
@@ -63,6 +66,7 @@ impl Layout {
             shared: settings.database_url.is_given().then(|| Shared {
                 url: settings.database_url.clone(),
                 project: project_name(root, &settings.database_project),
+                id: Some(settings.project_id.trim().to_owned()).filter(|id| !id.is_empty()),
             }),
             place: home.join("place"),
             home,
@@ -72,7 +76,17 @@ impl Layout {
     /// Returns this project with its state elsewhere.
     #[must_use]
     pub fn in_database(&self, url: DatabaseUrl, project: &str) -> Self {
-        Self { shared: Some(Shared { url, project: project_name(&self.root, project) }), ..self.clone() }
+        let id = self.shared.as_ref().and_then(|shared| shared.id.clone());
+        Self { shared: Some(Shared { url, project: project_name(&self.root, project), id }), ..self.clone() }
+    }
+
+    /// Returns this project under an id in the shared database.
+    #[must_use]
+    pub fn with_project_id(mut self, id: &str) -> Self {
+        if let Some(shared) = &mut self.shared {
+            shared.id = Some(id.to_owned());
+        }
+        self
     }
 
     /// Returns the nearest directory at or above `start` that is a project.

@@ -51,7 +51,10 @@ pub use known_stores::KnownStores;
 pub use layout::{Layout, Shared};
 pub use memory::MemoryStore;
 pub use network_file_system::{NetworkFileSystem, network_file_system_at};
-pub use open::{Created, adopt, create, empty_successor, journal_store, main_place, open, record_head};
+pub use open::{
+    Created, adopt, create, empty_successor, find_shared_project, join_shared_project, journal_store, main_place,
+    new_project_id, open, record_head, shared_project_id,
+};
 pub use path_lead::lead;
 pub use plan_files::DiskFiles;
 pub use policy_pins::PolicyPins;

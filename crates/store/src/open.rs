@@ -181,6 +181,39 @@ pub fn create(layout: &Layout, storage: Storage, known: &KnownStores) -> Result<
     Ok(Created { new: lay(layout, storage, &store)? })
 }
 
+/// Returns an id for a project that is made now.
+#[must_use]
+pub fn new_project_id() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+/// Looks whether this project is in the shared database.
+///
+/// # Errors
+/// [`StoreFault::Missing`] when it is not; [`StoreFault::AnotherProject`] when another one has its name.
+pub fn find_shared_project(layout: &Layout) -> Result<(), StoreFault> {
+    PostgresStore::open(layout, &EngineSettings::default()).map(drop)
+}
+
+/// Returns the id of the project that has this one's name in the shared database, if it has one.
+///
+/// # Errors
+/// [`StoreFault`] when the database cannot be asked.
+pub fn shared_project_id(layout: &Layout) -> Result<Option<String>, StoreFault> {
+    PostgresStore::id_by_name(layout)
+}
+
+/// Returns the id of the project that has this one's name in the shared database, after giving it `id` where it had none.
+///
+/// # Errors
+/// [`StoreFault::Missing`] when there is no such project.
+pub fn join_shared_project(layout: &Layout, id: &str) -> Result<String, StoreFault> {
+    if PostgresStore::give_id(layout, id)? {
+        return Ok(id.to_owned());
+    }
+    PostgresStore::id_by_name(layout)?.ok_or(StoreFault::Missing)
+}
+
 /// Returns an empty state in memory with the identity of the project's own, where that is known to this user; what is
 /// recorded in it can take the place of a state that cannot be used ([`crate::replace_state`]).
 ///

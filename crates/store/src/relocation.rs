@@ -190,6 +190,7 @@ fn make_room(to: Place<'_>, cargo: &Cargo) -> Result<(), RelocationFault> {
     let there = match load(to.layout, to.storage) {
         // It was moved away from there, and only not put aside any more.
         Err(StoreFault::Moved) => None,
+        Err(StoreFault::AnotherProject { .. }) => return Err(RelocationFault::Occupied),
         there => Some(there?),
     };
     if there.as_ref().is_some_and(|there| there.is_same(cargo)) {

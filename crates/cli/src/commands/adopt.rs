@@ -6,10 +6,12 @@ use application::{Failure, FailureKind};
 use clap::Args;
 use domain::operation::Verb;
 use domain::ports::Clock;
+use domain::settings::Storage;
 use domain::text::count;
 use store::SystemClock;
 
 use crate::exit_code::ExitCode;
+use crate::project_file;
 use crate::settings::{self, at_terminal};
 use crate::ui::{GOOD, WARN, styled};
 use crate::wiring::{App, Project};
@@ -48,11 +50,13 @@ impl AdoptArgs {
             }
         }
         settings::choose_named_database(&root)?;
-        let project = Project::at(&root)?;
-        project.refuse_on_replica()?;
+        let project = joined(Project::at(&root)?)?;
         let engine = project.engine_settings();
         let (store, told) =
             store::adopt(&project.layout, project.settings.storage, &engine, &project.known, SystemClock.now())?;
+        if let Some(shared) = project.layout.shared.as_ref().filter(|_| project.settings.storage == Storage::Postgres) {
+            settings::choose_database(&root, Some(&shared.url))?;
+        }
         project.tell(app.ui, &told);
         project.with(app.ui, &*store, &|ctx| record_event(ctx, Verb::Adopt, "adopt the state of this project"))?;
         let view = project.with(app.ui, &*store, &project_status)?;
@@ -67,5 +71,21 @@ impl AdoptArgs {
             ));
         }
         Ok(ExitCode::Done)
+    }
+}
+
+/// Returns the project with the id of the one that has its name in the shared database, where it has none of its own: its
+/// settings were made before projects had ids, or written by hand, and a person says that it is the same.
+fn joined(project: Project) -> Result<Project, Failure> {
+    project.refuse_on_replica()?;
+    if project.settings.storage != Storage::Postgres || !project.settings.project_id.is_empty() {
+        return Ok(project);
+    }
+    match store::shared_project_id(&project.layout)? {
+        None => Ok(project),
+        Some(id) => {
+            project_file::write_keys(&project.root, &[("project_id", &id)])?;
+            Project::at(&project.root)
+        }
     }
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use domain::host_event::Host;
 use domain::operation::Verb;
 use domain::ports::{PlanFiles, StoreFault};
-use domain::settings::keys;
+use domain::settings::{Storage, keys};
 use domain::work::guides;
 use hosts::install::{Setup, is_program_name};
 use serde::Serialize;
@@ -17,6 +17,7 @@ use store::{DiskFiles, Layout, NetworkFileSystem, network_file_system_at};
 use crate::commands::host_choice::{Choice, FoundHost, choice, detect, is_same, on_path, unfindable};
 use crate::commands::host_files::{self, HostChange};
 use crate::exit_code::ExitCode;
+use crate::project_file;
 use crate::settings;
 use crate::ui::{BOLD, DIM, GOOD, INFO, WARN, styled};
 use crate::wiring::{App, Project};
@@ -43,6 +44,14 @@ pub(crate) struct InitArgs {
     /// Stop the agent when the hook cannot run, also where the host has no setting for it
     #[arg(long, requires = "host")]
     strict: bool,
+
+    /// What the project is called in the shared database (`storage = "postgres"`); without it as its directory
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+
+    /// Share the state of the project that has this name in the shared database: it is the same one
+    #[arg(long)]
+    join_existing: bool,
 
     /// The program the hooks start; without it this one, by its whole path
     #[arg(long, value_name = "PATH", requires = "host")]
@@ -93,7 +102,7 @@ const IGNORED: &str = "\
 impl InitArgs {
     /// A story project, without a host.
     pub(crate) fn plain() -> Self {
-        Self { profile: Vec::new(), host: Vec::new(), strict: false, program: None }
+        Self { profile: Vec::new(), host: Vec::new(), strict: false, name: None, join_existing: false, program: None }
     }
 
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
@@ -129,25 +138,32 @@ impl InitArgs {
         let names = if self.profile.is_empty() { vec!["story".to_owned()] } else { self.profile.clone() };
         let remote =
             network_file_system_at(root).filter(|_| new && settings::environment("THROUGHLINE_STORAGE").is_none());
-        let written = lay(".throughline/config.toml", &config(&names, remote.is_some(), !self.host.is_empty()))
+        let start = StartSettings {
+            project_id: store::new_project_id(),
+            on_network: remote.is_some(),
+            has_host: !self.host.is_empty(),
+        };
+        let written = lay(".throughline/config.toml", &config(&names, &start))
             .and_then(|()| lay(".throughline/.gitignore", IGNORED));
-        if let Err(failure) = written.and_then(|()| Project::at(root).map(|_| ())) {
-            // A wrong profile name must not leave a half-made project behind.
-            for path in &outcome.made {
-                let _ = files.remove(path);
+        let project = match written.and_then(|()| self.shared_project(root)) {
+            Ok(project) => project,
+            Err(failure) => {
+                // A wrong profile name or a name that is taken must not leave a half-made project behind.
+                for path in &outcome.made {
+                    let _ = files.remove(path);
+                }
+                if new {
+                    let _ = std::fs::remove_dir_all(root.join(".throughline"));
+                }
+                return Err(failure);
             }
-            if new {
-                let _ = std::fs::remove_dir_all(root.join(".throughline"));
-            }
-            return Err(failure);
-        }
+        };
         if let Some(NetworkFileSystem(name)) = remote {
             outcome.notes.push(format!(
                 "this directory is on a network file system ({name}), where SQLite is not safe: the state is kept by the \
                  engine `json` (`storage` in .throughline/config.toml)"
             ));
         }
-        let project = Project::at(root)?;
         outcome.profiles = project.settings.profiles.clone();
         let missing: Vec<&String> = self.profile.iter().filter(|name| !outcome.profiles.contains(name)).collect();
         if let Some(name) = missing.first() {
@@ -177,12 +193,57 @@ impl InitArgs {
             }
             Err(other) => return Err(other.into()),
         }
+        if let Some(shared) = project.layout.shared.as_ref().filter(|_| project.settings.storage == Storage::Postgres) {
+            // Without the variable too, the next command finds the state where it is.
+            settings::choose_database(root, Some(&shared.url))?;
+        }
         if let Some(changes) = &mut changes {
             host_files::apply(&files, changes)?;
         }
         outcome.hosts = changes;
         report(app, root, &project, &outcome);
         Ok(ExitCode::Done)
+    }
+
+    /// Reads the project, and where its state is in a shared database says so in its settings: under its id, its name, or
+    /// those of the project it joins.
+    fn shared_project(&self, root: &Path) -> Result<Project, Failure> {
+        let project = Project::at(root)?;
+        let Some(shared) = project.layout.shared.clone().filter(|_| project.settings.storage == Storage::Postgres)
+        else {
+            return match self.name.is_some() || self.join_existing {
+                true => Err(Failure::new(FailureKind::Invalid, "the state of this project is in no shared database")
+                    .step("export THROUGHLINE_STORAGE=postgres THROUGHLINE_DATABASE_URL=postgres://…")),
+                false => Ok(project),
+            };
+        };
+        let mut layout = project.layout.in_database(shared.url, self.name.as_ref().unwrap_or(&shared.project));
+        if self.join_existing {
+            refuse_beside_local_state(&project)?;
+            let own = shared.id.clone().unwrap_or_else(store::new_project_id);
+            let joined = store::join_shared_project(&layout, &own).map_err(|fault| match fault {
+                StoreFault::Missing => Failure::new(
+                    FailureKind::NotFound,
+                    format!("there is no {} to join", store::main_place(&layout, Storage::Postgres)),
+                ),
+                fault => fault.into(),
+            })?;
+            layout = layout.with_project_id(&joined);
+        }
+        match store::find_shared_project(&layout) {
+            // What is damaged is repaired when it is opened.
+            Ok(()) | Err(StoreFault::Damaged { .. }) => {}
+            Err(StoreFault::Missing) => {
+                refuse_beside_local_state(&project)?;
+                // Made before there were ids. One whose state is there stays without: others use it by its name.
+                if shared.id.is_none() {
+                    layout = layout.with_project_id(&store::new_project_id());
+                }
+            }
+            Err(fault) => return Err(fault.into()),
+        }
+        project_file::write_storage(root, Storage::Postgres, layout.shared.as_ref())?;
+        Ok(Project { layout, ..Project::at(root)? })
     }
 
     /// Hosts are connected to the project one is in; without them a project is made right here.
@@ -252,6 +313,20 @@ impl InitArgs {
     }
 }
 
+/// A state in the shared database beside one of this machine would be two states of one project.
+fn refuse_beside_local_state(project: &Project) -> Result<(), Failure> {
+    let layout = &project.layout;
+    let local = [&layout.database, &layout.journal].into_iter().find(|file| file.exists());
+    match local {
+        None => Ok(()),
+        Some(file) => Err(Failure::new(
+            FailureKind::Refused,
+            format!("this project has a state already, in {}", layout.relative(file)),
+        )
+        .step("unset THROUGHLINE_STORAGE && tl move --to postgres://…")),
+    }
+}
+
 fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
     if app.ui.json {
         app.ui.value(outcome);
@@ -300,10 +375,17 @@ fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
     app.ui.line(format_args!("Next:  {}   {what}", styled(BOLD, next)));
 }
 
+/// What the settings of a new project differ in from the defaults.
+struct StartSettings {
+    project_id: String,
+    /// SQLite is not safe on a network file system.
+    on_network: bool,
+    /// Where an agent host is connected from the start, approvals are a person's from the start.
+    has_host: bool,
+}
+
 /// Returns a configuration file that says what every key does; what is not set is a comment.
-///
-/// Where an agent host is connected from the start, approvals are a person's from the start.
-fn config(profiles: &[String], on_network: bool, has_host: bool) -> String {
+fn config(profiles: &[String], start: &StartSettings) -> String {
     let mut text =
         String::from("# Settings of this project. Every key is here; what is commented out is the default.\n");
     let mut table = "";
@@ -317,9 +399,11 @@ fn config(profiles: &[String], on_network: bool, has_host: bool) -> String {
         if key.name == "profiles" {
             let names: Vec<String> = profiles.iter().map(|name| format!("{name:?}")).collect();
             text.push_str(&format!("profiles = [{}]\n", names.join(", ")));
-        } else if key.name == "storage" && on_network {
+        } else if key.name == "project_id" {
+            text.push_str(&format!("project_id = {:?}\n", start.project_id));
+        } else if key.name == "storage" && start.on_network {
             text.push_str("storage = \"json\"\n");
-        } else if key.name == "policy.approval" && has_host {
+        } else if key.name == "policy.approval" && start.has_host {
             text.push_str("approval = \"human\"\n");
         } else {
             text.push_str(&format!("# {name} = {}\n", key.default));

@@ -2,14 +2,15 @@
 
 use application::{Failure, FailureKind};
 use clap::Args;
+use domain::ids::Digest32;
 use domain::ports::Clock;
 use domain::settings::{DatabaseUrl, Storage};
 use domain::text::count;
 use serde::Serialize;
 use store::{Layout, Place, Relocation, RelocationFault, SystemClock};
-use toml_edit::{DocumentMut, value};
 
 use crate::exit_code::ExitCode;
+use crate::project_file;
 use crate::settings;
 use crate::ui::{GOOD, INFO, styled};
 use crate::wiring::{App, Project};
@@ -65,7 +66,8 @@ impl MoveArgs {
             .step(format!("unset {name}")));
         }
         // Only state that counts here is moved; a move that was interrupted is reverted first.
-        drop(project.open(app.ui, None)?.read()?);
+        let store = project.open(app.ui, None)?.read()?.store_id()?;
+        let layout = layout.with_project_id(&project_id(&project, from, &target, &store.0));
         let place = |layout, storage| Place { layout, storage };
         let moving =
             Relocation::prepare(place(&project.layout, from), place(&layout, to), &project.known).map_err(|fault| {
@@ -83,7 +85,7 @@ impl MoveArgs {
             if let Some(shared) = layout.shared.as_ref().filter(|_| to == Storage::Postgres) {
                 settings::choose_database(&project.root, Some(&shared.url))?;
             }
-            self.write_settings(&project, &layout, to)
+            project_file::write_storage(&project.root, to, layout.shared.as_ref())
         })?;
         if from == Storage::Postgres && to != Storage::Postgres {
             settings::choose_database(&project.root, None)?;
@@ -120,34 +122,26 @@ impl MoveArgs {
         let name = self.name.as_ref().unwrap_or(&project.settings.database_project);
         Ok(project.layout.in_database(url, name))
     }
+}
 
-    /// Says in the project's settings where the state is now.
-    fn write_settings(&self, project: &Project, layout: &Layout, to: Storage) -> Result<(), Failure> {
-        let path = project.root.join(".throughline/config.toml");
-        let cannot =
-            |what: String| Failure::new(FailureKind::Unavailable, format!("cannot write {}: {what}", path.display()));
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-            Err(error) => return Err(cannot(error.to_string())),
-        };
-        let mut document: DocumentMut =
-            text.parse().map_err(|error: toml_edit::TomlError| cannot(error.to_string()))?;
-        document["storage"] = value(match to {
-            Storage::Sqlite => "sqlite",
-            Storage::Json => "json",
-            Storage::Postgres | Storage::Remote => "postgres",
-        });
-        if let Some(shared) = layout.shared.as_ref().filter(|_| to == Storage::Postgres) {
-            document["database_project"] = value(&shared.project);
-        }
-        let text = document.to_string();
-        match store::write_whole(&path, text.as_bytes()) {
-            // It is there, although its folder could not be synced: the other engine is in use already.
-            Err(_) if std::fs::read_to_string(&path).is_ok_and(|found| found == text) => Ok(()),
-            written => written.map_err(|error| cannot(error.to_string())),
-        }
+/// Returns the id of the project at its target, the same one when an interrupted move goes on.
+///
+/// Between two places in PostgreSQL, which may be in one database, the copy is another project until the original is put
+/// aside: an id is there once.
+fn project_id(project: &Project, from: Storage, target: &str, store: &str) -> String {
+    match project.settings.project_id.trim() {
+        _ if from == Storage::Postgres => derived_id(store, target),
+        "" => store.to_owned(),
+        id => id.to_owned(),
     }
+}
+
+/// Returns an id in the form of a UUID that follows from a store and a place.
+fn derived_id(store: &str, target: &str) -> String {
+    let digest = Digest32::of(format!("{store} {target}").as_bytes()).to_string();
+    let digits: Vec<char> = digest.chars().filter(char::is_ascii_hexdigit).take(32).collect();
+    let part = |from: usize, to: usize| digits.iter().skip(from).take(to - from).collect::<String>();
+    [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
 }
 
 fn report(app: &App, outcome: &MoveOutcome) {

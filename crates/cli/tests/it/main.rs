@@ -247,6 +247,17 @@ fn two_acts() -> Project {
     project
 }
 
+/// A working copy of the project `novel` in a shared database, on a machine whose user took it over. The first one makes it.
+fn machine_on(database: &testkit::Database, profiles: &str) -> Project {
+    let project = Project::in_database(binary(), &database.url(), "novel");
+    if project.run(&["init", "--profile", profiles]).code != 0 {
+        let joined = project.run(&["init", "--profile", profiles, "--join-existing"]);
+        assert!(joined.stderr.contains("tl adopt"), "{joined:?}");
+        project.ok(&["adopt", "--yes"]);
+    }
+    project
+}
+
 /// Runs the program with more environment.
 fn run_with(project: &Project, environment: &[(&str, &str)], arguments: &[&str]) -> Output {
     let mut command = project.command(arguments);

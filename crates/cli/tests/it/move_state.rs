@@ -1,6 +1,5 @@
 //! `tl move`: the state goes from one engine to another, whole.
 
-use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -42,11 +41,9 @@ fn everything_goes_there_and_back() {
 #[test]
 fn who_comes_late_is_told() {
     let database = Database::new();
-    let (here, there) =
-        (planned(), Project::in_database(Path::new(env!("CARGO_BIN_EXE_tl")), &database.url(), "novel"));
+    let here = planned();
     here.ok(&["move", "--to", &database.url(), "--name", "novel"]);
-    let _ = there.run(&["init"]);
-    there.ok(&["adopt", "--yes"]);
+    let there = crate::machine_on(&database, "story");
     let serving =
         there.command(&["wait", "act-1", "--timeout", "60"]).stderr(std::process::Stdio::piped()).spawn().unwrap();
     std::thread::sleep(Duration::from_millis(500));
@@ -75,6 +72,26 @@ fn what_is_there_already_stays() {
         assert!(output.code != 0 && output.stderr.contains(told), "{output:?}");
         assert!(!output.stderr.contains("geheim"), "{output:?}");
         second.ok(&["check"]);
+    }
+}
+
+/// An id is in a database once: the copy is not taken for the original on the way.
+#[test]
+fn a_move_to_another_name_in_the_same_database_keeps_everything() {
+    let database = Database::new();
+    let project = planned();
+    let before = seen(&project);
+    project.ok(&["move", "--to", &database.url(), "--name", "one"]);
+    let id = |project: &Project| {
+        let config = project.read(".throughline/config.toml");
+        config.lines().find(|line| line.starts_with("project_id = ")).expect("an id").to_owned()
+    };
+    let first = id(&project);
+    for name in ["two", "one"] {
+        project.ok(&["move", "--to", &database.url(), "--name", name]);
+        assert_eq!(seen(&project), before, "{name}");
+        assert_ne!(id(&project), first);
+        project.ok(&["check"]);
     }
 }
 

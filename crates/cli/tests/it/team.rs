@@ -124,11 +124,8 @@ fn claim(heard: &Heard, project: &Project, agent: usize) {
 fn a_killed_server_and_a_killed_database_lose_nothing() {
     let cluster = Cluster::start();
     let database = Database::on(&cluster);
-    let tl = Path::new(env!("CARGO_BIN_EXE_tl"));
     let machine = || {
-        let project = Project::in_database(tl, &database.url(), "novel");
-        let _ = project.run(&["init"]);
-        project.ok(&["adopt", "--yes"]);
+        let project = crate::machine_on(&database, "story");
         project.write(Project::ACT, ACT_TEXT);
         project
     };

@@ -377,9 +377,7 @@ fn several_servers_on_one_database_are_one() {
     let cluster = Cluster::start();
     let database = Database::on(&cluster);
     let machine = || {
-        let project = Project::in_database(Path::new(env!("CARGO_BIN_EXE_tl")), &database.url(), "novel");
-        let _ = project.run(&["init"]);
-        project.ok(&["adopt", "--yes"]);
+        let project = crate::machine_on(&database, "story");
         project.write(Project::ACT, ACT_TEXT);
         project
     };

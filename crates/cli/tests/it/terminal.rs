@@ -62,8 +62,8 @@ fn evil() -> Project {
     git(&format!("git add -A && git commit -q -m 'feat: {EVIL}'"));
     for arguments in [
         &["intent", EVIL] as &[&str],
-        &["map", EVIL],
-        &["comment", "act-1", EVIL],
+        &["map", "tactic", EVIL],
+        &["comment", "act-1", "-m", EVIL],
         &["mem", "save", "--shelf", EVIL, EVIL],
         &["anchor", "add", EVIL],
         &["doc", "new", EVIL],
@@ -113,8 +113,8 @@ fn commands_on_evil_names_print_only_text_and_our_colours() {
     for arguments in [
         &["plan", "ticket", "042"] as &[&str],
         &["evidence", "run", "042"],
-        &["evidence", "status", "042"],
-        &["revalidate", "keep", "chapter-01"],
+        &["evidence", "show", "042"],
+        &["revalidate"],
         &["invalidate", "scene-0101", "--reason", EVIL],
         &["restore", "act-1", "-1"],
         &["undo", "1"],
@@ -122,7 +122,7 @@ fn commands_on_evil_names_print_only_text_and_our_colours() {
         &["restore-backup", &format!("../backup{EVIL}")],
         &["restore-backup", EVIL],
         &["doc", "show", "--json"],
-        &["flow", "start", EVIL],
+        &["flow", "start", "planner", "--for", "042"],
         &["review", "add", "--of", "042", "--check", EVIL, "--severity", "must"],
         &["--project", EVIL, "status"],
         &["serve", "--listen", EVIL],
@@ -162,12 +162,13 @@ fn every_command_with_no_and_with_evil_arguments_prints_only_text_and_our_colour
 #[test]
 fn answers_and_errors_of_a_model_print_only_text_and_our_colours() {
     let project = with_model(evil(), &[EVIL]);
-    for arguments in [&["tick"] as &[&str], &["tick", "--plan-only"], &["write", "scene-0101"], &["llm"], &["compact"]]
+    for arguments in
+        [&["tick"] as &[&str], &["tick", "--plan-only"], &["write", "scene-0101"], &["llm", "check"], &["compact"]]
     {
         assert_safe(&project, arguments);
     }
     let failing = project.with_environment("THROUGHLINE_LLM_COMMAND", &format!("/bin/false {EVIL}"));
-    for arguments in [&["tick"] as &[&str], &["write", "scene-0101"], &["llm"]] {
+    for arguments in [&["tick"] as &[&str], &["write", "scene-0101"], &["llm", "check"]] {
         assert_safe(&failing, arguments);
     }
 }

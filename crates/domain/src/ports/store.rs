@@ -35,6 +35,9 @@ pub enum StoreFault {
     Newer { found: i64, known: i64 },
     #[error("the state came from elsewhere (store {store}) and was not adopted by this user")]
     Foreign { store: StoreId },
+    /// The shared database has a project of this name, and it is not this one.
+    #[error("the database {at} has another project called `{name}`")]
+    AnotherProject { name: String, at: String },
     #[error("`{}` is not a Throughline database", path.display())]
     AnotherProgram { path: PathBuf },
     #[error("cannot write `{}`: it is read-only", path.display())]

@@ -5,9 +5,15 @@ use domain::ports::StoreFault;
 use super::link::{Link, ROWS_ROLE};
 use crate::tables::sql::{Sql, params};
 
-/// The steps, in order: the same numbers and names as SQLite's. A released one is never edited.
-const STEPS: [(i64, &str, &str); 1] =
-    [(1, "foundation", include_str!("../../migrations/postgres/0001_foundation.sql"))];
+/// The steps, in order: those about tables of a project have the same numbers and names as SQLite's. A released one is
+/// never edited.
+const STEPS: [(i64, &str, &str); 2] = [
+    (1, "foundation", include_str!("../../migrations/postgres/0001_foundation.sql")),
+    (PROJECT_ID, "project_id", include_str!("../../migrations/postgres/0002_project_id.sql")),
+];
+
+/// Since then a project has an id. SQLite has no such step, and never another one of this number.
+pub(super) const PROJECT_ID: i64 = 2;
 
 /// The format this program writes.
 pub(super) const FORMAT: i64 = STEPS[STEPS.len() - 1].0;

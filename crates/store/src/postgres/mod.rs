@@ -29,7 +29,7 @@ use rusqlite::params;
 
 use self::address::Address;
 use self::link::{Link, Purpose};
-use self::migrate::FORMAT;
+use self::migrate::{FORMAT, PROJECT_ID};
 pub(crate) use self::values::PostgresRow;
 use crate::engine::{EngineSettings, Recorded, io_fault};
 use crate::journal;
@@ -71,7 +71,7 @@ impl PostgresStore {
     /// Opens a project in the shared database; [`StoreFault::Missing`] when it is not there.
     pub(crate) fn open(layout: &Layout, settings: &EngineSettings) -> Result<Self, StoreFault> {
         let (shared, link) = connect(layout, settings)?;
-        let found = find(&link, &shared.project)?;
+        let found = find(&link, shared)?;
         let project = found.project.ok_or(StoreFault::Missing)?;
         link.choose(project, found.sees_all);
         let store = Self {
@@ -100,7 +100,7 @@ impl PostgresStore {
         let (shared, link) = connect(layout, &settings)?;
         migrate::apply(&link)?;
         link.run("BEGIN")?;
-        let made = Self::lay(&link, &shared.project, store, recorded);
+        let made = Self::lay(&link, shared, store, recorded);
         match made {
             Ok(true) => link.run("COMMIT").map(|()| true),
             other => {
@@ -111,15 +111,15 @@ impl PostgresStore {
     }
 
     /// Adds the project with its operations, in the transaction that was begun; `false` when it is there already.
-    fn lay(link: &Link, name: &str, store: &StoreId, recorded: &[Recorded]) -> Result<bool, StoreFault> {
+    fn lay(link: &Link, shared: &Shared, store: &StoreId, recorded: &[Recorded]) -> Result<bool, StoreFault> {
         let mut id: Option<i64> = None;
-        let sql = "INSERT INTO throughline.project (name) VALUES (?1) ON CONFLICT DO NOTHING RETURNING id";
-        link.rows(sql, params![name], &mut |row| {
+        let sql = "INSERT INTO throughline.project (name, uid) VALUES (?1, ?2) ON CONFLICT DO NOTHING RETURNING id";
+        link.rows(sql, params![shared.project, shared.id], &mut |row| {
             id = Some(row.get(0)?);
             Ok(())
         })?;
         let Some(id) = id else { return Ok(false) };
-        let found = find(link, name)?;
+        let found = find(link, shared)?;
         link.choose(id, found.sees_all);
         link.run(&link.beginning())?;
         let row = empty_row(store);
@@ -144,12 +144,12 @@ impl PostgresStore {
         let (shared, link) = connect(layout, &settings)?;
         // A database without our tables gets them; one of a newer program is refused below, where it matters.
         migrate::apply(&link)?;
-        let found = find(&link, &shared.project)?;
+        let found = find(&link, shared)?;
         if let Some(project) = found.project {
             link.choose(project, found.sees_all);
         }
         link.begin(Purpose::Writing)?;
-        let replaced = Self::replace_within(&link, &shared.project, found.project.is_some(), cargo, book, when)
+        let replaced = Self::replace_within(&link, shared, found.project, cargo, book, when)
             .and_then(|aside| link.run("COMMIT").map(|()| aside));
         if replaced.is_err() {
             link.roll_back();
@@ -159,15 +159,15 @@ impl PostgresStore {
 
     fn replace_within(
         link: &Link,
-        name: &str,
-        is_there: bool,
+        shared: &Shared,
+        present: Option<i64>,
         cargo: &Cargo,
         book: &BookContents,
         when: &str,
     ) -> Result<Option<String>, StoreFault> {
         link.run("SET LOCAL idle_in_transaction_session_timeout = 0")?;
         let mut aside = None;
-        if is_there {
+        if let Some(project) = present {
             match read_store_row(link, " FOR UPDATE") {
                 Ok(row) => {
                     if !row.is_sealed() {
@@ -181,12 +181,14 @@ impl PostgresStore {
                 Err(StoreFault::Damaged { .. }) => {}
                 Err(fault) => return Err(fault),
             }
-            let kept_as = format!("{name} (put aside {when})");
+            let kept_as = format!("{} (put aside {when})", shared.project);
             link.run("SET LOCAL ROLE NONE")?;
-            link.execute("UPDATE throughline.project SET name = ?2 WHERE name = ?1", params![name, kept_as])?;
+            // Without its id: that is the id of what takes its place.
+            let sql = "UPDATE throughline.project SET name = ?2, uid = NULL WHERE id = ?1";
+            link.execute(sql, params![project, kept_as])?;
             aside = Some(kept_as);
         }
-        if !Self::lay(link, name, &cargo.store, &cargo.recorded)? {
+        if !Self::lay(link, shared, &cargo.store, &cargo.recorded)? {
             return Err(StoreFault::Locked { holder: None });
         }
         put_book(link, book)?;
@@ -209,14 +211,38 @@ impl PostgresStore {
             Err(fault) => return Err(fault),
         }
         let (shared, link) = connect(layout, &EngineSettings::default())?;
-        let aside = format!("{} (put aside {when})", shared.project);
-        let changed =
-            link.execute("UPDATE throughline.project SET name = ?2 WHERE name = ?1", params![shared.project, aside]);
-        match changed {
-            Ok(0) | Err(StoreFault::Missing) => Ok(None),
-            Ok(_) => Ok(Some(aside)),
-            Err(fault) => Err(fault),
+        let found = match find(&link, shared) {
+            Err(StoreFault::Missing) => return Ok(None),
+            found => found?,
+        };
+        let Some(project) = found.project else { return Ok(None) };
+        if found.format < PROJECT_ID {
+            migrate::apply(&link)?;
         }
+        let aside = format!("{} (put aside {when})", shared.project);
+        // Without its id: that is the id of whatever takes its place.
+        let sql = "UPDATE throughline.project SET name = ?2, uid = NULL WHERE id = ?1";
+        Ok((link.execute(sql, params![project, aside])? > 0).then_some(aside))
+    }
+
+    /// Returns the id of the project that has this one's name in the shared database; `None` when there is no such project
+    /// or it was made before projects had ids.
+    pub(crate) fn id_by_name(layout: &Layout) -> Result<Option<String>, StoreFault> {
+        let (shared, link) = connect(layout, &EngineSettings::default())?;
+        match find_by_name(&link, &shared.project) {
+            Err(StoreFault::Missing) => Ok(None),
+            found => Ok(found?.1.and_then(|(_, id)| id)),
+        }
+    }
+
+    /// Gives the project that has this one's name in the shared database an id, where it has none; says whether it did.
+    pub(crate) fn give_id(layout: &Layout, id: &str) -> Result<bool, StoreFault> {
+        let (shared, link) = connect(layout, &EngineSettings::default())?;
+        if find_by_name(&link, &shared.project)?.0.format < PROJECT_ID {
+            migrate::apply(&link)?;
+        }
+        let sql = "UPDATE throughline.project SET uid = ?2 WHERE name = ?1 AND uid IS NULL";
+        Ok(link.execute(sql, params![shared.project, id])? > 0)
     }
 
     /// Returns the row that says who the store is and where it stands.
@@ -394,21 +420,49 @@ fn place(layout: &Layout) -> Result<String, StoreFault> {
     Ok(name)
 }
 
-/// Looks a project up by its name.
-fn find(link: &Link, name: &str) -> Result<Found, StoreFault> {
-    let sql = "SELECT (SELECT id FROM throughline.project WHERE name = ?1), \
-               (SELECT max(number) FROM throughline.migration), \
-               (SELECT (rolsuper OR rolbypassrls)::INT FROM pg_roles WHERE rolname = current_user)";
+/// Looks a project up: a project is its id, and its name is only where to look first.
+///
+/// [`StoreFault::AnotherProject`] when its name is taken: by a project of another id, or of one where this has none.
+fn find(link: &Link, shared: &Shared) -> Result<Found, StoreFault> {
+    let (found, named) = find_by_name(link, &shared.project)?;
+    let project = match (&named, &shared.id) {
+        (Some((project, id)), own) if id == own => Some(*project),
+        (_, Some(own)) if found.format >= PROJECT_ID => find_by_id(link, own)?,
+        _ => None,
+    };
+    if project.is_none() && named.is_some() {
+        return Err(StoreFault::AnotherProject { name: shared.project.clone(), at: shared.url.to_string() });
+    }
+    Ok(Found { project, ..found })
+}
+
+/// Returns what the database is like, and the project of a name with its id.
+#[expect(clippy::type_complexity, reason = "a row of one statement")]
+fn find_by_name(link: &Link, name: &str) -> Result<(Found, Option<(i64, Option<String>)>), StoreFault> {
+    // As JSON, because a database that was not migrated yet has no such column. One statement: every hook asks it.
+    let sql = "SELECT (SELECT max(number) FROM throughline.migration), \
+               (SELECT (rolsuper OR rolbypassrls)::INT FROM pg_roles WHERE rolname = current_user), \
+               named.id, to_jsonb(named)->>'uid' \
+               FROM (SELECT 1) AS one LEFT JOIN throughline.project AS named ON named.name = ?1";
     let mut found = Found { project: None, format: 0, sees_all: true };
+    let mut named = None;
     link.rows(sql, params![name], &mut |row| {
-        found = Found {
-            project: row.get(0)?,
-            format: row.get::<Option<i64>>(1)?.unwrap_or_default(),
-            sees_all: row.get::<Option<i64>>(2)?.is_none_or(|sees_all| sees_all != 0),
-        };
+        found.format = row.get::<Option<i64>>(0)?.unwrap_or_default();
+        found.sees_all = row.get::<Option<i64>>(1)?.is_none_or(|sees_all| sees_all != 0);
+        let id: Option<String> = row.get(3)?;
+        named = row.get::<Option<i64>>(2)?.map(|project| (project, id));
         Ok(())
     })?;
-    Ok(found)
+    Ok((found, named))
+}
+
+fn find_by_id(link: &Link, id: &str) -> Result<Option<i64>, StoreFault> {
+    let mut project = None;
+    link.rows("SELECT id FROM throughline.project WHERE uid = ?1", params![id], &mut |row| {
+        project = Some(row.get(0)?);
+        Ok(())
+    })?;
+    Ok(project)
 }
 
 fn empty_row(store: &StoreId) -> StoreRow {

@@ -9,7 +9,7 @@ use super::connection::{APPLICATION_ID, fault};
 use crate::engine::io_fault;
 use crate::layout::Layout;
 
-/// The steps, in order. A released one is never edited.
+/// The steps, in order. A released one is never edited. Number 2 is PostgreSQL's alone; the next one here is 3.
 pub(super) const STEPS: [(i64, &str); 1] = [(1, include_str!("../../migrations/sqlite/0001_foundation.sql"))];
 
 /// The format this program writes.

@@ -45,7 +45,10 @@ fn postgres_has_the_tables_of_sqlite() {
         names.sort();
         names
     };
-    assert_eq!(steps("sqlite"), steps("postgres"));
+    // The names and ids of projects are PostgreSQL's alone: a SQLite file is one project's.
+    let of_projects = |name: &std::ffi::OsString| name == "0002_project_id.sql";
+    let shared: Vec<_> = steps("postgres").into_iter().filter(|name| !of_projects(name)).collect();
+    assert_eq!(steps("sqlite"), shared);
 
     type Tables = BTreeMap<String, Vec<(String, String, bool)>>;
     let place = Place::new(Storage::Sqlite);

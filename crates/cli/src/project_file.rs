@@ -1,0 +1,50 @@
+//! Edits of `.throughline/config.toml`: single keys, everything else stays as the user wrote it.
+
+use std::path::Path;
+
+use application::{Failure, FailureKind};
+use domain::settings::Storage;
+use store::Shared;
+use toml_edit::{DocumentMut, value};
+
+/// Sets keys of the project's settings.
+pub(crate) fn write_keys(root: &Path, keys: &[(&str, &str)]) -> Result<(), Failure> {
+    let path = root.join(".throughline/config.toml");
+    let cannot =
+        |what: String| Failure::new(FailureKind::Unavailable, format!("cannot write {}: {what}", path.display()));
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(cannot(error.to_string())),
+    };
+    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| cannot(error.to_string()))?;
+    for (key, text) in keys {
+        if document.get(key).and_then(|item| item.as_str()) != Some(text) {
+            document[key] = value(*text);
+        }
+    }
+    let changed = document.to_string();
+    if changed == text {
+        return Ok(());
+    }
+    match store::write_whole(&path, changed.as_bytes()) {
+        // It is there, although its folder could not be synced: the other engine is in use already.
+        Err(_) if std::fs::read_to_string(&path).is_ok_and(|found| found == changed) => Ok(()),
+        written => written.map_err(|error| cannot(error.to_string())),
+    }
+}
+
+/// Says in the project's settings where its state is, so that the next command finds it without the environment.
+pub(crate) fn write_storage(root: &Path, storage: Storage, shared: Option<&Shared>) -> Result<(), Failure> {
+    let word = match storage {
+        Storage::Sqlite => "sqlite",
+        Storage::Json => "json",
+        Storage::Postgres | Storage::Remote => "postgres",
+    };
+    let mut keys = vec![("storage", word)];
+    if let Some(shared) = shared.filter(|_| storage == Storage::Postgres) {
+        keys.push(("database_project", &shared.project));
+        keys.extend(shared.id.as_deref().map(|id| ("project_id", id)));
+    }
+    write_keys(root, &keys)
+}
