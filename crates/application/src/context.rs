@@ -91,6 +91,26 @@ impl<'a> Context<'a> {
         Self { commands, ..self }
     }
 
+    /// Runs a part of a use case on other files: as they will be once planned writes are carried out.
+    pub(crate) fn on_files<T>(&self, files: &dyn PlanFiles, act: impl FnOnce(&Context<'_>) -> T) -> T {
+        let ctx = Context {
+            files,
+            store: self.store,
+            clock: self.clock,
+            profiles: self.profiles,
+            policy: self.policy,
+            actor: self.actor.clone(),
+            channel: self.channel,
+            git: self.git,
+            commands: self.commands,
+            session: self.session.clone(),
+            noticed: RefCell::default(),
+        };
+        let value = act(&ctx);
+        ctx.take_noticed().into_iter().for_each(|noticed| self.notice(noticed));
+        value
+    }
+
     /// Returns what was noticed since the last call.
     pub fn take_noticed(&self) -> Vec<Noticed> {
         self.noticed.take()

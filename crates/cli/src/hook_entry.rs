@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+use application::file_writes::complete_file_writes;
 use application::handle_host_event::{
     Handled, Surroundings, TouchedPlan, calls_us, handle_host_event, touched_files, touched_plans,
 };
@@ -161,6 +162,7 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
         let ctx = Context::new(&*store, &files, &clock, &project.profiles, policy, named(&actor), Channel::Hook)
             .at_work(&git, event.session.clone());
         let surroundings = Surroundings { person: &person, plans: &plans, files: &touched, faults: faults.as_deref() };
+        complete_file_writes(&ctx);
         let handled = handle_host_event(&ctx, event, &surroundings);
         put_back_unkept(&files, &handled);
         store.take_recoveries().iter().for_each(|recovery| project.log(&recovery.message));

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use application::file_writes::complete_file_writes;
 use application::{Context, Failure, FailureKind, Noticed};
 use domain::ids::Principal;
 use domain::operation::Channel;
@@ -176,6 +177,7 @@ impl Project {
         let ctx = Context::new(store, &files, &clock, &self.profiles, &self.settings.policy, actor, Channel::Cli)
             .at_work(&git, session)
             .running(&commands);
+        complete_file_writes(&ctx);
         let outcome = use_case(&ctx);
         put_back_unkept(&files, &outcome);
         self.tell(ui, &store.take_recoveries());

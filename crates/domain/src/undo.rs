@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::cascade::StandingGroup;
 use crate::fact::Fact;
+use crate::file_writes::{FileWrite, FileWrites};
 use crate::ids::{NodeId, OperationId};
 use crate::node::{Content, Standing};
 use crate::operation::{Operation, Verb};
@@ -38,6 +39,10 @@ pub struct Undo {
     pub facts: Vec<Fact>,
     /// Texts that must be put back into plan files.
     pub files: Vec<FileChange>,
+    /// The way back of everything else the operations wrote, for files that are still as they were written.
+    pub writes: Vec<FileWrite>,
+    /// Plan files that were made by the operations and edited since: they stay, with their nodes.
+    pub kept: Vec<String>,
 }
 
 /// A plan file to be changed by an undo.
@@ -75,6 +80,19 @@ pub fn decide(
             if let (Fact::NodeAdded { .. }, Verb::Observe) = (fact, operation.verb) {
                 return Err(UndoRefused::NewFiles { operation: operation.id });
             }
+            // Which files were written is no state to go back to: they are written back one by one.
+            if matches!(fact, Fact::RecordChanged { record, .. } if record.kind == FileWrites::KIND) {
+                continue;
+            }
+            // A file that somebody wrote in since is theirs, and so is its node.
+            if let Fact::NodeAdded { node } = fact
+                && let Some(there) = after.get(node.id)
+                && let (Some(path), true) = (&there.path, there.content.version() != node.content.version())
+                && node.content.version().is_some()
+            {
+                undo.kept.push(path.clone());
+                continue;
+            }
             let Some(reversed) = fact.reversed() else { continue };
             let reversed = match reversed {
                 Fact::StandingsChanged { groups } => Fact::StandingsChanged { groups: still_standing(&after, groups) },
@@ -108,9 +126,21 @@ pub fn decide(
             undo.facts.push(reversed);
         }
         undo.facts.push(Fact::UndoneChanged { operation: operation.id, before: None, after: Some(by) });
+        merge_writes(&mut undo.writes, FileWrites::of(operation));
     }
     undo.files = merged(undo.files);
+    undo.writes.retain(|write| !undo.kept.contains(&write.path));
     Ok(undo)
+}
+
+/// Adds the way back of an older operation's files: from what a newer one wrote to what was there before the older one.
+fn merge_writes(known: &mut Vec<FileWrite>, older: Vec<FileWrite>) {
+    for write in older.into_iter().map(FileWrite::reversed) {
+        match known.iter_mut().find(|known| known.path == write.path) {
+            Some(newer) => newer.after = write.after,
+            None => known.push(write),
+        }
+    }
 }
 
 /// Says whether a frozen plan document would not be frozen, or not be there, afterwards.

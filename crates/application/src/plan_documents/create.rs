@@ -3,12 +3,14 @@
 use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::operation::Verb;
 use domain::plan_document::{DocumentRecord, Numbers, Plan, document_id, file, plan_id};
+use domain::ports::{NewOperation, Transaction};
 use domain::record;
 use serde::Serialize;
 
 use super::desk::{made_current, on_disk, stage, with_files};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
+use crate::file_writes::PlannedFiles;
 
 /// What was made.
 #[derive(Clone, Debug, Serialize)]
@@ -25,13 +27,31 @@ pub struct NewDocument {
 /// # Errors
 /// When the title is empty or the file cannot be written.
 pub fn create(ctx: &Context<'_>, title: &str) -> Result<NewDocument, Failure> {
-    let title = title.trim();
-    if title.is_empty() {
-        return Err(Failure::new(FailureKind::Invalid, "a plan needs a title").step("tl doc new \"Add search\""));
+    let title = checked_title(title)?;
+    with_files(ctx, &("doc new", title), |tx, planned| {
+        let (made, operation) = stage_new(ctx, &*tx, planned, title)?;
+        let operation = planned.record(tx, operation)?;
+        Ok(NewDocument { operation, ..made })
+    })
+}
+
+/// Returns a title without blanks around it, if something is left then.
+pub(crate) fn checked_title(title: &str) -> Result<&str, Failure> {
+    match title.trim() {
+        "" => Err(Failure::new(FailureKind::Invalid, "a plan needs a title").step("tl doc new \"Add search\"")),
+        title => Ok(title),
     }
-    with_files(ctx, |tx, written| {
+}
+
+/// Returns a new document and the operation that makes it, which is not recorded yet.
+pub(crate) fn stage_new(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    planned: &PlannedFiles<'_>,
+    title: &str,
+) -> Result<(NewDocument, NewOperation), Failure> {
         let taken = on_disk(ctx);
-        let known = record::read_all::<DocumentRecord>(&*tx, "")?;
+        let known = record::read_all::<DocumentRecord>(tx, "")?;
         let id = document_id(title, &|id| {
             taken.iter().any(|name| name == id)
                 || known.iter().any(|(name, _)| name == id)
@@ -47,16 +67,21 @@ pub fn create(ctx: &Context<'_>, title: &str) -> Result<NewDocument, Failure> {
             revises: None,
             numbers: Numbers::default(),
         };
-        let staged = stage(&*tx, &id, None, &plan, &mut record, now)?;
+        let staged = stage(tx, &id, None, &plan, &mut record, now)?;
         let mut operation = ctx.operation(Verb::Document, format!("new plan document {id}"));
         operation.at = now;
         operation.facts = staged.facts;
         operation.facts.extend(record::changed(&id, None, Some(&record)));
-        operation.facts.extend(made_current(ctx, &*tx, &id)?);
+        operation.facts.extend(made_current(ctx, tx, &id)?);
         operation.texts = staged.texts;
-        let operation = tx.record(operation)?;
         let path = file(&id, "plan.json");
-        written.put(ctx, &path, Some(&staged.text))?;
-        Ok(NewDocument { success: true, document: id, plan_id: plan.plan_id, file_path: path, operation })
-    })
+        planned.put(&path, Some(&staged.text))?;
+        let made = NewDocument {
+            success: true,
+            document: id,
+            plan_id: plan.plan_id,
+            file_path: path,
+            operation: tx.next_operation()?,
+        };
+        Ok((made, operation))
 }

@@ -4,16 +4,17 @@ use domain::operation::Verb;
 use domain::record;
 use domain::tick::{TickRecord, TickState, TickStatus};
 
-use super::run_tick::{TickOutcome, known};
+use super::run_tick::{TickOutcome, known, plan_files_of};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
+use crate::file_writes::{PlannedFiles, begin};
 
 /// Puts a tick aside that was begun and is not done; what of it was run stays.
 ///
 /// # Errors
 /// When there is no such tick, it is settled, or the state cannot be written.
 pub fn skip_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> {
-    let mut tx = ctx.store.write()?;
+    let mut tx = begin(ctx)?;
     let before = known(&*tx, tick)?;
     if matches!(before.status, TickStatus::Done | TickStatus::Skipped) {
         return Err(
@@ -27,7 +28,9 @@ pub fn skip_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> {
     let mut operation = ctx.operation(Verb::Tick, format!("tick {tick}: skipped"));
     operation.facts.extend(record::changed(&TickRecord::key(tick), Some(&before), Some(&record)));
     operation.facts.extend(record::changed(TickState::KEY, state.as_ref(), Some(&after)));
-    tx.record(operation)?;
-    tx.commit()?;
-    Ok(TickOutcome::told(ctx, record))
+    let planned = PlannedFiles::of(ctx, None);
+    plan_files_of(&planned, &record)?;
+    planned.record(&mut *tx, operation)?;
+    planned.commit(ctx, tx)?;
+    Ok(TickOutcome::of(record))
 }

@@ -1,11 +1,10 @@
 //! `tl flow`
 
 use application::Failure;
-use application::plan_documents::create::create;
 use application::workflows::abort::abort;
 use application::workflows::advance::{Advanced, advance};
 use application::workflows::next::next;
-use application::workflows::start::start;
+use application::workflows::start::{start, start_new};
 use application::workflows::status::status;
 use application::workflows::take::take;
 use application::workflows::{self, FlowView};
@@ -111,12 +110,10 @@ impl FlowArgs {
         match &self.what {
             What::List => list(app),
             What::Start { workflow, subject, new } => {
-                let made = match new {
-                    Some(title) => Some(app.run(|ctx| create(ctx, title))?.document),
-                    None => None,
-                };
-                let subject = made.as_deref().or(subject.as_deref());
-                let view = app.run(|ctx| start(ctx, workflow, subject))?;
+                let view = app.run(|ctx| match new {
+                    Some(title) => start_new(ctx, workflow, title),
+                    None => start(ctx, workflow, subject.as_deref()),
+                })?;
                 said(app, &view)
             }
             What::Next { which } => {

@@ -8,7 +8,7 @@ use domain::planning_prompt::clean_line;
 
 use super::approve::print_transitions;
 use crate::exit_code::ExitCode;
-use crate::ui::{DIM, GOOD, styled};
+use crate::ui::{DIM, GOOD, WARN, styled};
 use crate::wiring::App;
 
 /// Take back the last decision, or a given operation
@@ -51,6 +51,9 @@ impl UndoArgs {
         }
         for file in &outcome.files {
             app.ui.line(format!("  changed back: {}", clean_line(file)));
+        }
+        for file in &outcome.kept_files {
+            app.ui.line(format!("  {} {} was changed since and stays", styled(WARN, "kept:"), clean_line(file)));
         }
         print_transitions(app.ui, &outcome.changed_entities);
         app.ui.line(styled(DIM, &format!("  to have it back: tl undo {}", outcome.operation)));

@@ -40,6 +40,7 @@ mod hook_ways_round;
 mod hosts_install;
 mod init;
 mod intent;
+mod interrupted;
 mod invalidate;
 mod join;
 mod json_shapes;
