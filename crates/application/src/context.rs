@@ -1,8 +1,8 @@
 //! What every use case works with: the ports, the rules' settings, and who is acting.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
-use domain::ids::{OperationId, Principal};
+use domain::ids::{Digest32, OperationId, Principal};
 use domain::operation::{Channel, Verb};
 use domain::plan_document;
 use domain::policy::Policy;
@@ -25,6 +25,9 @@ pub struct Context<'a> {
     /// The session that acts: the host's id of it, or the terminal's own name.
     pub session: String,
     noticed: RefCell<Vec<Noticed>>,
+    /// Whether the edge says itself when the caller was told what came of a request.
+    acknowledges: bool,
+    carried_out: Cell<Option<Digest32>>,
 }
 
 /// Something that was noticed about the plan files on the way, for the edge to tell.
@@ -76,7 +79,31 @@ impl<'a> Context<'a> {
             commands: &NoCommands,
             session,
             noticed,
+            acknowledges: false,
+            carried_out: Cell::default(),
         }
+    }
+
+    /// The same for an edge that tells the caller what came of a request, and notes in [`crate::file_writes::ACKNOWLEDGED`] that
+    /// it did: a request whose answer was never given is then not carried out twice.
+    #[must_use]
+    pub fn acknowledging(self) -> Self {
+        Self { acknowledges: true, ..self }
+    }
+
+    /// Says whether the edge notes that the caller was told.
+    pub(crate) fn acknowledges(&self) -> bool {
+        self.acknowledges
+    }
+
+    /// Keeps which request was carried out, for the edge to acknowledge.
+    pub(crate) fn note_carried_out(&self, request: Digest32) {
+        self.carried_out.set(Some(request));
+    }
+
+    /// Returns what is to be acknowledged once the caller was told.
+    pub fn take_carried_out(&self) -> Option<Digest32> {
+        self.carried_out.take()
     }
 
     /// The same, with the repository the project lies in and the session that acts.
@@ -105,6 +132,8 @@ impl<'a> Context<'a> {
             commands: self.commands,
             session: self.session.clone(),
             noticed: RefCell::default(),
+            acknowledges: self.acknowledges,
+            carried_out: Cell::default(),
         };
         let value = act(&ctx);
         ctx.take_noticed().into_iter().for_each(|noticed| self.notice(noticed));

@@ -22,6 +22,9 @@ use crate::failure::{Failure, FailureKind};
 
 /// Which record was carried out last; of this working copy.
 const DONE: &str = "file-writes";
+/// Where the program notes which record it last told its caller of. Not synced: lost, a request is answered once too often
+/// with "done already".
+pub const ACKNOWLEDGED: &str = ".throughline/acknowledged";
 /// Files are read up to this size to find out whose content they have.
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 /// After more operations than that nobody is still about to write files.
@@ -31,7 +34,7 @@ const MAX_OPERATIONS_SINCE: usize = 1_000;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Done {
     record: Option<Digest32>,
-    /// Set while nobody was told that its operation came to be: the process died, another one wrote the files.
+    /// The request it came from, unless its caller was told for sure: the process may have died before it could.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     interrupted: Option<Interrupted>,
 }
@@ -131,6 +134,11 @@ pub(crate) fn take_interrupted(
     let Some(done) = tx.note(DONE)?.map(|done| read_done(&done)) else { return Ok(None) };
     let by = ctx.actor.to_string();
     let Some(found) = done.interrupted.filter(|one| one.request == request && one.by == by) else { return Ok(None) };
+    if let Reading::Text { text, .. } = ctx.files.read(ACKNOWLEDGED, 256)
+        && done.record.is_some_and(|record| record.to_string() == text.trim())
+    {
+        return Ok(None);
+    }
     keep_done(ctx, tx, &Done { record: done.record, interrupted: None })?;
     Ok(Some(found.operation))
 }
@@ -323,7 +331,12 @@ impl PlannedFiles<'_> {
         let Some(writes) = pending(&*tx)?.filter(|writes| writes.operation == operation) else { return Ok(Vec::new()) };
         let unwritten = write(ctx, &*tx, &writes, &self.writes())?;
         if unwritten.is_empty() {
-            keep_done(ctx, &mut *tx, &Done { record: Some(identity(&writes)), interrupted: None })?;
+            let record = identity(&writes);
+            let interrupted = self.request.filter(|_| ctx.acknowledges()).map(|request| {
+                ctx.note_carried_out(record);
+                Interrupted { operation, request, by: ctx.actor.to_string() }
+            });
+            keep_done(ctx, &mut *tx, &Done { record: Some(record), interrupted })?;
             // Lost, it is noted by the next command, which finds the files as they should be.
             let _ = tx.commit();
         }

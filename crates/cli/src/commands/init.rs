@@ -73,6 +73,7 @@ const IGNORED: &str = "\
 /journal.jsonl
 /lock
 /place
+/acknowledged
 /notes.json
 /vectors.bin
 /looks.bin
