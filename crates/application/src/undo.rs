@@ -7,7 +7,7 @@ use domain::file_writes::{FileWrite, LeftToDo};
 use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::node::Content;
 use domain::operation::{Operation, Verb};
-use domain::ports::{Reading, Snapshot, StoreFault, Transaction};
+use domain::ports::{PlanFiles, Reading, Snapshot, StoreFault, Transaction};
 use domain::record::RecordKey;
 use domain::tree::Tree;
 use domain::undo::{FileChange, UndoRefused, decide, newest_decision};
@@ -73,10 +73,8 @@ pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failur
         }
         let mut kept_files: Vec<String> = decided.kept;
         for write in &decided.writes {
-            if files.contains(&write.path) {
-                continue;
-            }
             match take_back(ctx, planned, &*tx, write)? {
+                true if files.contains(&write.path) => {}
                 true => files.push(write.path.clone()),
                 false => kept_files.push(write.path.clone()),
             }
@@ -183,7 +181,8 @@ fn take_back(
     tx: &dyn Transaction,
     write: &FileWrite,
 ) -> Result<bool, Failure> {
-    let found = match ctx.files.read(&write.path, ctx.policy.max_plan_bytes) {
+    // As it will be: a plan's later edits are taken back before it is.
+    let found = match planned.read(&write.path, ctx.policy.max_plan_bytes) {
         Reading::Text { text, .. } => Some(VersionHash::of(text.as_bytes())),
         Reading::Missing => None,
         Reading::Unreadable { .. } => return Ok(false),

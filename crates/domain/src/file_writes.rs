@@ -89,7 +89,10 @@ impl FileWrites {
             _ => None,
         });
         let is_backup = |path: &str| {
-            operation.facts.iter().any(|fact| matches!(fact, Fact::BackupWritten { path: backup, .. } if backup == path))
+            operation
+                .facts
+                .iter()
+                .any(|fact| matches!(fact, Fact::BackupWritten { path: backup, .. } if backup == path))
         };
         let files = written.filter(|written| written.operation == operation.id).map(|written| written.files);
         files.unwrap_or_default().into_iter().filter(|file| !is_backup(&file.path)).collect()

@@ -1,6 +1,6 @@
 //! Undo: taking operations back, exactly, or saying why not.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
@@ -76,6 +76,7 @@ pub fn decide(
         if matches!(operation.verb, Verb::Init | Verb::Rebuild | Verb::Adopt | Verb::Override) {
             return Err(UndoRefused::Beginning { operation: operation.id, verb: operation.verb });
         }
+        let mut plan_files = BTreeSet::new();
         for fact in operation.facts.iter().rev() {
             if let (Fact::NodeAdded { .. }, Verb::Observe) = (fact, operation.verb) {
                 return Err(UndoRefused::NewFiles { operation: operation.id });
@@ -119,14 +120,16 @@ pub fn decide(
             let files = &after;
             if let Fact::ContentChanged { node, before, after } = &reversed
                 && before.version() != after.version()
-                && files.get(*node).is_some_and(|node| node.path.is_some())
+                && let Some(path) = files.get(*node).and_then(|node| node.path.clone())
             {
+                plan_files.insert(path);
                 undo.files.push(FileChange { node: *node, before: before.clone(), after: after.clone() });
             }
             undo.facts.push(reversed);
         }
         undo.facts.push(Fact::UndoneChanged { operation: operation.id, before: None, after: Some(by) });
-        merge_writes(&mut undo.writes, FileWrites::of(operation));
+        let others = FileWrites::of(operation).into_iter().filter(|write| !plan_files.contains(&write.path));
+        merge_writes(&mut undo.writes, others);
     }
     undo.files = merged(undo.files);
     undo.writes.retain(|write| !undo.kept.contains(&write.path));
@@ -134,8 +137,8 @@ pub fn decide(
 }
 
 /// Adds the way back of an older operation's files: from what a newer one wrote to what was there before the older one.
-fn merge_writes(known: &mut Vec<FileWrite>, older: Vec<FileWrite>) {
-    for write in older.into_iter().map(FileWrite::reversed) {
+fn merge_writes(known: &mut Vec<FileWrite>, older: impl Iterator<Item = FileWrite>) {
+    for write in older.map(FileWrite::reversed) {
         match known.iter_mut().find(|known| known.path == write.path) {
             Some(newer) => newer.after = write.after,
             None => known.push(write),

@@ -146,7 +146,8 @@ pub(crate) fn take_interrupted(
 /// Says that what is requested was done by a process that was interrupted.
 pub(crate) fn done_already(state: &dyn Snapshot, operation: OperationId) -> Result<Failure, Failure> {
     let summary = state.operation_head(operation)?.map(|head| head.summary).unwrap_or_default();
-    let what = format!("this is done already: operation {operation} ({summary}) was recorded before it was interrupted");
+    let what =
+        format!("this is done already: operation {operation} ({summary}) was recorded before it was interrupted");
     Ok(Failure::new(FailureKind::Refused, what)
         .step(format!("tl log   # operation {operation}"))
         .step("the same command again, if it is to be done once more"))
@@ -278,7 +279,11 @@ impl PlannedFiles<'_> {
         }
         if let Some(left) = pending(&*tx)? {
             let files: Vec<&str> = left.files.iter().map(|file| file.path.as_str()).collect();
-            let what = format!("operation {} is recorded, but not all of its files are written: {}", left.operation, files.join(", "));
+            let what = format!(
+                "operation {} is recorded, but not all of its files are written: {}",
+                left.operation,
+                files.join(", ")
+            );
             return Err(Failure::new(FailureKind::Unavailable, what).step("make them writable, then try again"));
         }
         let copy = tx.working_copy();

@@ -50,38 +50,38 @@ pub(crate) fn stage_new(
     planned: &PlannedFiles<'_>,
     title: &str,
 ) -> Result<(NewDocument, NewOperation), Failure> {
-        let taken = on_disk(ctx);
-        let known = record::read_all::<DocumentRecord>(tx, "")?;
-        let id = document_id(title, &|id| {
-            taken.iter().any(|name| name == id)
-                || known.iter().any(|(name, _)| name == id)
-                || tx.nodes_by_alias(id).is_ok_and(|nodes| !nodes.is_empty())
-        });
-        let now = ctx.clock.now();
-        let plan = Plan::new(plan_id(&tx.store_id()?, &id, now), title, now);
-        let mut record = DocumentRecord {
-            node: NodeId(0),
-            written: VersionHash::of(&[]),
-            frozen: None,
-            context: None,
-            revises: None,
-            numbers: Numbers::default(),
-        };
-        let staged = stage(tx, &id, None, &plan, &mut record, now)?;
-        let mut operation = ctx.operation(Verb::Document, format!("new plan document {id}"));
-        operation.at = now;
-        operation.facts = staged.facts;
-        operation.facts.extend(record::changed(&id, None, Some(&record)));
-        operation.facts.extend(made_current(ctx, tx, &id)?);
-        operation.texts = staged.texts;
-        let path = file(&id, "plan.json");
-        planned.put(&path, Some(&staged.text))?;
-        let made = NewDocument {
-            success: true,
-            document: id,
-            plan_id: plan.plan_id,
-            file_path: path,
-            operation: tx.next_operation()?,
-        };
-        Ok((made, operation))
+    let taken = on_disk(ctx);
+    let known = record::read_all::<DocumentRecord>(tx, "")?;
+    let id = document_id(title, &|id| {
+        taken.iter().any(|name| name == id)
+            || known.iter().any(|(name, _)| name == id)
+            || tx.nodes_by_alias(id).is_ok_and(|nodes| !nodes.is_empty())
+    });
+    let now = ctx.clock.now();
+    let plan = Plan::new(plan_id(&tx.store_id()?, &id, now), title, now);
+    let mut record = DocumentRecord {
+        node: NodeId(0),
+        written: VersionHash::of(&[]),
+        frozen: None,
+        context: None,
+        revises: None,
+        numbers: Numbers::default(),
+    };
+    let staged = stage(tx, &id, None, &plan, &mut record, now)?;
+    let mut operation = ctx.operation(Verb::Document, format!("new plan document {id}"));
+    operation.at = now;
+    operation.facts = staged.facts;
+    operation.facts.extend(record::changed(&id, None, Some(&record)));
+    operation.facts.extend(made_current(ctx, tx, &id)?);
+    operation.texts = staged.texts;
+    let path = file(&id, "plan.json");
+    planned.put(&path, Some(&staged.text))?;
+    let made = NewDocument {
+        success: true,
+        document: id,
+        plan_id: plan.plan_id,
+        file_path: path,
+        operation: tx.next_operation()?,
+    };
+    Ok((made, operation))
 }

@@ -66,8 +66,7 @@ impl PlanFiles for BreakableFiles<'_> {
 fn interrupted<T>(world: &World, act: impl FnOnce(&Context<'_>) -> Result<T, Failure>) -> Failure {
     let files = BreakableFiles { files: &world.files, broken: Cell::new(true) };
     let actor = Principal::Human("Ада".to_owned());
-    let ctx =
-        Context::new(&*world.store, &files, &world.clock, &world.profiles, &world.policy, actor, Channel::Cli);
+    let ctx = Context::new(&*world.store, &files, &world.clock, &world.profiles, &world.policy, actor, Channel::Cli);
     act(&ctx).err().expect("its files could not be written")
 }
 
@@ -247,8 +246,7 @@ fn an_interrupted_workflow_start_does_not_make_a_second_document() {
     interrupted(&world, |ctx| start_new(ctx, "planner", "Add search"));
     let repeated = start_new(&world.ctx(), "planner", "Add search").unwrap_err();
     assert!(repeated.message.contains("done already"), "{}", repeated.message);
-    let documents: Vec<String> =
-        world.files.paths().into_iter().filter(|path| path.ends_with("plan.json")).collect();
+    let documents: Vec<String> = world.files.paths().into_iter().filter(|path| path.ends_with("plan.json")).collect();
     assert_eq!(documents, [".throughline/plans/add-search/plan.json"]);
 }
 
@@ -259,4 +257,40 @@ fn a_document_whose_write_was_interrupted_is_not_locked() {
     complete_file_writes(&world.ctx());
     let shown = application::plan_documents::show::show(&world.ctx(), None);
     assert!(shown.is_ok(), "{:?}", shown.err());
+}
+
+#[test]
+fn undoing_everything_after_a_point_leaves_the_files_as_they_were_then() {
+    let world = edited_act();
+    let head = operations(&world)[0].id;
+    restore_version(&world.ctx(), &words("act-1 -1")).unwrap();
+    world.files.edit(ACT, "# Three\n");
+    show_node(&world.ctx(), &words("act-1")).unwrap();
+    undo(&world.ctx(), UndoTarget::BackTo(head)).unwrap();
+    assert_eq!(world.files.text(ACT).as_deref(), Some("# Two\n"));
+
+    // There and back again: the last text is the first one, and nothing has to be written.
+    restore_version(&world.ctx(), &words("act-1 -1")).unwrap();
+    world.files.edit(ACT, "# Two\n");
+    show_node(&world.ctx(), &words("act-1")).unwrap();
+    let head = operations(&world)[2].id;
+    undo(&world.ctx(), UndoTarget::BackTo(head)).unwrap();
+    assert_eq!(world.files.text(ACT).as_deref(), Some("# Two\n"));
+    let recorded = operations(&world).len();
+    show_node(&world.ctx(), &words("act-1")).unwrap();
+    assert_eq!(operations(&world).len(), recorded, "state and file agree");
+}
+
+#[test]
+fn undoing_a_ticket_together_with_its_edit_takes_its_file_away() {
+    let world = World::with_tickets();
+    show_node(&world.ctx(), &words("017")).unwrap();
+    let head = operations(&world)[0].id;
+    let request = NewTicket { title: "Search".to_owned(), id: None, parent: None, kind: "task".to_owned() };
+    let made = new_ticket(&world.ctx(), &request).unwrap();
+    world.files.edit(&made.file_path, &format!("{}\nMine.\n", world.files.text(&made.file_path).unwrap()));
+    show_node(&world.ctx(), &words("018")).unwrap();
+    undo(&world.ctx(), UndoTarget::BackTo(head)).unwrap();
+    assert_eq!(world.files.text(&made.file_path), None);
+    assert!(show_node(&world.ctx(), &words("018")).is_err());
 }
