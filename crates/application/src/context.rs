@@ -1,8 +1,8 @@
 //! What every use case works with: the ports, the rules' settings, and who is acting.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
-use domain::ids::{OperationId, Principal};
+use domain::ids::{Digest32, OperationId, Principal};
 use domain::operation::{Channel, Verb};
 use domain::plan_document;
 use domain::policy::{ApprovalPolicy, Policy};
@@ -31,6 +31,9 @@ pub struct Context<'a> {
     /// Looser values in `config.toml` that wait for a person.
     pub waiting_policy: Vec<PolicyChange>,
     noticed: RefCell<Vec<Noticed>>,
+    /// Whether the edge says itself when the caller was told what came of a request.
+    acknowledges: bool,
+    carried_out: Cell<Option<Digest32>>,
 }
 
 /// Something that was noticed about the plan files on the way, for the edge to tell.
@@ -91,7 +94,31 @@ impl<'a> Context<'a> {
             session,
             waiting_policy: Vec::new(),
             noticed,
+            acknowledges: false,
+            carried_out: Cell::default(),
         }
+    }
+
+    /// The same for an edge that tells the caller what came of a request, and notes in [`crate::file_writes::ACKNOWLEDGED`] that
+    /// it did: a request whose answer was never given is then not carried out twice.
+    #[must_use]
+    pub fn acknowledging(self) -> Self {
+        Self { acknowledges: true, ..self }
+    }
+
+    /// Says whether the edge notes that the caller was told.
+    pub(crate) fn acknowledges(&self) -> bool {
+        self.acknowledges
+    }
+
+    /// Keeps which request was carried out, for the edge to acknowledge.
+    pub(crate) fn note_carried_out(&self, request: Digest32) {
+        self.carried_out.set(Some(request));
+    }
+
+    /// Returns what is to be acknowledged once the caller was told.
+    pub fn take_carried_out(&self) -> Option<Digest32> {
+        self.carried_out.take()
     }
 
     /// The same, with the repository the project lies in and the session that acts.
@@ -116,6 +143,30 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn running(self, commands: &'a dyn Commands) -> Self {
         Self { commands, ..self }
+    }
+
+    /// Runs a part of a use case on other files: as they will be once planned writes are carried out.
+    pub(crate) fn on_files<T>(&self, files: &dyn PlanFiles, act: impl FnOnce(&Context<'_>) -> T) -> T {
+        let ctx = Context {
+            files,
+            store: self.store,
+            clock: self.clock,
+            profiles: self.profiles,
+            policy: self.policy,
+            judged_by: self.judged_by,
+            waiting_policy: self.waiting_policy.clone(),
+            actor: self.actor.clone(),
+            channel: self.channel,
+            git: self.git,
+            commands: self.commands,
+            session: self.session.clone(),
+            noticed: RefCell::default(),
+            acknowledges: self.acknowledges,
+            carried_out: Cell::default(),
+        };
+        let value = act(&ctx);
+        ctx.take_noticed().into_iter().for_each(|noticed| self.notice(noticed));
+        value
     }
 
     /// Returns what was noticed since the last call.

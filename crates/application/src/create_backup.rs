@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::locate::{get, nothing_left, path_of};
-use crate::observe::{with_node, write_backup};
+use crate::observe::{with_node_files, write_backup};
 
 /// What was written.
 #[derive(Clone, Debug, Serialize)]
@@ -26,12 +26,13 @@ pub struct BackupOutcome {
 /// # Errors
 /// When there is no such node, it has no text, or the copy cannot be written.
 pub fn create_backup(ctx: &Context<'_>, words: &[String]) -> Result<BackupOutcome, Failure> {
-    with_node(ctx, words, |tx, id, rest| {
+    with_node_files(ctx, words, None, |planned, tx, id, rest| {
         nothing_left(rest)?;
         let node = get(&*tx, id)?;
         let path = path_of(&*tx, &node)?;
         let now = ctx.clock.now();
-        let Some(fact) = write_backup(ctx, &*tx, &node, "asked for", now)? else {
+        let written = ctx.on_files(planned, |ctx| write_backup(ctx, &*tx, &node, "asked for", now))?;
+        let Some(fact) = written else {
             return Err(Failure::new(FailureKind::Refused, format!("`{path}` has no text to keep")));
         };
         let Fact::BackupWritten { version, path: backup, .. } = &fact else {
@@ -41,7 +42,7 @@ pub fn create_backup(ctx: &Context<'_>, words: &[String]) -> Result<BackupOutcom
         let mut operation = ctx.operation(Verb::Backup, format!("back up {path}"));
         operation.at = now;
         operation.facts = vec![fact];
-        let operation = tx.record(operation)?;
+        let operation = planned.record(tx, operation)?;
         Ok(BackupOutcome { success: true, path, backup, version_hash, operation })
     })
 }

@@ -5,6 +5,7 @@
 
 mod context;
 mod failure;
+pub mod file_writes;
 mod follow_commits;
 mod locate;
 mod observe;

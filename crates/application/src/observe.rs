@@ -3,12 +3,12 @@
 use std::rc::Rc;
 
 use domain::fact::Fact;
-use domain::ids::{NodeId, OperationId, Principal};
+use domain::ids::{NodeId, OperationId, Principal, VersionHash};
 use domain::node::{Content, Node, Progress, WorkKeys};
 use domain::observation::{Place, Sighting, decide};
 use domain::operation::Verb;
 use domain::policy::BackupPolicy;
-use domain::ports::{FileFault, Snapshot, StoreFault, Transaction};
+use domain::ports::{FileFault, NewOperation, Snapshot, StoreFault, Transaction};
 use domain::text::count;
 use domain::time::Timestamp;
 use domain::tree::Tree;
@@ -17,6 +17,7 @@ use domain::version::backup_name;
 use crate::context::{Context, Noticed};
 use crate::evidence::{completing, refuse_unproved};
 use crate::failure::{Failure, FailureKind};
+use crate::file_writes::{self, PlannedFiles};
 use crate::locate::{find, with_ancestors};
 use crate::settle::{count_stale, settle};
 use crate::survey::{Scope, Survey, survey};
@@ -91,7 +92,23 @@ pub(crate) fn with_node<T>(
     words: &[String],
     act: impl FnOnce(&mut dyn Transaction, NodeId, &[String]) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let mut tx = ctx.store.write()?;
+    with_node_files(ctx, words, None, |_, tx, id, rest| act(tx, id, rest))
+}
+
+/// The same for an operation that writes files: `act` plans them, and they are written after the commit. A `request` that an
+/// interrupted process carried out is not carried out again.
+pub(crate) fn with_node_files<T>(
+    ctx: &Context<'_>,
+    words: &[String],
+    request: Option<VersionHash>,
+    act: impl FnOnce(&PlannedFiles<'_>, &mut dyn Transaction, NodeId, &[String]) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut tx = file_writes::begin(ctx)?;
+    if let Some(done) = repeated(ctx, &mut *tx, request)? {
+        tx.commit()?;
+        return Err(done);
+    }
+    let planned = PlannedFiles::of(ctx, request);
     let mut observed = None;
     let (id, rest) = match find(ctx, &*tx, words) {
         Err(failure) if failure.kind == FailureKind::NotFound && failure.damage.is_none() => {
@@ -104,13 +121,24 @@ pub(crate) fn with_node<T>(
         other => other?,
     };
     observed = observe_within(ctx, &mut *tx, Scope::Lineage(id))?.or(observed);
-    match act(&mut *tx, id, rest) {
+    match act(&planned, &mut *tx, id, rest) {
         Ok(value) => {
-            tx.commit()?;
+            planned.commit(ctx, tx)?;
             Ok(value)
         }
         Err(failure) => keep_observed(tx, observed, failure),
     }
+}
+
+/// Returns the answer to a request that an interrupted process carried out; the transaction is to be committed then.
+pub(crate) fn repeated(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    request: Option<VersionHash>,
+) -> Result<Option<Failure>, Failure> {
+    let Some(request) = request else { return Ok(None) };
+    let done = file_writes::take_interrupted(ctx, tx, request)?;
+    done.map(|operation| file_writes::done_already(&*tx, operation)).transpose()
 }
 
 /// What was observed is true whatever was refused afterwards.
@@ -170,11 +198,26 @@ pub(crate) fn with_observed<T>(
     scope: Scope,
     act: impl FnOnce(&mut dyn Transaction) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let mut tx = ctx.store.write()?;
+    with_observed_files(ctx, scope, None, |_, tx| act(tx))
+}
+
+/// The same for an operation that writes files, as [`with_node_files`].
+pub(crate) fn with_observed_files<T>(
+    ctx: &Context<'_>,
+    scope: Scope,
+    request: Option<VersionHash>,
+    act: impl FnOnce(&PlannedFiles<'_>, &mut dyn Transaction) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let mut tx = file_writes::begin(ctx)?;
+    if let Some(done) = repeated(ctx, &mut *tx, request)? {
+        tx.commit()?;
+        return Err(done);
+    }
+    let planned = PlannedFiles::of(ctx, request);
     let observed = observe_within(ctx, &mut *tx, scope)?;
-    match act(&mut *tx) {
+    match act(&planned, &mut *tx) {
         Ok(value) => {
-            tx.commit()?;
+            planned.commit(ctx, tx)?;
             Ok(value)
         }
         Err(failure) => keep_observed(tx, observed, failure),
@@ -187,6 +230,8 @@ pub(crate) fn observe_within(
     tx: &mut dyn Transaction,
     scope: Scope,
 ) -> Result<Option<OperationId>, Failure> {
+    // Another process may have committed, and not yet written its files, while this one waited for the lock.
+    file_writes::complete_within(ctx, tx)?;
     let seen = survey(ctx, &*tx, scope, tx.next_node()?)?;
     let operation = record_sightings(ctx, tx, &seen, Verb::Observe)?;
     // Stamps belong to nodes; those of nodes that were not added after all are not kept.
@@ -200,6 +245,29 @@ pub(crate) fn observe_within(
     Ok(operation)
 }
 
+/// Records what planned files come to, as the caller's own operation: the tree follows them before they are written.
+/// Nothing when nothing changes.
+pub(crate) fn record_planned(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    planned: &PlannedFiles<'_>,
+    verb: Verb,
+    summary: String,
+    more: Vec<Fact>,
+) -> Result<Option<OperationId>, Failure> {
+    let operation = ctx.on_files(planned, |ctx| {
+        let seen = survey(ctx, &*tx, Scope::Everything, tx.next_node()?)?;
+        operation_of(ctx, tx, &seen, verb)
+    })?;
+    if operation.is_none() && more.is_empty() && planned.is_empty() {
+        return Ok(None);
+    }
+    let mut operation = operation.unwrap_or_else(|| ctx.operation(verb, String::new()));
+    operation.summary = summary;
+    operation.facts.extend(more);
+    planned.record(tx, operation).map(Some)
+}
+
 /// Turns sightings into one operation.
 pub(crate) fn record_sightings(
     ctx: &Context<'_>,
@@ -207,6 +275,22 @@ pub(crate) fn record_sightings(
     seen: &Survey,
     verb: Verb,
 ) -> Result<Option<OperationId>, Failure> {
+    let Some(operation) = operation_of(ctx, tx, seen, verb)? else { return Ok(None) };
+    let (summary, stale) = (operation.summary.clone(), count_stale(&operation.facts));
+    let id = tx.record(operation)?;
+    if verb == Verb::Observe {
+        ctx.notice(Noticed::Changes { operation: id, summary, stale });
+    }
+    Ok(Some(id))
+}
+
+/// Returns the operation that sightings come to; nothing when all is as recorded.
+fn operation_of(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    seen: &Survey,
+    verb: Verb,
+) -> Result<Option<NewOperation>, Failure> {
     if seen.shows_nothing() {
         return Ok(None);
     }
@@ -223,20 +307,14 @@ pub(crate) fn record_sightings(
     }
     settle(ctx, tx, &mut facts, &seen.texts, now, None)?;
     back_up(ctx, tx, &tree, &mut facts, now)?;
-    let summary = summarise(&tree, &facts);
-    let stale = count_stale(&facts);
-    let mut operation = ctx.operation(verb, summary.clone());
+    let mut operation = ctx.operation(verb, summarise(&tree, &facts));
     if verb == Verb::Observe {
         operation.by = Principal::System;
     }
     operation.at = now;
     operation.facts = facts;
     operation.texts = seen.texts.clone();
-    let id = tx.record(operation)?;
-    if verb == Verb::Observe {
-        ctx.notice(Noticed::Changes { operation: id, summary, stale });
-    }
-    Ok(Some(id))
+    Ok(Some(operation))
 }
 
 /// Where files say how far the work is, the progress follows them; what is not proved does not count as complete.

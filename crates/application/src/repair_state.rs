@@ -12,7 +12,8 @@ use serde::Serialize;
 use crate::check_state::{CheckOutcome, check_state};
 use crate::context::Context;
 use crate::failure::Failure;
-use crate::observe::observe_within;
+use crate::file_writes::{PlannedFiles, begin};
+use crate::observe::{observe_within, record_planned};
 use crate::settle::settle;
 use crate::survey::Scope;
 
@@ -44,12 +45,8 @@ pub struct RepairOutcome {
 pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairOutcome, Failure> {
     let mut actions = Vec::new();
     let mut operations = Vec::new();
-    let mut tx = ctx.store.write()?;
-    if request.rebuild_orphans {
-        // What is gone is seen only by looking; what was put back, by looking again.
-        operations.extend(observe_within(ctx, &mut *tx, Scope::Everything)?);
-        actions.extend(rebuild_orphans(ctx, &*tx)?);
-    }
+    let mut tx = begin(ctx)?;
+    let planned = PlannedFiles::of(ctx, None);
     let scope = if request.fix_hashes { Scope::EverythingAnew } else { Scope::Everything };
     if let Some(operation) = observe_within(ctx, &mut *tx, scope)? {
         operations.push(operation);
@@ -68,7 +65,15 @@ pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairO
         operations.push(operation);
         actions.push(format!("corrected the status of {}", count(nodes, "node", "nodes")));
     }
-    tx.commit()?;
+    if request.rebuild_orphans {
+        let restored = rebuild_orphans(&planned, &*tx)?;
+        if !restored.is_empty() {
+            let summary = format!("put back {}", count(restored.len(), "missing plan", "missing plans"));
+            operations.extend(record_planned(ctx, &mut *tx, &planned, Verb::Repair, summary, Vec::new())?);
+        }
+        actions.extend(restored);
+    }
+    planned.commit(ctx, tx)?;
     let files = ctx.store.sync_mirror()?;
     if files > 0 {
         actions.push(format!("wrote {} of the mirror", count(files, "file", "files")));
@@ -78,7 +83,7 @@ pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairO
 }
 
 /// Puts the last known text of missing parents back into their files.
-fn rebuild_orphans(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<String>, Failure> {
+fn rebuild_orphans(planned: &PlannedFiles<'_>, state: &dyn Snapshot) -> Result<Vec<String>, Failure> {
     let tree = Tree::new(state.all_nodes()?);
     let mut actions = Vec::new();
     for node in tree.all_in_order() {
@@ -86,7 +91,7 @@ fn rebuild_orphans(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<String
         let (Some(file), Content::Missing, true) = (&node.path, &node.content, has_children) else { continue };
         let Some(version) = state.versions(node.id)?.into_iter().next() else { continue };
         if let Some(text) = state.text(version.hash)? {
-            ctx.files.replace(file, &text)?;
+            planned.put(file, Some(&text))?;
             actions.push(format!("put `{file}` back as it was last seen ({})", version.hash.short()));
         }
     }

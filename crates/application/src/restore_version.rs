@@ -12,9 +12,10 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
+use crate::file_writes::{PlannedFiles, request};
 use crate::list_versions::entries;
 use crate::locate::{get, parent, path_of};
-use crate::observe::{with_node, write_backup};
+use crate::observe::{with_node_files, write_backup};
 use crate::settle::settle;
 use crate::transitions::transitions;
 use crate::views::{CascadeView, NodeView, node_view};
@@ -39,7 +40,8 @@ pub fn restore_version(
     words: &[String],
     replaces: Option<&Shown>,
 ) -> Result<RestoreOutcome, Failure> {
-    with_node(ctx, words, |tx, id, rest| {
+    let request = request(&("restore", words));
+    with_node_files(ctx, words, Some(request), |planned, tx, id, rest| {
         let [selector] = rest else {
             let name = words.join(" ");
             return Err(Failure::new(
@@ -57,12 +59,13 @@ pub fn restore_version(
         if node.content.version() == Some(version) {
             return Err(Failure::new(FailureKind::Refused, format!("`{}` is that version already", node.alias)));
         }
-        restore(ctx, tx, id, version)
+        ctx.on_files(planned, |ctx| restore(ctx, planned, tx, id, version))
     })
 }
 
 fn restore(
     ctx: &Context<'_>,
+    planned: &PlannedFiles<'_>,
     tx: &mut dyn Transaction,
     id: NodeId,
     version: VersionHash,
@@ -75,9 +78,9 @@ fn restore(
     crate::plan_documents::refuse_frozen_restore(&*tx, &file, version)?;
     let text = tx.text(version)?.ok_or_else(|| StoreFault::Damaged { what: "a kept text is gone".to_owned() })?;
     let now = ctx.clock.now();
-    // The text is in the store already; the readable copy is for people. Then the file changes.
+    // The text is in the store already; the readable copy is for people.
     let backup = write_backup(ctx, &*tx, &node, "restore", now)?;
-    ctx.files.replace(&file, &text)?;
+    planned.put(&file, Some(&text))?;
 
     let level = ctx.profile(&node.profile).and_then(|profile| profile.level(&node.level));
     let (canonical, description) = match level {
@@ -101,7 +104,7 @@ fn restore(
     let mut operation = ctx.operation(Verb::Restore, format!("restore {path} to {}", version.short()));
     operation.at = now;
     operation.facts = facts;
-    let operation = tx.record(operation)?;
+    let operation = planned.record(tx, operation)?;
     Ok(RestoreOutcome {
         success: true,
         restored: version,

@@ -5,11 +5,10 @@ use domain::front_matter;
 use domain::ids::OperationId;
 use domain::node::{Node, Progress};
 use domain::operation::Verb;
-use domain::ports::{Reading, Snapshot};
+use domain::ports::{PlanFiles, Reading, Snapshot, Transaction};
 use domain::profile::{FilePattern, Level, Profile};
 use domain::record;
 use domain::suggest::nearest;
-use domain::tree::Tree;
 use domain::work::scenarios::slug;
 use domain::work::work_level::{Assessment, WorkLevel};
 use serde::Serialize;
@@ -17,8 +16,9 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::evidence::{completing, refuse_unproved};
 use crate::failure::{Failure, FailureKind};
+use crate::file_writes::{self, PlannedFiles};
 use crate::locate::{find, get, nothing_left, path_of};
-use crate::observe::{observe_within, observed, observed_node, with_node};
+use crate::observe::{observed, record_planned, with_node_files, with_observed_files};
 use crate::standing::{goes_through_phases, ticket};
 use crate::survey::Scope;
 
@@ -76,16 +76,39 @@ pub fn new_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketView, 
     if request.title.trim().is_empty() {
         return Err(Failure::new(FailureKind::Invalid, "a ticket needs a title"));
     }
-    let state = observed(ctx, Scope::Everything)?;
+    let asked = file_writes::request(&("ticket new", request));
+    with_observed_files(ctx, Scope::Everything, Some(asked), |planned, tx| {
+        let (id, title) = new_id(ctx, &*tx, level, request)?;
+        let parent = id.parent.as_ref().map(|node| node.alias.as_str());
+        create(ctx, planned, &id.id, &title, parent, &request.kind)?;
+        let summary = format!("new ticket {} {title}", id.id);
+        let operation = record_planned(ctx, tx, planned, Verb::Ticket, summary, Vec::new())?;
+        view(ctx, &*tx, &id.id, operation)
+    })
+}
+
+/// The id of a ticket that is to be made, and its parent.
+struct NewId {
+    id: String,
+    parent: Option<Node>,
+}
+
+/// Allocates the id of a new ticket. Nobody else allocates one meanwhile: the transaction holds the write lock.
+fn new_id(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    level: &Level,
+    request: &NewTicket,
+) -> Result<(NewId, String), Failure> {
     let parent = match &request.parent {
         Some(words) => {
-            let (id, rest) = find(ctx, &*state, words)?;
+            let (id, rest) = find(ctx, tx, words)?;
             nothing_left(rest)?;
-            Some(parent_ticket(ctx, get(&*state, id)?)?)
+            Some(parent_ticket(ctx, get(tx, id)?)?)
         }
         None => None,
     };
-    let taken = taken(&*state, level)?;
+    let taken = taken(ctx, tx, level)?;
     let id = match &request.id {
         Some(id) => {
             let read = level.alias.read_exact(id, &level.numbers).ok_or_else(|| {
@@ -101,10 +124,7 @@ pub fn new_ticket(ctx: &Context<'_>, request: &NewTicket) -> Result<TicketView, 
             None => next_root(&taken),
         },
     };
-    drop(state);
-    let title = clean(&request.title);
-    create(ctx, &id, &title, parent.as_ref().map(|node| node.alias.as_str()), &request.kind)?;
-    show(ctx, &id)
+    Ok((NewId { id, parent }, clean(&request.title)))
 }
 
 /// Splits a ticket: a child for each title, and the parent's `children` names them.
@@ -117,28 +137,30 @@ pub fn split_ticket(ctx: &Context<'_>, node: &[String], titles: &[String]) -> Re
         return Err(Failure::new(FailureKind::Invalid, "a split needs the titles of its parts")
             .step("tl ticket split 017 \"First part\" \"Second part\""));
     }
-    let (parent, mut taken) = {
-        let found = observed_node(ctx, node, Scope::Lineage)?;
-        nothing_left(found.rest)?;
-        let parent = parent_ticket(ctx, get(&*found.state, found.id)?)?;
-        drop(found);
-        (parent, taken(&*observed(ctx, Scope::Everything)?, level)?)
-    };
-    let mut ids = Vec::new();
-    for title in titles.iter().map(|title| clean(title)).filter(|title| !title.is_empty()) {
-        let id = next_child(&parent.alias, &taken);
-        create(ctx, &id, &title, Some(&parent.alias), "task")?;
-        taken.push(id.clone());
-        ids.push(id);
-    }
-    let file = parent.path.clone().unwrap_or_default();
-    let text = read(ctx, &file)?;
-    let mut children = front_matter::read(&text).list("children");
-    children.extend(ids.iter().filter(|id| !children.contains(id)).cloned().collect::<Vec<_>>());
-    let list = children.iter().map(|id| format!("'{id}'")).collect::<Vec<_>>().join(", ");
-    ctx.files.replace(&file, &front_matter::with_key(&text, "children", &format!("[{list}]")))?;
-    let children = ids.iter().map(|id| show(ctx, id)).collect::<Result<Vec<_>, _>>()?;
-    Ok(SplitOutcome { parent: parent.alias, children })
+    let asked = file_writes::request(&("ticket split", node, titles));
+    with_observed_files(ctx, Scope::Everything, Some(asked), |planned, tx| {
+        let (id, rest) = find(ctx, &*tx, node)?;
+        nothing_left(rest)?;
+        let parent = parent_ticket(ctx, get(&*tx, id)?)?;
+        let mut taken = taken(ctx, &*tx, level)?;
+        let mut ids = Vec::new();
+        for title in titles.iter().map(|title| clean(title)).filter(|title| !title.is_empty()) {
+            let id = next_child(&parent.alias, &taken);
+            create(ctx, planned, &id, &title, Some(&parent.alias), "task")?;
+            taken.push(id.clone());
+            ids.push(id);
+        }
+        let file = parent.path.clone().unwrap_or_default();
+        let text = read(ctx, &file)?;
+        let mut children = front_matter::read(&text).list("children");
+        children.extend(ids.iter().filter(|id| !children.contains(id)).cloned().collect::<Vec<_>>());
+        let list = children.iter().map(|id| format!("'{id}'")).collect::<Vec<_>>().join(", ");
+        planned.put(&file, Some(&front_matter::with_key(&text, "children", &format!("[{list}]"))))?;
+        let summary = format!("split {} into {}", parent.alias, ids.join(", "));
+        let operation = record_planned(ctx, tx, planned, Verb::Ticket, summary, Vec::new())?;
+        let children = ids.iter().map(|id| view(ctx, &*tx, id, operation)).collect::<Result<Vec<_>, _>>()?;
+        Ok(SplitOutcome { parent: parent.alias, children })
+    })
 }
 
 /// Sets a ticket's phase: one key of its file.
@@ -154,18 +176,19 @@ pub fn set_phase(ctx: &Context<'_>, node: &[String], phase: &str) -> Result<Tick
         return Err(Failure::new(FailureKind::Invalid, format!("there is no phase `{phase}`{hint}"))
             .step(format!("phases: {}", names.join(", "))));
     }
-    let (file, alias) = {
-        let found = observed_node(ctx, node, Scope::Lineage)?;
-        nothing_left(found.rest)?;
-        let node = parent_ticket(ctx, get(&*found.state, found.id)?)?;
+    with_node_files(ctx, node, None, |planned, tx, id, rest| {
+        nothing_left(rest)?;
+        let node = parent_ticket(ctx, get(&*tx, id)?)?;
         if names.last() == Some(&phase) {
-            refuse_unproved(ctx, &*found.state, &node)?;
+            refuse_unproved(ctx, &*tx, &node)?;
         }
-        (node.path.clone().unwrap_or_default(), node.alias)
-    };
-    let text = read(ctx, &file)?;
-    ctx.files.replace(&file, &front_matter::with_key(&text, "phase", phase))?;
-    show(ctx, &alias)
+        let file = node.path.clone().unwrap_or_default();
+        let text = read(ctx, &file)?;
+        planned.put(&file, Some(&front_matter::with_key(&text, "phase", phase)))?;
+        let summary = format!("{} is in phase {phase}", node.alias);
+        let operation = record_planned(ctx, tx, planned, Verb::Ticket, summary, Vec::new())?;
+        view(ctx, &*tx, &node.alias, operation)
+    })
 }
 
 /// Says how large a ticket is, or with `None` judges it anew. What somebody says counts until it has more scenarios.
@@ -178,7 +201,7 @@ pub fn set_level(
     level: Option<WorkLevel>,
     reason: Option<&str>,
 ) -> Result<TicketView, Failure> {
-    let said = with_node(ctx, node, |tx, id, rest| {
+    with_node_files(ctx, node, None, |planned, tx, id, rest| {
         nothing_left(rest)?;
         let found = ticket(ctx, &*tx, parent_ticket(ctx, get(&*tx, id)?)?, None)?;
         let key = found.node.id.0.to_string();
@@ -199,24 +222,20 @@ pub fn set_level(
             }
         };
         let before = record::read::<Assessment>(&*tx, &key)?;
-        let summary = format!("{} is a {}: {}", found.node.alias, after.level.word(), after.reasons.join(", "));
-        let mut operation = ctx.operation(Verb::Ticket, summary);
-        operation.facts.extend(record::changed(&key, before.as_ref(), Some(&after)));
-        if !operation.facts.is_empty() {
-            tx.record(operation)?;
+        let (node, judged) = (&found.node, after.level);
+        let summary = format!("{} is a {}: {}", node.alias, judged.word(), after.reasons.join(", "));
+        let facts: Vec<Fact> = record::changed(&key, before.as_ref(), Some(&after)).into_iter().collect();
+        // The file says it too, for whoever reads only that.
+        let known = node.description.work.as_ref().and_then(|work| work.work_level.as_deref());
+        if level.is_some() && known != Some(judged.word()) {
+            let file = node.path.clone().unwrap_or_default();
+            let text = read(ctx, &file)?;
+            let key = if front_matter::written(&text, "workLevel").is_some() { "workLevel" } else { "work_level" };
+            planned.put(&file, Some(&front_matter::with_key(&text, key, judged.word())))?;
         }
-        Ok((found.node, after.level))
-    })?;
-    let (node, judged) = said;
-    // The file says it too, for whoever reads only that.
-    let file = node.path.clone().unwrap_or_default();
-    let text = read(ctx, &file)?;
-    let known = node.description.work.as_ref().and_then(|work| work.work_level.as_deref());
-    if level.is_some() && known != Some(judged.word()) {
-        let key = if front_matter::written(&text, "workLevel").is_some() { "workLevel" } else { "work_level" };
-        ctx.files.replace(&file, &front_matter::with_key(&text, key, judged.word()))?;
-    }
-    show(ctx, &node.alias)
+        let operation = record_planned(ctx, tx, planned, Verb::Ticket, summary, facts)?;
+        view(ctx, &*tx, &node.alias, operation)
+    })
 }
 
 /// One scenario of a ticket.
@@ -348,10 +367,17 @@ fn clean(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the ids that are taken.
-fn taken(state: &dyn Snapshot, level: &Level) -> Result<Vec<String>, Failure> {
-    let tree = Tree::new(state.all_nodes()?);
-    Ok(tree.nodes().filter(|node| node.level == level.name).map(|node| node.alias.clone()).collect())
+/// Returns the ids that are taken: by recorded tickets, and by folders that are none yet.
+fn taken(ctx: &Context<'_>, state: &dyn Snapshot, level: &Level) -> Result<Vec<String>, Failure> {
+    let nodes = state.nodes_outside(&[domain::trail::PROFILE])?;
+    let mut taken: Vec<String> =
+        nodes.into_iter().filter(|node| node.level == level.name).map(|node| node.alias).collect();
+    for entry in level.file.iter().flat_map(|pattern| ctx.files.list(&pattern.listing(""))) {
+        let alias = level.file.as_ref().and_then(|pattern| pattern.alias_in(&entry.name));
+        let read = alias.and_then(|alias| level.alias.read_exact(alias, &level.numbers));
+        taken.extend(read.map(|read| read.alias).filter(|alias| !taken.contains(alias)));
+    }
+    Ok(taken)
 }
 
 /// Returns the next number: `018` after `017b`.
@@ -388,7 +414,14 @@ fn letters_of(mut index: usize) -> String {
     letters.into_iter().rev().collect()
 }
 
-fn create(ctx: &Context<'_>, id: &str, title: &str, parent: Option<&str>, kind: &str) -> Result<(), Failure> {
+fn create(
+    ctx: &Context<'_>,
+    planned: &PlannedFiles<'_>,
+    id: &str,
+    title: &str,
+    parent: Option<&str>,
+    kind: &str,
+) -> Result<(), Failure> {
     let (profile, level, pattern) = kind_of_ticket(ctx)?;
     let phase = profile.work_phases.first().map_or("", |phase| phase.name.as_str());
     let now = ctx.clock.now();
@@ -398,8 +431,7 @@ fn create(ctx: &Context<'_>, id: &str, title: &str, parent: Option<&str>, kind: 
         "---\nid: '{id}'\ntype: {kind}\nphase: {phase}\nstatus: ready\n{parent}created: {now}\n---\n\n# {title}\n{outline}"
     );
     let file = pattern.file_at("", &format!("{id}-{}", slug(title)), id);
-    ctx.files.create(&file, &text)?;
-    Ok(())
+    Ok(planned.create(&file, &text)?)
 }
 
 fn read(ctx: &Context<'_>, file: &str) -> Result<String, Failure> {
@@ -412,15 +444,19 @@ fn read(ctx: &Context<'_>, file: &str) -> Result<String, Failure> {
     }
 }
 
-fn show(ctx: &Context<'_>, alias: &str) -> Result<TicketView, Failure> {
-    let mut tx = ctx.store.write()?;
-    let operation = observe_within(ctx, &mut *tx, Scope::Everything)?;
-    let (id, _) = find(ctx, &*tx, &[alias.to_owned()])?;
-    let found = ticket(ctx, &*tx, get(&*tx, id)?, None)?;
-    let assessment = found.assessment(&*tx)?;
-    let view = TicketView {
+/// Returns a ticket as it is recorded.
+fn view(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    alias: &str,
+    operation: Option<OperationId>,
+) -> Result<TicketView, Failure> {
+    let (id, _) = find(ctx, tx, &[alias.to_owned()])?;
+    let found = ticket(ctx, tx, get(tx, id)?, None)?;
+    let assessment = found.assessment(tx)?;
+    Ok(TicketView {
         id: found.node.alias.clone(),
-        path: path_of(&*tx, &found.node)?,
+        path: path_of(tx, &found.node)?,
         title: found.node.description.title.clone(),
         file_path: found.node.path.clone().unwrap_or_default(),
         phase: found.phase().map(str::to_owned),
@@ -428,9 +464,7 @@ fn show(ctx: &Context<'_>, alias: &str) -> Result<TicketView, Failure> {
         reasons: assessment.reasons,
         progress: found.node.progress,
         operation,
-    };
-    tx.commit()?;
-    Ok(view)
+    })
 }
 
 #[cfg(test)]

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::fact::Fact;
-use domain::ids::{NodeId, OperationId};
+use domain::file_writes::{FileWrite, LeftToDo};
+use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::node::Content;
 use domain::operation::{Operation, Verb};
-use domain::ports::{Snapshot, StoreFault, Transaction};
+use domain::ports::{PlanFiles, Reading, Snapshot, StoreFault, Transaction};
 use domain::record::RecordKey;
 use domain::tree::Tree;
 use domain::undo::{FileChange, UndoRefused, decide, newest_decision};
@@ -14,8 +15,9 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::file_writes::{PlannedFiles, request};
 use crate::locate::{get, with_ancestors};
-use crate::observe::{with_observed, write_backup};
+use crate::observe::{with_observed_files, write_backup};
 use crate::settle::settle;
 use crate::survey::Scope;
 use crate::transitions::transitions;
@@ -39,6 +41,9 @@ pub struct UndoOutcome {
     pub undone: Vec<OperationView>,
     /// Plan files that were changed back.
     pub files: Vec<String>,
+    /// Files that were changed since: they are left as they are.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept_files: Vec<String>,
     pub changed_entities: Vec<TransitionView>,
     pub operation: OperationId,
 }
@@ -48,7 +53,8 @@ pub struct UndoOutcome {
 /// # Errors
 /// When there is nothing to undo, or something later stands in the way.
 pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failure> {
-    with_observed(ctx, Scope::Everything, |tx| {
+    let request = request(&("undo", target));
+    with_observed_files(ctx, Scope::Everything, Some(request), |planned, tx| {
         let operations = chosen(&*tx, target)?;
         let mut undone = Vec::new();
         for operation in &operations {
@@ -60,10 +66,21 @@ pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failur
         let mut facts = decided.facts;
         let mut files = Vec::new();
         for change in &decided.files {
-            let (file, backup) = change_file(ctx, tx, change, &facts, now)?;
+            let changed = ctx.on_files(planned, |ctx| change_file(ctx, planned, tx, change, &facts, now));
+            let (file, backup) = changed?;
             files.push(file);
             facts.extend(backup);
         }
+        let mut kept_files: Vec<String> = decided.kept;
+        for write in &decided.writes {
+            match take_back(ctx, planned, &*tx, write)? {
+                true if files.contains(&write.path) => {}
+                true => files.push(write.path.clone()),
+                false => kept_files.push(write.path.clone()),
+            }
+        }
+        kept_files.sort();
+        kept_files.dedup();
         settle(ctx, tx, &mut facts, &[], now, None)?;
         let summary = match operations.as_slice() {
             [one] => format!("undo {} ({})", one.id, one.summary),
@@ -73,12 +90,13 @@ pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failur
         operation.at = now;
         operation.facts = facts;
         let facts = operation.facts.clone();
-        let operation = tx.record(operation)?;
+        let operation = planned.record(tx, operation)?;
         let changed = transitions(&*tx, &facts, None)?;
         Ok(UndoOutcome {
             success: true,
             undone,
             files,
+            kept_files,
             changed_entities: changed.reinstated.into_iter().chain(changed.stale).collect(),
             operation,
         })
@@ -156,9 +174,36 @@ fn touched_records(
     Ok(found)
 }
 
+/// Plans the way back of a file that is no node's content, if it is still as it was written. Says whether it is.
+fn take_back(
+    ctx: &Context<'_>,
+    planned: &PlannedFiles<'_>,
+    tx: &dyn Transaction,
+    write: &FileWrite,
+) -> Result<bool, Failure> {
+    // As it will be: a plan's later edits are taken back before it is.
+    let found = match planned.read(&write.path, ctx.policy.max_plan_bytes) {
+        Reading::Text { text, .. } => Some(VersionHash::of(text.as_bytes())),
+        Reading::Missing => None,
+        Reading::Unreadable { .. } => return Ok(false),
+    };
+    if write.left_to_do(found) == LeftToDo::LeaveAlone {
+        return Ok(false);
+    }
+    let text = match write.after {
+        Some(version) => {
+            Some(tx.text(version)?.ok_or_else(|| StoreFault::Damaged { what: "a kept text is gone".to_owned() })?)
+        }
+        None => None,
+    };
+    planned.put(&write.path, text.as_deref())?;
+    Ok(true)
+}
+
 /// Puts a plan file back. What is in it now is kept first.
 fn change_file(
     ctx: &Context<'_>,
+    planned: &PlannedFiles<'_>,
     tx: &dyn Transaction,
     change: &FileChange,
     facts: &[Fact],
@@ -182,10 +227,10 @@ fn change_file(
         Content::Text { version, .. } => {
             let text =
                 tx.text(*version)?.ok_or_else(|| StoreFault::Damaged { what: "a kept text is gone".to_owned() })?;
-            ctx.files.replace(&file, &text)?;
+            planned.put(&file, Some(&text))?;
         }
         // It was not there before: the copy just written is all that remains of it.
-        Content::Missing => ctx.files.remove(&file)?,
+        Content::Missing => planned.put(&file, None)?,
         // What could not be read was never kept, so it cannot be put back.
         Content::Unreadable { .. } => {}
     }

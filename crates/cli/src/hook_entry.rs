@@ -13,6 +13,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use application::file_writes::complete_file_writes;
 use application::handle_host_event::{
     Handled, Surroundings, TouchedPlan, calls_us, handle_host_event, names_a_session, touched_files, touched_plans,
 };
@@ -241,6 +242,7 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
             faults: faults.as_deref(),
             host_process: host_process.as_ref(),
         };
+        complete_file_writes(&ctx);
         let handled = handle_host_event(&ctx, event, &surroundings);
         put_back_unkept(&files, &handled);
         store.take_recoveries().iter().for_each(|recovery| project.log(&recovery.message));

@@ -134,6 +134,9 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         }
     };
     ui::flush();
+    if code == ExitCode::Done {
+        wiring::acknowledge();
+    }
     code
 }
 

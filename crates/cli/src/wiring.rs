@@ -2,9 +2,11 @@
 
 use std::cell::RefCell;
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use application::file_writes::{ACKNOWLEDGED, complete_file_writes};
 use application::{Context, Failure, FailureKind, Noticed};
 use domain::operation::Channel;
 use domain::ports::{Clock, History, Recovery, Store, StoreFault};
@@ -215,8 +217,14 @@ impl Project {
             .judged_by(trusted.judged_by)
             .with_waiting_policy(trusted.waiting.clone())
             .at_work(&git, session)
-            .running(&commands);
+            .running(&commands)
+            .acknowledging();
+        complete_file_writes(&ctx);
         let outcome = use_case(&ctx);
+        if let Some(record) = ctx.take_carried_out() {
+            let path = self.root.join(ACKNOWLEDGED);
+            TO_ACKNOWLEDGE.set(Some((path, record.to_string())));
+        }
         put_back_unkept(&files, &outcome);
         self.tell(ui, &store.take_recoveries());
         for warning in store.take_warnings() {
@@ -280,8 +288,20 @@ pub(crate) fn while_overtaken<T>(
 }
 
 thread_local! {
+    /// What is noted once the caller was told: where, and what.
+    static TO_ACKNOWLEDGE: RefCell<Option<(PathBuf, String)>> = const { RefCell::new(None) };
     /// A command that looks at the files several times says everything once.
     static SAID: RefCell<Vec<Noticed>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Notes that the caller was told what came of the request.
+pub(crate) fn acknowledge() {
+    if let Some((path, record)) = TO_ACKNOWLEDGE.take() {
+        // Without it the same command is answered once with "done already".
+        let mut options = std::fs::OpenOptions::new();
+        let opened = options.write(true).create(true).truncate(true).mode(0o600).open(path);
+        let _ = opened.and_then(|mut file| file.write_all(record.as_bytes()));
+    }
 }
 
 /// Says that the history is not the one this user knew, and that a looser policy waits: with every command, until a person

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use application::file_writes::complete_file_writes;
 use application::{Context, Failure, FailureKind, Workspace};
 use domain::ids::Principal;
 use domain::operation::Channel;
@@ -128,6 +129,7 @@ impl Workplace {
             Some(commands) => ctx.running(commands),
             None => ctx,
         };
+        complete_file_writes(&ctx);
         let outcome = use_case(&ctx);
         put_back_unkept(&files, &outcome);
         store.take_recoveries().iter().for_each(|recovery| self.project.log(&recovery.message));

@@ -16,6 +16,7 @@ pub mod detection;
 pub mod diff;
 pub mod exchange;
 pub mod fact;
+pub mod file_writes;
 pub mod front_matter;
 pub mod gates;
 pub mod generation;

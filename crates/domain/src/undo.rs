@@ -1,11 +1,12 @@
 //! Undo: taking operations back, exactly, or saying why not.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde_json::Value;
 
 use crate::cascade::StandingGroup;
 use crate::fact::Fact;
+use crate::file_writes::{FileWrite, FileWrites};
 use crate::ids::{NodeId, OperationId};
 use crate::node::{Content, Standing};
 use crate::operation::{Operation, Verb};
@@ -40,6 +41,10 @@ pub struct Undo {
     pub facts: Vec<Fact>,
     /// Texts that must be put back into plan files.
     pub files: Vec<FileChange>,
+    /// The way back of everything else the operations wrote, for files that are still as they were written.
+    pub writes: Vec<FileWrite>,
+    /// Plan files that were made by the operations and edited since: they stay, with their nodes.
+    pub kept: Vec<String>,
 }
 
 /// A plan file to be changed by an undo.
@@ -76,9 +81,23 @@ pub fn decide(
         if operation.verb == Verb::Policy {
             return Err(UndoRefused::Policy { operation: operation.id });
         }
+        let mut plan_files = BTreeSet::new();
         for fact in operation.facts.iter().rev() {
             if let (Fact::NodeAdded { .. }, Verb::Observe) = (fact, operation.verb) {
                 return Err(UndoRefused::NewFiles { operation: operation.id });
+            }
+            // Which files were written is no state to go back to: they are written back one by one.
+            if matches!(fact, Fact::RecordChanged { record, .. } if record.kind == FileWrites::KIND) {
+                continue;
+            }
+            // A file that somebody wrote in since is theirs, and so is its node.
+            if let Fact::NodeAdded { node } = fact
+                && let Some(there) = after.get(node.id)
+                && let (Some(path), true) = (&there.path, there.content.version() != node.content.version())
+                && node.content.version().is_some()
+            {
+                undo.kept.push(path.clone());
+                continue;
             }
             let Some(reversed) = fact.reversed() else { continue };
             let reversed = match reversed {
@@ -106,16 +125,30 @@ pub fn decide(
             let files = &after;
             if let Fact::ContentChanged { node, before, after } = &reversed
                 && before.version() != after.version()
-                && files.get(*node).is_some_and(|node| node.path.is_some())
+                && let Some(path) = files.get(*node).and_then(|node| node.path.clone())
             {
+                plan_files.insert(path);
                 undo.files.push(FileChange { node: *node, before: before.clone(), after: after.clone() });
             }
             undo.facts.push(reversed);
         }
         undo.facts.push(Fact::UndoneChanged { operation: operation.id, before: None, after: Some(by) });
+        let others = FileWrites::of(operation).into_iter().filter(|write| !plan_files.contains(&write.path));
+        merge_writes(&mut undo.writes, others);
     }
     undo.files = merged(undo.files);
+    undo.writes.retain(|write| !undo.kept.contains(&write.path));
     Ok(undo)
+}
+
+/// Adds the way back of an older operation's files: from what a newer one wrote to what was there before the older one.
+fn merge_writes(known: &mut Vec<FileWrite>, older: impl Iterator<Item = FileWrite>) {
+    for write in older.map(FileWrite::reversed) {
+        match known.iter_mut().find(|known| known.path == write.path) {
+            Some(newer) => newer.after = write.after,
+            None => known.push(write),
+        }
+    }
 }
 
 /// Says whether a frozen plan document would not be frozen, or not be there, afterwards.

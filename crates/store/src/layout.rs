@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use domain::ports::StoreFault;
 use domain::settings::{DatabaseUrl, OfflinePolicy, ServerAddress, Settings};
+
+use crate::durable::{Durability, replace};
+use crate::engine::io_fault;
 
 /// The paths of one project's state.
 #[derive(Clone, Debug)]
@@ -22,7 +26,7 @@ pub struct Layout {
     pub log: PathBuf,
     /// Where the shared database is, and what the project is called there.
     pub shared: Option<Shared>,
-    /// Names this working copy to a shared database.
+    /// Names this working copy to a shared store.
     pub place: PathBuf,
     /// The team server the state is on; what is here is a replica of it.
     pub server: Option<ServerAddress>,
@@ -87,6 +91,21 @@ impl Layout {
             shared.id = Some(id.to_owned());
         }
         self
+    }
+
+    /// Returns the name of this working copy, making one when there is none.
+    pub(crate) fn working_copy(&self) -> Result<String, StoreFault> {
+        let is_name =
+            |text: &str| (1..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        if let Ok(text) = std::fs::read_to_string(&self.place)
+            && is_name(text.trim())
+        {
+            return Ok(text.trim().to_owned());
+        }
+        let name = uuid::Uuid::new_v4().to_string();
+        replace(&self.place, format!("{name}\n").as_bytes(), Durability::Atomic)
+            .map_err(|error| io_fault("cannot write", &self.place, error))?;
+        Ok(name)
     }
 
     /// Returns the nearest directory at or above `start` that is a project.

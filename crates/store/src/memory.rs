@@ -517,6 +517,7 @@ macro_rules! delegate_snapshot {
             fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, serde_json::Value)>, StoreFault> { Snapshot::records(&self.$($field).+, kind, prefix) }
             fn search(&self, kinds: &[&str], query: &domain::search::Query, matching: domain::search::Matching, most: usize) -> Result<Vec<domain::record::RecordKey>, StoreFault> { Snapshot::search(&self.$($field).+, kinds, query, matching, most) }
             fn note(&self, key: &str) -> Result<Option<String>, StoreFault> { self.$($field).+.note(key) }
+            fn working_copy(&self) -> String { Snapshot::working_copy(&self.$($field).+) }
             fn now(&self) -> Result<Option<domain::time::Timestamp>, StoreFault> { Snapshot::now(&self.$($field).+) }
         }
     };

@@ -326,6 +326,15 @@ impl PlanFiles for DiskFiles {
         };
         remove().map_err(|error| Self::fault(path, error))
     }
+
+    fn remove_empty_folder(&self, folder: &str) {
+        let remove = || -> Result<(), Errno> {
+            let (above, name) = split(folder)?;
+            rustix::fs::unlinkat(&*self.folder(above)?, name, AtFlags::REMOVEDIR)
+        };
+        // Not empty, or somebody else was faster.
+        let _ = remove();
+    }
 }
 
 /// Goes through a folder's entries.

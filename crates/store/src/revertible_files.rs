@@ -105,4 +105,8 @@ impl PlanFiles for RevertibleFiles<'_> {
     fn remove(&self, path: &str) -> Result<(), FileFault> {
         self.writing(path, None, || self.files.remove(path))
     }
+
+    fn remove_empty_folder(&self, folder: &str) {
+        self.files.remove_empty_folder(folder);
+    }
 }

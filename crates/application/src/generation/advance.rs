@@ -20,6 +20,7 @@ use super::material::{Gathered, scene};
 use super::view::{GenerationView, begun};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
+use crate::file_writes::{PlannedFiles, begin};
 use crate::memory::files;
 use crate::observe::observed_plans;
 use crate::tick::gather::prose_path;
@@ -151,7 +152,8 @@ pub fn submit_step(ctx: &Context<'_>, words: &[String], answer: &StepAnswer) -> 
             }
         }
     }
-    keep(ctx, &mut *tx, &before, &mut after, &answer.spent, reviewed.into_iter().collect())?;
+    let planned = PlannedFiles::of(ctx, None);
+    keep(ctx, &mut *tx, &planned, &before, &mut after, &answer.spent, reviewed.into_iter().collect())?;
     tx.commit()?;
     next_step(ctx, words)
 }
@@ -166,6 +168,7 @@ fn nonce(generation: &Generation) -> String {
 fn keep(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
+    planned: &PlannedFiles<'_>,
     before: &Generation,
     after: &mut Generation,
     calls: &[Spending],
@@ -178,20 +181,24 @@ fn keep(
     operation.facts.extend(record::changed(&Generation::key(after.node), Some(before), Some(after)));
     operation.facts.extend(more);
     operation.texts.push(after.draft.clone());
-    tx.record(operation)?;
+    planned.record(tx, operation)?;
     Ok(())
 }
 
-/// Puts a scene in its place: the file first, which may be written twice, then scene, facts, loops and the end of the
-/// generation in one operation.
+/// Puts a scene in its place: prose, facts, loops and the end of the generation in one operation.
 fn commit(ctx: &Context<'_>, tree: &Tree, before: &Generation) -> Result<GenerationView, Failure> {
     let gone = || Failure::new(FailureKind::NotFound, format!("`{}` is gone", before.scene));
     let node = tree.get(before.node).ok_or_else(gone)?;
     let path = prose_path(ctx, tree, node).ok_or_else(gone)?;
     let text = format!("{}\n", before.draft.trim());
-    set_aside(ctx, &path, &text)?;
-    ctx.files.replace(&path, &text)?;
-    let mut tx = ctx.store.write()?;
+    let mut tx = begin(ctx)?;
+    if record::read::<Generation>(&*tx, &Generation::key(before.node))?.as_ref() != Some(before) {
+        let what = format!("`{}` went on meanwhile", before.scene);
+        return Err(Failure::new(FailureKind::Conflict, what).step(format!("tl generation status {}", before.scene)));
+    }
+    let planned = PlannedFiles::of(ctx, None);
+    ctx.on_files(&planned, |ctx| set_aside(ctx, &path, &text))?;
+    planned.put(&path, Some(&text))?;
     let mut memory_files = files::observe_within(ctx, &mut *tx)?;
     let mut memory = files::stored(&*tx)?;
     let tick = record::read::<TickState>(&*tx, TickState::KEY)?.unwrap_or_default().current_tick;
@@ -205,10 +212,11 @@ fn commit(ctx: &Context<'_>, tree: &Tree, before: &Generation) -> Result<Generat
     if progress != Progress::Complete && crate::evidence::unproved(ctx, &*tx, node)?.is_none() {
         more.push(Fact::ProgressChanged { node: node.id, before: progress, after: Progress::Complete });
     }
-    keep(ctx, &mut *tx, before, &mut after, &[], more)?;
+    keep(ctx, &mut *tx, &planned, before, &mut after, &[], more)?;
     memory_files.expect(ctx, &mut *tx, &memory)?;
     tx.commit()?;
     memory_files.write(ctx);
+    planned.write(ctx)?;
     Ok(GenerationView::of(ctx, tree, after))
 }
 

@@ -39,7 +39,7 @@ pub struct Settled {
 /// # Errors
 /// When the document is frozen, or the file is no whole plan.
 pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Failure> {
-    with_files(ctx, |tx, written| {
+    with_files(ctx, &("doc accept", document), |tx, planned| {
         let id = chosen(ctx, &*tx, document)?;
         let path = file(&id, "plan.json");
         let text = match reading(ctx, &id, "plan.json") {
@@ -115,8 +115,8 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
         }
         operation.texts = staged.texts;
         operation.texts.push(text.clone());
-        let operation = tx.record(operation)?;
-        written.put(ctx, &path, Some(&staged.text))?;
+        planned.put(&path, Some(&staged.text))?;
+        let operation = planned.record(tx, operation)?;
         let changed = before.map(|before| changes_between(&before, &plan)).unwrap_or_default();
         Ok(Settled { success: true, document: id, version_hash: record.written, changed, operation: Some(operation) })
     })
@@ -180,7 +180,7 @@ fn version_of<'p>(plan: &'p mut Plan, id: &str) -> Option<&'p mut u64> {
 /// # Errors
 /// When there is no such document, or what is in the way is no text that could be kept.
 pub fn restore(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Failure> {
-    with_files(ctx, |tx, written| {
+    with_files(ctx, &("doc restore", document), |tx, planned| {
         let id = chosen(ctx, &*tx, document)?;
         let record = known_document(ctx, &*tx, &id)?;
         let path = file(&id, "plan.json");
@@ -204,8 +204,8 @@ pub fn restore(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fai
         operation.at = now;
         operation.facts = facts;
         operation.texts = there.into_iter().collect();
-        let operation = tx.record(operation)?;
-        written.put(ctx, &path, Some(&text))?;
+        planned.put(&path, Some(&text))?;
+        let operation = planned.record(tx, operation)?;
         Ok(Settled { success: true, document, version_hash, changed, operation: Some(operation) })
     })
 }

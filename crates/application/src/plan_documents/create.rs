@@ -3,12 +3,14 @@
 use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::operation::Verb;
 use domain::plan_document::{DocumentRecord, Numbers, Plan, document_id, file, plan_id};
+use domain::ports::{NewOperation, Transaction};
 use domain::record;
 use serde::Serialize;
 
 use super::desk::{made_current, on_disk, stage, with_files};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
+use crate::file_writes::PlannedFiles;
 
 /// What was made.
 #[derive(Clone, Debug, Serialize)]
@@ -25,38 +27,61 @@ pub struct NewDocument {
 /// # Errors
 /// When the title is empty or the file cannot be written.
 pub fn create(ctx: &Context<'_>, title: &str) -> Result<NewDocument, Failure> {
-    let title = title.trim();
-    if title.is_empty() {
-        return Err(Failure::new(FailureKind::Invalid, "a plan needs a title").step("tl doc new \"Add search\""));
-    }
-    with_files(ctx, |tx, written| {
-        let taken = on_disk(ctx);
-        let known = record::read_all::<DocumentRecord>(&*tx, "")?;
-        let id = document_id(title, &|id| {
-            taken.iter().any(|name| name == id)
-                || known.iter().any(|(name, _)| name == id)
-                || tx.nodes_by_alias(id).is_ok_and(|nodes| !nodes.is_empty())
-        });
-        let now = ctx.clock.now();
-        let plan = Plan::new(plan_id(&tx.store_id()?, &id, now), title, now);
-        let mut record = DocumentRecord {
-            node: NodeId(0),
-            written: VersionHash::of(&[]),
-            frozen: None,
-            context: None,
-            revises: None,
-            numbers: Numbers::default(),
-        };
-        let staged = stage(&*tx, &id, None, &plan, &mut record, now)?;
-        let mut operation = ctx.operation(Verb::Document, format!("new plan document {id}"));
-        operation.at = now;
-        operation.facts = staged.facts;
-        operation.facts.extend(record::changed(&id, None, Some(&record)));
-        operation.facts.extend(made_current(ctx, &*tx, &id)?);
-        operation.texts = staged.texts;
-        let operation = tx.record(operation)?;
-        let path = file(&id, "plan.json");
-        written.put(ctx, &path, Some(&staged.text))?;
-        Ok(NewDocument { success: true, document: id, plan_id: plan.plan_id, file_path: path, operation })
+    let title = checked_title(title)?;
+    with_files(ctx, &("doc new", title), |tx, planned| {
+        let (made, operation) = stage_new(ctx, &*tx, planned, title)?;
+        let operation = planned.record(tx, operation)?;
+        Ok(NewDocument { operation, ..made })
     })
+}
+
+/// Returns a title without blanks around it, if something is left then.
+pub(crate) fn checked_title(title: &str) -> Result<&str, Failure> {
+    match title.trim() {
+        "" => Err(Failure::new(FailureKind::Invalid, "a plan needs a title").step("tl doc new \"Add search\"")),
+        title => Ok(title),
+    }
+}
+
+/// Returns a new document and the operation that makes it, which is not recorded yet.
+pub(crate) fn stage_new(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    planned: &PlannedFiles<'_>,
+    title: &str,
+) -> Result<(NewDocument, NewOperation), Failure> {
+    let taken = on_disk(ctx);
+    let known = record::read_all::<DocumentRecord>(tx, "")?;
+    let id = document_id(title, &|id| {
+        taken.iter().any(|name| name == id)
+            || known.iter().any(|(name, _)| name == id)
+            || tx.nodes_by_alias(id).is_ok_and(|nodes| !nodes.is_empty())
+    });
+    let now = ctx.clock.now();
+    let plan = Plan::new(plan_id(&tx.store_id()?, &id, now), title, now);
+    let mut record = DocumentRecord {
+        node: NodeId(0),
+        written: VersionHash::of(&[]),
+        frozen: None,
+        context: None,
+        revises: None,
+        numbers: Numbers::default(),
+    };
+    let staged = stage(tx, &id, None, &plan, &mut record, now)?;
+    let mut operation = ctx.operation(Verb::Document, format!("new plan document {id}"));
+    operation.at = now;
+    operation.facts = staged.facts;
+    operation.facts.extend(record::changed(&id, None, Some(&record)));
+    operation.facts.extend(made_current(ctx, tx, &id)?);
+    operation.texts = staged.texts;
+    let path = file(&id, "plan.json");
+    planned.put(&path, Some(&staged.text))?;
+    let made = NewDocument {
+        success: true,
+        document: id,
+        plan_id: plan.plan_id,
+        file_path: path,
+        operation: tx.next_operation()?,
+    };
+    Ok((made, operation))
 }

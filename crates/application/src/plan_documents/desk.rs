@@ -9,14 +9,16 @@ use domain::plan_document::{
     CurrentDocument, DocumentRecord, FOLDER, Grade, Mirrored, PROFILE, Plan, Problem, check, differences, file,
     file_at, intent_node, located, milestone_node, plan_node, read, touched_milestones, write,
 };
-use domain::ports::{FileLook, FileStamp, Reading, Snapshot, StoreFault, Transaction};
+use domain::ports::{FileStamp, Reading, Snapshot, StoreFault, Transaction};
 use domain::record;
 use domain::suggest::nearest;
 use domain::time::Timestamp;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
+use crate::file_writes::{self, PlannedFiles, unwritten_paths};
 use crate::locate::get;
+use crate::observe::repeated;
 
 /// From so many bytes on a plan is worth a thread of its own.
 const WORTH_A_THREAD: usize = 256 * 1024;
@@ -139,6 +141,10 @@ pub(crate) fn open(
     } else {
         (read(&text), is_ours())
     };
+    if !is_ours && unwritten_paths(state)?.contains(&path) {
+        let what = format!("{path} is behind what is recorded: it could not be written yet");
+        return Err(Failure::new(FailureKind::Unavailable, what).step("tl status   # tries again, and says why not"));
+    }
     let plan = match plan {
         Ok(plan) if is_ours => return Ok(Opened { id, record, plan, text, stamp }),
         Ok(plan) => plan,
@@ -228,73 +234,28 @@ pub(crate) fn may(ctx: &Context<'_>, state: &dyn Snapshot, id: &str, commands: &
     Ok(facts)
 }
 
-/// Files that were written before the operation counts; put back when it does not.
-#[derive(Debug, Default)]
-pub(crate) struct Written(Vec<(String, Option<String>)>);
-
-impl Written {
-    /// Replaces a file, or with nothing takes it away.
-    pub(crate) fn put(&mut self, ctx: &Context<'_>, path: &str, text: Option<&str>) -> Result<(), Failure> {
-        let most = ctx.policy.max_plan_bytes;
-        if text.is_some_and(|text| text.len() as u64 > most) {
-            let what =
-                format!("{path} would have more than policy.max_plan_bytes ({most}) and could not be read again");
-            return Err(Failure::new(FailureKind::Refused, what).step("raise it in .throughline/config.toml"));
-        }
-        let before = match ctx.files.read(path, most) {
-            Reading::Text { text, .. } => Some(text),
-            Reading::Missing => None,
-            Reading::Unreadable { why, .. } => {
-                return Err(Failure::new(FailureKind::Refused, format!("{path} cannot be replaced: {why}")));
-            }
-        };
-        match text {
-            Some(text) => ctx.files.replace(path, text)?,
-            None if before.is_some() => ctx.files.remove(path)?,
-            None => return Ok(()),
-        }
-        self.0.push((path.to_owned(), before));
-        Ok(())
-    }
-
-    /// Replaces the plan of a document that was opened. A file that is still the one that was read is not read again.
-    pub(crate) fn put_plan(&mut self, ctx: &Context<'_>, opened: &Opened, text: &str) -> Result<(), Failure> {
-        let path = file(&opened.id, "plan.json");
-        let is_same = opened.stamp.is_some_and(|stamp| ctx.files.look(&path) == FileLook::Present(stamp));
-        if !is_same || text.len() as u64 > ctx.policy.max_plan_bytes {
-            return self.put(ctx, &path, Some(text));
-        }
-        ctx.files.replace(&path, text)?;
-        self.0.push((path, Some(opened.text.clone())));
-        Ok(())
-    }
-
-    fn put_back(self, ctx: &Context<'_>) {
-        for (path, before) in self.0.into_iter().rev() {
-            // What cannot be put back is noticed by whoever opens the document next.
-            let _ = match before {
-                Some(text) => ctx.files.replace(&path, &text),
-                None => ctx.files.remove(&path),
-            };
-        }
-    }
+/// Plans to replace the plan of a document that was opened. A file that is still the one that was read is not read again.
+pub(crate) fn put_plan(planned: &PlannedFiles<'_>, opened: &Opened, text: &str) -> Result<(), Failure> {
+    planned.put_over(&file(&opened.id, "plan.json"), opened.record.written, opened.stamp, text)
 }
 
-/// Runs `act` in a write transaction; files it wrote are put back when the operation does not come to be.
+/// Runs `act` in a write transaction; the files it plans are written after the commit. A request that an interrupted process
+/// carried out is not carried out again.
 pub(crate) fn with_files<T>(
     ctx: &Context<'_>,
-    act: impl FnOnce(&mut dyn Transaction, &mut Written) -> Result<T, Failure>,
+    request: &dyn std::fmt::Debug,
+    act: impl FnOnce(&mut dyn Transaction, &PlannedFiles<'_>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let mut tx = ctx.store.write()?;
-    let mut written = Written::default();
-    let outcome = act(&mut *tx, &mut written).and_then(|value| {
+    let request = Some(file_writes::request(request));
+    let mut tx = file_writes::begin(ctx)?;
+    if let Some(done) = repeated(ctx, &mut *tx, request)? {
         tx.commit()?;
-        Ok(value)
-    });
-    if outcome.is_err() {
-        written.put_back(ctx);
+        return Err(done);
     }
-    outcome
+    let planned = PlannedFiles::of(ctx, request);
+    let value = act(&mut *tx, &planned)?;
+    planned.commit(ctx, tx)?;
+    Ok(value)
 }
 
 /// What a new text of a document comes to, before it is recorded.

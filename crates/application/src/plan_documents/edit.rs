@@ -7,7 +7,7 @@ use domain::record;
 use domain::text::count;
 use serde::Serialize;
 
-use super::desk::{Opened, may, opened, refuse_frozen, stage, with_files, with_problems};
+use super::desk::{Opened, may, opened, put_plan, refuse_frozen, stage, with_files, with_problems};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
 use crate::settle::settle;
@@ -36,7 +36,7 @@ pub struct EditOutcome {
 /// # Errors
 /// When it is frozen, was changed outside, the role may not, or the change is refused; then nothing was changed.
 pub fn edit(ctx: &Context<'_>, document: Option<&str>, edit: &Edit) -> Result<EditOutcome, Failure> {
-    with_files(ctx, |tx, written| {
+    with_files(ctx, &("doc edit", document, edit), |tx, planned| {
         let opened = opened(ctx, &*tx, document)?;
         refuse_frozen(&opened.id, &opened.record)?;
         let (changes, is_batch) = match edit {
@@ -72,8 +72,8 @@ pub fn edit(ctx: &Context<'_>, document: Option<&str>, edit: &Edit) -> Result<Ed
         operation.facts.extend(record::changed(&opened.id, Some(&opened.record), Some(&record)));
         operation.facts.extend(worked);
         operation.texts = staged.texts;
-        let operation = tx.record(operation)?;
-        written.put_plan(ctx, &opened, &staged.text)?;
+        put_plan(planned, &opened, &staged.text)?;
+        let operation = planned.record(tx, operation)?;
         Ok(EditOutcome { success: true, document: opened.id, changed, operation: Some(operation) })
     })
 }

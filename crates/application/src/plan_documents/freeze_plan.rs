@@ -6,7 +6,7 @@ use domain::plan_document::{file, read, render};
 use domain::record;
 use serde::Serialize;
 
-use super::desk::{may, opened, refuse_frozen, with_files};
+use super::desk::{may, opened, put_plan, refuse_frozen, with_files};
 use super::freeze::staged_freeze;
 use crate::context::Context;
 use crate::failure::Failure;
@@ -26,7 +26,7 @@ pub struct FrozenDocument {
 /// # Errors
 /// When it is frozen already, something is missing, or the role may not.
 pub fn freeze_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<FrozenDocument, Failure> {
-    with_files(ctx, |tx, written| {
+    with_files(ctx, &("doc freeze", document), |tx, planned| {
         let opened = opened(ctx, &*tx, document)?;
         refuse_frozen(&opened.id, &opened.record)?;
         let worked = may(ctx, &*tx, &opened.id, &["doc freeze"])?;
@@ -39,11 +39,11 @@ pub fn freeze_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<FrozenDo
         operation.facts.extend(record::changed(&opened.id, Some(&opened.record), Some(&record)));
         operation.facts.extend(worked);
         operation.texts = staged.texts;
-        let operation = tx.record(operation)?;
-        written.put_plan(ctx, &opened, &staged.text)?;
+        put_plan(planned, &opened, &staged.text)?;
         let plan = read(&staged.text).unwrap_or(opened.plan);
         let page = render(&plan, &record.written.short());
-        written.put(ctx, &file(&opened.id, "plan.md"), Some(&page))?;
+        planned.put(&file(&opened.id, "plan.md"), Some(&page))?;
+        let operation = planned.record(tx, operation)?;
         let waves = plan.milestone_dependencies.waves;
         Ok(FrozenDocument { success: true, document: opened.id, version_hash: record.written, waves, operation })
     })

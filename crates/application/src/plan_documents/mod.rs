@@ -15,7 +15,5 @@ pub mod revise;
 pub mod show;
 pub mod validate;
 
-pub(crate) use desk::{
-    Opened, Staged, Written, chosen, known_document, open, reading, refuse_frozen_restore, with_files,
-};
+pub(crate) use desk::{Opened, Staged, chosen, known_document, open, reading, refuse_frozen_restore, with_files};
 pub(crate) use freeze::staged_freeze;

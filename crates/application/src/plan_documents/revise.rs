@@ -14,7 +14,7 @@ use crate::failure::{Failure, FailureKind};
 /// # Errors
 /// When the document is not frozen, or cannot be read as it was frozen.
 pub fn revise(ctx: &Context<'_>, document: Option<&str>) -> Result<NewDocument, Failure> {
-    with_files(ctx, |tx, written| {
+    with_files(ctx, &("doc revise", document), |tx, planned| {
         let opened = opened(ctx, &*tx, document)?;
         if opened.record.frozen.is_none() {
             let what = format!("`{}` is not frozen: it can be changed as it is", opened.id);
@@ -47,15 +47,15 @@ pub fn revise(ctx: &Context<'_>, document: Option<&str>) -> Result<NewDocument, 
         operation.facts.extend(record::changed(&id, None, Some(&record)));
         operation.facts.extend(made_current(ctx, &*tx, &id)?);
         operation.texts = staged.texts;
-        let operation = tx.record(operation)?;
         let path = file(&id, "plan.json");
-        written.put(ctx, &path, Some(&staged.text))?;
+        planned.put(&path, Some(&staged.text))?;
         // What the user said has not changed with the plan.
         if let Some(context) = record.context
             && let Some(text) = tx.text(context)?
         {
-            written.put(ctx, &file(&id, "context.json"), Some(&text))?;
+            planned.put(&file(&id, "context.json"), Some(&text))?;
         }
+        let operation = planned.record(tx, operation)?;
         Ok(NewDocument { success: true, document: id, plan_id: plan.plan_id, file_path: path, operation })
     })
 }

@@ -19,7 +19,7 @@ pub fn accept(
 ) -> Result<ItemOutcome, Failure> {
     // Whether a person asks is the review's own rule; an agent is told that, not which role it has.
     let command = if ctx.actor.is_human() { "review accept" } else { "review verdict" };
-    let ((), review, operation) = change(ctx, of, command, |tx, meant| {
+    let ((), review, operation) = change(ctx, of, command, &(item, reason), |tx, meant| {
         let before = review_of(tx, &meant.subject)?;
         let mut review = before.clone();
         review.check_version(item, version)?;

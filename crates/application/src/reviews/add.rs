@@ -25,7 +25,7 @@ pub struct CheckRequest {
 /// # Errors
 /// When the role may not, or the check is empty.
 pub fn add(ctx: &Context<'_>, request: &CheckRequest) -> Result<ItemOutcome, Failure> {
-    let (id, review, operation) = change(ctx, request.of.as_deref(), "review add", |tx, meant| {
+    let (id, review, operation) = change(ctx, request.of.as_deref(), "review add", request, |tx, meant| {
         let before = record::read::<Review>(tx, &meant.subject)?;
         let mut review = match before.clone().filter(|review| review.state != LoopState::Complete) {
             Some(review) => review,

@@ -35,7 +35,7 @@ pub fn conclude(ctx: &Context<'_>, of: Option<&str>, iteration: Option<u32>) -> 
             .step(format!("tl flow fail --for {about}")));
     }
     drop(state);
-    let (concluded, review, operation) = change(ctx, Some(&subject), "review verdict", |tx, meant| {
+    let (concluded, review, operation) = change(ctx, Some(&subject), "review verdict", &"conclude", |tx, meant| {
         let before = review_of(tx, &meant.subject)?;
         before.check_iteration(iteration)?;
         let mut review = before.clone();

@@ -11,7 +11,8 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::plan_documents::{Written, chosen, with_files};
+use crate::file_writes::PlannedFiles;
+use crate::plan_documents::{chosen, with_files};
 use crate::workflows;
 
 /// A review as it is shown.
@@ -127,15 +128,16 @@ pub(super) fn change<T>(
     ctx: &Context<'_>,
     named: Option<&str>,
     command: &str,
+    request: &dyn std::fmt::Debug,
     act: impl FnOnce(&dyn Transaction, &Meant) -> Result<(Option<Review>, Review, String, T), Failure>,
 ) -> Result<(T, Review, OperationId), Failure> {
-    with_files(ctx, |tx, written| {
+    with_files(ctx, &(command, named, request), |tx, planned| {
         let meant = meant(ctx, &*tx, named, Some(command))?;
         let (before, after, summary, value) = act(&*tx, &meant)?;
         let mut operation = ctx.operation(Verb::Review, summary);
-        let facts = staged(ctx, &*tx, before.as_ref(), Some(&after), &mut operation.texts, written)?;
+        let facts = staged(ctx, &*tx, before.as_ref(), Some(&after), planned)?;
         operation.facts = facts;
-        let operation = tx.record(operation)?;
+        let operation = planned.record(tx, operation)?;
         Ok((value, after, operation))
     })
 }
@@ -148,8 +150,7 @@ pub(crate) fn staged(
     state: &dyn Snapshot,
     before: Option<&Review>,
     after: Option<&Review>,
-    texts: &mut Vec<String>,
-    written: &mut Written,
+    planned: &PlannedFiles<'_>,
 ) -> Result<Vec<Fact>, Failure> {
     let Some(after) = after else { return Ok(Vec::new()) };
     let Some(fact) = record::changed(&after.subject, before, Some(after)) else { return Ok(Vec::new()) };
@@ -160,11 +161,9 @@ pub(crate) fn staged(
         let path = file(document, &format!("qr-{phase}.json"));
         untouched(ctx, state, &path)?;
         if after.state == LoopState::Complete {
-            written.put(ctx, &path, None)?;
+            planned.put(&path, None)?;
         } else {
-            let text = render_file(phase, after);
-            written.put(ctx, &path, Some(&text))?;
-            texts.push(text);
+            planned.put(&path, Some(&render_file(phase, after)))?;
         }
     }
     Ok(vec![fact])

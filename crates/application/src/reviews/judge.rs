@@ -23,7 +23,7 @@ pub struct VerdictRequest {
 /// # Errors
 /// When the role or the author may not, or the check changed meanwhile.
 pub fn judge(ctx: &Context<'_>, request: &VerdictRequest) -> Result<ItemOutcome, Failure> {
-    let ((), review, operation) = change(ctx, request.of.as_deref(), "review verdict", |tx, meant| {
+    let ((), review, operation) = change(ctx, request.of.as_deref(), "review verdict", request, |tx, meant| {
         let before = review_of(tx, &meant.subject)?;
         let mut review = before.clone();
         let said = Said { by: &ctx.actor, at: ctx.clock.now() };

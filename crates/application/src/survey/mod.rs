@@ -6,7 +6,7 @@
 mod tickets;
 mod unchanged;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 use domain::ids::{NodeId, VersionHash};
@@ -17,6 +17,7 @@ use domain::profile::{Level, Profile, ReadAlias, folder_of};
 
 use crate::context::{Context, Noticed};
 use crate::failure::Failure;
+use crate::file_writes::unwritten_paths;
 
 /// What part of the files is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +75,7 @@ pub(crate) fn survey(
         passed_by: Vec::new(),
         has_read: false,
         looked_at: Vec::new(),
+        unwritten: unwritten_paths(state)?,
     };
     match scope {
         Scope::Lineage(id) => surveyor.lineage(id, false)?,
@@ -103,6 +105,8 @@ struct Surveyor<'c, 'a> {
     has_read: bool,
     /// The paths that were looked at.
     looked_at: Vec<String>,
+    /// Files of a recorded operation that are still to be written: they count as recorded.
+    unwritten: BTreeSet<String>,
 }
 
 /// The parent under which a level is looked for.
@@ -217,6 +221,9 @@ impl<'a> Surveyor<'_, 'a> {
             let nodes = self.survey.nodes.clone();
             if let Some(node) = self.recorded(&nodes, above.id, level, alias) {
                 self.known(node)?;
+                if let Some(path) = node.path.as_deref().filter(|path| !path.contains(&entry.name)) {
+                    self.note_duplicate(pattern.file_at(&above.folder, &entry.name, alias), path, alias);
+                }
                 if depth == Depth::All && profile.levels_under(&level.name).next().is_some() {
                     let path = pattern.file_at(&above.folder, &entry.name, alias);
                     self.below(profile, level, node.id, number_of(node), &path, depth)?;
@@ -225,6 +232,9 @@ impl<'a> Surveyor<'_, 'a> {
             }
             let Some(read) = level.alias.read_exact(alias, &level.numbers) else { continue };
             let path = pattern.file_at(&above.folder, &entry.name, &read.alias);
+            if self.unwritten.contains(&path) {
+                continue;
+            }
             if read.parent_number.is_some() && read.parent_number != above.number {
                 self.ctx.notice(Noticed::Misplaced {
                     path,
@@ -322,6 +332,9 @@ impl<'a> Surveyor<'_, 'a> {
         }
         self.met[word] |= bit;
         let Some(path) = &node.path else { return Ok(()) };
+        if self.unwritten.contains(path) {
+            return Ok(());
+        }
         let look = self.look(path);
         if let FileLook::Present(stamp) = &look
             && self.trust_stamps

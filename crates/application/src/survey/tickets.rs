@@ -36,17 +36,21 @@ impl Surveyor<'_, '_> {
         let mut fresh: Vec<Fresh> = Vec::new();
         for entry in self.files.list(&pattern.listing("")) {
             let Some(alias) = pattern.alias_in(&entry.name) else { continue };
-            if known.contains_key(alias) || (!pattern.entry_is_file() && entry.kind == EntryKind::File) {
+            if !pattern.entry_is_file() && entry.kind == EntryKind::File {
+                continue;
+            }
+            let recorded = known.get(alias).and_then(|node| node.path.as_deref());
+            if recorded.is_some_and(|path| pattern.file_at("", &entry.name, alias) == path) {
                 continue;
             }
             let Some(read) = level.alias.read_exact(alias, &level.numbers) else { continue };
             let path = pattern.file_at("", &entry.name, &read.alias);
-            if fresh.iter().any(|other| other.alias == read.alias) {
-                let why = format!("there is another `{}`: each needs an id of its own", read.alias);
-                self.ctx.notice(Noticed::Misplaced { path, why });
+            if self.unwritten.contains(&path) || matches!(self.files.look(&path), FileLook::Missing) {
                 continue;
             }
-            if matches!(self.files.look(&path), FileLook::Missing) {
+            let other = fresh.iter().find(|other| other.alias == read.alias).map(|other| other.path.as_str());
+            if let Some(other) = recorded.or(other) {
+                self.note_duplicate(path, other, &read.alias);
                 continue;
             }
             // Its number is given when its parent is known; nothing else is filed under it before.
@@ -72,6 +76,15 @@ impl Surveyor<'_, '_> {
             self.note_move(node, parents.get(node.alias.as_str()).and_then(Option::as_deref), &known)?;
         }
         Ok(())
+    }
+
+    /// Reports a file that has the id of another one. Which of them is meant only a person can say.
+    pub(super) fn note_duplicate(&self, path: String, other: &str, alias: &str) {
+        // A file whose recorded place is empty was moved; that one is reported as missing.
+        if !matches!(self.files.look(other), FileLook::Missing) {
+            let why = format!("`{other}` has the id `{alias}` too: each needs an id of its own");
+            self.ctx.notice(Noticed::Misplaced { path, why });
+        }
     }
 
     /// Returns every file's parent, by alias; a parent that is not there or that would close a circle is told and

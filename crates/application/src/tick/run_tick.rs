@@ -15,11 +15,13 @@ use serde_json::Value;
 
 use super::begin_tick::late;
 use super::gather::{KnownMemory, Surroundings};
-use super::stage::{on_stage, write_drafts};
+use super::stage::on_stage;
 use crate::context::{Context, Noticed};
 use crate::failure::{Failure, FailureKind};
+use crate::file_writes::{PlannedFiles, begin};
 use crate::memory::files;
-use crate::observe::observed_plans;
+use crate::observe::{observe_within, observed_plans, record_planned};
+use crate::survey::Scope;
 
 /// So large may the file of a plan be.
 const MOST_PLAN: u64 = 4 * 1024 * 1024;
@@ -41,15 +43,10 @@ pub struct TickOutcome {
 }
 
 impl TickOutcome {
-    /// Writes the files of a tick and returns what to tell.
-    pub(super) fn told(ctx: &Context<'_>, record: TickRecord) -> Self {
-        write_plan_file(ctx, &record);
+    /// Returns what became of a tick.
+    pub(super) fn of(record: TickRecord) -> Self {
         let failed = matches!(record.status, TickStatus::Failed | TickStatus::Parked);
         let error_file = failed.then(|| tick_files::error_path(record.tick, false));
-        if let Some(path) = &error_file {
-            write(ctx, path, &tick_files::error_file(&record));
-            write(ctx, &tick_files::error_path(record.tick, true), &tick_files::error_log(&record));
-        }
         Self {
             tick: record.tick,
             status: record.status,
@@ -65,7 +62,8 @@ impl TickOutcome {
     }
 }
 
-/// Writes the files of a tick that a process did not get to write before it died. A plan that somebody edited stays.
+/// Writes the files of a tick that are gone, or were not written by a process that lost its notes. A plan that somebody
+/// edited stays.
 pub(super) fn catch_up(ctx: &Context<'_>, record: &TickRecord) {
     let is_behind = match ctx.files.read(&tick_files::plan_path(record.tick), MOST_PLAN) {
         Reading::Missing => true,
@@ -82,8 +80,25 @@ pub(super) fn catch_up(ctx: &Context<'_>, record: &TickRecord) {
             record.status.word()
         );
         ctx.notice(Noticed::CaughtUp { what });
-        drop(TickOutcome::told(ctx, record.clone()));
+        for (path, text) in files_of(record) {
+            write(ctx, &path, &text);
+        }
     }
+}
+
+/// Returns the files of a tick: its plan, and what went wrong.
+fn files_of(record: &TickRecord) -> Vec<(String, String)> {
+    let mut files = vec![(tick_files::plan_path(record.tick), tick_files::plan_file(record))];
+    if matches!(record.status, TickStatus::Failed | TickStatus::Parked) {
+        files.push((tick_files::error_path(record.tick, false), tick_files::error_file(record)));
+        files.push((tick_files::error_path(record.tick, true), tick_files::error_log(record)));
+    }
+    files
+}
+
+/// Plans to write the files of a tick.
+pub(super) fn plan_files_of(planned: &PlannedFiles<'_>, record: &TickRecord) -> Result<(), Failure> {
+    files_of(record).into_iter().try_for_each(|(path, text)| planned.put(&path, Some(&text)))
 }
 
 /// Files are copies: one that cannot be written is told, the store has it in any case.
@@ -91,10 +106,6 @@ fn write(ctx: &Context<'_>, path: &str, text: &str) {
     if let Err(fault) = ctx.files.replace(path, text) {
         ctx.notice(Noticed::NotWritten { path: path.to_owned(), why: fault.to_string() });
     }
-}
-
-pub(super) fn write_plan_file(ctx: &Context<'_>, record: &TickRecord) {
-    write(ctx, &tick_files::plan_path(record.tick), &tick_files::plan_file(record));
 }
 
 /// Runs what is left of a tick's plan.
@@ -171,7 +182,8 @@ fn run(
     // The plan files are looked at where an action stands on them.
     let stands_on_plans = edited.is_some() || before.plan.actions.iter().any(|action| tools::reads_plans(&action.tool));
     let tree = if stands_on_plans { observed_plans(ctx)?.1 } else { Tree::new([]) };
-    let mut tx = ctx.store.write()?;
+    let mut tx = begin(ctx)?;
+    let planned = PlannedFiles::of(ctx, None);
     let mut memory_files = files::observe_within(ctx, &mut *tx)?;
     if known(&*tx, tick)? != before {
         return Err(late());
@@ -189,7 +201,9 @@ fn run(
     }
     let (executed, memory, drafts) = on_stage(ctx, &*tx, &tree, &around, &record);
     record.executed = executed;
-    write_drafts(ctx, &mut *tx, &drafts)?;
+    for draft in &drafts {
+        planned.put(&draft.file, Some(&draft.text))?;
+    }
     let failed = record.executed.last().filter(|action| !action.success);
     record.errors = failed
         .map(|action| {
@@ -204,15 +218,26 @@ fn run(
         Some(_) if record.failures < MOST_ATTEMPTS => TickStatus::Failed,
         Some(_) => TickStatus::Parked,
     };
-    let mut operation = ctx.operation(Verb::Tick, format!("tick {tick}: {}", record.status.word()));
-    operation.facts = memory.changes();
-    operation.facts.extend(record::changed(&TickRecord::key(tick), Some(&before), Some(&record)));
-    operation.facts.extend(advanced(&*tx, &around.state, &record)?);
-    tx.record(operation)?;
+    let mut facts = memory.changes();
+    facts.extend(record::changed(&TickRecord::key(tick), Some(&before), Some(&record)));
+    facts.extend(advanced(&*tx, &around.state, &record)?);
+    let summary = format!("tick {tick}: {}", record.status.word());
+    if drafts.is_empty() {
+        plan_files_of(&planned, &record)?;
+        let mut operation = ctx.operation(Verb::Tick, summary);
+        operation.facts = facts;
+        planned.record(&mut *tx, operation)?;
+    } else {
+        // Somebody may have edited plans since the actions looked at them.
+        observe_within(ctx, &mut *tx, Scope::Everything)?;
+        plan_files_of(&planned, &record)?;
+        record_planned(ctx, &mut *tx, &planned, Verb::Tick, summary, facts)?;
+    }
     memory_files.expect(ctx, &mut *tx, &memory)?;
     tx.commit()?;
     memory_files.write(ctx);
-    Ok(TickOutcome::told(ctx, record))
+    planned.write(ctx)?;
+    Ok(TickOutcome::of(record))
 }
 
 /// Returns the fact that the story stands elsewhere now: a failed tick stays where it is.

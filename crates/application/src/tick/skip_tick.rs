@@ -5,9 +5,10 @@ use domain::record;
 use domain::tick::{TickRecord, TickState, TickStatus};
 use domain::time::Timestamp;
 
-use super::run_tick::{TickOutcome, known, refuse_changed};
+use super::run_tick::{TickOutcome, known, plan_files_of, refuse_changed};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
+use crate::file_writes::{PlannedFiles, begin};
 
 /// Skips a tick that was begun and is not done; what of it was run stays. `shown` is the time of the record that was
 /// shown, where one was.
@@ -15,7 +16,7 @@ use crate::failure::{Failure, FailureKind};
 /// # Errors
 /// When there is no such tick, it is settled, another state of it was shown, or the state cannot be written.
 pub fn skip_tick(ctx: &Context<'_>, tick: u64, shown: Option<Timestamp>) -> Result<TickOutcome, Failure> {
-    let mut tx = ctx.store.write()?;
+    let mut tx = begin(ctx)?;
     let before = known(&*tx, tick)?;
     refuse_changed(&before, shown)?;
     if matches!(before.status, TickStatus::Done | TickStatus::Skipped) {
@@ -30,7 +31,9 @@ pub fn skip_tick(ctx: &Context<'_>, tick: u64, shown: Option<Timestamp>) -> Resu
     let mut operation = ctx.operation(Verb::Tick, format!("tick {tick}: skipped"));
     operation.facts.extend(record::changed(&TickRecord::key(tick), Some(&before), Some(&record)));
     operation.facts.extend(record::changed(TickState::KEY, state.as_ref(), Some(&after)));
-    tx.record(operation)?;
-    tx.commit()?;
-    Ok(TickOutcome::told(ctx, record))
+    let planned = PlannedFiles::of(ctx, None);
+    plan_files_of(&planned, &record)?;
+    planned.record(&mut *tx, operation)?;
+    planned.commit(ctx, tx)?;
+    Ok(TickOutcome::of(record))
 }

@@ -3,7 +3,7 @@
 use domain::gates::{self, Doing, Parent, Step};
 use domain::host_event::Effect;
 use domain::memory::{EntryKind, Memory};
-use domain::ports::{FileLook, Reading, Snapshot, Transaction};
+use domain::ports::{FileLook, Reading, Snapshot};
 use domain::profile::place_of;
 use domain::search::{Matching, Query};
 use domain::tick::TickRecord;
@@ -14,11 +14,8 @@ use domain::tree::Tree;
 use super::gather::{self, Surroundings};
 use crate::claim_node;
 use crate::context::Context;
-use crate::failure::Failure;
 use crate::handle_host_event::recorded;
-use crate::observe::observe_within;
 use crate::plan_node::{PlanRequest, place};
-use crate::survey::Scope;
 
 /// Runs the actions on a copy of the memory. Returns what was run, the memory, and the plans that are to be written.
 pub(super) fn on_stage(
@@ -102,16 +99,4 @@ fn allowed(ctx: &Context<'_>, state: &dyn Snapshot, file: &str, text: &str) -> R
         Some(fired) => Err(format!("{} gate: {}", fired.gate, fired.objection.why)),
         None => Ok(()),
     }
-}
-
-/// Writes plans and records them as what they are: files that are new or changed. Written before the commit, so that a
-/// process that dies between leaves a file that the same action finds as it wants it.
-pub(super) fn write_drafts(ctx: &Context<'_>, tx: &mut dyn Transaction, drafts: &[Draft]) -> Result<(), Failure> {
-    for draft in drafts {
-        ctx.files.replace(&draft.file, &draft.text)?;
-    }
-    if !drafts.is_empty() {
-        observe_within(ctx, tx, Scope::Everything)?;
-    }
-    Ok(())
 }

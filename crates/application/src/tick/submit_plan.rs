@@ -9,10 +9,11 @@ use serde_json::Value;
 
 use super::begin_tick::{late, nonce};
 use super::gather::{KnownMemory, Surroundings};
-use super::run_tick::{TickOutcome, run_kept, write_plan_file};
+use super::run_tick::{TickOutcome, plan_files_of, run_kept};
 use super::spending::spent;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
+use crate::file_writes::{PlannedFiles, begin};
 use crate::memory::files;
 
 /// An answer.
@@ -57,7 +58,7 @@ pub fn keep_plan(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<u64, Failure>
 }
 
 fn kept(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<(TickRecord, KnownMemory), Failure> {
-    let (record, memory) = keep(ctx, answer, |around| {
+    keep(ctx, answer, |around| {
         let plan = Plan::read(&answer.plan, &around.memory).map_err(|refused| refused_plan(&refused.to_string()))?;
         let failures = around.begun().map_or(0, |record| record.failures);
         Ok(TickRecord {
@@ -72,9 +73,7 @@ fn kept(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<(TickRecord, KnownMemo
             failures,
             context_used: around.view(ctx).used(),
         })
-    })?;
-    write_plan_file(ctx, &record);
-    Ok((record, memory))
+    })
 }
 
 /// Keeps that no plan came: the planner failed, or said nothing that can be run.
@@ -99,7 +98,7 @@ pub fn plan_failed(ctx: &Context<'_>, answer: &PlanAnswer, why: &str) -> Result<
             warnings: Vec::new(),
         })
     })?;
-    Ok(TickOutcome::told(ctx, record))
+    Ok(TickOutcome::of(record))
 }
 
 fn keep(
@@ -107,7 +106,7 @@ fn keep(
     answer: &PlanAnswer,
     make: impl FnOnce(&Surroundings) -> Result<TickRecord, Failure>,
 ) -> Result<(TickRecord, KnownMemory), Failure> {
-    let mut tx = ctx.store.write()?;
+    let mut tx = begin(ctx)?;
     // A plan is held against the memory; the tree is looked at when it is run.
     let around = Surroundings::gather(ctx, &*tx, &Tree::new([]), None)?;
     if nonce(&*tx, &around)? != answer.nonce {
@@ -122,7 +121,9 @@ fn keep(
         let before = (around.state != TickState::default()).then_some(&around.state);
         operation.facts.extend(record::changed(TickState::KEY, before, Some(&after)));
     }
-    let head = tx.record(operation)?;
-    tx.commit()?;
+    let planned = PlannedFiles::of(ctx, None);
+    plan_files_of(&planned, &record)?;
+    let head = planned.record(&mut *tx, operation)?;
+    planned.commit(ctx, tx)?;
     Ok((record, KnownMemory { memory: around.memory, head }))
 }

@@ -14,6 +14,7 @@ use super::gather::{Ground, ground};
 use super::{FlowView, Which, changed, find, present, under_way};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
+use crate::file_writes::PlannedFiles;
 use crate::observe::observe_within;
 use crate::plan_documents::{Staged, staged_freeze, with_files};
 use crate::reviews;
@@ -39,7 +40,7 @@ pub struct Advanced {
 /// # Errors
 /// When the step is not done, the review says otherwise, or something that follows is refused; then nothing changed.
 pub fn advance(ctx: &Context<'_>, which: &Which, how: Move) -> Result<Advanced, Failure> {
-    with_files(ctx, |tx, written| {
+    with_files(ctx, &("flow", which, how), |tx, planned| {
         let run = under_way(ctx, &*tx, which)?;
         let workflow = find(ctx, &run.workflow)?;
         let (at, step) = present(&workflow, &run)?;
@@ -60,9 +61,8 @@ pub fn advance(ctx: &Context<'_>, which: &Which, how: Move) -> Result<Advanced, 
         operation.at = now;
         if let Some(Concluded::NeedsPerson { escalated }) = &concluded {
             operation.summary = format!("{} of {} waits for a person", step.name, run.subject);
-            let texts = &mut operation.texts;
-            operation.facts = reviews::staged(ctx, &*tx, before.as_ref(), review.as_ref(), texts, written)?;
-            let operation = tx.record(operation)?;
+            operation.facts = reviews::staged(ctx, &*tx, before.as_ref(), review.as_ref(), planned)?;
+            let operation = planned.record(tx, operation)?;
             return Ok(Advanced {
                 success: false,
                 flow: FlowView::of(&workflow, &run),
@@ -82,7 +82,7 @@ pub fn advance(ctx: &Context<'_>, which: &Which, how: Move) -> Result<Advanced, 
             after.state = FlowState::Active;
             after.wave += 1;
         }
-        let staged = effects(ctx, tx, written, &step.effects, &ground, how, now)?;
+        let staged = effects(ctx, tx, planned, &step.effects, &ground, how, now)?;
         operation.facts = staged.facts;
         operation.texts = staged.texts;
         if step.kind == StepKind::Work
@@ -94,11 +94,11 @@ pub fn advance(ctx: &Context<'_>, which: &Which, how: Move) -> Result<Advanced, 
                 }
             });
         }
-        let facts = reviews::staged(ctx, &*tx, before.as_ref(), review.as_ref(), &mut operation.texts, written)?;
+        let facts = reviews::staged(ctx, &*tx, before.as_ref(), review.as_ref(), planned)?;
         operation.facts.extend(facts);
         operation.facts.extend(changed(Some(&run), &after));
         operation.summary = format!("{} of {}: {}", step.name, run.subject, how.word());
-        let operation = tx.record(operation)?;
+        let operation = planned.record(tx, operation)?;
         Ok(Advanced {
             success: true,
             flow: FlowView::of(&workflow, &after),
@@ -141,7 +141,7 @@ fn moved(
 fn effects(
     ctx: &Context<'_>,
     tx: &mut dyn domain::ports::Transaction,
-    written: &mut crate::plan_documents::Written,
+    planned: &PlannedFiles<'_>,
     effects: &[StepEffect],
     ground: &Ground,
     how: Move,
@@ -159,14 +159,14 @@ fn effects(
     }
     if effects.contains(&StepEffect::Freeze) {
         let mut staged = staged_freeze(ctx, &*tx, document, &mut record, now)?;
-        written.put(ctx, &file(&document.id, "plan.json"), Some(&staged.text))?;
+        planned.put(&file(&document.id, "plan.json"), Some(&staged.text))?;
         plan = read(&staged.text).unwrap_or(plan);
         all.facts.append(&mut staged.facts);
         all.texts.append(&mut staged.texts);
     }
     if effects.contains(&StepEffect::Render) {
         let page = render(&plan, &record.written.short());
-        written.put(ctx, &file(&document.id, "plan.md"), Some(&page))?;
+        planned.put(&file(&document.id, "plan.md"), Some(&page))?;
     }
     all.facts.extend(record::changed(&document.id, Some(&document.record), Some(&record)));
     Ok(all)

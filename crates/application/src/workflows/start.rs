@@ -1,13 +1,16 @@
 //! Start a workflow on a document, a node, or anything with a name.
 
+use domain::fact::Fact;
 use domain::operation::Verb;
+use domain::ports::Snapshot;
 use domain::record;
-use domain::workflow::{FlowRun, FlowState, SubjectKind};
+use domain::workflow::{FlowRun, FlowState, SubjectKind, Workflow};
 
 use super::{FlowView, changed, find};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
-use crate::plan_documents::{chosen, known_document};
+use crate::plan_documents::create::{checked_title, stage_new};
+use crate::plan_documents::{chosen, known_document, with_files};
 
 /// Starts a workflow. Without a subject, on the current document.
 ///
@@ -39,19 +42,50 @@ pub fn start(ctx: &Context<'_>, workflow: &str, subject: Option<&str>) -> Result
         }
     };
     let mut tx = ctx.store.write()?;
-    let run = FlowRun::start(&workflow, &subject);
-    let before = record::read::<FlowRun>(&*tx, &run.key())?;
+    let (run, facts) = started(&*tx, &workflow, &subject)?;
+    let mut operation = ctx.operation(Verb::Flow, format!("start {} on {subject}", workflow.name));
+    operation.facts = facts;
+    tx.record(operation)?;
+    tx.commit()?;
+    Ok(FlowView::of(&workflow, &run))
+}
+
+/// Makes a plan document and starts a workflow on it, as one operation.
+///
+/// # Errors
+/// When there is no such workflow, it is not about documents, or the title is empty.
+pub fn start_new(ctx: &Context<'_>, workflow: &str, title: &str) -> Result<FlowView, Failure> {
+    let workflow = find(ctx, workflow)?;
+    if workflow.subject != SubjectKind::Document {
+        let what = format!("the workflow `{}` is not about a plan document", workflow.name);
+        return Err(
+            Failure::new(FailureKind::Invalid, what).step(format!("tl flow start {} --for NAME", workflow.name))
+        );
+    }
+    let title = checked_title(title)?;
+    with_files(ctx, &("flow start", &workflow.name, title), |tx, planned| {
+        let (made, mut operation) = stage_new(ctx, &*tx, planned, title)?;
+        let (run, facts) = started(&*tx, &workflow, &made.document)?;
+        operation.verb = Verb::Flow;
+        operation.summary = format!("start {} on the new plan document {}", workflow.name, made.document);
+        operation.facts.extend(facts);
+        planned.record(tx, operation)?;
+        Ok(FlowView::of(&workflow, &run))
+    })
+}
+
+/// Returns the run of a workflow that starts on a subject.
+fn started(state: &dyn Snapshot, workflow: &Workflow, subject: &str) -> Result<(FlowRun, Vec<Fact>), Failure> {
+    let run = FlowRun::start(workflow, subject);
+    let before = record::read::<FlowRun>(state, &run.key())?;
     if before.as_ref().is_some_and(|before| before.state == FlowState::Active) {
         let what = format!("{} is under way on `{subject}` already", workflow.name);
         return Err(Failure::new(FailureKind::Refused, what)
             .step(format!("tl flow next --for {subject}"))
             .step(format!("tl flow abort --for {subject}")));
     }
-    let mut operation = ctx.operation(Verb::Flow, format!("start {} on {subject}", workflow.name));
-    operation.facts = changed(before.as_ref(), &run).into_iter().collect();
-    tx.record(operation)?;
-    tx.commit()?;
-    Ok(FlowView::of(&workflow, &run))
+    let facts = changed(before.as_ref(), &run).into_iter().collect();
+    Ok((run, facts))
 }
 
 /// Returns the path of a node that is there or could be planned: `chapter 2` and `act-1/chapter-02` are the same.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::string_slice, clippy::disallowed_methods, reason = "a failing test may panic")]
 
 mod accept_operations;
+mod file_writes;
 mod life;
 mod observation;
 mod races;

@@ -1,11 +1,10 @@
 //! `tl flow`
 
 use application::Failure;
-use application::plan_documents::create::create;
 use application::workflows::abort::abort;
 use application::workflows::advance::{Advanced, advance};
 use application::workflows::next::next;
-use application::workflows::start::start;
+use application::workflows::start::{start, start_new};
 use application::workflows::status::status;
 use application::workflows::take::take;
 use application::workflows::{self, FlowView};
@@ -110,12 +109,10 @@ impl FlowArgs {
         match &self.what {
             What::List => list(app),
             What::Start { workflow, subject, new } => {
-                let made = match new {
-                    Some(title) => Some(app.run(|ctx| create(ctx, title))?.document),
-                    None => None,
-                };
-                let subject = made.as_deref().or(subject.as_deref());
-                let view = app.run(|ctx| start(ctx, workflow, subject))?;
+                let view = app.run(|ctx| match new {
+                    Some(title) => start_new(ctx, workflow, title),
+                    None => start(ctx, workflow, subject.as_deref()),
+                })?;
                 said(app, &view)
             }
             What::Next { which } => {
@@ -179,7 +176,7 @@ fn said(app: &App, flow: &FlowView) -> Result<ExitCode, Failure> {
     if app.ui.json {
         app.ui.value(flow);
     } else {
-        app.ui.line(format!("{} on {}: {}", flow.workflow, flow.subject, place(flow)));
+        app.ui.line(format_args!("{} on {}: {}", flow.workflow, flow.subject, place(flow)));
         if flow.state == FlowState::Active {
             app.ui.say(styled(DIM, "next: tl flow next"));
         }
@@ -196,7 +193,7 @@ fn moved(app: &App, which: &Which, how: Move) -> Result<ExitCode, Failure> {
     }
     match &outcome.review {
         Some(Concluded::Retry { blocking, iteration }) => {
-            app.ui.say(format!("{} go back, iteration {iteration}", blocking.join(", ")));
+            app.ui.say(format_args!("{} go back, iteration {iteration}", blocking.join(", ")));
         }
         Some(Concluded::Complete { accepted }) if !accepted.is_empty() => {
             let accepted = accepted.join(", ");

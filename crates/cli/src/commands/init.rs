@@ -83,6 +83,7 @@ const IGNORED: &str = "\
 /journal.jsonl
 /lock
 /place
+/acknowledged
 /notes.json
 /vectors.bin
 /looks.bin

@@ -7,7 +7,7 @@ use domain::ids::OperationId;
 
 use super::approve::print_transitions;
 use crate::exit_code::ExitCode;
-use crate::ui::{DIM, GOOD, styled};
+use crate::ui::{DIM, GOOD, WARN, styled};
 use crate::wiring::App;
 
 /// Take back the last decision, or a given operation
@@ -44,7 +44,10 @@ impl UndoArgs {
             app.ui.line(format_args!("{} undone: {} ({})", styled(GOOD, "✓"), operation.summary, operation.operation));
         }
         for file in &outcome.files {
-            app.ui.line(format!("  changed back: {file}"));
+            app.ui.line(format_args!("  changed back: {file}"));
+        }
+        for file in &outcome.kept_files {
+            app.ui.line(format_args!("  {} {} was changed since and stays", styled(WARN, "kept:"), file));
         }
         print_transitions(app.ui, &outcome.changed_entities);
         app.ui.line(styled(DIM, format!("  to have it back: tl undo {}", outcome.operation)));

@@ -43,6 +43,7 @@ mod hostile_repository;
 mod hosts_install;
 mod init;
 mod intent;
+mod interrupted;
 mod invalidate;
 mod join;
 mod json_shapes;

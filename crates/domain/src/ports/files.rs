@@ -136,4 +136,9 @@ pub trait PlanFiles {
     /// # Errors
     /// [`FileFault`]; the file is then as it was.
     fn remove(&self, path: &str) -> Result<(), FileFault>;
+
+    /// Takes a folder away if nothing is in it. One that stays does no harm.
+    fn remove_empty_folder(&self, folder: &str) {
+        let _ = folder;
+    }
 }

@@ -307,6 +307,11 @@ pub trait Snapshot {
     /// [`StoreFault`].
     fn note(&self, key: &str) -> Result<Option<String>, StoreFault>;
 
+    /// Returns the secret name of this working copy; empty where the state belongs to one alone.
+    fn working_copy(&self) -> String {
+        String::new()
+    }
+
     /// Returns the time of the store's own clock, for what several machines must agree on; `None` where there is only this
     /// machine's.
     ///

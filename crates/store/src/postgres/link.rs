@@ -311,6 +311,10 @@ impl Sql for Link {
         }
     }
 
+    fn working_copy(&self) -> String {
+        self.place.clone()
+    }
+
     fn time(&self) -> Result<Option<Timestamp>, StoreFault> {
         let mut time = None;
         let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT";

@@ -11,7 +11,6 @@ mod search;
 mod values;
 
 use std::cell::{Cell, RefCell};
-use std::fs;
 use std::time::{Duration, Instant};
 
 use domain::fact::Backup;
@@ -401,23 +400,8 @@ fn connect<'l>(layout: &'l Layout, settings: &EngineSettings) -> Result<(&'l Sha
         at: "of this project".to_owned(),
         why: "its address is not known".to_owned(),
     })?;
-    let link = Link::connect(Address::read(&shared.url)?, settings.patience, place(layout)?)?;
+    let link = Link::connect(Address::read(&shared.url)?, settings.patience, layout.working_copy()?)?;
     Ok((shared, link))
-}
-
-/// Returns the name of this working copy, making one when there is none.
-fn place(layout: &Layout) -> Result<String, StoreFault> {
-    let is_name =
-        |text: &str| (1..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    if let Ok(text) = fs::read_to_string(&layout.place)
-        && is_name(text.trim())
-    {
-        return Ok(text.trim().to_owned());
-    }
-    let name = uuid::Uuid::new_v4().to_string();
-    crate::durable::replace(&layout.place, format!("{name}\n").as_bytes(), crate::durable::Durability::Atomic)
-        .map_err(|error| io_fault("cannot write", &layout.place, error))?;
-    Ok(name)
 }
 
 /// Looks a project up: a project is its id, and its name is only where to look first.

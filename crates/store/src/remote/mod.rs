@@ -95,6 +95,7 @@ impl RemoteStore {
             }
             other => other?,
         };
+        replica.name_working_copy(layout.working_copy()?);
         let queue = Queue::beside(&layout.database, settings.patience, server.seal());
         let contact = Contact::beside(&layout.database, settings.patience, server.identity());
         Ok(Self {

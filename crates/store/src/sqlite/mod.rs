@@ -9,7 +9,7 @@ mod search;
 mod sql;
 mod verify;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::fs;
 use std::path::Path;
 use std::time::Instant;
@@ -90,7 +90,12 @@ impl SqliteStore {
             }
         };
         let store = Self {
-            connection: SqliteConnection { inner: connection, path: layout.database.clone(), clock: Cell::new(None) },
+            connection: SqliteConnection {
+                inner: connection,
+                path: layout.database.clone(),
+                clock: Cell::new(None),
+                working_copy: OnceCell::new(),
+            },
             journal: Journal::at(&layout.journal),
             mirror: Mirror::new(&layout.mirror),
             layout: layout.clone(),
@@ -354,6 +359,12 @@ impl SqliteStore {
     /// Makes the time of a shared clock, which shows `now`, that of this store.
     pub(crate) fn go_by(&self, now: Timestamp) {
         self.connection.clock.set(Some((now, Instant::now())));
+    }
+
+    /// Names the working copy whose replica this is.
+    pub(crate) fn name_working_copy(&self, name: String) {
+        // Set once, right after opening.
+        let _ = self.connection.working_copy.set(name);
     }
 
     fn transaction(&self, row: StoreRow) -> TableTransaction<'_> {

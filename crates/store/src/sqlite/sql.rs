@@ -1,6 +1,6 @@
 //! SQLite as the tables ask for it.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -22,6 +22,8 @@ pub(super) struct SqliteConnection {
     pub(super) path: PathBuf,
     /// What a shared clock showed, and when; nothing where this machine's is the only one.
     pub(super) clock: Cell<Option<(Timestamp, Instant)>>,
+    /// The name of this working copy, where the state is a replica of one that others work on too.
+    pub(super) working_copy: OnceCell<String>,
 }
 
 impl SqliteConnection {
@@ -63,6 +65,10 @@ impl Sql for SqliteConnection {
                 .map_err(|error| self.fault(error))?;
         }
         Ok(changed)
+    }
+
+    fn working_copy(&self) -> String {
+        self.working_copy.get().cloned().unwrap_or_default()
     }
 
     fn note_key(&self, key: &str) -> String {

@@ -74,6 +74,9 @@ pub(crate) trait Sql {
     /// Returns the key a note is kept under: where several machines share a database, most notes are of one alone.
     fn note_key(&self, key: &str) -> String;
 
+    /// Returns the name of the working copy; empty where the state belongs to one alone.
+    fn working_copy(&self) -> String;
+
     /// Returns the time of the database's own clock, where it is not this machine's.
     fn time(&self) -> Result<Option<Timestamp>, StoreFault> {
         Ok(None)

@@ -67,3 +67,10 @@ pub(crate) fn share(part: Part, id: u32, sum: i64) -> i64 {
     let mixed = (packed ^ (part as u64).wrapping_mul(0xa076_1d64_78bd_642f)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9).cast_signed()
 }
+
+/// Returns the checksum of a record's row.
+pub(crate) fn record_sum(kind: &str, key: &str, body: &str) -> i64 {
+    let mut sum = Sum::default();
+    [kind, key, body].iter().for_each(|text| sum.add(ValueRef::Text(text.as_bytes())));
+    sum.take()
+}

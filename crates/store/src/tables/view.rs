@@ -19,7 +19,7 @@ use serde_json::Value as Json;
 
 use super::rows::{BadRow, CauseRow, JOINED, NARROW, WIDE, digest, read_footing, read_node};
 use super::sql::{Row, Sql, Values, params};
-use super::sums::{Part, Sum, share, sum_of};
+use super::sums::{Part, Sum, record_sum, share, sum_of};
 use crate::engine::Recorded;
 use crate::journal;
 
@@ -673,6 +673,10 @@ impl Snapshot for View<'_> {
         self.sql.search(self, kinds, query, matching, most)
     }
 
+    fn working_copy(&self) -> String {
+        self.sql.working_copy()
+    }
+
     fn note(&self, key: &str) -> Result<Option<String>, StoreFault> {
         self.one("SELECT body FROM note WHERE key = ?1", params![self.sql.note_key(key)], |row| row.get(0))
     }
@@ -680,13 +684,6 @@ impl Snapshot for View<'_> {
     fn now(&self) -> Result<Option<Timestamp>, StoreFault> {
         self.sql.time()
     }
-}
-
-/// Returns the sum of a record's row.
-pub(crate) fn record_sum(kind: &str, key: &str, body: &str) -> i64 {
-    let mut sum = Sum::default();
-    [kind, key, body].iter().for_each(|text| sum.add(ValueRef::Text(text.as_bytes())));
-    sum.take()
 }
 
 fn read_record(row: &Row<'_>) -> Result<(String, Json), BadRow> {

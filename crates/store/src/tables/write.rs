@@ -20,8 +20,8 @@ use serde_json::Value as Json;
 
 use super::rows::{NodeValues, STORED, STORED_WIDTH, cause_body, standing_sum, standing_values};
 use super::sql::{NewStanding, StandingChange, Values, params};
-use super::sums::{Part, Sum, share};
-use super::view::{StoreRow, View, child_sum, head_sum, record_sum, version_sum, version_values};
+use super::sums::{Part, Sum, record_sum, share};
+use super::view::{StoreRow, View, child_sum, head_sum, version_sum, version_values};
 use crate::engine::{Recorded, io_fault};
 use crate::memory::{delegate_snapshot, misplaced};
 

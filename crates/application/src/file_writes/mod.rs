@@ -1,0 +1,350 @@
+//! Project files an operation writes: planned in the transaction, recorded with it, written after its commit.
+//!
+//! The record ([`FileWrites`]) is the redo note. A note of the store says which one was carried out last, so a process that died
+//! between the commit and its files is noticed by the next command, which completes them before it looks at any file. All of it
+//! happens with the write lock held: files are written in the order of their operations.
+
+mod planned;
+
+use std::collections::BTreeSet;
+
+use domain::fact::Fact;
+use domain::file_writes::{FileWrite, FileWrites, LeftToDo};
+use domain::ids::{Digest32, OperationId, VersionHash};
+use domain::ports::{FileFault, Reading, Snapshot, StoreFault, Transaction};
+use domain::record;
+use serde::{Deserialize, Serialize};
+
+pub(crate) use self::planned::PlannedFiles;
+use self::planned::PlannedWrite;
+use crate::context::{Context, Noticed};
+use crate::failure::{Failure, FailureKind};
+
+/// Which record was carried out last; of this working copy.
+const DONE: &str = "file-writes";
+/// Where the program notes which record it last told its caller of. Not synced: lost, a request is answered once too often
+/// with "done already".
+pub const ACKNOWLEDGED: &str = ".throughline/acknowledged";
+/// Files are read up to this size to find out whose content they have.
+const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
+/// After more operations than that nobody is still about to write files.
+const MAX_OPERATIONS_SINCE: usize = 1_000;
+
+/// What is noted about the last record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Done {
+    record: Option<Digest32>,
+    /// The request it came from, unless its caller was told for sure: the process may have died before it could.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    interrupted: Option<Interrupted>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Interrupted {
+    operation: OperationId,
+    request: VersionHash,
+    by: String,
+}
+
+/// A file that could not be written.
+#[derive(Clone, Debug)]
+struct Unwritten {
+    path: String,
+    why: String,
+}
+
+/// Returns the digest by which a repeated request is recognised.
+pub(crate) fn request(what: &dyn std::fmt::Debug) -> VersionHash {
+    VersionHash::of(format!("{what:?}").as_bytes())
+}
+
+/// Completes what an interrupted process left to be written. Edges call this before every use case.
+///
+/// What cannot be completed now is told, and tried again by the next command; until then the files count as they were recorded.
+pub fn complete_file_writes(ctx: &Context<'_>) {
+    let is_pending = || -> Result<bool, StoreFault> { Ok(pending(&*ctx.store.read()?)?.is_some()) };
+    // A store that cannot be read or written is the use case's to report.
+    if !is_pending().unwrap_or(false) {
+        return;
+    }
+    let complete = || -> Result<(), Failure> {
+        let mut tx = ctx.store.write()?;
+        complete_within(ctx, &mut *tx)?;
+        Ok(tx.commit()?)
+    };
+    if let Err(failure) = complete() {
+        let what = format!("files of an interrupted operation cannot be written now: {}", failure.message);
+        ctx.notice(Noticed::NotRecorded { why: what });
+    }
+}
+
+/// Takes the write lock and completes what an interrupted process left.
+pub(crate) fn begin<'s>(ctx: &Context<'s>) -> Result<Box<dyn Transaction + 's>, Failure> {
+    let mut tx = ctx.store.write()?;
+    complete_within(ctx, &mut *tx)?;
+    Ok(tx)
+}
+
+/// The same in a transaction that was begun, and that has recorded no files of its own yet.
+pub(crate) fn complete_within(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
+    let Some(writes) = pending(&*tx)? else { return Ok(()) };
+    let unwritten = write(ctx, &*tx, &writes, &[])?;
+    for Unwritten { path, why } in &unwritten {
+        let why = format!("operation {} could not write it: {why}", writes.operation);
+        ctx.notice(Noticed::NotWritten { path: path.clone(), why });
+    }
+    if !unwritten.is_empty() {
+        return Ok(());
+    }
+    let head = tx.operation_head(writes.operation)?;
+    let summary = head.as_ref().map(|head| head.summary.clone()).unwrap_or_default();
+    let what = format!("operation {} ({summary}) was interrupted; its files are written now", writes.operation);
+    ctx.notice(Noticed::CaughtUp { what });
+    let interrupted = head.zip(writes.request).map(|(head, request)| Interrupted {
+        operation: writes.operation,
+        request,
+        by: head.by.to_string(),
+    });
+    keep_done(ctx, tx, &Done { record: Some(identity(&writes)), interrupted })
+}
+
+/// Returns the record that is still to be carried out.
+fn pending(state: &dyn Snapshot) -> Result<Option<FileWrites>, StoreFault> {
+    let copy = state.working_copy();
+    let Some(writes) = record::read::<FileWrites>(state, &FileWrites::key(&copy))? else { return Ok(None) };
+    let is_pending = match state.note(DONE)? {
+        Some(done) => read_done(&done).record != Some(identity(&writes)),
+        // The first one, or the notes were lost with the database: then whatever followed it has seen its files.
+        None => state.head()? == writes.operation,
+    };
+    Ok((is_pending && writes.is_made_by(&copy)).then_some(writes))
+}
+
+/// Returns the files that are recorded but not written: what is in them says nothing about what somebody did.
+pub(crate) fn unwritten_paths(state: &dyn Snapshot) -> Result<BTreeSet<String>, StoreFault> {
+    Ok(pending(state)?.into_iter().flat_map(|writes| writes.files).map(|file| file.path).collect())
+}
+
+/// Returns the operation of an interrupted process that did what is requested again now. It answers once.
+pub(crate) fn take_interrupted(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    request: VersionHash,
+) -> Result<Option<OperationId>, Failure> {
+    let Some(done) = tx.note(DONE)?.map(|done| read_done(&done)) else { return Ok(None) };
+    let by = ctx.actor.to_string();
+    let Some(found) = done.interrupted.filter(|one| one.request == request && one.by == by) else { return Ok(None) };
+    if let Reading::Text { text, .. } = ctx.files.read(ACKNOWLEDGED, 256)
+        && done.record.is_some_and(|record| record.to_string() == text.trim())
+    {
+        return Ok(None);
+    }
+    keep_done(ctx, tx, &Done { record: done.record, interrupted: None })?;
+    Ok(Some(found.operation))
+}
+
+/// Says that what is requested was done by a process that was interrupted.
+pub(crate) fn done_already(state: &dyn Snapshot, operation: OperationId) -> Result<Failure, Failure> {
+    let summary = state.operation_head(operation)?.map(|head| head.summary).unwrap_or_default();
+    let what =
+        format!("this is done already: operation {operation} ({summary}) was recorded before it was interrupted");
+    Ok(Failure::new(FailureKind::Refused, what)
+        .step(format!("tl log   # operation {operation}"))
+        .step("the same command again, if it is to be done once more"))
+}
+
+fn read_done(text: &str) -> Done {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+fn keep_done(ctx: &Context<'_>, tx: &mut dyn Transaction, done: &Done) -> Result<(), Failure> {
+    let text = serde_json::to_string(done).unwrap_or_default();
+    Ok(tx.keep_note(DONE, Some(&text), ctx.clock.now())?)
+}
+
+/// Names a record. Its number alone would not do: a restored backup gives the same number again.
+fn identity(writes: &FileWrites) -> Digest32 {
+    Digest32::of(serde_json::to_string(writes).unwrap_or_default().as_bytes())
+}
+
+/// Writes the files that still have their former content, and returns those that cannot be written.
+fn write(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    writes: &FileWrites,
+    planned: &[PlannedWrite],
+) -> Result<Vec<Unwritten>, Failure> {
+    let superseded = superseded(state, writes)?;
+    let mut unwritten = Vec::new();
+    for file in writes.files.iter().filter(|file| file.is_in_project() && !superseded.contains(&file.path)) {
+        let known = planned.iter().find(|planned| planned.write == *file);
+        if let Err(why) = write_one(ctx, state, writes.operation, file, known)? {
+            unwritten.push(Unwritten { path: file.path.clone(), why });
+        }
+    }
+    Ok(unwritten)
+}
+
+fn write_one(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    operation: OperationId,
+    file: &FileWrite,
+    known: Option<&PlannedWrite>,
+) -> Result<Result<(), String>, Failure> {
+    let path = &file.path;
+    let left_alone = || {
+        let why = format!("it was changed before operation {operation} could write it, and is left as it is");
+        ctx.notice(Noticed::NotWritten { path: path.clone(), why });
+    };
+    let found = if known.is_some_and(|known| known.is_untouched(ctx.files)) {
+        file.before
+    } else {
+        match ctx.files.read(path, MAX_FILE_BYTES) {
+            Reading::Text { text, .. } => Some(VersionHash::of(text.as_bytes())),
+            Reading::Missing => None,
+            Reading::Unreadable { why, .. } => return Ok(Err(why)),
+        }
+    };
+    match file.left_to_do(found) {
+        LeftToDo::Nothing => return Ok(Ok(())),
+        LeftToDo::LeaveAlone => {
+            left_alone();
+            return Ok(Ok(()));
+        }
+        LeftToDo::Write => {}
+    }
+    let written = match (file.after, known.and_then(|known| known.text.as_deref())) {
+        (None, _) => ctx.files.remove(path).inspect(|()| {
+            if let Some((folder, _)) = path.rsplit_once('/') {
+                ctx.files.remove_empty_folder(folder);
+            }
+        }),
+        (Some(_), Some(text)) => write_text(ctx, file, text),
+        (Some(after), None) => {
+            let gone = || StoreFault::Damaged { what: "the text of a file that is to be written is gone".to_owned() };
+            write_text(ctx, file, &state.text(after)?.ok_or_else(gone)?)
+        }
+    };
+    Ok(match written {
+        Ok(()) => Ok(()),
+        Err(FileFault::Exists { .. }) => {
+            left_alone();
+            Ok(())
+        }
+        Err(fault) => Err(Failure::from(fault).message),
+    })
+}
+
+fn write_text(ctx: &Context<'_>, file: &FileWrite, text: &str) -> Result<(), FileFault> {
+    match file.before {
+        Some(_) => ctx.files.replace(&file.path, text),
+        None => ctx.files.create(&file.path, text),
+    }
+}
+
+/// Returns the files of which a later operation says something else: where notes were lost, an old record seems to be pending.
+fn superseded(state: &dyn Snapshot, writes: &FileWrites) -> Result<BTreeSet<String>, Failure> {
+    let since = state.head()?.0.saturating_sub(writes.operation.0);
+    let since = usize::try_from(since).unwrap_or(usize::MAX);
+    if since == 0 {
+        return Ok(BTreeSet::new());
+    }
+    if since > MAX_OPERATIONS_SINCE {
+        return Ok(writes.files.iter().map(|file| file.path.clone()).collect());
+    }
+    let mut paths = BTreeSet::new();
+    for operation in state.operations(None, since)? {
+        for fact in &operation.facts {
+            match fact {
+                Fact::ContentChanged { node, .. } => paths.extend(state.node(*node)?.and_then(|node| node.path)),
+                Fact::NodeAdded { node } | Fact::NodeRemoved { node } => paths.extend(node.path.clone()),
+                _ => {}
+            }
+        }
+    }
+    Ok(paths)
+}
+
+impl PlannedFiles<'_> {
+    /// Records an operation together with the files it writes.
+    pub(crate) fn record(
+        &self,
+        tx: &mut dyn Transaction,
+        mut operation: domain::ports::NewOperation,
+    ) -> Result<OperationId, Failure> {
+        let planned = self.writes();
+        if planned.is_empty() {
+            return Ok(tx.record(operation)?);
+        }
+        if let Some(left) = pending(&*tx)? {
+            let files: Vec<&str> = left.files.iter().map(|file| file.path.as_str()).collect();
+            let what = format!(
+                "operation {} is recorded, but not all of its files are written: {}",
+                left.operation,
+                files.join(", ")
+            );
+            return Err(Failure::new(FailureKind::Unavailable, what).step("make them writable, then try again"));
+        }
+        let copy = tx.working_copy();
+        let key = FileWrites::key(&copy);
+        let before = record::read::<FileWrites>(&*tx, &key)?;
+        let files: Vec<FileWrite> = planned.iter().map(|planned| planned.write.clone()).collect();
+        let id = tx.next_operation()?;
+        let after = FileWrites { operation: id, request: self.request, files, seal: None }.sealed(&copy);
+        operation.facts.extend(record::changed(&key, before.as_ref(), Some(&after)));
+        for text in planned.iter().flat_map(|planned| [&planned.before, &planned.text]).flatten() {
+            if !operation.texts.contains(text) {
+                operation.texts.push(text.clone());
+            }
+        }
+        drop(planned);
+        let id = tx.record(operation)?;
+        self.recorded.set(Some(id));
+        Ok(id)
+    }
+
+    /// Commits, then writes the files.
+    pub(crate) fn commit(&self, ctx: &Context<'_>, tx: Box<dyn Transaction + '_>) -> Result<(), Failure> {
+        tx.commit()?;
+        self.write(ctx)
+    }
+
+    /// Writes the files of the operation, which is committed.
+    pub(crate) fn write(&self, ctx: &Context<'_>) -> Result<(), Failure> {
+        let Some(operation) = self.recorded.take() else { return Ok(()) };
+        let unwritten = self.write_now(ctx, operation).unwrap_or_else(|failure| {
+            // Nothing of it may look as if it could be done again: it is recorded.
+            let files = self.writes();
+            files.iter().map(|file| Unwritten { path: file.write.path.clone(), why: failure.message.clone() }).collect()
+        });
+        let Some(first) = unwritten.first() else { return Ok(()) };
+        let more = match unwritten.len() {
+            1 => String::new(),
+            several => format!(" and {} more", several - 1),
+        };
+        let what = format!(
+            "recorded as operation {operation}, but `{}`{more} could not be written ({}); the next command completes it",
+            first.path, first.why
+        );
+        Err(Failure::new(FailureKind::Unavailable, what).step("tl status"))
+    }
+
+    fn write_now(&self, ctx: &Context<'_>, operation: OperationId) -> Result<Vec<Unwritten>, Failure> {
+        let mut tx = ctx.store.write()?;
+        // Another process may have written them since the commit.
+        let Some(writes) = pending(&*tx)?.filter(|writes| writes.operation == operation) else { return Ok(Vec::new()) };
+        let unwritten = write(ctx, &*tx, &writes, &self.writes())?;
+        if unwritten.is_empty() {
+            let record = identity(&writes);
+            let interrupted = self.request.filter(|_| ctx.acknowledges()).map(|request| {
+                ctx.note_carried_out(record);
+                Interrupted { operation, request, by: ctx.actor.to_string() }
+            });
+            keep_done(ctx, &mut *tx, &Done { record: Some(record), interrupted })?;
+            // Lost, it is noted by the next command, which finds the files as they should be.
+            let _ = tx.commit();
+        }
+        Ok(unwritten)
+    }
+}

@@ -1,0 +1,197 @@
+//! The project's files as they will be once planned writes are carried out.
+//!
+//! Whoever reads through this sees what was planned; whoever writes through it plans. Nothing reaches the disk.
+
+use std::cell::{Cell, Ref, RefCell};
+
+use domain::file_writes::FileWrite;
+use domain::ids::{OperationId, VersionHash};
+use domain::ports::{Entry, EntryKind, FileFault, FileLook, FileStamp, LookedAgain, PlanFiles, Reading};
+
+use super::MAX_FILE_BYTES;
+use crate::context::Context;
+use crate::failure::{Failure, FailureKind};
+
+/// A file that is going to be written.
+#[derive(Clone, Debug)]
+pub(crate) struct PlannedWrite {
+    pub(super) write: FileWrite,
+    /// The text it is to have.
+    pub(super) text: Option<String>,
+    /// The text it has, where the store may not know it.
+    pub(super) before: Option<String>,
+    /// By which the file is known again without reading it.
+    pub(super) stamp: Option<FileStamp>,
+}
+
+impl PlannedWrite {
+    /// Says whether the file is still the one that was read.
+    pub(super) fn is_untouched(&self, files: &dyn PlanFiles) -> bool {
+        self.stamp.is_some_and(|stamp| files.look(&self.write.path) == FileLook::Present(stamp))
+    }
+}
+
+/// Files, and what is planned to be written to them.
+pub(crate) struct PlannedFiles<'f> {
+    files: &'f dyn PlanFiles,
+    max_bytes: u64,
+    writes: RefCell<Vec<PlannedWrite>>,
+    /// The request the writes follow from.
+    pub(super) request: Option<VersionHash>,
+    /// The operation they were recorded with.
+    pub(super) recorded: Cell<Option<OperationId>>,
+}
+
+impl<'f> PlannedFiles<'f> {
+    /// Returns the files of a context, with nothing planned yet.
+    pub(crate) fn of(ctx: &Context<'f>, request: Option<VersionHash>) -> Self {
+        let (files, max_bytes) = (ctx.files, ctx.policy.max_plan_bytes);
+        Self { files, max_bytes, writes: RefCell::default(), request, recorded: Cell::default() }
+    }
+
+    pub(super) fn writes(&self) -> Ref<'_, Vec<PlannedWrite>> {
+        self.writes.borrow()
+    }
+
+    /// Plans to replace a file, or with nothing to take it away.
+    pub(crate) fn put(&self, path: &str, text: Option<&str>) -> Result<(), Failure> {
+        let most = self.max_bytes;
+        if text.is_some_and(|text| text.len() as u64 > most) {
+            let what =
+                format!("{path} would have more than policy.max_plan_bytes ({most}) and could not be read again");
+            return Err(Failure::new(FailureKind::Refused, what).step("raise it in .throughline/config.toml"));
+        }
+        self.plan(path, text)
+            .map_err(|why| Failure::new(FailureKind::Refused, format!("{path} cannot be replaced: {why}")))
+    }
+
+    /// Plans to replace a file that was read before as `before`, and that the store knows.
+    pub(crate) fn put_over(
+        &self,
+        path: &str,
+        before: VersionHash,
+        stamp: Option<FileStamp>,
+        text: &str,
+    ) -> Result<(), Failure> {
+        if stamp.is_none() || text.len() as u64 > self.max_bytes || self.is_planned(path) {
+            return self.put(path, Some(text));
+        }
+        let after = Some(VersionHash::of(text.as_bytes()));
+        let write = FileWrite { path: path.to_owned(), before: Some(before), after };
+        self.writes.borrow_mut().push(PlannedWrite { write, text: Some(text.to_owned()), before: None, stamp });
+        Ok(())
+    }
+
+    /// Says whether nothing is to be written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.writes.borrow().is_empty()
+    }
+
+    fn is_planned(&self, path: &str) -> bool {
+        self.writes.borrow().iter().any(|planned| planned.write.path == path)
+    }
+
+    fn plan(&self, path: &str, text: Option<&str>) -> Result<(), String> {
+        let after = text.map(|text| VersionHash::of(text.as_bytes()));
+        let text = text.map(str::to_owned);
+        let mut writes = self.writes.borrow_mut();
+        if let Some(planned) = writes.iter_mut().find(|planned| planned.write.path == path) {
+            planned.write.after = after;
+            planned.text = text;
+            return Ok(());
+        }
+        let (before, stamp) = match self.files.read(path, MAX_FILE_BYTES) {
+            Reading::Text { text, stamp, .. } => (Some(text), stamp),
+            Reading::Missing => (None, None),
+            Reading::Unreadable { why, .. } => return Err(why),
+        };
+        let was = before.as_ref().map(|text| VersionHash::of(text.as_bytes()));
+        if was != after {
+            let write = FileWrite { path: path.to_owned(), before: was, after };
+            writes.push(PlannedWrite { write, text, before, stamp });
+        }
+        Ok(())
+    }
+
+    /// Returns what is planned for a path: a text, or that it goes.
+    fn planned(&self, path: &str) -> Option<Option<String>> {
+        self.writes.borrow().iter().find(|planned| planned.write.path == path).map(|planned| planned.text.clone())
+    }
+}
+
+/// The stamp of a file that is not written yet; no file on disk has it.
+fn stamp_of(text: &str) -> FileStamp {
+    FileStamp { size: text.len() as u64, modified_ns: i64::MIN, changed_ns: i64::MIN, inode: 0 }
+}
+
+fn unreadable(path: &str) -> impl FnOnce(String) -> FileFault {
+    let path = path.to_owned();
+    move |why| FileFault::Io { path, source: std::io::Error::other(why) }
+}
+
+impl PlanFiles for PlannedFiles<'_> {
+    fn look(&self, path: &str) -> FileLook {
+        match self.planned(path) {
+            Some(Some(text)) => FileLook::Present(stamp_of(&text)),
+            Some(None) => FileLook::Missing,
+            None => self.files.look(path),
+        }
+    }
+
+    fn lead(&self, directory: Option<&str>, path: &str) -> Option<String> {
+        self.files.lead(directory, path)
+    }
+
+    fn read(&self, path: &str, max_bytes: u64) -> Reading {
+        match self.planned(path) {
+            Some(Some(text)) => Reading::Text { text, stamp: None, modified_ns: 0 },
+            Some(None) => Reading::Missing,
+            None => self.files.read(path, max_bytes),
+        }
+    }
+
+    fn list(&self, folder: &str) -> Vec<Entry> {
+        let mut found = self.files.list(folder);
+        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        for planned in self.writes.borrow().iter() {
+            let Some(rest) = planned.write.path.strip_prefix(&prefix) else { continue };
+            let (name, kind) = match rest.split_once('/') {
+                Some((name, _)) => (name, EntryKind::Folder),
+                None => (rest, EntryKind::File),
+            };
+            let known = found.iter().position(|entry| entry.name == name);
+            match (known, &planned.text) {
+                (None, Some(_)) => found.push(Entry { name: name.to_owned(), kind }),
+                (Some(at), None) if kind == EntryKind::File => drop(found.remove(at)),
+                _ => {}
+            }
+        }
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        found
+    }
+
+    // Looks at planned files are not kept: the disk does not show them yet.
+    fn note_looks(&self) {}
+
+    fn keep_looks(&self, _mark: &str) {}
+
+    fn look_again(&self, _most: usize) -> Option<LookedAgain> {
+        None
+    }
+
+    fn replace(&self, path: &str, text: &str) -> Result<(), FileFault> {
+        self.plan(path, Some(text)).map_err(unreadable(path))
+    }
+
+    fn create(&self, path: &str, text: &str) -> Result<(), FileFault> {
+        match self.look(path) {
+            FileLook::Missing => self.plan(path, Some(text)).map_err(unreadable(path)),
+            FileLook::Unavailable(why) => Err(unreadable(path)(why)),
+            FileLook::Present(_) | FileLook::Refused(_) => Err(FileFault::Exists { path: path.to_owned() }),
+        }
+    }
+
+    fn remove(&self, path: &str) -> Result<(), FileFault> {
+        self.plan(path, None).map_err(unreadable(path))
+    }
+}

@@ -1,0 +1,296 @@
+//! Operation first, files after: what an interrupted process left is completed, once, and over nobody's words.
+
+use std::cell::Cell;
+
+use application::file_writes::complete_file_writes;
+use application::plan_documents::create::create;
+use application::restore_version::restore_version;
+use application::show_node::show_node;
+use application::tickets::{NewTicket, new_ticket, split_ticket};
+use application::undo::{UndoTarget, undo};
+use application::workflows::start::start_new;
+use application::{Context, Failure, FailureKind};
+use domain::ids::{OperationId, Principal};
+use domain::operation::{Channel, Operation, Verb};
+use domain::ports::{Entry, FileFault, FileLook, PlanFiles, Reading};
+use testkit::FakeFiles;
+
+use crate::world::{ACT, World, words};
+
+/// Files that can be read, and as long as `broken` is set not written: a process that dies right after its commit.
+struct BreakableFiles<'f> {
+    files: &'f FakeFiles,
+    broken: Cell<bool>,
+}
+
+impl BreakableFiles<'_> {
+    fn fault(&self, path: &str) -> Result<(), FileFault> {
+        match self.broken.get() {
+            true => Err(FileFault::Io { path: path.to_owned(), source: std::io::Error::other("no space left") }),
+            false => Ok(()),
+        }
+    }
+}
+
+impl PlanFiles for BreakableFiles<'_> {
+    fn look(&self, path: &str) -> FileLook {
+        self.files.look(path)
+    }
+
+    fn lead(&self, directory: Option<&str>, path: &str) -> Option<String> {
+        self.files.lead(directory, path)
+    }
+
+    fn read(&self, path: &str, max_bytes: u64) -> Reading {
+        self.files.read(path, max_bytes)
+    }
+
+    fn list(&self, folder: &str) -> Vec<Entry> {
+        self.files.list(folder)
+    }
+
+    fn replace(&self, path: &str, text: &str) -> Result<(), FileFault> {
+        self.fault(path).and_then(|()| self.files.replace(path, text))
+    }
+
+    fn create(&self, path: &str, text: &str) -> Result<(), FileFault> {
+        self.fault(path).and_then(|()| self.files.create(path, text))
+    }
+
+    fn remove(&self, path: &str) -> Result<(), FileFault> {
+        self.fault(path).and_then(|()| self.files.remove(path))
+    }
+}
+
+/// Runs `act` where files cannot be written, and then the next command where they can be.
+fn interrupted<T>(world: &World, act: impl FnOnce(&Context<'_>) -> Result<T, Failure>) -> Failure {
+    let files = BreakableFiles { files: &world.files, broken: Cell::new(true) };
+    let actor = Principal::Human("Ада".to_owned());
+    let ctx = Context::new(&*world.store, &files, &world.clock, &world.profiles, &world.policy, actor, Channel::Cli);
+    act(&ctx).err().expect("its files could not be written")
+}
+
+fn operations(world: &World) -> Vec<Operation> {
+    world.store.read().unwrap().operations(None, 1_000).unwrap()
+}
+
+/// An act that had two texts; the newer one is in its file.
+fn edited_act() -> World {
+    let world = World::new();
+    for text in ["# One\n", "# Two\n"] {
+        world.files.edit(ACT, text);
+        show_node(&world.ctx(), &words("act-1")).unwrap();
+    }
+    world
+}
+
+#[test]
+fn an_interrupted_restore_is_completed_by_the_next_command() {
+    let world = edited_act();
+    let failure = interrupted(&world, |ctx| restore_version(ctx, &words("act-1 -1"), None));
+    assert_eq!(failure.kind, FailureKind::Unavailable);
+    assert!(failure.message.contains("recorded as operation 3"), "{}", failure.message);
+    assert!(failure.message.contains("no space left"), "{}", failure.message);
+    assert!(failure.damage.is_none() && !failure.overtaken, "it must not be tried again");
+    assert_eq!(world.files.text(ACT).as_deref(), Some("# Two\n"));
+
+    let ctx = world.ctx();
+    complete_file_writes(&ctx);
+    assert_eq!(world.files.text(ACT).as_deref(), Some("# One\n"));
+    assert!(format!("{:?}", ctx.take_noticed()).contains("was interrupted; its files are written now"));
+    show_node(&world.ctx(), &words("act-1")).unwrap();
+    let newest = operations(&world);
+    assert_eq!(newest[0].verb, Verb::Restore, "nothing was taken for an edit: {newest:?}");
+    complete_file_writes(&ctx);
+    assert_eq!(ctx.take_noticed(), [], "it is done once");
+}
+
+#[test]
+fn a_scan_counts_an_unwritten_file_as_recorded() {
+    let world = edited_act();
+    interrupted(&world, |ctx| restore_version(ctx, &words("act-1 -1"), None));
+    let before = operations(&world).len();
+    interrupted(&world, |ctx| {
+        complete_file_writes(ctx);
+        show_node(ctx, &words("act-1")).unwrap();
+        Err::<(), _>(Failure::new(FailureKind::Refused, ""))
+    });
+    assert_eq!(operations(&world).len(), before);
+    assert_eq!(world.files.text(ACT).as_deref(), Some("# Two\n"));
+    // And it is still to be written.
+    complete_file_writes(&world.ctx());
+    assert_eq!(world.files.text(ACT).as_deref(), Some("# One\n"));
+}
+
+#[test]
+fn a_file_that_was_edited_before_its_write_is_left_alone() {
+    let world = edited_act();
+    interrupted(&world, |ctx| restore_version(ctx, &words("act-1 -1"), None));
+    world.files.edit(ACT, "# Mine\n");
+    let ctx = world.ctx();
+    complete_file_writes(&ctx);
+    assert_eq!(world.files.text(ACT).as_deref(), Some("# Mine\n"));
+    assert!(format!("{:?}", ctx.take_noticed()).contains("is left as it is"));
+    show_node(&world.ctx(), &words("act-1")).unwrap();
+    assert_eq!(operations(&world)[0].verb, Verb::Observe, "the edit counts");
+}
+
+#[test]
+fn an_interrupted_request_that_is_repeated_is_not_done_twice() {
+    let world = edited_act();
+    interrupted(&world, |ctx| restore_version(ctx, &words("act-1 -1"), None));
+    complete_file_writes(&world.ctx());
+    let repeated = restore_version(&world.ctx(), &words("act-1 -1"), None).unwrap_err();
+    assert!(repeated.message.contains("done already: operation 3"), "{}", repeated.message);
+    assert_eq!(world.files.text(ACT).as_deref(), Some("# One\n"));
+    // It answers once: the next one is meant.
+    restore_version(&world.ctx(), &words("act-1 -1"), None).unwrap();
+    assert_eq!(world.files.text(ACT).as_deref(), Some("# Two\n"));
+}
+
+#[test]
+fn a_request_of_somebody_else_is_no_repetition() {
+    let world = World::with_tickets();
+    let titles = ["Left".to_owned(), "Right".to_owned()];
+    interrupted(&world, |ctx| split_ticket(ctx, &words("017"), &titles));
+    let actor = Principal::Human("Bob".to_owned());
+    let ctx =
+        Context::new(&*world.store, &world.files, &world.clock, &world.profiles, &world.policy, actor, Channel::Cli);
+    let other = split_ticket(&ctx, &words("017"), &titles).unwrap();
+    let ids: Vec<String> = other.children.into_iter().map(|child| child.id).collect();
+    assert_eq!(ids, ["017d", "017e"], "017b and 017c are taken by the interrupted one");
+    let repeated = split_ticket(&world.ctx(), &words("017"), &titles);
+    assert!(repeated.is_ok(), "a later operation with files ends the memory of the interrupted one");
+}
+
+#[test]
+fn an_interrupted_split_makes_each_child_once() {
+    let world = World::with_tickets();
+    let titles = ["Left".to_owned(), "Right".to_owned()];
+    interrupted(&world, |ctx| split_ticket(ctx, &words("017"), &titles));
+    let repeated = split_ticket(&world.ctx(), &words("017"), &titles).unwrap_err();
+    assert!(repeated.message.contains("done already"), "{}", repeated.message);
+    let tickets: Vec<String> = world.files.paths().into_iter().filter(|path| path.starts_with("tickets/017")).collect();
+    assert_eq!(
+        tickets,
+        [
+            "tickets/017-quality/ticket.md",
+            "tickets/017a-loc/ticket.md",
+            "tickets/017b-left/ticket.md",
+            "tickets/017c-right/ticket.md",
+        ]
+    );
+    assert!(world.files.text("tickets/017-quality/ticket.md").unwrap().contains("'017b', '017c'"));
+}
+
+#[test]
+fn a_new_ticket_is_one_operation_that_the_scan_agrees_with() {
+    let world = World::with_tickets();
+    let request = NewTicket { title: "Search".to_owned(), id: None, parent: None, kind: "task".to_owned() };
+    let made = new_ticket(&world.ctx(), &request).unwrap();
+    assert_eq!(made.id, "018");
+    let newest = operations(&world);
+    assert_eq!((newest[0].verb, made.operation), (Verb::Ticket, Some(newest[0].id)));
+    show_node(&world.ctx(), &words("018")).unwrap();
+    assert_eq!(operations(&world).len(), newest.len(), "the file is what was recorded");
+}
+
+#[test]
+fn undoing_a_new_ticket_takes_its_file_away() {
+    let world = World::with_tickets();
+    let request = NewTicket { title: "Search".to_owned(), id: None, parent: None, kind: "task".to_owned() };
+    let made = new_ticket(&world.ctx(), &request).unwrap();
+    let undone = undo(&world.ctx(), UndoTarget::Operation(made.operation.unwrap())).unwrap();
+    assert_eq!(undone.files, [made.file_path.clone()]);
+    assert_eq!(world.files.text(&made.file_path), None);
+    assert!(show_node(&world.ctx(), &words("018")).is_err());
+    // And back.
+    undo(&world.ctx(), UndoTarget::Operation(undone.operation)).unwrap();
+    assert!(world.files.text(&made.file_path).unwrap().contains("# Search"));
+    assert_eq!(show_node(&world.ctx(), &words("018")).unwrap().entity_id, "018");
+}
+
+#[test]
+fn undoing_a_split_keeps_the_child_that_was_edited() {
+    let world = World::with_tickets();
+    let parent = world.files.text("tickets/017-quality/ticket.md");
+    let split = split_ticket(&world.ctx(), &words("017"), &["Left".to_owned(), "Right".to_owned()]).unwrap();
+    let (left, right) = (&split.children[0], &split.children[1]);
+    world.files.edit(&left.file_path, &format!("{}\nMine.\n", world.files.text(&left.file_path).unwrap()));
+    let undone = undo(&world.ctx(), UndoTarget::Operation(left.operation.unwrap())).unwrap();
+    assert_eq!(undone.kept_files, [left.file_path.clone()]);
+    assert!(world.files.text(&left.file_path).unwrap().contains("Mine."));
+    assert_eq!(world.files.text(&right.file_path), None);
+    assert_eq!(world.files.text("tickets/017-quality/ticket.md"), parent);
+    let before = operations(&world).len();
+    show_node(&world.ctx(), &words(&left.id)).unwrap();
+    assert_eq!(operations(&world).len(), before);
+}
+
+#[test]
+fn a_workflow_on_a_new_document_starts_as_one_operation() {
+    let world = World::new();
+    let before = operations(&world).len();
+    let started = start_new(&world.ctx(), "planner", "Add search").unwrap();
+    let newest = operations(&world);
+    assert_eq!(newest.len(), before + 1, "{newest:?}");
+    assert!(world.files.text(".throughline/plans/add-search/plan.json").is_some());
+    drop(started);
+    undo(&world.ctx(), UndoTarget::Operation(OperationId(newest[0].id.0))).unwrap();
+    assert_eq!(world.files.text(".throughline/plans/add-search/plan.json"), None);
+}
+
+#[test]
+fn an_interrupted_workflow_start_does_not_make_a_second_document() {
+    let world = World::new();
+    interrupted(&world, |ctx| start_new(ctx, "planner", "Add search"));
+    let repeated = start_new(&world.ctx(), "planner", "Add search").unwrap_err();
+    assert!(repeated.message.contains("done already"), "{}", repeated.message);
+    let documents: Vec<String> = world.files.paths().into_iter().filter(|path| path.ends_with("plan.json")).collect();
+    assert_eq!(documents, [".throughline/plans/add-search/plan.json"]);
+}
+
+#[test]
+fn a_document_whose_write_was_interrupted_is_not_locked() {
+    let world = World::new();
+    interrupted(&world, |ctx| create(ctx, "Add search"));
+    complete_file_writes(&world.ctx());
+    let shown = application::plan_documents::show::show(&world.ctx(), None);
+    assert!(shown.is_ok(), "{:?}", shown.err());
+}
+
+#[test]
+fn undoing_everything_after_a_point_leaves_the_files_as_they_were_then() {
+    let world = edited_act();
+    let head = operations(&world)[0].id;
+    restore_version(&world.ctx(), &words("act-1 -1"), None).unwrap();
+    world.files.edit(ACT, "# Three\n");
+    show_node(&world.ctx(), &words("act-1")).unwrap();
+    undo(&world.ctx(), UndoTarget::BackTo(head)).unwrap();
+    assert_eq!(world.files.text(ACT).as_deref(), Some("# Two\n"));
+
+    // There and back again: the last text is the first one, and nothing has to be written.
+    restore_version(&world.ctx(), &words("act-1 -1"), None).unwrap();
+    world.files.edit(ACT, "# Two\n");
+    show_node(&world.ctx(), &words("act-1")).unwrap();
+    let head = operations(&world)[2].id;
+    undo(&world.ctx(), UndoTarget::BackTo(head)).unwrap();
+    assert_eq!(world.files.text(ACT).as_deref(), Some("# Two\n"));
+    let recorded = operations(&world).len();
+    show_node(&world.ctx(), &words("act-1")).unwrap();
+    assert_eq!(operations(&world).len(), recorded, "state and file agree");
+}
+
+#[test]
+fn undoing_a_ticket_together_with_its_edit_takes_its_file_away() {
+    let world = World::with_tickets();
+    show_node(&world.ctx(), &words("017")).unwrap();
+    let head = operations(&world)[0].id;
+    let request = NewTicket { title: "Search".to_owned(), id: None, parent: None, kind: "task".to_owned() };
+    let made = new_ticket(&world.ctx(), &request).unwrap();
+    world.files.edit(&made.file_path, &format!("{}\nMine.\n", world.files.text(&made.file_path).unwrap()));
+    show_node(&world.ctx(), &words("018")).unwrap();
+    undo(&world.ctx(), UndoTarget::BackTo(head)).unwrap();
+    assert_eq!(world.files.text(&made.file_path), None);
+    assert!(show_node(&world.ctx(), &words("018")).is_err());
+}

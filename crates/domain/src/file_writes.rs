@@ -1,0 +1,181 @@
+//! Redo note of an operation that writes project files: which file is to have which content.
+//!
+//! An operation is committed with the texts of its files and this record; the files are written afterwards, and a process that
+//! dies in between leaves the rest to the next command. It is a record and not a note of the store because only what is in
+//! the journal survives a kill between the journal's sync and the database's commit. There is one per working copy: that
+//! of its last operation with files.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fact::Fact;
+use crate::ids::{Digest32, OperationId, VersionHash};
+use crate::operation::Operation;
+use crate::plan_document;
+use crate::record::Recorded;
+
+/// The files an operation writes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileWrites {
+    pub operation: OperationId,
+    /// Digest of the request that led to it, by which a repeated request is recognised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<VersionHash>,
+    pub files: Vec<FileWrite>,
+    /// Proves that the working copy itself asked for it, where others write to the same store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal: Option<Digest32>,
+}
+
+/// One file: its content before and after, nothing where it is not there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileWrite {
+    pub path: String,
+    pub before: Option<VersionHash>,
+    pub after: Option<VersionHash>,
+}
+
+/// What is left to do about a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftToDo {
+    Nothing,
+    Write,
+    /// Somebody changed it since: it is theirs.
+    LeaveAlone,
+}
+
+impl Recorded for FileWrites {
+    const KIND: &'static str = "file-writes";
+}
+
+impl FileWrites {
+    /// Returns the key under which a working copy keeps its record. The name itself is secret: it makes the seal.
+    #[must_use]
+    pub fn key(working_copy: &str) -> String {
+        match working_copy {
+            "" => String::new(),
+            name => Digest32::of(format!("file-writes of {name}").as_bytes()).to_string(),
+        }
+    }
+
+    /// Returns these with the seal of a working copy.
+    #[must_use]
+    pub fn sealed(mut self, working_copy: &str) -> Self {
+        self.seal = self.expected_seal(working_copy);
+        self
+    }
+
+    /// Says whether the working copy itself made this record. Anybody who may write to a shared store can make one that
+    /// looks like it, and would have files written here.
+    #[must_use]
+    pub fn is_made_by(&self, working_copy: &str) -> bool {
+        self.seal == self.expected_seal(working_copy)
+    }
+
+    fn expected_seal(&self, working_copy: &str) -> Option<Digest32> {
+        let files = || self.files.iter().map(|file| format!("\n{:?} {:?} {:?}", file.path, file.before, file.after));
+        (!working_copy.is_empty()).then(|| {
+            let text = format!("{working_copy} {}{}", self.operation, files().collect::<String>());
+            Digest32::of(text.as_bytes())
+        })
+    }
+
+    /// Returns the files an operation wrote, but for readable backups: those stay, whatever is undone.
+    #[must_use]
+    pub fn of(operation: &Operation) -> Vec<FileWrite> {
+        let written = operation.facts.iter().find_map(|fact| match fact {
+            Fact::RecordChanged { record, after: Some(after), .. } if record.kind == Self::KIND => {
+                serde_json::from_value::<Self>(after.clone()).ok()
+            }
+            _ => None,
+        });
+        let is_backup = |path: &str| {
+            operation
+                .facts
+                .iter()
+                .any(|fact| matches!(fact, Fact::BackupWritten { path: backup, .. } if backup == path))
+        };
+        let files = written.filter(|written| written.operation == operation.id).map(|written| written.files);
+        files.unwrap_or_default().into_iter().filter(|file| !is_backup(&file.path)).collect()
+    }
+}
+
+impl FileWrite {
+    /// Returns what is left to do about a file whose content is `found`.
+    #[must_use]
+    pub fn left_to_do(&self, found: Option<VersionHash>) -> LeftToDo {
+        if found == self.after {
+            LeftToDo::Nothing
+        } else if found == self.before {
+            LeftToDo::Write
+        } else {
+            LeftToDo::LeaveAlone
+        }
+    }
+
+    /// Returns the write that takes this one back.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self { path: self.path, before: self.after, after: self.before }
+    }
+
+    /// Says whether it is a plan or another file of the project: settings, hooks and the repository itself are never written
+    /// this way.
+    #[must_use]
+    pub fn is_in_project(&self) -> bool {
+        let documents = self.path.strip_prefix(plan_document::FOLDER).and_then(|rest| rest.strip_prefix('/'));
+        documents.unwrap_or(&self.path).split('/').all(|part| !part.is_empty() && !part.starts_with('.'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(before: Option<&str>, after: Option<&str>) -> FileWrite {
+        let hash = |text: &str| VersionHash::of(text.as_bytes());
+        FileWrite { path: "acts/plan.md".to_owned(), before: before.map(hash), after: after.map(hash) }
+    }
+
+    #[test]
+    fn only_a_file_with_its_former_content_is_written() {
+        let found = |text: &str| Some(VersionHash::of(text.as_bytes()));
+        let replaced = write(Some("old"), Some("new"));
+        assert_eq!(replaced.left_to_do(found("old")), LeftToDo::Write);
+        assert_eq!(replaced.left_to_do(found("new")), LeftToDo::Nothing);
+        assert_eq!(replaced.left_to_do(found("edited")), LeftToDo::LeaveAlone);
+        assert_eq!(replaced.left_to_do(None), LeftToDo::LeaveAlone);
+        assert_eq!(write(None, Some("new")).left_to_do(None), LeftToDo::Write);
+        assert_eq!(write(Some("old"), None).left_to_do(found("old")), LeftToDo::Write);
+        assert_eq!(write(Some("old"), None).left_to_do(None), LeftToDo::Nothing);
+    }
+
+    #[test]
+    fn a_record_made_by_another_working_copy_has_no_valid_seal() {
+        let files = vec![write(None, Some("new"))];
+        let writes = FileWrites { operation: OperationId(7), request: None, files, seal: None };
+        assert!(writes.clone().sealed("").is_made_by(""), "where there is only one, nothing has to be proved");
+        let sealed = writes.clone().sealed("copy-1");
+        assert!(sealed.is_made_by("copy-1"));
+        assert!(!sealed.is_made_by("copy-2"));
+        assert!(!writes.is_made_by("copy-1"));
+        let forged = FileWrites { files: vec![write(None, Some("evil"))], ..sealed };
+        assert!(!forged.is_made_by("copy-1"));
+        assert_ne!(FileWrites::key("copy-1"), "copy-1", "the name is not told to others");
+    }
+
+    #[test]
+    fn settings_and_the_repository_are_no_files_of_the_project() {
+        for (path, is_ours) in [
+            ("acts/a.md", true),
+            (".throughline/plans/search/plan.json", true),
+            (".throughline/plans/../config.toml", false),
+            (".throughline/config.toml", false),
+            ("a/.git/config", false),
+            ("../x", false),
+            ("", false),
+        ] {
+            let write = FileWrite { path: path.to_owned(), ..write(None, None) };
+            assert_eq!(write.is_in_project(), is_ours, "{path}");
+        }
+    }
+}
