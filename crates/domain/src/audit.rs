@@ -33,6 +33,7 @@ pub enum FindingKind {
     Needs,
     FrontMatter,
     Misplaced,
+    SecretInPlan,
     Store(&'static str),
 }
 
@@ -51,6 +52,7 @@ impl FindingKind {
             Self::Needs => "needs",
             Self::FrontMatter => "front-matter",
             Self::Misplaced => "misplaced",
+            Self::SecretInPlan => "secret-in-plan",
             Self::Store(word) => word,
         }
     }
