@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use domain::ids::StoreId;
@@ -17,7 +18,7 @@ use crate::durable::{Durability, replace};
 use crate::engine::{EngineSettings, io_fault};
 use crate::journal::{Journal, JournalContents, JournalDamage};
 use crate::layout::Layout;
-use crate::memory::{MemoryState, MemoryTransaction};
+use crate::memory::{MemoryState, MemoryTransaction, take_all};
 use crate::mirror::Mirror;
 
 /// A project's state in JSON files, open.
@@ -27,6 +28,7 @@ pub(crate) struct JsonStore {
     mirror: Mirror,
     settings: EngineSettings,
     recoveries: RefCell<Vec<Recovery>>,
+    warnings: Mutex<Vec<String>>,
 }
 
 impl JsonStore {
@@ -38,6 +40,7 @@ impl JsonStore {
             layout: layout.clone(),
             settings: settings.clone(),
             recoveries: RefCell::new(Vec::new()),
+            warnings: Mutex::default(),
         };
         store.load()?;
         Ok(store)
@@ -137,7 +140,7 @@ impl Store for JsonStore {
             let _ = self.mirror.catch_up(&state, &recent, self.settings.mirror_interval);
             Ok(())
         });
-        Ok(Box::new(MemoryTransaction { draft, keep, lines: Vec::new() }))
+        Ok(Box::new(MemoryTransaction { draft, keep, lines: Vec::new(), warnings: &self.warnings }))
     }
 
     fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {
@@ -176,5 +179,9 @@ impl Store for JsonStore {
 
     fn take_recoveries(&self) -> Vec<Recovery> {
         self.recoveries.take()
+    }
+
+    fn take_warnings(&self) -> Vec<String> {
+        take_all(&self.warnings)
     }
 }

@@ -26,6 +26,8 @@ mod rehearsal;
 mod remote;
 mod revertible_files;
 mod run_command;
+mod secret_files;
+mod secret_purge;
 mod sqlite;
 mod tables;
 mod transfer;
@@ -48,6 +50,7 @@ pub use rehearsal::{ReadOnlyFiles, copy_in_memory};
 pub use remote::{Fetched, TeamServer, Trouble, open_replica, put_replica_aside};
 pub use revertible_files::RevertibleFiles;
 pub use run_command::DiskCommands;
+pub use secret_purge::{Purged, SecretPlace, purge_secrets, scan_secrets};
 pub use transfer::{
     Cargo, Held, Sealed, check_unloaded, hold, load, put_state_aside, read_backup, take_over, unload, write_backup,
 };

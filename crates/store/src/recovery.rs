@@ -15,6 +15,7 @@ use domain::operation::{Channel, Verb};
 use domain::planning_prompt::count;
 use domain::policy::Policy;
 use domain::ports::{NewOperation, PlanFiles, Reading, Recovery, Store, StoreFault};
+use domain::secrets::mask_operation;
 use domain::settings::Storage;
 use domain::status::Footing;
 use domain::time::Timestamp;
@@ -26,6 +27,7 @@ use crate::engine::{EngineSettings, Recorded, io_fault};
 use crate::journal::{Journal, JournalEntry, chain_start};
 use crate::known_stores::KnownStores;
 use crate::layout::Layout;
+use crate::memory::MemoryState;
 use crate::mirror::{Mirror, MirrorContents};
 use crate::plan_files::DiskFiles;
 use crate::postgres::PostgresStore;
@@ -194,7 +196,7 @@ fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreF
         .map(|mirrored| format!("{} was edited (its approval is not taken)", mirrored.path))
         .chain(contents.unreadable.iter().map(|file| format!("{file} cannot be read")))
         .collect();
-    let operation = NewOperation {
+    let mut operation = NewOperation {
         at: now,
         by: Principal::System,
         channel: Channel::System,
@@ -204,6 +206,7 @@ fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreF
         texts: texts_on_disk(layout, &contents),
         facts: mirror_facts(contents, now),
     };
+    mask_operation(&mut operation, &MemoryState::new(store.clone()))?;
     let recorded = Recorded::new(OperationId(1), chain_start(&store), operation)?;
     let entry = JournalEntry {
         operation: recorded.operation,

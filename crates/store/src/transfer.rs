@@ -25,8 +25,8 @@ use crate::tables::view::StoreRow;
 
 /// Every operation of a state.
 pub struct Cargo {
-    store: StoreId,
-    recorded: Vec<Recorded>,
+    pub(crate) store: StoreId,
+    pub(crate) recorded: Vec<Recorded>,
 }
 
 impl Cargo {
@@ -65,7 +65,7 @@ pub fn load(layout: &Layout, storage: Storage) -> Result<Cargo, StoreFault> {
     Ok(Cargo { store, recorded })
 }
 
-fn from_journal(journal: &Journal) -> Result<(StoreId, Vec<Recorded>), StoreFault> {
+pub(crate) fn from_journal(journal: &Journal) -> Result<(StoreId, Vec<Recorded>), StoreFault> {
     let contents = journal.read_all().map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => StoreFault::Missing,
         _ => io_fault("cannot read", journal.path(), error),

@@ -55,6 +55,7 @@ pub(crate) struct PostgresStore {
     project: i64,
     format: i64,
     recoveries: RefCell<Vec<Recovery>>,
+    warnings: RefCell<Vec<String>>,
 }
 
 /// A project as it was found in the database.
@@ -79,6 +80,7 @@ impl PostgresStore {
             project,
             format: found.format,
             recoveries: RefCell::default(),
+            warnings: RefCell::default(),
         };
         if found.format > FORMAT {
             let newer = store.begin(Purpose::Reading)?.min_reader > FORMAT;
@@ -333,6 +335,8 @@ impl Keeper for LeftOpen {
     }
 
     fn roll_back(&self) {}
+
+    fn warn(&self, _warnings: Vec<String>) {}
 }
 
 /// A view that ends its read transaction when dropped.
@@ -383,6 +387,10 @@ impl Keeper for PostgresStore {
 
     fn roll_back(&self) {
         self.link.roll_back();
+    }
+
+    fn warn(&self, warnings: Vec<String>) {
+        self.warnings.borrow_mut().extend(warnings);
     }
 }
 
@@ -472,6 +480,10 @@ impl Store for PostgresStore {
 
     fn take_recoveries(&self) -> Vec<Recovery> {
         self.recoveries.take()
+    }
+
+    fn take_warnings(&self) -> Vec<String> {
+        self.warnings.take()
     }
 
     fn access(&self) -> Option<Box<dyn AccessBook + '_>> {
