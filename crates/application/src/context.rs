@@ -8,6 +8,7 @@ use domain::plan_document;
 use domain::policy::Policy;
 use domain::ports::{Clock, Commands, Git, NewOperation, NoCommands, NoRepository, PlanFiles, Store};
 use domain::profile::Profile;
+use domain::secrets::{SecretCount, mask_text};
 
 /// The world of a use case.
 pub struct Context<'a> {
@@ -44,6 +45,8 @@ pub enum Noticed {
     CaughtUp { what: String },
     /// A file looks like a plan but is not where it belongs.
     Misplaced { path: String, why: String },
+    /// Secrets were masked before something was written; says how many and of which kinds.
+    Masked { what: String },
 }
 
 impl<'a> Context<'a> {
@@ -100,6 +103,21 @@ impl<'a> Context<'a> {
         let mut list = self.noticed.borrow_mut();
         if !list.contains(&noticed) {
             list.push(noticed);
+        }
+    }
+
+    /// Masks what is about to be written into a file, and tells that it was.
+    pub(crate) fn mask(&self, text: &str, place: &str) -> String {
+        let mut masked = SecretCount::default();
+        let safe = mask_text(text, &mut masked).into_owned();
+        self.notice_masked(&masked, place);
+        safe
+    }
+
+    /// Tells that something was masked before it was written.
+    pub(crate) fn notice_masked(&self, masked: &SecretCount, place: &str) {
+        if !masked.is_empty() {
+            self.notice(Noticed::Masked { what: format!("masked {masked} in the {place} before it was stored") });
         }
     }
 

@@ -10,11 +10,12 @@ use domain::tree::Tree;
 use serde::Serialize;
 
 use crate::check_state::{CheckOutcome, check_state};
-use crate::context::Context;
+use crate::context::{Context, Noticed};
 use crate::failure::Failure;
 use crate::observe::observe_within;
 use crate::settle::settle;
 use crate::survey::Scope;
+use crate::whole_text::whole_text;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,7 +86,15 @@ fn rebuild_orphans(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<String
         let has_children = tree.children(node.id).next().is_some();
         let (Some(file), Content::Missing, true) = (&node.path, &node.content, has_children) else { continue };
         let Some(version) = state.versions(node.id)?.into_iter().next() else { continue };
-        if let Some(text) = state.text(version.hash)? {
+        if state.text(version.hash)?.is_some() {
+            // A file that is gone has no secrets to fill in: one that was masked is not made up.
+            let text = match whole_text(ctx, state, version.hash, file) {
+                Err(failure) if failure.is_answer() => {
+                    ctx.notice(Noticed::NotWritten { path: file.clone(), why: failure.message });
+                    continue;
+                }
+                other => other?,
+            };
             ctx.files.replace(file, &text)?;
             actions.push(format!("put `{file}` back as it was last seen ({})", version.hash.short()));
         }

@@ -3,7 +3,7 @@
 use domain::ids::{NodeId, VersionHash};
 use domain::observation::{Found, Place, Sighting, decide};
 use domain::operation::Verb;
-use domain::ports::{StoreFault, Transaction};
+use domain::ports::Transaction;
 use domain::section::describe;
 use domain::tree::Tree;
 use domain::version::{canonical_hash, pick};
@@ -17,6 +17,7 @@ use crate::observe::{with_node, write_backup};
 use crate::settle::settle;
 use crate::transitions::transitions;
 use crate::views::{CascadeView, NodeView, node_view};
+use crate::whole_text::whole_text;
 
 /// What was done.
 #[derive(Clone, Debug, Serialize)]
@@ -65,7 +66,7 @@ fn restore(
         return Err(Failure::new(FailureKind::Refused, format!("`{path}` has no file to restore")));
     };
     crate::plan_documents::refuse_frozen_restore(&*tx, &file, version)?;
-    let text = tx.text(version)?.ok_or_else(|| StoreFault::Damaged { what: "a kept text is gone".to_owned() })?;
+    let text = whole_text(ctx, &*tx, version, &file)?;
     let now = ctx.clock.now();
     // The text is in the store already; the readable copy is for people. Then the file changes.
     let backup = write_backup(ctx, &*tx, &node, "restore", now)?;

@@ -132,6 +132,7 @@ pub(super) fn in_words(noticed: &Noticed) -> Option<String> {
         )),
         Noticed::Unproved { why, .. } => Some(format!("Throughline: {why}; it does not count as complete.")),
         Noticed::Misplaced { path, why } => Some(format!("Throughline: {path}: {why}.")),
+        Noticed::Masked { what } => Some(format!("Throughline {what}.")),
         Noticed::NotRecorded { .. }
         | Noticed::NoBackup { .. }
         | Noticed::NotWritten { .. }

@@ -25,7 +25,8 @@ pub struct NewDocument {
 /// # Errors
 /// When the title is empty or the file cannot be written.
 pub fn create(ctx: &Context<'_>, title: &str) -> Result<NewDocument, Failure> {
-    let title = title.trim();
+    let title = ctx.mask(title.trim(), "title");
+    let title = title.as_str();
     if title.is_empty() {
         return Err(Failure::new(FailureKind::Invalid, "a plan needs a title").step("tl doc new \"Add search\""));
     }

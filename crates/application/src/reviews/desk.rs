@@ -7,6 +7,7 @@ use domain::plan_document::{DocumentRecord, file};
 use domain::ports::{Reading, Snapshot, Transaction};
 use domain::record;
 use domain::review::{Item, LoopState, Review, ReviewRefused, is_phase, render_file};
+use domain::secrets::mask;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -162,7 +163,7 @@ pub(crate) fn staged(
         if after.state == LoopState::Complete {
             written.put(ctx, &path, None)?;
         } else {
-            let text = render_file(phase, after);
+            let text = mask(&render_file(phase, after)).into_owned();
             written.put(ctx, &path, Some(&text))?;
             texts.push(text);
         }
