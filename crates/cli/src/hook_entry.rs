@@ -161,8 +161,11 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
         let ctx = Context::new(&*store, &files, &clock, &project.profiles, policy, named(&actor), Channel::Hook)
             .at_work(&git, event.session.clone());
         let surroundings = Surroundings { person: &person, plans: &plans, files: &touched, faults: faults.as_deref() };
-        let handled = handle_host_event(&ctx, event, &surroundings);
+        let mut handled = handle_host_event(&ctx, event, &surroundings);
         put_back_unkept(&files, &handled);
+        if let Ok(handled) = &mut handled {
+            tell_masked(handled, store.take_warnings());
+        }
         store.take_recoveries().iter().for_each(|recovery| project.log(&recovery.message));
         handled
     };
@@ -175,6 +178,15 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
         ledger.forget_faults();
     }
     Ok(handled)
+}
+
+/// Adds what was masked while the event was handled to the reply; other warnings wait for a person's command.
+fn tell_masked(handled: &mut Handled, warnings: Vec<String>) {
+    for warning in warnings.into_iter().filter(|warning| warning.starts_with("masked ")) {
+        let context = handled.reply.context.take();
+        let line = format!("Throughline {warning}.");
+        handled.reply.context = Some(context.map_or_else(|| line.clone(), |context| format!("{context}\n{line}")));
+    }
 }
 
 /// Where only people may approve, an agent must not send itself what a person would type.

@@ -198,7 +198,7 @@ impl Project {
 
     pub(crate) fn log(&self, message: &str) {
         let path = &self.layout.log;
-        let line = format!("{} {}\n", SystemClock.now(), clean_line(message));
+        let line = format!("{} {}\n", SystemClock.now(), clean_line(&domain::secrets::mask(message)));
         // A log that cannot be written must not stop the work it is about.
         let _ = path.parent().map(std::fs::create_dir_all);
         let _ = std::fs::OpenOptions::new()
@@ -281,6 +281,7 @@ fn say_noticed(ui: Ui, noticed: &Noticed) {
             ui.say(format!("{}: {what}", styled(WARN, "warning")));
         }
         Noticed::CaughtUp { what } => ui.say(format!("{} {}", styled(INFO, "resuming:"), clean_line(what))),
+        Noticed::Masked { what } => ui.say(format!("{}: {}", styled(WARN, "note"), clean_line(what))),
         Noticed::Misplaced { path, why } => {
             ui.say(format!("{}: {}: {}", styled(WARN, "warning"), clean_line(path), clean_line(why)));
         }

@@ -56,6 +56,7 @@ mod revalidate;
 mod review;
 mod scan;
 mod scenario;
+mod secret;
 mod serve;
 mod session;
 mod show;
@@ -195,6 +196,7 @@ commands! {
     Mcp "mcp" => mcp::McpArgs,
     Serve "serve" => serve::ServeArgs,
     Token "token" => token::TokenArgs,
+    Secret "secret" => secret::SecretArgs,
     Doctor "doctor" => doctor::DoctorArgs,
     Uninstall "uninstall" => uninstall::UninstallArgs,
     Completions "completions" => completions::CompletionsArgs,

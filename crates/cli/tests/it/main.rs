@@ -82,6 +82,7 @@ mod revalidate;
 mod review;
 mod scan;
 mod scenario;
+mod secret;
 mod serve;
 mod session;
 mod show;
@@ -114,7 +115,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 71] = [
+const COMMANDS: [&str; 72] = [
     "init",
     "demo",
     "status",
@@ -182,6 +183,7 @@ const COMMANDS: [&str; 71] = [
     "mcp",
     "serve",
     "token",
+    "secret",
     "doctor",
     "uninstall",
     "completions",
