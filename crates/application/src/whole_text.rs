@@ -39,6 +39,6 @@ pub(crate) fn whole_text(
         "version {short} of `{file}` held secrets, which are not stored: {lines}; writing it would replace them by masks"
     );
     Err(Failure::new(FailureKind::Refused, what)
-        .step(format!("tl diff   # shows version {short} with its masks; copy what you need into `{file}` by hand"))
+        .step(format!("tl diff NODE {short}   # shows it with its masks; copy what you need into `{file}` by hand"))
         .step(format!("put the secrets into `{file}` first: then they are filled in")))
 }

@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use domain::fact::Fact;
+use domain::ids::OperationId;
 use domain::operation::Operation;
 use domain::secrets::{SecretCount, mask_recorded, mask_text};
 
@@ -56,7 +57,9 @@ pub(crate) fn own_files(layout: &Layout, operations: &[Recorded]) -> Vec<(PathBu
         (layout.root.join("plans"), |name| name.starts_with("plan_") && name.ends_with(".json")),
         (layout.root.join("errors"), |name| name.starts_with("error_")),
     ] {
-        found.extend(files_in(&folder).into_iter().filter(|path| is_ours(&file_name(path))).map(|path| (path, OwnFile::Text)));
+        found.extend(
+            files_in(&folder).into_iter().filter(|path| is_ours(&file_name(path))).map(|path| (path, OwnFile::Text)),
+        );
     }
     for document in files_in(&layout.home.join("plans")) {
         let reviews = files_in(&document).into_iter().filter(|path| file_name(path).starts_with("qr-"));
@@ -90,10 +93,12 @@ pub(crate) fn secrets_in(path: &Path, kind: OwnFile, layout: &Layout) -> SecretC
             Err(_) => drop(mask_text(&read_lossy(path), &mut found)),
         },
         OwnFile::Database => {
-            let _ = mask_text(&read_lossy(path), &mut found);
-            for one in quarantined_operations(path, layout) {
-                let _ = mask_text(&one.body, &mut found);
-                one.texts.iter().for_each(|(_, text)| drop(mask_text(text, &mut found)));
+            if let Some(cargo) = quarantined_history(path, layout) {
+                found = mask_history(&cargo).1;
+            }
+            // In the bytes of a page a key runs into what stands beside it: they tell that there is one, not how many.
+            if found.is_empty() {
+                let _ = mask_text(&read_lossy(path), &mut found);
             }
         }
     }
@@ -162,15 +167,16 @@ pub(crate) fn mask_history(cargo: &Cargo) -> (Cargo, SecretCount) {
     (Cargo { store: cargo.store.clone(), recorded }, masked)
 }
 
-/// Returns what can be read of the operations in a quarantined database.
-fn quarantined_operations(path: &Path, layout: &Layout) -> Vec<Recorded> {
-    let elsewhere = Layout { database: path.to_owned(), journal: path.with_extension("none"), ..layout.clone() };
+/// Returns what can be read of the history in a quarantined database. A copy is opened: opening writes beside it.
+fn quarantined_history(path: &Path, layout: &Layout) -> Option<Cargo> {
+    let folder = tempfile::tempdir_in(&layout.home).ok()?;
+    let copy = folder.path().join("state.db");
+    fs::copy(path, &copy).ok()?;
+    let elsewhere = Layout { database: copy, journal: folder.path().join("journal.jsonl"), ..layout.clone() };
     let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
-    let Ok(store) = SqliteStore::open(&elsewhere, &settings) else { return Vec::new() };
-    let Ok(id) = store.id() else { return Vec::new() };
-    drop(store);
-    let operations = SqliteStore::salvage(&elsewhere, &settings, domain::ids::OperationId(0), chain_start(&id));
-    operations.into_iter().map(Recorded::from).collect()
+    let store = SqliteStore::open(&elsewhere, &settings).ok()?.id().ok()?;
+    let operations = SqliteStore::salvage(&elsewhere, &settings, OperationId(0), chain_start(&store));
+    Some(Cargo { store, recorded: operations.into_iter().map(Recorded::from).collect() })
 }
 
 fn read_lossy(path: &Path) -> String {

@@ -6,7 +6,7 @@ use clap::Args;
 use domain::planning_prompt::{clean_line, count};
 
 use crate::exit_code::ExitCode;
-use crate::ui::{BAD, DIM, GOOD, Ui, styled};
+use crate::ui::{BAD, DIM, GOOD, Ui, WARN, styled};
 use crate::wiring::App;
 
 /// Check that the state is sound and agrees with the plan files
@@ -32,13 +32,17 @@ impl CheckArgs {
 pub(super) fn print(ui: Ui, outcome: &CheckOutcome) {
     if outcome.ok {
         ui.line(format!("{} {} and their files agree", styled(GOOD, "✓"), count(outcome.nodes, "node", "nodes")));
-        return;
     }
+    // Where all agree, what is left is worth knowing, but no problem of the state.
+    let mark = if outcome.ok { styled(WARN, "!") } else { styled(BAD, "✗") };
     for finding in &outcome.findings {
-        ui.line(format!("{} {}: {}", styled(BAD, "✗"), finding.kind, clean_line(&finding.message)));
+        ui.line(format!("{mark} {}: {}", finding.kind, clean_line(&finding.message)));
         for step in &finding.next_steps {
             ui.line(format!("    {}", styled(DIM, &clean_line(step))));
         }
+    }
+    if outcome.ok {
+        return;
     }
     ui.line(format!("{} found", count(outcome.findings.len(), "problem", "problems")));
 }

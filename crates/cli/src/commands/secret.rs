@@ -22,7 +22,9 @@ use crate::wiring::{App, Project};
 /// not mask, or in a format that was not known then, is found by `scan` and taken out by `purge`. Plan files are yours:
 /// `tl check` names the lines that hold a secret.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl secret scan     # ends with 3 when something is found\n  tl secret purge    # a person decides it, in a terminal")]
+#[command(
+    after_help = "Examples:\n  tl secret scan     # ends with 3 when something is found\n  tl secret purge    # a person decides it, in a terminal"
+)]
 pub(crate) struct SecretArgs {
     #[command(subcommand)]
     action: SecretAction,
@@ -52,10 +54,8 @@ fn scan(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     let places = scan_secrets(&project.layout, project.settings.storage)?;
     let code = if places.is_empty() { ExitCode::Done } else { ExitCode::Findings };
     if app.ui.json {
-        let listed: Vec<Value> = places
-            .iter()
-            .map(|found| json!({ "place": found.place, "secrets": kinds(&found.secrets) }))
-            .collect();
+        let listed: Vec<Value> =
+            places.iter().map(|found| json!({ "place": found.place, "secrets": kinds(&found.secrets) })).collect();
         app.ui.value(&json!({ "clean": places.is_empty(), "secrets": kinds(&all(&places)), "places": listed }));
         return Ok(code);
     }

@@ -224,7 +224,10 @@ pub(crate) fn answering(project: &Project, arguments: &[&str], answer: &str) -> 
     let mut command = std::process::Command::new("script");
     command.args(["-qec", &quoted.join(" "), "/dev/null"]).current_dir(project.root()).env_clear();
     command.envs(ready.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("USER", "mara");
-    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
     let mut process = command.spawn().ok()?;
     std::io::Write::write_all(&mut process.stdin.take()?, answer.as_bytes()).ok()?;
     let output = process.wait_with_output().ok()?;

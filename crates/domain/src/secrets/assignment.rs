@@ -16,14 +16,42 @@ const PASSWORD_NAMES: &[&str] = &["password", "passwd", "passphrase", "pwd"];
 
 /// Ends of names whose values are keys, if they look random.
 const KEY_NAMES: &[&str] = &[
-    "secret", "token", "apikey", "accesskey", "secretkey", "privatekey", "accountkey", "signingkey", "encryptionkey",
+    "secret",
+    "token",
+    "apikey",
+    "accesskey",
+    "secretkey",
+    "privatekey",
+    "accountkey",
+    "signingkey",
+    "encryptionkey",
     "authkey",
 ];
 
 /// Words that stand where a secret would be, and are none.
 const PLACEHOLDERS: &[&str] = &[
-    "changeme", "password", "passwd", "passphrase", "secret", "example", "required", "optional", "undefined", "string",
-    "redacted", "removed", "hidden", "masked", "default", "disabled", "enabled", "test", "null", "none", "true", "false",
+    "changeme",
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "example",
+    "required",
+    "optional",
+    "undefined",
+    "string",
+    "redacted",
+    "removed",
+    "hidden",
+    "masked",
+    "default",
+    "disabled",
+    "enabled",
+    "test",
+    "null",
+    "none",
+    "true",
+    "false",
 ];
 
 /// What the name of an assignment says about its value.
@@ -53,8 +81,7 @@ pub(super) fn name_before(text: &[u8], end: usize) -> Option<Name> {
 
 /// Reads a name.
 pub(super) fn name_of(name: &[u8]) -> Option<Name> {
-    let plain: Vec<u8> =
-        name.iter().filter(|byte| !matches!(byte, b'-' | b'_')).map(u8::to_ascii_lowercase).collect();
+    let plain: Vec<u8> = name.iter().filter(|byte| !matches!(byte, b'-' | b'_')).map(u8::to_ascii_lowercase).collect();
     let ends_in = |names: &[&str]| names.iter().any(|word| plain.ends_with(word.as_bytes()));
     if plain.ends_with(b"authorization") {
         Some(Name::Authorization)
@@ -97,7 +124,11 @@ fn quoted(text: &[u8], start: usize, quote: u8) -> Option<Range<usize>> {
 }
 
 fn ends_value(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b',' | b';' | b')' | b'[' | b']' | b'}' | b'<' | b'>' | b'&' | b'|' | b'\\')
+    byte.is_ascii_whitespace()
+        || matches!(
+            byte,
+            b'"' | b'\'' | b'`' | b',' | b';' | b')' | b'[' | b']' | b'}' | b'<' | b'>' | b'&' | b'|' | b'\\'
+        )
 }
 
 /// Says whether a value is one that should not be kept.
@@ -116,17 +147,31 @@ fn looks_secret(value: &[u8], name: Name, is_quoted: bool) -> bool {
 
 /// Says whether a value refers to a secret or stands in for one: `$TOKEN`, `<token>`, `{{ token }}`, `env.TOKEN`, a path.
 fn names_something_else(value: &[u8]) -> bool {
-    let begins = matches!(value[0], b'$' | b'<' | b'{' | b'[' | b'%' | b'*' | b'(' | b'/' | b'~' | b'.' | b'#' | b'!' | b'&');
+    let begins =
+        matches!(value[0], b'$' | b'<' | b'{' | b'[' | b'%' | b'*' | b'(' | b'/' | b'~' | b'.' | b'#' | b'!' | b'&');
     let word: Vec<u8> = value.iter().map(u8::to_ascii_lowercase).collect();
     let is_word = PLACEHOLDERS.iter().any(|placeholder| word == placeholder.as_bytes());
-    let refers = [&b"${"[..], b"{{", b"env.", b"environ", b"getenv", b"process.", b"...", b"example", b"changeme", "…".as_bytes()];
+    let refers = [
+        &b"${"[..],
+        b"{{",
+        b"env.",
+        b"environ",
+        b"getenv",
+        b"process.",
+        b"...",
+        b"example",
+        b"changeme",
+        "…".as_bytes(),
+    ];
     begins || is_word || is_placeholder(value) || refers.iter().any(|part| contains_ignoring_case(value, part))
 }
 
 /// Says whether letters are mixed with digits or signs.
 fn has_password_mix(value: &[u8]) -> bool {
     let letters = value.iter().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
-    let others = value.iter().any(|byte| byte.is_ascii_digit() || matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'*' | b'+' | b'?' | b'~'));
+    let others = value.iter().any(|byte| {
+        byte.is_ascii_digit() || matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'*' | b'+' | b'?' | b'~')
+    });
     letters && others
 }
 
@@ -135,7 +180,10 @@ fn looks_like_code(value: &[u8]) -> bool {
     let is_member = value.iter().all(|byte| is_word(*byte) || *byte == b'.')
         && value.contains(&b'.')
         && value.split(|byte| *byte == b'.').all(|part| part.first().is_some_and(u8::is_ascii_alphabetic));
-    value.contains(&b'(') || contains_ignoring_case(value, b"::") || is_member || contains_ignoring_case(value, b"password")
+    value.contains(&b'(')
+        || contains_ignoring_case(value, b"::")
+        || is_member
+        || contains_ignoring_case(value, b"password")
 }
 
 /// Returns the credentials of an `Authorization` header: a scheme and a value, or a value.
@@ -150,7 +198,8 @@ fn credentials_at(text: &[u8], start: usize) -> Option<(SecretKind, Range<usize>
     if text.get(first.end) == Some(&b' ') && known.iter().any(|name| scheme.eq_ignore_ascii_case(name.as_bytes())) {
         let value = word(first.end + 1);
         // A name and a password in base64 need not have a digit in them.
-        let is_basic = scheme.eq_ignore_ascii_case(b"basic") && value.len() >= 8 && has_both_cases(&text[value.clone()]);
+        let is_basic =
+            scheme.eq_ignore_ascii_case(b"basic") && value.len() >= 8 && has_both_cases(&text[value.clone()]);
         return match is_basic {
             true => Some((SecretKind::BearerToken, value)),
             false => credential_in(text, value, 8),
@@ -189,7 +238,11 @@ fn is_credential(byte: u8) -> bool {
 /// Returns the secret in the URL whose `://` is at `at`: a password, or the path of a webhook.
 pub(super) fn url_secret_at(text: &[u8], at: usize) -> Option<(SecretKind, Range<usize>)> {
     let start = at + 3;
-    let ends = |byte: &u8| byte.is_ascii_whitespace() || byte.is_ascii_control() || matches!(byte, b'/' | b'?' | b'#' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b')');
+    let ends = |byte: &u8| {
+        byte.is_ascii_whitespace()
+            || byte.is_ascii_control()
+            || matches!(byte, b'/' | b'?' | b'#' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b')')
+    };
     let length = text[start..].iter().take(MAX_VALUE_BYTES).take_while(|byte| !ends(byte)).count();
     let authority = &text[start..start + length];
     if authority.eq_ignore_ascii_case(b"hooks.slack.com") {
@@ -198,20 +251,21 @@ pub(super) fn url_secret_at(text: &[u8], at: usize) -> Option<(SecretKind, Range
     let user_end = authority.iter().rposition(|byte| *byte == b'@')?;
     let colon = authority[..user_end].iter().position(|byte| *byte == b':')?;
     let password = &authority[colon + 1..user_end];
-    let is_reference = password.first().is_none_or(|byte| matches!(byte, b'$' | b'<' | b'{' | b'[' | b'*' | b'%' | b'('));
+    let is_reference =
+        password.first().is_none_or(|byte| matches!(byte, b'$' | b'<' | b'{' | b'[' | b'*' | b'%' | b'('));
     let lower: Vec<u8> = password.iter().map(u8::to_ascii_lowercase).collect();
     let is_stand_in = ["password", "pass", "pwd", "pw", "changeme"].iter().any(|word| lower == word.as_bytes())
         || lower.iter().all(|byte| *byte == b'x')
         || password == "…".as_bytes()
         || password == b"...";
-    (!is_reference && !is_stand_in)
-        .then_some((SecretKind::UrlPassword, start + colon + 1..start + user_end))
+    (!is_reference && !is_stand_in).then_some((SecretKind::UrlPassword, start + colon + 1..start + user_end))
 }
 
 fn webhook_path(text: &[u8], at: usize, folders: &[&[u8]]) -> Option<(SecretKind, Range<usize>)> {
     let folder = folders.iter().find(|folder| text[at..].starts_with(folder))?;
     let start = at + folder.len();
-    let length = text[start..].iter().take(MAX_VALUE_BYTES).take_while(|byte| is_word(**byte) || **byte == b'/').count();
+    let length =
+        text[start..].iter().take(MAX_VALUE_BYTES).take_while(|byte| is_word(**byte) || **byte == b'/').count();
     let path = &text[start..start + length];
     (length >= 20 && !is_placeholder(path)).then_some((SecretKind::SlackWebhook, start..start + length))
 }

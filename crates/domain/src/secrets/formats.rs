@@ -173,7 +173,8 @@ pub(super) fn word_run(text: &[u8]) -> usize {
 pub(super) fn looks_random(value: &[u8]) -> bool {
     let has = |test: fn(&u8) -> bool, part: &[u8]| part.iter().any(test);
     let mixes = |part: &[u8]| has(u8::is_ascii_alphabetic, part) && has(u8::is_ascii_digit, part);
-    let all_cases = value.len() >= 8 && mixes(value) && has(u8::is_ascii_uppercase, value) && has(u8::is_ascii_lowercase, value);
+    let all_cases =
+        value.len() >= 8 && mixes(value) && has(u8::is_ascii_uppercase, value) && has(u8::is_ascii_lowercase, value);
     let mut parts = value.split(|byte| matches!(byte, b'-' | b'_' | b'.' | b'/' | b':'));
     // `Chapter-02-Draft-Final` has every case too: some part has to mix them by itself.
     let in_one_part = value.split(|byte| matches!(byte, b'-' | b'_' | b'.')).any(|part| part.len() >= 6 && mixes(part));
@@ -186,7 +187,8 @@ pub(super) fn is_placeholder(body: &[u8]) -> bool {
     let mut kinds: Vec<u8> = tail.to_vec();
     kinds.sort_unstable();
     kinds.dedup();
-    kinds.len() <= 2 || [&b"your"[..], b"placeholder", b"redacted"].iter().any(|word| contains_ignoring_case(body, word))
+    kinds.len() <= 2
+        || [&b"your"[..], b"placeholder", b"redacted"].iter().any(|word| contains_ignoring_case(body, word))
 }
 
 /// Says whether `text` contains `word`, which is lower case.

@@ -149,7 +149,13 @@ fn mask_fact(fact: &mut Fact, was: &mut Before<'_>, masked: &mut SecretCount) ->
             mask_condemnation(after, masked);
             let found = before.as_ref().is_some_and(|it| has_secret(&it.reason));
             let (id, get) = (*node, |node: Node| node.condemnation);
-            was.mask(Place::Node(id, "condemnation"), before, |state| current(state, id, get), mask_condemnation, found)?;
+            was.mask(
+                Place::Node(id, "condemnation"),
+                before,
+                |state| current(state, id, get),
+                mask_condemnation,
+                found,
+            )?;
         }
         Fact::StandingsChanged { groups } => {
             for group in groups {

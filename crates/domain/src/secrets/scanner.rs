@@ -86,9 +86,7 @@ fn in_run(bytes: &[u8], run: Range<usize>) -> Option<(SecretKind, Range<usize>)>
     }
     // The letter of an escape such as `\n` is not part of what follows it.
     let escaped = run.start > 0 && bytes[run.start - 1] == b'\\';
-    let is_start = |offset: usize| {
-        offset == 0 || (offset == 1 && escaped) || matches!(word[offset - 1], b'-' | b'_')
-    };
+    let is_start = |offset: usize| offset == 0 || (offset == 1 && escaped) || matches!(word[offset - 1], b'-' | b'_');
     if bytes.get(run.end) == Some(&b'.') && word.ends_with(b"SG") && is_start(word.len() - 2) {
         let start = run.end - 2;
         return sendgrid_key_at(&bytes[start..]).map(|length| (SecretKind::SendgridKey, start..start + length));
@@ -193,7 +191,8 @@ impl KeyLine {
     fn at(bytes: &[u8], at: usize) -> Self {
         let is_margin = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'>' | b'|' | b'#' | b'"' | b'\'' | b'*');
         let is_base64 = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\\');
-        let is_closing = |byte: &&u8| matches!(byte, b'"' | b'\'' | b'`' | b',' | b';' | b' ' | b'\t' | b'\r' | b'}' | b')');
+        let is_closing =
+            |byte: &&u8| matches!(byte, b'"' | b'\'' | b'`' | b',' | b';' | b' ' | b'\t' | b'\r' | b'}' | b')');
         let margin = bytes[at..].iter().take(16).take_while(is_margin).count();
         let length = bytes[at + margin..].iter().take_while(is_base64).count();
         let end = at + margin + length;
@@ -207,4 +206,3 @@ impl KeyLine {
         bytes[self.end..].iter().take(80).position(|byte| *byte == b'\n').map(|length| self.end + length + 1)
     }
 }
-

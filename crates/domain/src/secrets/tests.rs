@@ -95,7 +95,9 @@ fn masked(text: &str) -> String {
 #[test]
 fn every_known_key_format_is_masked_with_its_kind_and_at_most_four_of_its_characters() {
     for (secret, kind) in SECRETS {
-        for (before, after) in [("", ""), ("key ", ", then"), ("=", "\n"), ("`", "`"), ("(", ")"), ("\\n", "\\n"), ("é", "é")] {
+        for (before, after) in
+            [("", ""), ("key ", ", then"), ("=", "\n"), ("`", "`"), ("(", ")"), ("\\n", "\\n"), ("é", "é")]
+        {
             let text = format!("{before}{secret}{after}");
             let found = find_secrets(&text);
             let kinds: Vec<SecretKind> = found.iter().map(|secret| secret.kind).collect();
@@ -186,8 +188,20 @@ fn a_kept_text_is_filled_in_only_when_it_becomes_the_version_to_the_byte() {
 fn scanning_is_linear_in_texts_made_to_be_slow() {
     // Each would take minutes if a scan began again at every candidate.
     for piece in [
-        "password=", "-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN RSA PRIVATE KEY-----\nx: y\n", "a://b:c", "eyJhbGciOiJIUzI1.",
-        "sk-ant-", "Bearer ", "authorization: ", "-", "=", ":", "\"password\":\"", "SG.", "12345678:AA",
+        "password=",
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "-----BEGIN RSA PRIVATE KEY-----\nx: y\n",
+        "a://b:c",
+        "eyJhbGciOiJIUzI1.",
+        "sk-ant-",
+        "Bearer ",
+        "authorization: ",
+        "-",
+        "=",
+        ":",
+        "\"password\":\"",
+        "SG.",
+        "12345678:AA",
     ] {
         let text = piece.repeat(200_000 / piece.len());
         let _ = mask(&text);
