@@ -11,11 +11,13 @@ use domain::fact::Fact;
 use domain::ids::{NodeId, OperationId};
 use domain::node::Content;
 use domain::operation::{Operation, Verb};
-use domain::ports::{SHARED_NOTES, Snapshot, StoreFault, Transaction};
+use domain::ports::{NewOperation, SHARED_NOTES, Snapshot, StoreFault, Transaction};
 use domain::record::Recorded;
+use domain::secrets::{MaskedText, find_secrets, mask_operation};
 use domain::time::Timestamp;
 use domain::trust_policy::TrustPolicy;
 use domain::version::canonical_hash;
+use serde_json::Value;
 
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
@@ -52,6 +54,7 @@ pub fn accept_operations(
     let now = tx.now()?.unwrap_or_else(|| ctx.clock.now());
     for (line, LineHead { op: operation, .. }) in lines.iter().zip(&read) {
         check_words(ctx, &*tx, admitted, operation, now)?;
+        check_secrets(&*tx, operation, line)?;
         tx.record_line(line)?;
         check_outcome(ctx, &*tx, operation)?;
     }
@@ -207,6 +210,32 @@ fn was_there_before(
     Ok(false)
 }
 
+/// Secrets are masked where an operation is made: what comes unmasked is from a program that is too old to do it, and is
+/// not kept, because everybody who follows the history would get a copy.
+fn check_secrets(state: &dyn Transaction, operation: &Operation, line: &str) -> Result<(), Failure> {
+    if find_secrets(line).is_empty() {
+        return Ok(());
+    }
+    let line: Value = serde_json::from_str(line).unwrap_or_default();
+    let texts = line["texts"].as_object().into_iter().flat_map(|texts| texts.values());
+    let mut sent = NewOperation {
+        at: operation.at,
+        by: operation.by.clone(),
+        channel: operation.channel,
+        verb: operation.verb,
+        summary: operation.summary.clone(),
+        key: None,
+        facts: operation.facts.clone(),
+        texts: texts.filter_map(|text| text.as_str().map(str::to_owned)).collect(),
+    };
+    let masked = mask_operation(&mut sent, state)?;
+    match masked.is_empty() {
+        true => Ok(()),
+        false => Err(refuse(operation, format!("it holds {masked}, which is not stored"))
+            .step("update tl on the machine that sent it: it masks secrets before they are sent")),
+    }
+}
+
 /// Checks what an operation has made of the state.
 fn check_outcome(ctx: &Context<'_>, tx: &dyn Transaction, operation: &Operation) -> Result<(), Failure> {
     for fact in &operation.facts {
@@ -238,6 +267,10 @@ fn check_text(
     let Some(text) = tx.text(*version)? else {
         return Err(refuse(operation, format!("the text {} did not come with it", version.short())));
     };
+    // Of a text with secrets only the masked one is sent: its hashes are those of the real text, which stays where it is.
+    if MaskedText::read(tx, *version)?.is_some() {
+        return Ok(());
+    }
     let Some(node) = tx.node(id)? else { return Ok(()) };
     let level = ctx.profile(&node.profile).and_then(|profile| profile.level(&node.level));
     let as_level = level.map(|level| level.read_text(&text).0);

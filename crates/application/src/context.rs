@@ -8,6 +8,7 @@ use domain::plan_document;
 use domain::policy::{ApprovalPolicy, Policy};
 use domain::ports::{Clock, Commands, Git, NewOperation, NoCommands, NoRepository, PlanFiles, Store};
 use domain::profile::Profile;
+use domain::secrets::{SecretCount, mask_text};
 use domain::trust_policy::PolicyChange;
 
 /// The world of a use case.
@@ -57,6 +58,8 @@ pub enum Noticed {
     Misplaced { path: String, why: String },
     /// So many files more were misplaced or unavailable than are told one by one.
     MoreFiles { left: usize },
+    /// Secrets were masked before something was written; says how many and of which kinds.
+    Masked { what: String },
 }
 
 /// So many misplaced or unavailable files are told one by one.
@@ -202,6 +205,21 @@ impl<'a> Context<'a> {
             Noticed::Unavailable { path: found, why } if found == path => Some(why.clone()),
             _ => None,
         })
+    }
+
+    /// Masks what is about to be written into a file, and tells that it was.
+    pub(crate) fn mask(&self, text: &str, place: &str) -> String {
+        let mut masked = SecretCount::default();
+        let safe = mask_text(text, &mut masked).into_owned();
+        self.notice_masked(&masked, place);
+        safe
+    }
+
+    /// Tells that something was masked before it was written.
+    pub(crate) fn notice_masked(&self, masked: &SecretCount, place: &str) {
+        if !masked.is_empty() {
+            self.notice(Noticed::Masked { what: format!("masked {masked} in the {place} before it was stored") });
+        }
     }
 
     /// Returns how much was noticed so far.

@@ -14,6 +14,7 @@ mod standing;
 mod survey;
 mod transitions;
 pub mod views;
+mod whole_text;
 mod workspace;
 
 pub mod accept_operations;

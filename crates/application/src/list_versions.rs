@@ -3,6 +3,7 @@
 use domain::ids::{NodeId, VersionHash};
 use domain::node::Node;
 use domain::ports::{Snapshot, StoreFault};
+use domain::secrets::MaskedText;
 use domain::time::Timestamp;
 use domain::version::VersionEntry;
 use serde::Serialize;
@@ -31,6 +32,8 @@ pub struct VersionView {
     /// The time as backups are named by it.
     pub timestamp: String,
     pub size: Option<u64>,
+    /// Whether the stored text has masks in the place of secrets.
+    pub masked: bool,
     pub current: bool,
     pub approved: bool,
     /// Who brought it in, and how.
@@ -60,6 +63,7 @@ pub fn list_versions(ctx: &Context<'_>, words: &[String]) -> Result<VersionsView
             at: entry.version.at,
             timestamp: entry.version.at.file_name_part(),
             size: entry.version.size,
+            masked: MaskedText::read(&*state, entry.version.hash)?.is_some(),
             current: entry.current,
             approved: node.approval.as_ref().is_some_and(|approval| approval.canonical == entry.version.canonical),
             operation: operation.map(|operation| operation.summary).unwrap_or_default(),

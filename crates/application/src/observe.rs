@@ -9,6 +9,7 @@ use domain::observation::{Place, Sighting, decide};
 use domain::operation::Verb;
 use domain::policy::BackupPolicy;
 use domain::ports::{FileFault, NewOperation, Snapshot, StoreFault, Transaction};
+use domain::secrets::mask;
 use domain::text::count;
 use domain::time::Timestamp;
 use domain::tree::Tree;
@@ -410,7 +411,7 @@ pub(crate) fn write_backup(
     let folder = if folder.is_empty() { "backups".to_owned() } else { format!("{folder}/backups") };
     for attempt in 1..1_000 {
         let backup = format!("{folder}/{}", backup_name(name, now, attempt));
-        match ctx.files.create(&backup, &text) {
+        match ctx.files.create(&backup, &mask(&text)) {
             Ok(()) => {
                 return Ok(Some(Fact::BackupWritten {
                     node: node.id,

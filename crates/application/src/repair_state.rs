@@ -10,12 +10,13 @@ use domain::tree::Tree;
 use serde::Serialize;
 
 use crate::check_state::{CheckOutcome, check_state};
-use crate::context::Context;
+use crate::context::{Context, Noticed};
 use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin};
 use crate::observe::{observe_within, record_planned};
 use crate::settle::settle;
 use crate::survey::Scope;
+use crate::whole_text::whole_text;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,7 +67,7 @@ pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairO
         actions.push(format!("corrected the status of {}", count(nodes, "node", "nodes")));
     }
     if request.rebuild_orphans {
-        let restored = rebuild_orphans(&planned, &*tx)?;
+        let restored = rebuild_orphans(ctx, &planned, &*tx)?;
         if !restored.is_empty() {
             let summary = format!("put back {}", count(restored.len(), "missing plan", "missing plans"));
             operations.extend(record_planned(ctx, &mut *tx, &planned, Verb::Repair, summary, Vec::new())?);
@@ -83,14 +84,26 @@ pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairO
 }
 
 /// Puts the last known text of missing parents back into their files.
-fn rebuild_orphans(planned: &PlannedFiles<'_>, state: &dyn Snapshot) -> Result<Vec<String>, Failure> {
+fn rebuild_orphans(
+    ctx: &Context<'_>,
+    planned: &PlannedFiles<'_>,
+    state: &dyn Snapshot,
+) -> Result<Vec<String>, Failure> {
     let tree = Tree::new(state.all_nodes()?);
     let mut actions = Vec::new();
     for node in tree.all_in_order() {
         let has_children = tree.children(node.id).next().is_some();
         let (Some(file), Content::Missing, true) = (&node.path, &node.content, has_children) else { continue };
         let Some(version) = state.versions(node.id)?.into_iter().next() else { continue };
-        if let Some(text) = state.text(version.hash)? {
+        if state.text(version.hash)?.is_some() {
+            // A file that is gone has no secrets to fill in: one that was masked is not made up.
+            let text = match whole_text(ctx, state, version.hash, file) {
+                Err(failure) if failure.is_answer() => {
+                    ctx.notice(Noticed::NotWritten { path: file.clone(), why: failure.message });
+                    continue;
+                }
+                other => other?,
+            };
             planned.put(file, Some(&text))?;
             actions.push(format!("put `{file}` back as it was last seen ({})", version.hash.short()));
         }

@@ -3,7 +3,7 @@
 use domain::ids::{NodeId, VersionHash};
 use domain::observation::{Found, Place, Sighting, decide};
 use domain::operation::Verb;
-use domain::ports::{StoreFault, Transaction};
+use domain::ports::Transaction;
 use domain::section::describe;
 use domain::shown::Shown;
 use domain::tree::Tree;
@@ -19,6 +19,7 @@ use crate::observe::{with_node_files, write_backup};
 use crate::settle::settle;
 use crate::transitions::transitions;
 use crate::views::{CascadeView, NodeView, node_view};
+use crate::whole_text::whole_text;
 
 /// What was done.
 #[derive(Clone, Debug, Serialize)]
@@ -76,7 +77,7 @@ fn restore(
         return Err(Failure::new(FailureKind::Refused, format!("`{path}` has no file to restore")));
     };
     crate::plan_documents::refuse_frozen_restore(&*tx, &file, version)?;
-    let text = tx.text(version)?.ok_or_else(|| StoreFault::Damaged { what: "a kept text is gone".to_owned() })?;
+    let text = whole_text(ctx, &*tx, version, &file)?;
     let now = ctx.clock.now();
     // The text is in the store already; the readable copy is for people.
     let backup = write_backup(ctx, &*tx, &node, "restore", now)?;

@@ -12,6 +12,7 @@ use domain::ids::{CanonicalHash, NodeId};
 use domain::node::{Node, Standing, Status};
 use domain::policy::CascadePolicy;
 use domain::ports::{Snapshot, StoreFault, Transaction};
+use domain::secrets::{MaskedText, find_secrets};
 use domain::section::{Reliance, touches};
 use domain::status::{Footing, JudgingRules, ParentFooting, any_change_counts};
 use domain::time::Timestamp;
@@ -170,7 +171,8 @@ impl<'s> Precise<'s> {
         let needed = ctx.policy.cascade == CascadePolicy::Precise;
         let fresh = texts
             .iter()
-            .filter(|_| needed)
+            // What is kept of a text with secrets is not the text: such a change counts, here and on a server.
+            .filter(|text| needed && find_secrets(text).is_empty())
             .map(|text| (domain::version::canonical_hash(text), text.as_str()))
             .collect();
         let described = facts
@@ -207,6 +209,7 @@ impl<'s> Precise<'s> {
         }
         let found = self.state.versions(node).ok().and_then(|versions| {
             let version = versions.into_iter().find(|version| version.canonical == canonical)?;
+            MaskedText::read(self.state, version.hash).ok()?.is_none().then_some(())?;
             self.state.text(version.hash).ok().flatten()
         });
         self.cache.borrow_mut().insert((node, canonical), found.clone());

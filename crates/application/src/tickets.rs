@@ -422,6 +422,7 @@ fn create(
     parent: Option<&str>,
     kind: &str,
 ) -> Result<(), Failure> {
+    let title = &ctx.mask(title, "title");
     let (profile, level, pattern) = kind_of_ticket(ctx)?;
     let phase = profile.work_phases.first().map_or("", |phase| phase.name.as_str());
     let now = ctx.clock.now();

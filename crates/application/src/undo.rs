@@ -22,6 +22,7 @@ use crate::settle::settle;
 use crate::survey::Scope;
 use crate::transitions::transitions;
 use crate::views::{OperationView, TransitionView};
+use crate::whole_text::whole_text;
 
 /// What to take back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,8 +216,8 @@ fn change_file(
     });
     // A node that comes back brings its file; what somebody put there meanwhile is not ours to replace.
     if let (Some(node), Content::Text { version, .. }) = (returning, &change.after) {
-        let text = tx.text(*version)?.ok_or_else(|| StoreFault::Damaged { what: "a kept text is gone".to_owned() })?;
         let file = node.path.clone().unwrap_or_default();
+        let text = whole_text(ctx, tx, *version, &file)?;
         ctx.files.create(&file, &text)?;
         return Ok((file, None));
     }
@@ -225,8 +226,7 @@ fn change_file(
     let backup = write_backup(ctx, tx, &node, "undo", now)?;
     match &change.after {
         Content::Text { version, .. } => {
-            let text =
-                tx.text(*version)?.ok_or_else(|| StoreFault::Damaged { what: "a kept text is gone".to_owned() })?;
+            let text = whole_text(ctx, tx, *version, &file)?;
             planned.put(&file, Some(&text))?;
         }
         // It was not there before: the copy just written is all that remains of it.

@@ -17,7 +17,7 @@ impl ExitCode {
         (Self::Usage, "wrong usage: an unknown command, a missing argument"),
         (
             Self::Findings,
-            "`tl check`, `tl repair`, `tl doctor`, `tl doc validate` or `tl reconcile` found problems (that remain), `tl evidence run` did not prove what it should, or a review waits for a person",
+            "`tl check`, `tl repair`, `tl doctor`, `tl doc validate` `tl reconcile` or `tl secret` found problems (that remain), `tl evidence run` did not prove what it should, or a review waits for a person",
         ),
     ];
 

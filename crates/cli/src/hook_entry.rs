@@ -243,8 +243,11 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
             host_process: host_process.as_ref(),
         };
         complete_file_writes(&ctx);
-        let handled = handle_host_event(&ctx, event, &surroundings);
+        let mut handled = handle_host_event(&ctx, event, &surroundings);
         put_back_unkept(&files, &handled);
+        if let Ok(handled) = &mut handled {
+            tell_masked(handled, store.take_warnings());
+        }
         store.take_recoveries().iter().for_each(|recovery| project.log(&recovery.message));
         handled
     };
@@ -293,6 +296,15 @@ fn unadopted(event: &HostEvent, plans: &[TouchedPlan<'_>], policy: &Policy, ledg
     let warned = fired(String::new());
     let context = Some(domain::gates::explain(&warned));
     Handled { reply: Reply { context, ..Reply::default() }, warned, ..Handled::default() }
+}
+
+/// Adds what was masked while the event was handled to the reply; other warnings wait for a person's command.
+fn tell_masked(handled: &mut Handled, warnings: Vec<String>) {
+    for warning in warnings.into_iter().filter(|warning| warning.starts_with("masked ")) {
+        let context = handled.reply.context.take();
+        let line = format!("Throughline {warning}.");
+        handled.reply.context = Some(context.map_or_else(|| line.clone(), |context| format!("{context}\n{line}")));
+    }
 }
 
 /// Where only people may approve, an agent must not send itself what a person would type.

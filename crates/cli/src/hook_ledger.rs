@@ -142,7 +142,7 @@ impl Ledger {
 
     /// Notes a fault of ours, to be told once at the next contact.
     pub(crate) fn fault(&self, mut entry: Entry<'_>, why: &str) {
-        let why = clean_line(why);
+        let why = clean_line(&domain::secrets::mask(why));
         entry.fault = Some(why.clone());
         let line = format!("{} {why}\n", SystemClock.now().for_people());
         self.note(entry, Outcome::Fault);

@@ -103,7 +103,8 @@ impl Mind {
         };
         let environment = whole_environment();
         let wire_tape = wire_tape(&environment, selection.key.as_ref())?;
-        let connection = Connection { environment, cassette: cassette()?, wire_tape, ..Connection::default() };
+        let connection =
+            Connection { environment, cassette: cassette()?, wire_tape, mask: mask_secrets, ..Connection::default() };
         let model = llm::connect(&catalogue, &selection, connection).map_err(|error| failure(&error))?;
         Ok(Self::Model { model, cancel: Cancel::on_ctrl_c() })
     }
@@ -195,7 +196,7 @@ fn spending(entry: &LedgerEntry) -> Spending {
 }
 
 pub(crate) fn failure(error: &LlmError) -> Failure {
-    let failure = Failure::new(FailureKind::Unavailable, error.what.clone());
+    let failure = Failure::new(FailureKind::Unavailable, mask_secrets(&error.what));
     error.next.iter().fold(failure, |failure, step| failure.step(step.clone()))
 }
 
@@ -231,6 +232,10 @@ pub(crate) fn catalogue(choice: &UserChoice) -> Result<Catalogue, Failure> {
     Catalogue::built_in().with(&text).map_err(|error| invalid(error.to_string()))
 }
 
+fn mask_secrets(text: &str) -> String {
+    domain::secrets::mask(text).into_owned()
+}
+
 /// A recording of the wire: what was sent and what came back, in its pieces.
 fn wire_tape(environment: &BTreeMap<String, String>, key: Option<&Secret>) -> Result<Option<WireTape>, Failure> {
     let Some(path) = crate::settings::environment("THROUGHLINE_LLM_WIRE_TAPE").map(PathBuf::from) else {
@@ -238,7 +243,7 @@ fn wire_tape(environment: &BTreeMap<String, String>, key: Option<&Secret>) -> Re
     };
     let is_secret = |name: &str| ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word));
     let secrets = environment.iter().filter(|(name, _)| is_secret(name)).filter_map(|(_, value)| Secret::new(value));
-    let scrubber = Scrubber::new(secrets.chain(key.cloned()).collect());
+    let scrubber = Scrubber::new(secrets.chain(key.cloned()).collect(), mask_secrets);
     match crate::settings::environment("THROUGHLINE_LLM_WIRE_TAPE_MODE").as_deref() {
         None | Some("replay") => WireTape::replay(&path, scrubber).map(Some).map_err(|error| failure(&error)),
         Some("record") => Ok(Some(WireTape::record(&path, scrubber))),

@@ -247,7 +247,7 @@ impl Project {
 
     pub(crate) fn log(&self, message: &str) {
         let path = &self.layout.log;
-        let line = format!("{} {}\n", SystemClock.now(), clean_line(message));
+        let line = format!("{} {}\n", SystemClock.now(), clean_line(&domain::secrets::mask(message)));
         // A log that cannot be written must not stop the work it is about.
         let _ = path.parent().map(store::private::create_directory);
         let _ = store::private::open_options()
@@ -367,6 +367,7 @@ fn say_noticed(ui: Ui, noticed: &Noticed) {
             let what = format!("{} more; tl check lists them", count(*left, "such file", "such files"));
             ui.say(format_args!("{}: {what}", styled(WARN, "warning")));
         }
+        Noticed::Masked { what } => ui.say(format_args!("{}: {what}", styled(WARN, "note"))),
         Noticed::Misplaced { path, why } => {
             ui.say(format_args!("{}: {}: {}", styled(WARN, "warning"), path, why));
         }

@@ -39,6 +39,7 @@ pub enum FindingKind {
     PolicyNotAccepted,
     /// The history is not the one this user knew.
     HistoryChanged,
+    SecretInPlan,
     Store(&'static str),
 }
 
@@ -60,6 +61,7 @@ impl FindingKind {
             Self::Misplaced => "misplaced",
             Self::PolicyNotAccepted => "policy-not-accepted",
             Self::HistoryChanged => "history-changed",
+            Self::SecretInPlan => "secret-in-plan",
             Self::Store(word) => word,
         }
     }

@@ -11,6 +11,7 @@ use crate::cascade::StandingGroup;
 use crate::ids::{NodeId, OperationId, VersionHash};
 use crate::node::{Content, Description, Node, Progress};
 use crate::record::RecordKey;
+use crate::secrets;
 use crate::time::Timestamp;
 
 /// Something that happened, in the past tense.
@@ -104,6 +105,8 @@ impl Fact {
                     .map(|group| StandingGroup { before: group.after, after: group.before, nodes: group.nodes })
                     .collect(),
             },
+            // The masked text of a version stays, as texts do.
+            Self::RecordChanged { record, .. } if secrets::is_masked_text(&record) => return None,
             Self::RecordChanged { record, before, after } => {
                 Self::RecordChanged { record, before: after, after: before }
             }

@@ -38,6 +38,7 @@ pub mod reference;
 pub mod revalidation;
 pub mod review;
 pub mod search;
+pub mod secrets;
 pub mod section;
 pub mod session;
 pub mod session_log;

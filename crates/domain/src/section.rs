@@ -6,6 +6,7 @@ use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::front_matter;
 use crate::node::Description;
+use crate::secrets::{SecretCount, mask_description};
 use crate::version::canonical_text;
 
 /// A heading and the text below it, up to the next heading of any level.
@@ -228,5 +229,9 @@ pub fn describe(text: &str) -> Description {
         .text("title")
         .or_else(|| split(text).into_iter().find(|section| section.depth > 0).map(|section| section.heading))
         .filter(|title| !title.is_empty());
-    Description { title, needs: front.list("needs"), relies_on: front.list("relies_on"), work: None }
+    let mut description =
+        Description { title, needs: front.list("needs"), relies_on: front.list("relies_on"), work: None };
+    // As it is stored, so that a file with a key in its heading does not differ from its record for ever.
+    mask_description(&mut description, &mut SecretCount::default());
+    description
 }

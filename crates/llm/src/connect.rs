@@ -16,7 +16,7 @@ use crate::layers::structured::{Structured, StructuredSettings};
 use crate::layers::timeouts::{TimeoutSettings, Timeouts};
 use crate::model::{Answer, Call, Identity, Model};
 use crate::provider::{Catalogue, Dialect, ProviderSpec};
-use crate::recording::scrub::Scrubber;
+use crate::recording::scrub::{Masker, Scrubber};
 use crate::recording::wire_tape::WireTape;
 use crate::request::Request;
 use crate::secret::Secret;
@@ -48,6 +48,8 @@ pub struct Connection {
     pub cassette: Option<(PathBuf, CassetteMode)>,
     pub wire_tape: Option<WireTape>,
     pub structured: StructuredSettings,
+    /// Masks secrets in what is recorded.
+    pub mask: Masker,
     pub clock: Arc<dyn Clock>,
 }
 
@@ -59,6 +61,7 @@ impl Default for Connection {
             cassette: None,
             wire_tape: None,
             structured: StructuredSettings::default(),
+            mask: str::to_owned,
             clock: Arc::new(SystemClock),
         }
     }
@@ -83,9 +86,9 @@ pub fn connect(
         LlmError::new(Class::Setup, format!("no model is chosen for `{name}`, and it has no default"))
             .first("name one of the models the server offers")
     })?;
-    let Connection { environment, allowances, cassette, wire_tape, structured, clock } = connection;
+    let Connection { environment, allowances, cassette, wire_tape, structured, mask, clock } = connection;
     let key = selection.key.clone().or_else(|| key(&spec, &environment));
-    let scrubber = Scrubber::new(key.iter().cloned().collect());
+    let scrubber = Scrubber::new(key.iter().cloned().collect(), mask);
     let offline = matches!(cassette, Some((_, CassetteMode::Replay)));
     let base: Box<dyn Model> = if offline {
         // A recording is played without a key, a network or a program.

@@ -5,6 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::fs::File;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use domain::ids::StoreId;
@@ -16,7 +17,7 @@ use crate::durable::{Durability, replace};
 use crate::engine::{EngineSettings, io_fault};
 use crate::journal::{Journal, JournalContents, JournalDamage};
 use crate::layout::Layout;
-use crate::memory::{MemoryState, MemoryTransaction};
+use crate::memory::{MemoryState, MemoryTransaction, take_all};
 use crate::mirror::Mirror;
 
 /// A project's state in JSON files, open.
@@ -28,6 +29,7 @@ pub(crate) struct JsonStore {
     recoveries: RefCell<Vec<Recovery>>,
     /// What became of the history this user knew.
     history: Cell<History>,
+    warnings: Mutex<Vec<String>>,
 }
 
 impl JsonStore {
@@ -40,6 +42,7 @@ impl JsonStore {
             settings: settings.clone(),
             recoveries: RefCell::new(Vec::new()),
             history: Cell::default(),
+            warnings: Mutex::default(),
         };
         store.load()?;
         Ok(store)
@@ -153,7 +156,7 @@ impl Store for JsonStore {
             let _ = self.mirror.catch_up(&state, &recent, self.settings.mirror_interval);
             Ok(())
         });
-        Ok(Box::new(MemoryTransaction { draft, keep, lines: Vec::new() }))
+        Ok(Box::new(MemoryTransaction { draft, keep, lines: Vec::new(), warnings: &self.warnings }))
     }
 
     fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {
@@ -196,5 +199,9 @@ impl Store for JsonStore {
 
     fn history(&self) -> History {
         self.history.get()
+    }
+
+    fn take_warnings(&self) -> Vec<String> {
+        take_all(&self.warnings)
     }
 }

@@ -16,6 +16,7 @@ use domain::ports::{
 };
 use domain::record::RecordKey;
 use domain::search::{self, Matching, Query, SEARCHED_KINDS};
+use domain::secrets::{MaskedText, mask, mask_operation, masked_notice};
 use domain::status::Footing;
 use domain::time::Timestamp;
 use domain::tree::{Misfit, Tree};
@@ -254,7 +255,11 @@ impl Snapshot for MemoryState {
     }
 
     fn text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> {
-        Ok(self.texts.get(&hash).cloned())
+        if let Some(text) = self.texts.get(&hash) {
+            return Ok(Some(text.clone()));
+        }
+        let masked = MaskedText::read(self, hash)?;
+        Ok(masked.and_then(|masked| self.texts.get(&masked.kept).cloned()))
     }
 
     fn backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault> {
@@ -305,11 +310,15 @@ impl Snapshot for MemoryState {
             };
             let hashes: BTreeSet<VersionHash> =
                 self.versions.values().filter(|version| version.operation == id).map(|version| version.hash).collect();
-            let texts: Vec<(VersionHash, &str)> = hashes
-                .into_iter()
-                .filter(|hash| first(*hash) == Some(id))
-                .filter_map(|hash| Some((hash, self.texts.get(&hash)?.as_str())))
-                .collect();
+            let mut texts: Vec<(VersionHash, &str)> = Vec::new();
+            for hash in hashes.into_iter().filter(|hash| first(*hash) == Some(id)) {
+                // The text of a masked version is kept, and travels, under its own hash.
+                let hash = match self.texts.contains_key(&hash) {
+                    true => hash,
+                    false => MaskedText::read(self, hash)?.map_or(hash, |masked| masked.kept),
+                };
+                texts.extend(self.texts.get(&hash).map(|text| (hash, text.as_str())));
+            }
             let line = journal::line(&recorded.body, &texts, recorded.prev, recorded.hash).map_err(|error| {
                 StoreFault::Io { action: format!("cannot write operation {id} as JSON"), source: error.into() }
             })?;
@@ -375,6 +384,7 @@ pub(crate) struct Note {
 #[derive(Debug)]
 pub struct MemoryStore {
     state: Mutex<MemoryState>,
+    warnings: Mutex<Vec<String>>,
 }
 
 impl MemoryStore {
@@ -385,7 +395,7 @@ impl MemoryStore {
     }
 
     pub(crate) fn holding(state: MemoryState) -> Self {
-        Self { state: Mutex::new(state) }
+        Self { state: Mutex::new(state), warnings: Mutex::default() }
     }
 
     fn held(&self) -> MutexGuard<'_, MemoryState> {
@@ -408,6 +418,7 @@ impl Store for MemoryStore {
                 Ok(())
             }),
             lines: Vec::new(),
+            warnings: &self.warnings,
         }))
     }
 
@@ -424,6 +435,15 @@ impl Store for MemoryStore {
     fn take_recoveries(&self) -> Vec<Recovery> {
         Vec::new()
     }
+
+    fn take_warnings(&self) -> Vec<String> {
+        take_all(&self.warnings)
+    }
+}
+
+/// Empties a list of warnings.
+pub(crate) fn take_all(warnings: &Mutex<Vec<String>>) -> Vec<String> {
+    std::mem::take(&mut *warnings.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// What makes a changed state the state.
@@ -434,6 +454,8 @@ pub(crate) struct MemoryTransaction<'s> {
     pub(crate) draft: MemoryState,
     pub(crate) keep: Keep<'s>,
     pub(crate) lines: Vec<String>,
+    /// What the user should know about it.
+    pub(crate) warnings: &'s Mutex<Vec<String>>,
 }
 
 impl Transaction for MemoryTransaction<'_> {
@@ -445,7 +467,9 @@ impl Transaction for MemoryTransaction<'_> {
         Ok(self.draft.next_node())
     }
 
-    fn record(&mut self, operation: NewOperation) -> Result<OperationId, StoreFault> {
+    fn record(&mut self, mut operation: NewOperation) -> Result<OperationId, StoreFault> {
+        let masked = mask_operation(&mut operation, &self.draft)?;
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).extend(masked_notice(operation.verb, &masked));
         let id = self.draft.head().next();
         let mut recorded = Recorded::new(id, self.draft.head_hash, operation)?;
         recorded.texts.retain(|(hash, _)| !self.draft.texts.contains_key(hash));
@@ -468,7 +492,7 @@ impl Transaction for MemoryTransaction<'_> {
 
     fn keep_note(&mut self, key: &str, body: Option<&str>, at: Timestamp) -> Result<(), StoreFault> {
         match body {
-            Some(body) => self.draft.notes.insert(key.to_owned(), Note { body: body.to_owned(), at }),
+            Some(body) => self.draft.notes.insert(key.to_owned(), Note { body: mask(body).into_owned(), at }),
             None => self.draft.notes.remove(key),
         };
         Ok(())
@@ -480,7 +504,7 @@ impl Transaction for MemoryTransaction<'_> {
     }
 
     fn commit(self: Box<Self>) -> Result<(), StoreFault> {
-        let Self { draft, keep, lines } = *self;
+        let Self { draft, keep, lines, .. } = *self;
         keep(draft, lines)
     }
 }

@@ -14,6 +14,7 @@ use domain::node::Status;
 use domain::operation::{Channel, Verb};
 use domain::policy::{ApprovalPolicy, Policy};
 use domain::ports::{NewOperation, PlanFiles, Reading, Recovery, Store, StoreFault};
+use domain::secrets::mask_operation;
 use domain::settings::Storage;
 use domain::status::{Footing, JudgingRules};
 use domain::text::count;
@@ -25,6 +26,7 @@ use crate::engine::{EngineSettings, Recorded, io_fault};
 use crate::journal::{Journal, JournalEntry, chain_start};
 use crate::known_stores::KnownStores;
 use crate::layout::Layout;
+use crate::memory::MemoryState;
 use crate::mirror::{Mirror, MirrorContents};
 use crate::plan_files::DiskFiles;
 use crate::postgres::PostgresStore;
@@ -263,7 +265,7 @@ fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreF
         .map(|mirrored| format!("{} was edited (its approval is not taken)", mirrored.path))
         .chain(contents.unreadable.iter().map(|file| format!("{file} cannot be read")))
         .collect();
-    let operation = NewOperation {
+    let mut operation = NewOperation {
         at: now,
         by: Principal::System,
         channel: Channel::System,
@@ -273,6 +275,7 @@ fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreF
         texts: texts_on_disk(layout, &contents),
         facts: mirror_facts(contents, now),
     };
+    mask_operation(&mut operation, &MemoryState::new(store.clone()))?;
     let recorded = Recorded::new(OperationId(1), chain_start(&store), operation)?;
     let entry = JournalEntry {
         operation: recorded.operation,

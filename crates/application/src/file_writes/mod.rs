@@ -19,6 +19,7 @@ pub(crate) use self::planned::PlannedFiles;
 use self::planned::PlannedWrite;
 use crate::context::{Context, Noticed};
 use crate::failure::{Failure, FailureKind};
+use crate::whole_text::whole_text;
 
 /// Which record was carried out last; of this working copy.
 const DONE: &str = "file-writes";
@@ -221,10 +222,15 @@ fn write_one(
             }
         }),
         (Some(_), Some(text)) => write_text(ctx, file, text),
-        (Some(after), None) => {
-            let gone = || StoreFault::Damaged { what: "the text of a file that is to be written is gone".to_owned() };
-            write_text(ctx, file, &state.text(after)?.ok_or_else(gone)?)
-        }
+        // Kept without its secrets, a text is written only where the file as it is gives them back.
+        (Some(after), None) => match whole_text(ctx, state, after, path) {
+            Ok(text) => write_text(ctx, file, &text),
+            Err(failure) if failure.is_answer() => {
+                ctx.notice(Noticed::NotWritten { path: path.clone(), why: failure.message });
+                return Ok(Ok(()));
+            }
+            Err(failure) => return Err(failure),
+        },
     };
     Ok(match written {
         Ok(()) => Ok(()),

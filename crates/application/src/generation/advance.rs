@@ -235,7 +235,7 @@ fn set_aside(ctx: &Context<'_>, path: &str, text: &str) -> Result<(), Failure> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     for attempt in 1..1_000 {
         let backup = format!("{folder}/backups/{}", domain::version::backup_name(name, ctx.clock.now(), attempt));
-        match ctx.files.create(backup.trim_start_matches('/'), &known) {
+        match ctx.files.create(backup.trim_start_matches('/'), &domain::secrets::mask(&known)) {
             Ok(()) => return Ok(()),
             Err(domain::ports::FileFault::Exists { .. }) => {}
             Err(fault) => return Err(fault.into()),

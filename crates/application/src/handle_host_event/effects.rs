@@ -143,6 +143,7 @@ pub(super) fn in_words(noticed: &Noticed) -> Option<String> {
         Noticed::MoreFiles { left } => {
             Some(format!("Throughline: {} more; tl check lists them.", count(*left, "such file", "such files")))
         }
+        Noticed::Masked { what } => Some(format!("Throughline {what}.")),
         Noticed::NotRecorded { .. }
         | Noticed::NoBackup { .. }
         | Noticed::NotWritten { .. }

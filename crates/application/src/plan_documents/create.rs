@@ -27,7 +27,8 @@ pub struct NewDocument {
 /// # Errors
 /// When the title is empty or the file cannot be written.
 pub fn create(ctx: &Context<'_>, title: &str) -> Result<NewDocument, Failure> {
-    let title = checked_title(title)?;
+    let title = ctx.mask(title, "title");
+    let title = checked_title(&title)?;
     with_files(ctx, &("doc new", title), |tx, planned| {
         let (made, operation) = stage_new(ctx, &*tx, planned, title)?;
         let operation = planned.record(tx, operation)?;

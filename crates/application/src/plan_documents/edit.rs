@@ -1,11 +1,15 @@
 //! Change a plan document: one change, or many at once, all or none.
 
+use std::collections::BTreeSet;
+
 use domain::ids::OperationId;
 use domain::operation::Verb;
-use domain::plan_document::{Applied, Change, ChangeRefused, apply, in_batch};
+use domain::plan_document::{Applied, Change, ChangeRefused, Plan, apply, in_batch};
 use domain::record;
+use domain::secrets::{SecretCount, mask_text};
 use domain::text::count;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::desk::{Opened, may, opened, put_plan, refuse_frozen, stage, with_files, with_problems};
 use crate::context::Context;
@@ -55,6 +59,7 @@ pub fn edit(ctx: &Context<'_>, document: Option<&str>, edit: &Edit) -> Result<Ed
         let (mut plan, mut record) = (opened.plan.clone(), opened.record.clone());
         let changed = apply(&mut plan, &mut record.numbers, &changes, now)
             .map_err(|(at, refused)| refusal(&opened, refused, is_batch.then_some(at + 1)))?;
+        mask_new_texts(ctx, &opened.plan, &mut plan);
         if plan == opened.plan {
             return Ok(EditOutcome { success: true, document: opened.id, changed, operation: None });
         }
@@ -115,5 +120,35 @@ fn refusal(opened: &Opened, refused: ChangeRefused, line: Option<usize>) -> Fail
         ChangeRefused::Broken { problems } => with_problems(failure, &problems),
         ChangeRefused::Field { id, .. } => failure.step(format!("tl doc show {id} --doc {doc}")),
         ChangeRefused::Empty { .. } => failure,
+    }
+}
+
+/// Masks the texts a change brought into a plan. What stood there before is its author's.
+fn mask_new_texts(ctx: &Context<'_>, before: &Plan, after: &mut Plan) {
+    let (Ok(mut before), Ok(mut value)) = (serde_json::to_value(before), serde_json::to_value(&*after)) else { return };
+    let mut known = BTreeSet::new();
+    visit_texts(&mut before, &mut |text| {
+        known.insert(text.clone());
+    });
+    let mut masked = SecretCount::default();
+    visit_texts(&mut value, &mut |text| {
+        if !known.contains(text) {
+            *text = mask_text(text, &mut masked).into_owned();
+        }
+    });
+    if !masked.is_empty()
+        && let Ok(plan) = serde_json::from_value(value)
+    {
+        *after = plan;
+        ctx.notice_masked(&masked, "plan document");
+    }
+}
+
+fn visit_texts(value: &mut Value, visit: &mut dyn FnMut(&mut String)) {
+    match value {
+        Value::String(text) => visit(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| visit_texts(item, visit)),
+        Value::Object(fields) => fields.values_mut().for_each(|item| visit_texts(item, visit)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

@@ -7,6 +7,7 @@ use domain::plan_document::{DocumentRecord, file};
 use domain::ports::{Reading, Snapshot, Transaction};
 use domain::record;
 use domain::review::{Item, LoopState, Review, ReviewRefused, is_phase, render_file};
+use domain::secrets::mask;
 use serde::Serialize;
 
 use crate::context::Context;
@@ -163,7 +164,7 @@ pub(crate) fn staged(
         if after.state == LoopState::Complete {
             planned.put(&path, None)?;
         } else {
-            planned.put(&path, Some(&render_file(phase, after)))?;
+            planned.put(&path, Some(&mask(&render_file(phase, after))))?;
         }
     }
     Ok(vec![fact])

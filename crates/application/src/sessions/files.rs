@@ -5,6 +5,7 @@
 use domain::ids::Digest32;
 use domain::ports::{FileFault, Reading, Snapshot, Transaction};
 use domain::record;
+use domain::secrets::mask;
 use domain::session::{ARCHIVE, CurrentSession, MANIFEST, Session, SessionStatus, TEMPLATE};
 use domain::session_log::{SessionText, TEMPLATE_TEXT, drawing_digest, merge};
 use domain::trail::draw_some;
@@ -39,7 +40,8 @@ fn written(
         Ok(found) => found,
         Err(why) => return Ok(Err(why)),
     };
-    if let Err(fault) = ctx.files.replace(path, &text) {
+    // What comes from the store is masked already; what somebody wrote into the file is not.
+    if let Err(fault) = ctx.files.replace(path, &mask(&text)) {
         return Ok(Err(fault.to_string()));
     }
     let digest = drawing_digest(&drawing).to_string();
@@ -98,7 +100,7 @@ fn archived(ctx: &Context<'_>, tx: &dyn Transaction, session: &Session) -> Resul
     let text = serde_json::to_string_pretty(&tree).unwrap_or_default();
     let path = format!("{ARCHIVE}/{}.json", session.stamp);
     let active = Session { status: SessionStatus::Active, ..session.clone() }.file();
-    let done = ctx.files.replace(&path, &format!("{text}\n")).and_then(|()| match ctx.files.remove(&active) {
+    let done = ctx.files.replace(&path, &mask(&format!("{text}\n"))).and_then(|()| match ctx.files.remove(&active) {
         Err(FileFault::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(()),
         other => other,
     });

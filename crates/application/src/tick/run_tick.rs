@@ -4,6 +4,7 @@ use domain::memory::EntryKind;
 use domain::operation::Verb;
 use domain::ports::{Reading, Snapshot};
 use domain::record;
+use domain::secrets::mask;
 use domain::tick::execute::Executed;
 use domain::tick::plan::Plan;
 use domain::tick::tools;
@@ -103,7 +104,7 @@ pub(super) fn plan_files_of(planned: &PlannedFiles<'_>, record: &TickRecord) -> 
 
 /// Files are copies: one that cannot be written is told, the store has it in any case.
 fn write(ctx: &Context<'_>, path: &str, text: &str) {
-    if let Err(fault) = ctx.files.replace(path, text) {
+    if let Err(fault) = ctx.files.replace(path, &mask(text)) {
         ctx.notice(Noticed::NotWritten { path: path.to_owned(), why: fault.to_string() });
     }
 }

@@ -83,13 +83,17 @@ fn accept_history(app: &App) -> Result<(), Failure> {
 pub(super) fn print(ui: Ui, outcome: &CheckOutcome) {
     if outcome.ok {
         ui.line(format_args!("{} {} and their files agree", styled(GOOD, "✓"), count(outcome.nodes, "node", "nodes")));
-        return;
     }
+    // Where all agree, what is left is worth knowing, but no problem of the state.
+    let mark = if outcome.ok { styled(WARN, "!") } else { styled(BAD, "✗") };
     for finding in &outcome.findings {
-        ui.line(format_args!("{} {}: {}", styled(BAD, "✗"), finding.kind, finding.message));
+        ui.line(format_args!("{mark} {}: {}", finding.kind, finding.message));
         for step in &finding.next_steps {
             ui.line(format_args!("    {}", styled(DIM, step)));
         }
+    }
+    if outcome.ok {
+        return;
     }
     ui.line(format_args!("{} found", count(outcome.findings.len(), "problem", "problems")));
 }

@@ -57,6 +57,7 @@ mod revalidate;
 mod review;
 mod scan;
 mod scenario;
+mod secret;
 mod serve;
 mod session;
 mod show;
@@ -217,6 +218,7 @@ commands! {
     Serve "serve" => serve::ServeArgs,
     Token "token" => token::TokenArgs,
     Policy "policy" => policy::PolicyArgs,
+    Secret "secret" => secret::SecretArgs,
     Doctor "doctor" => doctor::DoctorArgs,
     Uninstall "uninstall" => uninstall::UninstallArgs,
     Completions "completions" => completions::CompletionsArgs,

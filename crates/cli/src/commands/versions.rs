@@ -29,12 +29,16 @@ impl VersionsArgs {
         for version in &view.versions {
             let name = version.back.as_deref().unwrap_or("now");
             let approved = styled(GOOD, if version.approved { "  ✓ approved" } else { "" });
+            // The size is that of the real text, which is not stored.
+            let size = match (version.masked, version.size) {
+                (true, _) => format!("{:>13}", "masked"),
+                (false, size) => format!("{:>7} bytes", size.unwrap_or(0)),
+            };
             app.ui.line(format_args!(
-                "{}  {}  {}  {:>7} bytes{approved}  {}",
+                "{}  {}  {}  {size}{approved}  {}",
                 styled(BOLD, format!("{name:>4}")),
                 version.version_hash.short(),
                 version.timestamp,
-                version.size.unwrap_or(0),
                 styled(DIM, &version.operation)
             ));
             for backup in &version.backups {

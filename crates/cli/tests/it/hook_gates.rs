@@ -209,8 +209,13 @@ fn the_share_that_must_stay_is_a_setting() {
 // A person lets one step pass.
 
 /// Runs the program before a terminal, as a person does. `None` where there is no program to pretend one.
+pub(crate) fn at_a_terminal(project: &Project, arguments: &[&str]) -> Option<Output> {
+    answering(project, arguments, "")
+}
+
+/// The same with what the person types.
 #[expect(clippy::disallowed_methods, reason = "a test runs the program in a terminal of its own")]
-fn at_a_terminal(project: &Project, arguments: &[&str]) -> Option<Output> {
+pub(crate) fn answering(project: &Project, arguments: &[&str], answer: &str) -> Option<Output> {
     let ready = project.command(arguments);
     let quoted: Vec<String> = std::iter::once(ready.get_program())
         .chain(ready.get_args())
@@ -219,8 +224,13 @@ fn at_a_terminal(project: &Project, arguments: &[&str]) -> Option<Output> {
     let mut command = std::process::Command::new("script");
     command.args(["-qec", &quoted.join(" "), "/dev/null"]).current_dir(project.root()).env_clear();
     command.envs(ready.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("USER", "mara");
-    command.stdin(std::process::Stdio::null());
-    let output = command.output().ok()?;
+    command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    let mut process = command.spawn().ok()?;
+    std::io::Write::write_all(&mut process.stdin.take()?, answer.as_bytes()).ok()?;
+    let output = process.wait_with_output().ok()?;
     Some(Output {
         code: output.status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

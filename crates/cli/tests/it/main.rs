@@ -88,6 +88,7 @@ mod revalidate;
 mod review;
 mod scan;
 mod scenario;
+mod secret;
 mod serve;
 mod session;
 mod show;
@@ -122,7 +123,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 72] = [
+const COMMANDS: [&str; 73] = [
     "init",
     "demo",
     "status",
@@ -191,6 +192,7 @@ const COMMANDS: [&str; 72] = [
     "serve",
     "token",
     "policy",
+    "secret",
     "doctor",
     "uninstall",
     "completions",

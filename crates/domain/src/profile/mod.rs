@@ -12,6 +12,7 @@ use std::ops::RangeInclusive;
 use crate::front_matter;
 use crate::ids::CanonicalHash;
 use crate::node::{Description, WorkKeys};
+use crate::secrets::{SecretCount, mask_description};
 use crate::section::describe;
 use crate::version::canonical_hash;
 
@@ -180,6 +181,7 @@ impl Level {
             work_level: front_matter::written(text, "work_level").or_else(|| front_matter::written(text, "workLevel")),
             problem: front.problem.map(|problem| problem.to_string()),
         }));
+        mask_description(&mut description, &mut SecretCount::default());
         (canonical_hash(&front_matter::without(text, &self.state_keys)), description)
     }
 

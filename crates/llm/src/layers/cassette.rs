@@ -212,7 +212,9 @@ mod tests {
         }
 
         fn layer(&self, mode: CassetteMode, answers: impl IntoIterator<Item = Answer>) -> Cassette<Scripted> {
-            let scrubber = Scrubber::new(vec![Secret::new("hunter2").unwrap()]);
+            let scrubber = Scrubber::new(vec![Secret::new("hunter2").unwrap()], |text| {
+                text.replace("sk-ant-api03-abcdefghijklmnop", "[masked]")
+            });
             let clock = Arc::new(FakeClock::default());
             Cassette::new(Scripted::new(answers), &self.path(), mode, scrubber, clock).unwrap()
         }

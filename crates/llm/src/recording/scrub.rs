@@ -9,20 +9,6 @@ use crate::secret::Secret;
 
 const GONE: &str = "[secret]";
 
-/// Keys as the well-known issuers shape them, and what follows the word `Bearer`.
-static KEY_SHAPES: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
-        r"\b(?:sk|pk|rk)[-_][A-Za-z0-9_-]{16,}",
-        r"|\bAIza[A-Za-z0-9_-]{30,}",
-        r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_[A-Za-z0-9_]{20,}",
-        r"|\bxox[abprs]-[A-Za-z0-9-]{10,}",
-        r"|\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
-        r"|\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+",
-        r"|\b[Bb]earer\s+[A-Za-z0-9._~+/=-]{12,}",
-    ))
-    .expect("BUG: a constant pattern")
-});
-
 /// Times, generated ids and absolute paths: they differ from run to run and change no answer that matters.
 static VOLATILE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let pattern = |text: &str| Regex::new(text).expect("BUG: a constant pattern");
@@ -34,22 +20,26 @@ static VOLATILE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     ]
 });
 
-/// Takes secrets out of what is recorded. It knows the keys in use, and the shapes of others.
-#[derive(Clone, Debug, Default)]
+/// Masks secrets by their format. Which formats there are is the caller's knowledge; there is one list for the product.
+pub type Masker = fn(&str) -> String;
+
+/// Takes secrets out of what is recorded: the keys in use, and what the masker recognises.
+#[derive(Clone, Debug)]
 pub struct Scrubber {
     secrets: Vec<Secret>,
+    mask: Masker,
 }
 
 impl Scrubber {
     #[must_use]
-    pub fn new(secrets: Vec<Secret>) -> Self {
-        Self { secrets }
+    pub fn new(secrets: Vec<Secret>, mask: Masker) -> Self {
+        Self { secrets, mask }
     }
 
     #[must_use]
     pub fn text(&self, text: &str) -> String {
         let known = self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.reveal(), GONE));
-        KEY_SHAPES.replace_all(&known, GONE).into_owned()
+        (self.mask)(&known)
     }
 
     #[must_use]
@@ -87,23 +77,10 @@ mod tests {
 
     #[test]
     fn keys_are_taken_out_wherever_they_are() {
-        let scrubber = Scrubber::new(vec![Secret::new("hunter2").unwrap()]);
-        let value = json!({"a": ["my hunter2 is", {"hunter2": "Bearer abcdefghijkl.mnop"}], "n": 7});
-        assert_eq!(scrubber.value(&value), json!({"a": ["my [secret] is", {"[secret]": "[secret]"}], "n": 7}));
-        for key in [
-            "sk-ant-api03-abcdefghijklmnop",
-            "sk-proj-0123456789abcdefXYZ",
-            "AIzaSyA0123456789abcdefghijklmnopqrstuv",
-            "ghp_0123456789abcdefghijklmnop",
-            "AKIAIOSFODNN7EXAMPLE",
-            "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
-        ] {
-            assert_eq!(scrubber.text(&format!("key={key}, then")), "key=[secret], then", "{key}");
-        }
-        assert_eq!(
-            scrubber.text("a sk-8 board and a risk-averse bearer of news"),
-            "a sk-8 board and a risk-averse bearer of news"
-        );
+        let mask = |text: &str| text.replace("sk-1", "[masked]");
+        let scrubber = Scrubber::new(vec![Secret::new("hunter2").unwrap()], mask);
+        let value = json!({"a": ["my hunter2 is", {"hunter2": "Bearer sk-1"}], "n": 7});
+        assert_eq!(scrubber.value(&value), json!({"a": ["my [secret] is", {"[secret]": "Bearer [masked]"}], "n": 7}));
     }
 
     #[test]

@@ -16,7 +16,7 @@ fn text(path: &Path) -> String {
 }
 
 fn scrubber() -> Scrubber {
-    Scrubber::new(vec![Secret::new(KEY).unwrap()])
+    Scrubber::new(vec![Secret::new(KEY).unwrap()], str::to_owned)
 }
 
 fn taped(tape: WireTape) -> Connection {

@@ -132,8 +132,19 @@ impl Surface {
             let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             return Called::Unknown(format!("there is no tool `{name}`{hint}"));
         };
-        match self.run(actor, &mut |ctx| (tool.run)(ctx, arguments)) {
-            Ok(value) => Called::Done(value),
+        let mut warnings = Vec::new();
+        let outcome = self.run(actor, &mut |ctx| {
+            let outcome = (tool.run)(ctx, arguments);
+            warnings = ctx.store.take_warnings();
+            outcome
+        });
+        match outcome {
+            Ok(mut value) => {
+                if let (false, Some(fields)) = (warnings.is_empty(), value.as_object_mut()) {
+                    fields.insert("warnings".to_owned(), json!(warnings));
+                }
+                Called::Done(value)
+            }
             Err(failure) => Called::Failed(failure_value(&failure)),
         }
     }

@@ -57,6 +57,7 @@ pub(crate) struct PostgresStore {
     recoveries: RefCell<Vec<Recovery>>,
     /// What became of the history this user knew.
     history: Cell<History>,
+    warnings: RefCell<Vec<String>>,
 }
 
 /// A project as it was found in the database.
@@ -82,6 +83,7 @@ impl PostgresStore {
             format: found.format,
             recoveries: RefCell::default(),
             history: Cell::default(),
+            warnings: RefCell::default(),
         };
         if found.format > FORMAT {
             let newer = store.begin(Purpose::Reading)?.min_reader > FORMAT;
@@ -480,6 +482,8 @@ impl Keeper for LeftOpen {
     }
 
     fn roll_back(&self) {}
+
+    fn warn(&self, _warnings: Vec<String>) {}
 }
 
 /// A view that ends its read transaction when dropped.
@@ -536,6 +540,10 @@ impl Keeper for PostgresStore {
 
     fn roll_back(&self) {
         self.link.roll_back();
+    }
+
+    fn warn(&self, warnings: Vec<String>) {
+        self.warnings.borrow_mut().extend(warnings);
     }
 }
 
@@ -629,6 +637,10 @@ impl Store for PostgresStore {
 
     fn history(&self) -> History {
         self.history.get()
+    }
+
+    fn take_warnings(&self) -> Vec<String> {
+        self.warnings.take()
     }
 
     fn access(&self) -> Option<Box<dyn AccessBook + '_>> {

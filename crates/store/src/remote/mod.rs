@@ -399,6 +399,10 @@ impl Keeper for RemoteStore {
     fn roll_back(&self) {
         Keeper::roll_back(&self.replica);
     }
+
+    fn warn(&self, warnings: Vec<String>) {
+        self.warnings.borrow_mut().extend(warnings);
+    }
 }
 
 impl Store for RemoteStore {

@@ -13,6 +13,7 @@ use domain::ids::{Digest32, OperationId};
 use domain::node::Standing;
 use domain::operation::Verb;
 use domain::ports::{NewOperation, StoreFault};
+use domain::secrets::mask_operation;
 use domain::time::Timestamp;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -216,7 +217,7 @@ pub(super) fn record_again(
         let (old, id) = (one.operation.id, state.head().next());
         numbers.insert(old, id);
         let operation = one.operation.clone();
-        let new = NewOperation {
+        let mut new = NewOperation {
             at: now,
             by: operation.by,
             channel: operation.channel,
@@ -226,6 +227,8 @@ pub(super) fn record_again(
             facts: operation.facts.into_iter().map(|fact| renumbered(fact, &numbers)).collect(),
             texts: one.texts.iter().map(|(_, text)| text.clone()).collect(),
         };
+        // They may have waited since before secrets were masked.
+        mask_operation(&mut new, state)?;
         let again = Recorded::new(id, state.head_hash, new)?;
         let mut draft = state.clone();
         match draft.apply(&again) {

@@ -59,6 +59,7 @@ pub(crate) struct SqliteStore {
     settings: EngineSettings,
     format: i64,
     recoveries: RefCell<Vec<Recovery>>,
+    warnings: RefCell<Vec<String>>,
     /// The journal that was last found equal to the database, and the head it was equal to.
     compared: Cell<Option<(Mark, Digest32)>>,
     /// Set when the file can only be read.
@@ -102,6 +103,7 @@ impl SqliteStore {
             settings: settings.clone(),
             format,
             recoveries: RefCell::new(Vec::new()),
+            warnings: RefCell::default(),
             compared: Cell::new(None),
             read_only,
             history: Cell::default(),
@@ -323,6 +325,11 @@ impl SqliteStore {
     /// old or the new. Stamps are forgotten, because a node's number may be another one's now.
     pub(crate) fn rewrite(&self, entries: &[Recorded]) -> Result<(), StoreFault> {
         let found = self.begin("BEGIN IMMEDIATE")?;
+        self.replace_history(found, entries)
+    }
+
+    /// The same within a [`Self::hold`], which it ends.
+    pub(crate) fn replace_history(&self, found: StoreRow, entries: &[Recorded]) -> Result<(), StoreFault> {
         let store = StoreRow {
             head: OperationId(0),
             head_hash: journal::chain_start(&found.store),
@@ -333,9 +340,11 @@ impl SqliteStore {
         // Rolls back when it is dropped before its end.
         let mut transaction = self.transaction(store);
         transaction.found = found;
-        for table in MADE_FROM_OPERATIONS.iter().chain(&["search", "stamp"]) {
+        for table in MADE_FROM_OPERATIONS.iter().chain(&["stamp"]) {
             self.connection.execute(&format!("DELETE FROM {table}"), &[])?;
         }
+        // Deleting its rows would leave their words in the index until it is merged.
+        self.connection.execute("INSERT INTO search (search) VALUES ('delete-all')", &[])?;
         let mut lines = Vec::with_capacity(entries.len());
         for one in entries {
             transaction.apply_recorded(one)?;
@@ -348,6 +357,28 @@ impl SqliteStore {
         // Files of nodes that are no more go, too. A copy: what cannot be written now is written later.
         let _ = self.sync_mirror();
         Ok(())
+    }
+
+    /// Ends a [`Self::hold`] without a change.
+    pub(crate) fn let_go(&self) {
+        self.roll_back();
+    }
+
+    /// Masks the notes and overwrites what deleted rows left in the file: free pages and the write-ahead log.
+    pub(crate) fn erase_deleted(&self) -> Result<(), StoreFault> {
+        let connection = &self.connection.inner;
+        let fault = |error| self.connection.fault(error);
+        let notes: Vec<(String, String)> = connection
+            .prepare("SELECT key, body FROM note")
+            .and_then(|mut all| all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect())
+            .map_err(fault)?;
+        for (key, body) in notes {
+            if let std::borrow::Cow::Owned(masked) = domain::secrets::mask(&body) {
+                connection.execute("UPDATE note SET body = ?2 WHERE key = ?1", (key, masked)).map_err(fault)?;
+            }
+        }
+        connection::run(connection, "VACUUM").map_err(fault)?;
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(fault)
     }
 
     /// Returns the last operation, and its hash.
@@ -597,6 +628,10 @@ impl Keeper for SqliteStore {
     fn roll_back(&self) {
         Self::roll_back(self);
     }
+
+    fn warn(&self, warnings: Vec<String>) {
+        self.warnings.borrow_mut().extend(warnings);
+    }
 }
 
 impl Desk for SqliteStore {
@@ -682,6 +717,10 @@ impl Store for SqliteStore {
 
     fn history(&self) -> History {
         self.history.get()
+    }
+
+    fn take_warnings(&self) -> Vec<String> {
+        self.warnings.take()
     }
 
     fn access(&self) -> Option<Box<dyn AccessBook + '_>> {

@@ -7,6 +7,7 @@ pub(crate) mod access;
 pub(crate) mod rows;
 pub(crate) mod sql;
 pub(crate) mod sums;
+mod texts;
 pub(crate) mod touched;
 pub(crate) mod verify;
 pub(crate) mod view;

@@ -20,7 +20,6 @@ use serde_json::Value as Json;
 use super::rows::{BadRow, CauseRow, JOINED, NARROW, WIDE, digest, read_footing, read_node};
 use super::sql::{Row, Sql, Values, params};
 use super::sums::{Part, Sum, record_sum, share, sum_of};
-use crate::engine::Recorded;
 use crate::journal;
 
 /// The row that says who the store is and where it stands.
@@ -180,7 +179,7 @@ impl View<'_> {
         Ok(found)
     }
 
-    fn one<T>(
+    pub(super) fn one<T>(
         &self,
         sql: &str,
         values: Values<'_>,
@@ -282,49 +281,6 @@ impl View<'_> {
             params![from.0.cast_signed(), to.0.cast_signed()],
             RecordedRow::read,
         )
-    }
-
-    /// Returns the hashes of texts that came with an operation.
-    pub(crate) fn texts_of(&self, id: OperationId) -> Result<Vec<VersionHash>, StoreFault> {
-        self.rows(
-            "SELECT DISTINCT v.hash FROM version v WHERE v.operation = ?1 AND NOT EXISTS \
-             (SELECT 1 FROM version o WHERE o.hash = v.hash AND o.operation < ?1) ORDER BY v.hash",
-            params![id.0.cast_signed()],
-            |row| Ok(VersionHash(digest(row.get_ref(0)?)?)),
-        )
-    }
-}
-
-impl View<'_> {
-    /// Returns every operation with its texts, in order, chain checked.
-    pub(crate) fn entries(&self) -> Result<Vec<Recorded>, StoreFault> {
-        let mut prev = journal::chain_start(&self.store.store);
-        let recorded = self.recorded(OperationId(1), self.store.head)?;
-        let mut entries = Vec::with_capacity(recorded.len());
-        for operation in &recorded {
-            if operation.prev != prev {
-                let what = format!("operation {} does not follow the one before", operation.id);
-                return Err(StoreFault::Damaged { what });
-            }
-            prev = operation.hash;
-            entries.push(self.entry(operation)?);
-        }
-        if prev != self.store.head_hash {
-            return Err(StoreFault::Damaged { what: "operations are missing".to_owned() });
-        }
-        Ok(entries)
-    }
-
-    /// Returns an operation with the texts that came with it.
-    pub(crate) fn entry(&self, row: &RecordedRow) -> Result<Recorded, StoreFault> {
-        let operation = row.operation()?;
-        let mut texts = Vec::new();
-        for hash in self.texts_of(row.id)? {
-            if let Some(text) = self.text(hash)? {
-                texts.push((hash, text));
-            }
-        }
-        Ok(Recorded { operation, body: row.body.clone(), texts, prev: row.prev, hash: row.hash })
     }
 }
 
@@ -542,25 +498,7 @@ impl Snapshot for View<'_> {
     }
 
     fn text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> {
-        let found = self.one("SELECT size, zstd FROM text WHERE hash = ?1", params![hash.0.0.as_slice()], |row| {
-            Ok((row.get::<i64>(0)?, row.get::<Vec<u8>>(1)?))
-        })?;
-        let Some((size, packed)) = found else {
-            // Not there is an answer only if no version says that it was kept.
-            let sql = "SELECT 1 FROM version WHERE hash = ?1 AND size IS NOT NULL LIMIT 1";
-            return match self.one(sql, params![hash.0.0.as_slice()], |_| Ok(()))? {
-                None => Ok(None),
-                Some(()) => Err(StoreFault::Damaged { what: format!("the kept text {} is gone", hash.short()) }),
-            };
-        };
-        let damaged = || StoreFault::Damaged { what: format!("the kept text {} does not fit its hash", hash.short()) };
-        let size = usize::try_from(size).map_err(|_| damaged())?;
-        let bytes = zstd::bulk::decompress(&packed, size.min(1 << 30)).map_err(|_| damaged())?;
-        let text = String::from_utf8(bytes).map_err(|_| damaged())?;
-        if VersionHash::of(text.as_bytes()) != hash {
-            return Err(damaged());
-        }
-        Ok(Some(text))
+        self.text_of_version(hash)
     }
 
     fn backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault> {

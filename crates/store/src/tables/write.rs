@@ -11,6 +11,7 @@ use domain::operation::Operation;
 use domain::ports::{ChildName, FileStamp, NewOperation, SHARED_NOTES, Snapshot, StoreFault, Transaction};
 use domain::record::RecordKey;
 use domain::search::{SEARCHED_KINDS, text_of};
+use domain::secrets::{mask, mask_operation, masked_notice};
 use domain::status::Footing;
 use domain::time::Timestamp;
 use domain::version::Version;
@@ -35,6 +36,9 @@ pub(crate) trait Keeper {
 
     /// Ends it as if nothing had been.
     fn roll_back(&self);
+
+    /// Takes what the user should know about a transaction that was committed.
+    fn warn(&self, warnings: Vec<String>);
 }
 
 /// The tables, held for writing. Dropped without commit, nothing happened.
@@ -52,6 +56,8 @@ pub(crate) struct TableTransaction<'s> {
     applying: (OperationId, Timestamp),
     /// What its facts change in the totals of children, by parent: each is written once, not for every child.
     child_changes: BTreeMap<NodeId, i64>,
+    /// What was masked, to be told once it is committed.
+    warnings: Vec<String>,
     pub(crate) finished: bool,
 }
 
@@ -67,6 +73,7 @@ impl<'s> TableTransaction<'s> {
             shared_notes: Vec::new(),
             applying: (OperationId(0), Timestamp::from_millis(0)),
             child_changes: BTreeMap::new(),
+            warnings: Vec::new(),
             finished: false,
         }
     }
@@ -232,7 +239,9 @@ impl Transaction for TableTransaction<'_> {
         Ok(NodeId(self.view.store.next_node))
     }
 
-    fn record(&mut self, operation: NewOperation) -> Result<OperationId, StoreFault> {
+    fn record(&mut self, mut operation: NewOperation) -> Result<OperationId, StoreFault> {
+        let masked = mask_operation(&mut operation, &self.view)?;
+        self.warnings.extend(masked_notice(operation.verb, &masked));
         let mut recorded = Recorded::new(self.view.store.head.next(), self.view.store.head_hash, operation)?;
         self.leave_out_known_texts(&mut recorded)?;
         let line = if recorded.texts.iter().any(|(_, text)| text.len() > WORTH_A_THREAD) {
@@ -284,6 +293,8 @@ impl Transaction for TableTransaction<'_> {
     }
 
     fn keep_note(&mut self, key: &str, body: Option<&str>, at: Timestamp) -> Result<(), StoreFault> {
+        let body = body.map(mask);
+        let body = body.as_deref();
         if let Some(body) = body.filter(|_| SHARED_NOTES.iter().any(|prefix| key.starts_with(prefix))) {
             self.shared_notes.push(SharedNote { key: key.to_owned(), body: body.to_owned(), at });
         }
@@ -308,7 +319,9 @@ impl Transaction for TableTransaction<'_> {
 
     fn commit(mut self: Box<Self>) -> Result<(), StoreFault> {
         let keeper = self.keeper;
-        keeper.commit(&mut self)
+        keeper.commit(&mut self)?;
+        keeper.warn(std::mem::take(&mut self.warnings));
+        Ok(())
     }
 }
 

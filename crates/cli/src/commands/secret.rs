@@ -1,0 +1,156 @@
+//! `tl secret`
+
+use std::collections::BTreeMap;
+
+use application::{Failure, FailureKind};
+use clap::{Args, Subcommand};
+use domain::ports::Clock as _;
+use domain::secrets::SecretCount;
+use domain::settings::Storage;
+use domain::text::count;
+use serde_json::{Value, json};
+use store::{SecretPlace, SystemClock, purge_secrets, scan_secrets};
+
+use crate::exit_code::ExitCode;
+use crate::settings::{actor, answered_yes};
+use crate::ui::{GOOD, INFO, WARN, styled};
+use crate::wiring::{App, Project};
+
+/// Find secrets in what was stored, and rewrite the history without them
+///
+/// Keys, tokens, passwords and private keys are masked before anything is stored. What was stored by a version that did
+/// not mask, or in a format that was not known then, is found by `scan` and taken out by `purge`. Plan files are yours:
+/// `tl check` names the lines that hold a secret.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  tl secret scan     # ends with 3 when something is found\n  tl secret purge    # a person decides it, in a terminal"
+)]
+pub(crate) struct SecretArgs {
+    #[command(subcommand)]
+    action: SecretAction,
+}
+
+#[derive(Debug, Subcommand)]
+enum SecretAction {
+    /// Look for secrets in the history, the mirror, session files, logs, backups and quarantined files
+    Scan,
+    /// Mask every secret that `scan` finds; hashes from the first changed operation on are new ones
+    Purge,
+}
+
+impl SecretArgs {
+    pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
+        let project = app.project()?;
+        match self.action {
+            SecretAction::Scan => scan(app, &project),
+            SecretAction::Purge => purge(app, &project),
+        }
+    }
+}
+
+fn scan(app: &App, project: &Project) -> Result<ExitCode, Failure> {
+    // Opening repairs what can be repaired, and refuses a state that is not this user's.
+    drop(project.open(app.ui, None)?);
+    let places = scan_secrets(&project.layout, project.settings.storage)?;
+    let code = if places.is_empty() { ExitCode::Done } else { ExitCode::Findings };
+    if app.ui.json {
+        let listed: Vec<Value> =
+            places.iter().map(|found| json!({ "place": found.place, "secrets": kinds(&found.secrets) })).collect();
+        app.ui.value(&json!({ "clean": places.is_empty(), "secrets": kinds(&all(&places)), "places": listed }));
+        return Ok(code);
+    }
+    if places.is_empty() {
+        app.ui.line(format_args!("{} no secrets in what is stored", styled(GOOD, "✓")));
+        return Ok(code);
+    }
+    for found in &places {
+        app.ui.line(format_args!("{}: {}", found.place, found.secrets));
+    }
+    app.ui.line(format_args!("{} in {}", all(&places), count(places.len(), "place", "places")));
+    app.ui.say(format_args!(
+        "  {}: revoke them where they were issued, then run `tl secret purge`",
+        styled(INFO, "next")
+    ));
+    Ok(code)
+}
+
+fn purge(app: &App, project: &Project) -> Result<ExitCode, Failure> {
+    project.refuse_on_replica()?;
+    let (layout, storage) = (&project.layout, project.settings.storage);
+    let refuse = |what: String| Failure::new(FailureKind::Refused, what);
+    if storage == Storage::Postgres {
+        return Err(refuse("a history in PostgreSQL is not rewritten in place: others work on it".to_owned())
+            .step("tl move --to sqlite   # while nobody else works on the project")
+            .step("tl secret purge")
+            .step("tl move --to postgres   # and drop the project that was put aside from the database"));
+    }
+    if let Some(why) = project.why_no_person() {
+        return Err(refuse(format!("rewriting the history is a person's decision, and {why}"))
+            .step("ask the person to run `tl secret purge` in a terminal"));
+    }
+    drop(project.open(app.ui, None)?);
+    let places = scan_secrets(layout, storage)?;
+    if places.is_empty() {
+        app.ui.line(format_args!("{} no secrets in what is stored; nothing was changed", styled(GOOD, "✓")));
+        return Ok(ExitCode::Done);
+    }
+    let (secrets, where_found) = (all(&places), count(places.len(), "place", "places"));
+    app.ui.say(format_args!(
+        "{}: {secrets} in {where_found} will be masked, and the hashes of the operations after them change; this cannot be \
+         undone. Go on? [y/N]",
+        styled(WARN, "purge")
+    ));
+    if !answered_yes() {
+        return Err(refuse("not purged; nothing was changed".to_owned()));
+    }
+    let Some(purged) = purge_secrets(layout, storage, actor(), SystemClock.now())? else {
+        return Err(Failure::new(FailureKind::Conflict, "somebody else purged it meanwhile").step("tl secret scan"));
+    };
+    // A person rewrote the history: it is the known one from here on.
+    store::record_head(&*project.open(app.ui, None)?, &project.engine_settings())?;
+    let left = scan_secrets(layout, storage)?;
+    let code = if left.is_empty() { ExitCode::Done } else { ExitCode::Findings };
+    if app.ui.json {
+        app.ui.value(&json!({
+            "success": left.is_empty(),
+            "secrets": kinds(&purged.secrets),
+            "operations": purged.operations,
+            "files": purged.files,
+            "removed": purged.removed,
+            "superseded": { "head": purged.superseded.0, "hash": purged.superseded.1 },
+            "operation": purged.operation,
+            "left": left.iter().map(|found| &found.place).collect::<Vec<_>>(),
+        }));
+        return Ok(code);
+    }
+    app.ui.line(format_args!(
+        "{} masked {} in {} and {}; recorded as operation {}",
+        styled(GOOD, "✓"),
+        purged.secrets,
+        count(purged.operations, "operation", "operations"),
+        count(purged.files.len(), "file", "files"),
+        purged.operation
+    ));
+    for file in &purged.removed {
+        app.ui.say(format_args!("{}: removed {}, which could not be rewritten", styled(INFO, "note"), file));
+    }
+    for found in &left {
+        app.ui.say(format_args!("{}: still in {}", styled(WARN, "warning"), found.place));
+    }
+    app.ui.say(format_args!(
+        "{}: what was copied elsewhere is not reached: revoke the secrets; take them out of git's history (git filter-repo) \
+         if `.throughline` was committed; make backups again; clients of a team server join again (tl join)",
+        styled(INFO, "note")
+    ));
+    Ok(code)
+}
+
+fn all(places: &[SecretPlace]) -> SecretCount {
+    let mut secrets = SecretCount::default();
+    places.iter().for_each(|found| secrets.add_all(&found.secrets));
+    secrets
+}
+
+fn kinds(secrets: &SecretCount) -> BTreeMap<&'static str, usize> {
+    secrets.by_kind().into_iter().map(|(kind, count)| (kind.word(), count)).collect()
+}

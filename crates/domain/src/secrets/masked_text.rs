@@ -1,0 +1,116 @@
+//! Versions of plan files whose kept text is masked.
+//!
+//! A version's hash is that of the file's real text, so that approvals stay bound to the content. What is kept for it is
+//! the masked text, under its own hash; this record leads from one to the other. It is a record like any other: chained
+//! in the journal, replayed, sent to replicas. It stays when the operation that brought it is undone, as the text does.
+
+use serde::{Deserialize, Serialize};
+
+use super::{SecretKind, find_secrets, mask_of};
+use crate::fact::Fact;
+use crate::ids::VersionHash;
+use crate::ports::{Snapshot, StoreFault};
+use crate::record::{self, RecordKey, Recorded};
+
+/// What is kept for a version that holds secrets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MaskedText {
+    /// The hash of the masked text, under which it is kept.
+    pub kept: VersionHash,
+    pub secrets: Vec<MaskedSecret>,
+}
+
+/// A secret that was masked, and on which line of the real text it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MaskedSecret {
+    pub kind: SecretKind,
+    pub line: usize,
+}
+
+impl Recorded for MaskedText {
+    const KIND: &'static str = "masked-text";
+}
+
+impl MaskedText {
+    /// Returns what a text comes to, and the masked text; nothing when it holds no secret.
+    #[must_use]
+    pub fn of(text: &str) -> Option<(Self, String)> {
+        let secrets = secret_lines(text);
+        (!secrets.is_empty()).then(|| {
+            let masked = super::mask(text).into_owned();
+            (Self { kept: VersionHash::of(masked.as_bytes()), secrets }, masked)
+        })
+    }
+
+    /// Returns the fact that a version is kept masked.
+    #[must_use]
+    pub(super) fn recorded(&self, version: VersionHash) -> Option<Fact> {
+        record::changed(&version.to_string(), None, Some(self))
+    }
+
+    /// Returns what is kept for a version, if it is masked.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    pub fn read(state: &dyn Snapshot, version: VersionHash) -> Result<Option<Self>, StoreFault> {
+        record::read(state, &version.to_string())
+    }
+
+    /// Returns the lines that would lose a secret.
+    #[must_use]
+    pub fn lines(&self) -> String {
+        in_lines(&self.secrets)
+    }
+}
+
+/// Names secrets by their lines: `line 3 (anthropic key), line 9 (password)`.
+#[must_use]
+pub fn in_lines(secrets: &[MaskedSecret]) -> String {
+    let named = secrets.iter().map(|secret| format!("line {} ({})", secret.line, secret.kind));
+    named.collect::<Vec<_>>().join(", ")
+}
+
+/// Says whether a record is one of these: it outlives the operation that made it.
+pub(crate) fn is_masked_text(record: &RecordKey) -> bool {
+    record.kind == MaskedText::KIND
+}
+
+/// Returns every secret of a text with its line, counted from 1.
+#[must_use]
+pub fn secret_lines(text: &str) -> Vec<MaskedSecret> {
+    let (mut line, mut counted) = (1, 0);
+    find_secrets(text)
+        .into_iter()
+        .map(|secret| {
+            line += text.as_bytes()[counted..secret.range.start].iter().filter(|byte| **byte == b'\n').count();
+            counted = secret.range.start;
+            MaskedSecret { kind: secret.kind, line }
+        })
+        .collect()
+}
+
+/// Puts the secrets of `present` into the masks of a kept text. Returns the result only if it is, to the byte, the text
+/// of `version`: most versions of a file hold the same key, and then nothing has to be lost.
+#[must_use]
+pub fn fill_in(kept: &str, present: &str, version: VersionHash) -> Option<String> {
+    let secrets: Vec<(String, &str)> = find_secrets(present)
+        .into_iter()
+        .map(|secret| (mask_of(secret.kind, &present[secret.range.clone()]), &present[secret.range]))
+        .collect();
+    let mut used = vec![false; secrets.len()];
+    let mut filled = String::with_capacity(kept.len());
+    let mut rest = kept;
+    while let Some(at) = rest.find("[masked ") {
+        let end = at + rest[at..].find(']')? + 1;
+        let mask = &rest[at..end];
+        // Equal masks are filled in order; one that is left over repeats the last.
+        let fitting = || (0..secrets.len()).filter(|index| secrets[*index].0 == mask);
+        let index = fitting().find(|index| !used[*index]).or_else(|| fitting().last())?;
+        used[index] = true;
+        filled.push_str(&rest[..at]);
+        filled.push_str(secrets[index].1);
+        rest = &rest[end..];
+    }
+    filled.push_str(rest);
+    (VersionHash::of(filled.as_bytes()) == version).then_some(filled)
+}

@@ -1,0 +1,204 @@
+//! Secrets in what was stored before they were masked: finding them, and rewriting the history without them.
+
+use std::path::Path;
+
+use domain::fact::Fact;
+use domain::ids::{Digest32, OperationId, Principal};
+use domain::operation::{Channel, Verb};
+use domain::ports::{NewOperation, Store, StoreFault};
+use domain::record::RecordKey;
+use domain::secrets::{SecretCount, mask_recorded, mask_text};
+use domain::settings::Storage;
+use domain::text::count;
+use domain::time::Timestamp;
+use serde_json::json;
+
+use crate::engine::{EngineSettings, Recorded, io_fault};
+use crate::journal::{Journal, chain_start};
+use crate::json::{JsonStore, write_lock};
+use crate::layout::Layout;
+use crate::recovery::{database_files, rebuild_lock};
+use crate::secret_files::{clean, mask_history, own_files, secrets_in};
+use crate::sqlite::SqliteStore;
+use crate::transfer::{Cargo, load, load_journal};
+
+/// Somewhere in what is stored that holds secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretPlace {
+    /// `operation 12 (comment)`, or a file.
+    pub place: String,
+    pub secrets: SecretCount,
+}
+
+/// What a purge did.
+#[derive(Clone, Debug)]
+pub struct Purged {
+    pub secrets: SecretCount,
+    /// How many operations were rewritten.
+    pub operations: usize,
+    /// Files that were rewritten.
+    pub files: Vec<String>,
+    /// Files that could not be rewritten and were removed.
+    pub removed: Vec<String>,
+    /// The head that is superseded, with its hash.
+    pub superseded: (OperationId, Digest32),
+    /// The operation that records the purge.
+    pub operation: OperationId,
+}
+
+/// Looks for secrets in the history and in every file of ours.
+///
+/// # Errors
+/// [`StoreFault`] when the history cannot be read.
+pub fn scan_secrets(layout: &Layout, storage: Storage) -> Result<Vec<SecretPlace>, StoreFault> {
+    let cargo = load(layout, storage)?;
+    let mut places = in_history(&cargo);
+    for (path, kind) in own_files(layout, &cargo.recorded) {
+        push(&mut places, layout.relative(&path), secrets_in(&path, kind, layout));
+    }
+    // What was deleted stays in a database's free pages until they are used again.
+    let raw = database_files(&layout.database).into_iter().chain([layout.journal.clone()]);
+    if places.is_empty() && matches!(storage, Storage::Sqlite | Storage::Remote) {
+        for path in raw.filter(|path| path.exists()) {
+            push(&mut places, layout.relative(&path), raw_secrets(&path));
+        }
+    }
+    Ok(places)
+}
+
+fn in_history(cargo: &Cargo) -> Vec<SecretPlace> {
+    let mut history: Vec<_> = cargo.recorded.iter().map(|one| (one.operation.clone(), one.texts.clone())).collect();
+    let counts = mask_recorded(&mut history);
+    let mut places = Vec::new();
+    for (one, secrets) in cargo.recorded.iter().zip(counts) {
+        push(&mut places, format!("operation {} ({})", one.operation.id, one.operation.verb.word()), secrets);
+    }
+    places
+}
+
+fn push(places: &mut Vec<SecretPlace>, place: String, secrets: SecretCount) {
+    if !secrets.is_empty() {
+        places.push(SecretPlace { place, secrets });
+    }
+}
+
+fn raw_secrets(path: &Path) -> SecretCount {
+    let mut found = SecretCount::default();
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let _ = mask_text(&String::from_utf8_lossy(&bytes), &mut found);
+    found
+}
+
+/// Rewrites the history and every file of ours without secrets, and records that it was done.
+///
+/// # Errors
+/// [`StoreFault`] when something cannot be read or written. The history is replaced whole or not at all; what was not
+/// rewritten is found by the next scan.
+pub fn purge_secrets(
+    layout: &Layout,
+    storage: Storage,
+    by: Principal,
+    now: Timestamp,
+) -> Result<Option<Purged>, StoreFault> {
+    let _lock = rebuild_lock(layout)?;
+    let places = scan_secrets(layout, storage)?;
+    if places.is_empty() {
+        return Ok(None);
+    }
+    let mut secrets = SecretCount::default();
+    places.iter().for_each(|place| secrets.add_all(&place.secrets));
+    let (purged, cargo) = replace_history(layout, storage, &secrets, by, now)?;
+    let mut purged = Purged { secrets, ..purged };
+    for (path, kind) in own_files(layout, &cargo.recorded) {
+        if secrets_in(&path, kind, layout).is_empty() {
+            continue;
+        }
+        let gone = clean(&path, kind).map_err(|error| io_fault("cannot rewrite", &path, error))?;
+        let list = if gone { &mut purged.removed } else { &mut purged.files };
+        list.push(layout.relative(&path));
+    }
+    Ok(Some(purged))
+}
+
+/// Puts the masked history, and the operation that records it, in the place of the present one: all of it or nothing.
+fn replace_history(
+    layout: &Layout,
+    storage: Storage,
+    secrets: &SecretCount,
+    by: Principal,
+    now: Timestamp,
+) -> Result<(Purged, Cargo), StoreFault> {
+    let settings = EngineSettings::default();
+    if storage == Storage::Json {
+        let store = JsonStore::open(layout, &settings)?;
+        let _held = write_lock(layout, settings.patience)?;
+        let journal = Journal::at(&layout.journal);
+        let (purged, cargo) = masked_history(load_journal(&journal)?, secrets, by, now)?;
+        let lines = cargo.recorded.iter().map(Recorded::line).collect::<Result<Vec<_>, _>>()?;
+        let written = journal.write_whole(&cargo.store, &lines);
+        written.map_err(|error| io_fault("cannot write", journal.path(), error))?;
+        store.sync_mirror()?;
+        return Ok((purged, cargo));
+    }
+    let store = SqliteStore::open(layout, &settings)?;
+    let (row, recorded) = store.hold()?;
+    let masked = masked_history(Cargo { store: row.store.clone(), recorded }, secrets, by, now);
+    let (purged, cargo) = masked.inspect_err(|_| store.let_go())?;
+    store.replace_history(row, &cargo.recorded)?;
+    store.erase_deleted()?;
+    Ok((purged, cargo))
+}
+
+/// Returns the masked history with the operation that records the purge at its end.
+fn masked_history(
+    cargo: Cargo,
+    secrets: &SecretCount,
+    by: Principal,
+    now: Timestamp,
+) -> Result<(Purged, Cargo), StoreFault> {
+    let head = cargo.head();
+    let old_hash = cargo.recorded.last().map_or_else(|| chain_start(&cargo.store), |one| one.hash);
+    let (mut masked, _) = mask_history(&cargo);
+    let changed: Vec<OperationId> = cargo
+        .recorded
+        .iter()
+        .zip(&masked.recorded)
+        .filter(|(before, after)| before.operation != after.operation || before.texts != after.texts)
+        .map(|(before, _)| before.operation.id)
+        .collect();
+    let new_hash = masked.recorded.last().map_or(old_hash, |one| one.hash);
+    let id = head.next();
+    let kinds: serde_json::Map<String, serde_json::Value> =
+        secrets.by_kind().into_iter().map(|(kind, count)| (kind.word().to_owned(), json!(count))).collect();
+    let record = RecordKey { kind: "secret-purge".to_owned(), key: id.to_string() };
+    let after = json!({
+        "secrets": kinds,
+        "operations": changed.len(),
+        "first_changed": changed.first(),
+        "superseded": { "head": head, "hash": old_hash },
+    });
+    let operation = NewOperation {
+        at: now,
+        by,
+        channel: Channel::Cli,
+        verb: Verb::Rebuild,
+        summary: format!(
+            "purge {secrets} from {}; the head {head} {} before it is superseded",
+            count(changed.len(), "operation", "operations"),
+            &old_hash.to_string()[..12]
+        ),
+        key: None,
+        facts: vec![Fact::RecordChanged { record, before: None, after: Some(after) }],
+        texts: Vec::new(),
+    };
+    masked.recorded.push(Recorded::new(id, new_hash, operation)?);
+    let purged = Purged {
+        secrets: SecretCount::default(),
+        operations: changed.len(),
+        files: Vec::new(),
+        removed: Vec::new(),
+        superseded: (head, old_hash),
+        operation: id,
+    };
+    Ok((purged, masked))
+}
