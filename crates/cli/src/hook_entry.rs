@@ -99,13 +99,13 @@ fn hook(host: Host, event: Option<&str>, start: Instant) -> String {
 /// An event that could not be read to its end: what is known of it, and what went wrong.
 struct UnreadEvent {
     host: Host,
-    event: Option<HostEvent>,
+    event: Option<Box<HostEvent>>,
     why: String,
 }
 
 /// Reads the event of a payload; `None` when it is none of ours.
 fn read_event(host: Host, name: Option<&str>, payload: Payload) -> Result<Option<HostEvent>, UnreadEvent> {
-    let salvaged = |bytes: &[u8]| hosts::wire::read(host, name, bytes).ok().flatten();
+    let salvaged = |bytes: &[u8]| hosts::wire::read(host, name, bytes).ok().flatten().map(Box::new);
     match payload {
         Payload::Whole(bytes) => hosts::wire::read(host, name, &bytes).map_err(|error| UnreadEvent {
             host,

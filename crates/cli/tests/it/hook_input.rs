@@ -54,8 +54,8 @@ fn a_write_of_any_size_is_checked_wherever_its_path_stands_in_the_payload() {
 fn a_payload_that_is_cut_off_or_malformed_keeps_closed_gates_closed() {
     let project = planned();
     let whole = write(&project, Project::ACT, "# Anew\n");
-    let cut = &whole[..whole.find("# Anew").expect("the text")];
-    let malformed = format!("{} nonsense", &whole[..whole.len() - 1]);
+    let (cut, _) = whole.split_once("# Anew").expect("the text");
+    let malformed = format!("{} nonsense", whole.strip_suffix('}').expect("an object"));
     for payload in [cut, malformed.as_str()] {
         let reason = answer(&project, payload.as_bytes()).block().unwrap_or_else(|| panic!("passed: {payload}"));
         for part in ["read-before-write gate", "`act-1`", "could not be read", NOT_A_RULE] {

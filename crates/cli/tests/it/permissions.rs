@@ -83,8 +83,10 @@ fn nothing_of_ours_is_open_to_others_after_a_life_under_any_umask() {
             .expect("a mode");
         tl(&["status"]);
         tl(&["backup", "all.tlbackup"]);
-        tl(&["repair"]);
+        // Before `tl repair`, which would tighten what was made too open.
         assert_eq!(open_to_others(&project), Vec::<String>::new(), "umask {umask}");
+        tl(&["repair"]);
+        assert_eq!(open_to_others(&project), Vec::<String>::new(), "repaired under umask {umask}");
         assert_eq!(mode(&project.root().join(Project::ACT)), of_the_user, "the user's plan, restored");
         assert_eq!(mode(&project.root().join(".claude/settings.json")), of_the_user, "the user's settings");
     }
