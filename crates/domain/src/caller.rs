@@ -45,7 +45,8 @@ pub struct HostProcess {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostedSession {
     pub id: String,
-    /// Calls of ours that its hooks saw, the newest last; kept only where the process serves several sessions.
+    /// Calls of ours that its hooks saw, the newest last. They are kept from the first session on: one of its calls may still
+    /// run when another session of the same process begins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Digest32>,
 }
@@ -62,9 +63,6 @@ impl HostProcess {
         host.clone_into(&mut self.host);
         if !self.sessions.iter().any(|one| one.id == session) {
             self.sessions.push(HostedSession { id: session.to_owned(), calls: Vec::new() });
-        }
-        if self.sessions.len() < 2 {
-            return;
         }
         let calls = command.map(digests_of_command).unwrap_or_default();
         if let Some(session) = self.sessions.iter_mut().find(|one| one.id == session) {
@@ -139,7 +137,6 @@ mod tests {
         process.add("codex", "a", Some("tl where"));
         assert_eq!(found(&process, None, "anything"), Some("a"));
         assert_eq!(found(&process, Some("inherited"), "anything"), Some("a"));
-        assert!(process.sessions[0].calls.is_empty(), "nothing is kept of commands");
     }
 
     #[test]
@@ -155,6 +152,10 @@ mod tests {
         assert_eq!(found(&process, Some("b"), "make"), Some("b"));
         process.add("codex", "a", Some("tl focus enter 002"));
         assert_eq!(found(&process, None, "tl focus enter 002"), None, "both made that call");
+        let mut process = HostProcess::default();
+        process.add("codex", "a", Some("tl where"));
+        process.add("codex", "b", Some("tl where"));
+        assert_eq!(found(&process, None, "tl where"), None, "the call of the first may still run");
         process.remove("a");
         assert_eq!(found(&process, None, "make"), Some("b"));
         process.remove("b");

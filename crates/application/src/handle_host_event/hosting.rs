@@ -7,11 +7,11 @@ use domain::ports::{Snapshot, Transaction};
 use crate::context::Context;
 use crate::failure::Failure;
 
-/// Says whether an event tells which session a process serves: its start and end, a prompt, a call of ours.
+/// Says whether an event tells which session a process serves: its start and end, and a call of ours.
 #[must_use]
 pub fn names_a_session(event: &HostEvent) -> bool {
     match &event.happening {
-        Happening::SessionStarted { .. } | Happening::PromptSubmitted { .. } | Happening::SessionEnded => true,
+        Happening::SessionStarted { .. } | Happening::SessionEnded => true,
         Happening::ToolAboutToRun(call) => calls_us(call),
         _ => false,
     }

@@ -93,10 +93,7 @@ pub fn handle_host_event(
             let plans = tool_finished::handle(ctx, event, call, *failed, surroundings)?;
             Ok(plans.and(signals::after(ctx, event, call, *failed, surroundings)?))
         }
-        Happening::PromptSubmitted { prompt } => {
-            hosting::note_session(ctx, event, surroundings.host_process)?;
-            prompt_submitted::handle(ctx, event, prompt, surroundings)
-        }
+        Happening::PromptSubmitted { prompt } => prompt_submitted::handle(ctx, event, prompt, surroundings),
         Happening::SessionStarted { source } => {
             let started = session::started(ctx, event, *source, surroundings)?;
             signals::briefed(ctx)?;

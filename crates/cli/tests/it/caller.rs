@@ -156,7 +156,7 @@ const WAYS: [&str; 9] = [
     "bash -lc 'PATH=\"$OWN_PATH\"; tl ARGS'",
     "cd . && tl ARGS && true",
     "printf 'tl ARGS\\n' > own-script.sh && sh ./own-script.sh",
-    "alias ours=tl\nours ARGS",
+    "shopt -s expand_aliases\nalias ours=tl\nours ARGS",
 ];
 
 struct Random(u64);

@@ -253,6 +253,7 @@ fn a_project_without_an_id_goes_on_until_a_person_gives_it_one() {
 
     let colleague = Project::in_database(tl(), &database.url(), "novel");
     colleague.write(".throughline/config.toml", "storage = \"postgres\"\n");
+    copy_plans(&old, &colleague);
     colleague.ok(&["adopt", "--yes"]);
     old.ok(&["init", "--join-existing"]);
     assert!(old.read(".throughline/config.toml").contains("\nproject_id = \""));

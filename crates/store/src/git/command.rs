@@ -5,7 +5,8 @@
 //! line win over all of them. Attributes are read from the empty tree, so that no file has a filter; the two places that git
 //! reads all the same are covered apart: `core.attributesFile` is empty, and where the repository has its own
 //! `.git/info/attributes`, or git is older than 2.41 and knows no `--attr-source`, every configured filter is overridden by
-//! an empty one, which git skips.
+//! an empty one, which git skips. An empty program that converts text for diffs (`textconv`) would not be skipped, so in those
+//! places no diff is asked for that may run one (`uncommitted.rs`).
 //!
 //! So content is compared as it is in the file. A file that a filter changes (Git LFS, `git-crypt`) counts with all its lines
 //! once it is touched, and as binary, which has none, where it is binary; line endings that git converts are left out of the
@@ -131,7 +132,7 @@ pub(super) fn filter_names(keys: &str) -> Result<Vec<String>, StoreFault> {
 
 /// Returns the empty tree of the repository's hash function, which only the repository's own settings name: git itself
 /// follows no include for it. The wrong tree is no tree: git refuses, and nothing runs.
-fn empty_tree(place: &Place) -> &'static str {
+pub(super) fn empty_tree(place: &Place) -> &'static str {
     let mut settings = String::new();
     let read = File::open(place.common.join("config"));
     let _ = read.and_then(|file| file.take(MAX_SETTINGS_BYTES).read_to_string(&mut settings));

@@ -10,7 +10,7 @@ use domain::ports::{ChangedLines, Head, StoreFault};
 
 use super::place::Place;
 use super::uncommitted::lines_of;
-use super::{head, index, process};
+use super::{command, head, index, process};
 
 const DIFF: &[&str] = &[
     // A thread per core costs more than it brings for a few files.
@@ -26,8 +26,6 @@ const DIFF: &[&str] = &[
     "--ignore-submodules=dirty",
     // Attributes are not read, so line endings are not converted: they alone are no change.
     "--ignore-cr-at-eol",
-    "HEAD",
-    "--",
 ];
 
 const NEW: &[&str] = &["ls-files", "-z", "--others", "--exclude-standard", "--"];
@@ -49,7 +47,11 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Option<Vec<
 
 /// Counts files that git follows.
 pub(super) fn changed(place: &Place, paths: &[String]) -> Result<Option<Vec<ChangedLines>>, StoreFault> {
-    let ended = process::run(place, &arguments(DIFF, paths), records)?;
+    let base = match head::head(place)? {
+        Head::At(_) => "HEAD",
+        _ => command::empty_tree(place),
+    };
+    let ended = process::run(place, &arguments(&[DIFF, &[base, "--"]].concat(), paths), records)?;
     if ended.code != 0 {
         return Ok(None);
     }

@@ -3,6 +3,7 @@
 use std::io::{BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdout, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
@@ -39,7 +40,26 @@ impl<T> Ended<T> {
     }
 }
 
-/// Runs git in the project and reads its output while it writes it.
+/// Some git before 2.41 was met: it is not tried again with an option that it does not know.
+static IS_OLD: AtomicBool = AtomicBool::new(false);
+
+/// Runs git where no file can have attributes; `None` where it cannot be kept from reading some, so that a diff could
+/// run a program that converts text.
+pub(super) fn run_without_attributes<T: Send + 'static>(
+    place: &Place,
+    arguments: &[&str],
+    read: fn(BufReader<ChildStdout>) -> T,
+) -> Result<Option<Ended<T>>, StoreFault> {
+    if has_own_attributes(place) || IS_OLD.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    let ended = run_once(place, Filters::NoAttributes, arguments, Instant::now() + PATIENCE, read)?;
+    IS_OLD.fetch_or(ended.code == UNKNOWN_OPTION, Ordering::Relaxed);
+    Ok((ended.code != UNKNOWN_OPTION).then_some(ended))
+}
+
+/// Runs git in the project and reads its output while it writes it. It must be asked for no diff that may run a program:
+/// see [`run_without_attributes`].
 ///
 /// # Errors
 /// When git is not there or does not end in time: it is killed then.
@@ -60,16 +80,21 @@ pub(super) fn run_within<T: Send + 'static>(
 ) -> Result<Ended<T>, StoreFault> {
     let deadline = Instant::now() + limit;
     let once = |filters| run_once(place, filters, arguments, deadline, read);
-    if has_own_attributes(place) {
-        let names = configured_filters(place, deadline)?;
-        let ended = once(Filters::NoAttributesAndEmpty(&names))?;
-        return if ended.code == UNKNOWN_OPTION { once(Filters::Empty(&names)) } else { Ok(ended) };
-    }
-    let ended = once(Filters::NoAttributes)?;
-    if ended.code != UNKNOWN_OPTION {
-        return Ok(ended);
+    if !has_own_attributes(place) && !IS_OLD.load(Ordering::Relaxed) {
+        let ended = once(Filters::NoAttributes)?;
+        if ended.code != UNKNOWN_OPTION {
+            return Ok(ended);
+        }
+        IS_OLD.store(true, Ordering::Relaxed);
     }
     let names = configured_filters(place, deadline)?;
+    if !IS_OLD.load(Ordering::Relaxed) {
+        let ended = once(Filters::NoAttributesAndEmpty(&names))?;
+        if ended.code != UNKNOWN_OPTION {
+            return Ok(ended);
+        }
+        IS_OLD.store(true, Ordering::Relaxed);
+    }
     once(Filters::Empty(&names))
 }
 

@@ -66,16 +66,16 @@ const STATUS: &[&str] = &[
     "status.submoduleSummary=false",
     "status",
     "--long",
-    "-v",
-    "-v",
     "--untracked-files=all",
     "--ignored=matching",
     "--ignore-submodules=dirty",
     "--no-renames",
     "--no-ahead-behind",
     "--no-column",
-    "--",
 ];
+
+/// Asked twice to be verbose, the long format has the patches.
+const WITH_PATCHES: &[&str] = &["-v", "-v"];
 
 /// A path as git has it, relative to the top of the working tree.
 type Name = Vec<u8>;
@@ -102,13 +102,17 @@ pub(super) struct Found {
 /// Counts everything below the project, or just these paths of it, in the order of the paths.
 pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, StoreFault> {
     let deadline = Instant::now() + process::PATIENCE;
-    let mut arguments = STATUS.to_vec();
     let named: Vec<String> = paths.iter().map(|path| format!(":(literal){path}")).collect();
-    match paths {
-        [] => arguments.extend([".", NOT_OURS]),
-        _ => arguments.extend(named.iter().map(String::as_str)),
-    }
-    let ended = process::run(place, &arguments, told)?;
+    let wanted: Vec<&str> = match paths {
+        [] => vec![".", NOT_OURS],
+        _ => named.iter().map(String::as_str).collect(),
+    };
+    let status = |more: &[&'static str]| [STATUS, more, &["--"], &wanted].concat();
+    let (ended, apart) = match process::run_without_attributes(place, &status(WITH_PATCHES), told)? {
+        Some(ended) => (ended, None),
+        // The patches of `git status` may be made by a program that an attribute names; those of `git diff-index` are not.
+        None => (process::run(place, &status(&[]), told)?, Some(changed_apart(place, paths)?)),
+    };
     if ended.code != 0 {
         return Err(ended.fault("cannot count what is not committed"));
     }
@@ -123,7 +127,13 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, Stor
             lines.push(ChangedLines { path, added: *added, removed: *removed, untracked: false });
         }
     }
-    leave_out_line_endings(place, &ended.said.other_endings, &mut lines)?;
+    match apart {
+        None => leave_out_line_endings(place, &ended.said.other_endings, &mut lines)?,
+        Some(counted) => {
+            lines.retain(|file| !counted.iter().any(|other| other.path == file.path));
+            lines.extend(counted);
+        }
+    }
     for path in ended.said.new.iter().filter_map(|name| inside(name)) {
         if Instant::now() > deadline {
             return Err(fault("cannot count what is not committed", "there are too many new files"));
@@ -136,6 +146,16 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, Stor
     lines.sort_by(|one, other| one.path.cmp(&other.path));
     let ignored = ended.said.ignored.iter().filter_map(|name| inside(name));
     Ok(Found { lines, ignored: ignored.map(|path| path.to_string_lossy().into_owned()).collect() })
+}
+
+/// Counts files that git follows without `git status`: staged and unstaged changes together.
+fn changed_apart(place: &Place, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
+    let here = [".".to_owned()];
+    let counted = named::changed(place, if paths.is_empty() { &here } else { paths })?;
+    let mut counted =
+        counted.ok_or_else(|| fault("cannot count what is not committed", "git cannot compare the files"))?;
+    counted.retain(|file| !Path::new(&file.path).starts_with(OURS));
+    Ok(counted)
 }
 
 /// Counts files again whose line endings differ, without these: `git status` cannot.
