@@ -99,7 +99,8 @@ pub(crate) fn complete_within(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Re
     }
     let head = tx.operation_head(writes.operation)?;
     let summary = head.as_ref().map(|head| head.summary.clone()).unwrap_or_default();
-    let what = format!("operation {} ({summary}) was interrupted; its files are written now", writes.operation);
+    // It died, or is about to write them itself: nobody can tell.
+    let what = format!("operation {} ({summary}) was recorded before; its files are written now", writes.operation);
     ctx.notice(Noticed::CaughtUp { what });
     let interrupted = head.zip(writes.request).map(|(head, request)| Interrupted {
         operation: writes.operation,
@@ -306,7 +307,7 @@ impl PlannedFiles<'_> {
         }
         drop(planned);
         let id = tx.record(operation)?;
-        self.recorded.set(Some(id));
+        self.recorded.set(Some((id, identity(&after))));
         Ok(id)
     }
 
@@ -318,8 +319,8 @@ impl PlannedFiles<'_> {
 
     /// Writes the files of the operation, which is committed.
     pub(crate) fn write(&self, ctx: &Context<'_>) -> Result<(), Failure> {
-        let Some(operation) = self.recorded.take() else { return Ok(()) };
-        let unwritten = self.write_now(ctx, operation).unwrap_or_else(|failure| {
+        let Some((operation, record)) = self.recorded.take() else { return Ok(()) };
+        let unwritten = self.write_now(ctx, operation, record).unwrap_or_else(|failure| {
             // Nothing of it may look as if it could be done again: it is recorded.
             let files = self.writes();
             files.iter().map(|file| Unwritten { path: file.write.path.clone(), why: failure.message.clone() }).collect()
@@ -336,13 +337,21 @@ impl PlannedFiles<'_> {
         Err(Failure::new(FailureKind::Unavailable, what).step("tl status"))
     }
 
-    fn write_now(&self, ctx: &Context<'_>, operation: OperationId) -> Result<Vec<Unwritten>, Failure> {
+    fn write_now(
+        &self,
+        ctx: &Context<'_>,
+        operation: OperationId,
+        record: Digest32,
+    ) -> Result<Vec<Unwritten>, Failure> {
         let mut tx = ctx.store.write()?;
-        // Another process may have written them since the commit.
-        let Some(writes) = pending(&*tx)?.filter(|writes| writes.operation == operation) else { return Ok(Vec::new()) };
-        let unwritten = write(ctx, &*tx, &writes, &self.writes())?;
-        if unwritten.is_empty() {
-            let record = identity(&writes);
+        // Another process may have written them since the commit, and even others after them.
+        let pending = pending(&*tx)?.filter(|writes| writes.operation == operation);
+        let unwritten = match &pending {
+            Some(writes) => write(ctx, &*tx, writes, &self.writes())?,
+            None => Vec::new(),
+        };
+        let is_last = pending.is_some() || tx.note(DONE)?.is_some_and(|done| read_done(&done).record == Some(record));
+        if unwritten.is_empty() && is_last {
             let interrupted = self.request.filter(|_| ctx.acknowledges()).map(|request| {
                 ctx.note_carried_out(record);
                 Interrupted { operation, request, by: ctx.actor.to_string() }

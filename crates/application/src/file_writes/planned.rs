@@ -5,7 +5,7 @@
 use std::cell::{Cell, Ref, RefCell};
 
 use domain::file_writes::FileWrite;
-use domain::ids::{OperationId, VersionHash};
+use domain::ids::{Digest32, OperationId, VersionHash};
 use domain::ports::{Entry, EntryKind, FileFault, FileLook, FileStamp, LookedAgain, PlanFiles, Reading};
 
 use super::MAX_FILE_BYTES;
@@ -38,8 +38,8 @@ pub(crate) struct PlannedFiles<'f> {
     writes: RefCell<Vec<PlannedWrite>>,
     /// The request the writes follow from.
     pub(super) request: Option<VersionHash>,
-    /// The operation they were recorded with.
-    pub(super) recorded: Cell<Option<OperationId>>,
+    /// The operation they were recorded with, and the digest of its redo note.
+    pub(super) recorded: Cell<Option<(OperationId, Digest32)>>,
 }
 
 impl<'f> PlannedFiles<'f> {

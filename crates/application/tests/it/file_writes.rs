@@ -97,7 +97,7 @@ fn an_interrupted_restore_is_completed_by_the_next_command() {
     let ctx = world.ctx();
     complete_file_writes(&ctx);
     assert_eq!(world.files.text(ACT).as_deref(), Some("# One\n"));
-    assert!(format!("{:?}", ctx.take_noticed()).contains("was interrupted; its files are written now"));
+    assert!(format!("{:?}", ctx.take_noticed()).contains("its files are written now"));
     show_node(&world.ctx(), &words("act-1")).unwrap();
     let newest = operations(&world);
     assert_eq!(newest[0].verb, Verb::Restore, "nothing was taken for an edit: {newest:?}");
