@@ -115,7 +115,7 @@ use serde_json::Value;
 use testkit::{Output, Project};
 
 /// Every command, as `tl --help` lists them.
-const COMMANDS: [&str; 71] = [
+const COMMANDS: [&str; 72] = [
     "init",
     "demo",
     "status",
