@@ -382,6 +382,14 @@ pub trait Store: Send {
     /// [`StoreFault`].
     fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault>;
 
+    /// Opens a view of what is known here, without asking a server that the state is on.
+    ///
+    /// # Errors
+    /// [`StoreFault`].
+    fn read_known(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
+        self.read()
+    }
+
     /// Waits for the right to write and takes it.
     ///
     /// # Errors

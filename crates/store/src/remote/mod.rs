@@ -411,6 +411,13 @@ impl Store for RemoteStore {
         self.replica.read()
     }
 
+    fn read_known(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
+        match self.contact.is_whole() {
+            true => self.replica.read(),
+            false => self.read(),
+        }
+    }
+
     fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
         self.follow(Duration::ZERO)?;
         Ok(Box::new(self.replica.begin_writing()?.kept_by(self)))
