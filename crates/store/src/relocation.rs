@@ -210,8 +210,11 @@ fn make_room(to: Place<'_>, cargo: &Cargo) -> Result<(), RelocationFault> {
 fn refuse_occupied(to: Place<'_>, cargo: &Cargo, with_journal: bool) -> Result<(), RelocationFault> {
     let layout = to.layout;
     fs::create_dir_all(&layout.home).map_err(|error| io_fault("cannot make", &layout.home, error))?;
+    let has_journal = with_journal && exists(&layout.journal);
+    if !has_journal && !exists(&layout.database) {
+        return Ok(());
+    }
     let there = match to.storage {
-        _ if !exists(&layout.database) && !(with_journal && exists(&layout.journal)) => return Ok(()),
         Storage::Json => load_journal(&Journal::at(&layout.journal)),
         _ => load(layout, to.storage),
     };
