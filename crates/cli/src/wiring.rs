@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -298,8 +297,7 @@ thread_local! {
 pub(crate) fn acknowledge() {
     if let Some((path, record)) = TO_ACKNOWLEDGE.take() {
         // Without it the same command is answered once with "done already".
-        let mut options = std::fs::OpenOptions::new();
-        let opened = options.write(true).create(true).truncate(true).mode(0o600).open(path);
+        let opened = store::private::open_options().write(true).create(true).truncate(true).open(path);
         let _ = opened.and_then(|mut file| file.write_all(record.as_bytes()));
     }
 }

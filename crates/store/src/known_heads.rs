@@ -7,9 +7,9 @@
 //! A record has a fixed size and is overwritten in place, without a sync: losing the last ones in a power cut costs nothing
 //! but the detection of a rollback of just those operations.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use domain::ids::{Digest32, OperationId, StoreId};
 use domain::ports::{History, StoreFault};
 use rustix::fs::{FlockOperation, flock};
 
+use crate::private::open_options;
 use crate::user_files::{file_of_store, make_private_folder};
 
 /// `NUMBER HASH CHECK` and a line end.
@@ -131,7 +132,7 @@ impl KnownHeads {
 
     fn open_record(&self, store: &StoreId) -> io::Result<File> {
         let file = self.file(store).ok_or_else(|| io::Error::other("the store's id is not one of ours"))?;
-        let open = || OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&file);
+        let open = || open_options().read(true).write(true).create(true).truncate(false).open(&file);
         match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 make_private_folder(&self.folder)?;

@@ -87,8 +87,14 @@ impl Mirror {
 
     /// Writes everything earlier commits left out.
     pub(crate) fn finish(&self, state: &dyn Snapshot, interval: Duration) -> io::Result<()> {
-        let behind = self.current_head().is_none_or(|head| state.head().is_ok_and(|now| head.operation < now));
-        if behind { self.catch_up_by(state, &[], interval, usize::MAX) } else { Ok(()) }
+        // A head above the state's is that of a state which was replaced, perhaps on another machine.
+        let is_current = |known: Head| {
+            state.head().is_ok_and(|now| known.operation == now) && state.store_id().is_ok_and(|id| known.store == id)
+        };
+        if self.current_head().is_some_and(is_current) {
+            return Ok(());
+        }
+        self.catch_up_by(state, &[], interval, usize::MAX)
     }
 
     fn catch_up_by(

@@ -28,6 +28,9 @@ pub struct Created {
 /// An open store with what had to be repaired to open it.
 type Opened = (Box<dyn Store>, Vec<Recovery>);
 
+/// The outcome of opening, with what had to be finished or reverted before.
+type Attempt = (Result<Box<dyn Store>, StoreFault>, Vec<Recovery>);
+
 /// Opens the store of a project; a damaged or missing state is rebuilt first, where it can be.
 ///
 /// `damage` is what an earlier attempt of this process stumbled over: opening looks only at the
@@ -84,7 +87,7 @@ fn open_engine(
     settings: &EngineSettings,
     trusted: Option<&KnownStores>,
     known: &KnownStores,
-) -> Result<(Result<Box<dyn Store>, StoreFault>, Vec<Recovery>), StoreFault> {
+) -> Result<Attempt, StoreFault> {
     let mut told = Vec::new();
     if matches!(storage, Storage::Json | Storage::Postgres) && Note::exists(layout) {
         told = finish_interrupted(layout, storage, Some(known))?;

@@ -140,7 +140,7 @@ fn replace_database(
     let manifest = Manifest::new(cause.now, cause.reason, &cause.why, Some(cargo.chain_head()));
     let quarantined = quarantine_files(layout, &manifest, database_files(&layout.database))?;
     if let Some(folder) = layout.database.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| io_fault("cannot make", folder, error))?;
+        crate::private::create_directory(folder).map_err(|error| io_fault("cannot make", folder, error))?;
     }
     let folder = layout.database.parent().unwrap_or(&layout.home);
     let installed =

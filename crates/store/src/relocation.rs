@@ -159,7 +159,9 @@ impl<'p> Relocation<'p> {
             return Err(fault.into());
         }
         let swap = Swap { layout: from.layout, note: &note, set: &set };
-        let builds = to.storage == Storage::Sqlite || from.storage == Storage::Postgres;
+        // In a shared database the copy is built already, and the journal of the JSON engine is the new state.
+        let builds =
+            to.storage == Storage::Sqlite || (from.storage == Storage::Postgres && to.storage != Storage::Postgres);
         let installed = if builds { swap.install(None) } else { Ok(()) };
         let writers = match installed.and_then(|()| held.seal()) {
             Ok(writers) => writers,
@@ -210,9 +212,12 @@ fn make_room(to: Place<'_>, cargo: &Cargo) -> Result<(), RelocationFault> {
 /// Refuses where another state is in the files of this machine; a copy of ours, or what is damaged, goes into quarantine.
 fn refuse_occupied(to: Place<'_>, cargo: &Cargo, with_journal: bool) -> Result<(), RelocationFault> {
     let layout = to.layout;
-    fs::create_dir_all(&layout.home).map_err(|error| io_fault("cannot make", &layout.home, error))?;
+    crate::private::create_directory(&layout.home).map_err(|error| io_fault("cannot make", &layout.home, error))?;
+    let has_journal = with_journal && exists(&layout.journal);
+    if !has_journal && !exists(&layout.database) {
+        return Ok(());
+    }
     let there = match to.storage {
-        _ if !exists(&layout.database) && !(with_journal && exists(&layout.journal)) => return Ok(()),
         Storage::Json => load_journal(&Journal::at(&layout.journal)),
         _ => load(layout, to.storage),
     };

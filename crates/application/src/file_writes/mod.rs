@@ -16,7 +16,7 @@ use domain::record;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::planned::PlannedFiles;
-use self::planned::PlannedWrite;
+use self::planned::{PlannedWrite, content_of};
 use crate::context::{Context, Noticed};
 use crate::failure::{Failure, FailureKind};
 use crate::whole_text::whole_text;
@@ -202,10 +202,9 @@ fn write_one(
     let found = if known.is_some_and(|known| known.is_untouched(ctx.files)) {
         file.before
     } else {
-        match ctx.files.read(path, MAX_FILE_BYTES) {
-            Reading::Text { text, .. } => Some(VersionHash::of(text.as_bytes())),
-            Reading::Missing => None,
-            Reading::Unreadable { why, .. } => return Ok(Err(why)),
+        match content_of(&ctx.files.read(path, MAX_FILE_BYTES)) {
+            Ok(content) => content,
+            Err(why) => return Ok(Err(why)),
         }
     };
     match file.left_to_do(found) {

@@ -100,12 +100,12 @@ impl<'f> PlannedFiles<'f> {
             planned.text = text;
             return Ok(());
         }
-        let (before, stamp) = match self.files.read(path, MAX_FILE_BYTES) {
+        let reading = self.files.read(path, MAX_FILE_BYTES);
+        let was = content_of(&reading)?;
+        let (before, stamp) = match reading {
             Reading::Text { text, stamp, .. } => (Some(text), stamp),
-            Reading::Missing => (None, None),
-            Reading::Unreadable { why, .. } => return Err(why),
+            Reading::Missing | Reading::Unreadable { .. } => (None, None),
         };
-        let was = before.as_ref().map(|text| VersionHash::of(text.as_bytes()));
         if was != after {
             let write = FileWrite { path: path.to_owned(), before: was, after };
             writes.push(PlannedWrite { write, text, before, stamp });
@@ -116,6 +116,20 @@ impl<'f> PlannedFiles<'f> {
     /// Returns what is planned for a path: a text, or that it goes.
     fn planned(&self, path: &str) -> Option<Option<String>> {
         self.writes.borrow().iter().find(|planned| planned.write.path == path).map(|planned| planned.text.clone())
+    }
+}
+
+/// Returns which content a reading showed, for a later comparison; `None` where there is no file.
+///
+/// What can be replaced but not read (it is binary, or too large) is told by the reason alone.
+pub(super) fn content_of(reading: &Reading) -> Result<Option<VersionHash>, String> {
+    match reading {
+        Reading::Text { text, .. } => Ok(Some(VersionHash::of(text.as_bytes()))),
+        Reading::Missing => Ok(None),
+        Reading::Unreadable { why, transient: true } => Err(why.clone()),
+        Reading::Unreadable { why, transient: false } => {
+            Ok(Some(VersionHash::of(format!("unreadable: {why}").as_bytes())))
+        }
     }
 }
 

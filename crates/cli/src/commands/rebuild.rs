@@ -40,11 +40,11 @@ impl RebuildArgs {
         }
         let outcome = match opened {
             Err(StoreFault::Missing | StoreFault::Foreign { .. } | StoreFault::Damaged { .. }) => {
-                self.from_scratch(app, &project)?
+                rebuild_from_scratch(app, &project)?
             }
             // It was moved away once, and the settings say that it is here.
             Err(StoreFault::Moved) if project.settings.storage != Storage::Postgres => {
-                self.from_scratch(app, &project)?
+                rebuild_from_scratch(app, &project)?
             }
             opened => {
                 drop(opened?);
@@ -70,21 +70,21 @@ impl RebuildArgs {
         }
         Ok(ExitCode::Done)
     }
+}
 
-    /// Builds a whole state in memory first: what is there is replaced by it at once, or not at all.
-    fn from_scratch(&self, app: &App, project: &Project) -> Result<RebuildOutcome, Failure> {
-        let storage = project.settings.storage;
-        let memory = store::empty_successor(&project.layout, storage, &project.known)?;
-        let outcome = project.with(app.ui, &memory, &rebuild_state)?;
-        let cause = ReplacementCause {
-            command: "rebuild",
-            reason: QuarantineReason::Replaced,
-            why: "replaced by `tl rebuild`".to_owned(),
-            now: SystemClock.now(),
-        };
-        for kept in project.replace_state(app.ui, &Cargo::collect(&memory)?, &cause)? {
-            app.ui.say(format_args!("{}: the state before it is kept as {}", styled(WARN, "note"), kept));
-        }
-        Ok(outcome)
+/// Builds a whole state in memory first: what is there is replaced by it at once, or not at all.
+fn rebuild_from_scratch(app: &App, project: &Project) -> Result<RebuildOutcome, Failure> {
+    let storage = project.settings.storage;
+    let memory = store::empty_successor(&project.layout, storage, &project.known)?;
+    let outcome = project.with(app.ui, &memory, &rebuild_state)?;
+    let cause = ReplacementCause {
+        command: "rebuild",
+        reason: QuarantineReason::Replaced,
+        why: "replaced by `tl rebuild`".to_owned(),
+        now: SystemClock.now(),
+    };
+    for kept in project.replace_state(app.ui, &Cargo::collect(&memory)?, &cause)? {
+        app.ui.say(format_args!("{}: the state before it is kept as {}", styled(WARN, "note"), kept));
     }
+    Ok(outcome)
 }

@@ -57,7 +57,8 @@ fn nothing_of_ours_is_open_to_others_after_a_life_under_any_umask() {
     for (umask, of_the_user) in [("000", 0o666), ("022", 0o644)] {
         let project = empty();
         let tl = |arguments: &[&str]| run_under(umask, &project, arguments, "");
-        tl(&["init", "--profile", "story", "--profile", "trail", "--host", "claude-code", "--program", "tl"]);
+        tl(&["init", "--profile", "story", "--profile", "trail"]);
+        tl(&["init", "--host", "claude-code", "--program", "tl"]);
         project.write(Project::ACT, ACT_TEXT);
         tl(&["approve", "act-1"]);
         project.write(Project::ACT, format!("{ACT_TEXT}\nMore.\n"));

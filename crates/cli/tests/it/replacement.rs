@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use testkit::{Output, Project};
 
-use crate::{empty, finished, names_in, planned, story};
+use crate::{copy_directory, empty, finished, names_in, planned, story};
 
 /// Calls that change something on disk: a kill at one of them is a kill between any two states of the files.
 const CHANGING: &str =
@@ -43,7 +43,7 @@ fn calls(project: &Project, arguments: &[&str]) -> BTreeMap<String, usize> {
     let output = traced(project, &["-o", &log.display().to_string(), "-e", &trace], arguments);
     assert_eq!(output.code, 0, "{output:?}");
     let mut calls = BTreeMap::new();
-    for line in std::fs::read_to_string(log).unwrap().lines() {
+    for line in std::fs::read_to_string(log).expect("what strace saw").lines() {
         if let Some((name, _)) = line.split_whitespace().nth(1).and_then(|call| call.split_once('(')) {
             *calls.entry(name.to_owned()).or_default() += 1;
         }
@@ -59,27 +59,25 @@ fn seen(project: &Project) -> Vec<String> {
 
 /// Returns a project of its own with the same files and the same user.
 fn copy_of(project: &Project) -> Project {
-    fn copy(from: &Path, to: &Path) {
-        std::fs::create_dir_all(to).unwrap();
-        for entry in std::fs::read_dir(from).unwrap() {
-            let entry = entry.unwrap();
-            let target = to.join(entry.file_name());
-            match entry.file_type().unwrap().is_dir() {
-                true => copy(&entry.path(), &target),
-                false => std::fs::copy(entry.path(), &target).map(drop).unwrap(),
-            }
-        }
-    }
     let other = empty();
-    copy(&project.root(), &other.root());
-    copy(&project.user_directory(), &other.user_directory());
+    copy_directory(&project.root(), &other.root(), &|_| false);
+    copy_directory(&project.user_directory(), &other.user_directory(), &|_| false);
     other
+}
+
+/// Says whether calls can be interrupted here; where they cannot, the test says that it shows nothing.
+#[expect(clippy::print_stdout, reason = "a test that is skipped says why")]
+fn can_interrupt() -> bool {
+    let can = Path::new(STRACE).exists();
+    if !can {
+        println!("skipped: {STRACE} is not there");
+    }
+    can
 }
 
 /// Interrupts a command at every step of its swap, by a kill and by a full disk, and expects the old or the new state.
 fn interrupt_everywhere(original: &Project, arguments: &[&str]) {
-    if !Path::new(STRACE).exists() {
-        println!("skipped: {STRACE} is not there");
+    if !can_interrupt() {
         return;
     }
     let project = copy_of(original);
@@ -147,8 +145,7 @@ fn an_interrupted_restore_from_quarantine_leaves_the_old_or_the_new_state() {
 /// Whatever was interrupted, adopting again works, and nothing but the mirror was there to adopt.
 #[test]
 fn an_interrupted_adopt_can_be_repeated() {
-    if !Path::new(STRACE).exists() {
-        println!("skipped: {STRACE} is not there");
+    if !can_interrupt() {
         return;
     }
     let clone = planned();
@@ -177,8 +174,7 @@ fn an_interrupted_adopt_can_be_repeated() {
 
 #[test]
 fn an_interrupted_rebuild_leaves_the_foreign_state_or_the_new_one() {
-    if !Path::new(STRACE).exists() {
-        println!("skipped: {STRACE} is not there");
+    if !can_interrupt() {
         return;
     }
     let foreign = planned();
@@ -209,8 +205,7 @@ fn an_interrupted_rebuild_leaves_the_foreign_state_or_the_new_one() {
 fn a_state_that_was_sealed_for_nothing_is_used_again() {
     let project = with_backup();
     let before = seen(&project);
-    if !Path::new(STRACE).exists() {
-        println!("skipped: {STRACE} is not there");
+    if !can_interrupt() {
         return;
     }
     let killed = (1..40).find(|when| {
@@ -326,7 +321,7 @@ fn a_damaged_schema_is_found_and_rebuilt() {
     let statement = b"CREATE VIRTUAL TABLE search USING fts5 (kind";
     let at = bytes.windows(statement.len()).position(|window| window == statement).expect("the statement");
     bytes[at + statement.len() - 4] ^= 1;
-    std::fs::write(&database, &bytes).unwrap();
+    project.write(".throughline/state.db", &bytes);
 
     let check = project.run(&["check"]);
     assert!(check.code == 3 && check.stdout.contains("the schema of `search`"), "{check:?}");

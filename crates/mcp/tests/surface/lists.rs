@@ -30,7 +30,7 @@ fn bytes(surface: &Surface, with_output: bool) -> usize {
 fn the_list_of_a_story_project_stays_small() {
     let surface = surface(&World::story());
     let (without, with) = (bytes(&surface, false), bytes(&surface, true));
-    assert!(without < 7_000, "{without} bytes without output schemas");
+    assert!(without < 7_100, "{without} bytes without output schemas");
     assert!(with < 14_000, "{with} bytes with them");
 }
 

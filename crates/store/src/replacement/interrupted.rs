@@ -128,11 +128,8 @@ fn database_is_out_of_use(layout: &Layout) -> bool {
 /// Takes a sealed database into use again; says whether it was sealed.
 pub(super) fn unseal_database(layout: &Layout) -> Result<bool, StoreFault> {
     let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
-    let store = match SqliteStore::open(layout, &settings) {
-        Ok(store) => store,
-        // Then it is not the seal that keeps it from being used.
-        Err(_) => return Ok(false),
-    };
+    // Otherwise it is not the seal that keeps it from being used.
+    let Ok(store) = SqliteStore::open(layout, &settings) else { return Ok(false) };
     match store.row() {
         Ok(row) if row.is_sealed() => store.unseal(),
         _ => Ok(false),

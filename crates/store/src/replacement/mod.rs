@@ -73,6 +73,8 @@ pub fn replace_state(
         known
             .remember(&cargo.store, &layout.root)
             .map_err(|error| io_fault("cannot write in", known.folder(), error))?;
+        // Before, because nothing here can be part of that database's transaction; needlessly stale costs a synchronisation.
+        Mirror::new(&layout.mirror).mark_stale();
         let kept_as = PostgresStore::replace(layout, cargo, &book, &cause.now.to_string())?;
         make_head_known(layout, Some(known), &cargo.chain_head());
         return Ok(kept_as.into_iter().collect());

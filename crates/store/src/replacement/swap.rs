@@ -109,7 +109,7 @@ impl Swap<'_> {
         self.set.sync()?;
         if self.note.to == Storage::Sqlite {
             if let Some(folder) = layout.database.parent() {
-                fs::create_dir_all(folder).map_err(|error| io_fault("cannot make", folder, error))?;
+                crate::private::create_directory(folder).map_err(|error| io_fault("cannot make", folder, error))?;
             }
             if brings_journal {
                 rename(&staged.journal, &layout.journal)?;

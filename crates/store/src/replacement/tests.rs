@@ -42,7 +42,12 @@ impl Fixture {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
-                if path.is_dir() { folders.push(path) } else { files.push(path) }
+                // SQLite's own companions come and go with every look.
+                match path.to_string_lossy().contains("state.db-") {
+                    true => {}
+                    false if path.is_dir() => folders.push(path),
+                    false => files.push(path),
+                }
             }
         }
         files.sort();

@@ -198,8 +198,9 @@ fn both_damaged_gives_everything_up_to_the_first_broken_operation() {
     let found = state(&*store).unwrap();
     assert_eq!(found.operations.len(), 2);
     assert!(told[0].message.contains("journal line 4 was damaged"), "{told:?}");
-    assert!(layout.damaged.join("journal.jsonl.1").exists());
-    assert!(layout.damaged.join("state.db.1").exists());
+    let quarantined = store::list_quarantine(&layout).unwrap();
+    let files: Vec<&str> = quarantined[0].files.iter().map(String::as_str).collect();
+    assert!(quarantined.len() == 1 && files.starts_with(&["journal.jsonl", "state.db"]), "{quarantined:?}");
 }
 
 /// Flips bits over every page of the database: whatever is read is the truth, or it is refused and
