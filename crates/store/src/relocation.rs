@@ -165,7 +165,7 @@ impl<'p> Relocation<'p> {
         let installed = if builds { swap.install(None) } else { Ok(()) };
         let writers = match installed.and_then(|()| held.seal()) {
             Ok(writers) => writers,
-            Err(fault) => return Err(swap.give_up(fault).into()),
+            Err(fault) => return Err(swap.give_up(None, fault).into()),
         };
         if let Err(error) = change_settings() {
             // What cannot be reverted now, the next command reverts.

@@ -214,6 +214,8 @@ fn store_unmasked(project: &Project) {
             std::fs::write(&file, known.replace(STAND_IN, KEY)).unwrap();
         }
     }
+    // A build that did not mask did not remember heads either.
+    let _ = std::fs::remove_dir_all(project.user_directory().join("heads"));
     // Its sums were those of the other text.
     let _ = std::fs::remove_dir_all(project.root().join(".throughline/state"));
     project.ok(&["repair"]);

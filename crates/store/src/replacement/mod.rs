@@ -138,7 +138,7 @@ fn swap(
         Ok(()) => {}
         // It is done; only the note and its traces are left, for the next command that looks.
         Err(_) if swap.is_installed() => {}
-        Err(fault) => return Err(swap.give_up(fault)),
+        Err(fault) => return Err(swap.give_up(known, fault)),
     }
     forget_moves(layout);
     let quarantined = set.folder().exists().then(|| layout.relative(set.folder()));

@@ -204,8 +204,8 @@ impl Swap<'_> {
     }
 
     /// Reverts after a failure, and returns what to say about it.
-    pub(crate) fn give_up(&self, fault: StoreFault) -> StoreFault {
-        match self.revert(None) {
+    pub(crate) fn give_up(&self, known: Option<&KnownStores>, fault: StoreFault) -> StoreFault {
+        match self.revert(known) {
             Ok(()) => fault,
             Err(_) => StoreFault::Io {
                 action: format!("`tl {}` was interrupted; the next command finishes or reverts it", self.note.command),
