@@ -1,5 +1,7 @@
 //! Whose session a command belongs to, with real processes: a stand-in for a host, which runs hooks and shells.
 
+#![expect(clippy::unwrap_used, reason = "a failing test may panic")]
+
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 

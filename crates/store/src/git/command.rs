@@ -182,6 +182,7 @@ fn installed_gits(path: Option<&OsStr>) -> Vec<InstalledGit> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test makes files of its own")]
 mod tests {
     use super::*;
 
