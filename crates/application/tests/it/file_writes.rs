@@ -201,7 +201,7 @@ fn undoing_a_new_ticket_takes_its_file_away() {
     let request = NewTicket { title: "Search".to_owned(), id: None, parent: None, kind: "task".to_owned() };
     let made = new_ticket(&world.ctx(), &request).unwrap();
     let undone = undo(&world.ctx(), UndoTarget::Operation(made.operation.unwrap())).unwrap();
-    assert_eq!(undone.files, [made.file_path.clone()]);
+    assert_eq!(undone.files, std::slice::from_ref(&made.file_path));
     assert_eq!(world.files.text(&made.file_path), None);
     assert!(show_node(&world.ctx(), &words("018")).is_err());
     // And back.
@@ -218,7 +218,7 @@ fn undoing_a_split_keeps_the_child_that_was_edited() {
     let (left, right) = (&split.children[0], &split.children[1]);
     world.files.edit(&left.file_path, &format!("{}\nMine.\n", world.files.text(&left.file_path).unwrap()));
     let undone = undo(&world.ctx(), UndoTarget::Operation(left.operation.unwrap())).unwrap();
-    assert_eq!(undone.kept_files, [left.file_path.clone()]);
+    assert_eq!(undone.kept_files, std::slice::from_ref(&left.file_path));
     assert!(world.files.text(&left.file_path).unwrap().contains("Mine."));
     assert_eq!(world.files.text(&right.file_path), None);
     assert_eq!(world.files.text("tickets/017-quality/ticket.md"), parent);

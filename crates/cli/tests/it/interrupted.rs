@@ -17,6 +17,11 @@ struct Faulty {
 }
 
 /// Runs a command with a fault injected by strace; `None` where there is no strace, which is said.
+#[expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    reason = "strace starts the program; a skipped test says so"
+)]
 fn with_fault(project: &Project, fault: &str, arguments: &[&str]) -> Option<Faulty> {
     let plain = project.command(arguments);
     let name = fault.split(':').next().unwrap_or_default();
@@ -39,7 +44,7 @@ fn with_fault(project: &Project, fault: &str, arguments: &[&str]) -> Option<Faul
             told: String::from_utf8_lossy(&output.stderr).into_owned(),
         }),
         Err(error) => {
-            println!("skipped: strace cannot be run here ({error})");
+            eprintln!("skipped: strace cannot be run here ({error})");
             None
         }
     }
