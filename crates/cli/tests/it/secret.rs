@@ -119,7 +119,7 @@ fn a_plan_file_keeps_its_key_while_every_stored_copy_is_masked_and_approvals_sta
     assert_eq!(project.read(Project::ACT), with_key);
     assert_eq!(project.status("act-1"), "approved");
     let file = project.root().join(Project::ACT).display().to_string();
-    assert_eq!(copies(&project, RANDOM_PART), [file.clone()]);
+    assert_eq!(copies(&project, RANDOM_PART), std::slice::from_ref(&file));
 
     // Another key is another text, although its mask could be the same.
     project.write(Project::ACT, with_key.replace("Zx81k", "Zx82k"));
@@ -181,18 +181,18 @@ fn a_key_in_a_heading_is_no_change_at_every_command() {
 /// text, the chain is made again, and the database is built from the journal.
 fn store_unmasked(project: &Project) {
     let path = project.root().join(".throughline/journal.jsonl");
-    let journal = std::fs::read_to_string(&path).unwrap();
+    let journal = std::fs::read_to_string(&path).expect("a journal");
     let mut lines = journal.lines();
-    let header: Value = serde_json::from_str(lines.next().unwrap()).unwrap();
+    let header: Value = serde_json::from_str(lines.next().expect("a header")).expect("JSON");
     let start = format!("throughline-journal 1 {}", text(&header, "store"));
     let mut prev = Digest32::of(start.as_bytes());
     let mut written = format!("{header}\n");
     let mut hashes: Vec<(String, String)> = Vec::new();
     for line in lines {
-        let line: Value = serde_json::from_str(line).unwrap();
+        let line: Value = serde_json::from_str(line).expect("JSON");
         let mut texts = serde_json::Map::new();
-        for (hash, kept) in line["texts"].as_object().unwrap() {
-            let kept = kept.as_str().unwrap().replace(STAND_IN, KEY);
+        for (hash, kept) in line["texts"].as_object().expect("texts") {
+            let kept = kept.as_str().expect("a text").replace(STAND_IN, KEY);
             let now = VersionHash::of(kept.as_bytes()).to_string();
             hashes.push((hash.clone(), now.clone()));
             texts.insert(now, Value::String(kept));
@@ -204,14 +204,13 @@ fn store_unmasked(project: &Project) {
         written.push_str(&format!("{{\"op\":{body},\"texts\":{texts},\"prev\":\"{prev}\",\"hash\":\"{hash}\"}}\n"));
         prev = hash;
     }
-    std::fs::write(&path, written).unwrap();
+    project.write(".throughline/journal.jsonl", written);
     for file in ["state.db", "state.db-wal", "state.db-shm"] {
         let _ = std::fs::remove_file(project.root().join(".throughline").join(file));
     }
     for file in copies(project, STAND_IN) {
-        let bytes = std::fs::read(&file).unwrap();
-        if let Ok(known) = String::from_utf8(bytes) {
-            std::fs::write(&file, known.replace(STAND_IN, KEY)).unwrap();
+        if let Ok(known) = std::fs::read_to_string(&file) {
+            project.write(&file, known.replace(STAND_IN, KEY));
         }
     }
     // Its sums were those of the other text.

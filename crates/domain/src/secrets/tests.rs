@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::ids::VersionHash;
 
 /// Secrets of each kind, made up.
 const SECRETS: &[(&str, SecretKind)] = &[
