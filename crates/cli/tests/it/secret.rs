@@ -4,7 +4,7 @@ use std::path::Path;
 
 use domain::ids::{Digest32, VersionHash};
 use serde_json::{Value, json};
-use testkit::Project;
+use testkit::{Database, Project};
 
 use crate::hook_gates::answering;
 use crate::mcp::{Client, ERAS, structured};
@@ -290,4 +290,32 @@ fn a_purge_of_a_clean_state_changes_nothing() {
     let Some(purged) = answering(&project, &["secret", "purge"], "") else { return };
     assert_eq!(purged.code, 0, "{}", purged.stdout);
     assert_eq!(crate::newest_operation(&project), before);
+}
+
+#[test]
+fn a_hook_tells_the_agent_that_a_plan_it_wrote_holds_a_key() {
+    let project = project();
+    let session = project.session("s1");
+    let _ = session.start("startup");
+    let _ = session.read(Project::ACT);
+    let (_, after) = session.write(Project::ACT, &format!("# Act 1\n\nThe key is {KEY}.\n"));
+    let told = after.and_then(|answer| answer.context()).unwrap_or_default();
+    assert!(told.contains("masked 1 secret (anthropic key) in the stored copy of a plan"), "{told}");
+    assert!(!told.contains(RANDOM_PART));
+    assert_eq!(copies(&project, RANDOM_PART), [project.root().join(Project::ACT).display().to_string()]);
+}
+
+#[test]
+fn a_shared_database_keeps_no_key_and_a_purge_there_says_what_to_do() {
+    let database = Database::new();
+    let project = Project::in_database(crate::binary(), &database.url(), "secrets");
+    project.ok(&["init"]);
+    project.write(Project::ACT, format!("# Act 1\n\nThe key is {KEY}.\n"));
+    project.ok(&["approve", "act-1"]);
+    project.ok(&["comment", "act-1", "-m", &format!("use {KEY}")]);
+    assert!(!project.ok(&["--json", "log"]).stdout.contains(RANDOM_PART));
+    assert!(project.ok(&["comment", "act-1"]).stdout.contains(MASK));
+    assert_eq!(project.json(&["check"])["ok"], true);
+    assert_eq!(project.run(&["secret", "scan"]).code, 0);
+    assert_refused(&project, &["secret", "purge"], "refused", &["PostgreSQL", "tl move --to sqlite"]);
 }
