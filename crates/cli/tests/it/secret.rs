@@ -8,6 +8,7 @@ use testkit::{Database, Project};
 
 use crate::hook_gates::answering;
 use crate::mcp::{Client, ERAS, structured};
+use crate::remote::Team;
 use crate::{assert_refused, empty, run_with, text};
 
 /// Made up, in the format of a provider.
@@ -318,4 +319,21 @@ fn a_shared_database_keeps_no_key_and_a_purge_there_says_what_to_do() {
     assert_eq!(project.json(&["check"])["ok"], true);
     assert_eq!(project.run(&["secret", "scan"]).code, 0);
     assert_refused(&project, &["secret", "purge"], "refused", &["PostgreSQL", "tl move --to sqlite"]);
+}
+
+#[test]
+fn a_laptop_sends_a_team_server_the_masked_text_and_both_agree_on_the_status() {
+    let team = Team::start();
+    let laptop = team.laptop_with(&team.url(), &team.token);
+    let with_key = format!("# Act 1\n\nThe key is {KEY}.\n");
+    laptop.write(Project::ACT, &with_key);
+    laptop.ok(&["status"]);
+    assert_eq!(laptop.status("act-1"), "draft");
+    team.project.write(Project::ACT, &with_key);
+    assert_eq!(team.project.status("act-1"), "draft");
+    for project in [&laptop, &team.project] {
+        assert_eq!(copies(project, RANDOM_PART), [project.root().join(Project::ACT).display().to_string()]);
+        assert_eq!(project.json(&["check"])["ok"], true);
+    }
+    assert_refused(&laptop, &["secret", "purge"], "refused", &["on the server"]);
 }
