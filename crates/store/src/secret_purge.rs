@@ -185,7 +185,7 @@ fn masked_history(
         summary: format!(
             "purge {secrets} from {}; the head {head} {} before it is superseded",
             count(changed.len(), "operation", "operations"),
-            &old_hash.to_string()[..12]
+            old_hash.to_string().chars().take(12).collect::<String>()
         ),
         key: None,
         facts: vec![Fact::RecordChanged { record, before: None, after: Some(after) }],

@@ -106,6 +106,7 @@ fn what_was_made_up_is_refused_and_nothing_is_kept() {
         (json!({ "at": "2020-01-01T00:00:00Z" }), 403, "it is dated 2020"),
         (json!({ "id": forger.head + 2 }), 409, "was expected"),
         (json!({ "facts": [{ "fact": "made-up" }] }), 400, "cannot be read"),
+        (json!({ "summary": "use ghp_0123456789abcdefghijABCDEFGHIJ012345" }), 403, "it holds 1 secret (github token)"),
     ] {
         let (found, answer) = forger.send(fields.clone());
         assert!(found == status && answer.contains(why), "{fields}: {found} {answer}");

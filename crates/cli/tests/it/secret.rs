@@ -4,10 +4,11 @@ use std::path::Path;
 
 use domain::ids::{Digest32, VersionHash};
 use serde_json::{Value, json};
-use testkit::Project;
+use testkit::{Database, Project};
 
 use crate::hook_gates::answering;
 use crate::mcp::{Client, ERAS, structured};
+use crate::remote::Team;
 use crate::{assert_refused, empty, run_with, text};
 
 /// Made up, in the format of a provider.
@@ -119,7 +120,7 @@ fn a_plan_file_keeps_its_key_while_every_stored_copy_is_masked_and_approvals_sta
     assert_eq!(project.read(Project::ACT), with_key);
     assert_eq!(project.status("act-1"), "approved");
     let file = project.root().join(Project::ACT).display().to_string();
-    assert_eq!(copies(&project, RANDOM_PART), [file.clone()]);
+    assert_eq!(copies(&project, RANDOM_PART), std::slice::from_ref(&file));
 
     // Another key is another text, although its mask could be the same.
     project.write(Project::ACT, with_key.replace("Zx81k", "Zx82k"));
@@ -181,18 +182,18 @@ fn a_key_in_a_heading_is_no_change_at_every_command() {
 /// text, the chain is made again, and the database is built from the journal.
 fn store_unmasked(project: &Project) {
     let path = project.root().join(".throughline/journal.jsonl");
-    let journal = std::fs::read_to_string(&path).unwrap();
+    let journal = std::fs::read_to_string(&path).expect("a journal");
     let mut lines = journal.lines();
-    let header: Value = serde_json::from_str(lines.next().unwrap()).unwrap();
+    let header: Value = serde_json::from_str(lines.next().expect("a header")).expect("JSON");
     let start = format!("throughline-journal 1 {}", text(&header, "store"));
     let mut prev = Digest32::of(start.as_bytes());
     let mut written = format!("{header}\n");
     let mut hashes: Vec<(String, String)> = Vec::new();
     for line in lines {
-        let line: Value = serde_json::from_str(line).unwrap();
+        let line: Value = serde_json::from_str(line).expect("JSON");
         let mut texts = serde_json::Map::new();
-        for (hash, kept) in line["texts"].as_object().unwrap() {
-            let kept = kept.as_str().unwrap().replace(STAND_IN, KEY);
+        for (hash, kept) in line["texts"].as_object().expect("texts") {
+            let kept = kept.as_str().expect("a text").replace(STAND_IN, KEY);
             let now = VersionHash::of(kept.as_bytes()).to_string();
             hashes.push((hash.clone(), now.clone()));
             texts.insert(now, Value::String(kept));
@@ -204,14 +205,13 @@ fn store_unmasked(project: &Project) {
         written.push_str(&format!("{{\"op\":{body},\"texts\":{texts},\"prev\":\"{prev}\",\"hash\":\"{hash}\"}}\n"));
         prev = hash;
     }
-    std::fs::write(&path, written).unwrap();
+    project.write(".throughline/journal.jsonl", written);
     for file in ["state.db", "state.db-wal", "state.db-shm"] {
         let _ = std::fs::remove_file(project.root().join(".throughline").join(file));
     }
     for file in copies(project, STAND_IN) {
-        let bytes = std::fs::read(&file).unwrap();
-        if let Ok(known) = String::from_utf8(bytes) {
-            std::fs::write(&file, known.replace(STAND_IN, KEY)).unwrap();
+        if let Ok(known) = std::fs::read_to_string(&file) {
+            project.write(&file, known.replace(STAND_IN, KEY));
         }
     }
     // A build that did not mask did not remember heads either.
@@ -293,4 +293,49 @@ fn a_purge_of_a_clean_state_changes_nothing() {
     let Some(purged) = answering(&project, &["secret", "purge"], "") else { return };
     assert_eq!(purged.code, 0, "{}", purged.stdout);
     assert_eq!(crate::newest_operation(&project), before);
+}
+
+#[test]
+fn a_hook_tells_the_agent_that_a_plan_it_wrote_holds_a_key() {
+    let project = project();
+    let session = project.session("s1");
+    let _ = session.start("startup");
+    let _ = session.read(Project::ACT);
+    let (_, after) = session.write(Project::ACT, &format!("# Act 1\n\nThe key is {KEY}.\n"));
+    let told = after.and_then(|answer| answer.context()).unwrap_or_default();
+    assert!(told.contains("masked 1 secret (anthropic key) in the stored copy of a plan"), "{told}");
+    assert!(!told.contains(RANDOM_PART));
+    assert_eq!(copies(&project, RANDOM_PART), [project.root().join(Project::ACT).display().to_string()]);
+}
+
+#[test]
+fn a_shared_database_keeps_no_key_and_a_purge_there_says_what_to_do() {
+    let database = Database::new();
+    let project = Project::in_database(crate::binary(), &database.url(), "secrets");
+    project.ok(&["init"]);
+    project.write(Project::ACT, format!("# Act 1\n\nThe key is {KEY}.\n"));
+    project.ok(&["approve", "act-1"]);
+    project.ok(&["comment", "act-1", "-m", &format!("use {KEY}")]);
+    assert!(!project.ok(&["--json", "log"]).stdout.contains(RANDOM_PART));
+    assert!(project.ok(&["comment", "act-1"]).stdout.contains(MASK));
+    assert_eq!(project.json(&["check"])["ok"], true);
+    assert_eq!(project.run(&["secret", "scan"]).code, 0);
+    assert_refused(&project, &["secret", "purge"], "refused", &["PostgreSQL", "tl move --to sqlite"]);
+}
+
+#[test]
+fn a_laptop_sends_a_team_server_the_masked_text_and_both_agree_on_the_status() {
+    let team = Team::start();
+    let laptop = team.laptop_with(&team.url(), &team.token);
+    let with_key = format!("# Act 1\n\nThe key is {KEY}.\n");
+    laptop.write(Project::ACT, &with_key);
+    laptop.ok(&["status"]);
+    assert_eq!(laptop.status("act-1"), "draft");
+    team.project.write(Project::ACT, &with_key);
+    assert_eq!(team.project.status("act-1"), "draft");
+    for project in [&laptop, &team.project] {
+        assert_eq!(copies(project, RANDOM_PART), [project.root().join(Project::ACT).display().to_string()]);
+        assert_eq!(project.json(&["check"])["ok"], true);
+    }
+    assert_refused(&laptop, &["secret", "purge"], "refused", &["on the server"]);
 }

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{SecretKind, find_secrets, mask_of};
+use super::{MASK_START, SecretKind, find_secrets, mask_of};
 use crate::fact::Fact;
 use crate::ids::VersionHash;
 use crate::ports::{Snapshot, StoreFault};
@@ -95,21 +95,24 @@ pub fn secret_lines(text: &str) -> Vec<MaskedSecret> {
 pub fn fill_in(kept: &str, present: &str, version: VersionHash) -> Option<String> {
     let secrets: Vec<(String, &str)> = find_secrets(present)
         .into_iter()
-        .map(|secret| (mask_of(secret.kind, &present[secret.range.clone()]), &present[secret.range]))
+        .map(|secret| {
+            let value = present.get(secret.range).unwrap_or_default();
+            (mask_of(secret.kind, value), value)
+        })
         .collect();
     let mut used = vec![false; secrets.len()];
     let mut filled = String::with_capacity(kept.len());
     let mut rest = kept;
-    while let Some(at) = rest.find("[masked ") {
-        let end = at + rest[at..].find(']')? + 1;
-        let mask = &rest[at..end];
+    while let Some((before, mask)) = rest.split_once(MASK_START) {
+        let (mask, after) = mask.split_once(']')?;
+        let mask = format!("{MASK_START}{mask}]");
         // Equal masks are filled in order; one that is left over repeats the last.
         let fitting = || (0..secrets.len()).filter(|index| secrets[*index].0 == mask);
-        let index = fitting().find(|index| !used[*index]).or_else(|| fitting().last())?;
+        let index = fitting().find(|index| !used[*index]).or_else(|| fitting().next_back())?;
         used[index] = true;
-        filled.push_str(&rest[..at]);
+        filled.push_str(before);
         filled.push_str(secrets[index].1);
-        rest = &rest[end..];
+        rest = after;
     }
     filled.push_str(rest);
     (VersionHash::of(filled.as_bytes()) == version).then_some(filled)

@@ -27,6 +27,9 @@ pub use masked_text::{MaskedSecret, MaskedText, fill_in, in_lines, secret_lines}
 pub(crate) use operation::mask_description;
 pub use operation::{mask_operation, mask_recorded};
 
+/// What every mask begins with.
+const MASK_START: &str = "[masked ";
+
 /// How many of a key's last characters a mask shows, so that its owner can tell which one to revoke.
 const SHOWN_CHARACTERS: usize = 4;
 
@@ -215,15 +218,16 @@ pub fn mask_text<'t>(text: &'t str, masked: &mut SecretCount) -> Cow<'t, str> {
 
 fn replace_found(text: &str, found: &[FoundSecret], masked: &mut SecretCount) -> String {
     let mut output = String::with_capacity(text.len());
+    let part = |range: Range<usize>| text.get(range).unwrap_or_default();
     let mut copied = 0;
     for secret in found {
-        let value = &text[secret.range.clone()];
+        let value = part(secret.range.clone());
         masked.add(secret.kind, value);
-        output.push_str(&text[copied..secret.range.start]);
+        output.push_str(part(copied..secret.range.start));
         output.push_str(&mask_of(secret.kind, value));
         copied = secret.range.end;
     }
-    output.push_str(&text[copied..]);
+    output.push_str(part(copied..text.len()));
     output
 }
 
@@ -254,8 +258,8 @@ pub(crate) fn mask_string(text: &mut String, masked: &mut SecretCount) {
 fn mask_of(kind: SecretKind, secret: &str) -> String {
     let end = secret.len().checked_sub(SHOWN_CHARACTERS).and_then(|start| secret.get(start..));
     match end.filter(|_| kind.shows_end() && secret.len() >= MIN_SHOWING_BYTES) {
-        Some(end) => format!("[masked {kind} …{end}]"),
-        None => format!("[masked {kind}]"),
+        Some(end) => format!("{MASK_START}{kind} …{end}]"),
+        None => format!("{MASK_START}{kind}]"),
     }
 }
 
