@@ -227,6 +227,9 @@ impl Drop for Lab {
     }
 }
 
+/// What a person types who agrees.
+pub(crate) const TYPED_YES: &str = "y\n";
+
 /// Writes the input, closes it in time, and waits; says whether the command had to be killed.
 fn feed_and_wait(child: &mut Child, input: &str, out: &Path) -> Result<bool, String> {
     let started = Instant::now();
@@ -240,7 +243,9 @@ fn feed_and_wait(child: &mut Child, input: &str, out: &Path) -> Result<bool, Str
     let lines = || std::fs::read(out).map(|bytes| bytes.iter().filter(|byte| **byte == b'\n').count()).unwrap_or(0);
     loop {
         let is_answered = || lines() >= answers || started.elapsed().as_secs() >= MAX_SECONDS_FOR_ANSWERS;
-        if stdin.is_some() && (answers == 0 || is_answered()) {
+        // The end of what is typed would be the end of the terminal.
+        let is_typed = input == TYPED_YES;
+        if stdin.is_some() && !is_typed && (answers == 0 || is_answered()) {
             drop(stdin.take());
         }
         if child.try_wait().map_err(|error| format!("cannot wait: {error}"))?.is_some() {

@@ -110,6 +110,10 @@ fn list_quarantine(app: &App, project: &Project) -> Result<ExitCode, Failure> {
 }
 
 fn restore_quarantine(app: &App, project: &Project, id: &str) -> Result<ExitCode, Failure> {
+    project.refuse_agents(
+        "restoring a quarantined state",
+        &["ask the person to run `tl repair --restore-quarantine ID` in their own terminal"],
+    )?;
     project.refuse_on_replica()?;
     let finished = store::finish_interrupted(&project.layout, project.settings.storage, Some(&project.known))?;
     project.tell(app.ui, &finished);

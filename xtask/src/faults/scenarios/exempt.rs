@@ -41,6 +41,7 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("next", READS),
     ("novel-stats", READS),
     ("plan", READS),
+    ("policy-show", READS),
     ("reconcile", READS),
     ("replay", "changes nothing: events are played on a copy in memory"),
     ("review-escalated", READS),
@@ -60,4 +61,5 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("wait", READS),
     ("where", READS),
     ("why", READS),
+    ("secret-scan", READS),
 ];

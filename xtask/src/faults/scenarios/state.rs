@@ -1,5 +1,6 @@
 //! Scenarios that make, replace, move or repair the whole state.
 
+use super::super::lab::TYPED_YES;
 use super::story::STORY;
 use super::{Base, Repeats, Scenario};
 
@@ -24,6 +25,19 @@ const DAMAGED: &str = "printf 'not a database at all' | dd of=.throughline/state
 
 const WITH_TOKEN: &str = "tl token create ci --as agent:ci/1 --scope agent\n";
 
+/// `human` in force, and a looser value in the file that waits for a person.
+const LOOSER_POLICY: &str = "\
+sed -i 's/^# approval = .*/approval = \"human\"/' .throughline/config.toml
+tl status
+sed -i 's/^approval = \"human\"/approval = \"anyone\"/' .throughline/config.toml
+";
+
+/// A key in a log that a version without masking wrote.
+const SECRET_IN_LOG: &str = "\
+mkdir -p .throughline/logs
+echo 'a provider said: sk-ant-api03-Zx81kQpLmN0aRtYuVwEe7Gh2Qz3A is wrong' >> .throughline/logs/tl.log
+";
+
 pub(super) fn scenarios() -> Vec<Scenario> {
     let s = Scenario::new;
     vec![
@@ -44,5 +58,13 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             .with_view(&["--json", "token", "list"]),
         s("token-revoke", &["token-revoke"], &STORY, WITH_TOKEN, "tl token revoke 1")
             .with_view(&["--json", "token", "list"]),
+        s("policy-accept", &["policy-accept"], &STORY, LOOSER_POLICY, "tl policy accept")
+            .with_input(TYPED_YES)
+            .at_terminal()
+            .with(Repeats::Resume),
+        s("secret-purge", &["secret-purge"], &STORY, SECRET_IN_LOG, "tl secret purge")
+            .with_input(TYPED_YES)
+            .at_terminal()
+            .with(Repeats::Resume),
     ]
 }
