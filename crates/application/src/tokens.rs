@@ -9,7 +9,7 @@ use domain::time::Timestamp;
 use domain::token::{Audited, NewToken, Token, TokenState, cookie_of, secret_hash};
 use serde::Serialize;
 
-use crate::context::Context;
+use crate::context::{Context, Noticed};
 use crate::failure::{Failure, FailureKind};
 use crate::move_focus::is_a_host;
 
@@ -90,7 +90,8 @@ fn now(ctx: &Context<'_>, book: &dyn AccessBook) -> Result<Timestamp, Failure> {
 }
 
 /// Notes what was done to a token, in the same log as what is done with it.
-fn note(ctx: &Context<'_>, book: &dyn AccessBook, at: Timestamp, action: &str, token: &Token) -> Result<(), Failure> {
+/// Writes a line of the audit log. What was done is done: a line that cannot be written is reported, not a failure.
+fn note(ctx: &Context<'_>, book: &dyn AccessBook, at: Timestamp, action: &str, token: &Token) {
     let line = Audited {
         at,
         principal: Some(ctx.actor.clone()),
@@ -102,7 +103,9 @@ fn note(ctx: &Context<'_>, book: &dyn AccessBook, at: Timestamp, action: &str, t
         trace: None,
         times: 1,
     };
-    Ok(book.note(&[line], &[])?)
+    if let Err(fault) = book.note(&[line], &[]) {
+        ctx.notice(Noticed::NotWritten { path: "the audit log".to_owned(), why: fault.to_string() });
+    }
 }
 
 /// Gives a token.
@@ -123,7 +126,7 @@ pub fn create_token(ctx: &Context<'_>, request: &CreateTokenRequest) -> Result<T
         expires_at: request.lasts.map(|millis| Timestamp::from_millis(at.as_millis().saturating_add(millis))),
     };
     let token = book.add_token(&entry)?;
-    note(ctx, &*book, at, "token create", &token)?;
+    note(ctx, &*book, at, "token create", &token);
     Ok(TokenView::of(token, at))
 }
 
@@ -150,7 +153,7 @@ pub fn revoke_token(ctx: &Context<'_>, id: u64) -> Result<TokenView, Failure> {
     })?;
     // A second time nothing happens, and nothing is noted.
     if token.revoked_at == Some(at) {
-        note(ctx, &*book, at, "token revoke", &token)?;
+        note(ctx, &*book, at, "token revoke", &token);
     }
     Ok(TokenView::of(token, at))
 }

@@ -208,11 +208,12 @@ impl Project {
             waiting: Vec::new(),
             authority: Authority::Pin,
         };
-        self.record_in_state(store, &accepted, PolicyOrigin::Accepted, settings::actor())?;
+        // The pin first: what is recorded is still the stricter policy, so an interrupted acceptance accepted nothing.
         self.pins.pin(&id, &accepted.in_force).map_err(|error| {
             let folder = self.pins.folder().display();
             Failure::new(FailureKind::Unavailable, format!("cannot write in `{folder}`: {error}"))
-        })
+        })?;
+        self.record_in_state(store, &accepted, PolicyOrigin::Accepted, settings::actor())
     }
 
     /// Says why it is not a person who runs this command; `None` when it is one.
