@@ -358,7 +358,7 @@ fn say_noticed(ui: Ui, noticed: &Noticed) {
         }
         Noticed::CaughtUp { what } => ui.say(format_args!("{} {}", styled(INFO, "resuming:"), what)),
         Noticed::Unavailable { path, why } => {
-            let what = format!("`{}` cannot be read now: {}", path, why);
+            let what = format!("`{path}` cannot be read now: {why}");
             ui.say(format_args!("{}: {what}; what was known of it still counts", styled(WARN, "warning")));
         }
         Noticed::MoreFiles { left } => {

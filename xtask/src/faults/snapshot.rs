@@ -189,7 +189,10 @@ fn is_left_out(name: &str) -> bool {
     let last = name.rsplit('/').next().unwrap_or_default();
     // What a killed process leaves of an atomic write has a name that git and every scan pass over. Backups are copies of texts
     // that the history holds: one more of them is no other state.
-    is_store || name == ".git" || last == "backups" || last.starts_with(".tl-")
+    // In the user's directory a name on the list of stores that never came to be trusts nothing, and a head that is behind is
+    // advanced by the next command.
+    let is_memory_of_stores = ["throughline/stores", "throughline/heads"].contains(&name);
+    is_store || is_memory_of_stores || name == ".git" || last == "backups" || last.starts_with(".tl-")
 }
 
 fn first_difference(one: &str, two: &str) -> String {

@@ -121,7 +121,7 @@ pub(super) fn read(files: &DiskFiles, path: &str) -> Result<Option<String>, Fail
         Reading::Text { text, .. } => Ok(Some(text)),
         Reading::Missing => Ok(None),
         Reading::Unreadable { why, .. } => {
-            Err(Failure::new(FailureKind::Unavailable, format!("cannot use `{path}`: {}", why)))
+            Err(Failure::new(FailureKind::Unavailable, format!("cannot use `{path}`: {why}")))
         }
     }
 }

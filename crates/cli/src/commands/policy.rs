@@ -98,7 +98,7 @@ fn print_waiting(app: &App, trusted: &Trusted) {
     }
     app.ui.line(format_args!("\n{}", styled(BOLD, "Waits for a person: config.toml is looser than what is in force")));
     for change in &trusted.waiting {
-        app.ui.line(format_args!("  {}", change.to_string()));
+        app.ui.line(format_args!("  {change}"));
     }
     match trusted.authority {
         Authority::Server => app.ui.line("The server's policy decides. To change it, change it there."),
@@ -125,7 +125,7 @@ fn accept(app: &App) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::Done);
     }
     for change in &trusted.waiting {
-        app.ui.say(format_args!("  {}", change.to_string()));
+        app.ui.say(format_args!("  {change}"));
     }
     app.ui.say(format_args!("{}: let this looser policy take effect? [y/N]", styled(WARN, "policy")));
     if !settings::answered_yes() {
