@@ -1,14 +1,12 @@
 //! Settings of a project: `.throughline/config.toml`, and the environment over it.
 //!
-//! The domain only reads text and looks up names it is given; opening files and asking the
-//! environment is the edge's work.
+//! The domain only reads text and looks up names it is given; files and environment are the edge's work.
 
 mod database_url;
 mod generation_keys;
 mod identity_keys;
 mod server;
 mod session_keys;
-
 use serde::{Deserialize, Serialize};
 
 pub use self::database_url::DatabaseUrl;

@@ -153,6 +153,7 @@ fn acts_of_a_person_are_refused_to_agents_and_scripts_under_human() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "an agent forges a file")]
 fn a_forged_backup_is_judged_by_the_policy_in_force() {
     let project = human_project();
     let copy = project.root().join("../copy");

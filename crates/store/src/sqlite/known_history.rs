@@ -1,0 +1,59 @@
+//! The history of a database against the one this user knew, and what is erased from it for good.
+
+use domain::ids::StoreId;
+use domain::ports::{Snapshot, Store, StoreFault};
+
+use super::{SqliteStore, connection, read_store_row};
+use crate::tables::view::StoreRow;
+use crate::tables::write::TableTransaction;
+
+impl SqliteStore {
+    /// Asks `accept` whether this store is to be used, then compares its history with the one this user knew.
+    pub(crate) fn compare_history(
+        &self,
+        accept: &dyn Fn(&StoreId) -> Result<(), StoreFault>,
+    ) -> Result<(), StoreFault> {
+        let row = read_store_row(&self.connection, "")?;
+        row.check_reader()?;
+        accept(&row.store)?;
+        let Some(heads) = &self.settings.heads else { return Ok(()) };
+        let compare = |row: StoreRow| {
+            let head = (row.head, row.head_hash);
+            heads.compare(&row.store.clone(), head, &|number| self.view(row.clone()).chain_hash(number))
+        };
+        let mut history = compare(row)?;
+        if history.problem().is_some() {
+            // After a power cut the journal can be ahead of the database: what it has is taken over first.
+            drop(self.read()?);
+            history = compare(read_store_row(&self.connection, "")?)?;
+        }
+        self.history.set(history);
+        Ok(())
+    }
+
+    /// Makes the end of a committed transaction the known head.
+    pub(super) fn advance_known_head(&self, transaction: &TableTransaction<'_>) {
+        let Some(heads) = &self.settings.heads else { return };
+        let (found, now) = (&transaction.found, &transaction.view.store);
+        let before = (found.head, found.head_hash);
+        let chain_hash = |number| self.view(now.clone()).chain_hash(number);
+        heads.advance(&now.store, before, (now.head, now.head_hash), &chain_hash);
+    }
+
+    /// Masks the notes and overwrites what deleted rows left in the file: free pages and the write-ahead log.
+    pub(crate) fn erase_deleted(&self) -> Result<(), StoreFault> {
+        let connection = &self.connection.inner;
+        let fault = |error| self.connection.fault(error);
+        let notes: Vec<(String, String)> = connection
+            .prepare("SELECT key, body FROM note")
+            .and_then(|mut all| all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect())
+            .map_err(fault)?;
+        for (key, body) in notes {
+            if let std::borrow::Cow::Owned(masked) = domain::secrets::mask(&body) {
+                connection.execute("UPDATE note SET body = ?2 WHERE key = ?1", (key, masked)).map_err(fault)?;
+            }
+        }
+        connection::run(connection, "VACUUM").map_err(fault)?;
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(fault)
+    }
+}
