@@ -12,6 +12,7 @@ use crate::ids::{Digest32, OperationId, VersionHash};
 use crate::operation::Operation;
 use crate::plan_document;
 use crate::record::Recorded;
+use crate::stamp::Stamp;
 
 /// The files an operation writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +22,9 @@ pub struct FileWrites {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<VersionHash>,
     pub files: Vec<FileWrite>,
+    /// Sessions whose files are brought up to date. They are drawn from the state, so no text of them is recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<Stamp>,
     /// Proves that the working copy itself asked for it, where others write to the same store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seal: Option<Digest32>,
@@ -73,8 +77,10 @@ impl FileWrites {
 
     fn expected_seal(&self, working_copy: &str) -> Option<Digest32> {
         let files = || self.files.iter().map(|file| format!("\n{:?} {:?} {:?}", file.path, file.before, file.after));
+        let sessions = || self.sessions.iter().map(|stamp| format!("\nsession {stamp}"));
         (!working_copy.is_empty()).then(|| {
-            let text = format!("{working_copy} {}{}", self.operation, files().collect::<String>());
+            let lines: String = files().chain(sessions()).collect();
+            let text = format!("{working_copy} {}{lines}", self.operation);
             Digest32::of(text.as_bytes())
         })
     }
@@ -152,13 +158,15 @@ mod tests {
     #[test]
     fn a_record_made_by_another_working_copy_has_no_valid_seal() {
         let files = vec![write(None, Some("new"))];
-        let writes = FileWrites { operation: OperationId(7), request: None, files, seal: None };
+        let writes = FileWrites { operation: OperationId(7), request: None, files, sessions: Vec::new(), seal: None };
         assert!(writes.clone().sealed("").is_made_by(""), "where there is only one, nothing has to be proved");
         let sealed = writes.clone().sealed("copy-1");
         assert!(sealed.is_made_by("copy-1"));
         assert!(!sealed.is_made_by("copy-2"));
         assert!(!writes.is_made_by("copy-1"));
-        let forged = FileWrites { files: vec![write(None, Some("evil"))], ..sealed };
+        let forged = FileWrites { files: vec![write(None, Some("evil"))], ..sealed.clone() };
+        assert!(!forged.is_made_by("copy-1"));
+        let forged = FileWrites { sessions: vec![Stamp::at(crate::time::Timestamp::from_millis(0))], ..sealed };
         assert!(!forged.is_made_by("copy-1"));
         assert_ne!(FileWrites::key("copy-1"), "copy-1", "the name is not told to others");
     }

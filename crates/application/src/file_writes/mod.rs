@@ -13,6 +13,7 @@ use domain::file_writes::{FileWrite, FileWrites, LeftToDo};
 use domain::ids::{Digest32, OperationId, VersionHash};
 use domain::ports::{FileFault, Reading, Snapshot, StoreFault, Transaction};
 use domain::record;
+use domain::stamp::Stamp;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::planned::PlannedFiles;
@@ -52,6 +53,8 @@ struct Interrupted {
 struct Unwritten {
     path: String,
     why: String,
+    /// Whether it is drawn from the state: then nothing is lost by its coming later, and nobody has to wait for it.
+    is_drawn: bool,
 }
 
 /// Returns the digest by which a repeated request is recognised.
@@ -89,8 +92,8 @@ pub(crate) fn begin<'s>(ctx: &Context<'s>) -> Result<Box<dyn Transaction + 's>, 
 /// The same in a transaction that was begun, and that has recorded no files of its own yet.
 pub(crate) fn complete_within(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
     let Some(writes) = pending(&*tx)? else { return Ok(()) };
-    let unwritten = write(ctx, &*tx, &writes, &[])?;
-    for Unwritten { path, why } in &unwritten {
+    let unwritten = write(ctx, tx, &writes, &[])?;
+    for Unwritten { path, why, .. } in &unwritten {
         let why = format!("operation {} could not write it: {why}", writes.operation);
         ctx.notice(Noticed::NotWritten { path: path.clone(), why });
     }
@@ -120,6 +123,10 @@ fn pending(state: &dyn Snapshot) -> Result<Option<FileWrites>, StoreFault> {
         None => state.head()? == writes.operation,
     };
     Ok((is_pending && writes.is_made_by(&copy)).then_some(writes))
+}
+
+fn session_file(stamp: &Stamp) -> String {
+    format!("{}/{stamp}.md", domain::session::FOLDER)
 }
 
 /// Returns the files that are recorded but not written: what is in them says nothing about what somebody did.
@@ -172,16 +179,22 @@ fn identity(writes: &FileWrites) -> Digest32 {
 /// Writes the files that still have their former content, and returns those that cannot be written.
 fn write(
     ctx: &Context<'_>,
-    state: &dyn Snapshot,
+    tx: &mut dyn Transaction,
     writes: &FileWrites,
     planned: &[PlannedWrite],
 ) -> Result<Vec<Unwritten>, Failure> {
-    let superseded = superseded(state, writes)?;
+    let superseded = superseded(&*tx, writes)?;
     let mut unwritten = Vec::new();
     for file in writes.files.iter().filter(|file| file.is_in_project() && !superseded.contains(&file.path)) {
         let known = planned.iter().find(|planned| planned.write == *file);
-        if let Err(why) = write_one(ctx, state, writes.operation, file, known)? {
-            unwritten.push(Unwritten { path: file.path.clone(), why });
+        if let Err(why) = write_one(ctx, &*tx, writes.operation, file, known)? {
+            unwritten.push(Unwritten { path: file.path.clone(), why, is_drawn: false });
+        }
+    }
+    // Drawn from the state as it is now, they are never behind a later operation.
+    for stamp in &writes.sessions {
+        if let Err((path, why)) = crate::sessions::render_session(ctx, tx, stamp)? {
+            unwritten.push(Unwritten { path, why, is_drawn: true });
         }
     }
     Ok(unwritten)
@@ -279,11 +292,14 @@ impl PlannedFiles<'_> {
         tx: &mut dyn Transaction,
         mut operation: domain::ports::NewOperation,
     ) -> Result<OperationId, Failure> {
-        let planned = self.writes();
-        if planned.is_empty() {
+        if self.is_empty() {
             return Ok(tx.record(operation)?);
         }
-        if let Some(left) = pending(&*tx)? {
+        let planned = self.writes();
+        // What this transaction recorded before is recorded again with the rest.
+        let own = self.recorded.get().map(|(_, record)| record);
+        let left = pending(&*tx)?.filter(|left| own != Some(identity(left)));
+        if let Some(left) = left.as_ref().filter(|left| !left.files.is_empty()) {
             let files: Vec<&str> = left.files.iter().map(|file| file.path.as_str()).collect();
             let what = format!(
                 "operation {} is recorded, but not all of its files are written: {}",
@@ -292,12 +308,15 @@ impl PlannedFiles<'_> {
             );
             return Err(Failure::new(FailureKind::Unavailable, what).step("make them writable, then try again"));
         }
+        // Session files that could not be written are left to this operation.
+        left.into_iter().flat_map(|left| left.sessions).for_each(|stamp| self.put_session(stamp));
         let copy = tx.working_copy();
         let key = FileWrites::key(&copy);
         let before = record::read::<FileWrites>(&*tx, &key)?;
         let files: Vec<FileWrite> = planned.iter().map(|planned| planned.write.clone()).collect();
         let id = tx.next_operation()?;
-        let after = FileWrites { operation: id, request: self.request, files, seal: None }.sealed(&copy);
+        let after = FileWrites { operation: id, request: self.request, files, sessions: self.sessions(), seal: None };
+        let after = after.sealed(&copy);
         operation.facts.extend(record::changed(&key, before.as_ref(), Some(&after)));
         for text in planned.iter().flat_map(|planned| [&planned.before, &planned.text]).flatten() {
             if !operation.texts.contains(text) {
@@ -321,9 +340,15 @@ impl PlannedFiles<'_> {
         let Some((operation, record)) = self.recorded.take() else { return Ok(()) };
         let unwritten = self.write_now(ctx, operation, record).unwrap_or_else(|failure| {
             // Nothing of it may look as if it could be done again: it is recorded.
+            let unwritten = |path, is_drawn| Unwritten { path, why: failure.message.clone(), is_drawn };
             let files = self.writes();
-            files.iter().map(|file| Unwritten { path: file.write.path.clone(), why: failure.message.clone() }).collect()
+            let files = files.iter().map(|file| unwritten(file.write.path.clone(), false));
+            files.chain(self.sessions().iter().map(|stamp| unwritten(session_file(stamp), true))).collect()
         });
+        let (drawn, unwritten): (Vec<_>, Vec<_>) = unwritten.into_iter().partition(|file| file.is_drawn);
+        for Unwritten { path, why, .. } in drawn {
+            ctx.notice(Noticed::NotWritten { path, why });
+        }
         let Some(first) = unwritten.first() else { return Ok(()) };
         let more = match unwritten.len() {
             1 => String::new(),
@@ -346,7 +371,7 @@ impl PlannedFiles<'_> {
         // Another process may have written them since the commit, and even others after them.
         let pending = pending(&*tx)?.filter(|writes| writes.operation == operation);
         let unwritten = match &pending {
-            Some(writes) => write(ctx, &*tx, writes, &self.writes())?,
+            Some(writes) => write(ctx, &mut *tx, writes, &self.writes())?,
             None => Vec::new(),
         };
         let is_last = pending.is_some() || tx.note(DONE)?.is_some_and(|done| read_done(&done).record == Some(record));

@@ -7,6 +7,7 @@ use std::cell::{Cell, Ref, RefCell};
 use domain::file_writes::FileWrite;
 use domain::ids::{Digest32, OperationId, VersionHash};
 use domain::ports::{Entry, EntryKind, FileFault, FileLook, FileStamp, LookedAgain, PlanFiles, Reading};
+use domain::stamp::Stamp;
 
 use super::MAX_FILE_BYTES;
 use crate::context::Context;
@@ -36,6 +37,8 @@ pub(crate) struct PlannedFiles<'f> {
     files: &'f dyn PlanFiles,
     max_bytes: u64,
     writes: RefCell<Vec<PlannedWrite>>,
+    /// Sessions whose files follow the state once it is committed.
+    sessions: RefCell<Vec<Stamp>>,
     /// The request the writes follow from.
     pub(super) request: Option<VersionHash>,
     /// The operation they were recorded with, and the digest of its redo note.
@@ -46,11 +49,24 @@ impl<'f> PlannedFiles<'f> {
     /// Returns the files of a context, with nothing planned yet.
     pub(crate) fn of(ctx: &Context<'f>, request: Option<VersionHash>) -> Self {
         let (files, max_bytes) = (ctx.files, ctx.policy.max_plan_bytes);
-        Self { files, max_bytes, writes: RefCell::default(), request, recorded: Cell::default() }
+        let (writes, sessions) = (RefCell::default(), RefCell::default());
+        Self { files, max_bytes, writes, sessions, request, recorded: Cell::default() }
     }
 
     pub(super) fn writes(&self) -> Ref<'_, Vec<PlannedWrite>> {
         self.writes.borrow()
+    }
+
+    pub(super) fn sessions(&self) -> Vec<Stamp> {
+        self.sessions.borrow().clone()
+    }
+
+    /// Plans to bring the files of a session up to date with the state as it will be committed.
+    pub(crate) fn put_session(&self, stamp: Stamp) {
+        let mut sessions = self.sessions.borrow_mut();
+        if !sessions.contains(&stamp) {
+            sessions.push(stamp);
+        }
     }
 
     /// Plans to replace a file, or with nothing to take it away.
@@ -84,7 +100,7 @@ impl<'f> PlannedFiles<'f> {
 
     /// Says whether nothing is to be written.
     pub(crate) fn is_empty(&self) -> bool {
-        self.writes.borrow().is_empty()
+        self.writes.borrow().is_empty() && self.sessions.borrow().is_empty()
     }
 
     fn is_planned(&self, path: &str) -> bool {

@@ -9,6 +9,7 @@ use super::list_sessions::named;
 use super::trail_state::kept;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
+use crate::file_writes::{PlannedFiles, begin};
 
 /// What was archived.
 #[derive(Clone, Debug, Serialize)]
@@ -23,7 +24,8 @@ pub struct ArchiveOutcome {
 /// When there is no such session, it is archived already, or the state cannot be written.
 pub fn archive_session(ctx: &Context<'_>, stamp: Option<&str>) -> Result<ArchiveOutcome, Failure> {
     kept(ctx)?;
-    let mut tx = ctx.store.write()?;
+    let mut tx = begin(ctx)?;
+    let planned = PlannedFiles::of(ctx, None);
     let session = named(ctx, &*tx, stamp)?;
     if !session.is_active() {
         return Err(Failure::new(FailureKind::Refused, format!("session `{}` is archived already", session.stamp))
@@ -33,7 +35,7 @@ pub fn archive_session(ctx: &Context<'_>, stamp: Option<&str>) -> Result<Archive
     change.log(ctx, EntryKind::Compaction, "archived", None);
     change.session.status = SessionStatus::Archived;
     let summary = format!("archive session {}", change.session.stamp);
-    let (session, _) = change.finish(ctx, &mut *tx, Verb::Compact, summary)?;
-    tx.commit()?;
+    let (session, _) = change.finish(ctx, &mut *tx, &planned, Verb::Compact, summary)?;
+    planned.commit(ctx, tx)?;
     Ok(ArchiveOutcome { session: session.stamp.to_string(), archive: session.file() })
 }

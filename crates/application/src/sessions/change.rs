@@ -11,10 +11,10 @@ use domain::stamp::Stamp;
 use domain::time::Timestamp;
 use domain::trail::{NewTrailNode, TrailLevel};
 
-use super::files;
 use super::trail_state::{Trail, free_session_stamp, own_session, standing, trail_of};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::file_writes::PlannedFiles;
 
 /// What is going to be recorded about a session.
 pub(crate) struct Change {
@@ -110,11 +110,12 @@ impl Change {
         self.facts.extend(record::changed(&key, None, Some(&entry)));
     }
 
-    /// Records everything as one operation and renders the session's files; the transaction is still to be committed.
+    /// Records everything as one operation and plans the session's files; the transaction is still to be committed.
     pub(crate) fn finish(
         mut self,
         ctx: &Context<'_>,
         tx: &mut dyn Transaction,
+        planned: &PlannedFiles<'_>,
         verb: Verb,
         summary: String,
     ) -> Result<(Session, OperationId), Failure> {
@@ -136,8 +137,8 @@ impl Change {
         operation.at = now;
         operation.facts = self.facts;
         operation.texts = self.texts;
-        let id = tx.record(operation)?;
-        files::render(ctx, tx, &self.session)?;
+        planned.put_session(self.session.stamp);
+        let id = planned.record(tx, operation)?;
         Ok((self.session, id))
     }
 }

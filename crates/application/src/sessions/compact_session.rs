@@ -12,6 +12,7 @@ use super::change::{Change, open};
 use super::trail_state::{counters_of, kept, standing};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::file_writes::{PlannedFiles, begin};
 
 /// What is asked.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +52,8 @@ pub fn to_distil(ctx: &Context<'_>) -> Result<Option<Distillation>, Failure> {
 /// When nothing is under way, the project keeps no trail, or the state cannot be written.
 pub fn compact_session(ctx: &Context<'_>, request: &CompactRequest) -> Result<CompactOutcome, Failure> {
     kept(ctx)?;
-    let mut tx = ctx.store.write()?;
+    let mut tx = begin(ctx)?;
+    let planned = PlannedFiles::of(ctx, None);
     let (mut change, trail) = open(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(TrailLevel::Tactic))?;
     let report = match request.report.as_deref().map(str::trim).filter(|report| !report.is_empty()) {
         Some(given) => given.chars().take(LONGEST_REPORT).collect(),
@@ -66,8 +68,8 @@ pub fn compact_session(ctx: &Context<'_>, request: &CompactRequest) -> Result<Co
     purified(ctx, &mut change, &report);
     change.session.status = SessionStatus::Archived;
     let summary = format!("compact session {}", change.session.stamp);
-    let (session, _) = change.finish(ctx, &mut *tx, Verb::Compact, summary)?;
-    tx.commit()?;
+    let (session, _) = change.finish(ctx, &mut *tx, &planned, Verb::Compact, summary)?;
+    planned.commit(ctx, tx)?;
     Ok(CompactOutcome {
         session: session.stamp.to_string(),
         compaction_count: session.compaction_count,
@@ -86,15 +88,16 @@ fn purified(ctx: &Context<'_>, change: &mut Change, report: &str) {
 /// A host is about to compact its conversation: counts it, distils the report of this round for the next one, and returns the
 /// prompt for this one, where an earlier round has written a report. Nothing happens where no trail is under way.
 pub(crate) fn conversation_compacts(ctx: &Context<'_>) -> Result<Option<String>, Failure> {
-    let mut tx = ctx.store.write()?;
+    let mut tx = begin(ctx)?;
+    let planned = PlannedFiles::of(ctx, None);
     let Some(trail) = standing(ctx, &*tx)?.filter(|trail| trail.own) else { return Ok(None) };
     let mut change = Change::of(&*tx, trail.session.clone())?;
     let kept_before = change.session.next_compaction_report.is_some();
     let report = report(&super::material(&*tx, &trail, &counters_of(&*tx, &ctx.session)?)?);
     purified(ctx, &mut change, &report);
     let summary = format!("conversation of session {} is compacted", change.session.stamp);
-    change.finish(ctx, &mut *tx, Verb::Compact, summary)?;
-    tx.commit()?;
+    change.finish(ctx, &mut *tx, &planned, Verb::Compact, summary)?;
+    planned.commit(ctx, tx)?;
     // The first round leaves the host its own prompt: nothing was distilled for it yet.
     Ok(kept_before.then(|| prompt(&report)))
 }

@@ -11,6 +11,7 @@ use super::change::{Change, reread, who};
 use super::trail_state::{counters_of, free_session_stamp, keep_counters, kept, own_session, trail_of};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::file_writes::{PlannedFiles, begin};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -42,7 +43,8 @@ pub struct PlaceOutcome {
 pub fn declare_intent(ctx: &Context<'_>, request: &IntentRequest) -> Result<PlaceOutcome, Failure> {
     kept(ctx)?;
     let text = checked_line(&request.text)?;
-    let mut tx = ctx.store.write()?;
+    let mut tx = begin(ctx)?;
+    let planned = PlannedFiles::of(ctx, None);
     if let Some(known) = own_session(ctx, &*tx)? {
         let trail = trail_of(&*tx, known.clone(), true)?;
         // Said twice is said once: hosts repeat themselves.
@@ -56,7 +58,7 @@ pub fn declare_intent(ctx: &Context<'_>, request: &IntentRequest) -> Result<Plac
         change.log(ctx, EntryKind::Compaction, "archived: another intent was declared", None);
         change.session.status = SessionStatus::Archived;
         let summary = format!("archive session {}", change.session.stamp);
-        change.finish(ctx, &mut *tx, Verb::Compact, summary)?;
+        change.finish(ctx, &mut *tx, &planned, Verb::Compact, summary)?;
     }
     let stamp = free_session_stamp(ctx, &*tx)?;
     let now = ctx.clock.now();
@@ -67,12 +69,12 @@ pub fn declare_intent(ctx: &Context<'_>, request: &IntentRequest) -> Result<Plac
     change.session.trajectory = node.id;
     change.session.cursor = node.id;
     change.log(ctx, EntryKind::Intent, &text, stamp::in_name(&node.alias));
-    let (session, _) = change.finish(ctx, &mut *tx, Verb::Intent, format!("intent {stamp}: {text}"))?;
+    let (session, _) = change.finish(ctx, &mut *tx, &planned, Verb::Intent, format!("intent {stamp}: {text}"))?;
     let mut counters = counters_of(&*tx, &ctx.session)?;
     counters.declared(now);
     keep_counters(ctx, &mut *tx, &counters)?;
     let outcome = place(&*tx, session)?;
-    tx.commit()?;
+    planned.commit(ctx, tx)?;
     Ok(outcome)
 }
 

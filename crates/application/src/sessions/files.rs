@@ -1,6 +1,6 @@
-//! Session files: rendered from the store while the right to write is held, so that no two processes undo each other's.
+//! Session files: rendered from the committed state while the right to write is held, so that no two processes undo each other's.
 //!
-//! What cannot be written is told; the store has it in any case.
+//! What cannot be written is told and tried again by the next command; the store has it in any case.
 
 use domain::ids::Digest32;
 use domain::ports::{FileFault, Reading, Snapshot, Transaction};
@@ -8,11 +8,12 @@ use domain::record;
 use domain::secrets::mask;
 use domain::session::{ARCHIVE, CurrentSession, MANIFEST, Session, SessionStatus, TEMPLATE};
 use domain::session_log::{SessionText, TEMPLATE_TEXT, drawing_digest, merge};
+use domain::stamp::Stamp;
 use domain::trail::draw_some;
 use serde::Serialize;
 
 use super::trail_state::{log_of, trail_of};
-use crate::context::{Context, Noticed};
+use crate::context::Context;
 use crate::failure::Failure;
 
 /// A session file may be long: its log only grows.
@@ -20,37 +21,35 @@ const MOST_BYTES: u64 = 16 * 1024 * 1024;
 /// So many children of a node are drawn.
 const MOST_DRAWN: usize = 40;
 
-/// Brings a session's file and the manifest up to date.
-pub(super) fn render(ctx: &Context<'_>, tx: &mut dyn Transaction, session: &Session) -> Result<(), Failure> {
-    let path = session.file();
-    match written(ctx, tx, session, &path)? {
-        Ok(()) => {}
-        Err(why) => ctx.notice(Noticed::NotWritten { path, why }),
-    }
-    Ok(())
-}
+/// A file that could not be written, and why.
+type NotWritten = (String, String);
 
-fn written(
+/// Brings a session's file and the manifest up to date.
+pub(crate) fn render_session(
     ctx: &Context<'_>,
     tx: &mut dyn Transaction,
-    session: &Session,
-    path: &str,
-) -> Result<Result<(), String>, Failure> {
-    let (text, drawing) = match text(ctx, tx, session)? {
+    stamp: &Stamp,
+) -> Result<Result<(), NotWritten>, Failure> {
+    let Some(session) = record::read::<Session>(&*tx, &stamp.to_string())? else { return Ok(Ok(())) };
+    let path = session.file();
+    let (text, drawing) = match text(ctx, tx, &session)? {
         Ok(found) => found,
-        Err(why) => return Ok(Err(why)),
+        Err(why) => return Ok(Err((path, why))),
     };
     // What comes from the store is masked already; what somebody wrote into the file is not.
-    if let Err(fault) = ctx.files.replace(path, &mask(&text)) {
-        return Ok(Err(fault.to_string()));
+    if let Err(fault) = ctx.files.replace(&path, &mask(&text)) {
+        return Ok(Err((path, fault.to_string())));
     }
     let digest = drawing_digest(&drawing).to_string();
-    tx.keep_note(&note_key(session), Some(&digest), ctx.clock.now())?;
-    if session.status == SessionStatus::Archived {
-        archived(ctx, tx, session)?;
+    tx.keep_note(&note_key(&session), Some(&digest), ctx.clock.now())?;
+    if session.status == SessionStatus::Archived
+        && let Err(not_written) = archived(ctx, tx, &session)?
+    {
+        return Ok(Err(not_written));
     }
     let manifest = serde_json::to_string_pretty(&manifest(&*tx)?).unwrap_or_default();
-    Ok(ctx.files.replace(MANIFEST, &format!("{manifest}\n")).map_err(|fault| fault.to_string()))
+    let written = ctx.files.replace(MANIFEST, &format!("{manifest}\n"));
+    Ok(written.map_err(|fault| (MANIFEST.to_owned(), fault.to_string())))
 }
 
 /// Returns the file's text and the drawing in it.
@@ -95,7 +94,7 @@ fn template(ctx: &Context<'_>) -> String {
 }
 
 /// The archive holds the file and the tree; the active file goes.
-fn archived(ctx: &Context<'_>, tx: &dyn Transaction, session: &Session) -> Result<(), Failure> {
+fn archived(ctx: &Context<'_>, tx: &dyn Transaction, session: &Session) -> Result<Result<(), NotWritten>, Failure> {
     let tree = super::trail_state::whole(tx, session)?;
     let text = serde_json::to_string_pretty(&tree).unwrap_or_default();
     let path = format!("{ARCHIVE}/{}.json", session.stamp);
@@ -104,10 +103,7 @@ fn archived(ctx: &Context<'_>, tx: &dyn Transaction, session: &Session) -> Resul
         Err(FileFault::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(()),
         other => other,
     });
-    if let Err(fault) = done {
-        ctx.notice(Noticed::NotWritten { path, why: fault.to_string() });
-    }
-    Ok(())
+    Ok(done.map_err(|fault| (path, fault.to_string())))
 }
 
 fn note_key(session: &Session) -> String {

@@ -10,6 +10,7 @@ use super::change::open_own;
 use super::trail_state::free_stamp;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::file_writes::{PlannedFiles, begin};
 
 /// An anchor.
 #[derive(Clone, Debug, Serialize)]
@@ -37,7 +38,8 @@ impl AnchorView {
 /// When the text is empty or too long, or the state cannot be written.
 pub fn keep_anchor(ctx: &Context<'_>, text: &str) -> Result<AnchorView, Failure> {
     let text = kept_text(text, LONGEST_ANCHOR)?;
-    let mut tx = ctx.store.write()?;
+    let mut tx = begin(ctx)?;
+    let planned = PlannedFiles::of(ctx, None);
     let stamp = free_stamp(ctx, |digits| Ok(tx.records("anchor", digits)?.into_iter().map(|(key, _)| key).collect()))?;
     let change = open_own(ctx, &*tx)?;
     let session_stamp = change.as_ref().map(|change| change.session.stamp);
@@ -48,7 +50,7 @@ pub fn keep_anchor(ctx: &Context<'_>, text: &str) -> Result<AnchorView, Failure>
         Some(mut change) => {
             change.facts.extend(fact);
             change.log(ctx, EntryKind::Decision, &anchor.text, Some(stamp));
-            change.finish(ctx, &mut *tx, Verb::Remember, summary)?;
+            change.finish(ctx, &mut *tx, &planned, Verb::Remember, summary)?;
         }
         None => {
             let mut operation = ctx.operation(Verb::Remember, summary);
@@ -56,7 +58,7 @@ pub fn keep_anchor(ctx: &Context<'_>, text: &str) -> Result<AnchorView, Failure>
             tx.record(operation)?;
         }
     }
-    tx.commit()?;
+    planned.commit(ctx, tx)?;
     Ok(AnchorView::of(anchor))
 }
 

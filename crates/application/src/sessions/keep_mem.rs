@@ -10,6 +10,7 @@ use super::change::open_own;
 use super::trail_state::free_stamp;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::file_writes::{PlannedFiles, begin};
 
 /// A note.
 #[derive(Clone, Debug, Serialize)]
@@ -48,7 +49,8 @@ pub struct MemRequest {
 pub fn keep_mem(ctx: &Context<'_>, request: &MemRequest) -> Result<MemView, Failure> {
     let text = kept_text(&request.text, LONGEST_MEM)?;
     let shelf = shelf_name(request.shelf.as_deref().unwrap_or(SHELF))?;
-    let mut tx = ctx.store.write()?;
+    let mut tx = begin(ctx)?;
+    let planned = PlannedFiles::of(ctx, None);
     let stamp = free_stamp(ctx, |digits| Ok(tx.records("mem", digits)?.into_iter().map(|(key, _)| key).collect()))?;
     let change = open_own(ctx, &*tx)?;
     let mem =
@@ -60,7 +62,7 @@ pub fn keep_mem(ctx: &Context<'_>, request: &MemRequest) -> Result<MemView, Fail
             change.facts.extend(fact);
             let start: String = mem.text.chars().take(160).collect();
             change.log(ctx, EntryKind::Note, &start, Some(stamp));
-            change.finish(ctx, &mut *tx, Verb::Remember, summary)?;
+            change.finish(ctx, &mut *tx, &planned, Verb::Remember, summary)?;
         }
         None => {
             let mut operation = ctx.operation(Verb::Remember, summary);
@@ -68,6 +70,6 @@ pub fn keep_mem(ctx: &Context<'_>, request: &MemRequest) -> Result<MemView, Fail
             tx.record(operation)?;
         }
     }
-    tx.commit()?;
+    planned.commit(ctx, tx)?;
     Ok(MemView::of(mem))
 }

@@ -11,6 +11,7 @@ use super::declare_intent::{PlaceOutcome, place};
 use super::trail_state::{counters_of, keep_counters, kept};
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::file_writes::{PlannedFiles, begin};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -27,7 +28,8 @@ pub struct MapRequest {
 pub fn map_context(ctx: &Context<'_>, request: &MapRequest) -> Result<PlaceOutcome, Failure> {
     kept(ctx)?;
     let text = checked_line(&request.text)?;
-    let mut tx = ctx.store.write()?;
+    let mut tx = begin(ctx)?;
+    let planned = PlannedFiles::of(ctx, None);
     let (mut change, trail) = open(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(request.level))?;
     let parent = parent_for(request.level, &trail.path)?.clone();
     let depth = trail.path.iter().position(|node| node.id == parent.id).unwrap_or_default();
@@ -48,12 +50,12 @@ pub fn map_context(ctx: &Context<'_>, request: &MapRequest) -> Result<PlaceOutco
     };
     change.log(ctx, kind, &text, stamp::in_name(&node.alias));
     let summary = format!("map {} {}: {text} ({})", request.level.word(), node.alias, request.status);
-    let (session, _) = change.finish(ctx, &mut *tx, Verb::Map, summary)?;
+    let (session, _) = change.finish(ctx, &mut *tx, &planned, Verb::Map, summary)?;
     let mut counters = counters_of(&*tx, &ctx.session)?;
     let tactic = (request.level == TrailLevel::Tactic && request.status != Progress::Complete).then_some(text.as_str());
     counters.mapped(tactic, &ctx.policy.signals, ctx.clock.now());
     keep_counters(ctx, &mut *tx, &counters)?;
     let outcome = place(&*tx, session)?;
-    tx.commit()?;
+    planned.commit(ctx, tx)?;
     Ok(outcome)
 }

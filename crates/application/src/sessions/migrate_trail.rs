@@ -18,6 +18,7 @@ use super::declare_intent::place;
 use super::trail_state::{OLDER, free_session_stamp, kept, own_session};
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
+use crate::file_writes::{PlannedFiles, begin};
 
 /// What was taken over.
 #[derive(Clone, Debug, Serialize)]
@@ -57,7 +58,8 @@ pub fn migrate_trail(ctx: &Context<'_>) -> Result<MigrateOutcome, Failure> {
         None => return Err(nothing()),
     };
     let root = tree.root.clone().ok_or_else(nothing)?;
-    let mut tx = ctx.store.write()?;
+    let mut tx = begin(ctx)?;
+    let planned = PlannedFiles::of(ctx, None);
     if let Some(known) = own_session(ctx, &*tx)? {
         return Err(Failure::new(FailureKind::Refused, format!("this session has a trail already: {}", known.stamp))
             .step("tl scan")
@@ -75,9 +77,9 @@ pub fn migrate_trail(ctx: &Context<'_>) -> Result<MigrateOutcome, Failure> {
     change.log(ctx, EntryKind::Migration, &format!("{} taken over from {from}", root.content), None);
     // Its last activity was that of the old trail, not the taking over.
     change.updated = Some(Timestamp::from_millis(taken.newest.clamp(0, now.as_millis())));
-    let (session, _) = change.finish(ctx, &mut *tx, Verb::Migrate, format!("migrate the trail of {from}"))?;
+    let (session, _) = change.finish(ctx, &mut *tx, &planned, Verb::Migrate, format!("migrate the trail of {from}"))?;
     let outcome = place(&*tx, session)?;
-    tx.commit()?;
+    planned.commit(ctx, tx)?;
     Ok(MigrateOutcome {
         from,
         nodes: taken.nodes,

@@ -25,5 +25,6 @@ pub mod think_back;
 pub mod trace_stamp;
 
 pub(crate) use compact_session::conversation_compacts;
+pub(crate) use files::render_session;
 pub(crate) use trail_briefing::{log_with_earlier, material, places, trail_briefing};
 pub(crate) use trail_state::{counters_of, keep_counters, own_session, session_before, signals, standing};

@@ -14,6 +14,7 @@ use super::change::open;
 use super::trail_state::kept;
 use crate::context::Context;
 use crate::failure::Failure;
+use crate::file_writes::{PlannedFiles, begin};
 
 /// What was taken out.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -31,7 +32,8 @@ pub struct PruneOutcome {
 /// When the project keeps no trail, or the state cannot be written.
 pub fn prune_trail(ctx: &Context<'_>) -> Result<PruneOutcome, Failure> {
     kept(ctx)?;
-    let mut tx = ctx.store.write()?;
+    let mut tx = begin(ctx)?;
+    let planned = PlannedFiles::of(ctx, None);
     let mut outcome = PruneOutcome::default();
     let old = old_notes(ctx, &*tx)?;
     outcome.notes = old.len();
@@ -40,7 +42,7 @@ pub fn prune_trail(ctx: &Context<'_>) -> Result<PruneOutcome, Failure> {
             let mut operation = ctx.operation(Verb::Prune, format!("prune {} notes", old.len()));
             operation.facts = old;
             tx.record(operation)?;
-            tx.commit()?;
+            planned.commit(ctx, tx)?;
         }
         return Ok(outcome);
     };
@@ -69,8 +71,8 @@ pub fn prune_trail(ctx: &Context<'_>) -> Result<PruneOutcome, Failure> {
         change.log(ctx, EntryKind::Prune, &outcome.summaries.join("; "), None);
     }
     let summary = format!("prune {} branches, {} notes", outcome.branches, outcome.notes);
-    change.finish(ctx, &mut *tx, Verb::Prune, summary)?;
-    tx.commit()?;
+    change.finish(ctx, &mut *tx, &planned, Verb::Prune, summary)?;
+    planned.commit(ctx, tx)?;
     Ok(outcome)
 }
 

@@ -9,6 +9,7 @@ use super::change::open;
 use super::trail_state::kept;
 use crate::context::Context;
 use crate::failure::{Failure, FailureKind};
+use crate::file_writes::{PlannedFiles, begin};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -35,7 +36,8 @@ pub fn self_rate(ctx: &Context<'_>, request: &RateRequest) -> Result<RateOutcome
     if !(1..=10).contains(&request.score) {
         return Err(Failure::new(FailureKind::Invalid, format!("`{}` is no rating: expected 1 to 10", request.score)));
     }
-    let mut tx = ctx.store.write()?;
+    let mut tx = begin(ctx)?;
+    let planned = PlannedFiles::of(ctx, None);
     let (mut change, _) = open(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(TrailLevel::Tactic))?;
     let note = request.note.as_deref().map(one_line).filter(|note| !note.is_empty());
     let ratings = &mut change.session.ratings;
@@ -45,8 +47,8 @@ pub fn self_rate(ctx: &Context<'_>, request: &RateRequest) -> Result<RateOutcome
     let words = note.map(|note| format!(", {note}")).unwrap_or_default();
     change.log(ctx, EntryKind::Rating, &format!("{} of 10{words}", request.score), None);
     let summary = format!("rate session {}: {}", change.session.stamp, request.score);
-    let (session, _) = change.finish(ctx, &mut *tx, Verb::Remember, summary)?;
-    tx.commit()?;
+    let (session, _) = change.finish(ctx, &mut *tx, &planned, Verb::Remember, summary)?;
+    planned.commit(ctx, tx)?;
     let total: f64 = session.ratings.iter().map(|rating| f64::from(rating.score)).sum();
     Ok(RateOutcome {
         session: session.stamp.to_string(),

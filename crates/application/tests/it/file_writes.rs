@@ -5,6 +5,7 @@ use std::cell::Cell;
 use application::file_writes::complete_file_writes;
 use application::plan_documents::create::create;
 use application::restore_version::restore_version;
+use application::sessions::declare_intent::{IntentRequest, declare_intent};
 use application::show_node::show_node;
 use application::tickets::{NewTicket, new_ticket, split_ticket};
 use application::undo::{UndoTarget, undo};
@@ -13,6 +14,8 @@ use application::{Context, Failure, FailureKind};
 use domain::ids::{OperationId, Principal};
 use domain::operation::{Channel, Operation, Verb};
 use domain::ports::{Entry, FileFault, FileLook, PlanFiles, Reading};
+use domain::profile::built_in;
+use domain::session::Mode;
 use testkit::FakeFiles;
 
 use crate::world::{ACT, World, words};
@@ -293,4 +296,27 @@ fn undoing_a_ticket_together_with_its_edit_takes_its_file_away() {
     undo(&world.ctx(), UndoTarget::BackTo(head)).unwrap();
     assert_eq!(world.files.text(&made.file_path), None);
     assert!(show_node(&world.ctx(), &words("018")).is_err());
+}
+
+#[test]
+fn session_files_that_cannot_be_written_are_told_and_written_by_the_next_command() {
+    let world = World { profiles: vec![built_in("trail").unwrap()], ..World::new() };
+    let files = BreakableFiles { files: &world.files, broken: Cell::new(true) };
+    let actor = Principal::Human("Ада".to_owned());
+    let ctx = Context::new(&*world.store, &files, &world.clock, &world.profiles, &world.policy, actor, Channel::Cli);
+    let intent = |text: &str| IntentRequest { text: text.to_owned(), mode: Mode::PlanDriven };
+    let first = declare_intent(&ctx, &intent("First")).unwrap();
+    // Another step is not held up, and the files of both sessions are still to be written.
+    let second = declare_intent(&ctx, &intent("Second")).unwrap();
+    assert!(format!("{:?}", ctx.take_noticed()).contains("NotWritten"));
+    assert_eq!(world.files.text(&second.session_file), None);
+
+    complete_file_writes(&world.ctx());
+    assert!(world.files.text(&second.session_file).unwrap().contains("Second"));
+    let archived = format!(".throughline/sessions/archive/{}.md", first.stamp);
+    assert!(world.files.text(&archived).unwrap().contains("First"));
+    assert_eq!(world.files.text(&first.session_file), None);
+    let ctx = world.ctx();
+    complete_file_writes(&ctx);
+    assert_eq!(ctx.take_noticed(), [], "it is done once");
 }
