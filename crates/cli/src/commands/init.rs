@@ -180,19 +180,18 @@ impl InitArgs {
             }
         }
         let state = store::main_place(&project.layout, project.settings.storage);
-        match project.open(app.ui, None) {
-            Ok(_) => outcome.kept.push(state),
-            Err(StoreFault::Missing) => {
-                let created = store::create(&project.layout, project.settings.storage, &project.known)?;
-                if created.new {
-                    let summary = format!("init with profiles {}", outcome.profiles.join(", "));
-                    project.run(app.ui, &|ctx| record_event(ctx, Verb::Init, &summary))?;
-                    outcome.made.push(state);
-                } else {
-                    outcome.kept.push(state);
-                }
-            }
+        let is_new = match project.open(app.ui, None) {
+            // Nothing is in it where an earlier `tl init` was interrupted.
+            Ok(store) => store.read()?.head()?.0 == 0,
+            Err(StoreFault::Missing) => store::create(&project.layout, project.settings.storage, &project.known)?.new,
             Err(other) => return Err(other.into()),
+        };
+        if is_new {
+            let summary = format!("init with profiles {}", outcome.profiles.join(", "));
+            project.run(app.ui, &|ctx| record_event(ctx, Verb::Init, &summary))?;
+            outcome.made.push(state);
+        } else {
+            outcome.kept.push(state);
         }
         if let Some(shared) = project.layout.shared.as_ref().filter(|_| project.settings.storage == Storage::Postgres) {
             // Without the variable too, the next command finds the state where it is.
