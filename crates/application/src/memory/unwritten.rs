@@ -155,5 +155,5 @@ fn write_one(ctx: &Context<'_>, path: &str, wanted: Option<&str>, ours: &[Versio
         Some(text) => ctx.files.replace(path, text),
         None => ctx.files.remove(path),
     };
-    done.map(|()| true).map_err(|fault| fault.to_string())
+    done.map(|()| true).map_err(|fault| Failure::from(fault).message)
 }
