@@ -20,6 +20,7 @@ pub(crate) use self::planned::PlannedFiles;
 use self::planned::{PlannedWrite, content_of};
 use crate::context::{Context, Noticed};
 use crate::failure::{Failure, FailureKind};
+use crate::memory::unwritten;
 use crate::whole_text::whole_text;
 
 /// Which record was carried out last; of this working copy.
@@ -66,19 +67,26 @@ pub(crate) fn request(what: &dyn std::fmt::Debug) -> VersionHash {
 ///
 /// What cannot be completed now is told, and tried again by the next command; until then the files count as they were recorded.
 pub fn complete_file_writes(ctx: &Context<'_>) {
-    let is_pending = || -> Result<bool, StoreFault> { Ok(pending(&*ctx.store.read()?)?.is_some()) };
+    let left = || -> Result<(bool, bool), StoreFault> {
+        let state = ctx.store.read()?;
+        Ok((pending(&*state)?.is_some(), unwritten::is_any_unwritten(&*state)?))
+    };
     // A store that cannot be read or written is the use case's to report.
-    if !is_pending().unwrap_or(false) {
-        return;
-    }
+    let (is_pending, is_memory_unwritten) = left().unwrap_or_default();
+    let tell = |failure: Failure| {
+        let what = format!("files of an interrupted operation cannot be written now: {}", failure.message);
+        ctx.notice(Noticed::NotRecorded { why: what });
+    };
     let complete = || -> Result<(), Failure> {
         let mut tx = ctx.store.write()?;
         complete_within(ctx, &mut *tx)?;
         Ok(tx.commit()?)
     };
-    if let Err(failure) = complete() {
-        let what = format!("files of an interrupted operation cannot be written now: {}", failure.message);
-        ctx.notice(Noticed::NotRecorded { why: what });
+    if is_pending {
+        complete().unwrap_or_else(tell);
+    }
+    if is_memory_unwritten {
+        unwritten::complete(ctx).unwrap_or_else(tell);
     }
 }
 

@@ -15,10 +15,11 @@ use domain::secrets::mask;
 use domain::text::count;
 use serde::{Deserialize, Serialize};
 
+use super::unwritten::Unwritten;
 use crate::context::{Context, Noticed};
 use crate::failure::{Failure, FailureKind};
 
-const MOST_BYTES: u64 = 1024 * 1024;
+pub(super) const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// So many operations may pass before it is worth a write to note that they were looked at.
 const OPERATIONS_WORTH_A_WRITE: usize = 64;
 
@@ -56,8 +57,8 @@ pub(crate) struct MemoryFiles {
     notes: Notes,
     /// Never written over.
     broken: BTreeSet<String>,
-    /// Paths, and the texts they are to have.
-    unwritten: Vec<(String, Option<String>)>,
+    /// Noted with the commit.
+    unwritten: Unwritten,
 }
 
 impl MemoryFiles {
@@ -77,17 +78,23 @@ impl MemoryFiles {
                 self.note(&*tx, kind, &id, stored.as_ref())?;
             }
         }
+        self.keep(ctx, tx)
+    }
+
+    /// Keeps what is noted about the files, and which of them are to be written.
+    fn keep(&mut self, ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
+        self.unwritten.note(ctx, tx)?;
         self.notes.keep(ctx, tx)
     }
 
     /// Notes that the file of an entry is going to be written, or to go.
     fn note(&mut self, state: &dyn Snapshot, kind: EntryKind, id: &str, entry: Option<&Entry>) -> Result<(), Failure> {
         let known = self.notes.change(state, kind)?;
-        let text = entry.map(file::render);
-        match &text {
-            Some(text) => {
+        let was = known.get(id).cloned().unwrap_or_default();
+        match entry {
+            Some(entry) => {
                 let seen = known.entry(id.to_owned()).or_default();
-                let wanted = Some(VersionHash::of(text.as_bytes()));
+                let wanted = Some(VersionHash::of(file::render(entry).as_bytes()));
                 if seen.text != wanted {
                     seen.before = seen.text.take();
                 }
@@ -96,22 +103,13 @@ impl MemoryFiles {
             }
             None => drop(known.remove(id)),
         }
-        self.unwritten.push((file::path(kind, id), text));
+        self.unwritten.add(id, [was.text, was.before].into_iter().flatten());
         Ok(())
     }
 
     /// Writes them. What cannot be written is told; the store has it in any case.
     pub(crate) fn write(self, ctx: &Context<'_>) {
-        for (path, text) in self.unwritten {
-            let done = match &text {
-                Some(text) => ctx.files.replace(&path, text),
-                None if ctx.files.look(&path) == FileLook::Missing => Ok(()),
-                None => ctx.files.remove(&path),
-            };
-            if let Err(fault) = done {
-                ctx.notice(Noticed::NotWritten { path, why: fault.to_string() });
-            }
-        }
+        self.unwritten.write(ctx);
     }
 }
 
@@ -146,11 +144,17 @@ pub(crate) fn observed<'s>(ctx: &Context<'s>) -> Result<Box<dyn Snapshot + 's>, 
         return Ok(state);
     }
     drop(state);
+    observe_anew(ctx)?;
+    Ok(ctx.store.read()?)
+}
+
+/// Takes over what people edited, and writes what is behind.
+pub(super) fn observe_anew(ctx: &Context<'_>) -> Result<(), Failure> {
     let mut tx = ctx.store.write()?;
     let files = observe_within(ctx, &mut *tx)?;
     tx.commit()?;
     files.write(ctx);
-    Ok(ctx.store.read()?)
+    Ok(())
 }
 
 /// The same within a transaction that is going to be committed in any case. The files that are behind are to be written
@@ -185,12 +189,12 @@ pub(crate) fn observe_within(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Res
         files.note(&*tx, kind, &id, entry.as_ref())?;
     }
     files.broken = look.broken.into_keys().collect();
-    files.notes.keep(ctx, tx)?;
+    files.keep(ctx, tx)?;
     Ok(files)
 }
 
 /// Up to which operation files and records were compared.
-const HEAD: &str = "memory-files/head";
+pub(super) const HEAD: &str = "memory-files/head";
 
 fn with_known(memory: Memory, known: Entry) -> Memory {
     Memory::new(memory.all().cloned().chain([known]))
@@ -217,6 +221,7 @@ fn look(ctx: &Context<'_>, state: &dyn Snapshot, notes: &mut Notes) -> Result<Lo
     let mut look = Look::default();
     let (touched, operations) = touched_since(state)?;
     look.operations = operations;
+    let unwritten = Unwritten::noted(state)?;
     for kind in EntryKind::ALL {
         let known = notes.of(state, kind)?;
         let mut listed = BTreeSet::new();
@@ -237,6 +242,10 @@ fn look(ctx: &Context<'_>, state: &dyn Snapshot, notes: &mut Notes) -> Result<Lo
                     continue;
                 }
             };
+            // Forgotten; its file is still to go.
+            if unwritten.contains(&id) && !known.contains_key(&id) {
+                continue;
+            }
             look_at(ctx, state, kind, &id, known.get(&id), touched.contains(&id), &mut look)?;
             listed.insert(id);
         }
@@ -272,7 +281,7 @@ fn look_at(
     if !touched && known.is_some_and(|known| known.stamp == Some(stamp)) {
         return Ok(());
     }
-    let (text, stamp) = match ctx.files.read(&path, MOST_BYTES) {
+    let (text, stamp) = match ctx.files.read(&path, MAX_FILE_BYTES) {
         Reading::Text { text, stamp, .. } => (text, stamp.map(short)),
         Reading::Missing => return Ok(()),
         Reading::Unreadable { why, .. } => {
@@ -322,14 +331,20 @@ fn touched_since(state: &dyn Snapshot) -> Result<(BTreeSet<String>, usize), Fail
     // One by one: every operation is checked when it is read, and the older ones need not be.
     for id in seen + 1..=head {
         for fact in state.operation(OperationId(id))?.into_iter().flat_map(|operation| operation.facts) {
-            if let Fact::RecordChanged { record, .. } = fact
-                && EntryKind::ALL.iter().any(|kind| kind.word() == record.kind)
-            {
-                touched.insert(record.key);
-            }
+            touched.extend(touched_entry(&fact).map(str::to_owned));
         }
     }
     Ok((touched, usize::try_from(head.saturating_sub(seen)).unwrap_or(usize::MAX)))
+}
+
+/// Returns the entry a fact is about.
+pub(super) fn touched_entry(fact: &Fact) -> Option<&str> {
+    match fact {
+        Fact::RecordChanged { record, .. } if EntryKind::ALL.iter().any(|kind| kind.word() == record.kind) => {
+            Some(&record.key)
+        }
+        _ => None,
+    }
 }
 
 fn short(stamp: FileStamp) -> [i64; 4] {

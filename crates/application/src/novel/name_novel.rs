@@ -22,3 +22,11 @@ pub fn name_novel(ctx: &Context<'_>, name: &str) -> Result<(), Failure> {
     }
     Ok(tx.commit()?)
 }
+
+/// Says whether nothing was done in a project yet but to make it.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn is_just_made(ctx: &Context<'_>) -> Result<bool, Failure> {
+    Ok(ctx.store.read()?.operations(None, 2)?.iter().all(|operation| operation.verb == Verb::Init))
+}

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 
 use application::file_writes::complete_file_writes;
+use application::memory::edit_memory::{EditMemoryRequest, Target, edit_memory, forget_entry};
 use application::plan_documents::create::create;
 use application::restore_version::restore_version;
 use application::sessions::declare_intent::{IntentRequest, declare_intent};
@@ -12,10 +13,12 @@ use application::undo::{UndoTarget, undo};
 use application::workflows::start::start_new;
 use application::{Context, Failure, FailureKind};
 use domain::ids::{OperationId, Principal};
+use domain::memory::EntryKind as MemoryKind;
 use domain::operation::{Channel, Operation, Verb};
 use domain::ports::{Entry, FileFault, FileLook, PlanFiles, Reading};
 use domain::profile::built_in;
 use domain::session::Mode;
+use serde_json::json;
 use testkit::FakeFiles;
 
 use crate::world::{ACT, World, words};
@@ -319,4 +322,73 @@ fn session_files_that_cannot_be_written_are_told_and_written_by_the_next_command
     let ctx = world.ctx();
     complete_file_writes(&ctx);
     assert_eq!(ctx.take_noticed(), [], "it is done once");
+}
+
+const CHARACTER: &str = "memory/characters/C0.md";
+
+fn role(target: Target, role: &str) -> EditMemoryRequest {
+    let mut fields = serde_json::Map::from_iter([("role".to_owned(), json!(role))]);
+    if matches!(target, Target::New(_)) {
+        fields.insert("name".to_owned(), json!("Mara"));
+    }
+    EditMemoryRequest { target, fields }
+}
+
+fn character() -> Target {
+    Target::Named("C0".to_owned())
+}
+
+/// Runs a change of the memory whose files cannot be written.
+fn unwritten_memory<T>(world: &World, act: impl FnOnce(&Context<'_>) -> Result<T, Failure>) {
+    interrupted(world, |ctx| {
+        act(ctx).unwrap();
+        assert!(format!("{:?}", ctx.take_noticed()).contains("no space left"));
+        Err::<(), _>(Failure::new(FailureKind::Refused, ""))
+    });
+}
+
+#[test]
+fn memory_files_of_an_interrupted_change_are_completed_by_the_next_command() {
+    let world = World::new();
+    unwritten_memory(&world, |ctx| edit_memory(ctx, &role(Target::New(MemoryKind::Character), "mentor")));
+    assert_eq!(world.files.text(CHARACTER), None);
+    complete_file_writes(&world.ctx());
+    assert!(world.files.text(CHARACTER).unwrap().contains("mentor"));
+
+    unwritten_memory(&world, |ctx| edit_memory(ctx, &role(character(), "rival")));
+    unwritten_memory(&world, |ctx| edit_memory(ctx, &role(character(), "traitor")));
+    assert!(world.files.text(CHARACTER).unwrap().contains("mentor"));
+    let ctx = world.ctx();
+    complete_file_writes(&ctx);
+    assert!(world.files.text(CHARACTER).unwrap().contains("traitor"));
+    assert!(format!("{:?}", ctx.take_noticed()).contains("its files are written now"));
+    complete_file_writes(&ctx);
+    assert_eq!(ctx.take_noticed(), [], "it is done once");
+}
+
+#[test]
+fn a_forgotten_entry_whose_file_could_not_go_does_not_come_back() {
+    let world = World::new();
+    edit_memory(&world.ctx(), &role(Target::New(MemoryKind::Character), "mentor")).unwrap();
+    unwritten_memory(&world, |ctx| forget_entry(ctx, "C0"));
+    assert!(world.files.text(CHARACTER).is_some());
+    let unknown = edit_memory(&world.ctx(), &role(character(), "rival")).unwrap_err();
+    assert_eq!(unknown.kind, FailureKind::NotFound);
+    complete_file_writes(&world.ctx());
+    assert_eq!(world.files.text(CHARACTER), None);
+}
+
+#[test]
+fn a_memory_file_that_was_edited_before_its_write_is_left_alone_and_taken_over() {
+    let world = World::new();
+    edit_memory(&world.ctx(), &role(Target::New(MemoryKind::Character), "mentor")).unwrap();
+    unwritten_memory(&world, |ctx| edit_memory(ctx, &role(character(), "rival")));
+    let mine = world.files.text(CHARACTER).unwrap().replace("mentor", "sister");
+    world.files.edit(CHARACTER, &mine);
+    let ctx = world.ctx();
+    complete_file_writes(&ctx);
+    assert_eq!(world.files.text(CHARACTER), Some(mine));
+    assert!(format!("{:?}", ctx.take_noticed()).contains("is left as it is"));
+    let shown = edit_memory(&world.ctx(), &EditMemoryRequest { target: character(), fields: serde_json::Map::new() });
+    assert!(format!("{:?}", shown.unwrap()).contains("sister"));
 }

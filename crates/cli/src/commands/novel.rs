@@ -4,7 +4,7 @@ use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
 use application::novel::compile_novel::compile_novel;
-use application::novel::name_novel::name_novel;
+use application::novel::name_novel::{is_just_made, name_novel};
 use application::novel::novel_stats::novel_stats;
 use application::{Failure, FailureKind};
 use clap::{Args, Subcommand, ValueEnum};
@@ -76,24 +76,44 @@ fn new(app: &App, name: &str) -> Result<ExitCode, Failure> {
         return Err(invalid(format!("`{name}` is no name for a directory")));
     }
     let root = app.start.join(folder);
-    std::fs::create_dir(&root).map_err(|error| {
-        let shown = root.display();
-        match error.kind() {
-            std::io::ErrorKind::AlreadyExists => {
-                Failure::new(FailureKind::Conflict, format!("`{shown}` is there already"))
+    let inside = App { start: root.clone(), explicit: true, ..app.clone() };
+    let shown = root.display();
+    match std::fs::create_dir(&root) {
+        Ok(()) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            if !is_half_made(&inside)? {
+                return Err(Failure::new(FailureKind::Conflict, format!("`{shown}` is there already"))
                     .step(format!("cd '{shown}' && tl init   # to make a story of it"))
-                    .step("tl novel new ANOTHER-NAME")
+                    .step("tl novel new ANOTHER-NAME"));
             }
-            _ => Failure::new(FailureKind::Unavailable, format!("cannot make `{shown}`: {error}")),
         }
-    })?;
-    let inside = App { start: root, explicit: true, ..app.clone() };
+        Err(error) => {
+            return Err(Failure::new(FailureKind::Unavailable, format!("cannot make `{shown}`: {error}")));
+        }
+    }
     let ended = InitArgs::plain().run(&inside)?;
     inside.run(|ctx| name_novel(ctx, folder))?;
     if !app.ui.json {
         app.ui.say(format!("next: cd '{folder}', then `tl plan act-1` begins the first act"));
     }
     Ok(ended)
+}
+
+/// Says whether a directory holds only what an interrupted `tl novel new` makes: it is completed by the same command.
+fn is_half_made(inside: &App) -> Result<bool, Failure> {
+    let Ok(entries) = std::fs::read_dir(&inside.start) else { return Ok(false) };
+    let ours = |name: &std::ffi::OsStr| name == ".throughline" || name.to_string_lossy().starts_with(".tl-");
+    if !entries.into_iter().all(|entry| entry.is_ok_and(|entry| ours(&entry.file_name()))) {
+        return Ok(false);
+    }
+    if !inside.start.join(".throughline/config.toml").exists() {
+        return Ok(true);
+    }
+    match inside.run(is_just_made) {
+        // It died before there was a state.
+        Err(failure) if failure.kind == FailureKind::NotFound => Ok(true),
+        outcome => outcome,
+    }
 }
 
 fn compile(app: &App, form: Form, out: Option<&Path>) -> Result<(), Failure> {

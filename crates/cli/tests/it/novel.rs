@@ -4,6 +4,24 @@ use crate::{assert_refused, empty, text};
 use testkit::Project;
 
 #[test]
+fn an_interrupted_new_story_is_completed_by_the_same_command() {
+    let project = empty();
+    // It died before there was a state.
+    project.ok(&["novel", "new", "Drawer"]);
+    let kept = project.root().join("Drawer/.throughline");
+    for entry in std::fs::read_dir(&kept).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.is_file() { std::fs::remove_file(entry).unwrap() } else { std::fs::remove_dir_all(entry).unwrap() }
+    }
+    project.ok(&["novel", "new", "Drawer"]);
+    let log = project.ok(&["--project", "Drawer", "log"]).stdout;
+    assert!(log.contains("the story has a name"), "{log}");
+    assert_refused(&project, &["novel", "new", "Drawer"], "conflict", &["is there already"]);
+    // Somebody's directory stays theirs.
+    project.write("Mine/notes.md", "mine");
+    assert_refused(&project, &["novel", "new", "Mine"], "conflict", &["is there already"]);
+}
+
+#[test]
 fn a_story_becomes_a_book() {
     let project = empty();
     project.ok(&["novel", "new", "The Drawer & Co"]);
