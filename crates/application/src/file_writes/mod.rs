@@ -223,7 +223,7 @@ fn write_one(
     let found = if known.is_some_and(|known| known.is_untouched(ctx.files)) {
         file.before
     } else {
-        match content_of(&ctx.files.read(path, MAX_FILE_BYTES)) {
+        match content_of(ctx.files, path, &ctx.files.read(path, MAX_FILE_BYTES)) {
             Ok(content) => content,
             Err(why) => return Ok(Err(why)),
         }

@@ -117,7 +117,7 @@ impl<'f> PlannedFiles<'f> {
             return Ok(());
         }
         let reading = self.files.read(path, MAX_FILE_BYTES);
-        let was = content_of(&reading)?;
+        let was = content_of(self.files, path, &reading)?;
         let (before, stamp) = match reading {
             Reading::Text { text, stamp, .. } => (Some(text), stamp),
             Reading::Missing | Reading::Unreadable { .. } => (None, None),
@@ -138,14 +138,15 @@ impl<'f> PlannedFiles<'f> {
 /// Returns which content a reading showed, for a later comparison; `None` where there is no file.
 ///
 /// What can be replaced but not read (it is binary, or too large) is told by the reason alone.
-pub(super) fn content_of(reading: &Reading) -> Result<Option<VersionHash>, String> {
+pub(super) fn content_of(files: &dyn PlanFiles, path: &str, reading: &Reading) -> Result<Option<VersionHash>, String> {
     match reading {
         Reading::Text { text, .. } => Ok(Some(VersionHash::of(text.as_bytes()))),
         Reading::Missing => Ok(None),
-        Reading::Unreadable { why, transient: true } => Err(why.clone()),
-        Reading::Unreadable { why, transient: false } => {
-            Ok(Some(VersionHash::of(format!("unreadable: {why}").as_bytes())))
+        // A link, a folder or a device is not replaced.
+        Reading::Unreadable { why, transient } if *transient || !matches!(files.look(path), FileLook::Present(_)) => {
+            Err(why.clone())
         }
+        Reading::Unreadable { why, .. } => Ok(Some(VersionHash::of(format!("unreadable: {why}").as_bytes()))),
     }
 }
 
