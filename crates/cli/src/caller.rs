@@ -88,7 +88,7 @@ impl Caller {
         if ancestors.is_empty() {
             return None;
         }
-        let state = store.read().ok()?;
+        let state = store.read_known().ok()?;
         let noted = |process: &ProcessIdentity| {
             let note = state.note(&process.key()).ok()??;
             Some(HostProcess::from_note(Some(&note))).filter(|noted| !noted.sessions.is_empty())

@@ -68,7 +68,8 @@ pub(crate) fn request(what: &dyn std::fmt::Debug) -> VersionHash {
 /// What cannot be completed now is told, and tried again by the next command; until then the files count as they were recorded.
 pub fn complete_file_writes(ctx: &Context<'_>) {
     let left = || -> Result<(bool, bool), StoreFault> {
-        let state = ctx.store.read()?;
+        // A replica is not asked to contact its server for this: the use case does, and reports that it does not answer.
+        let state = ctx.store.read_known()?;
         Ok((pending(&*state)?.is_some(), unwritten::is_any_unwritten(&*state)?))
     };
     // A store that cannot be read or written is the use case's to report.
