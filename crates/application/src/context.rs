@@ -11,6 +11,8 @@ use domain::profile::Profile;
 use domain::secrets::{SecretCount, mask_text};
 use domain::trust_policy::PolicyChange;
 
+use crate::failure::Failure;
+
 /// The world of a use case.
 pub struct Context<'a> {
     pub store: &'a dyn Store,
@@ -197,6 +199,18 @@ impl<'a> Context<'a> {
         if !list.contains(&noticed) {
             list.push(noticed);
         }
+    }
+
+    /// Brings the mirror up to date after a commit, and returns the number of files written.
+    ///
+    /// The mirror is a copy of what is committed: a failure here is a notice, never a failure of the use case, because
+    /// the operation is done. The copy stays marked as stale, and a later command writes it.
+    pub fn sync_mirror(&self) -> usize {
+        self.store.sync_mirror().unwrap_or_else(|fault| {
+            let why = Failure::from(fault).message;
+            self.notice(Noticed::NotWritten { path: ".throughline/state".to_owned(), why });
+            0
+        })
     }
 
     /// Returns why a file could not be read in this use case, where that says nothing about its text.

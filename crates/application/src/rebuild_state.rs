@@ -51,8 +51,8 @@ pub fn rebuild_state(ctx: &Context<'_>) -> Result<RebuildOutcome, Failure> {
     tx.record(operation)?;
     let tree = Tree::new(tx.all_nodes()?);
     tx.commit()?;
-    ctx.store.sync_mirror()?;
     ctx.take_noticed();
+    ctx.sync_mirror();
 
     let mut status_counts = StatusCounts::default();
     let mut levels: Vec<(String, usize)> = Vec::new();

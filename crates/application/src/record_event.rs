@@ -17,6 +17,6 @@ pub fn record_event(ctx: &Context<'_>, verb: Verb, summary: &str) -> Result<Oper
     let id = tx.record(ctx.operation(verb, summary.to_owned()))?;
     observe_within(ctx, &mut *tx, Scope::Everything)?;
     tx.commit()?;
-    ctx.store.sync_mirror()?;
+    ctx.sync_mirror();
     Ok(id)
 }

@@ -75,7 +75,7 @@ pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairO
         actions.extend(restored);
     }
     planned.commit(ctx, tx)?;
-    let files = ctx.store.sync_mirror()?;
+    let files = ctx.sync_mirror();
     if files > 0 {
         actions.push(format!("wrote {} of the mirror", count(files, "file", "files")));
     }

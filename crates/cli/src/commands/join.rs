@@ -67,7 +67,7 @@ impl JoinArgs {
         };
         settings::choose_server(&root, Some(&address))?;
         let outcome = project.run(app.ui, &|ctx| {
-            ctx.store.sync_mirror()?;
+            ctx.sync_mirror();
             // Without a look at the plan files: a clone may still lack some, and that is no news for the others.
             let state = ctx.store.read()?;
             Ok(JoinOutcome {
