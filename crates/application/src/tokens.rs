@@ -104,7 +104,7 @@ fn note(ctx: &Context<'_>, book: &dyn AccessBook, at: Timestamp, action: &str, t
         times: 1,
     };
     if let Err(fault) = book.note(&[line], &[]) {
-        ctx.notice(Noticed::NotWritten { path: "the audit log".to_owned(), why: fault.to_string() });
+        ctx.notice(Noticed::NotWritten { path: "the audit log".to_owned(), why: Failure::from(fault).message });
     }
 }
 

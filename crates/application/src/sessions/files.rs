@@ -38,7 +38,7 @@ pub(crate) fn render_session(
     };
     // What comes from the store is masked already; what somebody wrote into the file is not.
     if let Err(fault) = ctx.files.replace(&path, &mask(&text)) {
-        return Ok(Err((path, fault.to_string())));
+        return Ok(Err((path, Failure::from(fault).message)));
     }
     let digest = drawing_digest(&drawing).to_string();
     tx.keep_note(&note_key(&session), Some(&digest), ctx.clock.now())?;
@@ -49,7 +49,7 @@ pub(crate) fn render_session(
     }
     let manifest = serde_json::to_string_pretty(&manifest(&*tx)?).unwrap_or_default();
     let written = ctx.files.replace(MANIFEST, &format!("{manifest}\n"));
-    Ok(written.map_err(|fault| (MANIFEST.to_owned(), fault.to_string())))
+    Ok(written.map_err(|fault| (MANIFEST.to_owned(), Failure::from(fault).message)))
 }
 
 /// Returns the file's text and the drawing in it.

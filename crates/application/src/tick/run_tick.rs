@@ -105,7 +105,7 @@ pub(super) fn plan_files_of(planned: &PlannedFiles<'_>, record: &TickRecord) -> 
 /// Files are copies: one that cannot be written is told, the store has it in any case.
 fn write(ctx: &Context<'_>, path: &str, text: &str) {
     if let Err(fault) = ctx.files.replace(path, &mask(text)) {
-        ctx.notice(Noticed::NotWritten { path: path.to_owned(), why: fault.to_string() });
+        ctx.notice(Noticed::NotWritten { path: path.to_owned(), why: Failure::from(fault).message });
     }
 }
 
