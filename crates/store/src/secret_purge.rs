@@ -22,6 +22,9 @@ use crate::secret_files::{clean, mask_history, own_files, secrets_in};
 use crate::sqlite::SqliteStore;
 use crate::transfer::{Cargo, load, load_journal};
 
+/// The kind of the record that a purge leaves.
+const PURGE_RECORD: &str = "secret-purge";
+
 /// Somewhere in what is stored that holds secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SecretPlace {
@@ -92,8 +95,8 @@ fn raw_secrets(path: &Path) -> SecretCount {
 /// Rewrites the history and every file of ours without secrets, and records that it was done.
 ///
 /// # Errors
-/// [`StoreFault`] when something cannot be read or written. The history is replaced whole or not at all; what was not
-/// rewritten is found by the next scan.
+/// [`StoreFault`] when something cannot be read or written. The history is replaced whole or not at all; the message says
+/// when it was, and the next purge cleans the remaining files under the same operation.
 pub fn purge_secrets(
     layout: &Layout,
     storage: Storage,
@@ -107,13 +110,23 @@ pub fn purge_secrets(
     }
     let mut secrets = SecretCount::default();
     places.iter().for_each(|place| secrets.add_all(&place.secrets));
-    let (purged, cargo) = replace_history(layout, storage, &secrets, by, now)?;
+    let (purged, cargo) = match interrupted_purge(load(layout, storage)?) {
+        Some(found) => found,
+        None => replace_history(layout, storage, &secrets, by, now)?,
+    };
     let mut purged = Purged { secrets, ..purged };
+    let rewritten =
+        format!("the history is purged (operation {}), but `tl secret purge` has to be repeated", purged.operation);
+    if matches!(storage, Storage::Sqlite | Storage::Remote) {
+        let erased = SqliteStore::open(layout, &EngineSettings::default()).and_then(|store| store.erase_deleted());
+        erased.map_err(|fault| StoreFault::Io { action: rewritten.clone(), source: fault.into() })?;
+    }
     for (path, kind) in own_files(layout, &cargo.recorded) {
         if secrets_in(&path, kind, layout).is_empty() {
             continue;
         }
-        let gone = clean(&path, kind).map_err(|error| io_fault("cannot rewrite", &path, error))?;
+        let gone =
+            clean(&path, kind).map_err(|error| io_fault(&format!("{rewritten}: cannot rewrite"), &path, error))?;
         let list = if gone { &mut purged.removed } else { &mut purged.files };
         list.push(layout.relative(&path));
     }
@@ -137,7 +150,8 @@ fn replace_history(
         let lines = cargo.recorded.iter().map(Recorded::line).collect::<Result<Vec<_>, _>>()?;
         let written = journal.write_whole(&cargo.store, &lines);
         written.map_err(|error| io_fault("cannot write", journal.path(), error))?;
-        store.sync_mirror()?;
+        // A copy: what cannot be written now is written later.
+        let _ = store.sync_mirror();
         return Ok((purged, cargo));
     }
     let store = SqliteStore::open(layout, &settings)?;
@@ -145,8 +159,29 @@ fn replace_history(
     let masked = masked_history(Cargo { store: row.store.clone(), recorded }, secrets, by, now);
     let (purged, cargo) = masked.inspect_err(|_| store.let_go())?;
     store.replace_history(row, &cargo.recorded)?;
-    store.erase_deleted()?;
     Ok((purged, cargo))
+}
+
+/// Returns the purge at the end of a history that has no secrets left: it was interrupted before every file was clean.
+fn interrupted_purge(cargo: Cargo) -> Option<(Purged, Cargo)> {
+    let last = cargo.recorded.last()?;
+    let record = last.operation.facts.iter().find_map(|fact| match fact {
+        Fact::RecordChanged { record, after: Some(after), .. } if record.kind == PURGE_RECORD => Some(after),
+        _ => None,
+    })?;
+    let superseded = &record["superseded"];
+    let purged = Purged {
+        secrets: SecretCount::default(),
+        operations: record["operations"].as_u64().and_then(|count| usize::try_from(count).ok())?,
+        files: Vec::new(),
+        removed: Vec::new(),
+        superseded: (
+            serde_json::from_value(superseded["head"].clone()).ok()?,
+            serde_json::from_value(superseded["hash"].clone()).ok()?,
+        ),
+        operation: last.operation.id,
+    };
+    in_history(&cargo).is_empty().then_some((purged, cargo))
 }
 
 /// Returns the masked history with the operation that records the purge at its end.
@@ -170,7 +205,7 @@ fn masked_history(
     let id = head.next();
     let kinds: serde_json::Map<String, serde_json::Value> =
         secrets.by_kind().into_iter().map(|(kind, count)| (kind.word().to_owned(), json!(count))).collect();
-    let record = RecordKey { kind: "secret-purge".to_owned(), key: id.to_string() };
+    let record = RecordKey { kind: PURGE_RECORD.to_owned(), key: id.to_string() };
     let after = json!({
         "secrets": kinds,
         "operations": changed.len(),

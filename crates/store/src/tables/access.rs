@@ -94,7 +94,7 @@ fn add_line(sql: &dyn Sql, line: &Audited) -> Result<(), StoreFault> {
         line.token.map(u64::cast_signed),
         line.action,
         line.outcome,
-        line.detail,
+        domain::secrets::mask(&line.detail).into_owned(),
         line.from,
         line.trace,
         line.times.cast_signed(),

@@ -62,10 +62,10 @@ pub(super) fn scenarios() -> Vec<Scenario> {
             .with_input(TYPED_YES)
             .at_terminal()
             .with(Repeats::Resume),
-        // It rewrites what it finds and records each run: repeated, it has nothing to find or goes on with the files.
+        // Repeated after its commit, it goes on with the files under the same operation.
         s("secret-purge", &["secret-purge"], &STORY, SECRET_IN_LOG, "tl secret purge")
             .with_input(TYPED_YES)
             .at_terminal()
-            .with(Repeats::Never),
+            .with(Repeats::Resume),
     ]
 }
