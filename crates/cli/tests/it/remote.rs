@@ -463,6 +463,23 @@ fn an_undo_that_is_not_kept_leaves_the_files_as_they_were() {
 }
 
 #[test]
+fn a_replica_that_was_never_filled_refuses_while_the_server_is_silent() {
+    let team = Team::start();
+    let settings = team.laptop().read(".throughline/config.toml");
+    let fresh = Project::empty(binary())
+        .with_environment("THROUGHLINE_URL", &team.url())
+        .with_environment("THROUGHLINE_TOKEN", &team.token)
+        .with_environment("THROUGHLINE_OFFLINE", "queue");
+    fresh.write(".throughline/config.toml", settings);
+    fresh.write(Project::ACT, team.project.read(Project::ACT));
+    team.kill();
+    for command in [&["status"][..], &["comment", "act-1", "--message", "lost?"]] {
+        let refused = fresh.run(command);
+        assert!(refused.code != 0 && refused.stderr.contains("does not answer"), "{}", refused.stderr);
+    }
+}
+
+#[test]
 fn what_is_done_during_a_silence_can_wait() {
     let team = Team::start();
     let (here, there) = (team.laptop().with_environment("THROUGHLINE_OFFLINE", "queue"), team.laptop());
