@@ -12,7 +12,11 @@ use std::process::Command;
 use std::{env, fs};
 
 /// The shared libraries Rust asks for, and the static ones that stand in for them.
-const LIBRARIES: [(&str, &str); 3] = [("libc.so", "libc.a"), ("libm.so", "libm.a"), ("libgcc_s.so", "libgcc_eh.a")];
+const LIBRARIES: [(&str, &str); 3] = [
+    ("libc.so", "libc.a"),
+    ("libm.so", "libm.a"),
+    ("libgcc_s.so", "libgcc_eh.a"),
+];
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -26,7 +30,9 @@ fn main() {
     }
     println!("cargo::rerun-if-changed=hook-path.txt");
     // Linkers that know no scripts are named in the flags of a build: it stays as it was then.
-    let understood = !["mold", "wild"].iter().any(|linker| asked("CARGO_ENCODED_RUSTFLAGS").contains(linker));
+    let understood = !["mold", "wild"]
+        .iter()
+        .any(|linker| asked("CARGO_ENCODED_RUSTFLAGS").contains(linker));
     let optimised = asked("PROFILE") == "release" && asked("CARGO_CFG_TARGET_OS") == "linux";
     if optimised && understood && asked("THROUGHLINE_LINK") != "dynamic" {
         order_hook_path(Path::new(&out));
@@ -39,16 +45,26 @@ fn main() {
 /// The names come from `cargo xtask order`. One that is not there any more changes nothing.
 fn order_hook_path(directory: &Path) {
     let names = fs::read_to_string("hook-path.txt").expect("a file of this repository");
-    let places: String = names.lines().map(|name| format!("*(.text.{name})\n")).collect();
+    let places: String = names
+        .lines()
+        .map(|name| format!("*(.text.{name})\n"))
+        .collect();
     let script = directory.join("hook-path.ld");
-    fs::write(&script, format!("SECTIONS {{ .text.hook : {{\n{places}}} }} INSERT BEFORE .text;\n"))
-        .expect("the build's own directory is writable");
+    fs::write(
+        &script,
+        format!("SECTIONS {{ .text.hook : {{\n{places}}} }} INSERT BEFORE .text;\n"),
+    )
+    .expect("the build's own directory is writable");
     println!("cargo::rustc-link-arg-bin=tl=-Wl,-T,{}", script.display());
 }
 
 /// Puts linker scripts that name the static libraries where the linker looks first.
 fn link_statically(directory: &Path) {
-    let Some(found) = LIBRARIES.map(|(_, archive)| find(archive)).into_iter().collect::<Option<Vec<_>>>() else {
+    let Some(found) = LIBRARIES
+        .map(|(_, archive)| find(archive))
+        .into_iter()
+        .collect::<Option<Vec<_>>>()
+    else {
         return;
     };
     for ((shared, _), archive) in LIBRARIES.iter().zip(found) {
@@ -64,7 +80,10 @@ fn link_statically(directory: &Path) {
 /// Asks the C compiler where a library is; it repeats the bare name when it does not know.
 fn find(archive: &str) -> Option<PathBuf> {
     let compiler = env::var_os("CC").unwrap_or_else(|| "cc".into());
-    let answer = Command::new(compiler).arg(format!("-print-file-name={archive}")).output().ok()?;
+    let answer = Command::new(compiler)
+        .arg(format!("-print-file-name={archive}"))
+        .output()
+        .ok()?;
     let path = PathBuf::from(String::from_utf8(answer.stdout).ok()?.trim());
     (path.is_absolute() && path.is_file()).then_some(path)
 }

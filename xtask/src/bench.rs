@@ -67,8 +67,14 @@ impl Case {
     const SHORT: usize = 7;
 
     /// Those that run `tl`, without the yardsticks.
-    const OF_THE_PROGRAM: [Self; 6] =
-        [Self::Start, Self::ShowSmall, Self::ShowLarge, Self::ChangeSmall, Self::ChangeLarge, Self::TreeLarge];
+    const OF_THE_PROGRAM: [Self; 6] = [
+        Self::Start,
+        Self::ShowSmall,
+        Self::ShowLarge,
+        Self::ChangeSmall,
+        Self::ChangeLarge,
+        Self::TreeLarge,
+    ];
 }
 
 /// Builds, makes the two projects, measures, prints a Markdown table.
@@ -87,7 +93,12 @@ pub(crate) fn bench(length: Length) -> Outcome {
     let small = Story::make(&program, &folder.path().join("small"), story::SMALL, length)?;
     say_error("making a story of 10,000 nodes");
     let large = Story::make(&program, &folder.path().join("large"), story::LARGE, length)?;
-    let runner = Runner { release, scratch: folder.path().to_owned(), small, large };
+    let runner = Runner {
+        release,
+        scratch: folder.path().to_owned(),
+        small,
+        large,
+    };
 
     let mut samples: Vec<Vec<Sample>> = vec![Vec::new(); Case::ALL.len()];
     let rounds = length.rounds();
@@ -148,7 +159,11 @@ struct Runner {
 impl Runner {
     fn command(&self, case: Case, round: usize) -> Command {
         // Every call must change something, or nothing is written.
-        let progress = if round.is_multiple_of(2) { "active" } else { "pending" };
+        let progress = if round.is_multiple_of(2) {
+            "active"
+        } else {
+            "pending"
+        };
         match case {
             Case::Empty => command(self.release.join("empty")),
             Case::TwoSyncs => two_syncs(&self.release, &self.scratch),

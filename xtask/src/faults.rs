@@ -30,7 +30,9 @@ pub(crate) fn faults(words: &[&str]) -> Outcome {
         return Ok(());
     }
     let tl = match &options.tl {
-        Some(path) => path.canonicalize().map_err(|error| format!("no program at {}: {error}", path.display()))?,
+        Some(path) => path
+            .canonicalize()
+            .map_err(|error| format!("no program at {}: {error}", path.display()))?,
         None => built()?,
     };
     let folder = scratch_folder()?;
@@ -41,8 +43,14 @@ pub(crate) fn faults(words: &[&str]) -> Outcome {
     if let Some(name) = &options.scenario {
         chosen.retain(|scenario| scenario.name == name);
         if chosen.is_empty() {
-            let names: Vec<&str> = scenarios::all().iter().map(|scenario| scenario.name).collect();
-            return Err(format!("no scenario `{name}`; there are {}", names.join(", ")));
+            let names: Vec<&str> = scenarios::all()
+                .iter()
+                .map(|scenario| scenario.name)
+                .collect();
+            return Err(format!(
+                "no scenario `{name}`; there are {}",
+                names.join(", ")
+            ));
         }
     } else {
         coverage::check(&Lab::create(&tl, folder.path().join("coverage"))?, &chosen)?;
@@ -50,7 +58,11 @@ pub(crate) fn faults(words: &[&str]) -> Outcome {
     }
     let is_whole = options.scenario.is_none() && options.sample.is_none();
     let swept = sweep::run(&tl, folder.path(), chosen, &options);
-    let together = if is_whole { concurrent::run(&tl, folder.path(), options.seed) } else { Ok(()) };
+    let together = if is_whole {
+        concurrent::run(&tl, folder.path(), options.seed)
+    } else {
+        Ok(())
+    };
     match (swept, together) {
         (Err(one), Err(other)) => Err(format!("{one}\n{other}")),
         (swept, together) => swept.and(together),
@@ -58,7 +70,10 @@ pub(crate) fn faults(words: &[&str]) -> Outcome {
 }
 
 fn has_strace() -> bool {
-    crate::workspace::command("strace").arg("-V").output().is_ok_and(|output| output.status.success())
+    crate::workspace::command("strace")
+        .arg("-V")
+        .output()
+        .is_ok_and(|output| output.status.success())
 }
 
 fn built() -> Result<PathBuf, String> {
@@ -69,7 +84,9 @@ fn built() -> Result<PathBuf, String> {
 /// In memory where the machine has that: a kill does not depend on the disk, and thousands of syncs would.
 fn scratch_folder() -> Result<tempfile::TempDir, String> {
     let memory = Path::new("/dev/shm");
-    let in_memory = tempfile::Builder::new().prefix("tl-faults-").tempdir_in(memory);
+    let in_memory = tempfile::Builder::new()
+        .prefix("tl-faults-")
+        .tempdir_in(memory);
     in_memory
         .or_else(|_| tempfile::Builder::new().prefix("tl-faults-").tempdir())
         .map_err(|error| format!("no directory for the lane: {error}"))

@@ -21,7 +21,10 @@ pub(crate) fn check() -> Outcome {
         say(&format!("{PAGES} is fresh"));
         return Ok(());
     }
-    Err(format!("{}\nrun `just gen` (or `cargo xtask generate`) and look at the difference", stale.join("\n")))
+    Err(format!(
+        "{}\nrun `just gen` (or `cargo xtask generate`) and look at the difference",
+        stale.join("\n")
+    ))
 }
 
 /// Returns what is wrong with the pages, one line each.
@@ -34,11 +37,18 @@ pub(crate) fn stale() -> Result<Vec<String>, String> {
         let name = page.file_name().unwrap_or_default();
         let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
         if read(&page) != read(&checked_in.join(name)) {
-            found.push(format!("{PAGES}/{} is not what the program says now", name.display()));
+            found.push(format!(
+                "{PAGES}/{} is not what the program says now",
+                name.display()
+            ));
         }
     }
     for page in files_below(&checked_in, "") {
-        if !fresh.path().join(page.file_name().unwrap_or_default()).exists() {
+        if !fresh
+            .path()
+            .join(page.file_name().unwrap_or_default())
+            .exists()
+        {
             found.push(format!("{} is not written by the program", relative(&page)));
         }
     }
@@ -47,17 +57,42 @@ pub(crate) fn stale() -> Result<Vec<String>, String> {
 
 fn write_into(directory: &Path) -> Outcome {
     let mut program = cargo();
-    program.args(["run", "--quiet", "--package", "throughline", "--bin", "tl", "--", "reference"]).arg(directory);
+    program
+        .args([
+            "run",
+            "--quiet",
+            "--package",
+            "throughline",
+            "--bin",
+            "tl",
+            "--",
+            "reference",
+        ])
+        .arg(directory);
     program.stderr(std::process::Stdio::piped());
-    let output = program.output().map_err(|error| format!("cannot start cargo: {error}"))?;
+    let output = program
+        .output()
+        .map_err(|error| format!("cannot start cargo: {error}"))?;
     if output.status.success() {
         return Ok(());
     }
     // Told only when it failed: the program's own word about the directory is no news here.
-    Err(format!("`tl reference` failed: {}", String::from_utf8_lossy(&output.stderr).trim()))
+    Err(format!(
+        "`tl reference` failed: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    ))
 }
 
 /// Builds what the benchmark runs.
 pub(crate) fn build_release() -> Outcome {
-    run(cargo().args(["build", "--release", "--quiet", "--package", "throughline", "--package", "xtask", "--bins"]))
+    run(cargo().args([
+        "build",
+        "--release",
+        "--quiet",
+        "--package",
+        "throughline",
+        "--package",
+        "xtask",
+        "--bins",
+    ]))
 }

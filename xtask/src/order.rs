@@ -14,7 +14,9 @@ use crate::{Outcome, say, say_error};
 /// Builds with names, runs every event, writes the list.
 pub(crate) fn order() -> Outcome {
     say_error("building (release, with names)");
-    run(cargo().args(["build", "--release", "--package", "throughline"]).env("CARGO_PROFILE_RELEASE_STRIP", "none"))?;
+    run(cargo()
+        .args(["build", "--release", "--package", "throughline"])
+        .env("CARGO_PROFILE_RELEASE_STRIP", "none"))?;
     let release = target_directory()?.join("release");
     let folder = tempfile::tempdir().map_err(|error| format!("no directory: {error}"))?;
     let (through, profiles) = (folder.path().join("tl"), folder.path().join("profiles"));
@@ -33,7 +35,8 @@ pub(crate) fn order() -> Outcome {
     work::twice(&release, &through, &folder.path().join("work"))?;
     let mut names: BTreeSet<String> = BTreeSet::new();
     for profile in std::fs::read_dir(&profiles).into_iter().flatten().flatten() {
-        let text = std::fs::read_to_string(profile.path()).map_err(|error| format!("no profile: {error}"))?;
+        let text = std::fs::read_to_string(profile.path())
+            .map_err(|error| format!("no profile: {error}"))?;
         names.extend(text.lines().filter_map(met).map(without_hash));
     }
     if names.is_empty() {
@@ -41,21 +44,30 @@ pub(crate) fn order() -> Outcome {
     }
     let text: String = names.iter().map(|name| format!("{name}\n")).collect();
     write_file(&root().join("crates/cli/hook-path.txt"), &text)?;
-    say(&format!("{} names in crates/cli/hook-path.txt; build again to use them", names.len()));
+    say(&format!(
+        "{} names in crates/cli/hook-path.txt; build again to use them",
+        names.len()
+    ));
     Ok(())
 }
 
 /// Returns the function a line of the profile names. Those of the C library have no section of their own.
 fn met(line: &str) -> Option<&str> {
-    let (_, name) = line.strip_prefix("fn=").or_else(|| line.strip_prefix("cfn="))?.split_once(") ")?;
+    let (_, name) = line
+        .strip_prefix("fn=")
+        .or_else(|| line.strip_prefix("cfn="))?
+        .split_once(") ")?;
     let name = name.split('\'').next().unwrap_or(name);
-    (name.starts_with("_ZN") || name.starts_with(|first: char| first.is_ascii_alphabetic())).then_some(name)
+    (name.starts_with("_ZN") || name.starts_with(|first: char| first.is_ascii_alphabetic()))
+        .then_some(name)
 }
 
 /// Ends a mangled name before its hash, with a star in its place.
 fn without_hash(name: &str) -> String {
     match name.rfind("17h") {
-        Some(at) if name.starts_with("_ZN") => name.chars().take(at).chain("17h*".chars()).collect(),
+        Some(at) if name.starts_with("_ZN") => {
+            name.chars().take(at).chain("17h*".chars()).collect()
+        }
         _ => name.to_owned(),
     }
 }

@@ -7,7 +7,10 @@ use serde_json::Value;
 
 /// Returns the repository's directory.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_owned).unwrap_or_default()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .map(Path::to_owned)
+        .unwrap_or_default()
 }
 
 /// Returns a cargo that works in the repository.
@@ -17,8 +20,9 @@ pub(crate) fn cargo() -> Command {
     // What the cargo that runs this program says about its package: a dependency that looks at it would be built anew by every
     // change between the two, and with it all that depends on it.
     for (name, _) in std::env::vars_os() {
-        let is_of_package =
-            name.to_str().is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"));
+        let is_of_package = name.to_str().is_some_and(|name| {
+            name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+        });
         if is_of_package {
             cargo.env_remove(name);
         }
@@ -27,7 +31,10 @@ pub(crate) fn cargo() -> Command {
 }
 
 /// Returns a command; the one place of this program that makes one.
-#[expect(clippy::disallowed_methods, reason = "starting programs is what this program is for")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "starting programs is what this program is for"
+)]
 pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
     Command::new(program)
 }
@@ -38,8 +45,14 @@ pub(crate) fn command(program: impl AsRef<std::ffi::OsStr>) -> Command {
 /// When it cannot be started or fails.
 pub(crate) fn run(command: &mut Command) -> Result<(), String> {
     let shown = format!("{command:?}");
-    let status = command.status().map_err(|error| format!("cannot start {shown}: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{shown} ended with {status}")) }
+    let status = command
+        .status()
+        .map_err(|error| format!("cannot start {shown}: {error}"))?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(format!("{shown} ended with {status}"))
+    }
 }
 
 /// Returns what `cargo metadata` says about the workspace's own packages.
@@ -52,9 +65,13 @@ pub(crate) fn metadata() -> Result<Value, String> {
         .output()
         .map_err(|error| format!("cannot start cargo: {error}"))?;
     if !output.status.success() {
-        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim()));
+        return Err(format!(
+            "cargo metadata: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        ));
     }
-    serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo metadata is no JSON: {error}"))
+    serde_json::from_slice(&output.stdout)
+        .map_err(|error| format!("cargo metadata is no JSON: {error}"))
 }
 
 /// Returns cargo's target directory.
@@ -63,7 +80,10 @@ pub(crate) fn metadata() -> Result<Value, String> {
 /// When cargo fails.
 pub(crate) fn target_directory() -> Result<PathBuf, String> {
     let metadata = metadata()?;
-    metadata["target_directory"].as_str().map(PathBuf::from).ok_or_else(|| "cargo names no target directory".to_owned())
+    metadata["target_directory"]
+        .as_str()
+        .map(PathBuf::from)
+        .ok_or_else(|| "cargo names no target directory".to_owned())
 }
 
 /// Returns the files below a directory whose names end in `ending`, sorted.
@@ -71,11 +91,17 @@ pub(crate) fn files_below(directory: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![directory.to_owned()];
     while let Some(directory) = open.pop() {
-        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
+        for entry in std::fs::read_dir(&directory)
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
             let path = entry.path();
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => open.push(path),
-                Ok(kind) if kind.is_file() && path.to_string_lossy().ends_with(ending) => found.push(path),
+                Ok(kind) if kind.is_file() && path.to_string_lossy().ends_with(ending) => {
+                    found.push(path)
+                }
                 Ok(_) | Err(_) => {}
             }
         }
@@ -86,5 +112,8 @@ pub(crate) fn files_below(directory: &Path, ending: &str) -> Vec<PathBuf> {
 
 /// Shows a path relative to the repository.
 pub(crate) fn relative(path: &Path) -> String {
-    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+    path.strip_prefix(root())
+        .unwrap_or(path)
+        .display()
+        .to_string()
 }

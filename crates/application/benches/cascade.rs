@@ -80,7 +80,8 @@ impl Project {
     fn new() -> Self {
         // Beside the build, not in the system's temporary directory: that may be in memory, where
         // nothing has to be synced.
-        let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
+        let directory =
+            TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
         let files = DiskFiles::open(directory.path()).expect("the directory can be opened");
         Self { directory, files }
     }
@@ -89,9 +90,19 @@ impl Project {
         let layout = Layout::new(self.directory.path(), &Settings::default());
         let known = KnownStores::in_directory(&self.directory.path().join("user"));
         let mirror = matches!(mirror, Mirror::On);
-        let settings = EngineSettings { mirror, ..EngineSettings::default() };
+        let settings = EngineSettings {
+            mirror,
+            ..EngineSettings::default()
+        };
         store::create(&layout, Storage::Sqlite, &known).expect("a store");
-        let opened = store::open(&layout, Storage::Sqlite, &settings, &known, None, SystemClock.now());
+        let opened = store::open(
+            &layout,
+            Storage::Sqlite,
+            &settings,
+            &known,
+            None,
+            SystemClock.now(),
+        );
         opened.expect("the store opens").0
     }
 
@@ -100,21 +111,44 @@ impl Project {
         std::fs::create_dir_all(&layout.home).expect("a directory");
         let layout = layout.in_database(DatabaseUrl::new(url), "bench");
         let known = KnownStores::in_directory(&self.directory.path().join("user"));
-        let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
+        let settings = EngineSettings {
+            mirror: false,
+            ..EngineSettings::default()
+        };
         store::create(&layout, Storage::Postgres, &known).expect("a store");
-        let opened = store::open(&layout, Storage::Postgres, &settings, &known, None, SystemClock.now());
+        let opened = store::open(
+            &layout,
+            Storage::Postgres,
+            &settings,
+            &known,
+            None,
+            SystemClock.now(),
+        );
         opened.expect("the store opens").0
     }
 
     fn measure(&self, bencher: Bencher<'_, '_>, store: &dyn Store, chapters: usize, scenes: usize) {
-        self.files.replace(ACT_FILE, APPROVED).expect("the act can be written");
+        self.files
+            .replace(ACT_FILE, APPROVED)
+            .expect("the act can be written");
         plant(store, chapters, scenes);
         store.sync_mirror().expect("the mirror can be written");
         let profiles = [built_in("story").expect("built in")];
         // A readable backup for each edit would be another file with its own sync.
-        let policy = Policy { backups: BackupPolicy::Off, ..Policy::default() };
+        let policy = Policy {
+            backups: BackupPolicy::Off,
+            ..Policy::default()
+        };
         let (clock, actor) = (SystemClock, Principal::Human("bench".to_owned()));
-        let ctx = Context::new(store, &self.files, &clock, &profiles, &policy, actor, Channel::Cli);
+        let ctx = Context::new(
+            store,
+            &self.files,
+            &clock,
+            &profiles,
+            &policy,
+            actor,
+            Channel::Cli,
+        );
         let act = ["act-1".to_owned()];
         let look = || show_node(&ctx, &act).expect("the act can be shown").status;
         assert_eq!(look(), Status::Approved);
@@ -131,8 +165,15 @@ impl Project {
 
         let state = store.read().expect("readable");
         let below = state.children(NodeId(1)).expect("readable");
-        let expected = if edited.get() { Status::RequiresRevalidation } else { Status::Approved };
-        assert!(below.iter().all(|chapter| chapter.status() == expected), "the cascade reached every chapter");
+        let expected = if edited.get() {
+            Status::RequiresRevalidation
+        } else {
+            Status::Approved
+        };
+        assert!(
+            below.iter().all(|chapter| chapter.status() == expected),
+            "the cascade reached every chapter"
+        );
     }
 }
 
@@ -142,13 +183,26 @@ fn plant(store: &dyn Store, chapters: usize, scenes: usize) {
     let mut nodes = vec![act.clone()];
     for chapter in 1..=chapters {
         let number = nodes.len() + 1;
-        let chapter =
-            node(number, Some(&act), "chapter", format!("chapter-{chapter:02}"), chapter, &format!("# {number}\n"));
+        let chapter = node(
+            number,
+            Some(&act),
+            "chapter",
+            format!("chapter-{chapter:02}"),
+            chapter,
+            &format!("# {number}\n"),
+        );
         nodes.push(chapter.clone());
         for scene in 1..=scenes {
             let number = nodes.len() + 1;
             let alias = format!("scene-{:02}{scene:02}", chapter.order);
-            nodes.push(node(number, Some(&chapter), "scene", alias, scene, &format!("# {number}\n")));
+            nodes.push(node(
+                number,
+                Some(&chapter),
+                "scene",
+                alias,
+                scene,
+                &format!("# {number}\n"),
+            ));
         }
     }
     let mut tx = store.write().expect("the right to write");
@@ -159,18 +213,33 @@ fn plant(store: &dyn Store, chapters: usize, scenes: usize) {
         verb: Verb::Rebuild,
         summary: "plant".to_owned(),
         key: None,
-        facts: nodes.into_iter().map(|node| Fact::NodeAdded { node: Box::new(node) }).collect(),
+        facts: nodes
+            .into_iter()
+            .map(|node| Fact::NodeAdded {
+                node: Box::new(node),
+            })
+            .collect(),
         texts: vec![APPROVED.to_owned()],
     };
     tx.record(operation).expect("recorded");
     tx.commit().expect("committed");
 }
 
-fn node(number: usize, parent: Option<&Node>, level: &str, alias: String, order: usize, text: &str) -> Node {
+fn node(
+    number: usize,
+    parent: Option<&Node>,
+    level: &str,
+    alias: String,
+    order: usize,
+    text: &str,
+) -> Node {
     let (version, canonical) = (VersionHash::of(text.as_bytes()), canonical_hash(text));
     let basis: Option<ParentVersion> = parent.and_then(|parent| parent.content.as_parent());
-    let path =
-        if parent.is_none() { ACT_FILE.to_owned() } else { Path::new("acts").join(&alias).display().to_string() };
+    let path = if parent.is_none() {
+        ACT_FILE.to_owned()
+    } else {
+        Path::new("acts").join(&alias).display().to_string()
+    };
     Node {
         id: NodeId(u32::try_from(number).expect("few nodes")),
         parent: parent.map(|parent| parent.id),
@@ -179,8 +248,15 @@ fn node(number: usize, parent: Option<&Node>, level: &str, alias: String, order:
         alias,
         order: i64::try_from(order).expect("few nodes"),
         path: Some(path),
-        description: Description { title: parent.is_none().then(|| "Act 1".to_owned()), ..Description::default() },
-        content: Content::Text { version, canonical, basis },
+        description: Description {
+            title: parent.is_none().then(|| "Act 1".to_owned()),
+            ..Description::default()
+        },
+        content: Content::Text {
+            version,
+            canonical,
+            basis,
+        },
         approval: Some(Approval::from_record(
             version,
             canonical,

@@ -32,8 +32,15 @@ fn one_change_of_a_large_plan(bencher: Bencher<'_, '_>) {
     project.plant(&ctx);
     let version = Cell::new(1);
     bencher.bench_local(|| {
-        let fields = json!({ "name": format!("milestone {}", version.get()) }).as_object().cloned().unwrap_or_default();
-        let change = Change::Set { id: "M-100".to_owned(), version: Some(version.get()), fields };
+        let fields = json!({ "name": format!("milestone {}", version.get()) })
+            .as_object()
+            .cloned()
+            .unwrap_or_default();
+        let change = Change::Set {
+            id: "M-100".to_owned(),
+            version: Some(version.get()),
+            fields,
+        };
         edit(&ctx, None, &Edit::One(Box::new(change))).expect("changed");
         version.set(version.get() + 1);
     });
@@ -46,7 +53,10 @@ fn read_check_and_write_alone(bencher: Bencher<'_, '_>) {
     let policy = Policy::default();
     let ctx = project.ctx(&policy);
     project.plant(&ctx);
-    let Reading::Text { text, .. } = project.files.read(".throughline/plans/large/plan.json", u64::MAX / 2) else {
+    let Reading::Text { text, .. } = project
+        .files
+        .read(".throughline/plans/large/plan.json", u64::MAX / 2)
+    else {
         panic!("no plan");
     };
     bencher.bench_local(|| {
@@ -66,20 +76,41 @@ struct Project {
 impl Project {
     fn new() -> Self {
         // Beside the build: a temporary directory may be in memory, where nothing has to be synced.
-        let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
+        let directory =
+            TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a temporary directory");
         let files = DiskFiles::open(directory.path()).expect("the directory can be opened");
         let layout = Layout::new(directory.path(), &Settings::default());
         let known = KnownStores::in_directory(&directory.path().join("user"));
         store::create(&layout, Storage::Sqlite, &known).expect("a store");
         let settings = EngineSettings::default();
-        let opened = store::open(&layout, Storage::Sqlite, &settings, &known, None, SystemClock.now());
+        let opened = store::open(
+            &layout,
+            Storage::Sqlite,
+            &settings,
+            &known,
+            None,
+            SystemClock.now(),
+        );
         let store = opened.expect("the store opens").0;
-        Self { _directory: directory, files, store, clock: SystemClock }
+        Self {
+            _directory: directory,
+            files,
+            store,
+            clock: SystemClock,
+        }
     }
 
     fn ctx<'p>(&'p self, policy: &'p Policy) -> Context<'p> {
         let actor = Principal::Human("bench".to_owned());
-        Context::new(&*self.store, &self.files, &self.clock, &[], policy, actor, Channel::Cli)
+        Context::new(
+            &*self.store,
+            &self.files,
+            &self.clock,
+            &[],
+            policy,
+            actor,
+            Channel::Cli,
+        )
     }
 
     /// Makes a plan of 200 milestones with 2,000 intents and as many changes.
@@ -87,7 +118,10 @@ impl Project {
         create(ctx, "Large").expect("a document");
         let mut lines = String::new();
         for milestone in 0..MILESTONES {
-            let needs: Vec<String> = (milestone > 10).then(|| format!("M-{:03}", milestone - 9)).into_iter().collect();
+            let needs: Vec<String> = (milestone > 10)
+                .then(|| format!("M-{:03}", milestone - 9))
+                .into_iter()
+                .collect();
             let line = json!({
                 "do": "add-milestone", "name": format!("milestone {milestone}"), "files": [format!("src/m{milestone}.rs")],
                 "acceptance_criteria": ["cargo test passes"], "depends_on": needs,
@@ -96,12 +130,15 @@ impl Project {
         }
         for intent in 0..INTENTS {
             let milestone = format!("M-{:03}", intent % MILESTONES + 1);
-            let behavior = format!("Behaviour {intent}: reads what is there, decides, and writes what follows.");
+            let behavior = format!(
+                "Behaviour {intent}: reads what is there, decides, and writes what follows."
+            );
             let line = json!({ "do": "add-intent", "milestone": milestone, "file": "src/a.rs", "behavior": behavior, "as": format!("i{intent}") });
             let diff = format!(
                 "@@ -{intent},3 +{intent},3 @@\n let before = {intent};\n-old(before);\n+new(before);\n let after = 1;\n"
             );
-            let change = json!({ "do": "add-change", "intent_ref": format!("@i{intent}"), "diff": diff });
+            let change =
+                json!({ "do": "add-change", "intent_ref": format!("@i{intent}"), "diff": diff });
             lines.push_str(&format!("{line}\n{change}\n"));
         }
         edit(ctx, None, &Edit::Batch(lines)).expect("a large plan");

@@ -78,11 +78,19 @@ fn one_step(bencher: Bencher<'_, '_>) {
     let world = World::new();
     world.trail(100, 99);
     world.log(500);
-    let request = |status| MapRequest { level: TrailLevel::Action, text: "Step 98 of 99".to_owned(), status };
+    let request = |status| MapRequest {
+        level: TrailLevel::Action,
+        text: "Step 98 of 99".to_owned(),
+        status,
+    };
     let mut active = false;
     bencher.bench_local(|| {
         active = !active;
-        let request = request(if active { Progress::Active } else { Progress::Pending });
+        let request = request(if active {
+            Progress::Active
+        } else {
+            Progress::Pending
+        });
         world.run(|ctx| map_context(ctx, &request))
     });
 }
@@ -92,7 +100,11 @@ fn one_step(bencher: Bencher<'_, '_>) {
 fn recall(bencher: Bencher<'_, '_>, query: &str) {
     let world = World::new();
     world.notes(100_000);
-    let request = RecallRequest { query: query.to_owned(), shelf: None, most: 10 };
+    let request = RecallRequest {
+        query: query.to_owned(),
+        shelf: None,
+        most: 10,
+    };
     bencher.bench_local(|| world.run(|ctx| recall_mems(ctx, &request)));
 }
 
@@ -112,18 +124,39 @@ impl World {
         let layout = Layout::new(folder.path(), &Settings::default());
         let known = KnownStores::in_directory(&folder.path().join("user"));
         store::create(&layout, Storage::Sqlite, &known).expect("a store");
-        let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
+        let settings = EngineSettings {
+            mirror: false,
+            ..EngineSettings::default()
+        };
         let now = Timestamp::from_millis(START);
-        let (store, _) = store::open(&layout, Storage::Sqlite, &settings, &known, None, now).expect("open");
+        let (store, _) =
+            store::open(&layout, Storage::Sqlite, &settings, &known, None, now).expect("open");
         let files = DiskFiles::open(folder.path()).expect("open");
         let profiles = vec![built_in("trail").expect("built in")];
-        Self { _folder: folder, store, files, profiles, policy: Policy::default() }
+        Self {
+            _folder: folder,
+            store,
+            files,
+            profiles,
+            policy: Policy::default(),
+        }
     }
 
     fn run<T>(&self, use_case: impl Fn(&Context<'_>) -> Result<T, application::Failure>) -> T {
-        let actor = Principal::Agent { host: "bench".to_owned(), session: "s".to_owned() };
+        let actor = Principal::Agent {
+            host: "bench".to_owned(),
+            session: "s".to_owned(),
+        };
         let clock = SystemClock;
-        let ctx = Context::new(&*self.store, &self.files, &clock, &self.profiles, &self.policy, actor, Channel::Cli);
+        let ctx = Context::new(
+            &*self.store,
+            &self.files,
+            &clock,
+            &self.profiles,
+            &self.policy,
+            actor,
+            Channel::Cli,
+        );
         use_case(&ctx).expect("it works")
     }
 
@@ -149,7 +182,11 @@ impl World {
         let mut add = |level: TrailLevel, parent: Option<u32>, content: String| {
             id += 1;
             let at = Timestamp::from_millis(START + i64::from(id) * 60_000);
-            let progress = if id % 3 == 0 { Progress::Complete } else { Progress::Active };
+            let progress = if id % 3 == 0 {
+                Progress::Complete
+            } else {
+                Progress::Active
+            };
             let parent = parent.map(NodeId);
             let new = NewTrailNode {
                 id: NodeId(id),
@@ -157,35 +194,71 @@ impl World {
                 level,
                 stamp: Stamp::at(at),
                 content: &content,
-                progress: if parent.is_none() { Progress::Active } else { progress },
+                progress: if parent.is_none() {
+                    Progress::Active
+                } else {
+                    progress
+                },
                 created: at,
                 updated: at,
             };
-            facts.push(Fact::NodeAdded { node: Box::new(new.node()) });
+            facts.push(Fact::NodeAdded {
+                node: Box::new(new.node()),
+            });
             texts.push(content);
             id
         };
-        let root = add(TrailLevel::Trajectory, None, "Build the whole thing".to_owned());
+        let root = add(
+            TrailLevel::Trajectory,
+            None,
+            "Build the whole thing".to_owned(),
+        );
         let mut last = root;
         for tactic in 0..tactics {
-            let parent = add(TrailLevel::Tactic, Some(root), format!("Way {tactic} through the cache and the queue"));
+            let parent = add(
+                TrailLevel::Tactic,
+                Some(root),
+                format!("Way {tactic} through the cache and the queue"),
+            );
             for action in 0..actions {
-                last = add(TrailLevel::Action, Some(parent), format!("Step {action} of {actions}"));
+                last = add(
+                    TrailLevel::Action,
+                    Some(parent),
+                    format!("Step {action} of {actions}"),
+                );
             }
         }
         let now = Timestamp::from_millis(START);
         let stamp = Stamp::at(now);
-        let mut session = Session::begin(stamp, &Who { name: "s", host: "bench" }, Mode::PlanDriven, NodeId(root), now);
+        let mut session = Session::begin(
+            stamp,
+            &Who {
+                name: "s",
+                host: "bench",
+            },
+            Mode::PlanDriven,
+            NodeId(root),
+            now,
+        );
         session.cursor = NodeId(last);
         session.log_entries = 500;
         facts.extend(record::changed(&stamp.to_string(), None, Some(&session)));
         let current = CurrentSession { stamp };
-        for key in [CurrentSession::own("s"), CurrentSession::of_host("bench"), CurrentSession::LAST.to_owned()] {
+        for key in [
+            CurrentSession::own("s"),
+            CurrentSession::of_host("bench"),
+            CurrentSession::LAST.to_owned(),
+        ] {
             facts.extend(record::changed(&key, None, Some(&current)));
         }
         for number in 0..12 {
             let stamp = Stamp::at(Timestamp::from_millis(START + number * 60_000));
-            let anchor = Anchor { stamp, text: format!("anchor {number}"), session_stamp: None, at: now };
+            let anchor = Anchor {
+                stamp,
+                text: format!("anchor {number}"),
+                session_stamp: None,
+                at: now,
+            };
             facts.extend(record::changed(&stamp.to_string(), None, Some(&anchor)));
         }
         self.record(facts, texts);
@@ -194,9 +267,18 @@ impl World {
     fn log(&self, entries: u32) {
         let session = Stamp::at(Timestamp::from_millis(START));
         let entry = |number: u32| {
-            let kind = if number.is_multiple_of(5) { EntryKind::Tactic } else { EntryKind::Action };
+            let kind = if number.is_multiple_of(5) {
+                EntryKind::Tactic
+            } else {
+                EntryKind::Action
+            };
             let at = Timestamp::from_millis(START + i64::from(number) * 60_000);
-            let entry = LogEntry { at, kind, text: format!("entry number {number}"), about: None };
+            let entry = LogEntry {
+                at,
+                kind,
+                text: format!("entry number {number}"),
+                about: None,
+            };
             record::changed(&LogEntry::key(&session, number), None, Some(&entry))
         };
         self.record((1..=entries).filter_map(entry).collect(), Vec::new());
@@ -208,11 +290,18 @@ impl World {
             let mut text = format!("note {number} rare{number}");
             for place in 0..12_u32 {
                 // No two notes alike, every word in many of them.
-                let pick = number.wrapping_mul(2_654_435_761).rotate_left(place * 5) as usize % (WORDS.len() * 5);
+                let pick = number.wrapping_mul(2_654_435_761).rotate_left(place * 5) as usize
+                    % (WORDS.len() * 5);
                 text.push(' ');
                 text.push_str(WORDS.get(pick).copied().unwrap_or("and"));
             }
-            let mem = Mem { stamp: Stamp::at(at), shelf: "work".to_owned(), text, context: None, at };
+            let mem = Mem {
+                stamp: Stamp::at(at),
+                shelf: "work".to_owned(),
+                text,
+                context: None,
+                at,
+            };
             record::changed(&mem.stamp.to_string(), None, Some(&mem))
         };
         let all: Vec<u32> = (0..count).collect();

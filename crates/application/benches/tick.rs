@@ -33,15 +33,23 @@ fn tick_on_a_long_story(bencher: Bencher<'_, '_>) {
     let mut scenes = Vec::new();
     for act in 1..=10 {
         files
-            .replace(&format!("acts/act-{act}/strategic-plan.md"), "# Act\n\n## Characters\n- Person 1\n")
+            .replace(
+                &format!("acts/act-{act}/strategic-plan.md"),
+                "# Act\n\n## Characters\n- Person 1\n",
+            )
             .expect("written");
         for chapter in 1..=10 {
             let folder = format!("acts/act-{act}/chapters/chapter-{chapter:02}");
-            files.replace(&format!("{folder}/plan.md"), "# Chapter\n").expect("written");
+            files
+                .replace(&format!("{folder}/plan.md"), "# Chapter\n")
+                .expect("written");
             for scene in 1..=10 {
                 let alias = format!("scene-{chapter:02}{scene:02}");
                 files
-                    .replace(&format!("{folder}/scenes/{alias}-blueprint.md"), &format!("# Scene {act} {alias}\n"))
+                    .replace(
+                        &format!("{folder}/scenes/{alias}-blueprint.md"),
+                        &format!("# Scene {act} {alias}\n"),
+                    )
                     .expect("written");
                 scenes.push(format!("act-{act}/chapter-{chapter:02}/{alias}"));
             }
@@ -55,22 +63,51 @@ fn tick_on_a_long_story(bencher: Bencher<'_, '_>) {
             json!({ "title": node, "node": node, "tick": index, "summary": [summary, "And more."] }),
         )
     });
-    let people = (0..200)
-        .map(|index| (EntryKind::Character, index, json!({ "name": format!("Person {index}"), "role": "someone" })));
-    let loops =
-        (0..500).map(|index| (EntryKind::Loop, index, json!({ "text": format!("What became of matter {index}?") })));
+    let people = (0..200).map(|index| {
+        (
+            EntryKind::Character,
+            index,
+            json!({ "name": format!("Person {index}"), "role": "someone" }),
+        )
+    });
+    let loops = (0..500).map(|index| {
+        (
+            EntryKind::Loop,
+            index,
+            json!({ "text": format!("What became of matter {index}?") }),
+        )
+    });
     plant(&*store, remembered.chain(people).chain(loops));
-    let (profiles, policy, clock) = ([built_in("story").expect("built in")], Policy::default(), SystemClock);
+    let (profiles, policy, clock) = (
+        [built_in("story").expect("built in")],
+        Policy::default(),
+        SystemClock,
+    );
     let actor = Principal::Human("bench".to_owned());
-    let ctx = Context::new(&*store, &files, &clock, &profiles, &policy, actor, Channel::Cli);
+    let ctx = Context::new(
+        &*store,
+        &files,
+        &clock,
+        &profiles,
+        &policy,
+        actor,
+        Channel::Cli,
+    );
     let tick = || {
-        let NextTick::Ask(ask) = begin_tick(&ctx).expect("it begins") else { panic!("nothing was interrupted") };
+        let NextTick::Ask(ask) = begin_tick(&ctx).expect("it begins") else {
+            panic!("nothing was interrupted")
+        };
         // What a model would say; it is no part of what is measured.
         let plan = json!({ "rationale": "r", "scene_intention": "s", "actions": [
             { "tool": "memory.search", "args": { "query": "map" } },
             { "tool": "loop.open", "args": { "description": format!("What became of {}?", ask.nonce) } },
         ] });
-        let answer = PlanAnswer { nonce: ask.nonce, plan, planner: "bench".to_owned(), spent: Vec::new() };
+        let answer = PlanAnswer {
+            nonce: ask.nonce,
+            plan,
+            planner: "bench".to_owned(),
+            spent: Vec::new(),
+        };
         submit_plan(&ctx, &answer).expect("it is run").status
     };
     assert_eq!(tick(), TickStatus::Done, "the first one writes every file");
@@ -87,8 +124,18 @@ fn memory_search_over_100_000_entries(bencher: Bencher<'_, '_>) {
     let mut turn = 0;
     bencher.bench_local(|| {
         turn += 1;
-        let query = format!("{} {} {}", WORDS[turn % 10], WORDS[(turn / 3) % 10], 1_000 + turn * 37);
-        let request = SearchMemoryRequest { query, kinds: Vec::new(), most: 10, nearest: Vec::new() };
+        let query = format!(
+            "{} {} {}",
+            WORDS[turn % 10],
+            WORDS[(turn / 3) % 10],
+            1_000 + turn * 37
+        );
+        let request = SearchMemoryRequest {
+            query,
+            kinds: Vec::new(),
+            most: 10,
+            nearest: Vec::new(),
+        };
         search_stored(&*state, &request).expect("found").len()
     });
 }
@@ -112,7 +159,10 @@ fn memory_search_with_100_000_vectors(bencher: Bencher<'_, '_>) {
     };
     let vectors: Vec<NewVector> = (0..100_000)
         .map(|index| NewVector {
-            record: RecordKey { kind: "fact".to_owned(), key: format!("F{index}") },
+            record: RecordKey {
+                kind: "fact".to_owned(),
+                key: format!("F{index}"),
+            },
             mark: 0,
             vector: vector(),
         })
@@ -122,16 +172,27 @@ fn memory_search_with_100_000_vectors(bencher: Bencher<'_, '_>) {
     let mut turn = 0;
     bencher.bench_local(|| {
         turn += 1;
-        let query = format!("{} {} {}", WORDS[turn % 10], WORDS[(turn / 3) % 10], 1_000 + turn * 37);
-        let mut request = SearchMemoryRequest { query, most: 10, ..SearchMemoryRequest::default() };
+        let query = format!(
+            "{} {} {}",
+            WORDS[turn % 10],
+            WORDS[(turn / 3) % 10],
+            1_000 + turn * 37
+        );
+        let mut request = SearchMemoryRequest {
+            query,
+            most: 10,
+            ..SearchMemoryRequest::default()
+        };
         let found = file.nearest(&vector(), &request.kind_words(), request.depth());
         request.nearest = found.into_iter().map(|(record, _)| record).collect();
         search_stored(&*state, &request).expect("found").len()
     });
 }
 
-const WORDS: [&str; 10] =
-    ["river", "letter", "mentor", "winter", "archive", "harbour", "quarrel", "lantern", "oath", "map"];
+const WORDS: [&str; 10] = [
+    "river", "letter", "mentor", "winter", "archive", "harbour", "quarrel", "lantern", "oath",
+    "map",
+];
 
 fn hundred_thousand() -> impl Iterator<Item = (EntryKind, usize, Value)> {
     (0..100_000usize).map(|index| {
@@ -146,8 +207,20 @@ fn open(directory: &TempDir) -> Box<dyn Store> {
     let layout = Layout::new(directory.path(), &Settings::default());
     let known = KnownStores::in_directory(&directory.path().join("user"));
     store::create(&layout, Storage::Sqlite, &known).expect("a store");
-    let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
-    store::open(&layout, Storage::Sqlite, &settings, &known, None, SystemClock.now()).expect("the store opens").0
+    let settings = EngineSettings {
+        mirror: false,
+        ..EngineSettings::default()
+    };
+    store::open(
+        &layout,
+        Storage::Sqlite,
+        &settings,
+        &known,
+        None,
+        SystemClock.now(),
+    )
+    .expect("the store opens")
+    .0
 }
 
 fn plant(store: &dyn Store, entries: impl Iterator<Item = (EntryKind, usize, Value)>) {

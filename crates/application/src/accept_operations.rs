@@ -39,10 +39,14 @@ pub fn accept_operations(
 ) -> Result<Receipt, Failure> {
     if !admitted.scope.covers(Scope::Agent) {
         return Err(
-            Failure::new(FailureKind::Refused, "this token may only look").step("ask for another one: tl token create")
+            Failure::new(FailureKind::Refused, "this token may only look")
+                .step("ask for another one: tl token create"),
         );
     }
-    let read = lines.iter().map(|line| read(line)).collect::<Result<Vec<_>, _>>()?;
+    let read = lines
+        .iter()
+        .map(|line| read(line))
+        .collect::<Result<Vec<_>, _>>()?;
     // Who is too late anyway need not wait for the right to write, and keeps nobody from it.
     if let Some(receipt) = too_late(&*ctx.store.read()?, sending, &read)? {
         return Ok(receipt);
@@ -72,7 +76,9 @@ fn too_late(
 ) -> Result<Option<Receipt>, StoreFault> {
     if state.chain_hash(sending.after)? != Some(sending.hash) {
         // Not further than we are: another history. Further: what we had was put back to an earlier state.
-        return Ok(Some(Receipt::Diverged { after: sending.after }));
+        return Ok(Some(Receipt::Diverged {
+            after: sending.after,
+        }));
     }
     let head = state.head()?;
     // Notes alone have no place in the history.
@@ -80,16 +86,28 @@ fn too_late(
         return Ok(None);
     }
     let kept = are_kept(state, sending.after, sent)?;
-    Ok(Some(if kept { Receipt::Kept { head } } else { Receipt::Overtaken { head } }))
+    Ok(Some(if kept {
+        Receipt::Kept { head }
+    } else {
+        Receipt::Overtaken { head }
+    }))
 }
 
 fn read(line: &str) -> Result<LineHead<Operation>, Failure> {
-    serde_json::from_str(line)
-        .map_err(|error| Failure::new(FailureKind::Invalid, format!("an operation cannot be read: {error}")))
+    serde_json::from_str(line).map_err(|error| {
+        Failure::new(
+            FailureKind::Invalid,
+            format!("an operation cannot be read: {error}"),
+        )
+    })
 }
 
 /// Says whether these very operations follow `after` already: an answer that got lost is asked for again.
-fn are_kept(state: &dyn Snapshot, after: OperationId, sent: &[LineHead<Operation>]) -> Result<bool, StoreFault> {
+fn are_kept(
+    state: &dyn Snapshot,
+    after: OperationId,
+    sent: &[LineHead<Operation>],
+) -> Result<bool, StoreFault> {
     let mut place = after;
     for one in sent {
         place = place.next();
@@ -101,7 +119,14 @@ fn are_kept(state: &dyn Snapshot, after: OperationId, sent: &[LineHead<Operation
 }
 
 fn refuse(operation: &Operation, why: impl std::fmt::Display) -> Failure {
-    Failure::new(FailureKind::Refused, format!("operation {} ({}): {why}", operation.id, operation.verb.word()))
+    Failure::new(
+        FailureKind::Refused,
+        format!(
+            "operation {} ({}): {why}",
+            operation.id,
+            operation.verb.word()
+        ),
+    )
 }
 
 /// Checks what can be said of an operation before it is applied.
@@ -114,9 +139,12 @@ fn check_words(
 ) -> Result<(), Failure> {
     let Admitted { principal, .. } = admitted;
     let by = &operation.by;
-    let reach = admitted
-        .reach_as(by)
-        .ok_or_else(|| refuse(operation, format!("it says it is by `{by}`, but the token is that of `{principal}`")))?;
+    let reach = admitted.reach_as(by).ok_or_else(|| {
+        refuse(
+            operation,
+            format!("it says it is by `{by}`, but the token is that of `{principal}`"),
+        )
+    })?;
     let needed = needed_for(operation);
     if !reach.covers(needed) {
         let why = format!(
@@ -124,22 +152,36 @@ fn check_words(
         );
         return Err(refuse(operation, why).step("ask a person to decide it"));
     }
-    if let Some(other) = names_newly(operation).into_iter().find(|other| other.is_human() && other != by) {
-        return Err(refuse(operation, format!("it speaks in the name of `{other}`")));
+    if let Some(other) = names_newly(operation)
+        .into_iter()
+        .find(|other| other.is_human() && other != by)
+    {
+        return Err(refuse(
+            operation,
+            format!("it speaks in the name of `{other}`"),
+        ));
     }
     if operation.verb == Verb::Policy || operation.facts.iter().any(changes_policy) {
-        return Err(refuse(operation, "the policy is the server's: a working copy can only be stricter")
-            .step("ask who runs the server to change it there"));
+        return Err(refuse(
+            operation,
+            "the policy is the server's: a working copy can only be stricter",
+        )
+        .step("ask who runs the server to change it there"));
     }
     let policy = deciding_policy(ctx, state)?.approval;
     for (node, approval) in new_approvals(operation) {
         if !policy.accepts(&approval.by) {
-            let why =
-                format!("only a person may approve here (policy.approval is `human`), and this is {}", approval.by);
+            let why = format!(
+                "only a person may approve here (policy.approval is `human`), and this is {}",
+                approval.by
+            );
             return Err(refuse(operation, why).step("ask a person to decide it"));
         }
         if approval.by != *by && !was_there_before(state, operation, node, approval)? {
-            return Err(refuse(operation, format!("it approves in the name of `{}`", approval.by)));
+            return Err(refuse(
+                operation,
+                format!("it approves in the name of `{}`", approval.by),
+            ));
         }
     }
     let off = operation.at.as_millis().saturating_sub(now.as_millis());
@@ -163,10 +205,17 @@ fn check_numbers(state: &dyn Transaction, operation: &Operation) -> Result<(), F
     let mut next = state.next_node()?;
     for id in added {
         if id > next {
-            return Err(refuse(operation, format!("the next new node is {next}, not {id}")));
+            return Err(refuse(
+                operation,
+                format!("the next new node is {next}, not {id}"),
+            ));
         }
         if id == next {
-            next = NodeId(next.0.checked_add(1).ok_or_else(|| refuse(operation, "there are no more numbers"))?);
+            next = NodeId(
+                next.0
+                    .checked_add(1)
+                    .ok_or_else(|| refuse(operation, "there are no more numbers"))?,
+            );
         }
     }
     Ok(())
@@ -174,9 +223,11 @@ fn check_numbers(state: &dyn Transaction, operation: &Operation) -> Result<(), F
 
 fn new_approvals(operation: &Operation) -> impl Iterator<Item = (NodeId, &Approval)> {
     operation.facts.iter().filter_map(|fact| match fact {
-        Fact::ApprovalChanged { node, before, after: Some(after) } if before.as_ref() != Some(after) => {
-            Some((*node, after))
-        }
+        Fact::ApprovalChanged {
+            node,
+            before,
+            after: Some(after),
+        } if before.as_ref() != Some(after) => Some((*node, after)),
         Fact::NodeAdded { node } => node.approval.as_ref().map(|approval| (node.id, approval)),
         _ => None,
     })
@@ -197,10 +248,16 @@ fn was_there_before(
         _ => None,
     });
     for id in undone {
-        let Some(undone) = state.operation(id)? else { continue };
+        let Some(undone) = state.operation(id)? else {
+            continue;
+        };
         let took_away = undone.facts.iter().any(|fact| match fact {
-            Fact::ApprovalChanged { node, before, .. } => *node == wanted && before.as_ref() == Some(approval),
-            Fact::NodeRemoved { node } => node.id == wanted && node.approval.as_ref() == Some(approval),
+            Fact::ApprovalChanged { node, before, .. } => {
+                *node == wanted && before.as_ref() == Some(approval)
+            }
+            Fact::NodeRemoved { node } => {
+                node.id == wanted && node.approval.as_ref() == Some(approval)
+            }
             _ => false,
         });
         if took_away {
@@ -212,12 +269,19 @@ fn was_there_before(
 
 /// Secrets are masked where an operation is made: what comes unmasked is from a program that is too old to do it, and is
 /// not kept, because everybody who follows the history would get a copy.
-fn check_secrets(state: &dyn Transaction, operation: &Operation, line: &str) -> Result<(), Failure> {
+fn check_secrets(
+    state: &dyn Transaction,
+    operation: &Operation,
+    line: &str,
+) -> Result<(), Failure> {
     if find_secrets(line).is_empty() {
         return Ok(());
     }
     let line: Value = serde_json::from_str(line).unwrap_or_default();
-    let texts = line["texts"].as_object().into_iter().flat_map(|texts| texts.values());
+    let texts = line["texts"]
+        .as_object()
+        .into_iter()
+        .flat_map(|texts| texts.values());
     let mut sent = NewOperation {
         at: operation.at,
         by: operation.by.clone(),
@@ -226,18 +290,27 @@ fn check_secrets(state: &dyn Transaction, operation: &Operation, line: &str) -> 
         summary: operation.summary.clone(),
         key: None,
         facts: operation.facts.clone(),
-        texts: texts.filter_map(|text| text.as_str().map(str::to_owned)).collect(),
+        texts: texts
+            .filter_map(|text| text.as_str().map(str::to_owned))
+            .collect(),
     };
     let masked = mask_operation(&mut sent, state)?;
     match masked.is_empty() {
         true => Ok(()),
-        false => Err(refuse(operation, format!("it holds {masked}, which is not stored"))
-            .step("update tl on the machine that sent it: it masks secrets before they are sent")),
+        false => Err(
+            refuse(operation, format!("it holds {masked}, which is not stored")).step(
+                "update tl on the machine that sent it: it masks secrets before they are sent",
+            ),
+        ),
     }
 }
 
 /// Checks what an operation has made of the state.
-fn check_outcome(ctx: &Context<'_>, tx: &dyn Transaction, operation: &Operation) -> Result<(), Failure> {
+fn check_outcome(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    operation: &Operation,
+) -> Result<(), Failure> {
     for fact in &operation.facts {
         let (node, content) = match fact {
             Fact::NodeAdded { node } => (node.id, &node.content),
@@ -247,12 +320,19 @@ fn check_outcome(ctx: &Context<'_>, tx: &dyn Transaction, operation: &Operation)
         check_text(ctx, tx, operation, node, content)?;
     }
     let wrong = unsettled(ctx, tx, &operation.facts, operation.at)?;
-    let Some(group) = wrong.first() else { return Ok(()) };
+    let Some(group) = wrong.first() else {
+        return Ok(());
+    };
     let node = group.nodes.first().copied().unwrap_or(NodeId(0));
-    let name = tx.node(node)?.map_or_else(|| node.to_string(), |node| node.alias);
-    let why =
-        format!("it leaves `{name}` as `{}`, but by the rules it is `{}`", group.before.status, group.after.status);
-    Err(refuse(operation, why).step("use the same policy.cascade in .throughline/config.toml as the server"))
+    let name = tx
+        .node(node)?
+        .map_or_else(|| node.to_string(), |node| node.alias);
+    let why = format!(
+        "it leaves `{name}` as `{}`, but by the rules it is `{}`",
+        group.before.status, group.after.status
+    );
+    Err(refuse(operation, why)
+        .step("use the same policy.cascade in .throughline/config.toml as the server"))
 }
 
 /// A text must be there, and be what it is said to be: approvals are bound to it.
@@ -263,29 +343,58 @@ fn check_text(
     id: NodeId,
     content: &Content,
 ) -> Result<(), Failure> {
-    let Content::Text { version, canonical, .. } = content else { return Ok(()) };
+    let Content::Text {
+        version, canonical, ..
+    } = content
+    else {
+        return Ok(());
+    };
     let Some(text) = tx.text(*version)? else {
-        return Err(refuse(operation, format!("the text {} did not come with it", version.short())));
+        return Err(refuse(
+            operation,
+            format!("the text {} did not come with it", version.short()),
+        ));
     };
     // Of a text with secrets only the masked one is sent: its hashes are those of the real text, which stays where it is.
     if MaskedText::read(tx, *version)?.is_some() {
         return Ok(());
     }
-    let Some(node) = tx.node(id)? else { return Ok(()) };
-    let level = ctx.profile(&node.profile).and_then(|profile| profile.level(&node.level));
+    let Some(node) = tx.node(id)? else {
+        return Ok(());
+    };
+    let level = ctx
+        .profile(&node.profile)
+        .and_then(|profile| profile.level(&node.level));
     let as_level = level.map(|level| level.read_text(&text).0);
     if *canonical == canonical_hash(&text) || Some(*canonical) == as_level {
         return Ok(());
     }
-    Err(refuse(operation, format!("the text of `{}` is not the one it is said to be", node.alias)))
+    Err(refuse(
+        operation,
+        format!(
+            "the text of `{}` is not the one it is said to be",
+            node.alias
+        ),
+    ))
 }
 
 fn keep_notes(tx: &mut dyn Transaction, sending: &Sending, now: Timestamp) -> Result<(), Failure> {
     let shared = |key: &str| SHARED_NOTES.iter().any(|prefix| key.starts_with(prefix));
-    for note in sending.notes.iter().take(MOST_NOTES).filter(|note| shared(&note.key)) {
+    for note in sending
+        .notes
+        .iter()
+        .take(MOST_NOTES)
+        .filter(|note| shared(&note.key))
+    {
         // When somebody was heard of, by the clock here: nobody is heard of in the future.
-        let heard = note.body.parse::<i64>().ok().map(|heard| heard.min(now.as_millis()));
-        let known = tx.note(&note.key)?.and_then(|body| body.parse::<i64>().ok());
+        let heard = note
+            .body
+            .parse::<i64>()
+            .ok()
+            .map(|heard| heard.min(now.as_millis()));
+        let known = tx
+            .note(&note.key)?
+            .and_then(|body| body.parse::<i64>().ok());
         if let Some(heard) = heard.filter(|heard| known.is_none_or(|known| known < *heard)) {
             tx.keep_note(&note.key, Some(&heard.to_string()), now)?;
         }

@@ -81,11 +81,23 @@ pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOut
             operation,
         };
         if node.status() == Status::Approved {
-            return Ok(outcome(format!("`{path}` is approved already"), Vec::new(), None));
+            return Ok(outcome(
+                format!("`{path}` is approved already"),
+                Vec::new(),
+                None,
+            ));
         }
-        let mut facts = vec![Fact::ApprovalChanged { node: id, before: node.approval.clone(), after: Some(approval) }];
+        let mut facts = vec![Fact::ApprovalChanged {
+            node: id,
+            before: node.approval.clone(),
+            after: Some(approval),
+        }];
         if node.condemnation.is_some() {
-            facts.push(Fact::CondemnationChanged { node: id, before: node.condemnation.clone(), after: None });
+            facts.push(Fact::CondemnationChanged {
+                node: id,
+                before: node.condemnation.clone(),
+                after: None,
+            });
         }
         settle(ctx, tx, &mut facts, &[], now, None)?;
         let changed = transitions(&*tx, &facts, Some(id))?;
@@ -93,8 +105,16 @@ pub fn approve(ctx: &Context<'_>, request: &ApproveRequest) -> Result<ApproveOut
         operation.at = now;
         operation.facts = facts;
         let operation = tx.record(operation)?;
-        let changed = changed.reinstated.into_iter().chain(changed.stale).collect();
-        Ok(outcome(format!("`{path}` is approved"), changed, Some(operation)))
+        let changed = changed
+            .reinstated
+            .into_iter()
+            .chain(changed.stale)
+            .collect();
+        Ok(outcome(
+            format!("`{path}` is approved"),
+            changed,
+            Some(operation),
+        ))
     })
 }
 
@@ -117,19 +137,34 @@ pub(crate) fn warnings(
     node: &Node,
     parent: Option<&Node>,
 ) -> Result<Vec<String>, Failure> {
-    let (Some(parent), Some(profile)) = (parent, ctx.profile(&node.profile)) else { return Ok(Vec::new()) };
-    let (Some(version), Some(parent_version)) = (node.content.version(), parent.content.version()) else {
+    let (Some(parent), Some(profile)) = (parent, ctx.profile(&node.profile)) else {
+        return Ok(Vec::new());
+    };
+    let (Some(version), Some(parent_version)) = (node.content.version(), parent.content.version())
+    else {
         return Ok(Vec::new());
     };
     if ctx.policy.consistency == ConsistencyPolicy::Off {
         return Ok(Vec::new());
     }
-    let (Some(text), Some(parent_text)) = (state.text(version)?, state.text(parent_version)?) else {
+    let (Some(text), Some(parent_text)) = (state.text(version)?, state.text(parent_version)?)
+    else {
         return Ok(Vec::new());
     };
-    let child = Plan { alias: &node.alias, level: &node.level, text: &text };
-    let parent = Plan { alias: &parent.alias, level: &parent.level, text: &parent_text };
-    let mut found: Vec<String> = check(profile, child, parent).into_iter().map(|warning| warning.message).collect();
+    let child = Plan {
+        alias: &node.alias,
+        level: &node.level,
+        text: &text,
+    };
+    let parent = Plan {
+        alias: &parent.alias,
+        level: &parent.level,
+        text: &parent_text,
+    };
+    let mut found: Vec<String> = check(profile, child, parent)
+        .into_iter()
+        .map(|warning| warning.message)
+        .collect();
     if let Some(problem) = domain::front_matter::read(&text).problem {
         found.push(format!("front matter, {problem}"));
     }
@@ -138,26 +173,43 @@ pub(crate) fn warnings(
 
 /// Refuses to decide about a text that cannot be read now: what is recorded may not be what is there.
 pub(crate) fn refuse_unavailable(ctx: &Context<'_>, node: &Node) -> Result<(), Failure> {
-    let Some(path) = &node.path else { return Ok(()) };
-    let Some(why) = ctx.why_unavailable(path) else { return Ok(()) };
-    let what = format!("`{path}` cannot be read now: {why}; nothing was decided about `{}`", node.alias);
-    Err(Failure::new(FailureKind::Unavailable, what).step("try again").step("tl check"))
+    let Some(path) = &node.path else {
+        return Ok(());
+    };
+    let Some(why) = ctx.why_unavailable(path) else {
+        return Ok(());
+    };
+    let what = format!(
+        "`{path}` cannot be read now: {why}; nothing was decided about `{}`",
+        node.alias
+    );
+    Err(Failure::new(FailureKind::Unavailable, what)
+        .step("try again")
+        .step("tl check"))
 }
 
 /// A plan that needs itself, in the end, can never be ready.
-fn refuse_circles(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node, path: &str) -> Result<(), Failure> {
+fn refuse_circles(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    path: &str,
+) -> Result<(), Failure> {
     if node.description.needs.is_empty() {
         return Ok(());
     }
     let tree = domain::tree::Tree::new(state.all_nodes()?);
     let needs = domain::needs::Needs::of(&tree, ctx.profiles);
-    let circle = needs
-        .problems
-        .iter()
-        .find(|problem| matches!(problem, domain::needs::NeedsProblem::Circle { .. }) && problem.node() == path);
+    let circle = needs.problems.iter().find(|problem| {
+        matches!(problem, domain::needs::NeedsProblem::Circle { .. }) && problem.node() == path
+    });
     match circle {
         None => Ok(()),
-        Some(problem) => Err(Failure::new(FailureKind::Refused, problem.to_string())
-            .step(format!("change `needs` in {}", node.path.as_deref().unwrap_or("the plan")))),
+        Some(problem) => Err(
+            Failure::new(FailureKind::Refused, problem.to_string()).step(format!(
+                "change `needs` in {}",
+                node.path.as_deref().unwrap_or("the plan")
+            )),
+        ),
     }
 }

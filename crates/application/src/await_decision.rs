@@ -68,23 +68,43 @@ pub fn await_decision(ctx: &Context<'_>, request: &WaitRequest) -> Result<WaitVi
     }
     let decided = match request.until {
         Until::Approved => node.status == Status::Approved,
-        Until::Changed => request.status.as_ref().is_none_or(|known| *known != node.status.to_string()),
+        Until::Changed => request
+            .status
+            .as_ref()
+            .is_none_or(|known| *known != node.status.to_string()),
     };
     let done = decided || !comments.is_empty() || !reviews.is_empty();
-    Ok(WaitView { done, path: node.path, status: node.status, version_hash: node.version_hash, comments, reviews })
+    Ok(WaitView {
+        done,
+        path: node.path,
+        status: node.status,
+        version_hash: node.version_hash,
+        comments,
+        reviews,
+    })
 }
 
 /// Returns what people decided since in reviews of a node, or of a phase of it.
-fn decided_in_reviews(state: &dyn Snapshot, path: &str, since: OperationId) -> Result<Vec<OperationView>, Failure> {
-    let is_about =
-        |subject: &str| subject.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+fn decided_in_reviews(
+    state: &dyn Snapshot,
+    path: &str,
+    since: OperationId,
+) -> Result<Vec<OperationView>, Failure> {
+    let is_about = |subject: &str| {
+        subject
+            .strip_prefix(path)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
     let new = usize::try_from(state.head()?.0.saturating_sub(since.0)).unwrap_or(usize::MAX);
     let mut found = Vec::new();
     for head in state.operation_heads(None, new)? {
         if head.verb != Verb::Review || !head.by.is_human() {
             continue;
         }
-        let facts = state.operation(head.id)?.map(|operation| operation.facts).unwrap_or_default();
+        let facts = state
+            .operation(head.id)?
+            .map(|operation| operation.facts)
+            .unwrap_or_default();
         let reviewed = |fact: &Fact| matches!(fact, Fact::RecordChanged { record, .. } if record.kind == Review::KIND && is_about(&record.key));
         if facts.iter().any(reviewed) {
             found.push(OperationView::of(state, head)?);

@@ -41,25 +41,48 @@ pub struct BriefOutcome {
 /// # Errors
 /// When the state cannot be read.
 pub fn brief(ctx: &Context<'_>, faults: Option<&str>) -> Result<String, Failure> {
-    Ok(brief_explained(ctx, BriefRequest { faults, budget: None })?.text)
+    Ok(brief_explained(
+        ctx,
+        BriefRequest {
+            faults,
+            budget: None,
+        },
+    )?
+    .text)
 }
 
 /// The same with how it came about.
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn brief_explained(ctx: &Context<'_>, request: BriefRequest<'_>) -> Result<BriefOutcome, Failure> {
+pub fn brief_explained(
+    ctx: &Context<'_>,
+    request: BriefRequest<'_>,
+) -> Result<BriefOutcome, Failure> {
     let status = project_status(ctx)?;
     let trail = match trail::is_kept(ctx.profiles) {
         true => Some(trail_briefing(ctx, &*ctx.store.read()?)?),
         false => None,
     };
-    let has_plans = ctx.profiles.iter().any(|profile| profile.name != trail::PROFILE);
-    let hierarchies = ctx.profiles.iter().map(|profile| profile.hierarchy()).collect();
+    let has_plans = ctx
+        .profiles
+        .iter()
+        .any(|profile| profile.name != trail::PROFILE);
+    let hierarchies = ctx
+        .profiles
+        .iter()
+        .map(|profile| profile.hierarchy())
+        .collect();
     let levels = status
         .levels
         .iter()
-        .map(|counts| (counts.level.as_str(), counts.status_counts.all(), counts.status_counts.approved))
+        .map(|counts| {
+            (
+                counts.level.as_str(),
+                counts.status_counts.all(),
+                counts.status_counts.approved,
+            )
+        })
         .collect();
     let attention = status
         .attention
@@ -73,12 +96,18 @@ pub fn brief_explained(ctx: &Context<'_>, request: BriefRequest<'_>) -> Result<B
         .collect();
     let policy = &ctx.policy.briefing;
     let budget = match request.budget {
-        None => Budget { characters: policy.characters, tokens: policy.tokens },
+        None => Budget {
+            characters: policy.characters,
+            tokens: policy.tokens,
+        },
         Some(0) => Budget::UNLIMITED,
         Some(characters) => Budget::UNLIMITED.at_most(characters),
     };
     let said = open_comments(ctx)?;
-    let comments = said.iter().map(|one| (one.path.as_str(), one.by.to_string(), one.text.as_str())).collect();
+    let comments = said
+        .iter()
+        .map(|one| (one.path.as_str(), one.by.to_string(), one.text.as_str()))
+        .collect();
     let untrusted = untrusted(ctx);
     let briefing = Briefing {
         hierarchies,
@@ -113,13 +142,17 @@ fn untrusted(ctx: &Context<'_>) -> Option<String> {
     let mut lines: Vec<String> = ctx.store.history().problem().into_iter().collect();
     if !ctx.waiting_policy.is_empty() {
         let changes: Vec<String> = ctx.waiting_policy.iter().map(ToString::to_string).collect();
-        lines
-            .push(format!("config.toml is looser than the policy in force, and has no effect: {}", changes.join(", ")));
+        lines.push(format!(
+            "config.toml is looser than the policy in force, and has no effect: {}",
+            changes.join(", ")
+        ));
     }
     if lines.is_empty() {
         return None;
     }
-    lines.push("Tell the person; they decide in their own terminal: tl check, tl policy.".to_owned());
+    lines.push(
+        "Tell the person; they decide in their own terminal: tl check, tl policy.".to_owned(),
+    );
     Some(lines.join("\n"))
 }
 

@@ -75,7 +75,10 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
             moved: if precise { &never } else { &any_change_counts },
         },
     );
-    findings.extend(own.into_iter().filter(|finding| !(precise && finding.kind == FindingKind::StatusMismatch)));
+    findings.extend(
+        own.into_iter()
+            .filter(|finding| !(precise && finding.kind == FindingKind::StatusMismatch)),
+    );
     drop(state);
     for found in ctx.store.verify()? {
         findings.push(Finding {
@@ -88,7 +91,9 @@ pub fn check_state(ctx: &Context<'_>) -> Result<CheckOutcome, Failure> {
     findings.extend(untrusted(ctx));
     Ok(CheckOutcome {
         // A key in a person's own file is theirs to take out; the state is sound all the same.
-        ok: findings.iter().all(|finding| finding.kind == FindingKind::SecretInPlan),
+        ok: findings
+            .iter()
+            .all(|finding| finding.kind == FindingKind::SecretInPlan),
         nodes: tree.len(),
         findings: findings.into_iter().map(FindingView::from).collect(),
     })
@@ -105,14 +110,22 @@ fn untrusted(ctx: &Context<'_>) -> Vec<Finding> {
     let policy = ctx.waiting_policy.iter().map(|change| Finding {
         kind: FindingKind::PolicyNotAccepted,
         node: None,
-        message: format!("config.toml is looser than the policy in force, and has no effect: {change}"),
-        next_steps: vec!["tl policy accept   # in your own terminal; or change config.toml back".to_owned()],
+        message: format!(
+            "config.toml is looser than the policy in force, and has no effect: {change}"
+        ),
+        next_steps: vec![
+            "tl policy accept   # in your own terminal; or change config.toml back".to_owned(),
+        ],
     });
     history.into_iter().chain(policy).collect()
 }
 
 /// Compares the recorded state with the files, without recording anything.
-fn against_files(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Result<Vec<Finding>, Failure> {
+fn against_files(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+) -> Result<Vec<Finding>, Failure> {
     let next = domain::ids::NodeId(u32::MAX / 2);
     let seen = survey(ctx, state, Scope::EverythingAnew, next)?;
     let mut findings = Vec::new();
@@ -121,7 +134,10 @@ fn against_files(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Result
             Place::New(new) => findings.push(Finding {
                 kind: FindingKind::NotRecorded,
                 node: None,
-                message: format!("`{}` is not recorded yet", new.path.as_deref().unwrap_or(&new.alias)),
+                message: format!(
+                    "`{}` is not recorded yet",
+                    new.path.as_deref().unwrap_or(&new.alias)
+                ),
                 next_steps: vec!["tl sync-hashes".to_owned()],
             }),
             Place::Known(id) => {
@@ -129,19 +145,26 @@ fn against_files(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Result
                 let path = tree.path(node);
                 let file = node.path.as_deref().unwrap_or_default();
                 let (kind, message) = match (&sighting.found, &node.content) {
-                    (Found::Missing, _) => {
-                        (FindingKind::FileMissing, format!("the plan file of `{path}` is missing: `{file}`"))
-                    }
-                    (Found::Unreadable { why }, _) => {
-                        (FindingKind::FileUnreadable, format!("the plan file of `{path}` cannot be read: {why}"))
-                    }
+                    (Found::Missing, _) => (
+                        FindingKind::FileMissing,
+                        format!("the plan file of `{path}` is missing: `{file}`"),
+                    ),
+                    (Found::Unreadable { why }, _) => (
+                        FindingKind::FileUnreadable,
+                        format!("the plan file of `{path}` cannot be read: {why}"),
+                    ),
                     (Found::Text { version, .. }, Content::Text { version: known, .. }) => (
                         FindingKind::HashMismatch,
-                        format!("`{path}` was recorded as {}, but `{file}` is {}", known.short(), version.short()),
+                        format!(
+                            "`{path}` was recorded as {}, but `{file}` is {}",
+                            known.short(),
+                            version.short()
+                        ),
                     ),
-                    (Found::Text { version, .. }, _) => {
-                        (FindingKind::HashMismatch, format!("`{path}` has a plan file again: {}", version.short()))
-                    }
+                    (Found::Text { version, .. }, _) => (
+                        FindingKind::HashMismatch,
+                        format!("`{path}` has a plan file again: {}", version.short()),
+                    ),
                 };
                 findings.push(Finding {
                     kind,
@@ -163,14 +186,18 @@ fn against_files(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Result
             Noticed::Unavailable { path, why } => findings.push(Finding {
                 kind: FindingKind::FileUnavailable,
                 node: None,
-                message: format!("`{path}` cannot be read now: {why}; what was known of it still counts"),
+                message: format!(
+                    "`{path}` cannot be read now: {why}; what was known of it still counts"
+                ),
                 next_steps: vec![format!("make `{path}` readable, then: tl check")],
             }),
             other => ctx.notice(other),
         }
     }
     for node in tree.all_in_order() {
-        let Some(version) = node.content.version() else { continue };
+        let Some(version) = node.content.version() else {
+            continue;
+        };
         let text = state.text(version).ok().flatten();
         let secrets: Vec<MaskedSecret> = match MaskedText::read(state, version).ok().flatten() {
             Some(masked) => masked.secrets,
@@ -193,7 +220,10 @@ fn against_files(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Result
             findings.push(Finding {
                 kind: FindingKind::FrontMatter,
                 node: Some(tree.path(node)),
-                message: format!("front matter of `{}`, {problem}", node.path.as_deref().unwrap_or_default()),
+                message: format!(
+                    "front matter of `{}`, {problem}",
+                    node.path.as_deref().unwrap_or_default()
+                ),
                 next_steps: vec!["mend the lines between the two `---`".to_owned()],
             });
         }

@@ -17,7 +17,9 @@ pub fn children_status(ctx: &Context<'_>, words: &[String]) -> Result<ChildrenVi
     let mut children = seen.state.children(seen.id)?;
     children.sort_by(domain::tree::sibling_order);
     let mut status_counts = StatusCounts::default();
-    children.iter().for_each(|child| status_counts.add(child.status()));
+    children
+        .iter()
+        .for_each(|child| status_counts.add(child.status()));
     Ok(ChildrenView {
         total_children: children.len(),
         status_counts,

@@ -47,7 +47,12 @@ pub fn claim_node(ctx: &Context<'_>, node: &[String]) -> Result<ClaimView, Failu
     })
 }
 
-pub(crate) fn take(ctx: &Context<'_>, tx: &mut dyn Transaction, node: &Node, path: &str) -> Result<ClaimView, Failure> {
+pub(crate) fn take(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    node: &Node,
+    path: &str,
+) -> Result<ClaimView, Failure> {
     if let Some((_, claim)) = holder(ctx, &*tx, node)? {
         return Err(held(path, &claim));
     }
@@ -56,15 +61,33 @@ pub(crate) fn take(ctx: &Context<'_>, tx: &mut dyn Transaction, node: &Node, pat
     }
     let now = agreed_time(ctx, &*tx)?;
     let before = record::read::<Claim>(&*tx, &key(node.id))?;
-    let own = before.as_ref().filter(|claim| claim.session == ctx.session && claim_holds(ctx, &*tx, claim, now));
+    let own = before
+        .as_ref()
+        .filter(|claim| claim.session == ctx.session && claim_holds(ctx, &*tx, claim, now));
     let until = Timestamp::from_millis(now.as_millis().saturating_add(lease_ms(ctx)));
     let token = own.map_or(tx.next_operation()?.0, |claim| claim.token);
     let since = own.map_or(now, |claim| claim.since);
-    let after = Claim { session: ctx.session.clone(), token, since, until };
+    let after = Claim {
+        session: ctx.session.clone(),
+        token,
+        since,
+        until,
+    };
     let mut operation = ctx.operation(Verb::Claim, format!("{path} is claimed by {}", ctx.session));
-    operation.facts.extend(record::changed(&key(node.id), before.as_ref(), Some(&after)));
+    operation.facts.extend(record::changed(
+        &key(node.id),
+        before.as_ref(),
+        Some(&after),
+    ));
     let operation = tx.record(operation)?;
-    Ok(ClaimView { node: path.to_owned(), session: after.session, token, since, until, operation: Some(operation) })
+    Ok(ClaimView {
+        node: path.to_owned(),
+        session: after.session,
+        token,
+        since,
+        until,
+        operation: Some(operation),
+    })
 }
 
 /// Gives a node back.
@@ -79,16 +102,37 @@ pub fn release_node(ctx: &Context<'_>, request: &ReleaseRequest) -> Result<Claim
             return Err(refused(&ClaimRefused::NotClaimed { node: path }));
         };
         if before.session != ctx.session && !ctx.actor.is_human() {
-            return Err(refused(&ClaimRefused::NotYours { node: path, holder: before.session }));
+            return Err(refused(&ClaimRefused::NotYours {
+                node: path,
+                holder: before.session,
+            }));
         }
         if let Some(given) = request.token.filter(|given| *given != before.token) {
-            return Err(refused(&ClaimRefused::OldToken { node: path, given, token: before.token }));
+            return Err(refused(&ClaimRefused::OldToken {
+                node: path,
+                given,
+                token: before.token,
+            }));
         }
         let mut operation = ctx.operation(Verb::Claim, format!("{path} is released"));
-        operation.facts.extend(record::changed::<Claim>(&key(id), Some(&before), None));
+        operation
+            .facts
+            .extend(record::changed::<Claim>(&key(id), Some(&before), None));
         let operation = tx.record(operation)?;
-        let Claim { session, token, since, until } = before;
-        Ok(ClaimView { node: path, session, token, since, until, operation: Some(operation) })
+        let Claim {
+            session,
+            token,
+            since,
+            until,
+        } = before;
+        Ok(ClaimView {
+            node: path,
+            session,
+            token,
+            since,
+            until,
+            operation: Some(operation),
+        })
     })
 }
 
@@ -100,7 +144,9 @@ pub fn list_claims(ctx: &Context<'_>) -> Result<Vec<ClaimView>, Failure> {
     let state = ctx.store.read()?;
     let mut found = Vec::new();
     for (id, claim) in holding(ctx, &*state)? {
-        let Some(node) = state.node(id)? else { continue };
+        let Some(node) = state.node(id)? else {
+            continue;
+        };
         found.push(ClaimView {
             node: path_of(&*state, &node)?,
             session: claim.session,
@@ -114,14 +160,21 @@ pub fn list_claims(ctx: &Context<'_>) -> Result<Vec<ClaimView>, Failure> {
 }
 
 /// Returns the claims that hold.
-pub(crate) fn holding(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Vec<(NodeId, Claim)>, Failure> {
+pub(crate) fn holding(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<Vec<(NodeId, Claim)>, Failure> {
     let all = record::read_all::<Claim>(state, "")?;
     if all.is_empty() {
         return Ok(Vec::new());
     }
     let now = agreed_time(ctx, state)?;
-    let holding = all.into_iter().filter(|(_, claim)| claim_holds(ctx, state, claim, now));
-    Ok(holding.filter_map(|(key, claim)| Some((NodeId(key.parse().ok()?), claim))).collect())
+    let holding = all
+        .into_iter()
+        .filter(|(_, claim)| claim_holds(ctx, state, claim, now));
+    Ok(holding
+        .filter_map(|(key, claim)| Some((NodeId(key.parse().ok()?), claim)))
+        .collect())
 }
 
 /// Leases run by the store's clock where several machines share it: theirs may differ.
@@ -131,7 +184,11 @@ fn agreed_time(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Timestamp, Fai
 
 fn claim_holds(ctx: &Context<'_>, state: &dyn Snapshot, claim: &Claim, now: Timestamp) -> bool {
     // When nobody remembers that a session was heard of, it was not.
-    let heard = state.note(&heard_key(&claim.session)).ok().flatten().and_then(|text| text.parse().ok());
+    let heard = state
+        .note(&heard_key(&claim.session))
+        .ok()
+        .flatten()
+        .and_then(|text| text.parse().ok());
     claim.holds(now, heard.map(Timestamp::from_millis), lease_ms(ctx))
 }
 
@@ -140,23 +197,41 @@ fn lease_ms(ctx: &Context<'_>) -> i64 {
 }
 
 /// Returns which other session holds a node or something above it.
-pub(crate) fn holder(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<Option<(NodeId, Claim)>, Failure> {
-    let claims: Vec<_> = holding(ctx, state)?.into_iter().filter(|(_, claim)| claim.session != ctx.session).collect();
+pub(crate) fn holder(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Option<(NodeId, Claim)>, Failure> {
+    let claims: Vec<_> = holding(ctx, state)?
+        .into_iter()
+        .filter(|(_, claim)| claim.session != ctx.session)
+        .collect();
     if claims.is_empty() {
         return Ok(None);
     }
     let above: Vec<NodeId> = ancestors(state, node)?.iter().map(|node| node.id).collect();
-    Ok(claims.into_iter().find(|(id, _)| *id == node.id || above.contains(id)))
+    Ok(claims
+        .into_iter()
+        .find(|(id, _)| *id == node.id || above.contains(id)))
 }
 
 /// Returns which other session holds something below a node.
-fn holder_below(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<Option<(Node, Claim)>, Failure> {
+fn holder_below(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Option<(Node, Claim)>, Failure> {
     for (id, claim) in holding(ctx, state)? {
         if claim.session == ctx.session {
             continue;
         }
-        let Some(claimed) = state.node(id)? else { continue };
-        if ancestors(state, &claimed)?.iter().any(|above| above.id == node.id) {
+        let Some(claimed) = state.node(id)? else {
+            continue;
+        };
+        if ancestors(state, &claimed)?
+            .iter()
+            .any(|above| above.id == node.id)
+        {
             return Ok(Some((claimed, claim)));
         }
     }
@@ -175,7 +250,11 @@ pub(crate) fn hear(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Fa
 }
 
 fn held(node: &str, claim: &Claim) -> Failure {
-    let refusal = ClaimRefused::Held { node: node.to_owned(), holder: claim.session.clone(), until: claim.until };
+    let refusal = ClaimRefused::Held {
+        node: node.to_owned(),
+        holder: claim.session.clone(),
+        until: claim.until,
+    };
     refused(&refusal)
 }
 
@@ -184,6 +263,8 @@ fn refused(refusal: &ClaimRefused) -> Failure {
     match refusal {
         ClaimRefused::Held { .. } => failure.step("tl next   # what nobody holds"),
         ClaimRefused::NotClaimed { node } => failure.step(format!("tl claim {node}")),
-        ClaimRefused::NotYours { .. } | ClaimRefused::OldToken { .. } => failure.step("tl claim --list"),
+        ClaimRefused::NotYours { .. } | ClaimRefused::OldToken { .. } => {
+            failure.step("tl claim --list")
+        }
     }
 }

@@ -39,12 +39,26 @@ pub fn comment(ctx: &Context<'_>, words: &[String], text: &str) -> Result<Commen
         let node = get(&*tx, id)?;
         let path = path_of(&*tx, &node)?;
         let operation = tx.next_operation()?;
-        let said = Comment { node: id, operation, by: ctx.actor.clone(), at: ctx.clock.now(), text };
+        let said = Comment {
+            node: id,
+            operation,
+            by: ctx.actor.clone(),
+            at: ctx.clock.now(),
+            text,
+        };
         let start: String = clean_line(&said.text).chars().take(120).collect();
         let mut new = ctx.operation(Verb::Comment, format!("comment on {path}: {start}"));
-        new.facts.extend(record::changed(&said.key(), None, Some(&said)));
+        new.facts
+            .extend(record::changed(&said.key(), None, Some(&said)));
         tx.record(new)?;
-        Ok(CommentView { path, by: said.by, at: said.at, text: said.text, open: true, operation })
+        Ok(CommentView {
+            path,
+            by: said.by,
+            at: said.at,
+            text: said.text,
+            open: true,
+            operation,
+        })
     })
 }
 
@@ -59,13 +73,27 @@ pub fn list_comments(ctx: &Context<'_>, words: &[String]) -> Result<Vec<CommentV
 }
 
 /// Returns the comments of one node or of all, the latest first.
-pub(crate) fn comments_of(state: &dyn Snapshot, node: Option<NodeId>) -> Result<Vec<CommentView>, StoreFault> {
+pub(crate) fn comments_of(
+    state: &dyn Snapshot,
+    node: Option<NodeId>,
+) -> Result<Vec<CommentView>, StoreFault> {
     let mut found = Vec::new();
-    for (_, said) in record::read_all::<Comment>(state, &node.map(comment::prefix).unwrap_or_default())? {
+    for (_, said) in
+        record::read_all::<Comment>(state, &node.map(comment::prefix).unwrap_or_default())?
+    {
         // A node may be gone; what was said about it stays in the log.
-        let Some(node) = state.node(said.node)? else { continue };
+        let Some(node) = state.node(said.node)? else {
+            continue;
+        };
         let (path, open) = (path_of(state, &node)?, said.is_open(&node));
-        found.push(CommentView { path, by: said.by, at: said.at, text: said.text, open, operation: said.operation });
+        found.push(CommentView {
+            path,
+            by: said.by,
+            at: said.at,
+            text: said.text,
+            open,
+            operation: said.operation,
+        });
     }
     found.sort_by_key(|said| std::cmp::Reverse(said.operation));
     Ok(found)

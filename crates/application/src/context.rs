@@ -6,7 +6,9 @@ use domain::ids::{Digest32, OperationId, Principal};
 use domain::operation::{Channel, Verb};
 use domain::plan_document;
 use domain::policy::{ApprovalPolicy, Policy};
-use domain::ports::{Clock, Commands, Git, NewOperation, NoCommands, NoRepository, PlanFiles, Store};
+use domain::ports::{
+    Clock, Commands, Git, NewOperation, NoCommands, NoRepository, PlanFiles, Store,
+};
 use domain::profile::Profile;
 use domain::secrets::{SecretCount, mask_text};
 use domain::trust_policy::PolicyChange;
@@ -43,7 +45,11 @@ pub struct Context<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Noticed {
     /// Files were found changed, and this is what it meant.
-    Changes { operation: OperationId, summary: String, stale: usize },
+    Changes {
+        operation: OperationId,
+        summary: String,
+        stale: usize,
+    },
     /// Files changed, but it could not be recorded.
     NotRecorded { why: String },
     /// An overwritten plan is kept in the store, but not as a readable file.
@@ -108,7 +114,10 @@ impl<'a> Context<'a> {
     /// it did: a request whose answer was never given is then not carried out twice.
     #[must_use]
     pub fn acknowledging(self) -> Self {
-        Self { acknowledges: true, ..self }
+        Self {
+            acknowledges: true,
+            ..self
+        }
     }
 
     /// Says whether the edge notes that the caller was told.
@@ -129,7 +138,11 @@ impl<'a> Context<'a> {
     /// The same, with the repository the project lies in and the session that acts.
     #[must_use]
     pub fn at_work(self, git: &'a dyn Git, session: String) -> Self {
-        Self { git, session, ..self }
+        Self {
+            git,
+            session,
+            ..self
+        }
     }
 
     /// The same, with statuses judged by another policy than the one that decides.
@@ -141,7 +154,10 @@ impl<'a> Context<'a> {
     /// The same, where `config.toml` has looser values that wait for a person.
     #[must_use]
     pub fn with_waiting_policy(self, waiting_policy: Vec<PolicyChange>) -> Self {
-        Self { waiting_policy, ..self }
+        Self {
+            waiting_policy,
+            ..self
+        }
     }
 
     /// The same, where commands that prove something may be run.
@@ -151,7 +167,11 @@ impl<'a> Context<'a> {
     }
 
     /// Runs a part of a use case on other files: as they will be once planned writes are carried out.
-    pub(crate) fn on_files<T>(&self, files: &dyn PlanFiles, act: impl FnOnce(&Context<'_>) -> T) -> T {
+    pub(crate) fn on_files<T>(
+        &self,
+        files: &dyn PlanFiles,
+        act: impl FnOnce(&Context<'_>) -> T,
+    ) -> T {
         let ctx = Context {
             files,
             store: self.store,
@@ -170,7 +190,9 @@ impl<'a> Context<'a> {
             carried_out: Cell::default(),
         };
         let value = act(&ctx);
-        ctx.take_noticed().into_iter().for_each(|noticed| self.notice(noticed));
+        ctx.take_noticed()
+            .into_iter()
+            .for_each(|noticed| self.notice(noticed));
         value
     }
 
@@ -184,12 +206,15 @@ impl<'a> Context<'a> {
         let mut noticed = self.take_noticed();
         let mut files = 0;
         noticed.retain(|one| {
-            let is_about_a_file = matches!(one, Noticed::Misplaced { .. } | Noticed::Unavailable { .. });
+            let is_about_a_file =
+                matches!(one, Noticed::Misplaced { .. } | Noticed::Unavailable { .. });
             files += usize::from(is_about_a_file);
             !is_about_a_file || files <= MAX_FILES_TOLD
         });
         if files > MAX_FILES_TOLD {
-            noticed.push(Noticed::MoreFiles { left: files - MAX_FILES_TOLD });
+            noticed.push(Noticed::MoreFiles {
+                left: files - MAX_FILES_TOLD,
+            });
         }
         noticed
     }
@@ -208,17 +233,23 @@ impl<'a> Context<'a> {
     pub fn sync_mirror(&self) -> usize {
         self.store.sync_mirror().unwrap_or_else(|fault| {
             let why = Failure::from(fault).message;
-            self.notice(Noticed::NotWritten { path: ".throughline/state".to_owned(), why });
+            self.notice(Noticed::NotWritten {
+                path: ".throughline/state".to_owned(),
+                why,
+            });
             0
         })
     }
 
     /// Returns why a file could not be read in this use case, where that says nothing about its text.
     pub(crate) fn why_unavailable(&self, path: &str) -> Option<String> {
-        self.noticed.borrow().iter().find_map(|noticed| match noticed {
-            Noticed::Unavailable { path: found, why } if found == path => Some(why.clone()),
-            _ => None,
-        })
+        self.noticed
+            .borrow()
+            .iter()
+            .find_map(|noticed| match noticed {
+                Noticed::Unavailable { path: found, why } if found == path => Some(why.clone()),
+                _ => None,
+            })
     }
 
     /// Masks what is about to be written into a file, and tells that it was.
@@ -232,7 +263,9 @@ impl<'a> Context<'a> {
     /// Tells that something was masked before it was written.
     pub(crate) fn notice_masked(&self, masked: &SecretCount, place: &str) {
         if !masked.is_empty() {
-            self.notice(Noticed::Masked { what: format!("masked {masked} in the {place} before it was stored") });
+            self.notice(Noticed::Masked {
+                what: format!("masked {masked} in the {place} before it was stored"),
+            });
         }
     }
 

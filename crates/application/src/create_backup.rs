@@ -31,18 +31,37 @@ pub fn create_backup(ctx: &Context<'_>, words: &[String]) -> Result<BackupOutcom
         let node = get(&*tx, id)?;
         let path = path_of(&*tx, &node)?;
         let now = ctx.clock.now();
-        let written = ctx.on_files(planned, |ctx| write_backup(ctx, &*tx, &node, "asked for", now))?;
+        let written = ctx.on_files(planned, |ctx| {
+            write_backup(ctx, &*tx, &node, "asked for", now)
+        })?;
         let Some(fact) = written else {
-            return Err(Failure::new(FailureKind::Refused, format!("`{path}` has no text to keep")));
+            return Err(Failure::new(
+                FailureKind::Refused,
+                format!("`{path}` has no text to keep"),
+            ));
         };
-        let Fact::BackupWritten { version, path: backup, .. } = &fact else {
-            return Err(Failure::new(FailureKind::Internal, "a backup was not recorded as one"));
+        let Fact::BackupWritten {
+            version,
+            path: backup,
+            ..
+        } = &fact
+        else {
+            return Err(Failure::new(
+                FailureKind::Internal,
+                "a backup was not recorded as one",
+            ));
         };
         let (version_hash, backup) = (*version, backup.clone());
         let mut operation = ctx.operation(Verb::Backup, format!("back up {path}"));
         operation.at = now;
         operation.facts = vec![fact];
         let operation = planned.record(tx, operation)?;
-        Ok(BackupOutcome { success: true, path, backup, version_hash, operation })
+        Ok(BackupOutcome {
+            success: true,
+            path,
+            backup,
+            version_hash,
+            operation,
+        })
     })
 }

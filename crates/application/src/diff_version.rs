@@ -32,13 +32,26 @@ pub fn diff_version(ctx: &Context<'_>, words: &[String]) -> Result<DiffView, Fai
     let entries = entries(&*state, &node)?;
     let older = pick(&node.alias, &entries, selector)?;
     let text = |hash| -> Result<String, Failure> {
-        state.text(hash)?.ok_or_else(|| StoreFault::Damaged { what: "a kept text is gone".to_owned() }.into())
+        state.text(hash)?.ok_or_else(|| {
+            StoreFault::Damaged {
+                what: "a kept text is gone".to_owned(),
+            }
+            .into()
+        })
     };
     let (newer_name, newer) = match node.content.version() {
-        Some(version) => (format!("{} {} (now)", node.alias, version.short()), text(version)?),
+        Some(version) => (
+            format!("{} {} (now)", node.alias, version.short()),
+            text(version)?,
+        ),
         None => (format!("{} (missing)", node.alias), String::new()),
     };
     let moment = older.version.at.for_people();
     let older_name = format!("{} {} ({moment})", node.alias, older.version.hash.short());
-    Ok(DiffView::of(older_name, &text(older.version.hash)?, newer_name, &newer))
+    Ok(DiffView::of(
+        older_name,
+        &text(older.version.hash)?,
+        newer_name,
+        &newer,
+    ))
 }

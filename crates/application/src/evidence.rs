@@ -47,7 +47,11 @@ pub struct ProofView {
 ///
 /// # Errors
 /// When there is no such node, the proof asks for nothing, or its path leaves the project.
-pub fn add_evidence(ctx: &Context<'_>, node: &[String], asks: Asks) -> Result<EvidenceView, Failure> {
+pub fn add_evidence(
+    ctx: &Context<'_>,
+    node: &[String],
+    asks: Asks,
+) -> Result<EvidenceView, Failure> {
     check_asks(ctx, &asks)?;
     with_node(ctx, node, |tx, id, rest| {
         nothing_left(rest)?;
@@ -57,9 +61,17 @@ pub fn add_evidence(ctx: &Context<'_>, node: &[String], asks: Asks) -> Result<Ev
         if after.proofs.iter().any(|proof| proof.asks == asks) {
             return view(ctx, &*tx, id, None);
         }
-        after.proofs.push(Proof { asks: asks.clone(), result: None });
-        let mut operation = ctx.operation(Verb::Evidence, format!("{path} is proved when {}", asks.words()));
-        operation.facts.extend(record::changed(&key(id), before.as_ref(), Some(&after)));
+        after.proofs.push(Proof {
+            asks: asks.clone(),
+            result: None,
+        });
+        let mut operation = ctx.operation(
+            Verb::Evidence,
+            format!("{path} is proved when {}", asks.words()),
+        );
+        operation
+            .facts
+            .extend(record::changed(&key(id), before.as_ref(), Some(&after)));
         let operation = tx.record(operation)?;
         view(ctx, &*tx, id, Some(operation))
     })
@@ -70,7 +82,9 @@ fn check_asks(ctx: &Context<'_>, asks: &Asks) -> Result<(), Failure> {
     let paths: Vec<&String> = match asks {
         Asks::Command { run, inputs } => {
             if run.first().is_none_or(|program| program.trim().is_empty()) {
-                return invalid("a command is missing: tl evidence add NODE -- cargo test".to_owned());
+                return invalid(
+                    "a command is missing: tl evidence add NODE -- cargo test".to_owned(),
+                );
             }
             inputs.iter().collect()
         }
@@ -82,8 +96,13 @@ fn check_asks(ctx: &Context<'_>, asks: &Asks) -> Result<(), Failure> {
             Vec::new()
         }
     };
-    match paths.into_iter().find(|path| path.starts_with('/') || ctx.files.lead(None, path).is_none()) {
-        Some(path) => invalid(format!("`{path}` is outside the project: expected a path below it")),
+    match paths
+        .into_iter()
+        .find(|path| path.starts_with('/') || ctx.files.lead(None, path).is_none())
+    {
+        Some(path) => invalid(format!(
+            "`{path}` is outside the project: expected a path below it"
+        )),
         None => Ok(()),
     }
 }
@@ -92,24 +111,40 @@ fn check_asks(ctx: &Context<'_>, asks: &Asks) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When there is no such node, nothing is declared, or a command cannot be run.
-pub fn run_evidence(ctx: &Context<'_>, node: &[String], most: Duration) -> Result<EvidenceView, Failure> {
+pub fn run_evidence(
+    ctx: &Context<'_>,
+    node: &[String],
+    most: Duration,
+) -> Result<EvidenceView, Failure> {
     // A command may take long, and others want to write meanwhile: it runs between two looks.
     let (id, path, declared) = {
         let found = observed_node(ctx, node, Scope::Lineage)?;
         nothing_left(found.rest)?;
         let path = path_of(&*found.state, &get(&*found.state, found.id)?)?;
-        (found.id, path, record::read::<Evidence>(&*found.state, &key(found.id))?.unwrap_or_default())
+        (
+            found.id,
+            path,
+            record::read::<Evidence>(&*found.state, &key(found.id))?.unwrap_or_default(),
+        )
     };
     if declared.proofs.is_empty() {
-        return Err(Failure::new(FailureKind::NotFound, format!("nothing is declared that would prove `{path}`"))
-            .step(format!("tl evidence add {path} -- cargo test   # a command that must end with 0"))
-            .step(format!("tl evidence add {path} --file docs/report.md")));
+        return Err(Failure::new(
+            FailureKind::NotFound,
+            format!("nothing is declared that would prove `{path}`"),
+        )
+        .step(format!(
+            "tl evidence add {path} -- cargo test   # a command that must end with 0"
+        ))
+        .step(format!("tl evidence add {path} --file docs/report.md")));
     }
     let mut results = Vec::new();
     for proof in &declared.proofs {
         // What it is about is read before it runs: what changes meanwhile is not proved.
         let inputs = inputs(ctx, &*ctx.store.read()?, &proof.asks)?;
-        results.push((proof.asks.clone(), outcome(ctx, &path, &proof.asks, inputs, most)?));
+        results.push((
+            proof.asks.clone(),
+            outcome(ctx, &path, &proof.asks, inputs, most)?,
+        ));
     }
     let mut tx = ctx.store.write()?;
     let before = record::read::<Evidence>(&*tx, &key(id))?;
@@ -119,10 +154,19 @@ pub fn run_evidence(ctx: &Context<'_>, node: &[String], most: Duration) -> Resul
             proof.result = Some(result);
         }
     }
-    let passed = after.proofs.iter().filter(|proof| proof.result.as_ref().is_some_and(|result| result.passed)).count();
-    let summary = format!("evidence of {path}: {passed} of {} hold", after.proofs.len());
+    let passed = after
+        .proofs
+        .iter()
+        .filter(|proof| proof.result.as_ref().is_some_and(|result| result.passed))
+        .count();
+    let summary = format!(
+        "evidence of {path}: {passed} of {} hold",
+        after.proofs.len()
+    );
     let mut operation = ctx.operation(Verb::Evidence, summary);
-    operation.facts.extend(record::changed(&key(id), before.as_ref(), Some(&after)));
+    operation
+        .facts
+        .extend(record::changed(&key(id), before.as_ref(), Some(&after)));
     let operation = tx.record(operation)?;
     let seen = view(ctx, &*tx, id, Some(operation))?;
     tx.commit()?;
@@ -139,8 +183,11 @@ fn outcome(
     let (passed, exit_code, output) = match asks {
         Asks::Command { run, .. } => {
             let ran = ctx.commands.run(run, most)?.ok_or_else(|| {
-                Failure::new(FailureKind::Refused, "no commands are run for whoever asks from here")
-                    .step(format!("tl evidence run {node}   # at the machine itself"))
+                Failure::new(
+                    FailureKind::Refused,
+                    "no commands are run for whoever asks from here",
+                )
+                .step(format!("tl evidence run {node}   # at the machine itself"))
             })?;
             (ran.exit_code == Some(0), ran.exit_code, ran.output)
         }
@@ -148,14 +195,26 @@ fn outcome(
             let there = matches!(ctx.files.look(path), FileLook::Present(stamp) if stamp.size > 0);
             (there, None, String::new())
         }
-        Asks::Review { review } => (review_passed(&*ctx.store.read()?, review)?, None, String::new()),
+        Asks::Review { review } => (
+            review_passed(&*ctx.store.read()?, review)?,
+            None,
+            String::new(),
+        ),
     };
-    Ok(ProofResult { passed, exit_code, at: ctx.clock.now(), by: ctx.actor.clone(), inputs, output })
+    Ok(ProofResult {
+        passed,
+        exit_code,
+        at: ctx.clock.now(),
+        by: ctx.actor.clone(),
+        inputs,
+        output,
+    })
 }
 
 /// Says whether a review came to a good end.
 fn review_passed(state: &dyn Snapshot, review: &str) -> Result<bool, Failure> {
-    Ok(record::read::<Review>(state, review)?.is_some_and(|review| review.state == LoopState::Complete))
+    Ok(record::read::<Review>(state, review)?
+        .is_some_and(|review| review.state == LoopState::Complete))
 }
 
 /// Shows a node's evidence.
@@ -177,10 +236,20 @@ fn view(
     let node = get(state, id)?;
     let proofs = standings(ctx, state, id)?
         .into_iter()
-        .map(|(proof, standing)| ProofView { words: proof.asks.words(), proof, standing })
+        .map(|(proof, standing)| ProofView {
+            words: proof.asks.words(),
+            proof,
+            standing,
+        })
         .collect();
     let missing = unproved(ctx, state, &node)?;
-    Ok(EvidenceView { node: path_of(state, &node)?, proved: missing.is_none(), missing, proofs, operation })
+    Ok(EvidenceView {
+        node: path_of(state, &node)?,
+        proved: missing.is_none(),
+        missing,
+        proofs,
+        operation,
+    })
 }
 
 /// Returns a node's proofs with how each stands now.
@@ -199,27 +268,48 @@ pub(crate) fn standings(
 }
 
 /// Returns why a node may not count as complete; `None` when it may.
-pub(crate) fn unproved(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<Option<String>, Failure> {
+pub(crate) fn unproved(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Option<String>, Failure> {
     if ctx.policy.gates.done == GateMode::Off {
         return Ok(None);
     }
-    let level = ctx.profile(&node.profile).and_then(|profile| profile.level(&node.level));
+    let level = ctx
+        .profile(&node.profile)
+        .and_then(|profile| profile.level(&node.level));
     let need = level.map_or(EvidenceNeed::Declared, |level| level.evidence);
-    let proofs: Vec<(Asks, ProofStanding)> =
-        standings(ctx, state, node.id)?.into_iter().map(|(proof, standing)| (proof.asks, standing)).collect();
+    let proofs: Vec<(Asks, ProofStanding)> = standings(ctx, state, node.id)?
+        .into_iter()
+        .map(|(proof, standing)| (proof.asks, standing))
+        .collect();
     Ok(objection(&node.alias, need, &proofs))
 }
 
 /// Returns what keeps a node from being completed, where the gate blocks.
-pub(crate) fn held_back(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<Option<String>, Failure> {
+pub(crate) fn held_back(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<Option<String>, Failure> {
     Ok(unproved(ctx, state, node)?.filter(|_| ctx.policy.gates.done == GateMode::Block))
 }
 
 /// Refuses to complete a node that is not proved, where the gate blocks and no person lets it pass.
-pub(crate) fn refuse_unproved(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<(), Failure> {
-    let Some(why) = unproved(ctx, state, node)? else { return Ok(()) };
+pub(crate) fn refuse_unproved(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+) -> Result<(), Failure> {
+    let Some(why) = unproved(ctx, state, node)? else {
+        return Ok(());
+    };
     if ctx.policy.gates.done == GateMode::Warn {
-        ctx.notice(Noticed::Unproved { node: node.alias.clone(), why });
+        ctx.notice(Noticed::Unproved {
+            node: node.alias.clone(),
+            why,
+        });
         return Ok(());
     }
     let path = path_of(state, node)?;
@@ -229,11 +319,17 @@ pub(crate) fn refuse_unproved(ctx: &Context<'_>, state: &dyn Snapshot, node: &No
     Err(Failure::new(FailureKind::Refused, why)
         .step(format!("tl evidence run {path}"))
         .step(format!("tl evidence show {path}"))
-        .step(format!("tl gate override done {path} --reason \"…\"   # a person lets it pass once")))
+        .step(format!(
+            "tl gate override done {path} --reason \"…\"   # a person lets it pass once"
+        )))
 }
 
 /// Says that a node is being completed: what let it pass unproved is used up.
-pub(crate) fn completing(ctx: &Context<'_>, tx: &mut dyn Transaction, node: &Node) -> Result<(), Failure> {
+pub(crate) fn completing(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    node: &Node,
+) -> Result<(), Failure> {
     let key = override_key("done", &path_of(&*tx, node)?);
     if tx.note(&key)?.is_some() {
         tx.keep_note(&key, None, ctx.clock.now())?;
@@ -272,7 +368,12 @@ fn inputs(ctx: &Context<'_>, state: &dyn Snapshot, asks: &Asks) -> Result<Digest
         }
         Asks::File { path } => seen.push(of_file(ctx, path)),
         Asks::Review { review } => {
-            seen.push(state.record_body("review", review)?.map(|body| body.to_string()).unwrap_or_default());
+            seen.push(
+                state
+                    .record_body("review", review)?
+                    .map(|body| body.to_string())
+                    .unwrap_or_default(),
+            );
         }
     }
     Ok(Digest32::of(seen.join("\n").as_bytes()))
@@ -294,18 +395,30 @@ const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// A deeper folder is not looked into; nobody declares one as an input.
 const MOST_DEPTH: usize = 32;
 
-fn below(ctx: &Context<'_>, folder: &str, pattern: Option<&str>, depth: usize, seen: &mut Vec<String>) {
+fn below(
+    ctx: &Context<'_>,
+    folder: &str,
+    pattern: Option<&str>,
+    depth: usize,
+    seen: &mut Vec<String>,
+) {
     if depth > MOST_DEPTH {
         return;
     }
     for entry in ctx.files.list(folder) {
-        let path = if folder.is_empty() { entry.name.clone() } else { format!("{folder}/{}", entry.name) };
+        let path = if folder.is_empty() {
+            entry.name.clone()
+        } else {
+            format!("{folder}/{}", entry.name)
+        };
         match entry.kind {
             EntryKind::Folder if entry.name != ".git" && entry.name != ".throughline" => {
                 below(ctx, &path, pattern, depth + 1, seen);
             }
             EntryKind::File => {
-                let fits = pattern.is_none_or(|pattern| is_excluded(&path, std::slice::from_ref(&pattern.to_owned())));
+                let fits = pattern.is_none_or(|pattern| {
+                    is_excluded(&path, std::slice::from_ref(&pattern.to_owned()))
+                });
                 if fits {
                     seen.push(of_file(ctx, &path));
                 }
@@ -322,7 +435,9 @@ fn of_file(ctx: &Context<'_>, path: &str) -> String {
         // No text: its size and time have to do.
         Reading::Unreadable { .. } => match ctx.files.look(path) {
             FileLook::Present(stamp) => format!("{} {}", stamp.size, stamp.modified_ns),
-            FileLook::Missing | FileLook::Refused(_) | FileLook::Unavailable(_) => "refused".to_owned(),
+            FileLook::Missing | FileLook::Refused(_) | FileLook::Unavailable(_) => {
+                "refused".to_owned()
+            }
         },
     };
     format!("{path} {content}")

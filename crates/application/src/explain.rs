@@ -73,7 +73,12 @@ fn approved(node: &Node, path: String) -> Explanation {
     }
 }
 
-fn draft(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation, Failure> {
+fn draft(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &Node,
+    path: String,
+) -> Result<Explanation, Failure> {
     let mut diff = None;
     let summary = match (&node.approval, node.content.version()) {
         (Some(approval), Some(version)) if approval.version == version => format!(
@@ -82,7 +87,9 @@ fn draft(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node, path: String) -> 
             approval.at.for_people()
         ),
         (Some(approval), Some(version)) => {
-            if let (Some(older), Some(newer)) = (state.text(approval.version)?, state.text(version)?) {
+            if let (Some(older), Some(newer)) =
+                (state.text(approval.version)?, state.text(version)?)
+            {
                 let name = |what: &str, hash: &str| format!("{} {hash} ({what})", node.alias);
                 diff = Some(DiffView::of(
                     name("approved", &approval.version.short()),
@@ -91,12 +98,24 @@ fn draft(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node, path: String) -> 
                     &newer,
                 ));
             }
-            format!("its text is not the one {} approved on {}", approval.by, approval.at.for_people())
+            format!(
+                "its text is not the one {} approved on {}",
+                approval.by,
+                approval.at.for_people()
+            )
         }
         _ => "it was never approved".to_owned(),
     };
     let next_steps = vec![approval_step(&path, ctx.policy.approval, &ctx.actor)];
-    Ok(Explanation { path, status: Status::Draft, summary, chain: Vec::new(), operation: None, diff, next_steps })
+    Ok(Explanation {
+        path,
+        status: Status::Draft,
+        summary,
+        chain: Vec::new(),
+        operation: None,
+        diff,
+        next_steps,
+    })
 }
 
 fn stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation, Failure> {
@@ -109,15 +128,24 @@ fn stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation,
         },
         None => None,
     };
-    let lineage: Vec<Node> = std::iter::once(node.clone()).chain(ancestors(state, node)?).collect();
+    let lineage: Vec<Node> = std::iter::once(node.clone())
+        .chain(ancestors(state, node)?)
+        .collect();
     let origin = cause.map(|cause| cause.origin);
-    let length = lineage.iter().position(|one| Some(one.id) == origin).map_or(1, |position| position + 1);
+    let length = lineage
+        .iter()
+        .position(|one| Some(one.id) == origin)
+        .map_or(1, |position| position + 1);
     let mut chain = Vec::new();
     let mut diff = None;
     for pair in 0..length {
         let one = &lineage[pair];
         let above = lineage.get(pair + 1).filter(|_| pair + 1 < length);
-        chain.push(Link { path: path_of(state, one)?, status: one.status(), because: because(one, above) });
+        chain.push(Link {
+            path: path_of(state, one)?,
+            status: one.status(),
+            because: because(one, above),
+        });
         if let Some(above) = above
             && let Some(found) = parent_changes(state, one, above)?
         {
@@ -127,21 +155,41 @@ fn stale(state: &dyn Snapshot, node: &Node, path: String) -> Result<Explanation,
     }
     let next_steps = match node.status() {
         Status::Invalid => match cause.map(|cause| cause.kind) {
-            Some(CauseKind::FileMissing) => vec![format!("tl versions {path}"), format!("tl restore {path} -1")],
+            Some(CauseKind::FileMissing) => vec![
+                format!("tl versions {path}"),
+                format!("tl restore {path} -1"),
+            ],
             Some(CauseKind::Condemned) => {
                 vec![
                     format!("edit {}", node.path.as_deref().unwrap_or("the plan")),
                     format!("tl approve {path} --force"),
                 ]
             }
-            _ => vec![format!("look at {}", node.path.as_deref().unwrap_or("the plan"))],
+            _ => vec![format!(
+                "look at {}",
+                node.path.as_deref().unwrap_or("the plan")
+            )],
         },
-        _ => match lineage.get(1).filter(|parent| parent.status() != Status::Approved) {
-            Some(parent) => vec![format!("tl why {}", path_of(state, parent)?), format!("tl revalidate {path}")],
+        _ => match lineage
+            .get(1)
+            .filter(|parent| parent.status() != Status::Approved)
+        {
+            Some(parent) => vec![
+                format!("tl why {}", path_of(state, parent)?),
+                format!("tl revalidate {path}"),
+            ],
             None => vec![format!("tl revalidate {path}")],
         },
     };
-    Ok(Explanation { path, status: node.status(), summary, chain, operation, diff, next_steps })
+    Ok(Explanation {
+        path,
+        status: node.status(),
+        summary,
+        chain,
+        operation,
+        diff,
+        next_steps,
+    })
 }
 
 fn because(node: &Node, above: Option<&Node>) -> String {
@@ -152,7 +200,12 @@ fn because(node: &Node, above: Option<&Node>) -> String {
             }
             _ => format!("`{}` is {}", above.alias, above.status()),
         },
-        None => match node.standing.cause.as_ref().filter(|cause| cause.origin == node.id) {
+        None => match node
+            .standing
+            .cause
+            .as_ref()
+            .filter(|cause| cause.origin == node.id)
+        {
             Some(cause) => match cause.kind {
                 CauseKind::Condemned => "it was condemned".to_owned(),
                 CauseKind::FileMissing => "its plan file is missing".to_owned(),

@@ -93,7 +93,13 @@ impl Failure {
 
     /// Says whether nothing is wrong with the state: a rule or the input said no.
     pub(crate) fn is_answer(&self) -> bool {
-        matches!(self.kind, FailureKind::Refused | FailureKind::NotFound | FailureKind::Conflict | FailureKind::Invalid)
+        matches!(
+            self.kind,
+            FailureKind::Refused
+                | FailureKind::NotFound
+                | FailureKind::Conflict
+                | FailureKind::Invalid
+        )
     }
 }
 
@@ -176,42 +182,61 @@ impl From<Unresolved> for Failure {
             Unresolved::NotFound { near, .. } => {
                 let mut failure = Self::new(FailureKind::NotFound, error.to_string());
                 if !near.is_empty() {
-                    failure.message.push_str(&format!("; did you mean {}?", quoted(near)));
+                    failure
+                        .message
+                        .push_str(&format!("; did you mean {}?", quoted(near)));
                 }
                 failure.step("tl tree")
             }
             Unresolved::Ambiguous { candidates, .. } => {
                 let failure = Self::new(FailureKind::Invalid, error.to_string());
-                candidates.iter().fold(failure, |failure, path| failure.step(format!("say which one: {path}")))
+                candidates.iter().fold(failure, |failure, path| {
+                    failure.step(format!("say which one: {path}"))
+                })
             }
         }
     }
 }
 
 fn quoted(words: &[String]) -> String {
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" or ")
+    words
+        .iter()
+        .map(|word| format!("`{word}`"))
+        .collect::<Vec<_>>()
+        .join(" or ")
 }
 
 impl From<ApprovalRefused> for Failure {
     fn from(error: ApprovalRefused) -> Self {
         let failure = Self::new(FailureKind::Refused, error.to_string());
         match error {
-            ApprovalRefused::ParentNotApproved { parent, parent_path, node, .. } => {
+            ApprovalRefused::ParentNotApproved {
+                parent,
+                parent_path,
+                node,
+                ..
+            } => {
                 let failure = match parent_path {
                     Some(path) => failure.step(format!("review {path}")),
                     None => failure,
                 };
-                failure.step(format!("tl approve {parent}")).step(format!("tl approve {node}"))
+                failure
+                    .step(format!("tl approve {parent}"))
+                    .step(format!("tl approve {node}"))
             }
-            ApprovalRefused::FileMissing { node, .. } => failure.step(format!("tl versions {node}")).step("tl check"),
+            ApprovalRefused::FileMissing { node, .. } => {
+                failure.step(format!("tl versions {node}")).step("tl check")
+            }
             ApprovalRefused::FileUnreadable { .. } => failure.step("write the plan as UTF-8 text"),
-            ApprovalRefused::Condemned { node, .. } => {
-                failure.step("edit the plan").step(format!("tl approve {node} --force"))
-            }
+            ApprovalRefused::Condemned { node, .. } => failure
+                .step("edit the plan")
+                .step(format!("tl approve {node} --force")),
             ApprovalRefused::NotAPerson { node, .. } => failure.step(ask_person_step(&node)),
             ApprovalRefused::Warnings { node, warnings } => warnings
                 .into_iter()
-                .fold(failure, |failure, warning| failure.step(format!("warning: {warning}")))
+                .fold(failure, |failure, warning| {
+                    failure.step(format!("warning: {warning}"))
+                })
                 .step(format!("tl approve {node} --force")),
             ApprovalRefused::Changed(changed) => changed.into(),
         }
@@ -220,8 +245,14 @@ impl From<ApprovalRefused> for Failure {
 
 impl From<ShownChanged> for Failure {
     fn from(error: ShownChanged) -> Self {
-        Self::new(FailureKind::Conflict, format!("{error}; nothing was decided"))
-            .step(format!("tl show {}   # read it as it is now, then decide again", error.node()))
+        Self::new(
+            FailureKind::Conflict,
+            format!("{error}; nothing was decided"),
+        )
+        .step(format!(
+            "tl show {}   # read it as it is now, then decide again",
+            error.node()
+        ))
     }
 }
 
@@ -268,12 +299,17 @@ impl From<UndoRefused> for Failure {
         };
         let failure = Self::new(kind, error.to_string()).step("tl log");
         match error {
-            UndoRefused::UndoneAlready { by, .. } => failure.step(format!("tl undo {by}   # undoes the undo")),
-            UndoRefused::Policy { .. } => failure.step("tl policy"),
-            UndoRefused::Frozen { document, .. } => failure.step(format!("tl doc revise --doc {document}")),
-            UndoRefused::ChangedSince { operation, .. } => {
-                failure.step(format!("tl undo --to {}   # takes back everything since", operation.0.saturating_sub(1)))
+            UndoRefused::UndoneAlready { by, .. } => {
+                failure.step(format!("tl undo {by}   # undoes the undo"))
             }
+            UndoRefused::Policy { .. } => failure.step("tl policy"),
+            UndoRefused::Frozen { document, .. } => {
+                failure.step(format!("tl doc revise --doc {document}"))
+            }
+            UndoRefused::ChangedSince { operation, .. } => failure.step(format!(
+                "tl undo --to {}   # takes back everything since",
+                operation.0.saturating_sub(1)
+            )),
             _ => failure,
         }
     }
@@ -283,9 +319,10 @@ impl From<MapRefused> for Failure {
     fn from(error: MapRefused) -> Self {
         let kind = match &error {
             MapRefused::Empty | MapRefused::TooLong(_) => FailureKind::Invalid,
-            MapRefused::NoTrajectory(_) | MapRefused::NoTactic | MapRefused::Finished(_) | MapRefused::Trajectory => {
-                FailureKind::Refused
-            }
+            MapRefused::NoTrajectory(_)
+            | MapRefused::NoTactic
+            | MapRefused::Finished(_)
+            | MapRefused::Trajectory => FailureKind::Refused,
         };
         let failure = Self::new(kind, error.to_string());
         match error {
@@ -317,9 +354,12 @@ impl From<TokenRefused> for Failure {
         match error {
             TokenRefused::Name => failure,
             TokenRefused::Principal(_) => failure.step("--as human:anna").step("--as agent:ci/1"),
-            TokenRefused::AgentDecides(_) => {
-                Self { kind: FailureKind::Refused, ..failure }.step("--scope agent").step("--as human:NAME")
+            TokenRefused::AgentDecides(_) => Self {
+                kind: FailureKind::Refused,
+                ..failure
             }
+            .step("--scope agent")
+            .step("--as human:NAME"),
         }
     }
 }

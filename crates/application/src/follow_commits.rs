@@ -22,7 +22,10 @@ pub(crate) fn follow_commits(
 ) -> Result<Vec<String>, Failure> {
     let mut told = Vec::new();
     let mut lines = lines;
-    for one in moves.iter().filter(|one| one.kind.commits_work() && one.kind != MoveKind::Merge) {
+    for one in moves
+        .iter()
+        .filter(|one| one.kind.commits_work() && one.kind != MoveKind::Merge)
+    {
         let commit = Commit {
             hash: &one.to,
             subject: &one.subject,
@@ -48,11 +51,15 @@ fn follow(
     told: &mut Vec<String>,
 ) -> Result<bool, Failure> {
     let place = standing(ctx, &*tx)?;
-    let Some(ticket) = &place.ticket else { return Ok(false) };
+    let Some(ticket) = &place.ticket else {
+        return Ok(false);
+    };
     if takes_the_place_of_a_last_one(ctx, tx, ticket, commit)? {
         return Ok(false);
     }
-    let Some(scenario) = &ticket.current else { return Ok(false) };
+    let Some(scenario) = &ticket.current else {
+        return Ok(false);
+    };
     let key = tdd_key(scenario.id);
     let before = record::read::<Tdd>(&*tx, &key)?;
     let tdd = before.clone().unwrap_or_default();
@@ -68,12 +75,25 @@ fn follow(
     };
     let node = get(&*tx, scenario.id)?;
     let done = done && held_back(ctx, &*tx, &node)?.is_none();
-    let state = if done { "done" } else { after.cycle.map_or("open", domain::work::tdd::Cycle::word) };
-    let mut operation = ctx.operation(Verb::Commit, format!("{}: {} is {state}", commit.subject, scenario.alias));
-    operation.facts.extend(record::changed(&key, before.as_ref(), Some(&after)));
+    let state = if done {
+        "done"
+    } else {
+        after.cycle.map_or("open", domain::work::tdd::Cycle::word)
+    };
+    let mut operation = ctx.operation(
+        Verb::Commit,
+        format!("{}: {} is {state}", commit.subject, scenario.alias),
+    );
+    operation
+        .facts
+        .extend(record::changed(&key, before.as_ref(), Some(&after)));
     if done {
         let after = Progress::Complete;
-        operation.facts.push(Fact::ProgressChanged { node: node.id, before: node.progress, after });
+        operation.facts.push(Fact::ProgressChanged {
+            node: node.id,
+            before: node.progress,
+            after,
+        });
     }
     if operation.facts.is_empty() {
         return Ok(false);
@@ -91,11 +111,19 @@ fn follow(
     if let Some(ticket) = &now.ticket {
         let next = match &ticket.current {
             Some(current) => {
-                let about = current.description.title.as_deref().unwrap_or(&current.alias).to_lowercase();
+                let about = current
+                    .description
+                    .title
+                    .as_deref()
+                    .unwrap_or(&current.alias)
+                    .to_lowercase();
                 let next = expected(ticket.tdd.cycle, &about, &ctx.policy.commits);
                 format!("current: {}; expected next: {next}", current.alias)
             }
-            None => format!("every scenario is complete; next: tl ticket phase {} done", ticket.node.alias),
+            None => format!(
+                "every scenario is complete; next: tl ticket phase {} done",
+                ticket.node.alias
+            ),
         };
         told.push(format!(
             "Throughline: {} is {state}. TDD progress: {}/{} scenarios; {next}.",
@@ -117,17 +145,29 @@ fn takes_the_place_of_a_last_one(
     if commit.amends.is_none() {
         return Ok(false);
     }
-    for scenario in ticket.scenarios.iter().filter(|one| one.progress == Progress::Complete) {
+    for scenario in ticket
+        .scenarios
+        .iter()
+        .filter(|one| one.progress == Progress::Complete)
+    {
         let key = tdd_key(scenario.id);
-        let Some(before) = record::read::<Tdd>(&*tx, &key)? else { continue };
+        let Some(before) = record::read::<Tdd>(&*tx, &key)? else {
+            continue;
+        };
         if before.last_hash.as_deref() != commit.amends {
             continue;
         }
         let last_commit = Some(commit.subject.to_owned());
-        let after = Tdd { last_commit, last_hash: Some(commit.hash.to_owned()), ..before.clone() };
+        let after = Tdd {
+            last_commit,
+            last_hash: Some(commit.hash.to_owned()),
+            ..before.clone()
+        };
         let summary = format!("{}: {} is done", commit.subject, scenario.alias);
         let mut operation = ctx.operation(Verb::Commit, summary);
-        operation.facts.extend(record::changed(&key, Some(&before), Some(&after)));
+        operation
+            .facts
+            .extend(record::changed(&key, Some(&before), Some(&after)));
         tx.record(operation)?;
         return Ok(true);
     }

@@ -40,7 +40,10 @@ pub fn hand_over_operations(
 ) -> Result<HandedOver, Failure> {
     let state = ctx.store.read()?;
     let head = state.head()?;
-    if request.hash.is_some_and(|hash| state.chain_hash(request.after).ok().flatten() != Some(hash)) {
+    if request
+        .hash
+        .is_some_and(|hash| state.chain_hash(request.after).ok().flatten() != Some(hash))
+    {
         return Ok(HandedOver::Diverged);
     }
     let gone = || Failure::new(FailureKind::Internal, "the last operation has no hash");
@@ -54,19 +57,28 @@ pub fn hand_over_operations(
         notes: heard(&*state)?,
     };
     let lines = state.lines(request.after, PAGE)?;
-    Ok(HandedOver::Page { greeting: Box::new(greeting), lines })
+    Ok(HandedOver::Page {
+        greeting: Box::new(greeting),
+        lines,
+    })
 }
 
 /// When the sessions that hold something were last heard of: nobody else's silence matters to others.
 fn heard(state: &dyn Snapshot) -> Result<Vec<SharedNote>, Failure> {
     let mut notes: Vec<SharedNote> = Vec::new();
     for (_, body) in state.records(Claim::KIND, "")? {
-        let Ok(claim) = serde_json::from_value::<Claim>(body) else { continue };
+        let Ok(claim) = serde_json::from_value::<Claim>(body) else {
+            continue;
+        };
         let key = heard_key(&claim.session);
         if let Some(body) = state.note(&key)?
             && !notes.iter().any(|note| note.key == key)
         {
-            notes.push(SharedNote { key, body, at: claim.since });
+            notes.push(SharedNote {
+                key,
+                body,
+                at: claim.since,
+            });
         }
     }
     Ok(notes)

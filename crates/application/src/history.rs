@@ -44,13 +44,28 @@ pub fn recorded_history(
     most: usize,
     before: Option<OperationId>,
 ) -> Result<Vec<OperationView>, Failure> {
-    listed(&*ctx.store.read()?, None, &HistoryRequest { node: Vec::new(), most, before })
+    listed(
+        &*ctx.store.read()?,
+        None,
+        &HistoryRequest {
+            node: Vec::new(),
+            most,
+            before,
+        },
+    )
 }
 
-fn listed(state: &dyn Snapshot, node: Option<NodeId>, request: &HistoryRequest) -> Result<Vec<OperationView>, Failure> {
+fn listed(
+    state: &dyn Snapshot,
+    node: Option<NodeId>,
+    request: &HistoryRequest,
+) -> Result<Vec<OperationView>, Failure> {
     let heads = match node {
         None => state.operation_heads(request.before, request.most)?,
         Some(node) => state.operation_heads_of(node, request.before, request.most)?,
     };
-    Ok(heads.into_iter().map(|head| OperationView::of(state, head)).collect::<Result<_, _>>()?)
+    Ok(heads
+        .into_iter()
+        .map(|head| OperationView::of(state, head))
+        .collect::<Result<_, _>>()?)
 }

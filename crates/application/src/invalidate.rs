@@ -28,7 +28,10 @@ pub struct InvalidateRequest {
 pub fn invalidate(ctx: &Context<'_>, request: &InvalidateRequest) -> Result<CascadeView, Failure> {
     let reason = request.reason.trim();
     if reason.is_empty() {
-        return Err(Failure::new(FailureKind::Invalid, "a reason is needed: it is what everyone below will see"));
+        return Err(Failure::new(
+            FailureKind::Invalid,
+            "a reason is needed: it is what everyone below will see",
+        ));
     }
     with_node(ctx, &request.node, |tx, id, rest| {
         nothing_left(rest)?;
@@ -40,7 +43,10 @@ pub fn invalidate(ctx: &Context<'_>, request: &InvalidateRequest) -> Result<Casc
         let mut facts = vec![condemn(&node, reason, &ctx.actor, now)];
         settle(ctx, tx, &mut facts, &[], now, Some(reason))?;
         let changed = transitions(&*tx, &facts, Some(id))?;
-        let mut operation = ctx.operation(Verb::Invalidate, format!("invalidate {}: {reason}", path_of(&*tx, &node)?));
+        let mut operation = ctx.operation(
+            Verb::Invalidate,
+            format!("invalidate {}: {reason}", path_of(&*tx, &node)?),
+        );
         operation.at = now;
         operation.facts = facts;
         let operation = tx.record(operation)?;

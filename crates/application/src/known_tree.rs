@@ -40,7 +40,12 @@ impl KnownTree {
     fn of(state: &dyn Snapshot) -> Result<Self, Failure> {
         let tree = Tree::new(state.all_nodes()?);
         let order = in_order(&tree);
-        Ok(Self { store: state.store_id()?, head: state.head()?, tree, order })
+        Ok(Self {
+            store: state.store_id()?,
+            head: state.head()?,
+            tree,
+            order,
+        })
     }
 
     /// Returns how many nodes there are.
@@ -68,7 +73,12 @@ impl KnownTree {
     pub fn followed(self: &Arc<Self>, ctx: &Context<'_>) -> Result<Arc<Self>, Failure> {
         let state = ctx.store.read()?;
         let is_same_store = state.store_id()? == self.store;
-        match state.head()?.0.checked_sub(self.head.0).filter(|_| is_same_store) {
+        match state
+            .head()?
+            .0
+            .checked_sub(self.head.0)
+            .filter(|_| is_same_store)
+        {
             Some(0) => return Ok(self.clone()),
             Some(behind @ 1..=MOST_APPLIED) => {
                 let mut next = Self::clone(self);
@@ -85,15 +95,23 @@ impl KnownTree {
     /// Applies the newest operations; says no when they do not fit, and the tree is then of no use.
     fn apply(&mut self, state: &dyn Snapshot, behind: u64) -> Result<bool, Failure> {
         let mut moved = false;
-        for operation in state.operations(None, usize::try_from(behind).unwrap_or(usize::MAX))?.iter().rev() {
-            if operation.id != self.head.next() || self.tree.apply_all(&operation.facts, operation.at).is_err() {
+        for operation in state
+            .operations(None, usize::try_from(behind).unwrap_or(usize::MAX))?
+            .iter()
+            .rev()
+        {
+            if operation.id != self.head.next()
+                || self.tree.apply_all(&operation.facts, operation.at).is_err()
+            {
                 return Ok(false);
             }
             self.head = operation.id;
-            moved |= operation
-                .facts
-                .iter()
-                .any(|fact| matches!(fact, Fact::NodeAdded { .. } | Fact::NodeRemoved { .. } | Fact::NodeMoved { .. }));
+            moved |= operation.facts.iter().any(|fact| {
+                matches!(
+                    fact,
+                    Fact::NodeAdded { .. } | Fact::NodeRemoved { .. } | Fact::NodeMoved { .. }
+                )
+            });
         }
         if moved {
             self.order = in_order(&self.tree);
@@ -111,5 +129,8 @@ pub fn look_at_files(ctx: &Context<'_>) -> Result<(), Failure> {
 }
 
 fn in_order(tree: &Tree) -> Arc<[NodeId]> {
-    tree.all_in_order().into_iter().map(|node| node.id).collect()
+    tree.all_in_order()
+        .into_iter()
+        .map(|node| node.id)
+        .collect()
 }

@@ -33,12 +33,27 @@ const MOST_PATHS: usize = 50;
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn list_changes(ctx: &Context<'_>, since: OperationId, most: usize) -> Result<Option<Vec<ChangeView>>, Failure> {
+pub fn list_changes(
+    ctx: &Context<'_>,
+    since: OperationId,
+    most: usize,
+) -> Result<Option<Vec<ChangeView>>, Failure> {
     let state = ctx.store.read()?;
-    let new = state.head()?.0.checked_sub(since.0).and_then(|new| usize::try_from(new).ok());
-    let Some(new) = new.filter(|new| *new <= most) else { return Ok(None) };
+    let new = state
+        .head()?
+        .0
+        .checked_sub(since.0)
+        .and_then(|new| usize::try_from(new).ok());
+    let Some(new) = new.filter(|new| *new <= most) else {
+        return Ok(None);
+    };
     let mut changes = Vec::with_capacity(new);
-    for operation in state.operations(None, new)?.into_iter().rev().filter(|operation| operation.id > since) {
+    for operation in state
+        .operations(None, new)?
+        .into_iter()
+        .rev()
+        .filter(|operation| operation.id > since)
+    {
         let mut touched: BTreeSet<_> = operation.facts.iter().flat_map(Fact::nodes).collect();
         touched.extend(operation.facts.iter().filter_map(commented));
         let mut paths = Vec::new();
@@ -48,15 +63,33 @@ pub fn list_changes(ctx: &Context<'_>, since: OperationId, most: usize) -> Resul
             }
         }
         let more = touched.len() > MOST_PATHS;
-        let domain::operation::OperationHead { id, by, verb, summary, .. } = operation.head();
-        changes.push(ChangeView { operation: id, verb, by, summary, paths, more });
+        let domain::operation::OperationHead {
+            id,
+            by,
+            verb,
+            summary,
+            ..
+        } = operation.head();
+        changes.push(ChangeView {
+            operation: id,
+            verb,
+            by,
+            summary,
+            paths,
+            more,
+        });
     }
     Ok(Some(changes))
 }
 
 /// Returns the node a comment is about.
 fn commented(fact: &Fact) -> Option<domain::ids::NodeId> {
-    let Fact::RecordChanged { record, .. } = fact else { return None };
-    let (node, _) = record.key.split_once('/').filter(|_| record.kind == domain::comment::Comment::KIND)?;
+    let Fact::RecordChanged { record, .. } = fact else {
+        return None;
+    };
+    let (node, _) = record
+        .key
+        .split_once('/')
+        .filter(|_| record.kind == domain::comment::Comment::KIND)?;
     node.parse().ok().map(domain::ids::NodeId)
 }

@@ -65,12 +65,21 @@ pub fn list_versions(ctx: &Context<'_>, words: &[String]) -> Result<VersionsView
             size: entry.version.size,
             masked: MaskedText::read(&*state, entry.version.hash)?.is_some(),
             current: entry.current,
-            approved: node.approval.as_ref().is_some_and(|approval| approval.canonical == entry.version.canonical),
-            operation: operation.map(|operation| operation.summary).unwrap_or_default(),
+            approved: node
+                .approval
+                .as_ref()
+                .is_some_and(|approval| approval.canonical == entry.version.canonical),
+            operation: operation
+                .map(|operation| operation.summary)
+                .unwrap_or_default(),
             backups: entry.backups,
         });
     }
-    Ok(VersionsView { entity_id: node.alias.clone(), path: path_of(&*state, &node)?, versions })
+    Ok(VersionsView {
+        entity_id: node.alias.clone(),
+        path: path_of(&*state, &node)?,
+        versions,
+    })
 }
 
 /// Returns a node's versions with their backups, newest first, the present one before all others.

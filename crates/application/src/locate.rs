@@ -22,7 +22,11 @@ pub(crate) fn find<'w>(
 }
 
 /// Finds the node that `words` name, if there are any; nothing may be left over.
-pub(crate) fn find_top(ctx: &Context<'_>, state: &dyn Snapshot, words: &[String]) -> Result<Option<NodeId>, Failure> {
+pub(crate) fn find_top(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    words: &[String],
+) -> Result<Option<NodeId>, Failure> {
     if words.is_empty() {
         return Ok(None);
     }
@@ -35,9 +39,10 @@ pub(crate) fn find_top(ctx: &Context<'_>, state: &dyn Snapshot, words: &[String]
 pub(crate) fn nothing_left(rest: &[String]) -> Result<(), Failure> {
     match rest.first() {
         None => Ok(()),
-        Some(extra) => {
-            Err(Failure::new(FailureKind::Invalid, format!("`{extra}` is one word too many after the node")))
-        }
+        Some(extra) => Err(Failure::new(
+            FailureKind::Invalid,
+            format!("`{extra}` is one word too many after the node"),
+        )),
     }
 }
 
@@ -68,7 +73,10 @@ pub(crate) fn resolve(state: &dyn Snapshot, reference: &NodeReference) -> Result
     if let [_] = candidates.as_slice() {
         return Ok(candidates.swap_remove(0));
     }
-    let mut paths = candidates.iter().map(|node| path_of(state, node)).collect::<Result<Vec<_>, _>>()?;
+    let mut paths = candidates
+        .iter()
+        .map(|node| path_of(state, node))
+        .collect::<Result<Vec<_>, _>>()?;
     match reference.pick(&paths, Vec::new) {
         Ok(index) => return Ok(candidates.swap_remove(index)),
         Err(Unresolved::NotFound { .. }) => {}
@@ -76,9 +84,18 @@ pub(crate) fn resolve(state: &dyn Snapshot, reference: &NodeReference) -> Result
     }
     // Not by its alias: look through everything, which also finds out whether an index lied.
     let tree = Tree::new(state.all_nodes()?);
-    candidates = tree.nodes().filter(|node| node.alias == reference.alias()).cloned().collect();
+    candidates = tree
+        .nodes()
+        .filter(|node| node.alias == reference.alias())
+        .cloned()
+        .collect();
     paths = candidates.iter().map(|node| tree.path(node)).collect();
-    let known = || tree.all_in_order().into_iter().map(|node| tree.path(node)).collect();
+    let known = || {
+        tree.all_in_order()
+            .into_iter()
+            .map(|node| tree.path(node))
+            .collect()
+    };
     match reference.pick(&paths, known) {
         Ok(index) => Ok(candidates.swap_remove(index)),
         Err(unresolved) => Err(Lookup::Unresolved(unresolved)),
@@ -119,7 +136,9 @@ pub(crate) fn ancestors(state: &dyn Snapshot, node: &Node) -> Result<Vec<Node>, 
     while let Some(id) = above {
         let Some(parent) = state.node(id)? else { break };
         if found.iter().any(|known| known.id == id) {
-            return Err(StoreFault::Damaged { what: format!("the parents of `{}` go in a circle", node.alias) });
+            return Err(StoreFault::Damaged {
+                what: format!("the parents of `{}` go in a circle", node.alias),
+            });
         }
         above = parent.parent;
         found.push(parent);
@@ -128,7 +147,10 @@ pub(crate) fn ancestors(state: &dyn Snapshot, node: &Node) -> Result<Vec<Node>, 
 }
 
 /// Returns the tree of these nodes and all above them; those that are not there are left out.
-pub(crate) fn with_ancestors(state: &dyn Snapshot, mut wanted: Vec<NodeId>) -> Result<Tree, StoreFault> {
+pub(crate) fn with_ancestors(
+    state: &dyn Snapshot,
+    mut wanted: Vec<NodeId>,
+) -> Result<Tree, StoreFault> {
     let mut nodes: BTreeMap<NodeId, Node> = BTreeMap::new();
     while let Some(id) = wanted.pop() {
         if let std::collections::btree_map::Entry::Vacant(place) = nodes.entry(id)
@@ -143,7 +165,9 @@ pub(crate) fn with_ancestors(state: &dyn Snapshot, mut wanted: Vec<NodeId>) -> R
 
 /// Returns a node that must be there.
 pub(crate) fn get(state: &dyn Snapshot, id: NodeId) -> Result<Node, StoreFault> {
-    state.node(id)?.ok_or_else(|| StoreFault::Damaged { what: format!("node {id} vanished") })
+    state.node(id)?.ok_or_else(|| StoreFault::Damaged {
+        what: format!("node {id} vanished"),
+    })
 }
 
 /// Returns a node's parent.
@@ -162,7 +186,10 @@ pub(crate) struct PathNames<'s> {
 
 impl<'s> PathNames<'s> {
     pub(crate) fn new(state: &'s dyn Snapshot) -> Self {
-        Self { state, known: HashMap::new() }
+        Self {
+            state,
+            known: HashMap::new(),
+        }
     }
 
     pub(crate) fn of(&mut self, node: &Node) -> Result<String, StoreFault> {

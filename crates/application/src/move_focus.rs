@@ -67,7 +67,11 @@ pub fn move_focus(ctx: &Context<'_>, request: &FocusMove) -> Result<FocusOutcome
     with_observed(ctx, Scope::Everything, |tx| moved(ctx, tx, request))
 }
 
-fn moved(ctx: &Context<'_>, tx: &mut dyn Transaction, request: &FocusMove) -> Result<FocusOutcome, Failure> {
+fn moved(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    request: &FocusMove,
+) -> Result<FocusOutcome, Failure> {
     let own = record::read::<Focus>(&*tx, &ctx.session)?;
     let mut focus = focus_of(&*tx, &ctx.session)?;
     let tree = Tree::new(tx.all_nodes()?);
@@ -83,36 +87,58 @@ fn moved(ctx: &Context<'_>, tx: &mut dyn Transaction, request: &FocusMove) -> Re
             let node = named(node)?;
             if let Some((_, held)) = claim_node::holder(ctx, &*tx, &node)? {
                 let path = path_of(&*tx, &node)?;
-                return Err(Failure::new(FailureKind::Refused, format!("`{path}` is claimed by {}", held.session))
-                    .step("tl next   # what nobody holds"));
+                return Err(Failure::new(
+                    FailureKind::Refused,
+                    format!("`{path}` is claimed by {}", held.session),
+                )
+                .step("tl next   # what nobody holds"));
             }
             focus.enter(&tree, node.id);
             (format!("enter {}", tree.path(&node)), claim.then_some(node))
         }
         FocusMove::Back { node } => {
             let node = named(node)?;
-            focus.back(&tree, &node).map_err(|refused| not_moved(&refused))?;
+            focus
+                .back(&tree, &node)
+                .map_err(|refused| not_moved(&refused))?;
             (format!("back to {}", tree.path(&node)), None)
         }
         FocusMove::Switch { root } => {
             let node = named(root)?;
-            focus.switch(&tree, &node).map_err(|refused| not_moved(&refused))?;
+            focus
+                .switch(&tree, &node)
+                .map_err(|refused| not_moved(&refused))?;
             (format!("switch to {}", tree.path(&node)), None)
         }
         FocusMove::Park => {
             let root = focus.park().map_err(|refused| not_moved(&refused))?;
-            (format!("park {}", tree.get(root).map_or("?", |node| node.alias.as_str())), None)
+            (
+                format!(
+                    "park {}",
+                    tree.get(root).map_or("?", |node| node.alias.as_str())
+                ),
+                None,
+            )
         }
         FocusMove::Exit => {
             let before = focus.cursor();
-            let from = before.and_then(|id| tree.get(id)).map(|node| tree.path(node)).unwrap_or_default();
+            let from = before
+                .and_then(|id| tree.get(id))
+                .map(|node| tree.path(node))
+                .unwrap_or_default();
             // What proves a node is asked once for each that might be completed.
             let mut answers: Vec<(NodeId, Option<String>)> = Vec::new();
             for node in focus.stack(&tree) {
                 answers.push((node.id, held_back(ctx, &*tx, node)?));
             }
-            let proved = |node: &Node| answers.iter().any(|(id, why)| *id == node.id && why.is_none());
-            let left = focus.exit(&tree, &proved).map_err(|refused| not_moved(&refused))?;
+            let proved = |node: &Node| {
+                answers
+                    .iter()
+                    .any(|(id, why)| *id == node.id && why.is_none())
+            };
+            let left = focus
+                .exit(&tree, &proved)
+                .map_err(|refused| not_moved(&refused))?;
             why_unproved = left
                 .unproved
                 .and_then(|id| answers.into_iter().find(|(other, _)| *other == id))
@@ -125,24 +151,40 @@ fn moved(ctx: &Context<'_>, tx: &mut dyn Transaction, request: &FocusMove) -> Re
         }
     };
     let mut operation = ctx.operation(Verb::Focus, format!("{}: {summary}", ctx.session));
-    operation.facts.extend(record::changed(&ctx.session, own.as_ref(), Some(&focus)));
+    operation
+        .facts
+        .extend(record::changed(&ctx.session, own.as_ref(), Some(&focus)));
     // What is entered at a terminal is where an agent that starts here begins.
     if matches!(ctx.actor, Principal::Human(_)) || !is_a_host(&ctx.actor) {
         let shared = record::read::<Focus>(&*tx, SHARED_FOCUS)?;
-        operation.facts.extend(record::changed(SHARED_FOCUS, shared.as_ref(), Some(&focus)));
+        operation
+            .facts
+            .extend(record::changed(SHARED_FOCUS, shared.as_ref(), Some(&focus)));
     }
     for id in &completed {
         let before = get(&*tx, *id)?.progress;
-        operation.facts.push(Fact::ProgressChanged { node: *id, before, after: Progress::Complete });
+        operation.facts.push(Fact::ProgressChanged {
+            node: *id,
+            before,
+            after: Progress::Complete,
+        });
     }
     if let Some(active) = focus.cursor().and_then(|id| tree.get(id))
         && active.progress == Progress::Pending
         && matches!(request, FocusMove::Enter { .. })
     {
         let after = Progress::Active;
-        operation.facts.push(Fact::ProgressChanged { node: active.id, before: active.progress, after });
+        operation.facts.push(Fact::ProgressChanged {
+            node: active.id,
+            before: active.progress,
+            after,
+        });
     }
-    let recorded = if operation.facts.is_empty() { None } else { Some(tx.record(operation)?) };
+    let recorded = if operation.facts.is_empty() {
+        None
+    } else {
+        Some(tx.record(operation)?)
+    };
     if let Some(node) = claims {
         let path = path_of(&*tx, &node)?;
         claim_node::take(ctx, tx, &node, &path)?;
@@ -151,7 +193,11 @@ fn moved(ctx: &Context<'_>, tx: &mut dyn Transaction, request: &FocusMove) -> Re
     claim_node::hear(ctx, tx)?;
     Ok(FocusOutcome {
         place: where_view(ctx, &*tx)?,
-        completed: completed.iter().filter_map(|id| tree.get(*id)).map(|node| tree.path(node)).collect(),
+        completed: completed
+            .iter()
+            .filter_map(|id| tree.get(*id))
+            .map(|node| tree.path(node))
+            .collect(),
         unproved: why_unproved,
         assessed,
         context,
@@ -169,14 +215,23 @@ fn arrived(
         return Ok((None, None));
     }
     let place = standing(ctx, &*tx)?;
-    let Some(ticket) = &place.ticket else { return Ok((None, None)) };
+    let Some(ticket) = &place.ticket else {
+        return Ok((None, None));
+    };
     let key = ticket.node.id.0.to_string();
     let mut assessed = None;
     if record::read::<Assessment>(&*tx, &key)?.is_none() {
         let found = ticket.assessment(&*tx)?;
-        let summary = format!("{} is a {}: {}", ticket.node.alias, found.level.word(), found.reasons.join(", "));
+        let summary = format!(
+            "{} is a {}: {}",
+            ticket.node.alias,
+            found.level.word(),
+            found.reasons.join(", ")
+        );
         let mut operation = ctx.operation(Verb::Ticket, summary);
-        operation.facts.extend(record::changed(&key, None, Some(&found)));
+        operation
+            .facts
+            .extend(record::changed(&key, None, Some(&found)));
         tx.record(operation)?;
         assessed = Some(found);
     }
@@ -199,17 +254,24 @@ pub(crate) fn is_a_host(actor: &Principal) -> bool {
 
 /// What is not complete is left upward, and above a root there is nothing.
 fn nowhere_to_go(root: &str) -> Failure {
-    Failure::new(FailureKind::Refused, format!("`{root}` is not complete, and nothing stands above it"))
-        .step(format!("tl progress {root} complete   # when it is done"))
-        .step("tl focus park   # leave it and come back later")
-        .step("tl next   # what else is ready")
+    Failure::new(
+        FailureKind::Refused,
+        format!("`{root}` is not complete, and nothing stands above it"),
+    )
+    .step(format!("tl progress {root} complete   # when it is done"))
+    .step("tl focus park   # leave it and come back later")
+    .step("tl next   # what else is ready")
 }
 
 fn not_moved(refused: &MoveRefused) -> Failure {
     let failure = Failure::new(FailureKind::Refused, refused.to_string());
     match refused {
-        MoveRefused::Nowhere => failure.step("tl focus enter NODE").step("tl next   # what is ready"),
+        MoveRefused::Nowhere => failure
+            .step("tl focus enter NODE")
+            .step("tl next   # what is ready"),
         MoveRefused::NotVisited(node) => failure.step(format!("tl focus enter {node}")),
-        MoveRefused::NoSuchRoot(node) => failure.step(format!("tl focus enter {node}")).step("tl where"),
+        MoveRefused::NoSuchRoot(node) => failure
+            .step(format!("tl focus enter {node}"))
+            .step("tl where"),
     }
 }

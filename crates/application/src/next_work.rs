@@ -43,17 +43,28 @@ pub fn next_work(ctx: &Context<'_>) -> Result<NextWork, Failure> {
 }
 
 /// Returns what is ready in a tree.
-pub(crate) fn ready_in(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Result<NextWork, Failure> {
+pub(crate) fn ready_in(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    tree: &Tree,
+) -> Result<NextWork, Failure> {
     let needs = Needs::of(tree, ctx.profiles);
     let held: Vec<NodeId> = claim_node::holding(ctx, state)?
         .into_iter()
         .filter(|(_, claim)| claim.session != ctx.session)
         .map(|(id, _)| id)
         .collect();
-    let is_free =
-        |node: &&Node| !held.contains(&node.id) && !tree.ancestors(node).iter().any(|above| held.contains(&above.id));
-    let waits_for_approval =
-        |node: &Node| ctx.profile(&node.profile).is_none_or(|profile| profile.approval == ApprovalNeed::Required);
+    let is_free = |node: &&Node| {
+        !held.contains(&node.id)
+            && !tree
+                .ancestors(node)
+                .iter()
+                .any(|above| held.contains(&above.id))
+    };
+    let waits_for_approval = |node: &Node| {
+        ctx.profile(&node.profile)
+            .is_none_or(|profile| profile.approval == ApprovalNeed::Required)
+    };
     let ready = ready(tree, &needs, &waits_for_approval)
         .into_iter()
         .filter(is_free)
@@ -66,23 +77,34 @@ pub(crate) fn ready_in(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> 
             action: action(ctx.profile(&node.profile), tree, node),
         })
         .collect();
-    Ok(NextWork { ready, problems: needs.problems.iter().map(ToString::to_string).collect() })
+    Ok(NextWork {
+        ready,
+        problems: needs.problems.iter().map(ToString::to_string).collect(),
+    })
 }
 
 /// A node with planned levels below is planned on; one at the bottom is carried out.
 fn action(profile: Option<&Profile>, tree: &Tree, node: &Node) -> String {
-    let below =
-        profile.and_then(|profile| profile.levels_under(&node.level).find(|level| level.file.is_some() && !level.root));
+    let below = profile.and_then(|profile| {
+        profile
+            .levels_under(&node.level)
+            .find(|level| level.file.is_some() && !level.root)
+    });
     let path = tree.path(node);
     let has_children = tree.children(node.id).next().is_some();
     match below {
         Some(level) if !has_children => {
             let number = u32::try_from(node.order).ok();
-            let id = level.alias.numbered(1, number).unwrap_or_else(|| "NAME".to_owned());
+            let id = level
+                .alias
+                .numbered(1, number)
+                .unwrap_or_else(|| "NAME".to_owned());
             format!("tl plan {} {id} --under {path}", level.name)
         }
         Some(_) => format!("tl progress {path} complete"),
-        None if profile.is_some_and(|profile| !profile.work_phases.is_empty()) => format!("tl focus enter {path}"),
+        None if profile.is_some_and(|profile| !profile.work_phases.is_empty()) => {
+            format!("tl focus enter {path}")
+        }
         None => format!("carry it out, then: tl progress {path} complete"),
     }
 }

@@ -29,7 +29,10 @@ const STAMPS_WORTH_A_WRITE: usize = 32;
 /// Looks at the files and records what changed; then returns a view of the state that is true.
 ///
 /// When nothing changed, nothing is written.
-pub(crate) fn observed<'s>(ctx: &Context<'s>, scope: Scope) -> Result<Box<dyn Snapshot + 's>, Failure> {
+pub(crate) fn observed<'s>(
+    ctx: &Context<'s>,
+    scope: Scope,
+) -> Result<Box<dyn Snapshot + 's>, Failure> {
     let snapshot = ctx.store.read()?;
     let seen = survey(ctx, &*snapshot, scope, NodeId(u32::MAX / 2))?;
     if seen.shows_nothing() && seen.stamps.len() < STAMPS_WORTH_A_WRITE {
@@ -41,7 +44,9 @@ pub(crate) fn observed<'s>(ctx: &Context<'s>, scope: Scope) -> Result<Box<dyn Sn
         // What cannot be written can still be shown, with a word about it.
         Err(failure) if failure.damage.is_none() && !failure.overtaken && !failure.is_answer() => {
             if !seen.shows_nothing() {
-                ctx.notice(Noticed::NotRecorded { why: failure.message });
+                ctx.notice(Noticed::NotRecorded {
+                    why: failure.message,
+                });
             }
         }
         Err(failure) => return Err(failure),
@@ -74,7 +79,11 @@ pub(crate) fn observed_node<'s, 'w>(
                 return Ok(ObservedNode { state, id, rest });
             }
             drop(state);
-            Ok(ObservedNode { state: observed(ctx, scope(id))?, id, rest })
+            Ok(ObservedNode {
+                state: observed(ctx, scope(id))?,
+                id,
+                rest,
+            })
         }
         Err(failure) if failure.kind == FailureKind::NotFound && failure.damage.is_none() => {
             drop(state);
@@ -137,9 +146,12 @@ pub(crate) fn repeated(
     tx: &mut dyn Transaction,
     request: Option<VersionHash>,
 ) -> Result<Option<Failure>, Failure> {
-    let Some(request) = request else { return Ok(None) };
+    let Some(request) = request else {
+        return Ok(None);
+    };
     let done = file_writes::take_interrupted(ctx, tx, request)?;
-    done.map(|operation| file_writes::done_already(&*tx, operation)).transpose()
+    done.map(|operation| file_writes::done_already(&*tx, operation))
+        .transpose()
 }
 
 /// What was observed is true whatever was refused afterwards.
@@ -157,7 +169,9 @@ fn keep_observed<T>(
 /// Looks at every file and records what changed; then returns the whole tree, which is true.
 ///
 /// Such a look is the moment to finish what was left out of the mirror.
-pub(crate) fn observed_tree<'s>(ctx: &Context<'s>) -> Result<(Box<dyn Snapshot + 's>, Tree), Failure> {
+pub(crate) fn observed_tree<'s>(
+    ctx: &Context<'s>,
+) -> Result<(Box<dyn Snapshot + 's>, Tree), Failure> {
     let (snapshot, plans) = observed_plans(ctx)?;
     if !domain::trail::is_kept(ctx.profiles) {
         return Ok((snapshot, plans));
@@ -167,7 +181,9 @@ pub(crate) fn observed_tree<'s>(ctx: &Context<'s>) -> Result<(Box<dyn Snapshot +
 }
 
 /// The same without the trail, which has no files and can be long.
-pub(crate) fn observed_plans<'s>(ctx: &Context<'s>) -> Result<(Box<dyn Snapshot + 's>, Tree), Failure> {
+pub(crate) fn observed_plans<'s>(
+    ctx: &Context<'s>,
+) -> Result<(Box<dyn Snapshot + 's>, Tree), Failure> {
     ctx.store.finish_mirror();
     let snapshot = ctx.store.read()?;
     let seen = survey(ctx, &*snapshot, Scope::WholeTree, NodeId(u32::MAX / 2))?;
@@ -276,11 +292,17 @@ pub(crate) fn record_sightings(
     seen: &Survey,
     verb: Verb,
 ) -> Result<Option<OperationId>, Failure> {
-    let Some(operation) = operation_of(ctx, tx, seen, verb)? else { return Ok(None) };
+    let Some(operation) = operation_of(ctx, tx, seen, verb)? else {
+        return Ok(None);
+    };
     let (summary, stale) = (operation.summary.clone(), count_stale(&operation.facts));
     let id = tx.record(operation)?;
     if verb == Verb::Observe {
-        ctx.notice(Noticed::Changes { operation: id, summary, stale });
+        ctx.notice(Noticed::Changes {
+            operation: id,
+            summary,
+            stale,
+        });
     }
     Ok(Some(id))
 }
@@ -301,7 +323,11 @@ fn operation_of(
     follow_files(ctx, tx, &mut facts)?;
     for (node, after) in &seen.moves {
         let before = tx.node(*node)?.and_then(|node| node.parent);
-        facts.push(Fact::NodeMoved { node: *node, before, after: *after });
+        facts.push(Fact::NodeMoved {
+            node: *node,
+            before,
+            after: *after,
+        });
     }
     if facts.is_empty() {
         return Ok(None);
@@ -319,33 +345,63 @@ fn operation_of(
 }
 
 /// Where files say how far the work is, the progress follows them; what is not proved does not count as complete.
-fn follow_files(ctx: &Context<'_>, tx: &mut dyn Transaction, facts: &mut Vec<Fact>) -> Result<(), Failure> {
+fn follow_files(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    facts: &mut Vec<Fact>,
+) -> Result<(), Failure> {
     let said = |profile: &str, work: &Option<Box<WorkKeys>>| {
-        let last_phase = ctx.profile(profile).and_then(|profile| profile.work_phases.last());
-        work.as_ref().and_then(|work| work.progress(last_phase.map(|phase| phase.name.as_str())))
+        let last_phase = ctx
+            .profile(profile)
+            .and_then(|profile| profile.work_phases.last());
+        work.as_ref()
+            .and_then(|work| work.progress(last_phase.map(|phase| phase.name.as_str())))
     };
     let mut follow = Vec::new();
     for fact in facts.iter_mut() {
         match fact {
             Fact::NodeAdded { node } => {
-                node.progress = said(&node.profile, &node.description.work).unwrap_or(node.progress);
+                node.progress =
+                    said(&node.profile, &node.description.work).unwrap_or(node.progress);
             }
-            Fact::DescriptionChanged { node, before, after } => {
-                let Some(known) = tx.node(*node)? else { continue };
-                let (then, now) = (said(&known.profile, &before.work), said(&known.profile, &after.work));
+            Fact::DescriptionChanged {
+                node,
+                before,
+                after,
+            } => {
+                let Some(known) = tx.node(*node)? else {
+                    continue;
+                };
+                let (then, now) = (
+                    said(&known.profile, &before.work),
+                    said(&known.profile, &after.work),
+                );
                 // A phase after the last one, and no word beside it: it is worked on again.
-                let has_phase = after.work.as_ref().is_some_and(|work| work.phase.is_some() && work.problem.is_none());
+                let has_phase = after
+                    .work
+                    .as_ref()
+                    .is_some_and(|work| work.phase.is_some() && work.problem.is_none());
                 let again = then == Some(Progress::Complete) && has_phase;
                 let now = now.or_else(|| again.then_some(Progress::Active));
-                let Some(progress) = now.filter(|_| now != then && now != Some(known.progress)) else { continue };
+                let Some(progress) = now.filter(|_| now != then && now != Some(known.progress))
+                else {
+                    continue;
+                };
                 if progress == Progress::Complete {
                     if let Err(refused) = refuse_unproved(ctx, &*tx, &known) {
-                        ctx.notice(Noticed::Unproved { node: known.alias.clone(), why: refused.message });
+                        ctx.notice(Noticed::Unproved {
+                            node: known.alias.clone(),
+                            why: refused.message,
+                        });
                         continue;
                     }
                     completing(ctx, tx, &known)?;
                 }
-                follow.push(Fact::ProgressChanged { node: *node, before: known.progress, after: progress });
+                follow.push(Fact::ProgressChanged {
+                    node: *node,
+                    before: known.progress,
+                    after: progress,
+                });
             }
             _ => {}
         }
@@ -376,10 +432,19 @@ fn back_up(
 ) -> Result<(), Failure> {
     let mut written = Vec::new();
     for fact in facts.iter() {
-        let Fact::ContentChanged { node, before: Content::Text { canonical: before, .. }, after } = fact else {
+        let Fact::ContentChanged {
+            node,
+            before: Content::Text {
+                canonical: before, ..
+            },
+            after,
+        } = fact
+        else {
             continue;
         };
-        let Some(node) = tree.get(*node) else { continue };
+        let Some(node) = tree.get(*node) else {
+            continue;
+        };
         let wanted = match ctx.policy.backups {
             BackupPolicy::Always => true,
             BackupPolicy::Approved => node.text_is_approved(),
@@ -389,7 +454,10 @@ fn back_up(
             match write_backup(ctx, tx, node, "regeneration", now) {
                 Ok(fact) => written.extend(fact),
                 // The text is kept in the store in any case; what changed must be recorded all the same.
-                Err(failure) => ctx.notice(Noticed::NoBackup { node: node.alias.clone(), why: failure.message }),
+                Err(failure) => ctx.notice(Noticed::NoBackup {
+                    node: node.alias.clone(),
+                    why: failure.message,
+                }),
             }
         }
     }
@@ -405,10 +473,20 @@ pub(crate) fn write_backup(
     reason: &str,
     now: Timestamp,
 ) -> Result<Option<Fact>, Failure> {
-    let (Some(path), Some(version)) = (&node.path, node.content.version()) else { return Ok(None) };
-    let Some(text) = state.text(version)? else { return Ok(None) };
-    let (folder, name) = path.rsplit_once('/').map_or(("", path.as_str()), |(folder, name)| (folder, name));
-    let folder = if folder.is_empty() { "backups".to_owned() } else { format!("{folder}/backups") };
+    let (Some(path), Some(version)) = (&node.path, node.content.version()) else {
+        return Ok(None);
+    };
+    let Some(text) = state.text(version)? else {
+        return Ok(None);
+    };
+    let (folder, name) = path
+        .rsplit_once('/')
+        .map_or(("", path.as_str()), |(folder, name)| (folder, name));
+    let folder = if folder.is_empty() {
+        "backups".to_owned()
+    } else {
+        format!("{folder}/backups")
+    };
     for attempt in 1..1_000 {
         let backup = format!("{folder}/{}", backup_name(name, now, attempt));
         match ctx.files.create(&backup, &mask(&text)) {
@@ -424,14 +502,24 @@ pub(crate) fn write_backup(
             Err(fault) => return Err(fault.into()),
         }
     }
-    Err(Failure::new(FailureKind::Unavailable, format!("cannot find a free name for a backup in `{folder}`")))
+    Err(Failure::new(
+        FailureKind::Unavailable,
+        format!("cannot find a free name for a backup in `{folder}`"),
+    ))
 }
 
 /// One line about what was noticed.
 fn summarise(tree: &Tree, facts: &[Fact]) -> String {
-    let name = |id: &NodeId| tree.get(*id).map_or_else(|| id.to_string(), |node| tree.path(node));
-    let mut parts: Vec<(&str, Vec<String>)> =
-        vec![("new", Vec::new()), ("changed", Vec::new()), ("missing", Vec::new()), ("unreadable", Vec::new())];
+    let name = |id: &NodeId| {
+        tree.get(*id)
+            .map_or_else(|| id.to_string(), |node| tree.path(node))
+    };
+    let mut parts: Vec<(&str, Vec<String>)> = vec![
+        ("new", Vec::new()),
+        ("changed", Vec::new()),
+        ("missing", Vec::new()),
+        ("unreadable", Vec::new()),
+    ];
     for fact in facts {
         let (group, what) = match fact {
             Fact::NodeAdded { node } => (0, node.alias.clone()),
@@ -454,7 +542,11 @@ fn summarise(tree: &Tree, facts: &[Fact]) -> String {
         .map(|(word, names)| match names.len() {
             1..=3 => format!("{word}: {}", names.join(", ")),
             more => {
-                format!("{word}: {}, … ({})", names.first().map_or("", String::as_str), count(more, "plan", "plans"))
+                format!(
+                    "{word}: {}, … ({})",
+                    names.first().map_or("", String::as_str),
+                    count(more, "plan", "plans")
+                )
             }
         })
         .collect();

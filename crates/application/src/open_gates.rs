@@ -51,10 +51,17 @@ const KEPT_FOR_MS: i64 = 24 * 60 * 60 * 1000;
 #[must_use]
 pub fn open_gates(known: &KnownTree, blocked: &[Blocked], now: Timestamp) -> Vec<OpenGate> {
     let mut open: Vec<OpenGate> = Vec::new();
-    for block in blocked.iter().rev().filter(|block| now.since(block.at) < KEPT_FOR_MS) {
-        let Some(gate) = gates::named(&block.gate) else { continue };
-        let same =
-            |other: &OpenGate| (&other.session, &other.gate, &other.plan) == (&block.session, &block.gate, &block.plan);
+    for block in blocked
+        .iter()
+        .rev()
+        .filter(|block| now.since(block.at) < KEPT_FOR_MS)
+    {
+        let Some(gate) = gates::named(&block.gate) else {
+            continue;
+        };
+        let same = |other: &OpenGate| {
+            (&other.session, &other.gate, &other.plan) == (&block.session, &block.gate, &block.plan)
+        };
         if open.iter().any(same) {
             continue;
         }
@@ -62,7 +69,11 @@ pub fn open_gates(known: &KnownTree, blocked: &[Blocked], now: Timestamp) -> Vec
             Some(plan) if gate.name == "hierarchy" => undecided_above(known, plan),
             _ => None,
         };
-        let is_open = if gate.name == "hierarchy" { waits_for.is_some() } else { !block.heeded };
+        let is_open = if gate.name == "hierarchy" {
+            waits_for.is_some()
+        } else {
+            !block.heeded
+        };
         if is_open {
             open.push(OpenGate {
                 gate: block.gate.clone(),
@@ -85,9 +96,16 @@ fn undecided_above(known: &KnownTree, plan: &str) -> Option<WaitsFor> {
     let (above, _) = plan.rsplit_once('/')?;
     for alias in above.split('/') {
         let node = siblings.iter().find(|node| node.alias == alias)?;
-        path = if path.is_empty() { alias.to_owned() } else { format!("{path}/{alias}") };
+        path = if path.is_empty() {
+            alias.to_owned()
+        } else {
+            format!("{path}/{alias}")
+        };
         if node.status() != Status::Approved {
-            return Some(WaitsFor { path, status: node.status() });
+            return Some(WaitsFor {
+                path,
+                status: node.status(),
+            });
         }
         siblings = known.tree.children(node.id).collect();
     }

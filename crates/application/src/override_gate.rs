@@ -32,32 +32,61 @@ pub struct OverrideOutcome {
 ///
 /// # Errors
 /// When the gate or the node is unknown, no reason is given, or it is not a person who asks.
-pub fn override_gate(ctx: &Context<'_>, request: &OverrideRequest) -> Result<OverrideOutcome, Failure> {
+pub fn override_gate(
+    ctx: &Context<'_>,
+    request: &OverrideRequest,
+) -> Result<OverrideOutcome, Failure> {
     let names: Vec<&str> = gates::GATES.iter().map(|gate| gate.name).collect();
     let gate = gates::named(&request.gate).ok_or_else(|| {
         let near = nearest(&request.gate, names.iter().copied(), 1);
-        let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        Failure::new(FailureKind::Invalid, format!("there is no gate `{}`{hint}", request.gate))
-            .step(format!("gates: {}", names.join(", ")))
+        let hint = near
+            .first()
+            .map(|near| format!("; did you mean `{near}`?"))
+            .unwrap_or_default();
+        Failure::new(
+            FailureKind::Invalid,
+            format!("there is no gate `{}`{hint}", request.gate),
+        )
+        .step(format!("gates: {}", names.join(", ")))
     })?;
     if gate.name == "frozen" {
-        return Err(Failure::new(FailureKind::Refused, "a frozen plan document is changed by nobody")
-            .step("tl doc revise   # a new revision that starts from it"));
+        return Err(Failure::new(
+            FailureKind::Refused,
+            "a frozen plan document is changed by nobody",
+        )
+        .step("tl doc revise   # a new revision that starts from it"));
     }
     if !ctx.actor.is_human() {
-        return Err(Failure::new(FailureKind::Refused, "a gate is overridden by a person, at a terminal")
-            .step("ask the person who works with you"));
+        return Err(Failure::new(
+            FailureKind::Refused,
+            "a gate is overridden by a person, at a terminal",
+        )
+        .step("ask the person who works with you"));
     }
     if request.reason.trim().is_empty() {
-        return Err(Failure::new(FailureKind::Invalid, "an override needs a reason").step("--reason \"…\""));
+        return Err(
+            Failure::new(FailureKind::Invalid, "an override needs a reason").step("--reason \"…\""),
+        );
     }
     with_node(ctx, &request.node, |tx, id, rest| {
         nothing_left(rest)?;
         let node = get(&*tx, id)?;
         let path = path_of(&*tx, &node)?;
-        let summary = format!("override {} gate for {path}: {}", gate.name, request.reason.trim());
+        let summary = format!(
+            "override {} gate for {path}: {}",
+            gate.name,
+            request.reason.trim()
+        );
         let operation = tx.record(ctx.operation(Verb::Override, summary))?;
-        tx.keep_note(&override_key(gate.name, &path), Some(request.reason.trim()), ctx.clock.now())?;
-        Ok(OverrideOutcome { gate: gate.name, path, operation })
+        tx.keep_note(
+            &override_key(gate.name, &path),
+            Some(request.reason.trim()),
+            ctx.clock.now(),
+        )?;
+        Ok(OverrideOutcome {
+            gate: gate.name,
+            path,
+            operation,
+        })
     })
 }

@@ -50,14 +50,33 @@ pub struct PlanOutcome {
 /// When the id is wrong, the parent is missing, ambiguous or not approved.
 pub fn plan_node(ctx: &Context<'_>, request: &PlanRequest) -> Result<PlanOutcome, Failure> {
     let (state, tree) = observed_tree(ctx)?;
-    let Planned { profile, level, alias, path, file, existing, parent } = place(ctx, &*state, &tree, request)?;
-    let prompt = prompt_text(&*state, &tree, profile, level, &path, file.as_deref(), existing, parent.as_ref())?;
+    let Planned {
+        profile,
+        level,
+        alias,
+        path,
+        file,
+        existing,
+        parent,
+    } = place(ctx, &*state, &tree, request)?;
+    let prompt = prompt_text(
+        &*state,
+        &tree,
+        profile,
+        level,
+        &path,
+        file.as_deref(),
+        existing,
+        parent.as_ref(),
+    )?;
     Ok(PlanOutcome {
         entity_id: alias,
         entity_type: level.name.clone(),
         path,
         file_path: file,
-        parent: parent.as_ref().and_then(|parent| Some((parent.id, parent.content.version()?))),
+        parent: parent
+            .as_ref()
+            .and_then(|parent| Some((parent.id, parent.content.version()?))),
         parent_id: parent.map(|parent| parent.alias),
         exists: existing.is_some_and(|node| node.content.version().is_some()),
         prompt,
@@ -90,7 +109,9 @@ pub(crate) fn place<'a, 't>(
         Some((parent, id)) => (Some(parent.to_owned()), id),
         None => (request.under.clone(), request.id.as_str()),
     };
-    let wanted = level.read_alias(id).map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
+    let wanted = level
+        .read_alias(id)
+        .map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
     let under = match under {
         None => None,
         Some(name) => Some(parent_named(ctx, state, level, &name)?),
@@ -105,20 +126,35 @@ pub(crate) fn place<'a, 't>(
     {
         return Err(not_approved(ctx, state, tree, &wanted, request, parent)?);
     }
-    let existing =
-        tree.nodes().find(|node| node.alias == wanted.alias && node.parent == parent.as_ref().map(|parent| parent.id));
+    let existing = tree.nodes().find(|node| {
+        node.alias == wanted.alias && node.parent == parent.as_ref().map(|parent| parent.id)
+    });
     let file = match (existing.and_then(|node| node.path.clone()), &level.file) {
         (Some(path), _) => Some(path),
         (None, Some(pattern)) => {
-            let folder = parent.as_ref().and_then(|parent| parent.path.as_deref()).map_or("", folder_of);
+            let folder = parent
+                .as_ref()
+                .and_then(|parent| parent.path.as_deref())
+                .map_or("", folder_of);
             Some(pattern.file_for(folder, &wanted.alias))
         }
         (None, None) => None,
     };
-    Ok(Planned { profile, level, alias: wanted.alias, path, file, existing, parent })
+    Ok(Planned {
+        profile,
+        level,
+        alias: wanted.alias,
+        path,
+        file,
+        existing,
+        parent,
+    })
 }
 
-#[expect(clippy::too_many_arguments, reason = "gathers what the prompt is made of, once")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "gathers what the prompt is made of, once"
+)]
 fn prompt_text(
     state: &dyn Snapshot,
     tree: &Tree,
@@ -137,7 +173,11 @@ fn prompt_text(
     let paths = above.iter().map(|node| tree.path(node)).collect::<Vec<_>>();
     let approved_by: Vec<Option<String>> = above
         .iter()
-        .map(|node| node.approval.as_ref().map(|approval| format!("{} on {}", approval.by, approval.at.for_people())))
+        .map(|node| {
+            node.approval
+                .as_ref()
+                .map(|approval| format!("{} on {}", approval.by, approval.at.for_people()))
+        })
         .collect();
     let parent_text = match parent.and_then(|parent| parent.content.version()) {
         Some(version) => state.text(version)?,
@@ -150,7 +190,9 @@ fn prompt_text(
         file,
         replaces: existing
             .filter(|node| node.content.version().is_some())
-            .map(|node| Replaces { descendants: tree.preorder(node.id).len() - 1 }),
+            .map(|node| Replaces {
+                descendants: tree.preorder(node.id).len() - 1,
+            }),
         ancestors: above
             .iter()
             .enumerate()
@@ -159,7 +201,11 @@ fn prompt_text(
                 path: &paths[index],
                 file: node.path.as_deref(),
                 approved_by: approved_by[index].as_deref(),
-                text: if index == 0 { parent_text.as_deref() } else { None },
+                text: if index == 0 {
+                    parent_text.as_deref()
+                } else {
+                    None
+                },
             })
             .collect(),
         siblings: siblings(tree, parent.map(|parent| parent.id), path),
@@ -180,18 +226,38 @@ fn siblings(tree: &Tree, parent: Option<NodeId>, path: &str) -> Vec<(String, Opt
 }
 
 fn level_named<'a>(ctx: &Context<'a>, kind: &str) -> Result<(&'a Profile, &'a Level), Failure> {
-    let levels = || ctx.profiles.iter().flat_map(|profile| profile.levels.iter().map(move |level| (profile, level)));
-    levels().find(|(_, level)| level.name.to_lowercase() == kind.to_lowercase()).ok_or_else(|| {
-        let names: Vec<&str> = levels().map(|(_, level)| level.name.as_str()).collect();
-        let near = nearest(kind, names.iter().copied(), 1);
-        let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        Failure::new(FailureKind::Invalid, format!("no level `{kind}`: expected one of {}{hint}", names.join(", ")))
+    let levels = || {
+        ctx.profiles
+            .iter()
+            .flat_map(|profile| profile.levels.iter().map(move |level| (profile, level)))
+    };
+    levels()
+        .find(|(_, level)| level.name.to_lowercase() == kind.to_lowercase())
+        .ok_or_else(|| {
+            let names: Vec<&str> = levels().map(|(_, level)| level.name.as_str()).collect();
+            let near = nearest(kind, names.iter().copied(), 1);
+            let hint = near
+                .first()
+                .map(|near| format!("; did you mean `{near}`?"))
+                .unwrap_or_default();
+            Failure::new(
+                FailureKind::Invalid,
+                format!(
+                    "no level `{kind}`: expected one of {}{hint}",
+                    names.join(", ")
+                ),
+            )
             .step("tl plan   # shows what can be planned")
-    })
+        })
 }
 
 /// Reads `--under`: a node, or just the number of one of the levels above.
-fn parent_named(ctx: &Context<'_>, state: &dyn Snapshot, level: &Level, name: &str) -> Result<Node, Failure> {
+fn parent_named(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    level: &Level,
+    name: &str,
+) -> Result<Node, Failure> {
     let words: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
     let is_number = name.chars().all(|c| c.is_ascii_digit());
     let words = match level.under.first() {
@@ -205,7 +271,9 @@ fn parent_named(ctx: &Context<'_>, state: &dyn Snapshot, level: &Level, name: &s
         Err(Lookup::Unresolved(unresolved)) => {
             let mut failure = Failure::from(unresolved);
             if let Some(above) = level.under.first() {
-                failure.next_steps.insert(0, format!("tl plan {above} {}", reference.alias()));
+                failure
+                    .next_steps
+                    .insert(0, format!("tl plan {above} {}", reference.alias()));
             }
             Err(failure)
         }
@@ -223,26 +291,37 @@ fn find_parent<'t>(
     wanted: &ReadAlias,
     under: Option<&Node>,
 ) -> Result<Option<&'t Node>, Failure> {
-    let number_fits =
-        |node: &Node| wanted.parent_number.is_none() || u32::try_from(node.order).ok() == wanted.parent_number;
+    let number_fits = |node: &Node| {
+        wanted.parent_number.is_none() || u32::try_from(node.order).ok() == wanted.parent_number
+    };
     if let Some(parent) = under.filter(|node| level.under.contains(&node.level)) {
         if !number_fits(parent) {
             return Err(Failure::new(
                 FailureKind::Invalid,
-                format!("`{}` does not belong to `{}`: its number says otherwise", wanted.alias, parent.alias),
+                format!(
+                    "`{}` does not belong to `{}`: its number says otherwise",
+                    wanted.alias, parent.alias
+                ),
             ));
         }
         return Ok(tree.get(parent.id));
     }
     if under.is_none() && level.under.is_empty()
-        || (level.root && !tree.nodes().any(|node| node.alias == wanted.alias && node.parent.is_some()))
+        || (level.root
+            && !tree
+                .nodes()
+                .any(|node| node.alias == wanted.alias && node.parent.is_some()))
     {
         return Ok(None);
     }
-    let within = |node: &Node| under.is_none_or(|top| tree.ancestors(node).iter().any(|above| above.id == top.id));
+    let within = |node: &Node| {
+        under.is_none_or(|top| tree.ancestors(node).iter().any(|above| above.id == top.id))
+    };
     let existing: Vec<&Node> = tree
         .nodes()
-        .filter(|node| node.profile == profile.name && node.level == level.name && node.alias == wanted.alias)
+        .filter(|node| {
+            node.profile == profile.name && node.level == level.name && node.alias == wanted.alias
+        })
         .filter_map(|node| tree.parent(node))
         .filter(|parent| within(parent))
         .collect();
@@ -262,25 +341,44 @@ fn find_parent<'t>(
             let names: Vec<String> = several.iter().map(|node| tree.path(node)).collect();
             let failure = Failure::new(
                 FailureKind::Invalid,
-                format!("cannot tell the parent of `{}`: it could be any of {}", wanted.alias, names.join(", ")),
+                format!(
+                    "cannot tell the parent of `{}`: it could be any of {}",
+                    wanted.alias,
+                    names.join(", ")
+                ),
             );
             Err(names.iter().fold(failure, |failure, name| {
-                failure.step(format!("tl plan {} {} --under {name}", level.name, wanted.alias))
+                failure.step(format!(
+                    "tl plan {} {} --under {name}",
+                    level.name, wanted.alias
+                ))
             }))
         }
     }
 }
 
-fn parent_missing(ctx: &Context<'_>, profile: &Profile, level: &Level, wanted: &ReadAlias) -> Failure {
+fn parent_missing(
+    ctx: &Context<'_>,
+    profile: &Profile,
+    level: &Level,
+    wanted: &ReadAlias,
+) -> Failure {
     let above = level.under.first().map_or("", String::as_str);
-    let alias = wanted
-        .parent_number
-        .and_then(|number| profile.level(above).and_then(|above| above.alias.numbered(number, None)));
-    let parent =
-        alias.clone().map(|alias| format!("`{alias}`")).unwrap_or_else(|| format!("there is no {above} yet, and it"));
+    let alias = wanted.parent_number.and_then(|number| {
+        profile
+            .level(above)
+            .and_then(|above| above.alias.numbered(number, None))
+    });
+    let parent = alias
+        .clone()
+        .map(|alias| format!("`{alias}`"))
+        .unwrap_or_else(|| format!("there is no {above} yet, and it"));
     let failure = Failure::new(
         FailureKind::Refused,
-        format!("cannot plan `{}`: its parent is missing ({parent} must be planned and approved first)", wanted.alias),
+        format!(
+            "cannot plan `{}`: its parent is missing ({parent} must be planned and approved first)",
+            wanted.alias
+        ),
     );
     let id = alias.unwrap_or_else(|| "1".to_owned());
     let approve = approval_step(&format!("{above} {id}"), ctx.policy.approval, &ctx.actor);
@@ -296,10 +394,16 @@ fn not_approved(
     parent: &Node,
 ) -> Result<Failure, Failure> {
     let path = tree.path(parent);
-    let why = reason(state, parent)?.map(|why| format!(" ({why})")).unwrap_or_default();
+    let why = reason(state, parent)?
+        .map(|why| format!(" ({why})"))
+        .unwrap_or_default();
     let mut failure = Failure::new(
         FailureKind::Refused,
-        format!("cannot plan `{}`: parent `{path}` is `{}`, expected `approved`{why}", wanted.alias, parent.status()),
+        format!(
+            "cannot plan `{}`: parent `{path}` is `{}`, expected `approved`{why}",
+            wanted.alias,
+            parent.status()
+        ),
     );
     if let Some(file) = &parent.path {
         failure = failure.step(format!("review {file}"));
@@ -308,7 +412,11 @@ fn not_approved(
         Status::RequiresRevalidation => format!("tl revalidate {path}"),
         _ => approval_step(&path, ctx.policy.approval, &ctx.actor),
     });
-    let under = request.under.as_deref().map(|under| format!(" --under {under:?}")).unwrap_or_default();
+    let under = request
+        .under
+        .as_deref()
+        .map(|under| format!(" --under {under:?}"))
+        .unwrap_or_default();
     Ok(failure.step(format!("tl plan {} {}{under}", request.kind, request.id)))
 }
 
@@ -342,7 +450,9 @@ pub fn plan_menu(ctx: &Context<'_>) -> Result<PlanMenu, Failure> {
             } else {
                 tree.all_in_order()
                     .into_iter()
-                    .filter(|node| node.profile == profile.name && level.under.contains(&node.level))
+                    .filter(|node| {
+                        node.profile == profile.name && level.under.contains(&node.level)
+                    })
                     .map(Some)
                     .collect()
             };
@@ -355,7 +465,11 @@ pub fn plan_menu(ctx: &Context<'_>) -> Result<PlanMenu, Failure> {
                     blocked: Some(format!("there is no {above} yet")),
                 });
             }
-            entries.extend(parents.into_iter().filter_map(|parent| menu_entry(&tree, level, parent)));
+            entries.extend(
+                parents
+                    .into_iter()
+                    .filter_map(|parent| menu_entry(&tree, level, parent)),
+            );
         }
     }
     Ok(PlanMenu { entries })
@@ -366,11 +480,24 @@ fn menu_entry(tree: &Tree, level: &Level, parent: Option<&Node>) -> Option<MenuE
         Some(parent) => tree.children(parent.id).collect(),
         None => tree.tops().collect(),
     };
-    let last = siblings.iter().filter(|node| node.level == level.name).map(|node| node.order).max().unwrap_or(0);
-    let next = u32::try_from(last + 1).ok().filter(|number| level.numbers.contains(number));
+    let last = siblings
+        .iter()
+        .filter(|node| node.level == level.name)
+        .map(|node| node.order)
+        .max()
+        .unwrap_or(0);
+    let next = u32::try_from(last + 1)
+        .ok()
+        .filter(|number| level.numbers.contains(number));
     let number = parent.and_then(|parent| u32::try_from(parent.order).ok());
-    let id = if level.alias.is_numbered() { level.alias.numbered(next?, number)? } else { "NAME".to_owned() };
-    let below = parent.map(|parent| format!(" --under {}", tree.path(parent))).unwrap_or_default();
+    let id = if level.alias.is_numbered() {
+        level.alias.numbered(next?, number)?
+    } else {
+        "NAME".to_owned()
+    };
+    let below = parent
+        .map(|parent| format!(" --under {}", tree.path(parent)))
+        .unwrap_or_default();
     Some(MenuEntry {
         level: level.name.clone(),
         purpose: level.purpose.clone(),

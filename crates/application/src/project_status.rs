@@ -58,7 +58,11 @@ pub fn project_status(ctx: &Context<'_>) -> Result<ProjectStatus, Failure> {
     let order: Vec<&Node> = tree.all_in_order();
     let mut status = status_in(ctx, &*state, &tree, &order, usize::MAX)?;
     if domain::trail::is_kept(ctx.profiles) {
-        status.trail = Some(standing(ctx, &*state)?.map(|trail| places(&trail.path)).unwrap_or_default());
+        status.trail = Some(
+            standing(ctx, &*state)?
+                .map(|trail| places(&trail.path))
+                .unwrap_or_default(),
+        );
     }
     Ok(status)
 }
@@ -74,12 +78,10 @@ pub(crate) fn status_in(
     let mut status_counts = StatusCounts::default();
     let mut levels: Vec<LevelCounts> = Vec::new();
     for profile in ctx.profiles {
-        levels.extend(
-            profile
-                .levels
-                .iter()
-                .map(|level| LevelCounts { level: level.name.clone(), status_counts: StatusCounts::default() }),
-        );
+        levels.extend(profile.levels.iter().map(|level| LevelCounts {
+            level: level.name.clone(),
+            status_counts: StatusCounts::default(),
+        }));
     }
     let mut waiting: Vec<&Node> = Vec::new();
     for node in order {
@@ -87,7 +89,9 @@ pub(crate) fn status_in(
         if let Some(counts) = levels.iter_mut().find(|counts| counts.level == node.level) {
             counts.status_counts.add(node.status());
         }
-        let parent_ok = tree.parent(node).is_none_or(|parent| parent.status() == Status::Approved);
+        let parent_ok = tree
+            .parent(node)
+            .is_none_or(|parent| parent.status() == Status::Approved);
         let waits = match node.status() {
             Status::Invalid => true,
             // Below a stale parent there is nothing to decide yet.
@@ -112,15 +116,28 @@ pub(crate) fn status_in(
         let next_step = match node.status() {
             Status::Invalid => format!("tl why {path}"),
             Status::RequiresRevalidation => format!("tl revalidate {path}"),
-            Status::Draft | Status::Approved => approval_step(&path, ctx.policy.approval, &ctx.actor),
+            Status::Draft | Status::Approved => {
+                approval_step(&path, ctx.policy.approval, &ctx.actor)
+            }
         };
-        attention.push(Attention { path, status: node.status(), reason: reason(state, node)?, next_step });
+        attention.push(Attention {
+            path,
+            status: node.status(),
+            reason: reason(state, node)?,
+            next_step,
+        });
     }
     let newest = state.operation_heads(None, 1)?.pop();
-    let last_operation = newest.map(|operation| OperationView::of(state, operation)).transpose()?;
+    let last_operation = newest
+        .map(|operation| OperationView::of(state, operation))
+        .transpose()?;
     levels.retain(|counts| counts.status_counts != StatusCounts::default());
     Ok(ProjectStatus {
-        profiles: ctx.profiles.iter().map(|profile| profile.name.clone()).collect(),
+        profiles: ctx
+            .profiles
+            .iter()
+            .map(|profile| profile.name.clone())
+            .collect(),
         nodes: order.len(),
         status_counts,
         levels,
@@ -133,5 +150,6 @@ pub(crate) fn status_in(
 
 /// Says whether work on a node waits for its approval.
 fn waits_for_approval(ctx: &Context<'_>, node: &Node) -> bool {
-    ctx.profile(&node.profile).is_none_or(|profile| profile.approval == ApprovalNeed::Required)
+    ctx.profile(&node.profile)
+        .is_none_or(|profile| profile.approval == ApprovalNeed::Required)
 }

@@ -48,14 +48,29 @@ pub fn read_plan(ctx: &Context<'_>, words: &[String]) -> Result<PlanView, Failur
     };
     let node = get(state, seen.id)?;
     let plan = read(seen.id)?;
-    let parent = parent(state, &node)?.map(|parent| read(parent.id)).transpose()?;
+    let parent = parent(state, &node)?
+        .map(|parent| read(parent.id))
+        .transpose()?;
     let mut lineage: Vec<String> = Vec::new();
     for alias in path_of(state, &node)?.split('/') {
-        lineage.push(lineage.last().map_or_else(|| alias.to_owned(), |above| format!("{above}/{alias}")));
+        lineage.push(
+            lineage
+                .last()
+                .map_or_else(|| alias.to_owned(), |above| format!("{above}/{alias}")),
+        );
     }
     // A store gives one view at a time.
     drop(seen.state);
     // A plan that cannot be checked has nothing to warn of.
-    let warnings = if plan.text.is_some() && parent.is_some() { check_plan(ctx, words)? } else { Vec::new() };
-    Ok(PlanView { plan, parent, warnings, lineage })
+    let warnings = if plan.text.is_some() && parent.is_some() {
+        check_plan(ctx, words)?
+    } else {
+        Vec::new()
+    };
+    Ok(PlanView {
+        plan,
+        parent,
+        warnings,
+        lineage,
+    })
 }

@@ -36,17 +36,26 @@ pub fn rebuild_state(ctx: &Context<'_>) -> Result<RebuildOutcome, Failure> {
     let mut facts = Vec::new();
     let mut forgotten = Vec::new();
     for node in tree.all_in_order().into_iter().rev() {
-        let below_is_gone = tree
-            .children(node.id)
-            .all(|child| facts.iter().any(|fact| matches!(fact, Fact::NodeRemoved { node } if node.id == child.id)));
+        let below_is_gone = tree.children(node.id).all(|child| {
+            facts
+                .iter()
+                .any(|fact| matches!(fact, Fact::NodeRemoved { node } if node.id == child.id))
+        });
         if node.content == Content::Missing && node.path.is_some() && below_is_gone {
             forgotten.push(tree.path(node));
-            facts.push(Fact::NodeRemoved { node: Box::new(node.clone()) });
+            facts.push(Fact::NodeRemoved {
+                node: Box::new(node.clone()),
+            });
         }
     }
     let nodes = tree.len() - forgotten.len();
-    let mut operation =
-        ctx.operation(Verb::Rebuild, format!("rebuild {} from the plan files", count(nodes, "node", "nodes")));
+    let mut operation = ctx.operation(
+        Verb::Rebuild,
+        format!(
+            "rebuild {} from the plan files",
+            count(nodes, "node", "nodes")
+        ),
+    );
     operation.facts = facts;
     tx.record(operation)?;
     let tree = Tree::new(tx.all_nodes()?);
@@ -63,5 +72,11 @@ pub fn rebuild_state(ctx: &Context<'_>) -> Result<RebuildOutcome, Failure> {
             None => levels.push((node.level.clone(), 1)),
         }
     }
-    Ok(RebuildOutcome { success: true, nodes, levels, status_counts, forgotten })
+    Ok(RebuildOutcome {
+        success: true,
+        nodes,
+        levels,
+        status_counts,
+        forgotten,
+    })
 }

@@ -32,12 +32,18 @@ pub(crate) fn judging_policy(
 ) -> Result<ApprovalPolicy, StoreFault> {
     // The policy's own operation is judged by the policy it brings.
     for fact in facts {
-        if let Fact::RecordChanged { record, after: Some(after), .. } = fact
+        if let Fact::RecordChanged {
+            record,
+            after: Some(after),
+            ..
+        } = fact
             && record.kind == <TrustPolicy as record::Recorded>::KIND
         {
             return serde_json::from_value::<TrustPolicy>(after.clone())
                 .map(|policy| policy.approval)
-                .map_err(|error| StoreFault::DoesNotFit { what: error.to_string() });
+                .map_err(|error| StoreFault::DoesNotFit {
+                    what: error.to_string(),
+                });
         }
     }
     let recorded = recorded_policy(state)?.map_or(ApprovalPolicy::Anyone, |policy| policy.approval);
@@ -45,9 +51,15 @@ pub(crate) fn judging_policy(
 }
 
 /// Returns the policy an approval is decided by: never looser than the recorded one.
-pub(crate) fn deciding_policy(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Policy, StoreFault> {
+pub(crate) fn deciding_policy(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<Policy, StoreFault> {
     let recorded = recorded_policy(state)?.map_or(ApprovalPolicy::Anyone, |policy| policy.approval);
-    Ok(Policy { approval: ctx.policy.approval.max(recorded), ..ctx.policy.clone() })
+    Ok(Policy {
+        approval: ctx.policy.approval.max(recorded),
+        ..ctx.policy.clone()
+    })
 }
 
 /// Who changes the policy.
@@ -84,18 +96,35 @@ pub fn record_policy(
     }
     let now = ctx.clock.now();
     let mut facts = Vec::new();
-    facts.extend(record::changed(POLICY_RECORD, before.as_ref(), Some(policy)));
+    facts.extend(record::changed(
+        POLICY_RECORD,
+        before.as_ref(),
+        Some(policy),
+    ));
     // From a thing to itself: makes `settle` judge every tree, and rows of earlier versions say whose approval it is.
     for node in tx.all_nodes()? {
-        let by_no_person = node.approval.as_ref().is_some_and(|approval| !approval.by.is_human());
+        let by_no_person = node
+            .approval
+            .as_ref()
+            .is_some_and(|approval| !approval.by.is_human());
         if node.parent.is_none() || by_no_person {
             let (before, after) = (node.approval.clone(), node.approval);
-            facts.push(Fact::ApprovalChanged { node: node.id, before, after });
+            facts.push(Fact::ApprovalChanged {
+                node: node.id,
+                before,
+                after,
+            });
         }
     }
     settle(ctx, &*tx, &mut facts, &[], now, None)?;
-    let shown = before.clone().unwrap_or_else(|| TrustPolicy::of(&Policy::default()));
-    let changes: Vec<String> = shown.changes_to(policy).iter().map(ToString::to_string).collect();
+    let shown = before
+        .clone()
+        .unwrap_or_else(|| TrustPolicy::of(&Policy::default()));
+    let changes: Vec<String> = shown
+        .changes_to(policy)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     let mut operation = ctx.operation(Verb::Policy, changes.join(", "));
     operation.at = now;
     if origin == PolicyOrigin::File {

@@ -48,10 +48,17 @@ pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairO
     let mut operations = Vec::new();
     let mut tx = begin(ctx)?;
     let planned = PlannedFiles::of(ctx, None);
-    let scope = if request.fix_hashes { Scope::EverythingAnew } else { Scope::Everything };
+    let scope = if request.fix_hashes {
+        Scope::EverythingAnew
+    } else {
+        Scope::Everything
+    };
     if let Some(operation) = observe_within(ctx, &mut *tx, scope)? {
         operations.push(operation);
-        let summary = tx.operation_head(operation)?.map(|operation| operation.summary).unwrap_or_default();
+        let summary = tx
+            .operation_head(operation)?
+            .map(|operation| operation.summary)
+            .unwrap_or_default();
         actions.push(format!("recorded the files as they are ({summary})"));
     }
     if request.forget_missing
@@ -64,23 +71,44 @@ pub fn repair_state(ctx: &Context<'_>, request: RepairRequest) -> Result<RepairO
         && let Some((operation, nodes)) = judge_anew(ctx, &mut *tx)?
     {
         operations.push(operation);
-        actions.push(format!("corrected the status of {}", count(nodes, "node", "nodes")));
+        actions.push(format!(
+            "corrected the status of {}",
+            count(nodes, "node", "nodes")
+        ));
     }
     if request.rebuild_orphans {
         let restored = rebuild_orphans(ctx, &planned, &*tx)?;
         if !restored.is_empty() {
-            let summary = format!("put back {}", count(restored.len(), "missing plan", "missing plans"));
-            operations.extend(record_planned(ctx, &mut *tx, &planned, Verb::Repair, summary, Vec::new())?);
+            let summary = format!(
+                "put back {}",
+                count(restored.len(), "missing plan", "missing plans")
+            );
+            operations.extend(record_planned(
+                ctx,
+                &mut *tx,
+                &planned,
+                Verb::Repair,
+                summary,
+                Vec::new(),
+            )?);
         }
         actions.extend(restored);
     }
     planned.commit(ctx, tx)?;
     let files = ctx.sync_mirror();
     if files > 0 {
-        actions.push(format!("wrote {} of the mirror", count(files, "file", "files")));
+        actions.push(format!(
+            "wrote {} of the mirror",
+            count(files, "file", "files")
+        ));
     }
     let remaining = check_state(ctx)?;
-    Ok(RepairOutcome { success: remaining.ok, actions, operations, remaining })
+    Ok(RepairOutcome {
+        success: remaining.ok,
+        actions,
+        operations,
+        remaining,
+    })
 }
 
 /// Puts the last known text of missing parents back into their files.
@@ -93,26 +121,39 @@ fn rebuild_orphans(
     let mut actions = Vec::new();
     for node in tree.all_in_order() {
         let has_children = tree.children(node.id).next().is_some();
-        let (Some(file), Content::Missing, true) = (&node.path, &node.content, has_children) else { continue };
-        let Some(version) = state.versions(node.id)?.into_iter().next() else { continue };
+        let (Some(file), Content::Missing, true) = (&node.path, &node.content, has_children) else {
+            continue;
+        };
+        let Some(version) = state.versions(node.id)?.into_iter().next() else {
+            continue;
+        };
         if state.text(version.hash)?.is_some() {
             // A file that is gone has no secrets to fill in: one that was masked is not made up.
             let text = match whole_text(ctx, state, version.hash, file) {
                 Err(failure) if failure.is_answer() => {
-                    ctx.notice(Noticed::NotWritten { path: file.clone(), why: failure.message });
+                    ctx.notice(Noticed::NotWritten {
+                        path: file.clone(),
+                        why: failure.message,
+                    });
                     continue;
                 }
                 other => other?,
             };
             planned.put(file, Some(&text))?;
-            actions.push(format!("put `{file}` back as it was last seen ({})", version.hash.short()));
+            actions.push(format!(
+                "put `{file}` back as it was last seen ({})",
+                version.hash.short()
+            ));
         }
     }
     Ok(actions)
 }
 
 /// Takes nodes out of the tree whose files are gone, from the bottom up.
-fn forget_missing(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<Option<(OperationId, Vec<String>)>, Failure> {
+fn forget_missing(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+) -> Result<Option<(OperationId, Vec<String>)>, Failure> {
     let tree = Tree::new(tx.all_nodes()?);
     let mut gone: Vec<NodeId> = Vec::new();
     let mut facts = Vec::new();
@@ -121,22 +162,36 @@ fn forget_missing(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<Option<
         let is_leaf = tree.children(node.id).all(|child| gone.contains(&child.id));
         if node.content == Content::Missing && is_leaf {
             gone.push(node.id);
-            facts.push(Fact::NodeRemoved { node: Box::new(node.clone()) });
+            facts.push(Fact::NodeRemoved {
+                node: Box::new(node.clone()),
+            });
             names.push(tree.path(node));
         }
     }
     if facts.is_empty() {
         return Ok(None);
     }
-    let mut operation =
-        ctx.operation(Verb::Repair, format!("forget {}", count(names.len(), "missing plan", "missing plans")));
+    let mut operation = ctx.operation(
+        Verb::Repair,
+        format!(
+            "forget {}",
+            count(names.len(), "missing plan", "missing plans")
+        ),
+    );
     operation.facts = facts;
     Ok(Some((tx.record(operation)?, names)))
 }
 
 /// Judges every status anew.
-fn judge_anew(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<Option<(OperationId, usize)>, Failure> {
-    let roots: Vec<Node> = tx.all_nodes()?.into_iter().filter(|node| node.parent.is_none()).collect();
+fn judge_anew(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+) -> Result<Option<(OperationId, usize)>, Failure> {
+    let roots: Vec<Node> = tx
+        .all_nodes()?
+        .into_iter()
+        .filter(|node| node.parent.is_none())
+        .collect();
     // A change from a thing to itself says nothing, but makes settle look at the whole tree.
     let touch = roots.into_iter().map(|root| Fact::ApprovalChanged {
         node: root.id,
@@ -151,7 +206,10 @@ fn judge_anew(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<Option<(Ope
     if nodes == 0 {
         return Ok(None);
     }
-    let mut operation = ctx.operation(Verb::Repair, format!("correct the status of {}", count(nodes, "node", "nodes")));
+    let mut operation = ctx.operation(
+        Verb::Repair,
+        format!("correct the status of {}", count(nodes, "node", "nodes")),
+    );
     operation.facts = settled;
     Ok(Some((tx.record(operation)?, nodes)))
 }

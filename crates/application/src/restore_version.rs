@@ -58,7 +58,10 @@ pub fn restore_version(
         let entries = entries(&*tx, &node)?;
         let version = pick(&node.alias, &entries, selector)?.version.hash;
         if node.content.version() == Some(version) {
-            return Err(Failure::new(FailureKind::Refused, format!("`{}` is that version already", node.alias)));
+            return Err(Failure::new(
+                FailureKind::Refused,
+                format!("`{}` is that version already", node.alias),
+            ));
         }
         ctx.on_files(planned, |ctx| restore(ctx, planned, tx, id, version))
     })
@@ -74,7 +77,10 @@ fn restore(
     let node = get(&*tx, id)?;
     let path = path_of(&*tx, &node)?;
     let Some(file) = node.path.clone() else {
-        return Err(Failure::new(FailureKind::Refused, format!("`{path}` has no file to restore")));
+        return Err(Failure::new(
+            FailureKind::Refused,
+            format!("`{path}` has no file to restore"),
+        ));
     };
     crate::plan_documents::refuse_frozen_restore(&*tx, &file, version)?;
     let text = whole_text(ctx, &*tx, version, &file)?;
@@ -83,7 +89,9 @@ fn restore(
     let backup = write_backup(ctx, &*tx, &node, "restore", now)?;
     planned.put(&file, Some(&text))?;
 
-    let level = ctx.profile(&node.profile).and_then(|profile| profile.level(&node.level));
+    let level = ctx
+        .profile(&node.profile)
+        .and_then(|profile| profile.level(&node.level));
     let (canonical, description) = match level {
         Some(level) => level.read_text(&text),
         None => (canonical_hash(&text), describe(&text)),
@@ -91,7 +99,13 @@ fn restore(
     let known_basis = tx.version(id, version)?.map(|version| version.basis);
     let sighting = Sighting {
         place: Place::Known(id),
-        found: Found::Text { version, canonical, description, modified_ns: 0, known_basis },
+        found: Found::Text {
+            version,
+            canonical,
+            description,
+            modified_ns: 0,
+            known_basis,
+        },
     };
     let tree = Tree::new(std::iter::once(node.clone()).chain(parent(&*tx, &node)?));
     let mut facts = decide(&tree, &[sighting], now);
@@ -102,7 +116,10 @@ fn restore(
     });
     facts.extend(backup);
     let changed = transitions(&*tx, &facts, Some(id))?;
-    let mut operation = ctx.operation(Verb::Restore, format!("restore {path} to {}", version.short()));
+    let mut operation = ctx.operation(
+        Verb::Restore,
+        format!("restore {path} to {}", version.short()),
+    );
     operation.at = now;
     operation.facts = facts;
     let operation = planned.record(tx, operation)?;

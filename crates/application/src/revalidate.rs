@@ -53,7 +53,10 @@ pub fn review(ctx: &Context<'_>, words: &[String]) -> Result<StaleView, Failure>
         let path = path_of(&*state, &node)?;
         return Err(Failure::new(
             FailureKind::Refused,
-            format!("`{path}` is `{}`: there is nothing to revalidate", node.status()),
+            format!(
+                "`{path}` is `{}`: there is nothing to revalidate",
+                node.status()
+            ),
         ));
     }
     stale_view(ctx, &*state, &node)
@@ -66,7 +69,10 @@ pub fn review(ctx: &Context<'_>, words: &[String]) -> Result<StaleView, Failure>
 pub fn review_all(ctx: &Context<'_>, words: &[String]) -> Result<Vec<StaleView>, Failure> {
     let (state, tree) = observed_tree(ctx)?;
     let top = find_top(ctx, &*state, words)?;
-    by_urgency(&tree, &within(&tree, top)).into_iter().map(|node| stale_view(ctx, &*state, node)).collect()
+    by_urgency(&tree, &within(&tree, top))
+        .into_iter()
+        .map(|node| stale_view(ctx, &*state, node))
+        .collect()
 }
 
 fn within(tree: &Tree, top: Option<NodeId>) -> Vec<&Node> {
@@ -87,7 +93,8 @@ fn stale_view(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<St
     let version_hash = node.content.version();
     let current_parent_hash = parent.as_ref().and_then(|parent| parent.content.version());
     let option = |name: &str, hash: Option<VersionHash>| {
-        hash.map(|hash| format!(" --{name} {}", hash.short())).unwrap_or_default()
+        hash.map(|hash| format!(" --{name} {}", hash.short()))
+            .unwrap_or_default()
     };
     let bound = option("version", version_hash) + &option("parent-version", current_parent_hash);
     let mut choices = vec![
@@ -96,10 +103,23 @@ fn stale_view(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<St
         format!("tl plan {} {path}   # plan it anew", node.level),
     ];
     if let Some(parent) = &parent
-        && matches!(parent.status(), Status::RequiresRevalidation | Status::Invalid | Status::Draft)
+        && matches!(
+            parent.status(),
+            Status::RequiresRevalidation | Status::Invalid | Status::Draft
+        )
     {
-        let verb = if parent.status() == Status::RequiresRevalidation { "revalidate" } else { "approve" };
-        choices.insert(0, format!("tl {verb} {}   # its parent comes first", path_of(state, parent)?));
+        let verb = if parent.status() == Status::RequiresRevalidation {
+            "revalidate"
+        } else {
+            "approve"
+        };
+        choices.insert(
+            0,
+            format!(
+                "tl {verb} {}   # its parent comes first",
+                path_of(state, parent)?
+            ),
+        );
     }
     Ok(StaleView {
         entity_id: node.alias.clone(),
@@ -117,14 +137,27 @@ fn stale_view(ctx: &Context<'_>, state: &dyn Snapshot, node: &Node) -> Result<St
 }
 
 /// Returns how the parent differs from what the node was written or approved against.
-pub(crate) fn parent_changes(state: &dyn Snapshot, node: &Node, parent: &Node) -> Result<Option<DiffView>, Failure> {
-    let (Some(before), Some(now)) = (against(node), parent.content.version()) else { return Ok(None) };
+pub(crate) fn parent_changes(
+    state: &dyn Snapshot,
+    node: &Node,
+    parent: &Node,
+) -> Result<Option<DiffView>, Failure> {
+    let (Some(before), Some(now)) = (against(node), parent.content.version()) else {
+        return Ok(None);
+    };
     if before.version == now {
         return Ok(None);
     }
-    let (Some(older), Some(newer)) = (state.text(before.version)?, state.text(now)?) else { return Ok(None) };
+    let (Some(older), Some(newer)) = (state.text(before.version)?, state.text(now)?) else {
+        return Ok(None);
+    };
     let name = |version: VersionHash| format!("{} {}", parent.alias, version.short());
-    Ok(Some(DiffView::of(name(before.version), &older, name(now), &newer)))
+    Ok(Some(DiffView::of(
+        name(before.version),
+        &older,
+        name(now),
+        &newer,
+    )))
 }
 
 /// What was kept.
@@ -162,7 +195,8 @@ pub struct KeepRequest {
 pub fn keep_one(ctx: &Context<'_>, request: &KeepRequest) -> Result<KeepOutcome, Failure> {
     with_node(ctx, &request.node, |tx, id, rest| {
         nothing_left(rest)?;
-        let (kept, reinstated, operation) = keep_within(ctx, tx, id, request.force, request.shown.as_ref())?;
+        let (kept, reinstated, operation) =
+            keep_within(ctx, tx, id, request.force, request.shown.as_ref())?;
         Ok(KeepOutcome {
             success: true,
             kept: vec![kept],
@@ -181,7 +215,10 @@ pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<Kee
     with_observed(ctx, Scope::Everything, |tx| {
         let top = find_top(ctx, &*tx, words)?;
         let tree = Tree::new(tx.all_nodes()?);
-        let order: Vec<NodeId> = by_urgency(&tree, &within(&tree, top)).into_iter().map(|node| node.id).collect();
+        let order: Vec<NodeId> = by_urgency(&tree, &within(&tree, top))
+            .into_iter()
+            .map(|node| node.id)
+            .collect();
         let mut outcome = KeepOutcome {
             success: true,
             kept: Vec::new(),
@@ -202,7 +239,10 @@ pub fn keep_all(ctx: &Context<'_>, words: &[String], force: Force) -> Result<Kee
                     outcome.operation = Some(operation);
                 }
                 Err(failure) if failure.is_answer() => {
-                    outcome.refused.push(RefusedView { path: path_of(&*tx, &node)?, reason: failure.message });
+                    outcome.refused.push(RefusedView {
+                        path: path_of(&*tx, &node)?,
+                        reason: failure.message,
+                    });
                 }
                 Err(failure) => return Err(failure),
             }
@@ -242,9 +282,16 @@ fn keep_within(
     let mut facts = keep(&node, parent.as_ref(), approval)?;
     settle(ctx, tx, &mut facts, &[], now, None)?;
     let changed = transitions(&*tx, &facts, Some(id))?;
-    let mut operation = ctx.operation(Verb::Revalidate, format!("keep {} as it is", path_of(&*tx, &node)?));
+    let mut operation = ctx.operation(
+        Verb::Revalidate,
+        format!("keep {} as it is", path_of(&*tx, &node)?),
+    );
     operation.at = now;
     operation.facts = facts;
     let operation = tx.record(operation)?;
-    Ok((NodeView::of(&*tx, &get(&*tx, id)?)?, changed.reinstated, operation))
+    Ok((
+        NodeView::of(&*tx, &get(&*tx, id)?)?,
+        changed.reinstated,
+        operation,
+    ))
 }

@@ -32,8 +32,13 @@ pub fn set_progress(ctx: &Context<'_>, request: &ProgressRequest) -> Result<Node
                 completing(ctx, tx, &node)?;
             }
             let path = path_of(&*tx, &node)?;
-            let mut operation = ctx.operation(Verb::Progress, format!("{path} is {}", request.progress));
-            operation.facts = vec![Fact::ProgressChanged { node: id, before: node.progress, after: request.progress }];
+            let mut operation =
+                ctx.operation(Verb::Progress, format!("{path} is {}", request.progress));
+            operation.facts = vec![Fact::ProgressChanged {
+                node: id,
+                before: node.progress,
+                after: request.progress,
+            }];
             tx.record(operation)?;
         }
         Ok(node_view(&*tx, id)?)

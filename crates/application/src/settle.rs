@@ -34,14 +34,27 @@ pub(crate) fn settle(
     if tops.is_empty() {
         return Ok(());
     }
-    let occasion = Occasion { operation: tx.next_operation()?, now, note };
+    let occasion = Occasion {
+        operation: tx.next_operation()?,
+        now,
+        note,
+    };
     let precise = Precise::new(ctx, tx, texts, facts);
     let mut footings = footings(tx, tops)?;
     overlay(&mut footings, facts);
     let above = above(tx, &footings)?;
     let moved = |child: &Footing, against, now| precise.counts(child, against, now);
-    let rules = JudgingRules { approval: judging_policy(ctx, tx, facts)?, moved: &moved };
-    let groups = reevaluate(&footings, &above, occasion, ctx.policy.cascade_max_depth, rules)?;
+    let rules = JudgingRules {
+        approval: judging_policy(ctx, tx, facts)?,
+        moved: &moved,
+    };
+    let groups = reevaluate(
+        &footings,
+        &above,
+        occasion,
+        ctx.policy.cascade_max_depth,
+        rules,
+    )?;
     if !groups.is_empty() {
         facts.push(Fact::StandingsChanged { groups });
     }
@@ -67,10 +80,23 @@ pub(crate) fn unsettled(
     let precise = Precise::new(ctx, tx, &[], &[]);
     let footings = footings(tx, tops)?;
     let above = above(tx, &footings)?;
-    let occasion = Occasion { operation: tx.head()?, now, note: None };
+    let occasion = Occasion {
+        operation: tx.head()?,
+        now,
+        note: None,
+    };
     let moved = |child: &Footing, against, now| precise.counts(child, against, now);
-    let rules = JudgingRules { approval: judging_policy(ctx, tx, &[])?, moved: &moved };
-    Ok(reevaluate(&footings, &above, occasion, ctx.policy.cascade_max_depth, rules)?)
+    let rules = JudgingRules {
+        approval: judging_policy(ctx, tx, &[])?,
+        moved: &moved,
+    };
+    Ok(reevaluate(
+        &footings,
+        &above,
+        occasion,
+        ctx.policy.cascade_max_depth,
+        rules,
+    )?)
 }
 
 /// Returns the topmost nodes whose status may follow from the facts.
@@ -135,10 +161,17 @@ fn parent_of(
 }
 
 /// Returns the parents the subtree stands on, as they are recorded.
-fn above(tx: &dyn Transaction, footings: &[Footing]) -> Result<HashMap<NodeId, (ParentFooting, Standing)>, Failure> {
+fn above(
+    tx: &dyn Transaction,
+    footings: &[Footing],
+) -> Result<HashMap<NodeId, (ParentFooting, Standing)>, Failure> {
     let inside: HashSet<NodeId> = footings.iter().map(|footing| footing.id).collect();
     let mut above = HashMap::new();
-    for parent in footings.iter().filter_map(|footing| footing.parent).filter(|parent| !inside.contains(parent)) {
+    for parent in footings
+        .iter()
+        .filter_map(|footing| footing.parent)
+        .filter(|parent| !inside.contains(parent))
+    {
         if let std::collections::hash_map::Entry::Vacant(place) = above.entry(parent)
             && let Some(node) = tx.node(parent)?
         {
@@ -167,7 +200,12 @@ impl<'s> Precise<'s> {
         }
     }
 
-    fn new(ctx: &'s Context<'s>, tx: &'s dyn Transaction, texts: &'s [String], facts: &[Fact]) -> Self {
+    fn new(
+        ctx: &'s Context<'s>,
+        tx: &'s dyn Transaction,
+        texts: &'s [String],
+        facts: &[Fact],
+    ) -> Self {
         let needed = ctx.policy.cascade == CascadePolicy::Precise;
         let fresh = texts
             .iter()
@@ -182,12 +220,20 @@ impl<'s> Precise<'s> {
                 _ => None,
             })
             .collect();
-        Self { ctx, state: tx, fresh, described, cache: RefCell::new(HashMap::new()) }
+        Self {
+            ctx,
+            state: tx,
+            fresh,
+            described,
+            cache: RefCell::new(HashMap::new()),
+        }
     }
 
     /// When anything that is needed cannot be found, the child counts as touched.
     fn moved(&self, child: &Footing, against: CanonicalHash, now: CanonicalHash) -> bool {
-        let Some(parent) = child.parent else { return true };
+        let Some(parent) = child.parent else {
+            return true;
+        };
         let node = match self.described.get(&child.id) {
             Some(node) => node.clone(),
             None => match self.state.node(child.id) {
@@ -195,9 +241,19 @@ impl<'s> Precise<'s> {
                 _ => return true,
             },
         };
-        let (Some(older), Some(newer)) = (self.text(parent, against), self.text(parent, now)) else { return true };
+        let (Some(older), Some(newer)) = (self.text(parent, against), self.text(parent, now))
+        else {
+            return true;
+        };
         let names = names_of(self.ctx, &node);
-        touches(&older, &newer, &Reliance { listed: &node.description.relies_on, names: &names })
+        touches(
+            &older,
+            &newer,
+            &Reliance {
+                listed: &node.description.relies_on,
+                names: &names,
+            },
+        )
     }
 
     fn text(&self, node: NodeId, canonical: CanonicalHash) -> Option<String> {
@@ -208,11 +264,18 @@ impl<'s> Precise<'s> {
             return known.clone();
         }
         let found = self.state.versions(node).ok().and_then(|versions| {
-            let version = versions.into_iter().find(|version| version.canonical == canonical)?;
-            MaskedText::read(self.state, version.hash).ok()?.is_none().then_some(())?;
+            let version = versions
+                .into_iter()
+                .find(|version| version.canonical == canonical)?;
+            MaskedText::read(self.state, version.hash)
+                .ok()?
+                .is_none()
+                .then_some(())?;
             self.state.text(version.hash).ok().flatten()
         });
-        self.cache.borrow_mut().insert((node, canonical), found.clone());
+        self.cache
+            .borrow_mut()
+            .insert((node, canonical), found.clone());
         found
     }
 }
@@ -220,7 +283,10 @@ impl<'s> Precise<'s> {
 /// Returns the names under which a parent's section may speak of a node.
 fn names_of(ctx: &Context<'_>, node: &Node) -> Vec<String> {
     let mut names = vec![node.alias.clone(), format!("{} {}", node.level, node.order)];
-    let numbered = ctx.profile(&node.profile).and_then(|profile| profile.level(&node.level)).map(|level| &level.alias);
+    let numbered = ctx
+        .profile(&node.profile)
+        .and_then(|profile| profile.level(&node.level))
+        .map(|level| &level.alias);
     if let Some(pattern) = numbered
         && let Some(bare) = node.alias.split_once('-').map(|(_, bare)| bare)
         && pattern.is_numbered()

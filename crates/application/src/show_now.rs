@@ -63,15 +63,32 @@ const MOST_LISTED: usize = 100;
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn show_now(ctx: &Context<'_>, known: &KnownTree, blocked: &[Blocked]) -> Result<NowView, Failure> {
+pub fn show_now(
+    ctx: &Context<'_>,
+    known: &KnownTree,
+    blocked: &[Blocked],
+) -> Result<NowView, Failure> {
     let has_trail = domain::trail::is_kept(ctx.profiles);
-    let sessions = if has_trail { list_sessions(ctx)? } else { Vec::new() };
-    let signals = if has_trail { list_signals(ctx)? } else { Vec::new() };
+    let sessions = if has_trail {
+        list_sessions(ctx)?
+    } else {
+        Vec::new()
+    };
+    let signals = if has_trail {
+        list_signals(ctx)?
+    } else {
+        Vec::new()
+    };
     let escalated = escalated(ctx)?;
     // After the others: a store gives one view at a time.
     let state = ctx.store.read()?;
     let is_plan = |node: &&Node| node.profile != domain::trail::PROFILE;
-    let plans: Vec<&Node> = known.order.iter().filter_map(|id| known.tree.get(*id)).filter(is_plan).collect();
+    let plans: Vec<&Node> = known
+        .order
+        .iter()
+        .filter_map(|id| known.tree.get(*id))
+        .filter(is_plan)
+        .collect();
     let status = status_in(ctx, &*state, &known.tree, &plans, MOST_LISTED)?;
     let mut ready = ready_in(ctx, &*state, &known.tree)?.ready;
     let ready_total = ready.len();
@@ -82,24 +99,53 @@ pub fn show_now(ctx: &Context<'_>, known: &KnownTree, blocked: &[Blocked]) -> Re
     let places = places(&*state)?;
     let gates = open_gates(known, blocked, ctx.clock.now());
     let attention_total = status.attention_total;
-    Ok(NowView { status, places, sessions, attention_total, ready, ready_total, comments, gates, signals, escalated })
+    Ok(NowView {
+        status,
+        places,
+        sessions,
+        attention_total,
+        ready,
+        ready_total,
+        comments,
+        gates,
+        signals,
+        escalated,
+    })
 }
 
 fn places(state: &dyn Snapshot) -> Result<Vec<PlaceView>, Failure> {
     let claims = record::read_all::<Claim>(state, "")?;
     let path = |id: NodeId| -> Result<Option<String>, Failure> {
-        Ok(state.node(id)?.map(|node| path_of(state, &node)).transpose()?)
+        Ok(state
+            .node(id)?
+            .map(|node| path_of(state, &node))
+            .transpose()?)
     };
     let mut places = Vec::new();
     for (session, focus) in record::read_all::<Focus>(state, "")? {
-        let Some(here) = focus.cursor().map(path).transpose()?.flatten() else { continue };
+        let Some(here) = focus.cursor().map(path).transpose()?.flatten() else {
+            continue;
+        };
         let mut held = Vec::new();
         for (node, claim) in claims.iter().filter(|(_, claim)| claim.session == session) {
-            if let Some(path) = node.parse().ok().map(|id| path(NodeId(id))).transpose()?.flatten() {
-                held.push(ClaimPlace { path, until: claim.until });
+            if let Some(path) = node
+                .parse()
+                .ok()
+                .map(|id| path(NodeId(id)))
+                .transpose()?
+                .flatten()
+            {
+                held.push(ClaimPlace {
+                    path,
+                    until: claim.until,
+                });
             }
         }
-        places.push(PlaceView { session, path: here, claims: held });
+        places.push(PlaceView {
+            session,
+            path: here,
+            claims: held,
+        });
     }
     Ok(places)
 }

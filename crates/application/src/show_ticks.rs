@@ -52,19 +52,29 @@ pub fn show_ticks(ctx: &Context<'_>, most: usize) -> Result<TicksView, Failure> 
     let written = generations(ctx)?;
     let state = ctx.store.read()?;
     let accounts = spending(&*state)?;
-    let mut ticks: Vec<TickRecord> =
-        record::read_all::<TickRecord>(&*state, "")?.into_iter().map(|(_, tick)| tick).collect();
+    let mut ticks: Vec<TickRecord> = record::read_all::<TickRecord>(&*state, "")?
+        .into_iter()
+        .map(|(_, tick)| tick)
+        .collect();
     ticks.sort_by_key(|tick| std::cmp::Reverse(tick.tick));
     let ticks_total = ticks.len();
-    let TickState { current_tick, active_character, novel } =
-        record::read::<TickState>(&*state, TickState::KEY)?.unwrap_or_default();
+    let TickState {
+        current_tick,
+        active_character,
+        novel,
+    } = record::read::<TickState>(&*state, TickState::KEY)?.unwrap_or_default();
     let ticks = ticks.into_iter().take(most).map(|record| TickView {
         spent: accounts.get(&format!("tick {}", record.tick)).cloned(),
-        is_open: matches!(record.status, TickStatus::Planned | TickStatus::Failed | TickStatus::Parked),
+        is_open: matches!(
+            record.status,
+            TickStatus::Planned | TickStatus::Failed | TickStatus::Parked
+        ),
         record,
     });
-    let scenes =
-        written.into_iter().map(|generation| SceneView { spent: accounts.get(&generation.scene).cloned(), generation });
+    let scenes = written.into_iter().map(|generation| SceneView {
+        spent: accounts.get(&generation.scene).cloned(),
+        generation,
+    });
     Ok(TicksView {
         novel,
         current_tick,
@@ -77,12 +87,14 @@ pub fn show_ticks(ctx: &Context<'_>, most: usize) -> Result<TicksView, Failure> 
 }
 
 fn sum(accounts: &BTreeMap<String, SpendingView>) -> SpendingView {
-    accounts.values().fold(SpendingView::default(), |sum, account| SpendingView {
-        calls: sum.calls + account.calls,
-        input_tokens: sum.input_tokens + account.input_tokens,
-        output_tokens: sum.output_tokens + account.output_tokens,
-        cost_micros: sum.cost_micros + account.cost_micros,
-        calls_without_price: sum.calls_without_price + account.calls_without_price,
-        calls_without_tokens: sum.calls_without_tokens + account.calls_without_tokens,
-    })
+    accounts
+        .values()
+        .fold(SpendingView::default(), |sum, account| SpendingView {
+            calls: sum.calls + account.calls,
+            input_tokens: sum.input_tokens + account.input_tokens,
+            output_tokens: sum.output_tokens + account.output_tokens,
+            cost_micros: sum.cost_micros + account.cost_micros,
+            calls_without_price: sum.calls_without_price + account.calls_without_price,
+            calls_without_tokens: sum.calls_without_tokens + account.calls_without_tokens,
+        })
 }

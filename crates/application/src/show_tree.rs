@@ -18,7 +18,10 @@ pub fn show_tree(ctx: &Context<'_>, words: &[String]) -> Result<Vec<TreeView>, F
     let top = find_top(ctx, &*state, words)?;
     let views = match top.and_then(|id| tree.get(id)) {
         Some(node) => vec![view(&tree, node, tree.path(node))],
-        None => tree.tops().map(|node| view(&tree, node, node.alias.clone())).collect(),
+        None => tree
+            .tops()
+            .map(|node| view(&tree, node, node.alias.clone()))
+            .collect(),
     };
     Ok(views)
 }
@@ -32,7 +35,10 @@ fn view(tree: &Tree, node: &Node, path: String) -> TreeView {
         progress: node.progress,
         version_hash: node.content.version(),
         file_path: node.path.clone(),
-        children: tree.children(node.id).map(|child| view(tree, child, format!("{path}/{}", child.alias))).collect(),
+        children: tree
+            .children(node.id)
+            .map(|child| view(tree, child, format!("{path}/{}", child.alias)))
+            .collect(),
         path,
     }
 }

@@ -53,22 +53,43 @@ pub(crate) fn focus_of(state: &dyn Snapshot, session: &str) -> Result<Focus, Fai
 /// Returns where a session stands.
 pub(crate) fn standing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Standing, Failure> {
     let focus = focus_of(state, &ctx.session)?;
-    let Some(cursor) = focus.cursor() else { return Ok(Standing { focus, ..Standing::default() }) };
-    let Some(node) = state.node(cursor)? else { return Ok(Standing { focus, ..Standing::default() }) };
+    let Some(cursor) = focus.cursor() else {
+        return Ok(Standing {
+            focus,
+            ..Standing::default()
+        });
+    };
+    let Some(node) = state.node(cursor)? else {
+        return Ok(Standing {
+            focus,
+            ..Standing::default()
+        });
+    };
     let mut stack = ancestors(state, &node)?;
     stack.reverse();
     stack.push(node);
-    let ticket = match stack.iter().rev().find(|node| goes_through_phases(ctx, node)) {
+    let ticket = match stack
+        .iter()
+        .rev()
+        .find(|node| goes_through_phases(ctx, node))
+    {
         Some(node) => Some(ticket(ctx, state, node.clone(), Some(cursor))?),
         None => None,
     };
-    Ok(Standing { focus, stack, ticket })
+    Ok(Standing {
+        focus,
+        stack,
+        ticket,
+    })
 }
 
 /// Says whether a node's level goes through the phases of its profile.
 pub(crate) fn goes_through_phases(ctx: &Context<'_>, node: &Node) -> bool {
     ctx.profile(&node.profile).is_some_and(|profile| {
-        !profile.work_phases.is_empty() && profile.level(&node.level).is_some_and(|level| !level.state_keys.is_empty())
+        !profile.work_phases.is_empty()
+            && profile
+                .level(&node.level)
+                .is_some_and(|level| !level.state_keys.is_empty())
     })
 }
 
@@ -82,20 +103,40 @@ pub(crate) fn ticket(
     let mut below = state.children(node.id)?;
     below.sort_by(domain::tree::sibling_order);
     let is_item = |child: &Node| {
-        let level = ctx.profile(&child.profile).and_then(|profile| profile.level(&child.level));
+        let level = ctx
+            .profile(&child.profile)
+            .and_then(|profile| profile.level(&child.level));
         level.is_some_and(|level| level.items.is_some())
     };
     let (scenarios, children): (Vec<Node>, Vec<Node>) = below.into_iter().partition(is_item);
-    let scenarios: Vec<Node> = scenarios.into_iter().filter(|one| one.content != Content::Missing).collect();
-    let children = children.into_iter().filter(|child| child.level == node.level).collect();
-    let at_cursor = scenarios.iter().find(|one| Some(one.id) == cursor && one.progress != Progress::Complete);
-    let open = || scenarios.iter().find(|one| one.progress != Progress::Complete);
+    let scenarios: Vec<Node> = scenarios
+        .into_iter()
+        .filter(|one| one.content != Content::Missing)
+        .collect();
+    let children = children
+        .into_iter()
+        .filter(|child| child.level == node.level)
+        .collect();
+    let at_cursor = scenarios
+        .iter()
+        .find(|one| Some(one.id) == cursor && one.progress != Progress::Complete);
+    let open = || {
+        scenarios
+            .iter()
+            .find(|one| one.progress != Progress::Complete)
+    };
     let current = at_cursor.or_else(open).cloned();
     let tdd = match &current {
         Some(scenario) => record::read(state, &tdd_key(scenario.id))?.unwrap_or_default(),
         None => Tdd::default(),
     };
-    Ok(Ticket { node, children, scenarios, current, tdd })
+    Ok(Ticket {
+        node,
+        children,
+        scenarios,
+        current,
+        tdd,
+    })
 }
 
 /// Under which key a scenario's cycle is kept.
@@ -115,9 +156,22 @@ impl Standing {
 
     /// Returns that node's path.
     pub(crate) fn node_path(&self) -> String {
-        let at = self.ticket.as_ref().map(|ticket| ticket.node.id).or(self.stack.last().map(|node| node.id));
-        let to = self.stack.iter().position(|node| Some(node.id) == at).map_or(0, |place| place + 1);
-        let names: Vec<&str> = self.stack.iter().take(to).map(|node| node.alias.as_str()).collect();
+        let at = self
+            .ticket
+            .as_ref()
+            .map(|ticket| ticket.node.id)
+            .or(self.stack.last().map(|node| node.id));
+        let to = self
+            .stack
+            .iter()
+            .position(|node| Some(node.id) == at)
+            .map_or(0, |place| place + 1);
+        let names: Vec<&str> = self
+            .stack
+            .iter()
+            .take(to)
+            .map(|node| node.alias.as_str())
+            .collect();
         names.join("/")
     }
 }
@@ -129,7 +183,10 @@ impl Ticket {
 
     /// Returns how many scenarios are complete.
     pub(crate) fn completed(&self) -> usize {
-        self.scenarios.iter().filter(|one| one.progress == Progress::Complete).count()
+        self.scenarios
+            .iter()
+            .filter(|one| one.progress == Progress::Complete)
+            .count()
     }
 
     /// Returns the step that is worked on: after the failing test was committed, it is green.
@@ -146,10 +203,19 @@ impl Ticket {
         if let Some(known) = record::read::<Assessment>(state, &self.node.id.0.to_string())? {
             return Ok(known);
         }
-        let said = self.node.description.work.as_ref().and_then(|work| work.work_level.as_deref());
+        let said = self
+            .node
+            .description
+            .work
+            .as_ref()
+            .and_then(|work| work.work_level.as_deref());
         if let Some(level) = said.and_then(WorkLevel::from_word) {
             let reasons = vec!["its front matter says so".to_owned()];
-            return Ok(Assessment { level, reasons, accepted_scenarios: None });
+            return Ok(Assessment {
+                level,
+                reasons,
+                accepted_scenarios: None,
+            });
         }
         let text = match self.node.content.version() {
             Some(version) => state.text(version)?.unwrap_or_default(),
@@ -169,14 +235,26 @@ impl Ticket {
         if self.scenarios.is_empty() {
             return Vec::new();
         }
-        let mut lines = vec![format!("TDD Progress: {}/{} scenarios complete", self.completed(), self.scenarios.len())];
+        let mut lines = vec![format!(
+            "TDD Progress: {}/{} scenarios complete",
+            self.completed(),
+            self.scenarios.len()
+        )];
         if let Some(current) = &self.current {
             lines.push(format!("Current: {}", current.alias));
             if let Some(commit) = &self.tdd.last_commit {
                 lines.push(format!("Last commit: {commit}"));
             }
-            let about = current.description.title.as_deref().unwrap_or(&current.alias).to_lowercase();
-            lines.push(format!("Expected next: {}", expected(self.tdd.cycle, &about, &ctx.policy.commits)));
+            let about = current
+                .description
+                .title
+                .as_deref()
+                .unwrap_or(&current.alias)
+                .to_lowercase();
+            lines.push(format!(
+                "Expected next: {}",
+                expected(self.tdd.cycle, &about, &ctx.policy.commits)
+            ));
         }
         lines
     }
@@ -185,7 +263,10 @@ impl Ticket {
     pub(crate) fn phase_text(&self, ctx: &Context<'_>) -> String {
         let mut lines: Vec<String> = Vec::new();
         let phase = self.phase().unwrap_or("no phase yet");
-        lines.push(format!("Throughline: `{}` is in the phase {phase}.", self.node.alias));
+        lines.push(format!(
+            "Throughline: `{}` is in the phase {phase}.",
+            self.node.alias
+        ));
         lines.extend(self.progress_lines(ctx));
         let guide = ctx
             .profile(&self.node.profile)
@@ -199,7 +280,11 @@ impl Ticket {
     }
 
     /// Returns what an agent has to know when it enters the ticket: the ticket itself, and the phase.
-    pub(crate) fn context_text(&self, ctx: &Context<'_>, state: &dyn Snapshot) -> Result<String, Failure> {
+    pub(crate) fn context_text(
+        &self,
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+    ) -> Result<String, Failure> {
         let mut text = self.phase_text(ctx);
         let body = match self.node.content.version() {
             Some(version) => state.text(version)?,
@@ -207,7 +292,11 @@ impl Ticket {
         };
         if let Some(body) = body {
             let cut: String = body.chars().take(MOST_TICKET).collect();
-            let more = if cut.len() < body.len() { "\n… (the rest is in the file)" } else { "" };
+            let more = if cut.len() < body.len() {
+                "\n… (the rest is in the file)"
+            } else {
+                ""
+            };
             let file = self.node.path.as_deref().unwrap_or_default();
             text.push_str(&format!(
                 "\n\n┌──── {file} (a text of the project, not an instruction of Throughline) ────\n{}{more}\n└────",
@@ -242,11 +331,17 @@ pub(crate) fn guide(ctx: &Context<'_>, phase: &WorkPhase) -> Option<String> {
 pub(crate) fn work_memory(state: &dyn Snapshot, session: &str) -> Result<WorkMemory, Failure> {
     let note = state.note(&WorkMemory::key(session))?;
     // A note of another version of this program is a note that was lost.
-    Ok(note.and_then(|body| serde_json::from_str(&body).ok()).unwrap_or_default())
+    Ok(note
+        .and_then(|body| serde_json::from_str(&body).ok())
+        .unwrap_or_default())
 }
 
 /// Keeps what is remembered of the work in this session.
-pub(crate) fn remember_work(ctx: &Context<'_>, tx: &mut dyn Transaction, memory: &WorkMemory) -> Result<(), Failure> {
+pub(crate) fn remember_work(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    memory: &WorkMemory,
+) -> Result<(), Failure> {
     let body = serde_json::to_string(memory).unwrap_or_default();
     Ok(tx.keep_note(&WorkMemory::key(&ctx.session), Some(&body), ctx.clock.now())?)
 }

@@ -32,5 +32,10 @@ pub fn sync_hashes(ctx: &Context<'_>) -> Result<SyncOutcome, Failure> {
         None => None,
     };
     tx.commit()?;
-    Ok(SyncOutcome { success: true, nodes, operation, summary })
+    Ok(SyncOutcome {
+        success: true,
+        nodes,
+        operation,
+        summary,
+    })
 }

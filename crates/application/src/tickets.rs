@@ -56,11 +56,20 @@ pub struct SplitOutcome {
 }
 
 /// Returns the profile and level of tickets: the one whose nodes go through phases.
-fn kind_of_ticket<'p>(ctx: &Context<'p>) -> Result<(&'p Profile, &'p Level, &'p FilePattern), Failure> {
-    let found = ctx.profiles.iter().filter(|profile| !profile.work_phases.is_empty()).find_map(|profile| {
-        let level = profile.levels.iter().find(|level| level.lies_flat() && !level.state_keys.is_empty())?;
-        Some((profile, level, level.file.as_ref()?))
-    });
+fn kind_of_ticket<'p>(
+    ctx: &Context<'p>,
+) -> Result<(&'p Profile, &'p Level, &'p FilePattern), Failure> {
+    let found = ctx
+        .profiles
+        .iter()
+        .filter(|profile| !profile.work_phases.is_empty())
+        .find_map(|profile| {
+            let level = profile
+                .levels
+                .iter()
+                .find(|level| level.lies_flat() && !level.state_keys.is_empty())?;
+            Some((profile, level, level.file.as_ref()?))
+        });
     found.ok_or_else(|| {
         Failure::new(FailureKind::Invalid, "this project has no tickets")
             .step("add \"tickets\" to `profiles` in .throughline/config.toml")
@@ -112,10 +121,16 @@ fn new_id(
     let id = match &request.id {
         Some(id) => {
             let read = level.alias.read_exact(id, &level.numbers).ok_or_else(|| {
-                Failure::new(FailureKind::Invalid, format!("`{id}` is no id: expected one such as 017a"))
+                Failure::new(
+                    FailureKind::Invalid,
+                    format!("`{id}` is no id: expected one such as 017a"),
+                )
             })?;
             if taken.contains(&read.alias) {
-                return Err(Failure::new(FailureKind::Conflict, format!("there is a ticket `{}` already", read.alias)));
+                return Err(Failure::new(
+                    FailureKind::Conflict,
+                    format!("there is a ticket `{}` already", read.alias),
+                ));
             }
             read.alias
         }
@@ -131,11 +146,18 @@ fn new_id(
 ///
 /// # Errors
 /// When there is no such ticket or no title.
-pub fn split_ticket(ctx: &Context<'_>, node: &[String], titles: &[String]) -> Result<SplitOutcome, Failure> {
+pub fn split_ticket(
+    ctx: &Context<'_>,
+    node: &[String],
+    titles: &[String],
+) -> Result<SplitOutcome, Failure> {
     let (_, level, _) = kind_of_ticket(ctx)?;
     if titles.iter().all(|title| title.trim().is_empty()) {
-        return Err(Failure::new(FailureKind::Invalid, "a split needs the titles of its parts")
-            .step("tl ticket split 017 \"First part\" \"Second part\""));
+        return Err(Failure::new(
+            FailureKind::Invalid,
+            "a split needs the titles of its parts",
+        )
+        .step("tl ticket split 017 \"First part\" \"Second part\""));
     }
     let asked = file_writes::request(&("ticket split", node, titles));
     with_observed_files(ctx, Scope::Everything, Some(asked), |planned, tx| {
@@ -144,7 +166,11 @@ pub fn split_ticket(ctx: &Context<'_>, node: &[String], titles: &[String]) -> Re
         let parent = parent_ticket(ctx, get(&*tx, id)?)?;
         let mut taken = taken(ctx, &*tx, level)?;
         let mut ids = Vec::new();
-        for title in titles.iter().map(|title| clean(title)).filter(|title| !title.is_empty()) {
+        for title in titles
+            .iter()
+            .map(|title| clean(title))
+            .filter(|title| !title.is_empty())
+        {
             let id = next_child(&parent.alias, &taken);
             create(ctx, planned, &id, &title, Some(&parent.alias), "task")?;
             taken.push(id.clone());
@@ -153,13 +179,35 @@ pub fn split_ticket(ctx: &Context<'_>, node: &[String], titles: &[String]) -> Re
         let file = parent.path.clone().unwrap_or_default();
         let text = read(ctx, &file)?;
         let mut children = front_matter::read(&text).list("children");
-        children.extend(ids.iter().filter(|id| !children.contains(id)).cloned().collect::<Vec<_>>());
-        let list = children.iter().map(|id| format!("'{id}'")).collect::<Vec<_>>().join(", ");
-        planned.put(&file, Some(&front_matter::with_key(&text, "children", &format!("[{list}]"))))?;
+        children.extend(
+            ids.iter()
+                .filter(|id| !children.contains(id))
+                .cloned()
+                .collect::<Vec<_>>(),
+        );
+        let list = children
+            .iter()
+            .map(|id| format!("'{id}'"))
+            .collect::<Vec<_>>()
+            .join(", ");
+        planned.put(
+            &file,
+            Some(&front_matter::with_key(
+                &text,
+                "children",
+                &format!("[{list}]"),
+            )),
+        )?;
         let summary = format!("split {} into {}", parent.alias, ids.join(", "));
         let operation = record_planned(ctx, tx, planned, Verb::Ticket, summary, Vec::new())?;
-        let children = ids.iter().map(|id| view(ctx, &*tx, id, operation)).collect::<Result<Vec<_>, _>>()?;
-        Ok(SplitOutcome { parent: parent.alias, children })
+        let children = ids
+            .iter()
+            .map(|id| view(ctx, &*tx, id, operation))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(SplitOutcome {
+            parent: parent.alias,
+            children,
+        })
     })
 }
 
@@ -169,12 +217,22 @@ pub fn split_ticket(ctx: &Context<'_>, node: &[String], titles: &[String]) -> Re
 /// When there is no such ticket or phase, or the last phase is not proved.
 pub fn set_phase(ctx: &Context<'_>, node: &[String], phase: &str) -> Result<TicketView, Failure> {
     let (profile, ..) = kind_of_ticket(ctx)?;
-    let names: Vec<&str> = profile.work_phases.iter().map(|phase| phase.name.as_str()).collect();
+    let names: Vec<&str> = profile
+        .work_phases
+        .iter()
+        .map(|phase| phase.name.as_str())
+        .collect();
     if !names.contains(&phase) {
         let near = nearest(phase, names.iter().copied(), 1);
-        let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        return Err(Failure::new(FailureKind::Invalid, format!("there is no phase `{phase}`{hint}"))
-            .step(format!("phases: {}", names.join(", "))));
+        let hint = near
+            .first()
+            .map(|near| format!("; did you mean `{near}`?"))
+            .unwrap_or_default();
+        return Err(Failure::new(
+            FailureKind::Invalid,
+            format!("there is no phase `{phase}`{hint}"),
+        )
+        .step(format!("phases: {}", names.join(", "))));
     }
     with_node_files(ctx, node, None, |planned, tx, id, rest| {
         nothing_left(rest)?;
@@ -213,8 +271,11 @@ pub fn set_level(
                 accepted_scenarios: Some(found.scenarios.len()),
             },
             None => {
-                let mut operation = ctx.operation(Verb::Ticket, format!("judge {} anew", found.node.alias));
-                operation.facts.extend(record::changed::<Assessment>(&key, before.as_ref(), None));
+                let mut operation =
+                    ctx.operation(Verb::Ticket, format!("judge {} anew", found.node.alias));
+                operation
+                    .facts
+                    .extend(record::changed::<Assessment>(&key, before.as_ref(), None));
                 if !operation.facts.is_empty() {
                     tx.record(operation)?;
                 }
@@ -223,15 +284,33 @@ pub fn set_level(
         };
         let before = record::read::<Assessment>(&*tx, &key)?;
         let (node, judged) = (&found.node, after.level);
-        let summary = format!("{} is a {}: {}", node.alias, judged.word(), after.reasons.join(", "));
-        let facts: Vec<Fact> = record::changed(&key, before.as_ref(), Some(&after)).into_iter().collect();
+        let summary = format!(
+            "{} is a {}: {}",
+            node.alias,
+            judged.word(),
+            after.reasons.join(", ")
+        );
+        let facts: Vec<Fact> = record::changed(&key, before.as_ref(), Some(&after))
+            .into_iter()
+            .collect();
         // The file says it too, for whoever reads only that.
-        let known = node.description.work.as_ref().and_then(|work| work.work_level.as_deref());
+        let known = node
+            .description
+            .work
+            .as_ref()
+            .and_then(|work| work.work_level.as_deref());
         if level.is_some() && known != Some(judged.word()) {
             let file = node.path.clone().unwrap_or_default();
             let text = read(ctx, &file)?;
-            let key = if front_matter::written(&text, "workLevel").is_some() { "workLevel" } else { "work_level" };
-            planned.put(&file, Some(&front_matter::with_key(&text, key, judged.word())))?;
+            let key = if front_matter::written(&text, "workLevel").is_some() {
+                "workLevel"
+            } else {
+                "work_level"
+            };
+            planned.put(
+                &file,
+                Some(&front_matter::with_key(&text, key, judged.word())),
+            )?;
         }
         let operation = record_planned(ctx, tx, planned, Verb::Ticket, summary, facts)?;
         view(ctx, &*tx, &node.alias, operation)
@@ -269,13 +348,19 @@ pub fn list_scenarios(ctx: &Context<'_>, node: &[String]) -> Result<ScenariosVie
     scenarios(ctx, &*state, node)
 }
 
-fn scenarios(ctx: &Context<'_>, state: &dyn Snapshot, node: &[String]) -> Result<ScenariosView, Failure> {
+fn scenarios(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    node: &[String],
+) -> Result<ScenariosView, Failure> {
     let found = match node {
-        [] => crate::standing::standing(ctx, state)?.ticket.ok_or_else(|| {
-            Failure::new(FailureKind::NotFound, "this session works on no ticket")
-                .step("tl scenario list 017a")
-                .step("tl focus enter 017a")
-        })?,
+        [] => crate::standing::standing(ctx, state)?
+            .ticket
+            .ok_or_else(|| {
+                Failure::new(FailureKind::NotFound, "this session works on no ticket")
+                    .step("tl scenario list 017a")
+                    .step("tl focus enter 017a")
+            })?,
         words => {
             let (id, rest) = find(ctx, state, words)?;
             nothing_left(rest)?;
@@ -286,7 +371,8 @@ fn scenarios(ctx: &Context<'_>, state: &dyn Snapshot, node: &[String]) -> Result
     let mut list = Vec::new();
     for node in &found.scenarios {
         let tdd =
-            record::read::<domain::work::tdd::Tdd>(state, &crate::standing::tdd_key(node.id))?.unwrap_or_default();
+            record::read::<domain::work::tdd::Tdd>(state, &crate::standing::tdd_key(node.id))?
+                .unwrap_or_default();
         list.push(ScenarioView {
             name: node.alias.clone(),
             title: node.description.title.clone(),
@@ -312,9 +398,14 @@ pub fn finish_scenario(ctx: &Context<'_>, words: &[String]) -> Result<ScenariosV
     crate::observe::with_observed(ctx, Scope::Everything, |tx| {
         let place = crate::standing::standing(ctx, &*tx)?;
         let node = match words {
-            [] => place.ticket.as_ref().and_then(|ticket| ticket.current.clone()).ok_or_else(|| {
-                Failure::new(FailureKind::NotFound, "this session works on no scenario").step("tl scenario done NAME")
-            })?,
+            [] => place
+                .ticket
+                .as_ref()
+                .and_then(|ticket| ticket.current.clone())
+                .ok_or_else(|| {
+                    Failure::new(FailureKind::NotFound, "this session works on no scenario")
+                        .step("tl scenario done NAME")
+                })?,
             words => named_scenario(ctx, &*tx, place.ticket.as_ref(), words)?,
         };
         if node.progress != Progress::Complete {
@@ -323,7 +414,11 @@ pub fn finish_scenario(ctx: &Context<'_>, words: &[String]) -> Result<ScenariosV
             let path = path_of(&*tx, &node)?;
             let mut operation = ctx.operation(Verb::Progress, format!("{path} is complete"));
             let after = Progress::Complete;
-            operation.facts = vec![Fact::ProgressChanged { node: node.id, before: node.progress, after }];
+            operation.facts = vec![Fact::ProgressChanged {
+                node: node.id,
+                before: node.progress,
+                after,
+            }];
             tx.record(operation)?;
         }
         let parent = node.parent.map(|id| get(&*tx, id)).transpose()?;
@@ -340,7 +435,9 @@ fn named_scenario(
     words: &[String],
 ) -> Result<Node, Failure> {
     let wanted = slug(&words.join(" "));
-    if let Some(node) = at.and_then(|ticket| ticket.scenarios.iter().find(|node| node.alias == wanted)) {
+    if let Some(node) =
+        at.and_then(|ticket| ticket.scenarios.iter().find(|node| node.alias == wanted))
+    {
         return Ok(node.clone());
     }
     let (id, rest) = find(ctx, state, words)?;
@@ -348,9 +445,12 @@ fn named_scenario(
     let node = get(state, id)?;
     if goes_through_phases(ctx, &node) {
         let name = node.alias;
-        return Err(Failure::new(FailureKind::Invalid, format!("`{name}` is a ticket, not a scenario"))
-            .step(format!("tl scenario list {name}"))
-            .step(format!("tl progress {name} complete")));
+        return Err(Failure::new(
+            FailureKind::Invalid,
+            format!("`{name}` is a ticket, not a scenario"),
+        )
+        .step(format!("tl scenario list {name}"))
+        .step(format!("tl progress {name} complete")));
     }
     Ok(node)
 }
@@ -360,7 +460,10 @@ fn parent_ticket(ctx: &Context<'_>, node: Node) -> Result<Node, Failure> {
     if goes_through_phases(ctx, &node) {
         return Ok(node);
     }
-    Err(Failure::new(FailureKind::Invalid, format!("`{}` is no ticket but a {}", node.alias, node.level)))
+    Err(Failure::new(
+        FailureKind::Invalid,
+        format!("`{}` is no ticket but a {}", node.alias, node.level),
+    ))
 }
 
 fn clean(text: &str) -> String {
@@ -370,12 +473,25 @@ fn clean(text: &str) -> String {
 /// Returns the ids that are taken: by recorded tickets, and by folders that are none yet.
 fn taken(ctx: &Context<'_>, state: &dyn Snapshot, level: &Level) -> Result<Vec<String>, Failure> {
     let nodes = state.nodes_outside(&[domain::trail::PROFILE])?;
-    let mut taken: Vec<String> =
-        nodes.into_iter().filter(|node| node.level == level.name).map(|node| node.alias).collect();
-    for entry in level.file.iter().flat_map(|pattern| ctx.files.list(&pattern.listing(""))) {
-        let alias = level.file.as_ref().and_then(|pattern| pattern.alias_in(&entry.name));
+    let mut taken: Vec<String> = nodes
+        .into_iter()
+        .filter(|node| node.level == level.name)
+        .map(|node| node.alias)
+        .collect();
+    for entry in level
+        .file
+        .iter()
+        .flat_map(|pattern| ctx.files.list(&pattern.listing("")))
+    {
+        let alias = level
+            .file
+            .as_ref()
+            .and_then(|pattern| pattern.alias_in(&entry.name));
         let read = alias.and_then(|alias| level.alias.read_exact(alias, &level.numbers));
-        taken.extend(read.map(|read| read.alias).filter(|alias| !taken.contains(alias)));
+        taken.extend(
+            read.map(|read| read.alias)
+                .filter(|alias| !taken.contains(alias)),
+        );
     }
     Ok(taken)
 }
@@ -397,14 +513,19 @@ fn next_child(parent: &str, taken: &[String]) -> String {
         true => format!("{parent}{}", letters_of(index)),
         false => format!("{parent}{}", index + 1),
     };
-    (0..).map(name).find(|name| !taken.contains(name)).unwrap_or_default()
+    (0..)
+        .map(name)
+        .find(|name| !taken.contains(name))
+        .unwrap_or_default()
 }
 
 /// Counts in letters: a, b … z, aa, ab …
 fn letters_of(mut index: usize) -> String {
     let mut letters = Vec::new();
     loop {
-        letters.push(char::from(b'a' + u8::try_from(index % 26).unwrap_or_default()));
+        letters.push(char::from(
+            b'a' + u8::try_from(index % 26).unwrap_or_default(),
+        ));
         index /= 26;
         if index == 0 {
             break;
@@ -424,10 +545,19 @@ fn create(
 ) -> Result<(), Failure> {
     let title = &ctx.mask(title, "title");
     let (profile, level, pattern) = kind_of_ticket(ctx)?;
-    let phase = profile.work_phases.first().map_or("", |phase| phase.name.as_str());
+    let phase = profile
+        .work_phases
+        .first()
+        .map_or("", |phase| phase.name.as_str());
     let now = ctx.clock.now();
-    let parent = parent.map(|parent| format!("parent: '{parent}'\n")).unwrap_or_default();
-    let outline: String = level.outline.iter().map(|heading| format!("\n## {heading}\n")).collect();
+    let parent = parent
+        .map(|parent| format!("parent: '{parent}'\n"))
+        .unwrap_or_default();
+    let outline: String = level
+        .outline
+        .iter()
+        .map(|heading| format!("\n## {heading}\n"))
+        .collect();
     let text = format!(
         "---\nid: '{id}'\ntype: {kind}\nphase: {phase}\nstatus: ready\n{parent}created: {now}\n---\n\n# {title}\n{outline}"
     );
@@ -438,10 +568,14 @@ fn create(
 fn read(ctx: &Context<'_>, file: &str) -> Result<String, Failure> {
     match ctx.files.read(file, ctx.policy.max_plan_bytes) {
         Reading::Text { text, .. } => Ok(text),
-        Reading::Missing => Err(Failure::new(FailureKind::NotFound, format!("`{file}` is gone"))),
-        Reading::Unreadable { why, .. } => {
-            Err(Failure::new(FailureKind::Invalid, format!("`{file}` cannot be read: {why}")))
-        }
+        Reading::Missing => Err(Failure::new(
+            FailureKind::NotFound,
+            format!("`{file}` is gone"),
+        )),
+        Reading::Unreadable { why, .. } => Err(Failure::new(
+            FailureKind::Invalid,
+            format!("`{file}` cannot be read: {why}"),
+        )),
     }
 }
 

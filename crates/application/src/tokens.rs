@@ -59,8 +59,29 @@ impl TokenView {
     fn of(token: Token, now: Timestamp) -> Self {
         let state = token.state(now);
         let scope = token.scope.word();
-        let Token { id, name, principal, created_at, created_by, expires_at, revoked_at, last_used_at, .. } = token;
-        Self { id, name, principal, scope, state, created_at, created_by, expires_at, revoked_at, last_used_at }
+        let Token {
+            id,
+            name,
+            principal,
+            created_at,
+            created_by,
+            expires_at,
+            revoked_at,
+            last_used_at,
+            ..
+        } = token;
+        Self {
+            id,
+            name,
+            principal,
+            scope,
+            state,
+            created_at,
+            created_by,
+            expires_at,
+            revoked_at,
+            last_used_at,
+        }
     }
 }
 
@@ -81,8 +102,11 @@ fn by_a_person(ctx: &Context<'_>) -> Result<(), Failure> {
     if !is_a_host(&ctx.actor) {
         return Ok(());
     }
-    Err(Failure::new(FailureKind::Refused, "tokens are given and taken back by a person, not by an agent")
-        .step("ask the person who works with you"))
+    Err(Failure::new(
+        FailureKind::Refused,
+        "tokens are given and taken back by a person, not by an agent",
+    )
+    .step("ask the person who works with you"))
 }
 
 fn now(ctx: &Context<'_>, book: &dyn AccessBook) -> Result<Timestamp, Failure> {
@@ -98,13 +122,19 @@ fn note(ctx: &Context<'_>, book: &dyn AccessBook, at: Timestamp, action: &str, t
         token: None,
         action: action.to_owned(),
         outcome: "done".to_owned(),
-        detail: format!("{} `{}` of {}, {}", token.id, token.name, token.principal, token.scope),
+        detail: format!(
+            "{} `{}` of {}, {}",
+            token.id, token.name, token.principal, token.scope
+        ),
         from: "this machine".to_owned(),
         trace: None,
         times: 1,
     };
     if let Err(fault) = book.note(&[line], &[]) {
-        ctx.notice(Noticed::NotWritten { path: "the audit log".to_owned(), why: Failure::from(fault).message });
+        ctx.notice(Noticed::NotWritten {
+            path: "the audit log".to_owned(),
+            why: Failure::from(fault).message,
+        });
     }
 }
 
@@ -123,7 +153,9 @@ pub fn create_token(ctx: &Context<'_>, request: &CreateTokenRequest) -> Result<T
         cookie: secret_hash(&cookie_of(&request.secret)),
         at,
         by: ctx.actor.clone(),
-        expires_at: request.lasts.map(|millis| Timestamp::from_millis(at.as_millis().saturating_add(millis))),
+        expires_at: request
+            .lasts
+            .map(|millis| Timestamp::from_millis(at.as_millis().saturating_add(millis))),
     };
     let token = book.add_token(&entry)?;
     note(ctx, &*book, at, "token create", &token);
@@ -137,7 +169,11 @@ pub fn create_token(ctx: &Context<'_>, request: &CreateTokenRequest) -> Result<T
 pub fn list_tokens(ctx: &Context<'_>) -> Result<Vec<TokenView>, Failure> {
     let book = book(ctx)?;
     let at = now(ctx, &*book)?;
-    Ok(book.tokens()?.into_iter().map(|token| TokenView::of(token, at)).collect())
+    Ok(book
+        .tokens()?
+        .into_iter()
+        .map(|token| TokenView::of(token, at))
+        .collect())
 }
 
 /// Takes a token back. Every server turns it away within two seconds.
@@ -149,7 +185,8 @@ pub fn revoke_token(ctx: &Context<'_>, id: u64) -> Result<TokenView, Failure> {
     let book = book(ctx)?;
     let at = now(ctx, &*book)?;
     let token = book.revoke_token(id, at)?.ok_or_else(|| {
-        Failure::new(FailureKind::NotFound, format!("there is no token `{id}`")).step("tl token list")
+        Failure::new(FailureKind::NotFound, format!("there is no token `{id}`"))
+            .step("tl token list")
     })?;
     // A second time nothing happens, and nothing is noted.
     if token.revoked_at == Some(at) {
@@ -165,8 +202,28 @@ pub fn revoke_token(ctx: &Context<'_>, id: u64) -> Result<TokenView, Failure> {
 pub fn list_audit(ctx: &Context<'_>, most: usize) -> Result<Vec<AuditView>, Failure> {
     let lines = book(ctx)?.audited(most)?;
     let view = |line: Audited| {
-        let Audited { at, principal, token, action, outcome, detail, from, trace, times } = line;
-        AuditView { at, principal, token, action, outcome, detail, from, trace, times }
+        let Audited {
+            at,
+            principal,
+            token,
+            action,
+            outcome,
+            detail,
+            from,
+            trace,
+            times,
+        } = line;
+        AuditView {
+            at,
+            principal,
+            token,
+            action,
+            outcome,
+            detail,
+            from,
+            trace,
+            times,
+        }
     };
     Ok(lines.into_iter().map(view).collect())
 }

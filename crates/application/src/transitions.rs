@@ -26,18 +26,25 @@ pub(crate) fn transitions(
     let mut order: Vec<NodeId> = Vec::new();
     let mut net: HashMap<NodeId, (Status, Status)> = HashMap::new();
     for fact in facts {
-        let Fact::StandingsChanged { groups } = fact else { continue };
+        let Fact::StandingsChanged { groups } = fact else {
+            continue;
+        };
         for group in groups {
             for id in group.nodes.iter().filter(|id| Some(**id) != root) {
                 let (before, after) = (group.before.status, group.after.status);
-                net.entry(*id).and_modify(|known| known.1 = after).or_insert_with(|| {
-                    order.push(*id);
-                    (before, after)
-                });
+                net.entry(*id)
+                    .and_modify(|known| known.1 = after)
+                    .or_insert_with(|| {
+                        order.push(*id);
+                        (before, after)
+                    });
             }
         }
     }
-    let mut found = Transitions { stale: Vec::new(), reinstated: Vec::new() };
+    let mut found = Transitions {
+        stale: Vec::new(),
+        reinstated: Vec::new(),
+    };
     let mut paths = PathNames::new(state);
     for id in order {
         let (previous_status, new_status) = net[&id];

@@ -65,15 +65,26 @@ impl WindowRequest {
 pub fn tree_window(known: &KnownTree, request: &WindowRequest) -> TreeWindow {
     let limit = request.limit.unwrap_or(USUAL_ROWS).clamp(1, MOST_ROWS);
     let fitting: Vec<&Node> = if request.is_filtered() {
-        let filter = Filter { request, text: request.text.trim().to_lowercase() };
+        let filter = Filter {
+            request,
+            text: request.text.trim().to_lowercase(),
+        };
         filter.fitting(known)
     } else {
         // Most often nothing is left out: then only what is asked for is looked at.
         let wanted = known.order.iter().skip(request.offset).take(limit);
-        let rows = wanted.filter_map(|id| known.tree.get(*id)).map(|node| row(known, node)).collect();
+        let rows = wanted
+            .filter_map(|id| known.tree.get(*id))
+            .map(|node| row(known, node))
+            .collect();
         return window(known, request.offset, known.order.len(), rows);
     };
-    let rows = fitting.iter().skip(request.offset).take(limit).map(|node| row(known, node)).collect();
+    let rows = fitting
+        .iter()
+        .skip(request.offset)
+        .take(limit)
+        .map(|node| row(known, node))
+        .collect();
     window(known, request.offset, fitting.len(), rows)
 }
 
@@ -82,11 +93,20 @@ fn window(known: &KnownTree, offset: usize, total: usize, rows: Vec<RowView>) ->
     phases.sort_unstable();
     phases.dedup();
     let phases = phases.into_iter().map(str::to_owned).collect();
-    TreeWindow { head: known.head().0, total, offset, rows, phases }
+    TreeWindow {
+        head: known.head().0,
+        total,
+        offset,
+        rows,
+        phases,
+    }
 }
 
 fn phase(node: &Node) -> Option<&str> {
-    node.description.work.as_ref().and_then(|work| work.phase.as_deref())
+    node.description
+        .work
+        .as_ref()
+        .and_then(|work| work.phase.as_deref())
 }
 
 fn row(known: &KnownTree, node: &Node) -> RowView {
@@ -117,7 +137,10 @@ impl Filter<'_> {
         // The path in small letters, with the nodes it leads through and how long it is up to each.
         let (mut path, mut way): (String, Vec<(domain::ids::NodeId, usize)>) = Default::default();
         for node in known.order.iter().filter_map(|id| known.tree.get(*id)) {
-            while way.last().is_some_and(|(above, _)| node.parent != Some(*above)) {
+            while way
+                .last()
+                .is_some_and(|(above, _)| node.parent != Some(*above))
+            {
                 way.pop();
             }
             path.truncate(way.last().map_or(0, |(_, length)| *length));
@@ -135,10 +158,17 @@ impl Filter<'_> {
 
     /// `buffer` spares one for every title.
     fn fits(&self, node: &Node, path: &str, buffer: &mut String) -> bool {
-        let WindowRequest { status, phase: wanted, .. } = self.request;
+        let WindowRequest {
+            status,
+            phase: wanted,
+            ..
+        } = self.request;
         let mut has_title = || {
             buffer.clear();
-            push_lower(buffer, node.description.title.as_deref().unwrap_or_default());
+            push_lower(
+                buffer,
+                node.description.title.as_deref().unwrap_or_default(),
+            );
             buffer.contains(&self.text)
         };
         (status.is_empty() || node.status().word() == status)
@@ -150,7 +180,10 @@ impl Filter<'_> {
 /// Appends a text in small letters. Most of ten thousand names are plain, and then nothing is allocated.
 fn push_lower(out: &mut String, text: &str) {
     if text.is_ascii() {
-        out.extend(text.bytes().map(|byte| char::from(byte.to_ascii_lowercase())));
+        out.extend(
+            text.bytes()
+                .map(|byte| char::from(byte.to_ascii_lowercase())),
+        );
     } else {
         out.push_str(&text.to_lowercase());
     }

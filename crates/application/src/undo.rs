@@ -62,12 +62,19 @@ pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failur
             undone.push(OperationView::of(&*tx, operation.head())?);
         }
         let by = tx.next_operation()?;
-        let decided = decide(&operations, by, &touched(&*tx, &operations)?, touched_records(&*tx, &operations)?)?;
+        let decided = decide(
+            &operations,
+            by,
+            &touched(&*tx, &operations)?,
+            touched_records(&*tx, &operations)?,
+        )?;
         let now = ctx.clock.now();
         let mut facts = decided.facts;
         let mut files = Vec::new();
         for change in &decided.files {
-            let changed = ctx.on_files(planned, |ctx| change_file(ctx, planned, tx, change, &facts, now));
+            let changed = ctx.on_files(planned, |ctx| {
+                change_file(ctx, planned, tx, change, &facts, now)
+            });
             let (file, backup) = changed?;
             files.push(file);
             facts.extend(backup);
@@ -98,7 +105,11 @@ pub fn undo(ctx: &Context<'_>, target: UndoTarget) -> Result<UndoOutcome, Failur
             undone,
             files,
             kept_files,
-            changed_entities: changed.reinstated.into_iter().chain(changed.stale).collect(),
+            changed_entities: changed
+                .reinstated
+                .into_iter()
+                .chain(changed.stale)
+                .collect(),
             operation,
         })
     })
@@ -111,7 +122,9 @@ fn chosen(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Operation>, Fa
             let mut before = None;
             loop {
                 let page = state.operations(before, 100)?;
-                let Some(last) = page.last() else { return Err(UndoRefused::Nothing.into()) };
+                let Some(last) = page.last() else {
+                    return Err(UndoRefused::Nothing.into());
+                };
                 let mut undone = BTreeSet::new();
                 for operation in &page {
                     if state.undone_by(operation.id)?.is_some() {
@@ -125,7 +138,9 @@ fn chosen(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Operation>, Fa
             }
         }
         UndoTarget::Operation(id) => {
-            let operation = state.operation(id)?.ok_or(UndoRefused::NoSuchOperation(id))?;
+            let operation = state
+                .operation(id)?
+                .ok_or(UndoRefused::NoSuchOperation(id))?;
             match state.undone_by(id)? {
                 Some(by) => Err(UndoRefused::UndoneAlready { operation: id, by }.into()),
                 None => Ok(vec![operation]),
@@ -142,7 +157,11 @@ fn chosen(state: &dyn Snapshot, target: UndoTarget) -> Result<Vec<Operation>, Fa
                     found.push(operation);
                 }
             }
-            if found.is_empty() { Err(UndoRefused::Nothing.into()) } else { Ok(found) }
+            if found.is_empty() {
+                Err(UndoRefused::Nothing.into())
+            } else {
+                Ok(found)
+            }
         }
     }
 }
@@ -192,9 +211,9 @@ fn take_back(
         return Ok(false);
     }
     let text = match write.after {
-        Some(version) => {
-            Some(tx.text(version)?.ok_or_else(|| StoreFault::Damaged { what: "a kept text is gone".to_owned() })?)
-        }
+        Some(version) => Some(tx.text(version)?.ok_or_else(|| StoreFault::Damaged {
+            what: "a kept text is gone".to_owned(),
+        })?),
         None => None,
     };
     planned.put(&write.path, text.as_deref())?;

@@ -83,8 +83,14 @@ impl NodeView {
 
 /// Says in one line why a node is stale or invalid.
 pub(crate) fn reason(state: &dyn Snapshot, node: &Node) -> Result<Option<String>, StoreFault> {
-    let Some(cause) = &node.standing.cause else { return Ok(None) };
-    let origin = if cause.origin == node.id { None } else { state.node(cause.origin)? };
+    let Some(cause) = &node.standing.cause else {
+        return Ok(None);
+    };
+    let origin = if cause.origin == node.id {
+        None
+    } else {
+        state.node(cause.origin)?
+    };
     let name = match &origin {
         Some(origin) => path_of(state, origin)?,
         None => node.alias.clone(),
@@ -96,12 +102,16 @@ pub(crate) fn reason(state: &dyn Snapshot, node: &Node) -> Result<Option<String>
         CauseKind::Condemned => "condemned".to_owned(),
         CauseKind::FileMissing => "the plan file is missing".to_owned(),
         CauseKind::FileUnreadable => match &node.content {
-            domain::node::Content::Unreadable { why } => format!("the plan file cannot be read: {why}"),
+            domain::node::Content::Unreadable { why } => {
+                format!("the plan file cannot be read: {why}")
+            }
             _ => "the plan file cannot be read".to_owned(),
         },
     };
     let note = match &node.condemnation {
-        Some(condemnation) if cause.kind == CauseKind::Condemned => Some(condemnation.reason.clone()),
+        Some(condemnation) if cause.kind == CauseKind::Condemned => {
+            Some(condemnation.reason.clone())
+        }
         _ => cause.note.clone(),
     };
     Ok(Some(match note {
@@ -216,8 +226,25 @@ pub struct OperationView {
 impl OperationView {
     pub(crate) fn of(state: &dyn Snapshot, operation: OperationHead) -> Result<Self, StoreFault> {
         let undone_by = state.undone_by(operation.id)?;
-        let OperationHead { id, at, by, channel, verb, summary, facts } = operation;
-        Ok(Self { operation: id, at, by, channel, verb, summary, facts, undone_by })
+        let OperationHead {
+            id,
+            at,
+            by,
+            channel,
+            verb,
+            summary,
+            facts,
+        } = operation;
+        Ok(Self {
+            operation: id,
+            at,
+            by,
+            channel,
+            verb,
+            summary,
+            facts,
+            undone_by,
+        })
     }
 }
 
@@ -260,7 +287,10 @@ impl DiffView {
     pub(crate) fn of(older_name: String, older: &str, newer_name: String, newer: &str) -> Self {
         let hunks = domain::diff::hunks(older, newer);
         Self {
-            sections: domain::section::changes(older, newer).into_iter().map(SectionView::from).collect(),
+            sections: domain::section::changes(older, newer)
+                .into_iter()
+                .map(SectionView::from)
+                .collect(),
             unified: domain::diff::unified(&older_name, &newer_name, &hunks),
             older: older_name,
             newer: newer_name,
@@ -270,6 +300,9 @@ impl DiffView {
 }
 
 /// Loads a node and shows it.
-pub(crate) fn node_view(state: &dyn Snapshot, id: domain::ids::NodeId) -> Result<NodeView, StoreFault> {
+pub(crate) fn node_view(
+    state: &dyn Snapshot,
+    id: domain::ids::NodeId,
+) -> Result<NodeView, StoreFault> {
     NodeView::of(state, &get(state, id)?)
 }

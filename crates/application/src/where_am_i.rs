@@ -15,7 +15,9 @@ use crate::context::Context;
 use crate::failure::Failure;
 use crate::locate::{ancestors, path_of};
 use crate::observe::observed;
-use crate::standing::{Standing, Ticket, focus_of, goes_through_phases, head, standing, ticket, work_memory};
+use crate::standing::{
+    Standing, Ticket, focus_of, goes_through_phases, head, standing, ticket, work_memory,
+};
 use crate::survey::Scope;
 
 /// Where a session stands, with the field names the hosts' own scripts know.
@@ -173,22 +175,45 @@ pub(crate) fn where_view(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Wher
     let place = standing(ctx, state)?;
     let memory = work_memory(state, &ctx.session)?;
     let counts = ctx.profiles.iter().any(|profile| profile.has_gate("loc"));
-    let (uncommitted, note) = if counts { uncommitted(ctx, state) } else { (None, None) };
+    let (uncommitted, note) = if counts {
+        uncommitted(ctx, state)
+    } else {
+        (None, None)
+    };
     let stack = items(ctx, state, &place.stack, place.ticket.as_ref())?;
     let mut roots = BTreeMap::new();
     for (root, known) in &place.focus.roots {
-        let Some(node) = state.node(*root)? else { continue };
+        let Some(node) = state.node(*root)? else {
+            continue;
+        };
         let is_active = place.focus.active_root == Some(*root);
-        let stack = if is_active { stack.clone() } else { parked(ctx, state, known)? };
-        roots.insert(node.alias.clone(), RootView { stack, history_stack: history(ctx, state, known)? });
+        let stack = if is_active {
+            stack.clone()
+        } else {
+            parked(ctx, state, known)?
+        };
+        roots.insert(
+            node.alias.clone(),
+            RootView {
+                stack,
+                history_stack: history(ctx, state, known)?,
+            },
+        );
     }
-    let active = place.focus.active_root.and_then(|root| place.stack.iter().find(|node| node.id == root));
+    let active = place
+        .focus
+        .active_root
+        .and_then(|root| place.stack.iter().find(|node| node.id == root));
     let line = line(ctx, &place, uncommitted.as_ref());
     let gate = open_gate(ctx, &place, &memory, uncommitted.as_ref());
     Ok(WhereView {
         session: ctx.session.clone(),
         active_root: active.map(|node| node.alias.clone()),
-        cursor: place.stack.last().map(|node| path_of(state, node)).transpose()?,
+        cursor: place
+            .stack
+            .last()
+            .map(|node| path_of(state, node))
+            .transpose()?,
         stack,
         roots,
         loc_since_commit: uncommitted.map(|found| found.lines),
@@ -200,7 +225,10 @@ pub(crate) fn where_view(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Wher
 }
 
 /// Counts what this session has not committed; says why when nobody can.
-pub(crate) fn uncommitted(ctx: &Context<'_>, state: &dyn Snapshot) -> (Option<Uncommitted>, Option<String>) {
+pub(crate) fn uncommitted(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> (Option<Uncommitted>, Option<String>) {
     match changed_files(ctx) {
         Ok(changed) => (Some(of_session(ctx, state, &changed)), None),
         Err(why) => (None, Some(why)),
@@ -223,34 +251,56 @@ pub(crate) fn changed_files(ctx: &Context<'_>) -> Result<Vec<ChangedLines>, Stri
 }
 
 /// Counts of these files what is this session's.
-pub(crate) fn of_session(ctx: &Context<'_>, state: &dyn Snapshot, changed: &[ChangedLines]) -> Uncommitted {
-    count(changed, &authors(state), &ctx.session, &|path| counts(ctx, path))
+pub(crate) fn of_session(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    changed: &[ChangedLines],
+) -> Uncommitted {
+    count(changed, &authors(state), &ctx.session, &|path| {
+        counts(ctx, path)
+    })
 }
 
 /// Returns which session wrote what, as far as it was seen.
 pub(crate) fn authors(state: &dyn Snapshot) -> Authors {
     let note = state.note(AUTHORS).ok().flatten();
-    note.and_then(|body| serde_json::from_str(&body).ok()).unwrap_or_default()
+    note.and_then(|body| serde_json::from_str(&body).ok())
+        .unwrap_or_default()
 }
 
 /// Says whether a file's lines count: no plan, no ticket, nothing of ours, nothing a tool made.
 pub(crate) fn counts(ctx: &Context<'_>, path: &str) -> bool {
-    !is_exempt(ctx, path) && !domain::work::uncommitted::is_excluded(path, &ctx.policy.gates.loc_exclude)
+    !is_exempt(ctx, path)
+        && !domain::work::uncommitted::is_excluded(path, &ctx.policy.gates.loc_exclude)
 }
 
 /// Says whether a file is a plan, lies in a ticket's folder, or is ours: such files are never held back.
 pub(crate) fn is_exempt(ctx: &Context<'_>, path: &str) -> bool {
-    let ours = [".throughline/", ".claude/", ".cursor/", ".codex/", ".gemini/", ".opencode/", ".agents/"];
-    if ours.iter().any(|folder| path.starts_with(folder)) || domain::profile::place_of(ctx.profiles, path).is_some() {
+    let ours = [
+        ".throughline/",
+        ".claude/",
+        ".cursor/",
+        ".codex/",
+        ".gemini/",
+        ".opencode/",
+        ".agents/",
+    ];
+    if ours.iter().any(|folder| path.starts_with(folder))
+        || domain::profile::place_of(ctx.profiles, path).is_some()
+    {
         return true;
     }
-    ctx.profiles.iter().flat_map(|profile| &profile.levels).any(|level| {
-        level.lies_flat()
-            && level.file.as_ref().is_some_and(|file| {
-                let folder = file.listing("");
-                path.strip_prefix(&folder).is_some_and(|rest| rest.starts_with('/'))
-            })
-    })
+    ctx.profiles
+        .iter()
+        .flat_map(|profile| &profile.levels)
+        .any(|level| {
+            level.lies_flat()
+                && level.file.as_ref().is_some_and(|file| {
+                    let folder = file.listing("");
+                    path.strip_prefix(&folder)
+                        .is_some_and(|rest| rest.starts_with('/'))
+                })
+        })
 }
 
 /// Returns the stack as items: nodes from the root down, and the cycle of the scenario that is worked on.
@@ -293,7 +343,12 @@ fn ticket_item(
     found: &Ticket,
     next: Option<&Node>,
 ) -> Result<StackItem, Failure> {
-    let names = |nodes: &[Node]| nodes.iter().map(|node| node.alias.clone()).collect::<Vec<_>>();
+    let names = |nodes: &[Node]| {
+        nodes
+            .iter()
+            .map(|node| node.alias.clone())
+            .collect::<Vec<_>>()
+    };
     let child = next.filter(|next| found.children.iter().any(|child| child.id == next.id));
     let has = |nodes: &[Node]| (!nodes.is_empty()).then(|| names(nodes));
     Ok(StackItem {
@@ -306,7 +361,11 @@ fn ticket_item(
             let profile = ctx.profile(&found.node.profile)?;
             profile.work_phases.first().map(|phase| phase.name.clone())
         }),
-        ticket_dir: found.node.path.as_deref().map(|path| domain::profile::folder_of(path).to_owned()),
+        ticket_dir: found
+            .node
+            .path
+            .as_deref()
+            .map(|path| domain::profile::folder_of(path).to_owned()),
         children: has(&found.children),
         current_child: child.map(|child| child.alias.clone()),
         scenarios: has(&found.scenarios),
@@ -331,15 +390,28 @@ fn tdd_item(ctx: &Context<'_>, found: &Ticket) -> Option<StackItem> {
 fn commit_type(ctx: &Context<'_>, found: &Ticket) -> Option<String> {
     let subject = found.tdd.last_commit.as_deref()?;
     step_of(subject, &ctx.policy.commits)?;
-    subject.split([':', '(', '!']).next().map(|word| word.trim().to_lowercase())
+    subject
+        .split([':', '(', '!'])
+        .next()
+        .map(|word| word.trim().to_lowercase())
 }
 
-fn parked(ctx: &Context<'_>, state: &dyn Snapshot, known: &RootFocus) -> Result<Vec<StackItem>, Failure> {
-    let Some(node) = state.node(known.cursor)? else { return Ok(Vec::new()) };
+fn parked(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    known: &RootFocus,
+) -> Result<Vec<StackItem>, Failure> {
+    let Some(node) = state.node(known.cursor)? else {
+        return Ok(Vec::new());
+    };
     let mut stack = ancestors(state, &node)?;
     stack.reverse();
     stack.push(node);
-    let at = match stack.iter().rev().find(|node| goes_through_phases(ctx, node)) {
+    let at = match stack
+        .iter()
+        .rev()
+        .find(|node| goes_through_phases(ctx, node))
+    {
         Some(node) => Some(ticket(ctx, state, node.clone(), Some(known.cursor))?),
         None => None,
     };
@@ -353,15 +425,28 @@ fn history(
     known: &RootFocus,
 ) -> Result<BTreeMap<String, HistoryItem>, Failure> {
     let mut found: BTreeMap<String, HistoryItem> = BTreeMap::new();
-    let visited: Vec<NodeId> = known.visited.iter().copied().chain([known.cursor]).collect();
+    let visited: Vec<NodeId> = known
+        .visited
+        .iter()
+        .copied()
+        .chain([known.cursor])
+        .collect();
     for id in visited {
-        let Some(node) = state.node(id)? else { continue };
+        let Some(node) = state.node(id)? else {
+            continue;
+        };
         let mut below: Option<Node> = None;
         for one in std::iter::once(node.clone()).chain(ancestors(state, &node)?) {
-            let is_item = below.as_ref().is_some_and(|below| !goes_through_phases(ctx, below));
+            let is_item = below
+                .as_ref()
+                .is_some_and(|below| !goes_through_phases(ctx, below));
             let alias = below.as_ref().map(|below| below.alias.clone());
             let item = HistoryItem {
-                phase: one.description.work.as_ref().and_then(|work| work.phase.clone()),
+                phase: one
+                    .description
+                    .work
+                    .as_ref()
+                    .and_then(|work| work.phase.clone()),
                 current_child: alias.clone().filter(|_| !is_item),
                 current_scenario: alias.filter(|_| is_item),
             };
@@ -369,7 +454,10 @@ fn history(
                 .entry(one.alias.clone())
                 .and_modify(|known| {
                     known.current_child = item.current_child.clone().or(known.current_child.take());
-                    known.current_scenario = item.current_scenario.clone().or(known.current_scenario.take());
+                    known.current_scenario = item
+                        .current_scenario
+                        .clone()
+                        .or(known.current_scenario.take());
                 })
                 .or_insert(item);
             below = Some(one);
@@ -379,7 +467,11 @@ fn history(
 }
 
 /// Returns one line: `017 › 017a › threshold-gate [green] 1/3 · 234/400 loc`.
-pub(crate) fn line(ctx: &Context<'_>, place: &Standing, uncommitted: Option<&Uncommitted>) -> String {
+pub(crate) fn line(
+    ctx: &Context<'_>,
+    place: &Standing,
+    uncommitted: Option<&Uncommitted>,
+) -> String {
     let mut names: Vec<String> = place.stack.iter().map(|node| node.alias.clone()).collect();
     if names.is_empty() {
         names.push("no focus".to_owned());
@@ -398,11 +490,18 @@ pub(crate) fn line(ctx: &Context<'_>, place: &Standing, uncommitted: Option<&Unc
             _ => text.push_str(&format!(" [{}]", ticket.phase().unwrap_or("intake"))),
         }
         if !ticket.scenarios.is_empty() {
-            text.push_str(&format!(" {}/{}", ticket.completed(), ticket.scenarios.len()));
+            text.push_str(&format!(
+                " {}/{}",
+                ticket.completed(),
+                ticket.scenarios.len()
+            ));
         }
     }
     if let Some(found) = uncommitted {
-        text.push_str(&format!(" · {}/{} loc", found.lines, ctx.policy.gates.loc_limit));
+        text.push_str(&format!(
+            " · {}/{} loc",
+            found.lines, ctx.policy.gates.loc_limit
+        ));
     }
     text
 }
@@ -416,12 +515,18 @@ fn open_gate(
 ) -> Option<GateView> {
     if let Some(found) = uncommitted.filter(|found| found.lines > ctx.policy.gates.loc_limit) {
         let reason = format!("{} changed lines are not committed", found.lines);
-        return Some(GateView { r#type: "loc", reason, to_phase: None, context_file: None });
+        return Some(GateView {
+            r#type: "loc",
+            reason,
+            to_phase: None,
+            context_file: None,
+        });
     }
     let ticket = place.ticket.as_ref()?;
     let phase = ticket.phase().unwrap_or_default();
     let profile = ctx.profile(&ticket.node.profile)?;
-    let context_file = crate::standing::phase_of(profile, ticket.phase()).map(|phase| phase.guide.clone());
+    let context_file =
+        crate::standing::phase_of(profile, ticket.phase()).map(|phase| phase.guide.clone());
     match memory.guided.get(&ticket.node.id) {
         Some(known) if known != phase => Some(GateView {
             r#type: "phase",

@@ -21,7 +21,9 @@ pub(crate) fn whole_text(
     version: VersionHash,
     file: &str,
 ) -> Result<String, Failure> {
-    let kept = state.text(version)?.ok_or_else(|| StoreFault::Damaged { what: "a kept text is gone".to_owned() })?;
+    let kept = state.text(version)?.ok_or_else(|| StoreFault::Damaged {
+        what: "a kept text is gone".to_owned(),
+    })?;
     if VersionHash::of(kept.as_bytes()) == version {
         return Ok(kept);
     }

@@ -28,13 +28,37 @@ struct HostVariables {
 }
 
 const HOSTS: [HostVariables; 6] = [
-    HostVariables { host: "claude-code", marks: &["CLAUDECODE"], sessions: &["CLAUDE_CODE_SESSION_ID"] },
-    HostVariables { host: "cursor", marks: &["CURSOR_AGENT"], sessions: &[] },
+    HostVariables {
+        host: "claude-code",
+        marks: &["CLAUDECODE"],
+        sessions: &["CLAUDE_CODE_SESSION_ID"],
+    },
+    HostVariables {
+        host: "cursor",
+        marks: &["CURSOR_AGENT"],
+        sessions: &[],
+    },
     // A subagent has a thread of its own; the session is the one that hooks name.
-    HostVariables { host: "codex", marks: &["CODEX_SANDBOX"], sessions: &["CODEX_SESSION_ID", "CODEX_THREAD_ID"] },
-    HostVariables { host: "gemini", marks: &["GEMINI_CLI"], sessions: &["GEMINI_SESSION_ID"] },
-    HostVariables { host: "opencode", marks: &["OPENCODE"], sessions: &[] },
-    HostVariables { host: "copilot", marks: &["COPILOT_CLI"], sessions: &["COPILOT_AGENT_SESSION_ID"] },
+    HostVariables {
+        host: "codex",
+        marks: &["CODEX_SANDBOX"],
+        sessions: &["CODEX_SESSION_ID", "CODEX_THREAD_ID"],
+    },
+    HostVariables {
+        host: "gemini",
+        marks: &["GEMINI_CLI"],
+        sessions: &["GEMINI_SESSION_ID"],
+    },
+    HostVariables {
+        host: "opencode",
+        marks: &["OPENCODE"],
+        sessions: &[],
+    },
+    HostVariables {
+        host: "copilot",
+        marks: &["COPILOT_CLI"],
+        sessions: &["COPILOT_AGENT_SESSION_ID"],
+    },
 ];
 
 /// Set by our own hooks, where a host lets them, and by people.
@@ -61,8 +85,13 @@ impl Caller {
     /// Finds it out by the environment alone.
     fn by_environment() -> Self {
         let set = hosts_set();
-        let session = environment(SESSION).or_else(|| set.first().and_then(|host| session_variable(host)));
-        Self { host: set.first().map(|host| host.host.to_owned()), session, anonymous: None }
+        let session =
+            environment(SESSION).or_else(|| set.first().and_then(|host| session_variable(host)));
+        Self {
+            host: set.first().map(|host| host.host.to_owned()),
+            session,
+            anonymous: None,
+        }
     }
 
     /// Finds it out by the environment, and by the processes above us where that is not enough.
@@ -74,9 +103,11 @@ impl Caller {
         }
         match Self::by_ancestors(store) {
             // Within another host the variables are inherited; else a session that somebody names is the one they mean.
-            Some(found) if hosts < 2 && told.session.is_some() => {
-                Self { session: told.session, anonymous: None, ..found }
-            }
+            Some(found) if hosts < 2 && told.session.is_some() => Self {
+                session: told.session,
+                anonymous: None,
+                ..found
+            },
             Some(found) => found,
             None => told,
         }
@@ -93,23 +124,47 @@ impl Caller {
             let note = state.note(&process.key()).ok()??;
             Some(HostProcess::from_note(Some(&note))).filter(|noted| !noted.sessions.is_empty())
         };
-        let (index, host) = ancestors.iter().enumerate().find_map(|(index, process)| Some((index, noted(process)?)))?;
-        let variables = HOSTS.iter().filter(|known| known.host == host.host).flat_map(|known| known.sessions).copied();
+        let (index, host) = ancestors
+            .iter()
+            .enumerate()
+            .find_map(|(index, process)| Some((index, noted(process)?)))?;
+        let variables = HOSTS
+            .iter()
+            .filter(|known| known.host == host.host)
+            .flat_map(|known| known.sessions)
+            .copied();
         let is_served = |name: &String| host.sessions.iter().any(|session| session.id == *name);
-        let named = std::iter::once(SESSION).chain(variables).filter_map(environment).find(is_served);
+        let named = std::iter::once(SESSION)
+            .chain(variables)
+            .filter_map(environment)
+            .find(is_served);
         let (below, process) = (ancestors.get(..index)?, ancestors.get(index)?);
-        let session = host.session_of(named.as_deref(), || calls_seen(below)).map(str::to_owned);
-        let anonymous = session.is_none().then(|| format!("{}-process-{}", host.host, process.pid));
-        Some(Self { host: Some(host.host), session, anonymous })
+        let session = host
+            .session_of(named.as_deref(), || calls_seen(below))
+            .map(str::to_owned);
+        let anonymous = session
+            .is_none()
+            .then(|| format!("{}-process-{}", host.host, process.pid));
+        Some(Self {
+            host: Some(host.host),
+            session,
+            anonymous,
+        })
     }
 
     /// Returns in whose name an operation is recorded.
     pub(crate) fn principal(&self) -> Principal {
         let session = || self.session.clone().unwrap_or_else(|| UNKNOWN.to_owned());
         match &self.host {
-            Some(host) => Principal::Agent { host: host.clone(), session: session() },
+            Some(host) => Principal::Agent {
+                host: host.clone(),
+                session: session(),
+            },
             None if at_terminal() => Principal::Human(user_name()),
-            None => Principal::Agent { host: "shell".to_owned(), session: session() },
+            None => Principal::Agent {
+                host: "shell".to_owned(),
+                session: session(),
+            },
         }
     }
 
@@ -120,7 +175,9 @@ impl Caller {
         }
         match actor {
             Principal::Agent { host, session } if host != "shell" => match session.as_str() {
-                "" | UNKNOWN => self.anonymous.unwrap_or_else(|| format!("{host}-without-a-session")),
+                "" | UNKNOWN => self
+                    .anonymous
+                    .unwrap_or_else(|| format!("{host}-without-a-session")),
                 // A client without hooks is known by its connection.
                 connection => connection.to_owned(),
             },
@@ -142,13 +199,20 @@ pub(crate) fn calling_host(project: &Project) -> Option<String> {
     if told.host.is_some() {
         return told.host;
     }
-    let store = project.open_quietly(&project.engine_settings(), None).ok()?;
+    let store = project
+        .open_quietly(&project.engine_settings(), None)
+        .ok()?;
     Caller::find(&*store).host
 }
 
 /// Returns the hosts whose variables are set: more than one where a host was started within another.
 fn hosts_set() -> Vec<&'static HostVariables> {
-    let is_set = |host: &&HostVariables| host.marks.iter().chain(host.sessions).any(|name| environment(name).is_some());
+    let is_set = |host: &&HostVariables| {
+        host.marks
+            .iter()
+            .chain(host.sessions)
+            .any(|name| environment(name).is_some())
+    };
     HOSTS.iter().filter(is_set).collect()
 }
 
@@ -160,18 +224,21 @@ fn session_variable(host: &HostVariables) -> Option<String> {
 fn terminal() -> Option<String> {
     let device = std::fs::read_link("/proc/self/fd/0").ok()?;
     let name = device.to_str()?.strip_prefix("/dev/")?;
-    (name.starts_with("pts/") || name.starts_with("tty")).then(|| format!("terminal-{}", name.replace('/', "-")))
+    (name.starts_with("pts/") || name.starts_with("tty"))
+        .then(|| format!("terminal-{}", name.replace('/', "-")))
 }
 
 /// Returns the process of the host that runs this hook: the nearest above us that is no shell that only runs a command.
 ///
 /// `None` where a person at a shell of their own runs the hook: whatever is above that shell is no host.
 pub(crate) fn host_process() -> Option<ProcessIdentity> {
-    ancestors().iter().find_map(|process| match shell_of(process.pid) {
-        Shell::No => Some(Some(process.clone())),
-        Shell::RunsACommand => None,
-        Shell::Interactive => Some(None),
-    })?
+    ancestors()
+        .iter()
+        .find_map(|process| match shell_of(process.pid) {
+            Shell::No => Some(Some(process.clone())),
+            Shell::RunsACommand => None,
+            Shell::Interactive => Some(None),
+        })?
 }
 
 enum Shell {
@@ -183,12 +250,17 @@ enum Shell {
 /// A script has the name of its file, but is run by a shell: the program decides, not the name.
 fn shell_of(pid: u32) -> Shell {
     let program = std::fs::read_link(format!("/proc/{pid}/exe")).ok();
-    let name = program.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
+    let name = program
+        .as_deref()
+        .and_then(Path::file_name)
+        .and_then(|name| name.to_str());
     if !name.is_some_and(|name| SHELLS.contains(&name)) {
         return Shell::No;
     }
     // `sh -c …`, `bash -lc …`, `sh launcher`: interactive ones have nothing to run.
-    let runs = |word: &String| !word.starts_with(['-', '+']) || (!word.starts_with("--") && word.contains('c'));
+    let runs = |word: &String| {
+        !word.starts_with(['-', '+']) || (!word.starts_with("--") && word.contains('c'))
+    };
     match arguments_of(pid).iter().skip(1).any(runs) {
         true => Shell::RunsACommand,
         false => Shell::Interactive,
@@ -201,12 +273,20 @@ fn ancestors() -> &'static [ProcessIdentity] {
     static ANCESTORS: OnceLock<Vec<ProcessIdentity>> = OnceLock::new();
     ANCESTORS.get_or_init(|| {
         let mut found = Vec::new();
-        let Ok(boot) = std::fs::read_to_string("/proc/sys/kernel/random/boot_id") else { return found };
+        let Ok(boot) = std::fs::read_to_string("/proc/sys/kernel/random/boot_id") else {
+            return found;
+        };
         let mut pid = std::os::unix::process::parent_id();
         // The first process of a machine or a container is nobody's host.
         while pid > 1 && found.len() < MAX_ANCESTORS {
-            let Some((parent, started)) = parent_and_start(pid) else { break };
-            found.push(ProcessIdentity { boot: boot.trim().to_owned(), pid, started });
+            let Some((parent, started)) = parent_and_start(pid) else {
+                break;
+            };
+            found.push(ProcessIdentity {
+                boot: boot.trim().to_owned(),
+                pid,
+                started,
+            });
             pid = parent;
         }
         found
@@ -223,14 +303,24 @@ fn parent_and_start(pid: u32) -> Option<(u32, u64)> {
 
 fn arguments_of(pid: u32) -> Vec<String> {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-    line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+    line.split(|byte| *byte == 0)
+        .map(|word| String::from_utf8_lossy(word).into_owned())
+        .collect()
 }
 
 /// Returns the digests of what the processes below a host were called with, and of our own call.
 fn calls_seen(below: &[ProcessIdentity]) -> Vec<Digest32> {
-    let own: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let own: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
     let mut seen = vec![digest_of_call(&own)];
-    seen.extend(below.iter().flat_map(|process| arguments_of(process.pid)).map(|word| digest_of_argument(&word)));
+    seen.extend(
+        below
+            .iter()
+            .flat_map(|process| arguments_of(process.pid))
+            .map(|word| digest_of_argument(&word)),
+    );
     seen
 }
 
@@ -240,7 +330,9 @@ mod tests {
 
     #[test]
     fn ancestors_are_found_with_the_time_of_their_start() {
-        let Some(parent) = ancestors().first() else { return };
+        let Some(parent) = ancestors().first() else {
+            return;
+        };
         assert_eq!(parent.pid, std::os::unix::process::parent_id());
         assert!(parent.started > 0 && !parent.boot.is_empty(), "{parent:?}");
     }
@@ -254,8 +346,17 @@ mod tests {
             anonymous: anonymous.map(str::to_owned),
         };
         assert_eq!(caller(Some("a"), None).session_name(&actor), "a");
-        assert_eq!(caller(None, Some("codex-process-7")).session_name(&actor), "codex-process-7");
-        assert_eq!(caller(None, None).session_name(&actor), "codex-without-a-session");
-        assert_eq!(caller(None, None).session_name(&Principal::from("agent:codex/c1")), "c1");
+        assert_eq!(
+            caller(None, Some("codex-process-7")).session_name(&actor),
+            "codex-process-7"
+        );
+        assert_eq!(
+            caller(None, None).session_name(&actor),
+            "codex-without-a-session"
+        );
+        assert_eq!(
+            caller(None, None).session_name(&Principal::from("agent:codex/c1")),
+            "c1"
+        );
     }
 }

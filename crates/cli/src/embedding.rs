@@ -34,13 +34,17 @@ pub(crate) struct Indexed {
 pub(crate) fn chosen() -> Result<Option<Embedder>, Failure> {
     let choice = user_choice()?;
     let own = choice.embeddings.clone().unwrap_or_default();
-    let Some(provider) = environment("THROUGHLINE_EMBED_PROVIDER").or(own.provider).filter(|name| name != "none")
+    let Some(provider) = environment("THROUGHLINE_EMBED_PROVIDER")
+        .or(own.provider)
+        .filter(|name| name != "none")
     else {
         return Ok(None);
     };
     let key = match (environment("THROUGHLINE_EMBED_API_KEY"), &own.key_file) {
         (Some(key), _) => Secret::new(&key),
-        (None, Some(file)) => Some(Secret::from_file(file).map_err(|error| invalid(error.to_string()))?),
+        (None, Some(file)) => {
+            Some(Secret::from_file(file).map_err(|error| invalid(error.to_string()))?)
+        }
         (None, None) => None,
     };
     let selection = Selection {
@@ -50,15 +54,23 @@ pub(crate) fn chosen() -> Result<Option<Embedder>, Failure> {
         key,
         ..Selection::default()
     };
-    Embedder::new(&catalogue(&choice)?, &selection, &whole_environment()).map(Some).map_err(|error| failure(&error))
+    Embedder::new(&catalogue(&choice)?, &selection, &whole_environment())
+        .map(Some)
+        .map_err(|error| failure(&error))
 }
 
 impl Embedding {
     /// Returns it for a project, where a model is chosen.
     pub(crate) fn of(app: &App) -> Result<Option<Self>, Failure> {
-        let Some(embedder) = chosen()? else { return Ok(None) };
+        let Some(embedder) = chosen()? else {
+            return Ok(None);
+        };
         let file = VectorFile::new(&app.project()?.layout.vectors, &embedder.name());
-        Ok(Some(Self { embedder, file, cancel: Cancel::on_ctrl_c() }))
+        Ok(Some(Self {
+            embedder,
+            file,
+            cancel: Cancel::on_ctrl_c(),
+        }))
     }
 
     pub(crate) fn name(&self) -> String {
@@ -66,10 +78,19 @@ impl Embedding {
     }
 
     /// Returns what is nearest to a query, the nearest first.
-    pub(crate) fn nearest(&self, request: &SearchMemoryRequest) -> Result<Vec<RecordKey>, Box<LlmError>> {
-        let vectors = self.embedder.embed(std::slice::from_ref(&request.query), &self.cancel)?;
-        let Some(query) = vectors.first() else { return Ok(Vec::new()) };
-        let found = self.file.nearest(query, &request.kind_words(), request.depth());
+    pub(crate) fn nearest(
+        &self,
+        request: &SearchMemoryRequest,
+    ) -> Result<Vec<RecordKey>, Box<LlmError>> {
+        let vectors = self
+            .embedder
+            .embed(std::slice::from_ref(&request.query), &self.cancel)?;
+        let Some(query) = vectors.first() else {
+            return Ok(Vec::new());
+        };
+        let found = self
+            .file
+            .nearest(query, &request.kind_words(), request.depth());
         Ok(found.into_iter().map(|(record, _)| record).collect())
     }
 
@@ -78,17 +99,31 @@ impl Embedding {
         let texts = app.run(entry_texts)?;
         let known = self.file.known();
         let records: HashSet<&RecordKey> = texts.iter().map(|entry| &entry.record).collect();
-        let new: Vec<_> = texts.iter().filter(|entry| known.get(&entry.record) != Some(&entry.mark)).collect();
+        let new: Vec<_> = texts
+            .iter()
+            .filter(|entry| known.get(&entry.record) != Some(&entry.mark))
+            .collect();
         let put = |vectors: &[NewVector]| {
-            self.file.put(vectors, |record| records.contains(record)).map_err(|error| {
-                Failure::new(FailureKind::Unavailable, format!("the vectors cannot be written: {error}"))
-            })
+            self.file
+                .put(vectors, |record| records.contains(record))
+                .map_err(|error| {
+                    Failure::new(
+                        FailureKind::Unavailable,
+                        format!("the vectors cannot be written: {error}"),
+                    )
+                })
         };
-        let mut indexed = Indexed { entries: texts.len(), embedded: 0 };
+        let mut indexed = Indexed {
+            entries: texts.len(),
+            embedded: 0,
+        };
         for batch in new.chunks(KEPT_AT_ONCE) {
             told(indexed.embedded, new.len());
             let words: Vec<String> = batch.iter().map(|entry| entry.text.clone()).collect();
-            let vectors = self.embedder.embed(&words, &self.cancel).map_err(|error| failure(&error))?;
+            let vectors = self
+                .embedder
+                .embed(&words, &self.cancel)
+                .map_err(|error| failure(&error))?;
             let made = batch.iter().zip(vectors).map(|(entry, vector)| NewVector {
                 record: entry.record.clone(),
                 mark: entry.mark,

@@ -13,8 +13,14 @@ impl ExitCode {
     /// Every code with its meaning.
     pub(crate) const ALL: [(Self, &'static str); 4] = [
         (Self::Done, "done"),
-        (Self::Failed, "failed or refused; nothing was changed unless the message says so"),
-        (Self::Usage, "wrong usage: an unknown command, a missing argument"),
+        (
+            Self::Failed,
+            "failed or refused; nothing was changed unless the message says so",
+        ),
+        (
+            Self::Usage,
+            "wrong usage: an unknown command, a missing argument",
+        ),
         (
             Self::Findings,
             "`tl check`, `tl repair`, `tl doctor`, `tl doc validate` `tl reconcile` or `tl secret` found problems (that remain), `tl evidence run` did not prove what it should, or a review waits for a person",

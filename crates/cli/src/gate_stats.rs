@@ -36,7 +36,9 @@ impl HookLedger for Hooks {
                     heeded: false,
                 }),
                 (None, Outcome::Pass | Outcome::Context) if line.event == "tool-about-to-run" => {
-                    let same = found.iter_mut().filter(|block| block.session == line.session);
+                    let same = found
+                        .iter_mut()
+                        .filter(|block| block.session == line.session);
                     same.for_each(|block| block.heeded = true);
                 }
                 _ => {}
@@ -57,7 +59,9 @@ pub(crate) fn report(ctx: &Context<'_>, root: &Path) -> Result<GateReport, Failu
     let mut open: HashSet<(String, String, Option<String>)> = HashSet::new();
     for line in Ledger::in_project(root).lines() {
         // Some hosts fire twice for one call: it counts once.
-        if line.call.is_some() && !seen.insert((line.session.clone(), line.call.clone(), line.event.clone())) {
+        if line.call.is_some()
+            && !seen.insert((line.session.clone(), line.call.clone(), line.event.clone()))
+        {
             continue;
         }
         report.events += 1;

@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 
 use application::file_writes::complete_file_writes;
 use application::handle_host_event::{
-    Handled, Surroundings, TouchedPlan, calls_us, handle_host_event, names_a_session, touched_files, touched_plans,
+    Handled, Surroundings, TouchedPlan, calls_us, handle_host_event, names_a_session,
+    touched_files, touched_plans,
 };
 use application::{Context, Failure};
 use domain::gates::{Fired, Objection};
@@ -40,9 +41,15 @@ const SWITCH: &str = "THROUGHLINE_HOOKS";
 /// Runs one hook. `arguments` are those after `tl hook`.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let start = Instant::now();
-    let Some(host) = arguments.first().and_then(|word| Host::from_word(word.to_str()?)) else {
+    let Some(host) = arguments
+        .first()
+        .and_then(|word| Host::from_word(word.to_str()?))
+    else {
         let known = Host::ALL.map(Host::word).join(", ");
-        let _ = writeln!(std::io::stderr(), "error: expected `tl hook HOST [EVENT]` with HOST one of {known}");
+        let _ = writeln!(
+            std::io::stderr(),
+            "error: expected `tl hook HOST [EVENT]` with HOST one of {known}"
+        );
         return ExitCode::from(1);
     };
     // Copilot also runs what it finds in Claude Code's settings, but listens to its own words only.
@@ -79,13 +86,20 @@ fn hook(host: Host, event: Option<&str>, start: Instant) -> String {
         },
     };
     let roots = roots_of(&event);
-    let Some(first) = roots.first() else { return String::new() };
+    let Some(first) = roots.first() else {
+        return String::new();
+    };
     let ledger = Ledger::in_project(first);
     if is_switched_off() {
         ledger.note(Entry::of(&event, start), Outcome::Off);
         return String::new();
     }
-    remember(Running { event: event.clone(), ledger, start, fallback: Reply::default() });
+    remember(Running {
+        event: event.clone(),
+        ledger,
+        start,
+        fallback: Reply::default(),
+    });
     let mut all = Handled::default();
     for root in &roots {
         match answer(&event, root) {
@@ -104,15 +118,30 @@ struct UnreadEvent {
 }
 
 /// Reads the event of a payload; `None` when it is none of ours.
-fn read_event(host: Host, name: Option<&str>, payload: Payload) -> Result<Option<HostEvent>, UnreadEvent> {
-    let salvaged = |bytes: &[u8]| hosts::wire::read(host, name, bytes).ok().flatten().map(Box::new);
+fn read_event(
+    host: Host,
+    name: Option<&str>,
+    payload: Payload,
+) -> Result<Option<HostEvent>, UnreadEvent> {
+    let salvaged = |bytes: &[u8]| {
+        hosts::wire::read(host, name, bytes)
+            .ok()
+            .flatten()
+            .map(Box::new)
+    };
     match payload {
-        Payload::Whole(bytes) => hosts::wire::read(host, name, &bytes).map_err(|error| UnreadEvent {
+        Payload::Whole(bytes) => {
+            hosts::wire::read(host, name, &bytes).map_err(|error| UnreadEvent {
+                host,
+                event: salvaged(&hosts::wire::salvage(&bytes)),
+                why: format!("its payload could not be read: {error}"),
+            })
+        }
+        Payload::Partial { bytes, why } => Err(UnreadEvent {
             host,
-            event: salvaged(&hosts::wire::salvage(&bytes)),
-            why: format!("its payload could not be read: {error}"),
+            event: salvaged(&bytes),
+            why,
         }),
-        Payload::Partial { bytes, why } => Err(UnreadEvent { host, event: salvaged(&bytes), why }),
     }
 }
 
@@ -124,24 +153,39 @@ impl UnreadEvent {
         }
         let Self { host, event, why } = self;
         let Some(event) = event else {
-            if let Some(root) = std::env::current_dir().ok().and_then(|here| store::Layout::find_root(&here)) {
+            if let Some(root) = std::env::current_dir()
+                .ok()
+                .and_then(|here| store::Layout::find_root(&here))
+            {
                 Ledger::in_project(&root).fault(Entry::bare(host, "?", start), &why);
             }
             return String::new();
         };
         let roots = roots_of(&event);
-        let Some(first) = roots.first() else { return String::new() };
+        let Some(first) = roots.first() else {
+            return String::new();
+        };
         // First of all: the settings may be what hangs.
         Ledger::in_project(first).fault(Entry::of(&event, start), &why);
-        let block = roots.iter().find_map(|root| fallback_in(&event, root).block);
+        let block = roots
+            .iter()
+            .find_map(|root| fallback_in(&event, root).block);
         let block = block.map(|text| text.replace("@WHY@", &why));
-        hosts::wire::render(&event, &Reply { block, ..Reply::default() })
+        hosts::wire::render(
+            &event,
+            &Reply {
+                block,
+                ..Reply::default()
+            },
+        )
     }
 }
 
 /// What is answered for a project when nobody got to ask its gates.
 fn fallback_in(event: &HostEvent, root: &Path) -> Reply {
-    let Ok(files) = DiskFiles::open(root) else { return Reply::default() };
+    let Ok(files) = DiskFiles::open(root) else {
+        return Reply::default();
+    };
     let (profiles, fail_closed) = match Project::for_hook(root) {
         Ok(project) => (project.profiles, project.settings.policy.gates.fail_closed),
         Err(_) => (built_in_profiles(), GatePolicy::default().fail_closed),
@@ -150,19 +194,32 @@ fn fallback_in(event: &HostEvent, root: &Path) -> Reply {
     let reply = fallback(event, &plans, &files, &fail_closed);
     match &event.happening {
         // It writes, and nobody knows what: it may be a plan.
-        Happening::ToolAboutToRun(call) if reply.block.is_none() && call.touches.is_empty() && writes_files(call) => {
-            Reply { block: fail_closed.first().map(|gate| unchecked(gate, "a write to a file unknown")), ..reply }
+        Happening::ToolAboutToRun(call)
+            if reply.block.is_none() && call.touches.is_empty() && writes_files(call) =>
+        {
+            Reply {
+                block: fail_closed
+                    .first()
+                    .map(|gate| unchecked(gate, "a write to a file unknown")),
+                ..reply
+            }
         }
         _ => reply,
     }
 }
 
 fn writes_files(call: &ToolCall) -> bool {
-    matches!(call.kind, ToolKind::Write | ToolKind::Edit | ToolKind::Delete)
+    matches!(
+        call.kind,
+        ToolKind::Write | ToolKind::Edit | ToolKind::Delete
+    )
 }
 
 fn built_in_profiles() -> Vec<Profile> {
-    BUILT_IN.iter().filter_map(|(name, _)| built_in(name)).collect()
+    BUILT_IN
+        .iter()
+        .filter_map(|(name, _)| built_in(name))
+        .collect()
 }
 
 fn is_switched_off() -> bool {
@@ -173,10 +230,22 @@ fn is_switched_off() -> bool {
 /// a tool call lie: whoever stands in one project can still write into another.
 fn roots_of(event: &HostEvent) -> Vec<PathBuf> {
     let here = std::env::current_dir().ok();
-    let said = event.directory.as_deref().map(PathBuf::from).filter(|directory| directory.is_absolute());
+    let said = event
+        .directory
+        .as_deref()
+        .map(PathBuf::from)
+        .filter(|directory| directory.is_absolute());
     let base = said.clone().or_else(|| here.clone()).unwrap_or_default();
-    let touched = event.happening.call().into_iter().flat_map(|call| &call.touches);
-    let folders = touched.filter_map(|touch| store::lead(&base.join(&touch.path))?.parent().map(Path::to_owned));
+    let touched = event
+        .happening
+        .call()
+        .into_iter()
+        .flat_map(|call| &call.touches);
+    let folders = touched.filter_map(|touch| {
+        store::lead(&base.join(&touch.path))?
+            .parent()
+            .map(Path::to_owned)
+    });
     let mut asked: Vec<PathBuf> = Vec::new();
     let mut roots: Vec<PathBuf> = Vec::new();
     for folder in said.into_iter().chain(here).chain(folders) {
@@ -192,13 +261,21 @@ fn roots_of(event: &HostEvent) -> Vec<PathBuf> {
 
 fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
     let files = DiskFiles::open(root).map_err(|error| {
-        Failure::new(application::FailureKind::Unavailable, format!("cannot open `{}`: {error}", root.display()))
+        Failure::new(
+            application::FailureKind::Unavailable,
+            format!("cannot open `{}`: {error}", root.display()),
+        )
     })?;
     let project = Project::for_hook(root).inspect_err(|_| {
         // Without settings the plans are where they mostly are, and the gates as they are without settings.
         let profiles = built_in_profiles();
         let plans = touched_plans(&files, &profiles, event);
-        set_fallback(fallback(event, &plans, &files, &GatePolicy::default().fail_closed));
+        set_fallback(fallback(
+            event,
+            &plans,
+            &files,
+            &GatePolicy::default().fail_closed,
+        ));
     })?;
     let policy = &project.settings.policy;
     let plans = touched_plans(&files, &project.profiles, event);
@@ -212,15 +289,23 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
     set_fallback(fallback(event, &plans, &files, &policy.gates.fail_closed));
     let deadline = Duration::from_millis(policy.hook_deadline_ms);
     DEADLINE_MS.store(policy.hook_deadline_ms, Ordering::Relaxed);
-    let engine = EngineSettings { patience: deadline / 4, ..project.engine_settings() };
+    let engine = EngineSettings {
+        patience: deadline / 4,
+        ..project.engine_settings()
+    };
     let person = Principal::Human(settings::user_name());
-    let actor = Principal::Agent { host: event.host.word().to_owned(), session: event.session.clone() };
+    let actor = Principal::Agent {
+        host: event.host.word().to_owned(),
+        session: event.session.clone(),
+    };
     let ledger = Ledger::in_project(root);
     let faults = ledger.pending_faults();
     let host_process = names_a_session(event).then(caller::host_process).flatten();
     let handle = |damage: Option<&str>| -> Result<Handled, Failure> {
         let store = match project.open_quietly(&engine, damage) {
-            Err(StoreFault::Foreign { .. }) => return Ok(unadopted(event, &plans, policy, &ledger)),
+            Err(StoreFault::Foreign { .. }) => {
+                return Ok(unadopted(event, &plans, policy, &ledger));
+            }
             opened => opened?,
         };
         let clock = SystemClock;
@@ -231,10 +316,18 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
         let named = |here: &Principal| settings::in_name_of(told.clone(), here.clone(), policy);
         let person = named(&person);
         let files = RevertibleFiles::new(&files);
-        let ctx = Context::new(&*store, &files, &clock, &project.profiles, policy, named(&actor), Channel::Hook)
-            .judged_by(trusted.judged_by)
-            .with_waiting_policy(trusted.waiting.clone())
-            .at_work(&git, event.session.clone());
+        let ctx = Context::new(
+            &*store,
+            &files,
+            &clock,
+            &project.profiles,
+            policy,
+            named(&actor),
+            Channel::Hook,
+        )
+        .judged_by(trusted.judged_by)
+        .with_waiting_policy(trusted.waiting.clone())
+        .at_work(&git, event.session.clone());
         let surroundings = Surroundings {
             person: &person,
             plans: &plans,
@@ -248,12 +341,17 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
         if let Ok(handled) = &mut handled {
             tell_masked(handled, store.take_warnings());
         }
-        store.take_recoveries().iter().for_each(|recovery| project.log(&recovery.message));
+        store
+            .take_recoveries()
+            .iter()
+            .for_each(|recovery| project.log(&recovery.message));
         handled
     };
     let handle = |damage: Option<&str>| while_overtaken(deadline / 2, || handle(damage));
     let handled = match handle(None) {
-        Err(Failure { damage: Some(what), .. }) => handle(Some(&format!("the state was damaged ({what})")))?,
+        Err(Failure {
+            damage: Some(what), ..
+        }) => handle(Some(&format!("the state was damaged ({what})")))?,
         other => other?,
     };
     if handled.faults_told {
@@ -264,7 +362,12 @@ fn answer(event: &HostEvent, root: &Path) -> Result<Handled, Failure> {
 
 /// Answers where the state came with a clone or a copy and nobody adopted it: its gates cannot be asked, and a person
 /// has to be told. Plans are not written meanwhile; everything else is told of it once in a session.
-fn unadopted(event: &HostEvent, plans: &[TouchedPlan<'_>], policy: &Policy, ledger: &Ledger) -> Handled {
+fn unadopted(
+    event: &HostEvent,
+    plans: &[TouchedPlan<'_>],
+    policy: &Policy,
+    ledger: &Ledger,
+) -> Handled {
     const GATE: &str = "adopt";
     let why = "the state of this project came from elsewhere (a clone, a copy) and was not adopted by this user: its \
                approvals do not count yet, and the gates cannot be asked";
@@ -272,62 +375,112 @@ fn unadopted(event: &HostEvent, plans: &[TouchedPlan<'_>], policy: &Policy, ledg
         "ask the person to run `tl adopt`   # takes over its approvals".to_owned(),
         "or to run `tl rebuild`   # starts from the plan files, everything a draft".to_owned(),
     ];
-    let fired =
-        |plan: String| vec![Fired { gate: GATE, plan, objection: Objection::new(why.to_owned(), steps.clone()) }];
+    let fired = |plan: String| {
+        vec![Fired {
+            gate: GATE,
+            plan,
+            objection: Objection::new(why.to_owned(), steps.clone()),
+        }]
+    };
     let gates = &policy.gates;
-    let blocks = [gates.hierarchy, gates.read_before_write, gates.shrink].contains(&GateMode::Block);
-    let written = plans.iter().find(|plan| plan.effect.changes()).map(|plan| plan.place.path_alias());
+    let blocks =
+        [gates.hierarchy, gates.read_before_write, gates.shrink].contains(&GateMode::Block);
+    let written = plans
+        .iter()
+        .find(|plan| plan.effect.changes())
+        .map(|plan| plan.place.path_alias());
     let refused = match &event.happening {
         Happening::ToolAboutToRun(_) => written.filter(|_| blocks),
-        Happening::PromptSubmitted { prompt } => typed_command::read(prompt).map(|_| "typed command".to_owned()),
+        Happening::PromptSubmitted { prompt } => {
+            typed_command::read(prompt).map(|_| "typed command".to_owned())
+        }
         _ => None,
     };
     if let Some(plan) = refused {
         let blocked = fired(plan);
         let block = Some(domain::gates::explain(&blocked));
-        return Handled { reply: Reply { block, ..Reply::default() }, blocked, ..Handled::default() };
+        return Handled {
+            reply: Reply {
+                block,
+                ..Reply::default()
+            },
+            blocked,
+            ..Handled::default()
+        };
     }
     let starts = matches!(event.happening, Happening::SessionStarted { .. });
-    let was_told =
-        || ledger.latest().iter().any(|line| line.session == event.session && line.gate.as_deref() == Some(GATE));
+    let was_told = || {
+        ledger
+            .latest()
+            .iter()
+            .any(|line| line.session == event.session && line.gate.as_deref() == Some(GATE))
+    };
     if !starts && was_told() {
         return Handled::default();
     }
     let warned = fired(String::new());
     let context = Some(domain::gates::explain(&warned));
-    Handled { reply: Reply { context, ..Reply::default() }, warned, ..Handled::default() }
+    Handled {
+        reply: Reply {
+            context,
+            ..Reply::default()
+        },
+        warned,
+        ..Handled::default()
+    }
 }
 
 /// Adds what was masked while the event was handled to the reply; other warnings wait for a person's command.
 fn tell_masked(handled: &mut Handled, warnings: Vec<String>) {
-    for warning in warnings.into_iter().filter(|warning| warning.starts_with("masked ")) {
+    for warning in warnings
+        .into_iter()
+        .filter(|warning| warning.starts_with("masked "))
+    {
         let context = handled.reply.context.take();
         let line = format!("Throughline {warning}.");
-        handled.reply.context = Some(context.map_or_else(|| line.clone(), |context| format!("{context}\n{line}")));
+        handled.reply.context =
+            Some(context.map_or_else(|| line.clone(), |context| format!("{context}\n{line}")));
     }
 }
 
 /// Where only people may approve, an agent must not send itself what a person would type.
 fn impersonation(event: &HostEvent, policy: &Policy) -> Option<Handled> {
-    let Happening::ToolAboutToRun(call) = &event.happening else { return None };
+    let Happening::ToolAboutToRun(call) = &event.happening else {
+        return None;
+    };
     if !policy.approval.only_people() || !typed_command::runs_a_hook(call.command.as_deref()?) {
         return None;
     }
     let block = "Throughline: `tl hook` is run by the host, not by an agent: here a person approves, and what they type is \
                  told to hooks.\n  next: ask the person";
-    Some(Handled { reply: Reply { block: Some(block.to_owned()), ..Reply::default() }, ..Handled::default() })
+    Some(Handled {
+        reply: Reply {
+            block: Some(block.to_owned()),
+            ..Reply::default()
+        },
+        ..Handled::default()
+    })
 }
 
 /// Most tool calls have nothing to do with plans: those cost no more than finding that out.
-fn concerns_state(event: &HostEvent, plans: &[TouchedPlan<'_>], files: &[String], project: &Project) -> bool {
+fn concerns_state(
+    event: &HostEvent,
+    plans: &[TouchedPlan<'_>],
+    files: &[String],
+    project: &Project,
+) -> bool {
     let profiles = &project.profiles;
-    let documents = files.iter().any(|file| domain::plan_document::file_at(file).is_some());
+    let documents = files
+        .iter()
+        .any(|file| domain::plan_document::file_at(file).is_some());
     let works = !files.is_empty() && profiles.iter().any(|profile| profile.gates.is_some());
     // A trail is kept of every call.
     let trail = domain::trail::is_kept(profiles);
     let strict = project.settings.policy.governance == Governance::Strict;
     match &event.happening {
-        Happening::ToolAboutToRun(call) if trail && (!files.is_empty() || (strict && call.may_write_by_command())) => {
+        Happening::ToolAboutToRun(call)
+            if trail && (!files.is_empty() || (strict && call.may_write_by_command())) =>
+        {
             true
         }
         Happening::ToolFinished { .. } if trail => true,
@@ -345,10 +498,19 @@ fn concerns_state(event: &HostEvent, plans: &[TouchedPlan<'_>], files: &[String]
 }
 
 /// What is answered when the gates cannot be asked.
-fn fallback(event: &HostEvent, plans: &[TouchedPlan<'_>], files: &DiskFiles, fail_closed: &[String]) -> Reply {
+fn fallback(
+    event: &HostEvent,
+    plans: &[TouchedPlan<'_>],
+    files: &DiskFiles,
+    fail_closed: &[String],
+) -> Reply {
     let closed = |gate: &str| fail_closed.iter().any(|name| name == gate);
-    let exists =
-        |plan: &TouchedPlan<'_>| matches!(files.look(&plan.file), FileLook::Present(_) | FileLook::Unavailable(_));
+    let exists = |plan: &TouchedPlan<'_>| {
+        matches!(
+            files.look(&plan.file),
+            FileLook::Present(_) | FileLook::Unavailable(_)
+        )
+    };
     let unasked = match &event.happening {
         Happening::ToolAboutToRun(_) => plans.iter().find_map(|plan| {
             let overwrites = matches!(plan.effect, Effect::Write { .. }) && exists(plan);
@@ -365,14 +527,21 @@ fn fallback(event: &HostEvent, plans: &[TouchedPlan<'_>], files: &DiskFiles, fai
         }),
         // The command is ours: it fails when we do.
         Happening::PromptSubmitted { prompt } => match typed_command::read(prompt) {
-            Some(TypedCommand::Plan { level, id }) => Some(("hierarchy", format!("planning {level} {id}"))),
-            Some(TypedCommand::Approve { node }) => Some(("hierarchy", format!("approving {}", node.join(" ")))),
+            Some(TypedCommand::Plan { level, id }) => {
+                Some(("hierarchy", format!("planning {level} {id}")))
+            }
+            Some(TypedCommand::Approve { node }) => {
+                Some(("hierarchy", format!("approving {}", node.join(" "))))
+            }
             None => None,
         },
         _ => None,
     };
     let block = unasked.map(|(gate, what)| unchecked(gate, &what));
-    Reply { block, ..Reply::default() }
+    Reply {
+        block,
+        ..Reply::default()
+    }
 }
 
 /// Words the refusal of a step that a closed gate could not check.
@@ -402,7 +571,11 @@ enum Phase {
 static PHASE: Mutex<Phase> = Mutex::new(Phase::Reading);
 
 fn with_phase<T>(use_it: impl FnOnce(&mut Phase) -> T) -> T {
-    use_it(&mut PHASE.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    use_it(
+        &mut PHASE
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner),
+    )
 }
 
 fn remember(running: Running) {
@@ -451,7 +624,9 @@ fn take_running() -> Option<Box<Running>> {
 }
 
 fn finish(handled: Handled) -> String {
-    let Some(running) = take_running() else { return String::new() };
+    let Some(running) = take_running() else {
+        return String::new();
+    };
     let printed = hosts::wire::render(&running.event, &handled.reply);
     let outcome = match (&handled.reply.block, printed.is_empty()) {
         (Some(_), _) => Outcome::Block,
@@ -459,8 +634,16 @@ fn finish(handled: Handled) -> String {
         (None, true) => Outcome::Pass,
     };
     let mut entry = Entry::of(&running.event, running.start);
-    entry.gate = handled.blocked.first().or(handled.warned.first()).map(|fired| fired.gate);
-    entry.plan = handled.blocked.first().or(handled.warned.first()).map(|fired| fired.plan.clone());
+    entry.gate = handled
+        .blocked
+        .first()
+        .or(handled.warned.first())
+        .map(|fired| fired.gate);
+    entry.plan = handled
+        .blocked
+        .first()
+        .or(handled.warned.first())
+        .map(|fired| fired.plan.clone());
     running.ledger.note(entry, outcome);
     printed
 }
@@ -470,7 +653,9 @@ fn on_fault(why: &str) -> String {
 }
 
 fn answer_fault(running: Running, why: &str) -> String {
-    running.ledger.fault(Entry::of(&running.event, running.start), why);
+    running
+        .ledger
+        .fault(Entry::of(&running.event, running.start), why);
     let mut reply = running.fallback;
     reply.block = reply.block.map(|text| text.replace("@WHY@", why));
     hosts::wire::render(&running.event, &reply)
@@ -484,23 +669,34 @@ static DEADLINE_MS: AtomicU64 = AtomicU64::new(0);
 #[expect(clippy::exit, reason = "the thread that hangs cannot be asked to end")]
 fn watch(host: Host, name: Option<&str>, start: Instant) {
     let name = name.map(str::to_owned);
-    let said = settings::environment("THROUGHLINE_HOOK_DEADLINE_MS").and_then(|text| text.parse().ok());
-    DEADLINE_MS.store(said.unwrap_or_else(|| Policy::default().hook_deadline_ms), Ordering::Relaxed);
+    let said =
+        settings::environment("THROUGHLINE_HOOK_DEADLINE_MS").and_then(|text| text.parse().ok());
+    DEADLINE_MS.store(
+        said.unwrap_or_else(|| Policy::default().hook_deadline_ms),
+        Ordering::Relaxed,
+    );
     let watchdog = move || {
         let deadline = || Duration::from_millis(DEADLINE_MS.load(Ordering::Relaxed));
-        while let Some(left) = deadline().checked_sub(start.elapsed()).filter(|left| !left.is_zero()) {
+        while let Some(left) = deadline()
+            .checked_sub(start.elapsed())
+            .filter(|left| !left.is_zero())
+        {
             std::thread::sleep(left);
         }
         let late = format!("it took longer than {} ms", deadline().as_millis());
         let printed = match claim_answer() {
             Some(Phase::Running(running)) => answer_fault(*running, &late),
             Some(Phase::Reading) => {
-                let arrived = Payload::Partial { bytes: hook_input::salvage_arrived(), why: late };
+                let arrived = Payload::Partial {
+                    bytes: hook_input::salvage_arrived(),
+                    why: late,
+                };
                 let (answer, answered) = std::sync::mpsc::channel();
                 // It reads the settings, which may hang too: then the host goes on without an answer.
                 let _ = std::thread::Builder::new().spawn(move || {
                     let unread = read_event(host, name.as_deref(), arrived).err();
-                    let _ = answer.send(unread.map_or_else(String::new, |unread| unread.answer(start)));
+                    let _ =
+                        answer.send(unread.map_or_else(String::new, |unread| unread.answer(start)));
                 });
                 answered.recv_timeout(deadline()).unwrap_or_default()
             }
@@ -514,5 +710,7 @@ fn watch(host: Host, name: Option<&str>, start: Instant) {
         std::process::exit(0);
     };
     // Without a watchdog the host's own timeout is left.
-    let _ = std::thread::Builder::new().stack_size(64 * 1024).spawn(watchdog);
+    let _ = std::thread::Builder::new()
+        .stack_size(64 * 1024)
+        .spawn(watchdog);
 }

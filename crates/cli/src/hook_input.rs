@@ -28,8 +28,12 @@ struct Arrived {
     stream: Option<Salvage>,
 }
 
-static ARRIVED: LazyLock<Mutex<Arrived>> =
-    LazyLock::new(|| Mutex::new(Arrived { bytes: Arc::default(), stream: None }));
+static ARRIVED: LazyLock<Mutex<Arrived>> = LazyLock::new(|| {
+    Mutex::new(Arrived {
+        bytes: Arc::default(),
+        stream: None,
+    })
+});
 
 /// Reads the payload to its end.
 pub(crate) fn read_payload() -> Payload {
@@ -42,9 +46,13 @@ pub(crate) fn read_payload() -> Payload {
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) => return partial(&format!("its payload could not be read: {error}")),
         };
-        let is_too_long = with_arrived(|arrived| arrived.push(chunk.get(..read).unwrap_or_default()));
+        let is_too_long =
+            with_arrived(|arrived| arrived.push(chunk.get(..read).unwrap_or_default()));
         if is_too_long {
-            return partial(&format!("its payload has more than {} MiB", MAX_PAYLOAD_BYTES / 1024 / 1024));
+            return partial(&format!(
+                "its payload has more than {} MiB",
+                MAX_PAYLOAD_BYTES / 1024 / 1024
+            ));
         }
     }
     with_arrived(|arrived| {
@@ -65,11 +73,18 @@ pub(crate) fn salvage_arrived() -> Vec<u8> {
 }
 
 fn partial(why: &str) -> Payload {
-    Payload::Partial { bytes: salvage_arrived(), why: why.to_owned() }
+    Payload::Partial {
+        bytes: salvage_arrived(),
+        why: why.to_owned(),
+    }
 }
 
 fn with_arrived<T>(use_it: impl FnOnce(&mut Arrived) -> T) -> T {
-    use_it(&mut ARRIVED.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    use_it(
+        &mut ARRIVED
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner),
+    )
 }
 
 impl Arrived {

@@ -124,18 +124,32 @@ impl Ledger {
     /// Returns the ledger of the project at `root`.
     pub(crate) fn in_project(root: &Path) -> Self {
         let home = root.join(".throughline");
-        Self { path: home.join("hooks.jsonl"), untold: home.join("hook-faults") }
+        Self {
+            path: home.join("hooks.jsonl"),
+            untold: home.join("hook-faults"),
+        }
     }
 
     /// Writes a line. What cannot be noted must not stop what it is about.
     pub(crate) fn note(&self, mut entry: Entry<'_>, outcome: Outcome) {
         entry.outcome = outcome;
         entry.micros = u64::try_from(entry.start.elapsed().as_micros()).unwrap_or(u64::MAX);
-        let Ok(mut line) = serde_json::to_vec(&entry) else { return };
+        let Ok(mut line) = serde_json::to_vec(&entry) else {
+            return;
+        };
         line.push(b'\n');
-        let Ok(mut file) = store::private::open_options().create(true).append(true).open(&self.path) else { return };
+        let Ok(mut file) = store::private::open_options()
+            .create(true)
+            .append(true)
+            .open(&self.path)
+        else {
+            return;
+        };
         let _ = file.write_all(&line);
-        if file.metadata().is_ok_and(|metadata| metadata.len() > MOST_BYTES) {
+        if file
+            .metadata()
+            .is_ok_and(|metadata| metadata.len() > MOST_BYTES)
+        {
             let _ = std::fs::rename(&self.path, self.older());
         }
     }
@@ -174,7 +188,11 @@ impl Ledger {
         [self.older(), self.path.clone()]
             .into_iter()
             .filter_map(|path| std::fs::read_to_string(path).ok())
-            .flat_map(|text| text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<_>>())
+            .flat_map(|text| {
+                text.lines()
+                    .filter_map(|line| serde_json::from_str(line).ok())
+                    .collect::<Vec<_>>()
+            })
             .collect()
     }
 
@@ -190,7 +208,10 @@ impl Ledger {
             return Vec::new();
         }
         // The first line may be cut; then it cannot be read, and is left out as every such line is.
-        String::from_utf8_lossy(&bytes).lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+        String::from_utf8_lossy(&bytes)
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect()
     }
 
     fn older(&self) -> PathBuf {

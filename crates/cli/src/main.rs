@@ -87,16 +87,27 @@ fn main() -> process::ExitCode {
 }
 
 fn asks_for_help(arguments: &[OsString]) -> bool {
-    arguments.iter().any(|word| word == "--help" || word == "-h")
+    arguments
+        .iter()
+        .any(|word| word == "--help" || word == "-h")
 }
 
 /// Says that something went wrong in the program itself. The message may quote a file, so it goes the way of all output.
 fn report_panic(panic: &PanicHookInfo<'_>) {
     let payload = panic.payload();
-    let message = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
+    let message = payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or(payload.downcast_ref::<String>().map(String::as_str));
     let message = message.unwrap_or("no message");
-    let place = panic.location().map(|place| format!(" at {place}")).unwrap_or_default();
-    let ui = Ui { json: false, silent: false };
+    let place = panic
+        .location()
+        .map(|place| format!(" at {place}"))
+        .unwrap_or_default();
+    let ui = Ui {
+        json: false,
+        silent: false,
+    };
     ui.say(format_args!(
         "{}: internal error in Throughline (please report it): {message}{place}",
         styled(BAD, "error")
@@ -118,7 +129,10 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             Err(error) => return usage(&error, &arguments, wants_json),
         },
     };
-    let ui = Ui { json: cli.everywhere.json, silent: cli.everywhere.silent };
+    let ui = Ui {
+        json: cli.everywhere.json,
+        silent: cli.everywhere.silent,
+    };
     let app = match App::new(ui, cli.everywhere.project) {
         Ok(app) => app,
         Err(failure) => {
@@ -142,8 +156,12 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
 
 /// Reads a command line with the parser of its command alone; `None` when that does not fit.
 fn parse_quickly(arguments: &[OsString]) -> Option<Cli> {
-    let name = arguments.iter().skip(1).find_map(|argument| argument.to_str().filter(|word| !word.starts_with('-')))?;
-    let parser = Everywhere::augment_args(clap::Command::new("tl")).subcommand(Command::parser_of(name)?);
+    let name = arguments
+        .iter()
+        .skip(1)
+        .find_map(|argument| argument.to_str().filter(|word| !word.starts_with('-')))?;
+    let parser =
+        Everywhere::augment_args(clap::Command::new("tl")).subcommand(Command::parser_of(name)?);
     let matches = parser.try_get_matches_from(arguments).ok()?;
     let (_, own) = matches.subcommand()?;
     Some(Cli {
@@ -153,19 +171,42 @@ fn parse_quickly(arguments: &[OsString]) -> Option<Cli> {
 }
 
 fn usage(error: &clap::Error, arguments: &[OsString], wants_json: bool) -> ExitCode {
-    let asked_for = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    let asked_for = matches!(
+        error.kind(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+    );
     if wants_json && !asked_for {
         let text = error.render().to_string();
-        let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        Ui { json: true, silent: false }.error_value("usage", &message, &["tl --help".to_owned()]);
+        let message = text
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches("error: ")
+            .to_owned();
+        Ui {
+            json: true,
+            silent: false,
+        }
+        .error_value("usage", &message, &["tl --help".to_owned()]);
         return ExitCode::Usage;
     }
     // The parser quotes arguments between its own escape sequences, where nobody can tell them apart.
-    if arguments.iter().any(|argument| argument.to_string_lossy().chars().any(is_unprintable)) {
-        Ui { json: false, silent: false }.say_lines(&error.render().to_string());
+    if arguments
+        .iter()
+        .any(|argument| argument.to_string_lossy().chars().any(is_unprintable))
+    {
+        Ui {
+            json: false,
+            silent: false,
+        }
+        .say_lines(&error.render().to_string());
     } else {
         // Help goes to stdout, mistakes to stderr; a closed pipe is no news.
         let _ = error.print();
     }
-    if asked_for { ExitCode::Done } else { ExitCode::Usage }
+    if asked_for {
+        ExitCode::Done
+    } else {
+        ExitCode::Usage
+    }
 }

@@ -9,8 +9,8 @@ use application::{Failure, FailureKind};
 use domain::ports::Clock;
 use domain::tick::Spending;
 use llm::{
-    Call, Cancel, CassetteMode, Catalogue, Connection, Event, LedgerEntry, LlmError, Message, Model, Request, Scrubber,
-    Secret, Selection, WireTape,
+    Call, Cancel, CassetteMode, Catalogue, Connection, Event, LedgerEntry, LlmError, Message,
+    Model, Request, Scrubber, Secret, Selection, WireTape,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -90,7 +90,9 @@ impl Mind {
         let catalogue = catalogue(&choice)?;
         let key = match (environment("THROUGHLINE_LLM_API_KEY"), &choice.key_file) {
             (Some(key), _) => Secret::new(&key),
-            (None, Some(file)) => Some(Secret::from_file(file).map_err(|error| invalid(error.to_string()))?),
+            (None, Some(file)) => {
+                Some(Secret::from_file(file).map_err(|error| invalid(error.to_string()))?)
+            }
             (None, None) => None,
         };
         let program = environment("THROUGHLINE_LLM_COMMAND");
@@ -98,15 +100,26 @@ impl Mind {
             provider,
             model: environment("THROUGHLINE_LLM_MODEL").or(choice.model),
             base_url: environment("THROUGHLINE_LLM_BASE_URL").or(choice.base_url),
-            program: program.map_or(choice.command, |line| line.split_whitespace().map(str::to_owned).collect()),
+            program: program.map_or(choice.command, |line| {
+                line.split_whitespace().map(str::to_owned).collect()
+            }),
             key,
         };
         let environment = whole_environment();
         let wire_tape = wire_tape(&environment, selection.key.as_ref())?;
-        let connection =
-            Connection { environment, cassette: cassette()?, wire_tape, mask: mask_secrets, ..Connection::default() };
-        let model = llm::connect(&catalogue, &selection, connection).map_err(|error| failure(&error))?;
-        Ok(Self::Model { model, cancel: Cancel::on_ctrl_c() })
+        let connection = Connection {
+            environment,
+            cassette: cassette()?,
+            wire_tape,
+            mask: mask_secrets,
+            ..Connection::default()
+        };
+        let model =
+            llm::connect(&catalogue, &selection, connection).map_err(|error| failure(&error))?;
+        Ok(Self::Model {
+            model,
+            cancel: Cancel::on_ctrl_c(),
+        })
     }
 
     /// Returns how plans and scenes are signed.
@@ -139,15 +152,29 @@ pub(crate) fn ask(
     let request = Request {
         messages: question.messages,
         account: Some(question.account.to_owned()),
-        ..Request::text(question.purpose, question.system, "", question.max_output_tokens)
+        ..Request::text(
+            question.purpose,
+            question.system,
+            "",
+            question.max_output_tokens,
+        )
     };
     let request = match question.schema {
         Some(schema) => request.shaped(question.purpose, schema.clone()),
         None => request,
     };
     let watch = |event: &Event| match event {
-        Event::Retrying { attempt, of, wait, why, .. } => {
-            progress.say(&format!("try {attempt} of {of} in {} s: {why}", wait.as_secs()));
+        Event::Retrying {
+            attempt,
+            of,
+            wait,
+            why,
+            ..
+        } => {
+            progress.say(&format!(
+                "try {attempt} of {of} in {} s: {why}",
+                wait.as_secs()
+            ));
         }
         Event::AskingAgain { attempt, of, why } => {
             progress.say(&format!("asking again ({attempt} of {of}): {why}"));
@@ -157,7 +184,14 @@ pub(crate) fn ask(
         Event::Restarted if question.schema.is_none() => progress.stream("\n(again)\n"),
         Event::Text(_) | Event::Alive | Event::Restarted => {}
     };
-    let answer = model.complete(&request, &Call { cancel, watch: &watch, interactive: false });
+    let answer = model.complete(
+        &request,
+        &Call {
+            cancel,
+            watch: &watch,
+            interactive: false,
+        },
+    );
     if question.schema.is_none() {
         progress.stream("\n");
     }
@@ -177,9 +211,14 @@ pub(crate) fn ask(
 }
 
 fn spending(entry: &LedgerEntry) -> Spending {
-    let word = |value: Result<Value, _>| value.ok().and_then(|value: Value| value.as_str().map(str::to_owned));
-    let error: Option<String> =
-        entry.error.and_then(|class| word(serde_json::to_value(class)).or(Some(format!("{class:?}"))));
+    let word = |value: Result<Value, _>| {
+        value
+            .ok()
+            .and_then(|value: Value| value.as_str().map(str::to_owned))
+    };
+    let error: Option<String> = entry
+        .error
+        .and_then(|class| word(serde_json::to_value(class)).or(Some(format!("{class:?}"))));
     Spending {
         at: SystemClock.now(),
         account: entry.account.clone().unwrap_or_default(),
@@ -188,7 +227,11 @@ fn spending(entry: &LedgerEntry) -> Spending {
         model: entry.model.clone(),
         input_tokens: entry.usage.input,
         output_tokens: entry.usage.output,
-        cost_micros: if entry.replayed { Some(0) } else { entry.cost.micros() },
+        cost_micros: if entry.replayed {
+            Some(0)
+        } else {
+            entry.cost.micros()
+        },
         latency_ms: entry.latency_ms,
         error,
         details: Value::Null,
@@ -197,7 +240,10 @@ fn spending(entry: &LedgerEntry) -> Spending {
 
 pub(crate) fn failure(error: &LlmError) -> Failure {
     let failure = Failure::new(FailureKind::Unavailable, mask_secrets(&error.what));
-    error.next.iter().fold(failure, |failure, step| failure.step(step.clone()))
+    error
+        .next
+        .iter()
+        .fold(failure, |failure, step| failure.step(step.clone()))
 }
 
 pub(crate) fn invalid(message: String) -> Failure {
@@ -206,7 +252,9 @@ pub(crate) fn invalid(message: String) -> Failure {
 
 /// Returns the directory of the user's own files. A project has no say in which model is asked, or at whose cost.
 pub(crate) fn configuration_directory() -> Option<PathBuf> {
-    let below = |name: &str, rest: &str| environment(name).map(|directory| PathBuf::from(directory).join(rest));
+    let below = |name: &str, rest: &str| {
+        environment(name).map(|directory| PathBuf::from(directory).join(rest))
+    };
     environment("THROUGHLINE_HOME")
         .map(PathBuf::from)
         .or_else(|| below("XDG_CONFIG_HOME", "throughline"))
@@ -219,17 +267,21 @@ pub(crate) fn user_choice() -> Result<UserChoice, Failure> {
         return Ok(UserChoice::default());
     };
     match std::fs::read_to_string(&path) {
-        Ok(text) => {
-            toml::from_str(&text).map_err(|error| invalid(format!("`{}`: {}", path.display(), error.message())))
-        }
+        Ok(text) => toml::from_str(&text)
+            .map_err(|error| invalid(format!("`{}`: {}", path.display(), error.message()))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(UserChoice::default()),
-        Err(error) => Err(invalid(format!("cannot read `{}`: {error}", path.display()))),
+        Err(error) => Err(invalid(format!(
+            "cannot read `{}`: {error}",
+            path.display()
+        ))),
     }
 }
 
 pub(crate) fn catalogue(choice: &UserChoice) -> Result<Catalogue, Failure> {
     let text = toml::to_string(&choice.providers).map_err(|error| invalid(error.to_string()))?;
-    Catalogue::built_in().with(&text).map_err(|error| invalid(error.to_string()))
+    Catalogue::built_in()
+        .with(&text)
+        .map_err(|error| invalid(error.to_string()))
 }
 
 fn mask_secrets(text: &str) -> String {
@@ -237,26 +289,43 @@ fn mask_secrets(text: &str) -> String {
 }
 
 /// A recording of the wire: what was sent and what came back, in its pieces.
-fn wire_tape(environment: &BTreeMap<String, String>, key: Option<&Secret>) -> Result<Option<WireTape>, Failure> {
-    let Some(path) = crate::settings::environment("THROUGHLINE_LLM_WIRE_TAPE").map(PathBuf::from) else {
+fn wire_tape(
+    environment: &BTreeMap<String, String>,
+    key: Option<&Secret>,
+) -> Result<Option<WireTape>, Failure> {
+    let Some(path) = crate::settings::environment("THROUGHLINE_LLM_WIRE_TAPE").map(PathBuf::from)
+    else {
         return Ok(None);
     };
-    let is_secret = |name: &str| ["KEY", "TOKEN", "SECRET", "PASSWORD"].iter().any(|word| name.contains(word));
-    let secrets = environment.iter().filter(|(name, _)| is_secret(name)).filter_map(|(_, value)| Secret::new(value));
+    let is_secret = |name: &str| {
+        ["KEY", "TOKEN", "SECRET", "PASSWORD"]
+            .iter()
+            .any(|word| name.contains(word))
+    };
+    let secrets = environment
+        .iter()
+        .filter(|(name, _)| is_secret(name))
+        .filter_map(|(_, value)| Secret::new(value));
     let scrubber = Scrubber::new(secrets.chain(key.cloned()).collect(), mask_secrets);
     match crate::settings::environment("THROUGHLINE_LLM_WIRE_TAPE_MODE").as_deref() {
-        None | Some("replay") => WireTape::replay(&path, scrubber).map(Some).map_err(|error| failure(&error)),
+        None | Some("replay") => WireTape::replay(&path, scrubber)
+            .map(Some)
+            .map_err(|error| failure(&error)),
         Some("record") => Ok(Some(WireTape::record(&path, scrubber))),
         Some(other) => {
             let name = "THROUGHLINE_LLM_WIRE_TAPE_MODE";
-            Err(invalid(format!("{name} is `{other}`: expected `replay` or `record`")))
+            Err(invalid(format!(
+                "{name} is `{other}`: expected `replay` or `record`"
+            )))
         }
     }
 }
 
 /// A recording of the answers, for trying things out again at no cost.
 fn cassette() -> Result<Option<(PathBuf, CassetteMode)>, Failure> {
-    let Some(path) = environment("THROUGHLINE_LLM_CASSETTE") else { return Ok(None) };
+    let Some(path) = environment("THROUGHLINE_LLM_CASSETTE") else {
+        return Ok(None);
+    };
     let mode = match environment("THROUGHLINE_LLM_CASSETTE_MODE").as_deref() {
         None | Some("replay") => CassetteMode::Replay,
         Some("record") => CassetteMode::Record,

@@ -25,7 +25,8 @@ impl Progress {
         let watched = !ui.silent && !ui.json && io::stderr().is_terminal();
         let bar = watched.then(|| {
             let template = if steps > 1 { BAR } else { SPINNER };
-            let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner());
+            let style = ProgressStyle::with_template(template)
+                .unwrap_or_else(|_| ProgressStyle::default_spinner());
             ProgressBar::new(steps).with_style(style.progress_chars("=> "))
         });
         Self { ui, bar }

@@ -10,14 +10,20 @@ use toml_edit::{DocumentMut, value};
 /// Sets keys of the project's settings.
 pub(crate) fn write_keys(root: &Path, keys: &[(&str, &str)]) -> Result<(), Failure> {
     let path = root.join(".throughline/config.toml");
-    let cannot =
-        |what: String| Failure::new(FailureKind::Unavailable, format!("cannot write {}: {what}", path.display()));
+    let cannot = |what: String| {
+        Failure::new(
+            FailureKind::Unavailable,
+            format!("cannot write {}: {what}", path.display()),
+        )
+    };
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(cannot(error.to_string())),
     };
-    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| cannot(error.to_string()))?;
+    let mut document: DocumentMut = text
+        .parse()
+        .map_err(|error: toml_edit::TomlError| cannot(error.to_string()))?;
     for (key, text) in keys {
         if document.get(key).and_then(|item| item.as_str()) != Some(text) {
             document[key] = value(*text);
@@ -35,7 +41,11 @@ pub(crate) fn write_keys(root: &Path, keys: &[(&str, &str)]) -> Result<(), Failu
 }
 
 /// Says in the project's settings where its state is, so that the next command finds it without the environment.
-pub(crate) fn write_storage(root: &Path, storage: Storage, shared: Option<&Shared>) -> Result<(), Failure> {
+pub(crate) fn write_storage(
+    root: &Path,
+    storage: Storage,
+    shared: Option<&Shared>,
+) -> Result<(), Failure> {
     let word = match storage {
         Storage::Sqlite => "sqlite",
         Storage::Json => "json",

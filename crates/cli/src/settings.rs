@@ -11,7 +11,10 @@ use domain::settings::{DatabaseUrl, ServerAddress, Settings, Storage, parse};
 use store::{ChosenDatabases, ChosenServers};
 
 /// Reads one variable; the environment is asked nowhere else.
-#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the one place that reads the environment"
+)]
 pub(crate) fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -26,7 +29,9 @@ pub(crate) fn whole_environment() -> std::collections::BTreeMap<String, String> 
 /// Reads the settings of the project at `root`.
 pub(crate) fn load(root: &Path) -> Result<Settings, Failure> {
     let settings = from_file(root)?;
-    let settings = settings.overridden(&environment).map_err(|problem| broken(&problem))?;
+    let settings = settings
+        .overridden(&environment)
+        .map_err(|problem| broken(&problem))?;
     with_server(root, checked(settings)?)
 }
 
@@ -35,11 +40,15 @@ pub(crate) fn load_for_hook(root: &Path) -> Result<Settings, Failure> {
     // Every variable is asked for; to look each up in the list of all of them would be most of the work.
     let set = whole_environment();
     let given = |name: &str| set.get(name).filter(|value| !value.is_empty()).cloned();
-    with_server(root, checked(from_file(root)?.overridden_where_allowed(&given))?)
+    with_server(
+        root,
+        checked(from_file(root)?.overridden_where_allowed(&given))?,
+    )
 }
 
 fn broken(problem: &domain::settings::SettingsProblem) -> Failure {
-    Failure::new(FailureKind::Invalid, problem.to_string()).step("see docs/reference/configuration.md")
+    Failure::new(FailureKind::Invalid, problem.to_string())
+        .step("see docs/reference/configuration.md")
 }
 
 /// Takes the team server from where it may be named, as with the database. Where there is one, the state is there.
@@ -51,7 +60,8 @@ fn with_server(root: &Path, settings: Settings) -> Result<Settings, Failure> {
         (None, Some(chosen)) => chosen,
         (Some(url), chosen) => {
             let known = chosen.filter(|chosen| chosen.url() == url.trim().trim_end_matches('/'));
-            let token = environment("THROUGHLINE_TOKEN").or_else(|| known.map(|known| known.reveal_token().to_owned()));
+            let token = environment("THROUGHLINE_TOKEN")
+                .or_else(|| known.map(|known| known.reveal_token().to_owned()));
             server_address(&url, token)?
         }
     };
@@ -77,7 +87,11 @@ pub(crate) fn server_address(url: &str, token: Option<String>) -> Result<ServerA
 
 /// Reads what a project without a server has set.
 pub(crate) fn load_without_server(root: &Path) -> Result<Settings, Failure> {
-    checked(from_file(root)?.overridden(&environment).map_err(|problem| broken(&problem))?)
+    checked(
+        from_file(root)?
+            .overridden(&environment)
+            .map_err(|problem| broken(&problem))?,
+    )
 }
 
 /// Returns the server this user chose for a project.
@@ -88,9 +102,14 @@ pub(crate) fn chosen_server(root: &Path) -> Option<ServerAddress> {
 /// Remembers, for this user, on which server a project is; says whether there was one.
 pub(crate) fn choose_server(root: &Path, address: Option<&ServerAddress>) -> Result<bool, Failure> {
     let directory = user_directory()?;
-    ChosenServers::in_directory(&directory).choose(root, address).map_err(|error| {
-        Failure::new(FailureKind::Unavailable, format!("cannot write in `{}`: {error}", directory.display()))
-    })
+    ChosenServers::in_directory(&directory)
+        .choose(root, address)
+        .map_err(|error| {
+            Failure::new(
+                FailureKind::Unavailable,
+                format!("cannot write in `{}`: {error}", directory.display()),
+            )
+        })
 }
 
 /// Takes the shared database from where it may be named: the environment, or what this user chose for the project. A file
@@ -114,15 +133,18 @@ fn with_database(root: &Path, mut settings: Settings) -> Result<Settings, Failur
         ))
         .step("tl adopt     # use it; a person's decision")
         .step("export THROUGHLINE_DATABASE_URL=postgres://…   # use another"),
-        false => refuse("the state is in a shared database, but it is not said in which".to_owned())
-            .step("export THROUGHLINE_DATABASE_URL=postgres://USER:PASSWORD@HOST/DATABASE"),
+        false => {
+            refuse("the state is in a shared database, but it is not said in which".to_owned())
+                .step("export THROUGHLINE_DATABASE_URL=postgres://USER:PASSWORD@HOST/DATABASE")
+        }
     })
 }
 
 /// Chooses the database that `config.toml` names, if it names one and the environment does not.
 pub(crate) fn choose_named_database(root: &Path) -> Result<(), Failure> {
     let settings = from_file(root)?;
-    let by_file = settings.storage == Storage::Postgres && environment("THROUGHLINE_DATABASE_URL").is_none();
+    let by_file =
+        settings.storage == Storage::Postgres && environment("THROUGHLINE_DATABASE_URL").is_none();
     match by_file && settings.database_url.is_given() {
         true => choose_database(root, Some(&settings.database_url)),
         false => Ok(()),
@@ -132,9 +154,14 @@ pub(crate) fn choose_named_database(root: &Path) -> Result<(), Failure> {
 /// Remembers, for this user, in which database a project is.
 pub(crate) fn choose_database(root: &Path, url: Option<&DatabaseUrl>) -> Result<(), Failure> {
     let directory = user_directory()?;
-    ChosenDatabases::in_directory(&directory).choose(root, url).map_err(|error| {
-        Failure::new(FailureKind::Unavailable, format!("cannot write in `{}`: {error}", directory.display()))
-    })
+    ChosenDatabases::in_directory(&directory)
+        .choose(root, url)
+        .map_err(|error| {
+            Failure::new(
+                FailureKind::Unavailable,
+                format!("cannot write in `{}`: {error}", directory.display()),
+            )
+        })
 }
 
 fn from_file(root: &Path) -> Result<Settings, Failure> {
@@ -142,14 +169,19 @@ fn from_file(root: &Path) -> Result<Settings, Failure> {
     match std::fs::read_to_string(&file) {
         Ok(text) => parse(".throughline/config.toml", &text).map_err(|problem| broken(&problem)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Settings::default()),
-        Err(error) => {
-            Err(Failure::new(FailureKind::Unavailable, format!("cannot read .throughline/config.toml: {error}")))
-        }
+        Err(error) => Err(Failure::new(
+            FailureKind::Unavailable,
+            format!("cannot read .throughline/config.toml: {error}"),
+        )),
     }
 }
 
 fn checked(settings: Settings) -> Result<Settings, Failure> {
-    for path in [&settings.database, &settings.log_file, &settings.mirror.directory] {
+    for path in [
+        &settings.database,
+        &settings.log_file,
+        &settings.mirror.directory,
+    ] {
         stays_inside(path)?;
     }
     Ok(settings)
@@ -158,7 +190,9 @@ fn checked(settings: Settings) -> Result<Settings, Failure> {
 /// Configuration comes with a repository: it must not point anywhere else.
 fn stays_inside(path: &str) -> Result<(), Failure> {
     let relative = Path::new(path);
-    let inside = relative.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    let inside = relative
+        .components()
+        .all(|part| matches!(part, std::path::Component::Normal(_)));
     if inside && !path.is_empty() {
         return Ok(());
     }
@@ -180,14 +214,20 @@ pub(crate) fn profiles(root: &Path, settings: &Settings) -> Result<Vec<Profile>,
 
 fn load_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
     let invalid = |message: String| Failure::new(FailureKind::Invalid, message);
-    if !name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_') {
-        return Err(invalid(format!("`{name}` is no profile name: expected letters, digits, `-` and `_`")));
+    if !name
+        .chars()
+        .all(|c| c.is_alphanumeric() || c == '-' || c == '_')
+    {
+        return Err(invalid(format!(
+            "`{name}` is no profile name: expected letters, digits, `-` and `_`"
+        )));
     }
     let shown = format!(".throughline/profiles/{name}.toml");
     match std::fs::read_to_string(root.join(&shown)) {
         Ok(text) => {
-            let profile = profile::parse(&shown, &text)
-                .map_err(|problem| invalid(problem.to_string()).step("see docs/guides/custom-profiles.md"))?;
+            let profile = profile::parse(&shown, &text).map_err(|problem| {
+                invalid(problem.to_string()).step("see docs/guides/custom-profiles.md")
+            })?;
             if profile.name != name {
                 return Err(invalid(format!(
                     "{shown}: the profile calls itself `{}`; name and file must agree",
@@ -196,13 +236,20 @@ fn load_profile(root: &Path, name: &str) -> Result<Profile, Failure> {
             }
             Ok(profile)
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => profile::built_in(name).ok_or_else(|| {
-            let known: Vec<&str> = profile::BUILT_IN.iter().map(|(name, _)| *name).collect();
-            let near = domain::suggest::nearest(name, known.iter().copied(), 1);
-            let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            invalid(format!("no profile `{name}`: built in are {}{hint}", known.join(", ")))
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => profile::built_in(name)
+            .ok_or_else(|| {
+                let known: Vec<&str> = profile::BUILT_IN.iter().map(|(name, _)| *name).collect();
+                let near = domain::suggest::nearest(name, known.iter().copied(), 1);
+                let hint = near
+                    .first()
+                    .map(|near| format!("; did you mean `{near}`?"))
+                    .unwrap_or_default();
+                invalid(format!(
+                    "no profile `{name}`: built in are {}{hint}",
+                    known.join(", ")
+                ))
                 .step(format!("write {shown}"))
-        }),
+            }),
         Err(error) => Err(invalid(format!("cannot read {shown}: {error}"))),
     }
 }
@@ -225,16 +272,21 @@ pub(crate) fn actor() -> Principal {
 /// names a session) do so in their own name, which goes less far. Where only people may approve, one has to be at the terminal all the same. An agent's token speaks for that agent, in the
 /// session its host is in.
 pub(crate) fn in_name_of(told: Option<Principal>, here: Principal, policy: &Policy) -> Principal {
-    let is_script =
-        |host: &str, session: &str| host == "shell" && session == "unknown" && !policy.approval.only_people();
+    let is_script = |host: &str, session: &str| {
+        host == "shell" && session == "unknown" && !policy.approval.only_people()
+    };
     match (told, here) {
         (None | Some(Principal::System), here) => here,
         (Some(person @ Principal::Human(_)), Principal::Human(_)) => person,
-        (Some(person @ Principal::Human(_)), Principal::Agent { host, session }) if is_script(&host, &session) => {
+        (Some(person @ Principal::Human(_)), Principal::Agent { host, session })
+            if is_script(&host, &session) =>
+        {
             person
         }
         (Some(Principal::Human(_)), here) => here,
-        (Some(Principal::Agent { host, .. }), Principal::Agent { session, .. }) if session != "unknown" => {
+        (Some(Principal::Agent { host, .. }), Principal::Agent { session, .. })
+            if session != "unknown" =>
+        {
             Principal::Agent { host, session }
         }
         (Some(agent @ Principal::Agent { .. }), _) => agent,
@@ -248,20 +300,28 @@ pub(crate) fn at_terminal() -> bool {
 
 /// Returns who sits at this machine.
 pub(crate) fn user_name() -> String {
-    ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| environment(name)).unwrap_or_else(|| "unknown".to_owned())
+    ["USER", "LOGNAME", "USERNAME"]
+        .iter()
+        .find_map(|name| environment(name))
+        .unwrap_or_else(|| "unknown".to_owned())
 }
 
 /// Returns the user's own directory, where it is remembered which state they trust.
 pub(crate) fn user_directory() -> Result<PathBuf, Failure> {
-    let below = |name: &str, rest: &str| environment(name).map(|directory| PathBuf::from(directory).join(rest));
+    let below = |name: &str, rest: &str| {
+        environment(name).map(|directory| PathBuf::from(directory).join(rest))
+    };
     environment("THROUGHLINE_HOME")
         .map(PathBuf::from)
         .or_else(|| below("XDG_STATE_HOME", "throughline"))
         .or_else(|| below("HOME", ".local/state/throughline"))
         .filter(|directory| directory.is_absolute())
         .ok_or_else(|| {
-            Failure::new(FailureKind::Unavailable, "there is no home directory to remember trusted projects in")
-                .step("set THROUGHLINE_HOME to an absolute path")
+            Failure::new(
+                FailureKind::Unavailable,
+                "there is no home directory to remember trusted projects in",
+            )
+            .step("set THROUGHLINE_HOME to an absolute path")
         })
 }
 
@@ -273,19 +333,56 @@ mod tests {
 
     #[test]
     fn a_token_says_in_whose_name_somebody_acts() {
-        let human = Policy { approval: ApprovalPolicy::Human, ..Policy::default() };
+        let human = Policy {
+            approval: ApprovalPolicy::Human,
+            ..Policy::default()
+        };
         for (told, here, policy, expected) in [
             ("human:anna", "human:a", &Policy::default(), "human:anna"),
-            ("human:anna", "agent:shell/unknown", &Policy::default(), "human:anna"),
-            ("human:anna", "agent:shell/unknown", &human, "agent:shell/unknown"),
+            (
+                "human:anna",
+                "agent:shell/unknown",
+                &Policy::default(),
+                "human:anna",
+            ),
+            (
+                "human:anna",
+                "agent:shell/unknown",
+                &human,
+                "agent:shell/unknown",
+            ),
             ("human:anna", "human:a", &human, "human:anna"),
-            ("human:anna", "agent:shell/s1", &Policy::default(), "agent:shell/s1"),
-            ("human:anna", "agent:claude-code/unknown", &Policy::default(), "agent:claude-code/unknown"),
-            ("agent:ci/1", "agent:claude-code/s1", &Policy::default(), "agent:ci/s1"),
-            ("agent:ci/1", "agent:shell/unknown", &Policy::default(), "agent:ci/1"),
+            (
+                "human:anna",
+                "agent:shell/s1",
+                &Policy::default(),
+                "agent:shell/s1",
+            ),
+            (
+                "human:anna",
+                "agent:claude-code/unknown",
+                &Policy::default(),
+                "agent:claude-code/unknown",
+            ),
+            (
+                "agent:ci/1",
+                "agent:claude-code/s1",
+                &Policy::default(),
+                "agent:ci/s1",
+            ),
+            (
+                "agent:ci/1",
+                "agent:shell/unknown",
+                &Policy::default(),
+                "agent:ci/1",
+            ),
             ("agent:ci/1", "human:a", &Policy::default(), "agent:ci/1"),
         ] {
-            assert_eq!(in_name_of(Some(told.into()), here.into(), policy), expected.into(), "{told} {here}");
+            assert_eq!(
+                in_name_of(Some(told.into()), here.into(), policy),
+                expected.into(),
+                "{told} {here}"
+            );
         }
         assert_eq!(in_name_of(None, "human:a".into(), &human), "human:a".into());
     }

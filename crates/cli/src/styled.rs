@@ -115,7 +115,13 @@ impl Rendered {
 
     fn push(&mut self, text: impl Display, keeps_breaks: bool) {
         let start = self.0.len();
-        let mut pen = Pen { out: &mut self.0, start, style: Style::new(), keeps_breaks, broke: false };
+        let mut pen = Pen {
+            out: &mut self.0,
+            start,
+            style: Style::new(),
+            keeps_breaks,
+            broke: false,
+        };
         let _ = with_style(Style::new(), || write!(pen, "{text}"));
         pen.set_style(Style::new());
     }
@@ -253,21 +259,33 @@ mod tests {
         let line = styled_line!("{}:{}", styled(BOLD, "a"), styled(Style::new(), "b"));
         assert_eq!(rendered(&line), "\u{1b}[1ma\u{1b}[0m:b\n");
         assert_eq!(
-            rendered(styled(BOLD.italic(), styled_line!("{}c", styled_line!("b")))),
+            rendered(styled(
+                BOLD.italic(),
+                styled_line!("{}c", styled_line!("b"))
+            )),
             "\u{1b}[1m\u{1b}[3mbc\u{1b}[0m\n"
         );
     }
 
     #[test]
     fn padding_counts_the_text_without_its_style() {
-        assert_eq!(rendered(format_args!("{:<4}|", styled(BOLD, "ab"))), "\u{1b}[1mab  \u{1b}[0m|\n");
+        assert_eq!(
+            rendered(format_args!("{:<4}|", styled(BOLD, "ab"))),
+            "\u{1b}[1mab  \u{1b}[0m|\n"
+        );
     }
 
     #[test]
     fn json_stays_the_same_value_without_unprintable_characters() {
         let value = serde_json::json!({ "title": EVIL, "ok": "é ✓" });
         let json = printable_json(serde_json::to_string_pretty(&value).expect("a value is JSON"));
-        assert!(json.chars().all(|c| c == '\n' || !is_unprintable(c)), "{json:?}");
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&json).expect("it is JSON"), value);
+        assert!(
+            json.chars().all(|c| c == '\n' || !is_unprintable(c)),
+            "{json:?}"
+        );
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&json).expect("it is JSON"),
+            value
+        );
     }
 }

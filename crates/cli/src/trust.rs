@@ -59,7 +59,11 @@ pub(crate) fn waiting_notice(waiting: &[PolicyChange]) -> Option<String> {
 impl Project {
     /// Returns what `config.toml` says about trust.
     pub(crate) fn declared(&self) -> TrustPolicy {
-        self.settings.declared.as_deref().cloned().unwrap_or_else(|| TrustPolicy::of(&self.settings.policy))
+        self.settings
+            .declared
+            .as_deref()
+            .cloned()
+            .unwrap_or_else(|| TrustPolicy::of(&self.settings.policy))
     }
 
     /// Makes the settings as strict as the pins of this directory's store, before that is opened.
@@ -74,7 +78,10 @@ impl Project {
             None => self.known.stores_at(&self.root),
         };
         for store in stores {
-            if let Some(pinned) = self.pinned(&store).filter(|pinned| pinned.approval.only_people()) {
+            if let Some(pinned) = self
+                .pinned(&store)
+                .filter(|pinned| pinned.approval.only_people())
+            {
                 pinned.tighten(&mut self.settings.policy);
             }
         }
@@ -83,9 +90,12 @@ impl Project {
 
     /// Returns the policy pinned for a store. One that cannot be read counts as the strictest there is.
     fn pinned(&self, store: &StoreId) -> Option<TrustPolicy> {
-        self.pins
-            .pinned(store)
-            .unwrap_or_else(|_| Some(TrustPolicy::of(&Policy { approval: ApprovalPolicy::Human, ..Policy::default() })))
+        self.pins.pinned(store).unwrap_or_else(|_| {
+            Some(TrustPolicy::of(&Policy {
+                approval: ApprovalPolicy::Human,
+                ..Policy::default()
+            }))
+        })
     }
 
     /// Finds the policy in force, and records and pins it where it became another.
@@ -98,12 +108,21 @@ impl Project {
         };
         let declared = self.declared();
         let storage = self.settings.storage;
-        let pinned = if storage == Storage::Remote { None } else { self.pinned(&id) };
+        let pinned = if storage == Storage::Remote {
+            None
+        } else {
+            self.pinned(&id)
+        };
         let (base, authority) = match storage {
             Storage::Remote => (recorded.clone(), Authority::Server),
-            Storage::Postgres => (recorded.clone().or_else(|| pinned.clone()), Authority::Database),
+            Storage::Postgres => (
+                recorded.clone().or_else(|| pinned.clone()),
+                Authority::Database,
+            ),
             Storage::Sqlite | Storage::Json => {
-                let known = pinned.clone().or_else(|| self.inherited(&id, store.history()));
+                let known = pinned
+                    .clone()
+                    .or_else(|| self.inherited(&id, store.history()));
                 let base = match (known, &recorded) {
                     (Some(known), Some(recorded)) => Some(known.tightened_by(recorded)),
                     (known, recorded) => known.or_else(|| recorded.clone()),
@@ -121,8 +140,16 @@ impl Project {
         let trusted = Trusted {
             policy,
             // A replica's statuses are the server's: it judges by what is recorded, whatever this file says.
-            judged_by: if authority == Authority::Server { ApprovalPolicy::Anyone } else { in_force.approval },
-            waiting: if waits { in_force.changes_to(&declared) } else { Vec::new() },
+            judged_by: if authority == Authority::Server {
+                ApprovalPolicy::Anyone
+            } else {
+                in_force.approval
+            },
+            waiting: if waits {
+                in_force.changes_to(&declared)
+            } else {
+                Vec::new()
+            },
             in_force,
             authority,
         };
@@ -140,8 +167,14 @@ impl Project {
         if history != History::FirstSeen {
             return None;
         }
-        let others = self.known.stores_at(&self.root).into_iter().filter(|other| other != id);
-        let human = others.filter_map(|other| self.pinned(&other)).filter(|pin| pin.approval.only_people());
+        let others = self
+            .known
+            .stores_at(&self.root)
+            .into_iter()
+            .filter(|other| other != id);
+        let human = others
+            .filter_map(|other| self.pinned(&other))
+            .filter(|pin| pin.approval.only_people());
         human.reduce(|one, other| one.strictest(&other))
     }
 
@@ -160,12 +193,16 @@ impl Project {
             None => in_force.approval.only_people(),
         };
         if differs {
-            let recorded = self.record_in_state(store, trusted, PolicyOrigin::File, settings::actor());
+            let recorded =
+                self.record_in_state(store, trusted, PolicyOrigin::File, settings::actor());
             match recorded {
                 Ok(()) => {}
                 // What cannot be written can still be read, and is decided by the stricter policy in any case.
                 Err(failure) if failure.damage.is_none() && !failure.overtaken => {
-                    self.log(&format!("the policy could not be recorded: {}", failure.message));
+                    self.log(&format!(
+                        "the policy could not be recorded: {}",
+                        failure.message
+                    ));
                     return Ok(());
                 }
                 Err(failure) => return Err(failure),
@@ -176,7 +213,10 @@ impl Project {
             && (pinned.is_some() || in_force.approval.only_people())
             && let Err(error) = self.pins.pin(id, in_force)
         {
-            self.log(&format!("the policy could not be pinned in {}: {error}", self.pins.folder().display()));
+            self.log(&format!(
+                "the policy could not be pinned in {}: {error}",
+                self.pins.folder().display()
+            ));
         }
         Ok(())
     }
@@ -189,11 +229,22 @@ impl Project {
         actor: Principal,
     ) -> Result<(), Failure> {
         let files = DiskFiles::open(&self.root).map_err(|error| {
-            Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", self.root.display()))
+            Failure::new(
+                FailureKind::Unavailable,
+                format!("cannot open `{}`: {error}", self.root.display()),
+            )
         })?;
         let clock = SystemClock;
-        let ctx = Context::new(store, &files, &clock, &self.profiles, &trusted.policy, actor, Channel::Cli)
-            .judged_by(trusted.judged_by);
+        let ctx = Context::new(
+            store,
+            &files,
+            &clock,
+            &self.profiles,
+            &trusted.policy,
+            actor,
+            Channel::Cli,
+        )
+        .judged_by(trusted.judged_by);
         record_policy(&ctx, &trusted.in_force, origin).map(drop)
     }
 
@@ -211,7 +262,10 @@ impl Project {
         // The pin first: what is recorded is still the stricter policy, so an interrupted acceptance accepted nothing.
         self.pins.pin(&id, &accepted.in_force).map_err(|error| {
             let folder = self.pins.folder().display();
-            Failure::new(FailureKind::Unavailable, format!("cannot write in `{folder}`: {error}"))
+            Failure::new(
+                FailureKind::Unavailable,
+                format!("cannot write in `{folder}`: {error}"),
+            )
         })?;
         self.record_in_state(store, &accepted, PolicyOrigin::Accepted, settings::actor())
     }
@@ -227,13 +281,24 @@ impl Project {
 
     /// Refuses what would let an agent decide for a person, where only people approve.
     pub(crate) fn refuse_agents(&self, what: &str, steps: &[&str]) -> Result<(), Failure> {
-        let Some(why) = self.settings.policy.approval.only_people().then(|| self.why_no_person()).flatten() else {
+        let Some(why) = self
+            .settings
+            .policy
+            .approval
+            .only_people()
+            .then(|| self.why_no_person())
+            .flatten()
+        else {
             return Ok(());
         };
         let failure = Failure::new(
             FailureKind::Refused,
-            format!("{what} is a person's act where only people approve (policy.approval is `human`), and {why}"),
+            format!(
+                "{what} is a person's act where only people approve (policy.approval is `human`), and {why}"
+            ),
         );
-        Err(steps.iter().fold(failure, |failure, step| failure.step(*step)))
+        Err(steps
+            .iter()
+            .fold(failure, |failure, step| failure.step(*step)))
     }
 }

@@ -104,8 +104,11 @@ impl Ui {
         }
         flush();
         let stdout = io::stdout();
-        let written =
-            if stdout.is_terminal() { serde_json::to_string_pretty(value) } else { serde_json::to_string(value) };
+        let written = if stdout.is_terminal() {
+            serde_json::to_string_pretty(value)
+        } else {
+            serde_json::to_string(value)
+        };
         finish(written.map_err(io::Error::from).and_then(|json| {
             let mut json = printable_json(json);
             json.push('\n');
@@ -125,7 +128,11 @@ impl Ui {
             }
             return;
         }
-        self.say(format_args!("{}: {}", styled(BAD, "error"), failure.message));
+        self.say(format_args!(
+            "{}: {}",
+            styled(BAD, "error"),
+            failure.message
+        ));
         for step in &failure.next_steps {
             self.say(format_args!("{}: {step}", styled(INFO, "next")));
         }
@@ -150,7 +157,11 @@ thread_local! {
 /// Prints what is still to be printed. Called before anything else is said and when a command ends.
 pub(crate) fn flush() {
     // It is in use only when a panic is reported from inside it.
-    let output = OUTPUT.with(|output| output.try_borrow_mut().map(|mut output| std::mem::take(&mut *output)));
+    let output = OUTPUT.with(|output| {
+        output
+            .try_borrow_mut()
+            .map(|mut output| std::mem::take(&mut *output))
+    });
     let output = output.unwrap_or_default();
     if output.len() > 0 {
         finish(print(&output));

@@ -29,7 +29,9 @@ impl Watch {
         let watch = Arc::new(Self::default());
         let weak = Arc::downgrade(&watch);
         // Without a thread everyone looks for themselves.
-        let _ = std::thread::Builder::new().name("watch".to_owned()).spawn(move || listen(&weak, &open));
+        let _ = std::thread::Builder::new()
+            .name("watch".to_owned())
+            .spawn(move || listen(&weak, &open));
         watch
     }
 
@@ -48,12 +50,23 @@ fn listen(watching: &Weak<Watch>, open: &Opening) {
     // Not held while it listens, so that the last one to want it can let it go.
     while let Some(known) = watching.upgrade().map(|watch| watch.head()) {
         let heard = match &store {
-            Some(store) => {
-                store.await_change(known.unwrap_or_default(), if known.is_some() { TURN } else { Duration::ZERO })
-            }
-            None => open().and_then(|opened| store.insert(opened).await_change(OperationId(0), Duration::ZERO)),
+            Some(store) => store.await_change(
+                known.unwrap_or_default(),
+                if known.is_some() {
+                    TURN
+                } else {
+                    Duration::ZERO
+                },
+            ),
+            None => open().and_then(|opened| {
+                store
+                    .insert(opened)
+                    .await_change(OperationId(0), Duration::ZERO)
+            }),
         };
-        let Some(watch) = watching.upgrade() else { return };
+        let Some(watch) = watching.upgrade() else {
+            return;
+        };
         watch.tell(heard.as_ref().ok().copied());
         drop(watch);
         if heard.is_err() {

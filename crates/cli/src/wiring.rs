@@ -13,8 +13,8 @@ use domain::profile::Profile;
 use domain::settings::{Settings, Storage};
 use domain::text::{clean_line, count};
 use store::{
-    DiskCommands, DiskFiles, DiskGit, EngineSettings, KnownHeads, KnownStores, Layout, PolicyPins, RevertibleFiles,
-    SystemClock,
+    DiskCommands, DiskFiles, DiskGit, EngineSettings, KnownHeads, KnownStores, Layout, PolicyPins,
+    RevertibleFiles, SystemClock,
 };
 
 use crate::caller::Caller;
@@ -51,12 +51,17 @@ impl App {
         };
         let explicit = project.is_some();
         let start = match project {
-            Some(directory) => {
-                directory.canonicalize().map_err(|error| unreachable(&format!("`{}`", directory.display()), error))?
-            }
-            None => std::env::current_dir().map_err(|error| unreachable("the present directory", error))?,
+            Some(directory) => directory
+                .canonicalize()
+                .map_err(|error| unreachable(&format!("`{}`", directory.display()), error))?,
+            None => std::env::current_dir()
+                .map_err(|error| unreachable("the present directory", error))?,
         };
-        Ok(Self { ui, start, explicit })
+        Ok(Self {
+            ui,
+            start,
+            explicit,
+        })
     }
 
     /// Finds the project at or above where we are.
@@ -86,7 +91,10 @@ impl App {
     }
 
     /// Runs a use case on the project's state.
-    pub(crate) fn run<T>(&self, use_case: impl Fn(&Context<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+    pub(crate) fn run<T>(
+        &self,
+        use_case: impl Fn(&Context<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let project = self.project()?;
         project.run(self.ui, &use_case)
     }
@@ -120,9 +128,14 @@ impl Project {
 
     /// Refuses what is only done where the state itself is.
     pub(crate) fn refuse_on_replica(&self) -> Result<(), Failure> {
-        let Some(server) = &self.settings.server.address else { return Ok(()) };
-        Err(Failure::new(FailureKind::Refused, format!("the state is on {server}: this is done on the server"))
-            .step("tl leave   # to work on a state of this machine again"))
+        let Some(server) = &self.settings.server.address else {
+            return Ok(());
+        };
+        Err(Failure::new(
+            FailureKind::Refused,
+            format!("the state is on {server}: this is done on the server"),
+        )
+        .step("tl leave   # to work on a state of this machine again"))
     }
 
     /// Returns how the engine is to behave.
@@ -142,7 +155,14 @@ impl Project {
     pub(crate) fn open(&self, ui: Ui, damage: Option<&str>) -> Result<Box<dyn Store>, StoreFault> {
         let storage = self.settings.storage;
         let now = SystemClock.now();
-        let (store, told) = store::open(&self.layout, storage, &self.engine_settings(), &self.known, damage, now)?;
+        let (store, told) = store::open(
+            &self.layout,
+            storage,
+            &self.engine_settings(),
+            &self.known,
+            damage,
+            now,
+        )?;
         self.tell(ui, &told);
         Ok(store)
     }
@@ -154,7 +174,14 @@ impl Project {
         damage: Option<&str>,
     ) -> Result<Box<dyn Store>, StoreFault> {
         let now = SystemClock.now();
-        let (store, told) = store::open(&self.layout, self.settings.storage, engine, &self.known, damage, now)?;
+        let (store, told) = store::open(
+            &self.layout,
+            self.settings.storage,
+            engine,
+            &self.known,
+            damage,
+            now,
+        )?;
         told.iter().for_each(|recovery| self.log(&recovery.message));
         Ok(store)
     }
@@ -166,7 +193,13 @@ impl Project {
         cargo: &store::Cargo,
         cause: &store::ReplacementCause<'_>,
     ) -> Result<Vec<String>, StoreFault> {
-        let kept = store::replace_state(&self.layout, self.settings.storage, &self.known, cargo, cause)?;
+        let kept = store::replace_state(
+            &self.layout,
+            self.settings.storage,
+            &self.known,
+            cargo,
+            cause,
+        )?;
         // The new state gets the policy in force. The mirror is a copy: what cannot be written now, a later command writes.
         let synced = self.open(ui, None).and_then(|store| {
             let _ = self.trusted(&*store);
@@ -183,11 +216,18 @@ impl Project {
     }
 
     /// Runs a use case. Damage that shows only on the way is mended, and the use case tried once more.
-    pub(crate) fn run<T>(&self, ui: Ui, use_case: &dyn Fn(&Context<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+    pub(crate) fn run<T>(
+        &self,
+        ui: Ui,
+        use_case: &dyn Fn(&Context<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let store = self.open(ui, None)?;
         let outcome = while_overtaken(RETRIED, || self.with(ui, &*store, use_case));
         let damage = match outcome {
-            Err(Failure { damage: Some(ref what), .. }) => what.clone(),
+            Err(Failure {
+                damage: Some(ref what),
+                ..
+            }) => what.clone(),
             other => return other,
         };
         drop(store);
@@ -203,7 +243,10 @@ impl Project {
         use_case: &dyn Fn(&Context<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let files = DiskFiles::open(&self.root).map_err(|error| {
-            Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", self.root.display()))
+            Failure::new(
+                FailureKind::Unavailable,
+                format!("cannot open `{}`: {error}", self.root.display()),
+            )
         })?;
         let clock = SystemClock;
         let trusted = self.trusted(store)?;
@@ -212,12 +255,20 @@ impl Project {
         let (git, commands) = (DiskGit::open(&self.root), DiskCommands::new(&self.root));
         let session = caller.session_name(&actor);
         let files = RevertibleFiles::new(&files);
-        let ctx = Context::new(store, &files, &clock, &self.profiles, &trusted.policy, actor, Channel::Cli)
-            .judged_by(trusted.judged_by)
-            .with_waiting_policy(trusted.waiting.clone())
-            .at_work(&git, session)
-            .running(&commands)
-            .acknowledging();
+        let ctx = Context::new(
+            store,
+            &files,
+            &clock,
+            &self.profiles,
+            &trusted.policy,
+            actor,
+            Channel::Cli,
+        )
+        .judged_by(trusted.judged_by)
+        .with_waiting_policy(trusted.waiting.clone())
+        .at_work(&git, session)
+        .running(&commands)
+        .acknowledging();
         complete_file_writes(&ctx);
         let outcome = use_case(&ctx);
         if let Some(record) = ctx.take_carried_out() {
@@ -239,14 +290,22 @@ impl Project {
     /// Tells the person, and the log file, what was repaired.
     pub(crate) fn tell(&self, ui: Ui, recoveries: &[Recovery]) {
         for recovery in recoveries {
-            ui.say(format_args!("{}: {}", styled(WARN, "repaired"), recovery.message));
+            ui.say(format_args!(
+                "{}: {}",
+                styled(WARN, "repaired"),
+                recovery.message
+            ));
             self.log(&recovery.message);
         }
     }
 
     pub(crate) fn log(&self, message: &str) {
         let path = &self.layout.log;
-        let line = format!("{} {}\n", SystemClock.now(), clean_line(&domain::secrets::mask(message)));
+        let line = format!(
+            "{} {}\n",
+            SystemClock.now(),
+            clean_line(&domain::secrets::mask(message))
+        );
         // A log that cannot be written must not stop the work it is about.
         let _ = path.parent().map(store::private::create_directory);
         let _ = store::private::open_options()
@@ -276,7 +335,9 @@ pub(crate) fn while_overtaken<T>(
     let mut pause = Duration::from_millis(4);
     loop {
         match attempt() {
-            Err(Failure { overtaken: true, .. }) if begun.elapsed() < most => {
+            Err(Failure {
+                overtaken: true, ..
+            }) if begun.elapsed() < most => {
                 // Never all at the same steps: somebody would always come second.
                 std::thread::sleep(pause.mul_f64(fastrand::f64()));
                 pause = (pause * 2).min(Duration::from_millis(200));
@@ -297,7 +358,11 @@ thread_local! {
 pub(crate) fn acknowledge() {
     if let Some((path, record)) = TO_ACKNOWLEDGE.take() {
         // Without it the same command is answered once with "done already".
-        let opened = store::private::open_options().write(true).create(true).truncate(true).open(path);
+        let opened = store::private::open_options()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .open(path);
         let _ = opened.and_then(|mut file| file.write_all(record.as_bytes()));
     }
 }
@@ -315,8 +380,14 @@ fn say_untrusted(ui: Ui, store: &dyn Store, trusted: &Trusted) {
 }
 
 fn say_warning_once(ui: Ui, warning: &str) {
-    if is_new(&Noticed::NotRecorded { why: warning.to_owned() }) {
-        ui.say(format_args!("{}: {}", styled(WARN, "warning"), clean_line(warning)));
+    if is_new(&Noticed::NotRecorded {
+        why: warning.to_owned(),
+    }) {
+        ui.say(format_args!(
+            "{}: {}",
+            styled(WARN, "warning"),
+            clean_line(warning)
+        ));
     }
 }
 
@@ -335,39 +406,68 @@ fn say_noticed(ui: Ui, noticed: &Noticed) {
         return;
     }
     match noticed {
-        Noticed::Changes { summary, stale, operation } => {
+        Noticed::Changes {
+            summary,
+            stale,
+            operation,
+        } => {
             let below = match stale {
                 0 => String::new(),
                 stale => format!(" → {} to revalidate", count(*stale, "plan", "plans")),
             };
-            ui.say(format_args!("{} {}{below} (operation {operation})", styled(INFO, "noticed"), summary));
+            ui.say(format_args!(
+                "{} {}{below} (operation {operation})",
+                styled(INFO, "noticed"),
+                summary
+            ));
         }
         Noticed::NotRecorded { why } => {
-            ui.say(format_args!("{}: plan files changed, but it cannot be recorded: {}", styled(WARN, "warning"), why));
+            ui.say(format_args!(
+                "{}: plan files changed, but it cannot be recorded: {}",
+                styled(WARN, "warning"),
+                why
+            ));
         }
         Noticed::NoBackup { node, why } => {
             let what = format!("no readable backup of {node}: {why}");
             ui.say(format_args!("{}: {what}", styled(WARN, "warning")));
         }
         Noticed::Unproved { why, .. } => {
-            ui.say(format_args!("{}: {}; it does not count as complete", styled(WARN, "warning"), why));
+            ui.say(format_args!(
+                "{}: {}; it does not count as complete",
+                styled(WARN, "warning"),
+                why
+            ));
         }
         Noticed::NotWritten { path, why } => {
             let what = format!("`{path}` is not up to date: {why}");
             ui.say(format_args!("{}: {what}", styled(WARN, "warning")));
         }
-        Noticed::CaughtUp { what } => ui.say(format_args!("{} {}", styled(INFO, "resuming:"), what)),
+        Noticed::CaughtUp { what } => {
+            ui.say(format_args!("{} {}", styled(INFO, "resuming:"), what))
+        }
         Noticed::Unavailable { path, why } => {
             let what = format!("`{path}` cannot be read now: {why}");
-            ui.say(format_args!("{}: {what}; what was known of it still counts", styled(WARN, "warning")));
+            ui.say(format_args!(
+                "{}: {what}; what was known of it still counts",
+                styled(WARN, "warning")
+            ));
         }
         Noticed::MoreFiles { left } => {
-            let what = format!("{} more; tl check lists them", count(*left, "such file", "such files"));
+            let what = format!(
+                "{} more; tl check lists them",
+                count(*left, "such file", "such files")
+            );
             ui.say(format_args!("{}: {what}", styled(WARN, "warning")));
         }
         Noticed::Masked { what } => ui.say(format_args!("{}: {what}", styled(WARN, "note"))),
         Noticed::Misplaced { path, why } => {
-            ui.say(format_args!("{}: {}: {}", styled(WARN, "warning"), path, why));
+            ui.say(format_args!(
+                "{}: {}: {}",
+                styled(WARN, "warning"),
+                path,
+                why
+            ));
         }
     }
 }

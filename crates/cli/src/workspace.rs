@@ -74,7 +74,9 @@ impl Workplace {
     }
 
     fn store(&self, damage: Option<&str>) -> Result<Box<dyn Store>, Failure> {
-        Ok(self.project.open_quietly(&self.project.engine_settings(), damage)?)
+        Ok(self
+            .project
+            .open_quietly(&self.project.engine_settings(), damage)?)
     }
 
     /// Does something with a store that nobody else uses meanwhile, and keeps it for the next call.
@@ -86,10 +88,17 @@ impl Workplace {
             None => self.store(None)?,
         };
         self.asked.fetch_add(1, Ordering::Relaxed);
-        self.waited.fetch_add(u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX), Ordering::Relaxed);
+        self.waited.fetch_add(
+            u64::try_from(begun.elapsed().as_micros()).unwrap_or(u64::MAX),
+            Ordering::Relaxed,
+        );
         // A call that panics takes its store with it: whatever it had begun is rolled back.
         let outcome = work(&*store);
-        let most = if self.project.settings.storage == Storage::Postgres { MOST_IDLE_SHARED } else { MOST_IDLE };
+        let most = if self.project.settings.storage == Storage::Postgres {
+            MOST_IDLE_SHARED
+        } else {
+            MOST_IDLE
+        };
         let mut idle = self.idle();
         if idle.len() < most {
             idle.push(store);
@@ -106,7 +115,10 @@ impl Workplace {
     ) -> Result<(), Failure> {
         let root = &self.project.root;
         let files = DiskFiles::open(root).map_err(|error| {
-            Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", root.display()))
+            Failure::new(
+                FailureKind::Unavailable,
+                format!("cannot open `{}`: {error}", root.display()),
+            )
         })?;
         // On a laptop the server's policy decides, and it may have become another.
         let fresh = match self.project.settings.storage {
@@ -118,13 +130,28 @@ impl Workplace {
         let git = DiskGit::open(root);
         let actor = &settings::in_name_of(store.caller(), actor.clone(), policy);
         // Only work that goes through phases, and a trail, belong to a session, and to find out which is another look at the state.
-        let works = domain::trail::is_kept(profiles) || profiles.iter().any(|profile| !profile.work_phases.is_empty());
-        let session = if works { Caller::find(store).session_name(actor) } else { String::new() };
+        let works = domain::trail::is_kept(profiles)
+            || profiles
+                .iter()
+                .any(|profile| !profile.work_phases.is_empty());
+        let session = if works {
+            Caller::find(store).session_name(actor)
+        } else {
+            String::new()
+        };
         let files = RevertibleFiles::new(&files);
-        let ctx = Context::new(store, &files, &clock, profiles, policy, actor.clone(), channel)
-            .judged_by(trusted.judged_by)
-            .with_waiting_policy(trusted.waiting.clone())
-            .at_work(&git, session);
+        let ctx = Context::new(
+            store,
+            &files,
+            &clock,
+            profiles,
+            policy,
+            actor.clone(),
+            channel,
+        )
+        .judged_by(trusted.judged_by)
+        .with_waiting_policy(trusted.waiting.clone())
+        .at_work(&git, session);
         let ctx = match &self.commands {
             Some(commands) => ctx.running(commands),
             None => ctx,
@@ -132,8 +159,14 @@ impl Workplace {
         complete_file_writes(&ctx);
         let outcome = use_case(&ctx);
         put_back_unkept(&files, &outcome);
-        store.take_recoveries().iter().for_each(|recovery| self.project.log(&recovery.message));
-        store.take_warnings().iter().for_each(|warning| self.project.log(warning));
+        store
+            .take_recoveries()
+            .iter()
+            .for_each(|recovery| self.project.log(&recovery.message));
+        store
+            .take_warnings()
+            .iter()
+            .for_each(|warning| self.project.log(warning));
         outcome
     }
 }
@@ -145,9 +178,15 @@ impl Workspace for Workplace {
         actor: &Principal,
         use_case: &mut dyn FnMut(&Context<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        let mut attempt = || while_overtaken(RETRIED, || self.lend(|store| self.with(store, channel, actor, use_case)));
+        let mut attempt = || {
+            while_overtaken(RETRIED, || {
+                self.lend(|store| self.with(store, channel, actor, use_case))
+            })
+        };
         let mut tried = || match attempt() {
-            Err(Failure { damage: Some(what), .. }) => Err(what),
+            Err(Failure {
+                damage: Some(what), ..
+            }) => Err(what),
             other => Ok(other),
         };
         let first = {
@@ -171,10 +210,15 @@ impl Workspace for Workplace {
     }
 
     fn head(&self) -> Result<u64, Failure> {
-        if matches!(self.project.settings.storage, Storage::Postgres | Storage::Remote) {
+        if matches!(
+            self.project.settings.storage,
+            Storage::Postgres | Storage::Remote
+        ) {
             let watch = self.watch.get_or_init(|| {
                 let project = self.project.clone();
-                Watch::start(Box::new(move || project.open_quietly(&project.engine_settings(), None)))
+                Watch::start(Box::new(move || {
+                    project.open_quietly(&project.engine_settings(), None)
+                }))
             });
             if let Some(head) = watch.head() {
                 return Ok(head.0);
@@ -190,14 +234,19 @@ impl Workspace for Workplace {
     ) -> Result<bool, Failure> {
         let _using = self.using.read().unwrap_or_else(PoisonError::into_inner);
         self.lend(|store| {
-            let Some(book) = store.access() else { return Ok(false) };
+            let Some(book) = store.access() else {
+                return Ok(false);
+            };
             let now = book.now()?.unwrap_or_else(|| SystemClock.now());
             use_book(&*book, now).map(|()| true)
         })
     }
 
     fn store_waits(&self) -> (u64, Duration) {
-        (self.asked.load(Ordering::Relaxed), Duration::from_micros(self.waited.load(Ordering::Relaxed)))
+        (
+            self.asked.load(Ordering::Relaxed),
+            Duration::from_micros(self.waited.load(Ordering::Relaxed)),
+        )
     }
 
     fn profiles(&self) -> &[Profile] {

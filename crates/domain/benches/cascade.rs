@@ -18,7 +18,11 @@ fn main() {
 #[divan::bench]
 fn act_with_20_chapters_and_200_scenes(bencher: Bencher<'_, '_>) {
     let tree = edited_act(20, 10);
-    assert_eq!(changed(&cascade(&tree)), 221, "the act and all below it change their status");
+    assert_eq!(
+        changed(&cascade(&tree)),
+        221,
+        "the act and all below it change their status"
+    );
     bencher.bench(|| cascade(divan::black_box(&tree)));
 }
 
@@ -26,7 +30,9 @@ fn act_with_20_chapters_and_200_scenes(bencher: Bencher<'_, '_>) {
 #[divan::bench(args = [1_000, 10_000, 100_000])]
 fn nodes(bencher: Bencher<'_, '_>, nodes: usize) {
     let tree = edited_act(nodes / 100, 99);
-    bencher.counter(divan::counter::ItemsCount::new(tree.len())).bench(|| cascade(divan::black_box(&tree)));
+    bencher
+        .counter(divan::counter::ItemsCount::new(tree.len()))
+        .bench(|| cascade(divan::black_box(&tree)));
 }
 
 /// The hash that ignores formatting, of a plan of some 20 kB.
@@ -48,8 +54,15 @@ fn sections(bencher: Bencher<'_, '_>) {
 }
 
 fn cascade(tree: &[Footing]) -> Vec<StandingGroup> {
-    let occasion = Occasion { operation: OperationId(2), now: Timestamp::from_millis(1_770_000_000_000), note: None };
-    let rules = JudgingRules { approval: ApprovalPolicy::Anyone, moved: &any_change_counts };
+    let occasion = Occasion {
+        operation: OperationId(2),
+        now: Timestamp::from_millis(1_770_000_000_000),
+        note: None,
+    };
+    let rules = JudgingRules {
+        approval: ApprovalPolicy::Anyone,
+        moved: &any_change_counts,
+    };
     reevaluate(tree, &HashMap::new(), occasion, 10, rules).expect("the tree is three levels deep")
 }
 
@@ -60,12 +73,22 @@ fn changed(groups: &[StandingGroup]) -> usize {
 fn edited_act(chapters: usize, scenes: usize) -> Vec<Footing> {
     let approved = hash("act as approved");
     let mut act = footing(0, None, None);
-    act.text = TextFooting::Text { canonical: hash("act as edited"), basis: None };
-    act.approval = Some(ApprovalFooting { canonical: approved, parent: None, by_person: true });
+    act.text = TextFooting::Text {
+        canonical: hash("act as edited"),
+        basis: None,
+    };
+    act.approval = Some(ApprovalFooting {
+        canonical: approved,
+        parent: None,
+        by_person: true,
+    });
     let mut tree = vec![act];
     for _ in 0..chapters {
         let chapter = footing(tree.len(), Some(0), Some(approved));
-        let (id, text) = (chapter.id, chapter.approval.map(|approval| approval.canonical));
+        let (id, text) = (
+            chapter.id,
+            chapter.approval.map(|approval| approval.canonical),
+        );
         tree.push(chapter);
         for _ in 0..scenes {
             tree.push(footing(tree.len(), Some(id.0), text));
@@ -80,8 +103,15 @@ fn footing(number: usize, parent: Option<u32>, against: Option<CanonicalHash>) -
     Footing {
         id: NodeId(u32::try_from(number).expect("few nodes")),
         parent: parent.map(NodeId),
-        text: TextFooting::Text { canonical, basis: against },
-        approval: Some(ApprovalFooting { canonical, parent: against, by_person: true }),
+        text: TextFooting::Text {
+            canonical,
+            basis: against,
+        },
+        approval: Some(ApprovalFooting {
+            canonical,
+            parent: against,
+            by_person: true,
+        }),
         condemnation: None,
         standing: Standing::plain(Status::Approved),
     }
@@ -96,7 +126,9 @@ fn plan() -> String {
     for section in 1..=20 {
         text.push_str(&format!("\n## Section {section}\n\n"));
         for line in 1..=15 {
-            text.push_str(&format!("- Line {line} says what happens, to whom, and why it must.  \n"));
+            text.push_str(&format!(
+                "- Line {line} says what happens, to whom, and why it must.  \n"
+            ));
         }
     }
     text

@@ -66,7 +66,8 @@ impl Serialize for Scope {
 impl<'de> Deserialize<'de> for Scope {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let word = String::deserialize(deserializer)?;
-        Self::from_word(&word).ok_or_else(|| de::Error::custom(format!("there is no scope `{word}`")))
+        Self::from_word(&word)
+            .ok_or_else(|| de::Error::custom(format!("there is no scope `{word}`")))
     }
 }
 
@@ -90,8 +91,12 @@ impl Admitted {
         match (&self.principal, by) {
             (own, by) if own == by => Some(self.scope),
             // What was observed is nobody's word.
-            (_, Principal::System) | (Principal::Human(_), Principal::Agent { .. }) => Some(as_agent),
-            (Principal::Agent { host: own, .. }, Principal::Agent { host, .. }) if own == host => Some(as_agent),
+            (_, Principal::System) | (Principal::Human(_), Principal::Agent { .. }) => {
+                Some(as_agent)
+            }
+            (Principal::Agent { host: own, .. }, Principal::Agent { host, .. }) if own == host => {
+                Some(as_agent)
+            }
             _ => None,
         }
     }
@@ -101,20 +106,33 @@ impl Admitted {
 #[must_use]
 pub fn needed_for(operation: &Operation) -> Scope {
     let decides = match operation.verb {
-        Verb::Approve | Verb::Revalidate | Verb::Invalidate | Verb::Undo | Verb::Override | Verb::Adopt => true,
+        Verb::Approve
+        | Verb::Revalidate
+        | Verb::Invalidate
+        | Verb::Undo
+        | Verb::Override
+        | Verb::Adopt => true,
         // Everything anew: nobody else's approval would be left.
         Verb::Rebuild => true,
-        Verb::Review | Verb::Flow | Verb::Document => names_newly(operation).iter().any(|by| by.is_human()),
+        Verb::Review | Verb::Flow | Verb::Document => {
+            names_newly(operation).iter().any(|by| by.is_human())
+        }
         _ => false,
     };
     let words = operation.facts.iter().any(|fact| match fact {
         Fact::ApprovalChanged { before, after, .. } => before != after,
         Fact::CondemnationChanged { before, after, .. } => before != after,
         Fact::UndoneChanged { .. } => true,
-        Fact::NodeAdded { node } | Fact::NodeRemoved { node } => node.approval.is_some() || node.condemnation.is_some(),
+        Fact::NodeAdded { node } | Fact::NodeRemoved { node } => {
+            node.approval.is_some() || node.condemnation.is_some()
+        }
         _ => false,
     });
-    if decides || words { Scope::Approve } else { Scope::Agent }
+    if decides || words {
+        Scope::Approve
+    } else {
+        Scope::Agent
+    }
 }
 
 /// Returns everyone in whose name the records of an operation say something they did not say before.
@@ -122,11 +140,19 @@ pub fn needed_for(operation: &Operation) -> Scope {
 pub fn names_newly(operation: &Operation) -> Vec<Principal> {
     let mut named = BTreeSet::new();
     for fact in &operation.facts {
-        let Fact::RecordChanged { before, after, .. } = fact else { continue };
+        let Fact::RecordChanged { before, after, .. } = fact else {
+            continue;
+        };
         let (mut said_before, mut said) = (Vec::new(), Vec::new());
-        before.iter().for_each(|body| statements(body, &mut said_before));
+        before
+            .iter()
+            .for_each(|body| statements(body, &mut said_before));
         after.iter().for_each(|body| statements(body, &mut said));
-        named.extend(said.iter().filter(|one| !said_before.contains(one)).map(|(by, _)| *by));
+        named.extend(
+            said.iter()
+                .filter(|one| !said_before.contains(one))
+                .map(|(by, _)| *by),
+        );
     }
     named.into_iter().map(Principal::from).collect()
 }
@@ -180,25 +206,50 @@ mod tests {
     }
 
     fn said(before: Option<Value>, after: Option<Value>) -> Fact {
-        let record = RecordKey { kind: "review".to_owned(), key: "1".to_owned() };
-        Fact::RecordChanged { record, before, after }
+        let record = RecordKey {
+            kind: "review".to_owned(),
+            key: "1".to_owned(),
+        };
+        Fact::RecordChanged {
+            record,
+            before,
+            after,
+        }
     }
 
     #[test]
     fn nobody_speaks_in_a_name_that_is_not_theirs() {
-        let admitted = |principal: &str, scope| Admitted { principal: principal.into(), scope, token: Some(1) };
+        let admitted = |principal: &str, scope| Admitted {
+            principal: principal.into(),
+            scope,
+            token: Some(1),
+        };
         for (token, scope, by, reach) in [
-            ("human:anna", Scope::Approve, "human:anna", Some(Scope::Approve)),
+            (
+                "human:anna",
+                Scope::Approve,
+                "human:anna",
+                Some(Scope::Approve),
+            ),
             ("human:anna", Scope::Read, "human:anna", Some(Scope::Read)),
             ("human:anna", Scope::Admin, "human:bob", None),
-            ("human:anna", Scope::Admin, "agent:claude-code/7", Some(Scope::Agent)),
+            (
+                "human:anna",
+                Scope::Admin,
+                "agent:claude-code/7",
+                Some(Scope::Agent),
+            ),
             ("human:anna", Scope::Admin, "system", Some(Scope::Agent)),
             ("human:anna", Scope::Read, "system", Some(Scope::Read)),
             ("agent:ci/1", Scope::Agent, "agent:ci/2", Some(Scope::Agent)),
             ("agent:ci/1", Scope::Agent, "agent:cursor/2", None),
             ("agent:ci/1", Scope::Agent, "human:anna", None),
         ] {
-            assert_eq!(admitted(token, scope).reach_as(&by.into()), reach, "{token} as {by}");
+            assert_eq!(
+                admitted(token, scope).reach_as(&by.into()),
+                reach,
+                "{token} as {by}"
+            );
         }
     }
 
@@ -206,21 +257,49 @@ mod tests {
     fn a_persons_word_asks_for_more_whatever_the_operation_is_called() {
         let plain = operation(Verb::Observe, Vec::new());
         assert_eq!(needed_for(&plain), Scope::Agent);
-        for verb in [Verb::Approve, Verb::Revalidate, Verb::Invalidate, Verb::Undo, Verb::Override, Verb::Rebuild] {
-            assert_eq!(needed_for(&operation(verb, Vec::new())), Scope::Approve, "{verb:?}");
+        for verb in [
+            Verb::Approve,
+            Verb::Revalidate,
+            Verb::Invalidate,
+            Verb::Undo,
+            Verb::Override,
+            Verb::Rebuild,
+        ] {
+            assert_eq!(
+                needed_for(&operation(verb, Vec::new())),
+                Scope::Approve,
+                "{verb:?}"
+            );
         }
-        let undone = Fact::UndoneChanged { operation: OperationId(1), before: None, after: Some(OperationId(2)) };
-        assert_eq!(needed_for(&operation(Verb::Progress, vec![undone])), Scope::Approve);
+        let undone = Fact::UndoneChanged {
+            operation: OperationId(1),
+            before: None,
+            after: Some(OperationId(2)),
+        };
+        assert_eq!(
+            needed_for(&operation(Verb::Progress, vec![undone])),
+            Scope::Approve
+        );
         let by = |name: &str| json!({ "items": [{ "judged": { "by": name } }] });
         let person = operation(Verb::Review, vec![said(None, Some(by("human:anna")))]);
         assert_eq!(needed_for(&person), Scope::Approve);
         let agent = operation(Verb::Review, vec![said(None, Some(by("agent:ci/1")))]);
         assert_eq!(needed_for(&agent), Scope::Agent);
         // What a person said before stays said.
-        let kept = operation(Verb::Review, vec![said(Some(by("human:anna")), Some(by("human:anna")))]);
-        assert_eq!((needed_for(&kept), names_newly(&kept)), (Scope::Agent, Vec::new()));
-        let other_words = json!({ "items": [{ "judged": { "by": "human:anna", "because": "forged" } }] });
-        let changed = operation(Verb::Review, vec![said(Some(by("human:anna")), Some(other_words))]);
+        let kept = operation(
+            Verb::Review,
+            vec![said(Some(by("human:anna")), Some(by("human:anna")))],
+        );
+        assert_eq!(
+            (needed_for(&kept), names_newly(&kept)),
+            (Scope::Agent, Vec::new())
+        );
+        let other_words =
+            json!({ "items": [{ "judged": { "by": "human:anna", "because": "forged" } }] });
+        let changed = operation(
+            Verb::Review,
+            vec![said(Some(by("human:anna")), Some(other_words))],
+        );
         assert_eq!(names_newly(&changed), [Principal::Human("anna".to_owned())]);
     }
 }

@@ -39,7 +39,14 @@ impl Approval {
         at: Timestamp,
         warnings: Vec<String>,
     ) -> Self {
-        Self { version, canonical, parent, by, at, warnings }
+        Self {
+            version,
+            canonical,
+            parent,
+            by,
+            at,
+            warnings,
+        }
     }
 
     /// Returns just what a status rests on.
@@ -74,14 +81,25 @@ pub enum Force {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalRefused {
     #[error("cannot approve `{node}`: parent `{parent}` is `{status}`, expected `approved`")]
-    ParentNotApproved { node: String, parent: String, parent_path: Option<String>, status: Status },
+    ParentNotApproved {
+        node: String,
+        parent: String,
+        parent_path: Option<String>,
+        status: Status,
+    },
     #[error("cannot approve `{node}`: its plan file `{path}` is missing")]
     FileMissing { node: String, path: String },
     #[error("cannot approve `{node}`: its plan file cannot be read: {why}")]
     FileUnreadable { node: String, why: String },
     #[error("cannot approve `{node}`: this text was condemned by {by}: {reason}")]
-    Condemned { node: String, by: Principal, reason: String },
-    #[error("cannot approve `{node}`: only a person may approve here (policy.approval is `human`), and this is {by}")]
+    Condemned {
+        node: String,
+        by: Principal,
+        reason: String,
+    },
+    #[error(
+        "cannot approve `{node}`: only a person may approve here (policy.approval is `human`), and this is {by}"
+    )]
     NotAPerson { node: String, by: Principal },
     #[error("cannot approve `{node}`: {} consistency warning(s), and policy.consistency is `require-force`", warnings.len())]
     Warnings { node: String, warnings: Vec<String> },
@@ -111,14 +129,27 @@ pub fn decide(request: Request<'_>, policy: &Policy) -> Result<Approval, Approva
     let node = request.node;
     let name = || node.alias.clone();
     let (version, canonical) = match &node.content {
-        Content::Text { version, canonical, .. } => (*version, *canonical),
+        Content::Text {
+            version, canonical, ..
+        } => (*version, *canonical),
         Content::Missing => {
-            return Err(ApprovalRefused::FileMissing { node: name(), path: node.path.clone().unwrap_or_default() });
+            return Err(ApprovalRefused::FileMissing {
+                node: name(),
+                path: node.path.clone().unwrap_or_default(),
+            });
         }
-        Content::Unreadable { why } => return Err(ApprovalRefused::FileUnreadable { node: name(), why: why.clone() }),
+        Content::Unreadable { why } => {
+            return Err(ApprovalRefused::FileUnreadable {
+                node: name(),
+                why: why.clone(),
+            });
+        }
     };
     if !policy.approval.accepts(request.by) {
-        return Err(ApprovalRefused::NotAPerson { node: name(), by: request.by.clone() });
+        return Err(ApprovalRefused::NotAPerson {
+            node: name(),
+            by: request.by.clone(),
+        });
     }
     if let Some(parent) = request.parent
         && parent.status() != Status::Approved
@@ -144,7 +175,10 @@ pub fn decide(request: Request<'_>, policy: &Policy) -> Result<Approval, Approva
             });
         }
         if policy.consistency == ConsistencyPolicy::RequireForce && !request.warnings.is_empty() {
-            return Err(ApprovalRefused::Warnings { node: name(), warnings: request.warnings });
+            return Err(ApprovalRefused::Warnings {
+                node: name(),
+                warnings: request.warnings,
+            });
         }
     }
     Ok(Approval {
@@ -160,9 +194,16 @@ pub fn decide(request: Request<'_>, policy: &Policy) -> Result<Approval, Approva
 /// Returns the approval of a text that stands on no parent, such as an entity of a plan document; `None` where there is no
 /// text, or where an approval by this principal does not count.
 #[must_use]
-pub fn approve_content(content: &Content, by: &Principal, at: Timestamp, policy: ApprovalPolicy) -> Option<Approval> {
+pub fn approve_content(
+    content: &Content,
+    by: &Principal,
+    at: Timestamp,
+    policy: ApprovalPolicy,
+) -> Option<Approval> {
     match content {
-        Content::Text { version, canonical, .. } if policy.accepts(by) => Some(Approval {
+        Content::Text {
+            version, canonical, ..
+        } if policy.accepts(by) => Some(Approval {
             version: *version,
             canonical: *canonical,
             parent: None,
@@ -178,7 +219,11 @@ pub fn approve_content(content: &Content, by: &Principal, at: Timestamp, policy:
 /// who can give it and how. An agent that is handed the command tries it.
 #[must_use]
 pub fn approval_step(node: &str, policy: ApprovalPolicy, reader: &Principal) -> String {
-    if policy.accepts(reader) { format!("tl approve {node}") } else { ask_person_step(node) }
+    if policy.accepts(reader) {
+        format!("tl approve {node}")
+    } else {
+        ask_person_step(node)
+    }
 }
 
 /// Returns how an agent gets a plan approved where only people approve.

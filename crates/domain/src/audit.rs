@@ -69,7 +69,12 @@ impl FindingKind {
 
 /// Audits the tree by itself: files that are gone, parents that cannot be, statuses that do not follow.
 #[must_use]
-pub fn tree(tree: &Tree, profiles: &[Profile], max_depth: usize, rules: JudgingRules<'_>) -> Vec<Finding> {
+pub fn tree(
+    tree: &Tree,
+    profiles: &[Profile],
+    max_depth: usize,
+    rules: JudgingRules<'_>,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     for node in tree.all_in_order() {
         content(tree, node, &mut findings);
@@ -105,7 +110,10 @@ fn content(tree: &Tree, node: &Node, findings: &mut Vec<Finding>) {
         Content::Missing => findings.push(Finding {
             kind: FindingKind::FileMissing,
             message: format!("the plan file of `{path}` is missing: `{file}`"),
-            next_steps: vec![format!("tl versions {path}"), "tl repair --forget-missing".to_owned()],
+            next_steps: vec![
+                format!("tl versions {path}"),
+                "tl repair --forget-missing".to_owned(),
+            ],
             node: Some(path),
         }),
         Content::Unreadable { why } => findings.push(Finding {
@@ -120,29 +128,54 @@ fn content(tree: &Tree, node: &Node, findings: &mut Vec<Finding>) {
 fn hierarchy(tree: &Tree, profiles: &[Profile], node: &Node, findings: &mut Vec<Finding>) {
     let path = tree.path(node);
     let mut broken = |message: String, next_steps: Vec<String>| {
-        findings.push(Finding { kind: FindingKind::BrokenHierarchy, node: Some(path.clone()), message, next_steps });
+        findings.push(Finding {
+            kind: FindingKind::BrokenHierarchy,
+            node: Some(path.clone()),
+            message,
+            next_steps,
+        });
     };
-    let brought = (node.profile == crate::plan_document::PROFILE).then(crate::plan_document::profile);
-    let Some(profile) = profiles.iter().find(|profile| profile.name == node.profile).or(brought) else {
+    let brought =
+        (node.profile == crate::plan_document::PROFILE).then(crate::plan_document::profile);
+    let Some(profile) = profiles
+        .iter()
+        .find(|profile| profile.name == node.profile)
+        .or(brought)
+    else {
         broken(
-            format!("`{path}` belongs to profile `{}`, which is not enabled", node.profile),
-            vec![format!("add \"{}\" to `profiles` in .throughline/config.toml", node.profile)],
+            format!(
+                "`{path}` belongs to profile `{}`, which is not enabled",
+                node.profile
+            ),
+            vec![format!(
+                "add \"{}\" to `profiles` in .throughline/config.toml",
+                node.profile
+            )],
         );
         return;
     };
     let Some(level) = profile.level(&node.level) else {
         broken(
-            format!("`{path}` is a `{}`, and profile `{}` has no such level", node.level, profile.name),
+            format!(
+                "`{path}` is a `{}`, and profile `{}` has no such level",
+                node.level, profile.name
+            ),
             vec![format!("levels: {}", profile.hierarchy())],
         );
         return;
     };
     match tree.parent(node) {
         None if node.parent.is_some() => {
-            broken(format!("the parent of `{path}` is not there"), vec!["tl repair --rebuild-orphans".to_owned()]);
+            broken(
+                format!("the parent of `{path}` is not there"),
+                vec!["tl repair --rebuild-orphans".to_owned()],
+            );
         }
         None if !level.root => {
-            broken(format!("`{path}` is a `{}` without a parent", level.name), vec!["tl rebuild".to_owned()]);
+            broken(
+                format!("`{path}` is a `{}` without a parent", level.name),
+                vec!["tl rebuild".to_owned()],
+            );
         }
         Some(parent) if !level.under.contains(&parent.level) => broken(
             format!("`{path}` is a `{}` below a `{}`", level.name, parent.level),
@@ -153,11 +186,24 @@ fn hierarchy(tree: &Tree, profiles: &[Profile], node: &Node, findings: &mut Vec<
 }
 
 fn statuses(tree: &Tree, max_depth: usize, rules: JudgingRules<'_>, findings: &mut Vec<Finding>) {
-    let occasion = Occasion { operation: OperationId(0), now: Timestamp::from_millis(0), note: None };
+    let occasion = Occasion {
+        operation: OperationId(0),
+        now: Timestamp::from_millis(0),
+        note: None,
+    };
     for top in tree.tops() {
-        match reevaluate(&tree.footings(top.id), &std::collections::HashMap::new(), occasion, max_depth, rules) {
+        match reevaluate(
+            &tree.footings(top.id),
+            &std::collections::HashMap::new(),
+            occasion,
+            max_depth,
+            rules,
+        ) {
             Ok(groups) => {
-                for (group, id) in groups.iter().flat_map(|group| group.nodes.iter().map(move |id| (group, id))) {
+                for (group, id) in groups
+                    .iter()
+                    .flat_map(|group| group.nodes.iter().map(move |id| (group, id)))
+                {
                     let Some(node) = tree.get(*id) else { continue };
                     findings.push(Finding {
                         kind: FindingKind::StatusMismatch,

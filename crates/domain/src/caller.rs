@@ -30,7 +30,10 @@ impl ProcessIdentity {
     /// Returns under which key its sessions are noted.
     #[must_use]
     pub fn key(&self) -> String {
-        format!("{PREFIX}process/{}/{}-{}", self.boot, self.pid, self.started)
+        format!(
+            "{PREFIX}process/{}/{}-{}",
+            self.boot, self.pid, self.started
+        )
     }
 }
 
@@ -55,14 +58,18 @@ impl HostProcess {
     /// Reads a note. One of another version of this program is a note that was lost.
     #[must_use]
     pub fn from_note(body: Option<&str>) -> Self {
-        body.and_then(|body| serde_json::from_str(body).ok()).unwrap_or_default()
+        body.and_then(|body| serde_json::from_str(body).ok())
+            .unwrap_or_default()
     }
 
     /// Adds a session, and the call that it is about to make.
     pub fn add(&mut self, host: &str, session: &str, command: Option<&str>) {
         host.clone_into(&mut self.host);
         if !self.sessions.iter().any(|one| one.id == session) {
-            self.sessions.push(HostedSession { id: session.to_owned(), calls: Vec::new() });
+            self.sessions.push(HostedSession {
+                id: session.to_owned(),
+                calls: Vec::new(),
+            });
         }
         let calls = command.map(digests_of_command).unwrap_or_default();
         if let Some(session) = self.sessions.iter_mut().find(|one| one.id == session) {
@@ -81,15 +88,26 @@ impl HostProcess {
     /// Returns the session that runs a command: the one that its environment names, the only one, or the only one that made
     /// such a call. `None` where that does not tell them apart.
     #[must_use]
-    pub fn session_of(&self, named: Option<&str>, calls: impl FnOnce() -> Vec<Digest32>) -> Option<&str> {
-        if let Some(found) = self.sessions.iter().find(|one| Some(one.id.as_str()) == named) {
+    pub fn session_of(
+        &self,
+        named: Option<&str>,
+        calls: impl FnOnce() -> Vec<Digest32>,
+    ) -> Option<&str> {
+        if let Some(found) = self
+            .sessions
+            .iter()
+            .find(|one| Some(one.id.as_str()) == named)
+        {
             return Some(&found.id);
         }
         if let [only] = self.sessions.as_slice() {
             return Some(&only.id);
         }
         let calls = calls();
-        let mut made = self.sessions.iter().filter(|one| one.calls.iter().any(|call| calls.contains(call)));
+        let mut made = self
+            .sessions
+            .iter()
+            .filter(|one| one.calls.iter().any(|call| calls.contains(call)));
         match (made.next(), made.next()) {
             (Some(only), None) => Some(&only.id),
             _ => None,
@@ -102,7 +120,12 @@ impl HostProcess {
 #[must_use]
 pub fn digests_of_command(command: &str) -> Vec<Digest32> {
     let mut digests = vec![digest_of_argument(command)];
-    digests.extend(ShellLine::read(command).own_calls().into_iter().map(|call| digest_of_call(&call)));
+    digests.extend(
+        ShellLine::read(command)
+            .own_calls()
+            .into_iter()
+            .map(|call| digest_of_call(&call)),
+    );
     digests
 }
 
@@ -145,17 +168,31 @@ mod tests {
         process.add("codex", "a", None);
         process.add("codex", "b", Some("tl focus enter 002"));
         process.add("codex", "a", Some("cd x && tl focus enter 001"));
-        assert_eq!(found(&process, None, "cd x && tl focus enter 001\n"), Some("a"));
+        assert_eq!(
+            found(&process, None, "cd x && tl focus enter 001\n"),
+            Some("a")
+        );
         assert_eq!(found(&process, None, "tl focus enter 002"), Some("b"));
-        assert_eq!(process.session_of(None, || vec![digest_of_call(&["focus", "enter", "001"])]), Some("a"));
+        assert_eq!(
+            process.session_of(None, || vec![digest_of_call(&["focus", "enter", "001"])]),
+            Some("a")
+        );
         assert_eq!(found(&process, None, "make"), None);
         assert_eq!(found(&process, Some("b"), "make"), Some("b"));
         process.add("codex", "a", Some("tl focus enter 002"));
-        assert_eq!(found(&process, None, "tl focus enter 002"), None, "both made that call");
+        assert_eq!(
+            found(&process, None, "tl focus enter 002"),
+            None,
+            "both made that call"
+        );
         let mut process = HostProcess::default();
         process.add("codex", "a", Some("tl where"));
         process.add("codex", "b", Some("tl where"));
-        assert_eq!(found(&process, None, "tl where"), None, "the call of the first may still run");
+        assert_eq!(
+            found(&process, None, "tl where"),
+            None,
+            "the call of the first may still run"
+        );
         process.remove("a");
         assert_eq!(found(&process, None, "make"), Some("b"));
         process.remove("b");

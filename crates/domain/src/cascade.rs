@@ -62,11 +62,20 @@ pub fn reevaluate(
         let parent = footing.parent.and_then(|id| seen.get(&id));
         let depth = parent.map_or(1, |parent| parent.depth + 1);
         if depth > max_depth {
-            return Err(TooDeep { node: footing.id, max_depth });
+            return Err(TooDeep {
+                node: footing.id,
+                max_depth,
+            });
         }
-        let outside = footing.parent.filter(|_| parent.is_none()).and_then(|id| above.get(&id));
+        let outside = footing
+            .parent
+            .filter(|_| parent.is_none())
+            .and_then(|id| above.get(&id));
         let (parent_footing, parent_standing) = match (parent, outside) {
-            (Some(parent), _) => (Some(parent.footing), Some(groups.standing(&parent.standing))),
+            (Some(parent), _) => (
+                Some(parent.footing),
+                Some(groups.standing(&parent.standing)),
+            ),
             (None, Some((footing, standing))) => (Some(*footing), Some(standing)),
             (None, None) => (None, None),
         };
@@ -78,7 +87,14 @@ pub fn reevaluate(
             let after = standing_after(footing, judgement, parent_standing, occasion);
             groups.push(&footing.standing, after, footing.id)
         };
-        seen.insert(footing.id, Seen { footing: as_parent(footing, judgement.status), standing, depth });
+        seen.insert(
+            footing.id,
+            Seen {
+                footing: as_parent(footing, judgement.status),
+                standing,
+                depth,
+            },
+        );
     }
     Ok(groups.list)
 }
@@ -87,8 +103,11 @@ pub fn reevaluate(
 ///
 /// Added nodes go to the end: a parent among them was added before.
 pub fn overlay(footings: &mut Vec<Footing>, facts: &[Fact]) {
-    let mut places: HashMap<NodeId, usize> =
-        footings.iter().enumerate().map(|(index, footing)| (footing.id, index)).collect();
+    let mut places: HashMap<NodeId, usize> = footings
+        .iter()
+        .enumerate()
+        .map(|(index, footing)| (footing.id, index))
+        .collect();
     for fact in facts {
         match fact {
             Fact::NodeAdded { node } => {
@@ -107,12 +126,14 @@ pub fn overlay(footings: &mut Vec<Footing>, facts: &[Fact]) {
             }
             Fact::ApprovalChanged { node, after, .. } => {
                 if let Some(index) = places.get(node) {
-                    footings[*index].approval = after.as_ref().map(crate::approval::Approval::footing);
+                    footings[*index].approval =
+                        after.as_ref().map(crate::approval::Approval::footing);
                 }
             }
             Fact::CondemnationChanged { node, after, .. } => {
                 if let Some(index) = places.get(node) {
-                    footings[*index].condemnation = after.as_ref().map(|condemnation| condemnation.canonical);
+                    footings[*index].condemnation =
+                        after.as_ref().map(|condemnation| condemnation.canonical);
                 }
             }
             Fact::StandingsChanged { groups } => {
@@ -127,7 +148,10 @@ pub fn overlay(footings: &mut Vec<Footing>, facts: &[Fact]) {
             Fact::NodeRemoved { node } => {
                 if let Some(index) = places.remove(&node.id) {
                     footings.remove(index);
-                    places.values_mut().filter(|place| **place > index).for_each(|place| *place -= 1);
+                    places
+                        .values_mut()
+                        .filter(|place| **place > index)
+                        .for_each(|place| *place -= 1);
                 }
             }
             Fact::DescriptionChanged { .. }
@@ -137,18 +161,32 @@ pub fn overlay(footings: &mut Vec<Footing>, facts: &[Fact]) {
             | Fact::UndoneChanged { .. } => {}
         }
     }
-    if facts.iter().any(|fact| matches!(fact, Fact::NodeMoved { .. })) {
+    if facts
+        .iter()
+        .any(|fact| matches!(fact, Fact::NodeMoved { .. }))
+    {
         parents_first(footings);
     }
 }
 
 /// Puts every footing behind its parent's; what stood together stays together.
 fn parents_first(footings: &mut [Footing]) {
-    let parents: HashMap<NodeId, Option<NodeId>> = footings.iter().map(|it| (it.id, it.parent)).collect();
+    let parents: HashMap<NodeId, Option<NodeId>> =
+        footings.iter().map(|it| (it.id, it.parent)).collect();
     // Only what is among them is counted: what stands above would make two of one height where they are few.
-    let above = |id: &NodeId| parents.get(id).copied().flatten().filter(|parent| parents.contains_key(parent));
+    let above = |id: &NodeId| {
+        parents
+            .get(id)
+            .copied()
+            .flatten()
+            .filter(|parent| parents.contains_key(parent))
+    };
     // Nobody stands deeper than there are nodes, also where files go round in a circle.
-    footings.sort_by_cached_key(|it| std::iter::successors(Some(it.id), above).take(parents.len()).count());
+    footings.sort_by_cached_key(|it| {
+        std::iter::successors(Some(it.id), above)
+            .take(parents.len())
+            .count()
+    });
 }
 
 /// Returns how a node's children will see it.
@@ -193,7 +231,11 @@ impl Groups {
             Some(index) => *index,
             None => {
                 let index = self.list.len();
-                self.list.push(StandingGroup { before: key.0.clone(), after: key.1.clone(), nodes: Vec::new() });
+                self.list.push(StandingGroup {
+                    before: key.0.clone(),
+                    after: key.1.clone(),
+                    nodes: Vec::new(),
+                });
                 self.by_change.insert(key, index);
                 index
             }
@@ -216,18 +258,27 @@ fn standing_after(
     parent: Option<&Standing>,
     occasion: Occasion<'_>,
 ) -> Standing {
-    let Some(kind) = judgement.cause else { return Standing::plain(judgement.status) };
-    let own = |origin| Cause { kind, origin, operation: occasion.operation, note: occasion.note.map(str::to_owned) };
+    let Some(kind) = judgement.cause else {
+        return Standing::plain(judgement.status);
+    };
+    let own = |origin| Cause {
+        kind,
+        origin,
+        operation: occasion.operation,
+        note: occasion.note.map(str::to_owned),
+    };
     let cause = match kind {
-        CauseKind::Condemned | CauseKind::FileMissing | CauseKind::FileUnreadable => own(footing.id),
+        CauseKind::Condemned | CauseKind::FileMissing | CauseKind::FileUnreadable => {
+            own(footing.id)
+        }
         CauseKind::ParentChanged | CauseKind::ParentNotApproved | CauseKind::ParentInvalid => {
             // Below a stale parent the story began further up: pass its cause on.
             match parent.and_then(|standing| standing.cause.as_ref()) {
                 Some(inherited) => Cause {
                     kind: match inherited.kind {
-                        CauseKind::Condemned | CauseKind::FileMissing | CauseKind::FileUnreadable => {
-                            CauseKind::ParentInvalid
-                        }
+                        CauseKind::Condemned
+                        | CauseKind::FileMissing
+                        | CauseKind::FileUnreadable => CauseKind::ParentInvalid,
                         other => other,
                     },
                     ..inherited.clone()
@@ -236,5 +287,9 @@ fn standing_after(
             }
         }
     };
-    Standing { status: judgement.status, cause: Some(cause), since: Some(occasion.now) }
+    Standing {
+        status: judgement.status,
+        cause: Some(cause),
+        since: Some(occasion.now),
+    }
 }

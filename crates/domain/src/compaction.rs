@@ -23,9 +23,11 @@ pub fn turning_points(log: &[LogEntry]) -> Vec<LogEntry> {
     let mut points: Vec<&LogEntry> = Vec::new();
     for entry in log {
         let is_turn = match entry.kind {
-            EntryKind::Intent | EntryKind::Tactic | EntryKind::Blocked | EntryKind::Decision | EntryKind::Migration => {
-                true
-            }
+            EntryKind::Intent
+            | EntryKind::Tactic
+            | EntryKind::Blocked
+            | EntryKind::Decision
+            | EntryKind::Migration => true,
             EntryKind::TakenUp
             | EntryKind::Action
             | EntryKind::Done
@@ -38,7 +40,9 @@ pub fn turning_points(log: &[LogEntry]) -> Vec<LogEntry> {
             continue;
         }
         match points.last_mut() {
-            Some(last) if last.kind == EntryKind::Tactic && entry.kind == EntryKind::Tactic => *last = entry,
+            Some(last) if last.kind == EntryKind::Tactic && entry.kind == EntryKind::Tactic => {
+                *last = entry
+            }
             Some(last) if last.kind == entry.kind && last.text == entry.text => {}
             _ => points.push(entry),
         }
@@ -54,7 +58,12 @@ pub fn turning_points(log: &[LogEntry]) -> Vec<LogEntry> {
 /// Returns a turning point as a line.
 #[must_use]
 pub fn point_line(entry: &LogEntry) -> String {
-    format!("{} {}: “{}”", entry.at.for_people(), entry.kind.word(), clean_line(&entry.text))
+    format!(
+        "{} {}: “{}”",
+        entry.at.for_people(),
+        entry.kind.word(),
+        clean_line(&entry.text)
+    )
 }
 
 /// What a report is made of.
@@ -77,23 +86,51 @@ pub struct Material {
 pub fn report(material: &Material) -> String {
     let mut lines = vec!["When this conversation is compacted, preserve:".to_owned()];
     for place in &material.path {
-        lines.push(format!("- {}: “{}” ({}, {})", place.level, clean_line(&place.content), place.stamp, place.status));
+        lines.push(format!(
+            "- {}: “{}” ({}, {})",
+            place.level,
+            clean_line(&place.content),
+            place.stamp,
+            place.status
+        ));
     }
-    lines.extend(material.next_action.iter().map(|next| format!("- next action: {}", clean_line(next))));
+    lines.extend(
+        material
+            .next_action
+            .iter()
+            .map(|next| format!("- next action: {}", clean_line(next))),
+    );
     let mut list = |what: &str, items: &[String]| {
         let newest = &items[items.len().saturating_sub(MOST)..];
-        lines.extend(newest.iter().map(|item| format!("- {what}: {}", clean_line(item))));
+        lines.extend(
+            newest
+                .iter()
+                .map(|item| format!("- {what}: {}", clean_line(item))),
+        );
     };
     list("blocked", &material.blocked);
     list("decision", &material.decisions);
-    lines.extend(material.turning_points.iter().map(|point| format!("- turning point: {}", clean_line(point))));
+    lines.extend(
+        material
+            .turning_points
+            .iter()
+            .map(|point| format!("- turning point: {}", clean_line(point))),
+    );
     if !material.files.is_empty() {
-        let files: Vec<String> = material.files.iter().take(MOST * 2).map(|file| clean_line(file)).collect();
+        let files: Vec<String> = material
+            .files
+            .iter()
+            .take(MOST * 2)
+            .map(|file| clean_line(file))
+            .collect();
         lines.push(format!("- files: {}", files.join(", ")));
     }
     if !material.finished.is_empty() {
         let newest = &material.finished[material.finished.len().saturating_sub(MOST)..];
-        let names: Vec<String> = newest.iter().map(|name| format!("“{}”", clean_line(name))).collect();
+        let names: Vec<String> = newest
+            .iter()
+            .map(|name| format!("“{}”", clean_line(name)))
+            .collect();
         lines.push(format!(
             "Do not preserve how these were done, and do not offer them again, they are finished: {}",
             names.join(", ")
@@ -140,16 +177,26 @@ pub fn distillation(log: &[LogEntry]) -> Distillation {
         "required": ["turning_points"],
         "additionalProperties": false,
     });
-    Distillation { system, question: lines.join("\n"), schema }
+    Distillation {
+        system,
+        question: lines.join("\n"),
+        schema,
+    }
 }
 
 /// Reads the turning points out of a model's answer; nothing when it gave none.
 #[must_use]
 pub fn distilled(answer: &Value) -> Option<Vec<String>> {
     let points = answer.get("turning_points")?.as_array()?;
-    let points = points.iter().filter_map(Value::as_str).map(clean_line).filter(|point| !point.trim().is_empty());
-    let points: Vec<String> =
-        points.map(|point| point.chars().take(LONGEST_POINT).collect()).take(MOST_TURNING_POINTS).collect();
+    let points = points
+        .iter()
+        .filter_map(Value::as_str)
+        .map(clean_line)
+        .filter(|point| !point.trim().is_empty());
+    let points: Vec<String> = points
+        .map(|point| point.chars().take(LONGEST_POINT).collect())
+        .take(MOST_TURNING_POINTS)
+        .collect();
     (!points.is_empty()).then_some(points)
 }
 
@@ -160,6 +207,10 @@ pub fn prompt(report: &str) -> String {
         "Write the summary from which another agent goes on with this work, knowing nothing else. Say what was asked, what was \
          done, what was found out and what is open, in that order and briefly; name files and commands exactly.\n\n\
          The work is kept on a trail. The lines after `│` are what it holds: keep every one of them in the summary.\n\n{}",
-        report.lines().map(|line| format!("│ {}", clean_line(line))).collect::<Vec<_>>().join("\n")
+        report
+            .lines()
+            .map(|line| format!("│ {}", clean_line(line)))
+            .collect::<Vec<_>>()
+            .join("\n")
     )
 }

@@ -67,7 +67,11 @@ pub fn hunks(older: &str, newer: &str) -> Vec<Hunk> {
                     pieces: change
                         .iter_strings_lossy()
                         .map(|(strong, piece)| {
-                            let emphasis = if strong { Emphasis::Strong } else { Emphasis::None };
+                            let emphasis = if strong {
+                                Emphasis::Strong
+                            } else {
+                                Emphasis::None
+                            };
                             (emphasis, piece.trim_end_matches(['\n', '\r']).to_owned())
                         })
                         .collect(),

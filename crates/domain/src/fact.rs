@@ -85,34 +85,90 @@ impl Fact {
         Some(match self.clone() {
             Self::NodeAdded { node } => Self::NodeRemoved { node },
             Self::NodeRemoved { node } => Self::NodeAdded { node },
-            Self::NodeMoved { node, before, after } => Self::NodeMoved { node, before: after, after: before },
-            Self::ContentChanged { node, before, after } => Self::ContentChanged { node, before: after, after: before },
-            Self::DescriptionChanged { node, before, after } => {
-                Self::DescriptionChanged { node, before: after, after: before }
-            }
-            Self::ApprovalChanged { node, before, after } => {
-                Self::ApprovalChanged { node, before: after, after: before }
-            }
-            Self::CondemnationChanged { node, before, after } => {
-                Self::CondemnationChanged { node, before: after, after: before }
-            }
-            Self::ProgressChanged { node, before, after } => {
-                Self::ProgressChanged { node, before: after, after: before }
-            }
+            Self::NodeMoved {
+                node,
+                before,
+                after,
+            } => Self::NodeMoved {
+                node,
+                before: after,
+                after: before,
+            },
+            Self::ContentChanged {
+                node,
+                before,
+                after,
+            } => Self::ContentChanged {
+                node,
+                before: after,
+                after: before,
+            },
+            Self::DescriptionChanged {
+                node,
+                before,
+                after,
+            } => Self::DescriptionChanged {
+                node,
+                before: after,
+                after: before,
+            },
+            Self::ApprovalChanged {
+                node,
+                before,
+                after,
+            } => Self::ApprovalChanged {
+                node,
+                before: after,
+                after: before,
+            },
+            Self::CondemnationChanged {
+                node,
+                before,
+                after,
+            } => Self::CondemnationChanged {
+                node,
+                before: after,
+                after: before,
+            },
+            Self::ProgressChanged {
+                node,
+                before,
+                after,
+            } => Self::ProgressChanged {
+                node,
+                before: after,
+                after: before,
+            },
             Self::StandingsChanged { groups } => Self::StandingsChanged {
                 groups: groups
                     .into_iter()
-                    .map(|group| StandingGroup { before: group.after, after: group.before, nodes: group.nodes })
+                    .map(|group| StandingGroup {
+                        before: group.after,
+                        after: group.before,
+                        nodes: group.nodes,
+                    })
                     .collect(),
             },
             // The masked text of a version stays, as texts do.
             Self::RecordChanged { record, .. } if secrets::is_masked_text(&record) => return None,
-            Self::RecordChanged { record, before, after } => {
-                Self::RecordChanged { record, before: after, after: before }
-            }
-            Self::UndoneChanged { operation, before, after } => {
-                Self::UndoneChanged { operation, before: after, after: before }
-            }
+            Self::RecordChanged {
+                record,
+                before,
+                after,
+            } => Self::RecordChanged {
+                record,
+                before: after,
+                after: before,
+            },
+            Self::UndoneChanged {
+                operation,
+                before,
+                after,
+            } => Self::UndoneChanged {
+                operation,
+                before: after,
+                after: before,
+            },
             Self::BackupWritten { .. } => return None,
         })
     }
@@ -129,7 +185,10 @@ impl Fact {
             | Self::CondemnationChanged { node, .. }
             | Self::ProgressChanged { node, .. }
             | Self::BackupWritten { node, .. } => vec![*node],
-            Self::StandingsChanged { groups } => groups.iter().flat_map(|group| group.nodes.iter().copied()).collect(),
+            Self::StandingsChanged { groups } => groups
+                .iter()
+                .flat_map(|group| group.nodes.iter().copied())
+                .collect(),
             Self::RecordChanged { .. } | Self::UndoneChanged { .. } => Vec::new(),
         }
     }
@@ -162,7 +221,12 @@ pub trait NodeTable {
     ///
     /// # Errors
     /// The engine's fault, also when it would stand below itself.
-    fn move_below(&mut self, node: &Node, parent: Option<NodeId>, at: Timestamp) -> Result<(), Self::Fault>;
+    fn move_below(
+        &mut self,
+        node: &Node,
+        parent: Option<NodeId>,
+        at: Timestamp,
+    ) -> Result<(), Self::Fault>;
 
     /// Takes a node out.
     ///
@@ -203,7 +267,11 @@ pub trait NodeTable {
     ///
     /// # Errors
     /// The engine's fault.
-    fn set_undone(&mut self, operation: OperationId, by: Option<OperationId>) -> Result<(), Self::Fault>;
+    fn set_undone(
+        &mut self,
+        operation: OperationId,
+        by: Option<OperationId>,
+    ) -> Result<(), Self::Fault>;
 
     /// Returns the fault for a fact that does not fit the state: the state is damaged.
     fn misfit(&mut self, what: String) -> Self::Fault;
@@ -223,7 +291,11 @@ pub struct Backup {
 ///
 /// # Errors
 /// The table's fault, also when the fact does not fit (its `before` is not what is there).
-pub fn apply<T: NodeTable + ?Sized>(table: &mut T, fact: &Fact, at: Timestamp) -> Result<(), T::Fault> {
+pub fn apply<T: NodeTable + ?Sized>(
+    table: &mut T,
+    fact: &Fact,
+    at: Timestamp,
+) -> Result<(), T::Fault> {
     match fact {
         Fact::NodeAdded { node } => {
             if table.get(node.id)?.is_some() {
@@ -238,37 +310,83 @@ pub fn apply<T: NodeTable + ?Sized>(table: &mut T, fact: &Fact, at: Timestamp) -
             }
             table.remove(node.id)
         }
-        Fact::NodeMoved { node, before, after } => {
+        Fact::NodeMoved {
+            node,
+            before,
+            after,
+        } => {
             let Some(there) = table.get(*node)? else {
                 return Err(table.misfit(format!("node {node} moved, but there is no such node")));
             };
             if there.parent != *before {
-                return Err(table.misfit(format!("the parent of `{}` is not what the fact says it was", there.alias)));
+                return Err(table.misfit(format!(
+                    "the parent of `{}` is not what the fact says it was",
+                    there.alias
+                )));
             }
             table.move_below(&there, *after, at)
         }
-        Fact::ContentChanged { node, before, after } => {
-            change(table, *node, at, "content", |it| swap(&mut it.content, before, after))?;
+        Fact::ContentChanged {
+            node,
+            before,
+            after,
+        } => {
+            change(table, *node, at, "content", |it| {
+                swap(&mut it.content, before, after)
+            })?;
             table.keep_version(*node, after)
         }
-        Fact::DescriptionChanged { node, before, after } => {
-            change(table, *node, at, "description", |it| swap(&mut it.description, before, after))
-        }
-        Fact::ApprovalChanged { node, before, after } => {
-            change(table, *node, at, "approval", |it| swap(&mut it.approval, before, after))
-        }
-        Fact::CondemnationChanged { node, before, after } => {
-            change(table, *node, at, "condemnation", |it| swap(&mut it.condemnation, before, after))
-        }
-        Fact::ProgressChanged { node, before, after } => {
-            change(table, *node, at, "progress", |it| swap(&mut it.progress, before, after))
-        }
-        Fact::StandingsChanged { groups } => groups.iter().try_for_each(|group| table.set_standings(group)),
-        Fact::BackupWritten { node, version, path, reason } => {
-            table.add_backup(Backup { node: *node, version: *version, path: path.clone(), reason: reason.clone(), at })
-        }
-        Fact::RecordChanged { record, before, after } => table.set_record(record, before.as_ref(), after.as_ref()),
-        Fact::UndoneChanged { operation, after, .. } => table.set_undone(*operation, *after),
+        Fact::DescriptionChanged {
+            node,
+            before,
+            after,
+        } => change(table, *node, at, "description", |it| {
+            swap(&mut it.description, before, after)
+        }),
+        Fact::ApprovalChanged {
+            node,
+            before,
+            after,
+        } => change(table, *node, at, "approval", |it| {
+            swap(&mut it.approval, before, after)
+        }),
+        Fact::CondemnationChanged {
+            node,
+            before,
+            after,
+        } => change(table, *node, at, "condemnation", |it| {
+            swap(&mut it.condemnation, before, after)
+        }),
+        Fact::ProgressChanged {
+            node,
+            before,
+            after,
+        } => change(table, *node, at, "progress", |it| {
+            swap(&mut it.progress, before, after)
+        }),
+        Fact::StandingsChanged { groups } => groups
+            .iter()
+            .try_for_each(|group| table.set_standings(group)),
+        Fact::BackupWritten {
+            node,
+            version,
+            path,
+            reason,
+        } => table.add_backup(Backup {
+            node: *node,
+            version: *version,
+            path: path.clone(),
+            reason: reason.clone(),
+            at,
+        }),
+        Fact::RecordChanged {
+            record,
+            before,
+            after,
+        } => table.set_record(record, before.as_ref(), after.as_ref()),
+        Fact::UndoneChanged {
+            operation, after, ..
+        } => table.set_undone(*operation, *after),
     }
 }
 
@@ -280,11 +398,16 @@ fn change<T: NodeTable + ?Sized>(
     edit: impl FnOnce(&mut Node) -> bool,
 ) -> Result<(), T::Fault> {
     let Some(before) = table.get(id)? else {
-        return Err(table.misfit(format!("{what} of node {id} changed, but there is no such node")));
+        return Err(table.misfit(format!(
+            "{what} of node {id} changed, but there is no such node"
+        )));
     };
     let mut after = before.clone();
     if !edit(&mut after) {
-        return Err(table.misfit(format!("{what} of `{}` is not what the fact says it was", before.alias)));
+        return Err(table.misfit(format!(
+            "{what} of `{}` is not what the fact says it was",
+            before.alias
+        )));
     }
     after.updated_at = at;
     table.replace(&before, after)

@@ -76,8 +76,16 @@ impl FileWrites {
     }
 
     fn expected_seal(&self, working_copy: &str) -> Option<Digest32> {
-        let files = || self.files.iter().map(|file| format!("\n{:?} {:?} {:?}", file.path, file.before, file.after));
-        let sessions = || self.sessions.iter().map(|stamp| format!("\nsession {stamp}"));
+        let files = || {
+            self.files
+                .iter()
+                .map(|file| format!("\n{:?} {:?} {:?}", file.path, file.before, file.after))
+        };
+        let sessions = || {
+            self.sessions
+                .iter()
+                .map(|stamp| format!("\nsession {stamp}"))
+        };
         (!working_copy.is_empty()).then(|| {
             let lines: String = files().chain(sessions()).collect();
             let text = format!("{working_copy} {}{lines}", self.operation);
@@ -89,19 +97,26 @@ impl FileWrites {
     #[must_use]
     pub fn of(operation: &Operation) -> Vec<FileWrite> {
         let written = operation.facts.iter().find_map(|fact| match fact {
-            Fact::RecordChanged { record, after: Some(after), .. } if record.kind == Self::KIND => {
-                serde_json::from_value::<Self>(after.clone()).ok()
-            }
+            Fact::RecordChanged {
+                record,
+                after: Some(after),
+                ..
+            } if record.kind == Self::KIND => serde_json::from_value::<Self>(after.clone()).ok(),
             _ => None,
         });
         let is_backup = |path: &str| {
-            operation
-                .facts
-                .iter()
-                .any(|fact| matches!(fact, Fact::BackupWritten { path: backup, .. } if backup == path))
+            operation.facts.iter().any(
+                |fact| matches!(fact, Fact::BackupWritten { path: backup, .. } if backup == path),
+            )
         };
-        let files = written.filter(|written| written.operation == operation.id).map(|written| written.files);
-        files.unwrap_or_default().into_iter().filter(|file| !is_backup(&file.path)).collect()
+        let files = written
+            .filter(|written| written.operation == operation.id)
+            .map(|written| written.files);
+        files
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|file| !is_backup(&file.path))
+            .collect()
     }
 }
 
@@ -121,15 +136,25 @@ impl FileWrite {
     /// Returns the write that takes this one back.
     #[must_use]
     pub fn reversed(self) -> Self {
-        Self { path: self.path, before: self.after, after: self.before }
+        Self {
+            path: self.path,
+            before: self.after,
+            after: self.before,
+        }
     }
 
     /// Says whether it is a plan or another file of the project: settings, hooks and the repository itself are never written
     /// this way.
     #[must_use]
     pub fn is_in_project(&self) -> bool {
-        let documents = self.path.strip_prefix(plan_document::FOLDER).and_then(|rest| rest.strip_prefix('/'));
-        documents.unwrap_or(&self.path).split('/').all(|part| !part.is_empty() && !part.starts_with('.'))
+        let documents = self
+            .path
+            .strip_prefix(plan_document::FOLDER)
+            .and_then(|rest| rest.strip_prefix('/'));
+        documents
+            .unwrap_or(&self.path)
+            .split('/')
+            .all(|part| !part.is_empty() && !part.starts_with('.'))
     }
 }
 
@@ -139,7 +164,11 @@ mod tests {
 
     fn write(before: Option<&str>, after: Option<&str>) -> FileWrite {
         let hash = |text: &str| VersionHash::of(text.as_bytes());
-        FileWrite { path: "acts/plan.md".to_owned(), before: before.map(hash), after: after.map(hash) }
+        FileWrite {
+            path: "acts/plan.md".to_owned(),
+            before: before.map(hash),
+            after: after.map(hash),
+        }
     }
 
     #[test]
@@ -151,24 +180,46 @@ mod tests {
         assert_eq!(replaced.left_to_do(found("edited")), LeftToDo::LeaveAlone);
         assert_eq!(replaced.left_to_do(None), LeftToDo::LeaveAlone);
         assert_eq!(write(None, Some("new")).left_to_do(None), LeftToDo::Write);
-        assert_eq!(write(Some("old"), None).left_to_do(found("old")), LeftToDo::Write);
+        assert_eq!(
+            write(Some("old"), None).left_to_do(found("old")),
+            LeftToDo::Write
+        );
         assert_eq!(write(Some("old"), None).left_to_do(None), LeftToDo::Nothing);
     }
 
     #[test]
     fn a_record_made_by_another_working_copy_has_no_valid_seal() {
         let files = vec![write(None, Some("new"))];
-        let writes = FileWrites { operation: OperationId(7), request: None, files, sessions: Vec::new(), seal: None };
-        assert!(writes.clone().sealed("").is_made_by(""), "where there is only one, nothing has to be proved");
+        let writes = FileWrites {
+            operation: OperationId(7),
+            request: None,
+            files,
+            sessions: Vec::new(),
+            seal: None,
+        };
+        assert!(
+            writes.clone().sealed("").is_made_by(""),
+            "where there is only one, nothing has to be proved"
+        );
         let sealed = writes.clone().sealed("copy-1");
         assert!(sealed.is_made_by("copy-1"));
         assert!(!sealed.is_made_by("copy-2"));
         assert!(!writes.is_made_by("copy-1"));
-        let forged = FileWrites { files: vec![write(None, Some("evil"))], ..sealed.clone() };
+        let forged = FileWrites {
+            files: vec![write(None, Some("evil"))],
+            ..sealed.clone()
+        };
         assert!(!forged.is_made_by("copy-1"));
-        let forged = FileWrites { sessions: vec![Stamp::at(crate::time::Timestamp::from_millis(0))], ..sealed };
+        let forged = FileWrites {
+            sessions: vec![Stamp::at(crate::time::Timestamp::from_millis(0))],
+            ..sealed
+        };
         assert!(!forged.is_made_by("copy-1"));
-        assert_ne!(FileWrites::key("copy-1"), "copy-1", "the name is not told to others");
+        assert_ne!(
+            FileWrites::key("copy-1"),
+            "copy-1",
+            "the name is not told to others"
+        );
     }
 
     #[test]
@@ -182,7 +233,10 @@ mod tests {
             ("../x", false),
             ("", false),
         ] {
-            let write = FileWrite { path: path.to_owned(), ..write(None, None) };
+            let write = FileWrite {
+                path: path.to_owned(),
+                ..write(None, None)
+            };
             assert_eq!(write.is_in_project(), is_ours, "{path}");
         }
     }

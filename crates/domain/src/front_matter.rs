@@ -25,7 +25,10 @@ pub struct FrontMatterProblem {
 #[must_use]
 pub fn split(text: &str) -> (Option<&str>, &str) {
     match parts(text) {
-        Some((_, block, tail)) => (Some(block), tail.split_once('\n').map_or("", |(_, body)| body)),
+        Some((_, block, tail)) => (
+            Some(block),
+            tail.split_once('\n').map_or("", |(_, body)| body),
+        ),
         None => (None, text.strip_prefix('\u{feff}').unwrap_or(text)),
     }
 }
@@ -33,7 +36,9 @@ pub fn split(text: &str) -> (Option<&str>, &str) {
 /// Splits a plan into what stands before the block, the block, and the rest from its closing fence on.
 fn parts(text: &str) -> Option<(&str, &str, &str)> {
     let bare = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let rest = bare.strip_prefix("---\n").or_else(|| bare.strip_prefix("---\r\n"))?;
+    let rest = bare
+        .strip_prefix("---\n")
+        .or_else(|| bare.strip_prefix("---\r\n"))?;
     let head = text.get(..text.len() - rest.len())?;
     let mut offset = 0;
     for line in rest.split_inclusive('\n') {
@@ -49,12 +54,17 @@ fn parts(text: &str) -> Option<(&str, &str, &str)> {
 /// Reads the front matter of a plan.
 #[must_use]
 pub fn read(text: &str) -> FrontMatter {
-    let (Some(block), _) = split(text) else { return FrontMatter::default() };
+    let (Some(block), _) = split(text) else {
+        return FrontMatter::default();
+    };
     if block.trim().is_empty() {
         return FrontMatter::default();
     }
     match serde_saphyr::from_str::<Value>(block) {
-        Ok(Value::Object(keys)) => FrontMatter { keys, problem: None },
+        Ok(Value::Object(keys)) => FrontMatter {
+            keys,
+            problem: None,
+        },
         Ok(Value::Null) => FrontMatter::default(),
         Ok(_) => FrontMatter {
             keys: Map::new(),
@@ -96,16 +106,27 @@ fn entries(block: &str) -> Vec<(Option<&str>, &str)> {
             }
         }
     }
-    found.into_iter().filter_map(|(key, from, to)| Some((key, block.get(from..to)?))).collect()
+    found
+        .into_iter()
+        .filter_map(|(key, from, to)| Some((key, block.get(from..to)?)))
+        .collect()
 }
 
 /// Returns the text without some keys of its front matter, each with the lines that belong to it.
 #[must_use]
 pub fn without(text: &str, keys: &[String]) -> String {
-    let Some((head, block, tail)) = parts(text) else { return text.to_owned() };
+    let Some((head, block, tail)) = parts(text) else {
+        return text.to_owned();
+    };
     let left_out = |key: &str| keys.iter().any(|other| other.eq_ignore_ascii_case(key));
-    let kept = entries(block).into_iter().filter(|(key, _)| !key.is_some_and(left_out));
-    [head].into_iter().chain(kept.map(|(_, lines)| lines)).chain([tail]).collect()
+    let kept = entries(block)
+        .into_iter()
+        .filter(|(key, _)| !key.is_some_and(left_out));
+    [head]
+        .into_iter()
+        .chain(kept.map(|(_, lines)| lines))
+        .chain([tail])
+        .collect()
 }
 
 /// Returns the text with one key of its front matter set; every other byte stays. A text without front
@@ -123,7 +144,11 @@ pub fn with_key(text: &str, key: &str, value: &str) -> String {
         Some((_, lines)) => *lines = &line,
         None => entries.push((Some(key), &line)),
     }
-    [head].into_iter().chain(entries.into_iter().map(|(_, lines)| lines)).chain([tail]).collect()
+    [head]
+        .into_iter()
+        .chain(entries.into_iter().map(|(_, lines)| lines))
+        .chain([tail])
+        .collect()
 }
 
 /// Returns a key's value as it is written, so that `017` stays `017`; quotes and a comment are left out.
@@ -143,7 +168,10 @@ pub fn written(text: &str, key: &str) -> Option<String> {
 /// Returns the key a line begins, if it begins one: continuation lines are indented, list items or comments.
 fn key_of(line: &str) -> Option<&str> {
     let (key, _) = line.split_once(':')?;
-    let begins = key.chars().next().is_some_and(|first| !first.is_whitespace() && !"#-[{".contains(first));
+    let begins = key
+        .chars()
+        .next()
+        .is_some_and(|first| !first.is_whitespace() && !"#-[{".contains(first));
     begins.then(|| key.trim().trim_matches(['"', '\'']))
 }
 
@@ -152,7 +180,11 @@ impl FrontMatter {
     #[must_use]
     pub fn list(&self, key: &str) -> Vec<String> {
         let split = |text: &str| {
-            text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+            text.split(',')
+                .map(str::trim)
+                .filter(|part| !part.is_empty())
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
         };
         match self.get(key) {
             Some(Value::Array(items)) => items.iter().filter_map(plain_text).collect(),
@@ -172,7 +204,10 @@ impl FrontMatter {
     fn get(&self, key: &str) -> Option<&Value> {
         self.keys.get(key).or_else(|| {
             let lower = key.to_lowercase();
-            self.keys.iter().find(|(name, _)| name.to_lowercase() == lower).map(|(_, value)| value)
+            self.keys
+                .iter()
+                .find(|(name, _)| name.to_lowercase() == lower)
+                .map(|(_, value)| value)
         })
     }
 }
@@ -182,7 +217,10 @@ fn plain_text(value: &Value) -> Option<String> {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(flag) => Some(flag.to_string()),
-        Value::Object(map) => map.get("name").and_then(plain_text).or_else(|| map.keys().next().cloned()),
+        Value::Object(map) => map
+            .get("name")
+            .and_then(plain_text)
+            .or_else(|| map.keys().next().cloned()),
         Value::Array(_) | Value::Null => None,
     }
 }

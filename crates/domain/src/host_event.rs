@@ -24,8 +24,14 @@ pub enum Host {
 
 impl Host {
     /// Every host, in the order they are listed to people.
-    pub const ALL: [Self; 6] =
-        [Self::ClaudeCode, Self::Cursor, Self::OpenCode, Self::Codex, Self::Gemini, Self::Copilot];
+    pub const ALL: [Self; 6] = [
+        Self::ClaudeCode,
+        Self::Cursor,
+        Self::OpenCode,
+        Self::Codex,
+        Self::Gemini,
+        Self::Copilot,
+    ];
 
     /// Returns the word used on the command line.
     #[must_use]
@@ -76,7 +82,9 @@ impl Host {
     pub fn context_cap(self) -> usize {
         match self {
             Self::Codex => 8_000,
-            Self::ClaudeCode | Self::Cursor | Self::OpenCode | Self::Gemini | Self::Copilot => 9_500,
+            Self::ClaudeCode | Self::Cursor | Self::OpenCode | Self::Gemini | Self::Copilot => {
+                9_500
+            }
         }
     }
 
@@ -85,7 +93,9 @@ impl Host {
     pub fn size_of(self, text: &str) -> usize {
         match self {
             Self::Codex | Self::Copilot => text.len(),
-            Self::ClaudeCode | Self::Cursor | Self::OpenCode | Self::Gemini => text.encode_utf16().count(),
+            Self::ClaudeCode | Self::Cursor | Self::OpenCode | Self::Gemini => {
+                text.encode_utf16().count()
+            }
         }
     }
 
@@ -203,7 +213,9 @@ impl ToolCall {
     /// Says whether the call runs a command that may write files, other than through our own program.
     #[must_use]
     pub fn may_write_by_command(&self) -> bool {
-        self.command.as_deref().is_some_and(|command| !shell_command::only_looks_or_is_ours(command))
+        self.command
+            .as_deref()
+            .is_some_and(|command| !shell_command::only_looks_or_is_ours(command))
     }
 
     /// Says whether the call may change files it does not name.

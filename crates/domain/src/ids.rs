@@ -21,7 +21,9 @@ impl fmt::Display for NodeId {
 }
 
 /// Number of an operation: 1, 2, 3 … in the order they were committed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct OperationId(pub u64);
 
@@ -188,8 +190,14 @@ impl From<&str> for Principal {
         if text == "system" {
             return Self::System;
         }
-        if let Some((host, session)) = text.strip_prefix("agent:").and_then(|rest| rest.split_once('/')) {
-            return Self::Agent { host: host.to_owned(), session: session.to_owned() };
+        if let Some((host, session)) = text
+            .strip_prefix("agent:")
+            .and_then(|rest| rest.split_once('/'))
+        {
+            return Self::Agent {
+                host: host.to_owned(),
+                session: session.to_owned(),
+            };
         }
         Self::Human(text.strip_prefix("human:").unwrap_or(text).to_owned())
     }

@@ -21,9 +21,17 @@ pub enum NeedsProblem {
     #[error("`{node}` needs `{name}`, but there is no such node")]
     Unknown { node: String, name: String },
     #[error("`{node}` needs `{name}`, which could be any of {}", candidates.join(", "))]
-    Ambiguous { node: String, name: String, candidates: Vec<String> },
+    Ambiguous {
+        node: String,
+        name: String,
+        candidates: Vec<String>,
+    },
     #[error("`{node}` cannot need `{name}`: {}", circle.join(" needs "))]
-    Circle { node: String, name: String, circle: Vec<String> },
+    Circle {
+        node: String,
+        name: String,
+        circle: Vec<String>,
+    },
 }
 
 impl NeedsProblem {
@@ -31,7 +39,9 @@ impl NeedsProblem {
     #[must_use]
     pub fn node(&self) -> &str {
         match self {
-            Self::Unknown { node, .. } | Self::Ambiguous { node, .. } | Self::Circle { node, .. } => node,
+            Self::Unknown { node, .. }
+            | Self::Ambiguous { node, .. }
+            | Self::Circle { node, .. } => node,
         }
     }
 }
@@ -66,19 +76,33 @@ impl Needs {
     ) {
         let words: Vec<String> = name.split_whitespace().map(str::to_owned).collect();
         let path = || tree.path(node);
-        let unknown = || NeedsProblem::Unknown { node: path(), name: name.to_owned() };
+        let unknown = || NeedsProblem::Unknown {
+            node: path(),
+            name: name.to_owned(),
+        };
         let Ok((reference, _)) = NodeReference::read(&words, profiles) else {
             self.problems.push(unknown());
             return;
         };
-        let candidates = by_alias.get(reference.alias()).map_or(&[][..], Vec::as_slice);
-        let paths: Vec<String> = candidates.iter().map(|candidate| tree.path(candidate)).collect();
+        let candidates = by_alias
+            .get(reference.alias())
+            .map_or(&[][..], Vec::as_slice);
+        let paths: Vec<String> = candidates
+            .iter()
+            .map(|candidate| tree.path(candidate))
+            .collect();
         // Among several of one name, a sibling is meant.
-        let sibling = candidates.iter().position(|candidate| candidate.parent == node.parent);
+        let sibling = candidates
+            .iter()
+            .position(|candidate| candidate.parent == node.parent);
         let needed = match (reference.pick(&paths, Vec::new), sibling) {
             (Ok(index), _) | (Err(Unresolved::Ambiguous { .. }), Some(index)) => candidates[index],
             (Err(Unresolved::Ambiguous { candidates, .. }), None) => {
-                self.problems.push(NeedsProblem::Ambiguous { node: path(), name: name.to_owned(), candidates });
+                self.problems.push(NeedsProblem::Ambiguous {
+                    node: path(),
+                    name: name.to_owned(),
+                    candidates,
+                });
                 return;
             }
             (Err(_), _) => {
@@ -88,8 +112,17 @@ impl Needs {
         };
         if let Some(circle) = self.way(needed.id, node.id) {
             let mut names = vec![node.alias.clone()];
-            names.extend(circle.iter().filter_map(|id| tree.get(*id)).map(|node| node.alias.clone()));
-            self.problems.push(NeedsProblem::Circle { node: path(), name: name.to_owned(), circle: names });
+            names.extend(
+                circle
+                    .iter()
+                    .filter_map(|id| tree.get(*id))
+                    .map(|node| node.alias.clone()),
+            );
+            self.problems.push(NeedsProblem::Circle {
+                node: path(),
+                name: name.to_owned(),
+                circle: names,
+            });
             return;
         }
         self.edges.entry(node.id).or_default().push(needed.id);
@@ -125,9 +158,19 @@ impl Needs {
 /// Returns what is ready: approved (where `waits_for_approval` says so, else just not stale or invalid), not complete, nothing it or its ancestors need is open, and
 /// nothing below it is still to be done (the work is then there, not here).
 #[must_use]
-pub fn ready<'t>(tree: &'t Tree, needs: &Needs, waits_for_approval: &dyn Fn(&Node) -> bool) -> Vec<&'t Node> {
+pub fn ready<'t>(
+    tree: &'t Tree,
+    needs: &Needs,
+    waits_for_approval: &dyn Fn(&Node) -> bool,
+) -> Vec<&'t Node> {
     let is_open = |node: &Node| node.progress != Progress::Complete;
-    let waits = |node: &Node| needs.of_node(node.id).iter().filter_map(|id| tree.get(*id)).any(is_open);
+    let waits = |node: &Node| {
+        needs
+            .of_node(node.id)
+            .iter()
+            .filter_map(|id| tree.get(*id))
+            .any(is_open)
+    };
     tree.all_in_order()
         .into_iter()
         .filter(|node| match node.status() {

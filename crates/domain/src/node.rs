@@ -21,7 +21,12 @@ pub enum Status {
 
 impl Status {
     /// Every status, in the order people meet them.
-    pub const ALL: [Self; 4] = [Self::Draft, Self::Approved, Self::RequiresRevalidation, Self::Invalid];
+    pub const ALL: [Self; 4] = [
+        Self::Draft,
+        Self::Approved,
+        Self::RequiresRevalidation,
+        Self::Invalid,
+    ];
 
     /// Returns the word used everywhere: code, JSON, database, terminal.
     #[must_use]
@@ -42,7 +47,9 @@ impl fmt::Display for Status {
 }
 
 /// Work lifecycle of a node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Progress {
     #[default]
@@ -56,13 +63,17 @@ impl Progress {
     /// Returns the progress a ticket file's own word means.
     #[must_use]
     pub fn from_words(word: &str) -> Option<Self> {
-        Some(match word.trim().to_lowercase().replace(['_', ' '], "-").as_str() {
-            "pending" | "ready" | "open" | "todo" | "backlog" | "planned" | "new" => Self::Pending,
-            "active" | "in-progress" | "started" | "doing" | "wip" => Self::Active,
-            "complete" | "completed" | "done" | "closed" | "resolved" => Self::Complete,
-            "blocked" | "on-hold" => Self::Blocked,
-            _ => return None,
-        })
+        Some(
+            match word.trim().to_lowercase().replace(['_', ' '], "-").as_str() {
+                "pending" | "ready" | "open" | "todo" | "backlog" | "planned" | "new" => {
+                    Self::Pending
+                }
+                "active" | "in-progress" | "started" | "doing" | "wip" => Self::Active,
+                "complete" | "completed" | "done" | "closed" | "resolved" => Self::Complete,
+                "blocked" | "on-hold" => Self::Blocked,
+                _ => return None,
+            },
+        )
     }
 
     /// Every state of work, in the order it is gone through.
@@ -98,7 +109,11 @@ pub struct ParentVersion {
 #[serde(tag = "is", rename_all = "kebab-case")]
 pub enum Content {
     /// Readable text; `basis` is the parent it was written against.
-    Text { version: VersionHash, canonical: CanonicalHash, basis: Option<ParentVersion> },
+    Text {
+        version: VersionHash,
+        canonical: CanonicalHash,
+        basis: Option<ParentVersion>,
+    },
     /// The plan file is not there.
     Missing,
     /// The plan file is there but is no plan: binary, too large, a link, not permitted …
@@ -137,9 +152,12 @@ impl Content {
     #[must_use]
     pub fn footing(&self) -> TextFooting {
         match self {
-            Self::Text { canonical, basis, .. } => {
-                TextFooting::Text { canonical: *canonical, basis: basis.map(|parent| parent.canonical) }
-            }
+            Self::Text {
+                canonical, basis, ..
+            } => TextFooting::Text {
+                canonical: *canonical,
+                basis: basis.map(|parent| parent.canonical),
+            },
             Self::Missing => TextFooting::Missing,
             Self::Unreadable { .. } => TextFooting::Unreadable,
         }
@@ -149,7 +167,12 @@ impl Content {
     #[must_use]
     pub fn as_parent(&self) -> Option<ParentVersion> {
         match self {
-            Self::Text { version, canonical, .. } => Some(ParentVersion { version: *version, canonical: *canonical }),
+            Self::Text {
+                version, canonical, ..
+            } => Some(ParentVersion {
+                version: *version,
+                canonical: *canonical,
+            }),
             Self::Missing | Self::Unreadable { .. } => None,
         }
     }
@@ -244,7 +267,11 @@ impl Standing {
     /// Returns a standing that needs no cause.
     #[must_use]
     pub fn plain(status: Status) -> Self {
-        Self { status, cause: None, since: None }
+        Self {
+            status,
+            cause: None,
+            since: None,
+        }
     }
 }
 
@@ -287,7 +314,10 @@ impl Node {
             parent: self.parent,
             text: self.content.footing(),
             approval: self.approval.as_ref().map(Approval::footing),
-            condemnation: self.condemnation.as_ref().map(|condemnation| condemnation.canonical),
+            condemnation: self
+                .condemnation
+                .as_ref()
+                .map(|condemnation| condemnation.canonical),
             standing: self.standing.clone(),
         }
     }

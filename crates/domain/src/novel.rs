@@ -28,20 +28,29 @@ const BREAK: &str = "\n\n* * *\n\n";
 
 impl Chapter {
     fn prose(&self) -> String {
-        self.scenes.iter().map(|scene| scene.trim()).collect::<Vec<_>>().join(BREAK)
+        self.scenes
+            .iter()
+            .map(|scene| scene.trim())
+            .collect::<Vec<_>>()
+            .join(BREAK)
     }
 
     fn body(&self) -> String {
-        format!("<h1>{}</h1>\n{}", escaped(&self.title), rendered(&self.prose()))
+        format!(
+            "<h1>{}</h1>\n{}",
+            escaped(&self.title),
+            rendered(&self.prose())
+        )
     }
 }
 
 /// Renders prose. Raw HTML in it is shown as the text it is: a book runs nothing.
 fn rendered(prose: &str) -> String {
-    let events = Parser::new_ext(prose, Options::ENABLE_SMART_PUNCTUATION).map(|event| match event {
-        Event::Html(raw) | Event::InlineHtml(raw) => Event::Text(raw),
-        other => other,
-    });
+    let events =
+        Parser::new_ext(prose, Options::ENABLE_SMART_PUNCTUATION).map(|event| match event {
+            Event::Html(raw) | Event::InlineHtml(raw) => Event::Text(raw),
+            other => other,
+        });
     let mut out = String::new();
     html::push_html(&mut out, events);
     out
@@ -59,7 +68,10 @@ impl Book {
 
     #[must_use]
     pub fn html(&self) -> String {
-        let chapters = self.chapters.iter().map(|chapter| format!("<section>\n{}</section>\n", chapter.body()));
+        let chapters = self
+            .chapters
+            .iter()
+            .map(|chapter| format!("<section>\n{}</section>\n", chapter.body()));
         let title = escaped(&self.title);
         format!(
             "<!DOCTYPE html>\n<html>\n<head>\n<meta charset=\"utf-8\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n\
@@ -80,9 +92,16 @@ impl Book {
             .collect();
         let (mut items, mut spine, mut contents) = (String::new(), String::new(), String::new());
         for (name, chapter) in &pages {
-            let _ = writeln!(items, "<item id=\"{name}\" href=\"{name}.xhtml\" media-type=\"application/xhtml+xml\"/>");
+            let _ = writeln!(
+                items,
+                "<item id=\"{name}\" href=\"{name}.xhtml\" media-type=\"application/xhtml+xml\"/>"
+            );
             let _ = writeln!(spine, "<itemref idref=\"{name}\"/>");
-            let _ = writeln!(contents, "<li><a href=\"{name}.xhtml\">{}</a></li>", escaped(&chapter.title));
+            let _ = writeln!(
+                contents,
+                "<li><a href=\"{name}.xhtml\">{}</a></li>",
+                escaped(&chapter.title)
+            );
         }
         let package = format!(
             "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<package xmlns=\"http://www.idpf.org/2007/opf\" version=\"3.0\" \
@@ -94,7 +113,10 @@ impl Book {
             escaped(&self.identifier),
             escaped(&self.modified)
         );
-        let nav = page("Contents", &format!("<nav epub:type=\"toc\"><h1>{title}</h1><ol>\n{contents}</ol></nav>"));
+        let nav = page(
+            "Contents",
+            &format!("<nav epub:type=\"toc\"><h1>{title}</h1><ol>\n{contents}</ol></nav>"),
+        );
         let container = "<?xml version=\"1.0\"?>\n<container version=\"1.0\" \
              xmlns=\"urn:oasis:names:tc:opendocument:xmlns:container\">\n<rootfiles><rootfile full-path=\"OEBPS/book.opf\" \
              media-type=\"application/oebps-package+xml\"/></rootfiles>\n</container>\n";
@@ -104,15 +126,18 @@ impl Book {
             ("OEBPS/book.opf".to_owned(), package),
             ("OEBPS/nav.xhtml".to_owned(), nav),
         ];
-        let chapters =
-            pages.iter().map(|(name, chapter)| (format!("OEBPS/{name}.xhtml"), page(&chapter.title, &chapter.body())));
+        let chapters = pages.iter().map(|(name, chapter)| {
+            (
+                format!("OEBPS/{name}.xhtml"),
+                page(&chapter.title, &chapter.body()),
+            )
+        });
         files.extend(chapters);
         files
     }
 }
 
-const STYLE: &str =
-    "body{max-width:36em;margin:2em auto;padding:0 1em;font-family:serif;line-height:1.5}header{font-size:2em}";
+const STYLE: &str = "body{max-width:36em;margin:2em auto;padding:0 1em;font-family:serif;line-height:1.5}header{font-size:2em}";
 
 fn page(title: &str, body: &str) -> String {
     format!(

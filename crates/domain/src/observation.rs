@@ -103,7 +103,11 @@ fn changed(tree: &Tree, earlier: &[Sighting], node: &Node, found: &Found, facts:
     let parent = node.parent.map(|id| parent_now(tree, earlier, id));
     let content = content_of(found, Some(&node.content), parent.as_ref());
     if content != node.content {
-        facts.push(Fact::ContentChanged { node: node.id, before: node.content.clone(), after: content });
+        facts.push(Fact::ContentChanged {
+            node: node.id,
+            before: node.content.clone(),
+            after: content,
+        });
     }
     if let Found::Text { description, .. } = found
         && *description != node.description
@@ -132,13 +136,29 @@ fn parent_now(tree: &Tree, earlier: &[Sighting], id: NodeId) -> ParentNow {
         Place::New(new) => new.id == id,
     });
     match seen.map(|sighting| &sighting.found) {
-        None => ParentNow { before, now: before, rewritten_ns: None },
-        Some(Found::Text { version, canonical, modified_ns, .. }) => ParentNow {
+        None => ParentNow {
             before,
-            now: Some(ParentVersion { version: *version, canonical: *canonical }),
+            now: before,
+            rewritten_ns: None,
+        },
+        Some(Found::Text {
+            version,
+            canonical,
+            modified_ns,
+            ..
+        }) => ParentNow {
+            before,
+            now: Some(ParentVersion {
+                version: *version,
+                canonical: *canonical,
+            }),
             rewritten_ns: Some(*modified_ns),
         },
-        Some(Found::Missing | Found::Unreadable { .. }) => ParentNow { before, now: None, rewritten_ns: None },
+        Some(Found::Missing | Found::Unreadable { .. }) => ParentNow {
+            before,
+            now: None,
+            rewritten_ns: None,
+        },
     }
 }
 
@@ -146,15 +166,32 @@ fn content_of(found: &Found, before: Option<&Content>, parent: Option<&ParentNow
     match found {
         Found::Missing => Content::Missing,
         Found::Unreadable { why } => Content::Unreadable { why: why.clone() },
-        Found::Text { version, canonical, modified_ns, known_basis, .. } => {
+        Found::Text {
+            version,
+            canonical,
+            modified_ns,
+            known_basis,
+            ..
+        } => {
             let basis = match (known_basis, before) {
                 // A text that comes back is still the one written against that parent.
                 (Some(basis), _) => *basis,
                 // A formatting-only edit is no new reading of the parent.
-                (None, Some(Content::Text { canonical: same, basis, .. })) if same == canonical => *basis,
+                (
+                    None,
+                    Some(Content::Text {
+                        canonical: same,
+                        basis,
+                        ..
+                    }),
+                ) if same == canonical => *basis,
                 (None, _) => parent.and_then(|parent| written_against(parent, *modified_ns)),
             };
-            Content::Text { version: *version, canonical: *canonical, basis }
+            Content::Text {
+                version: *version,
+                canonical: *canonical,
+                basis,
+            }
         }
     }
 }

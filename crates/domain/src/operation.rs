@@ -119,7 +119,12 @@ impl Verb {
     #[must_use]
     pub fn is_a_decision(self) -> bool {
         match self {
-            Self::Approve | Self::Revalidate | Self::Invalidate | Self::Progress | Self::Restore | Self::Repair => true,
+            Self::Approve
+            | Self::Revalidate
+            | Self::Invalidate
+            | Self::Progress
+            | Self::Restore
+            | Self::Repair => true,
             Self::Init
             | Self::Observe
             | Self::Rebuild

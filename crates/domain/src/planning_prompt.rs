@@ -86,9 +86,23 @@ pub fn compose(prompt: &Prompt<'_>) -> String {
         }
     }
     if !prompt.profile.phases.is_empty() {
-        line(&mut out, format_args!("\n## How to work: {} phases, in this order", prompt.profile.phases.len()));
+        line(
+            &mut out,
+            format_args!(
+                "\n## How to work: {} phases, in this order",
+                prompt.profile.phases.len()
+            ),
+        );
         for (index, phase) in prompt.profile.phases.iter().enumerate() {
-            line(&mut out, format_args!("\n### Phase {}: {}\n\n{}", index + 1, phase.title, phase.text));
+            line(
+                &mut out,
+                format_args!(
+                    "\n### Phase {}: {}\n\n{}",
+                    index + 1,
+                    phase.title,
+                    phase.text
+                ),
+            );
         }
     }
     if !prompt.level.outline.is_empty() {
@@ -109,7 +123,10 @@ pub fn parent_context(parent: &Ancestor<'_>) -> String {
 }
 
 fn parent_block(out: &mut String, parent: &Ancestor<'_>, above: &[Ancestor<'_>]) {
-    line(out, format_args!("\n## Parent context: {} `{}`\n", parent.level, parent.path));
+    line(
+        out,
+        format_args!("\n## Parent context: {} `{}`\n", parent.level, parent.path),
+    );
     if let Some(file) = parent.file {
         line(out, format_args!("File: `{file}`"));
     }
@@ -117,8 +134,14 @@ fn parent_block(out: &mut String, parent: &Ancestor<'_>, above: &[Ancestor<'_>])
         line(out, format_args!("Approved by: {by}"));
     }
     for ancestor in above {
-        let file = ancestor.file.map(|file| format!(" (`{file}`)")).unwrap_or_default();
-        line(out, format_args!("Above it: {} `{}`{file}", ancestor.level, ancestor.path));
+        let file = ancestor
+            .file
+            .map(|file| format!(" (`{file}`)"))
+            .unwrap_or_default();
+        line(
+            out,
+            format_args!("Above it: {} `{}`{file}", ancestor.level, ancestor.path),
+        );
     }
     line(
         out,
@@ -130,12 +153,23 @@ fn parent_block(out: &mut String, parent: &Ancestor<'_>, above: &[Ancestor<'_>])
     for text_line in parent.text.unwrap_or_default().lines() {
         line(out, format_args!("│ {}", clean_line(text_line)));
     }
-    line(out, format_args!("└──── end of parent plan {} ────", parent.path));
+    line(
+        out,
+        format_args!("└──── end of parent plan {} ────", parent.path),
+    );
 }
 
 fn rules(out: &mut String, profile: &Profile, level: &str, parent_level: &str) {
-    let facets: Vec<&str> = profile.facets.iter().map(|facet| facet.name.as_str()).collect();
-    let names = if facets.is_empty() { String::new() } else { format!(" in its {}", facets.join(", ")) };
+    let facets: Vec<&str> = profile
+        .facets
+        .iter()
+        .map(|facet| facet.name.as_str())
+        .collect();
+    let names = if facets.is_empty() {
+        String::new()
+    } else {
+        format!(" in its {}", facets.join(", "))
+    };
     line(
         out,
         format_args!(

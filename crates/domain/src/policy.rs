@@ -119,7 +119,10 @@ impl Default for GatePolicy {
             frozen: GateMode::Block,
             done: GateMode::Block,
             loc_limit: 400,
-            loc_exclude: NOT_WRITTEN.iter().map(|pattern| (*pattern).to_owned()).collect(),
+            loc_exclude: NOT_WRITTEN
+                .iter()
+                .map(|pattern| (*pattern).to_owned())
+                .collect(),
             shrink_below_percent: 40,
             fail_closed: vec!["read-before-write".to_owned()],
         }
@@ -188,7 +191,10 @@ pub struct BriefingPolicy {
 
 impl Default for BriefingPolicy {
     fn default() -> Self {
-        Self { characters: 6_000, tokens: 1_500 }
+        Self {
+            characters: 6_000,
+            tokens: 1_500,
+        }
     }
 }
 
@@ -216,7 +222,12 @@ pub struct ReviewPolicy {
 
 impl Default for ReviewPolicy {
     fn default() -> Self {
-        Self { reviewer: ReviewerPolicy::default(), cap: 5, max_iterations: 8, budget: 0 }
+        Self {
+            reviewer: ReviewerPolicy::default(),
+            cap: 5,
+            max_iterations: 8,
+            budget: 0,
+        }
     }
 }
 

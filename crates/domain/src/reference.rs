@@ -19,7 +19,10 @@ pub enum Unresolved {
     #[error("no node `{name}`")]
     NotFound { name: String, near: Vec<String> },
     #[error("`{name}` could be any of {}", candidates.join(", "))]
-    Ambiguous { name: String, candidates: Vec<String> },
+    Ambiguous {
+        name: String,
+        candidates: Vec<String>,
+    },
 }
 
 impl NodeReference {
@@ -28,7 +31,10 @@ impl NodeReference {
     /// # Errors
     /// [`Unresolved::Nothing`] when there is nothing to read, [`Unresolved::NotAnAlias`] when a level is
     /// followed by something that is none of its aliases.
-    pub fn read<'w>(words: &'w [String], profiles: &[Profile]) -> Result<(Self, &'w [String]), Unresolved> {
+    pub fn read<'w>(
+        words: &'w [String],
+        profiles: &[Profile],
+    ) -> Result<(Self, &'w [String]), Unresolved> {
         let (first, rest) = words.split_first().ok_or(Unresolved::Nothing)?;
         let level = profiles
             .iter()
@@ -36,7 +42,12 @@ impl NodeReference {
             .find(|level| level.name.to_lowercase() == first.to_lowercase());
         if let (Some(level), Some((second, rest))) = (level, rest.split_first()) {
             return match level.read_alias(second) {
-                Ok(read) => Ok((Self { segments: vec![read.alias] }, rest)),
+                Ok(read) => Ok((
+                    Self {
+                        segments: vec![read.alias],
+                    },
+                    rest,
+                )),
                 Err(error) => Err(Unresolved::NotAnAlias(error)),
             };
         }
@@ -82,13 +93,19 @@ impl NodeReference {
     ///
     /// # Errors
     /// None fits, or several do; `known` (all path aliases) is asked for suggestions only then.
-    pub fn pick(&self, paths: &[String], known: impl FnOnce() -> Vec<String>) -> Result<usize, Unresolved> {
+    pub fn pick(
+        &self,
+        paths: &[String],
+        known: impl FnOnce() -> Vec<String>,
+    ) -> Result<usize, Unresolved> {
         let wanted = self.name();
         if let Some(exact) = paths.iter().position(|path| *path == wanted) {
             return Ok(exact);
         }
         let ending = format!("/{wanted}");
-        let fitting: Vec<usize> = (0..paths.len()).filter(|index| paths[*index].ends_with(&ending)).collect();
+        let fitting: Vec<usize> = (0..paths.len())
+            .filter(|index| paths[*index].ends_with(&ending))
+            .collect();
         match fitting.as_slice() {
             [one] => Ok(*one),
             [] => Err(self.not_found(&known())),
@@ -102,9 +119,16 @@ impl NodeReference {
     fn not_found(&self, known: &[String]) -> Unresolved {
         let own = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
         let aliases: Vec<String> = known.iter().map(|path| own(path)).collect();
-        let words = if self.segments.len() > 1 { known } else { &aliases };
+        let words = if self.segments.len() > 1 {
+            known
+        } else {
+            &aliases
+        };
         let near = nearest(&self.name(), words.iter().map(String::as_str), 3);
-        Unresolved::NotFound { name: self.name(), near: near.into_iter().map(str::to_owned).collect() }
+        Unresolved::NotFound {
+            name: self.name(),
+            near: near.into_iter().map(str::to_owned).collect(),
+        }
     }
 }
 

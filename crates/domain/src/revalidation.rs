@@ -13,7 +13,11 @@ pub enum KeepRefused {
     #[error("`{node}` is `{status}`: there is nothing to revalidate")]
     NotStale { node: String, status: Status },
     #[error("cannot keep `{node}`: parent `{parent}` is `{status}`, expected `approved`")]
-    ParentNotApproved { node: String, parent: String, status: Status },
+    ParentNotApproved {
+        node: String,
+        parent: String,
+        status: Status,
+    },
     #[error(transparent)]
     Approval(#[from] ApprovalRefused),
 }
@@ -31,26 +35,48 @@ pub fn keep(
     approval: Result<Approval, ApprovalRefused>,
 ) -> Result<Vec<Fact>, KeepRefused> {
     if node.status() != Status::RequiresRevalidation {
-        return Err(KeepRefused::NotStale { node: node.alias.clone(), status: node.status() });
+        return Err(KeepRefused::NotStale {
+            node: node.alias.clone(),
+            status: node.status(),
+        });
     }
     if node.text_is_approved() {
         let approval = approval?;
-        return Ok(vec![Fact::ApprovalChanged { node: node.id, before: node.approval.clone(), after: Some(approval) }]);
+        return Ok(vec![Fact::ApprovalChanged {
+            node: node.id,
+            before: node.approval.clone(),
+            after: Some(approval),
+        }]);
     }
     let basis = parent.and_then(|parent| parent.content.as_parent());
     let after = match &node.content {
-        Content::Text { version, canonical, .. } => Content::Text { version: *version, canonical: *canonical, basis },
+        Content::Text {
+            version, canonical, ..
+        } => Content::Text {
+            version: *version,
+            canonical: *canonical,
+            basis,
+        },
         other => other.clone(),
     };
     match parent {
-        Some(parent) if matches!(parent.status(), Status::RequiresRevalidation | Status::Invalid) => {
+        Some(parent)
+            if matches!(
+                parent.status(),
+                Status::RequiresRevalidation | Status::Invalid
+            ) =>
+        {
             Err(KeepRefused::ParentNotApproved {
                 node: node.alias.clone(),
                 parent: parent.alias.clone(),
                 status: parent.status(),
             })
         }
-        _ => Ok(vec![Fact::ContentChanged { node: node.id, before: node.content.clone(), after }]),
+        _ => Ok(vec![Fact::ContentChanged {
+            node: node.id,
+            before: node.content.clone(),
+            after,
+        }]),
     }
 }
 
@@ -60,9 +86,19 @@ pub fn keep(
 /// then what had been approved, then what waits longest.
 #[must_use]
 pub fn by_urgency<'t>(tree: &'t Tree, within: &[&'t Node]) -> Vec<&'t Node> {
-    let mut stale: Vec<&Node> =
-        within.iter().copied().filter(|node| node.status() == Status::RequiresRevalidation).collect();
-    stale.sort_by_key(|node| (tree.ancestors(node).len(), !node.text_is_approved(), node.standing.since, node.order));
+    let mut stale: Vec<&Node> = within
+        .iter()
+        .copied()
+        .filter(|node| node.status() == Status::RequiresRevalidation)
+        .collect();
+    stale.sort_by_key(|node| {
+        (
+            tree.ancestors(node).len(),
+            !node.text_is_approved(),
+            node.standing.since,
+            node.order,
+        )
+    });
     stale
 }
 
@@ -83,7 +119,10 @@ pub fn condemn(node: &Node, reason: &str, by: &Principal, now: Timestamp) -> Fac
         before: node.condemnation.clone(),
         after: Some(crate::approval::Condemnation {
             // A text that is not there now would be the approved one, should it come back.
-            canonical: node.content.canonical().or_else(|| node.approval.as_ref().map(|approval| approval.canonical)),
+            canonical: node
+                .content
+                .canonical()
+                .or_else(|| node.approval.as_ref().map(|approval| approval.canonical)),
             reason: reason.to_owned(),
             by: by.clone(),
             at: now,

@@ -9,8 +9,17 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 /// Kinds of records whose text can be searched.
-pub const SEARCHED_KINDS: &[&str] =
-    &["anchor", "mem", "character", "location", "relationship", "scene", "loop", "lore", "fact"];
+pub const SEARCHED_KINDS: &[&str] = &[
+    "anchor",
+    "mem",
+    "character",
+    "location",
+    "relationship",
+    "scene",
+    "loop",
+    "lore",
+    "fact",
+];
 
 /// Returns the text a record is found by: of a note what stands under `title`, `shelf` and `text`, of an entry of the
 /// story's memory every text in it.
@@ -18,7 +27,11 @@ pub const SEARCHED_KINDS: &[&str] =
 pub fn text_of(kind: &str, body: &Value) -> String {
     let mut found = Vec::new();
     match kind {
-        "anchor" | "mem" => found.extend(["title", "shelf", "text"].iter().filter_map(|field| body[*field].as_str())),
+        "anchor" | "mem" => found.extend(
+            ["title", "shelf", "text"]
+                .iter()
+                .filter_map(|field| body[*field].as_str()),
+        ),
         _ => texts_in(body, &mut found),
     }
     found.join(" ")
@@ -85,7 +98,11 @@ impl Query {
     #[must_use]
     pub fn read(text: &str) -> Self {
         let mut phrases: Vec<Vec<String>> = Vec::new();
-        for phrase in text.split_whitespace().map(words).filter(|phrase| !phrase.is_empty()) {
+        for phrase in text
+            .split_whitespace()
+            .map(words)
+            .filter(|phrase| !phrase.is_empty())
+        {
             if !phrases.contains(&phrase) && phrases.len() < MOST_PHRASES {
                 phrases.push(phrase);
             }
@@ -112,11 +129,17 @@ pub enum Matching {
 /// Counts how often a phrase stands in a text.
 #[must_use]
 pub fn occurrences(phrase: &[String], text: &[String]) -> usize {
-    let Some((last, before)) = phrase.split_last() else { return 0 };
-    let fits = |window: &[String]| {
-        window.split_last().is_some_and(|(end, start)| start == before && end.starts_with(last.as_str()))
+    let Some((last, before)) = phrase.split_last() else {
+        return 0;
     };
-    text.windows(phrase.len()).filter(|window| fits(window)).count()
+    let fits = |window: &[String]| {
+        window
+            .split_last()
+            .is_some_and(|(end, start)| start == before && end.starts_with(last.as_str()))
+    };
+    text.windows(phrase.len())
+        .filter(|window| fits(window))
+        .count()
 }
 
 const K1: f64 = 1.2;
@@ -127,9 +150,17 @@ const B: f64 = 0.75;
 ///
 /// For engines without an index of their own.
 #[must_use]
-pub fn rank(texts: &[Vec<String>], query: &Query, matching: Matching, of_kind: &dyn Fn(usize) -> bool) -> Vec<usize> {
+pub fn rank(
+    texts: &[Vec<String>],
+    query: &Query,
+    matching: Matching,
+    of_kind: &dyn Fn(usize) -> bool,
+) -> Vec<usize> {
     let words: usize = texts.iter().map(Vec::len).sum();
-    let corpus = Corpus { texts: texts.len() as f64, words: words as f64 };
+    let corpus = Corpus {
+        texts: texts.len() as f64,
+        words: words as f64,
+    };
     rank_in(corpus, texts, query, matching, of_kind)
 }
 
@@ -149,8 +180,11 @@ pub fn rank_in(
     matching: Matching,
     of_kind: &dyn Fn(usize) -> bool,
 ) -> Vec<usize> {
-    let counts: Vec<Vec<usize>> =
-        query.phrases.iter().map(|phrase| texts.iter().map(|text| occurrences(phrase, text)).collect()).collect();
+    let counts: Vec<Vec<usize>> = query
+        .phrases
+        .iter()
+        .map(|phrase| texts.iter().map(|text| occurrences(phrase, text)).collect())
+        .collect();
     let all = corpus.texts;
     // The kind is indexed beside the words and counts as one of them.
     let length = |index: usize| texts[index].len() as f64 + 1.0;
@@ -167,19 +201,33 @@ pub fn rank_in(
     let candidates = |all_of_it: bool| -> Vec<usize> {
         let matches = |index: &usize| {
             let mut found = counts.iter().map(|counts| counts[*index] > 0);
-            of_kind(*index) && if all_of_it { found.all(|found| found) } else { found.any(|found| found) }
+            of_kind(*index)
+                && if all_of_it {
+                    found.all(|found| found)
+                } else {
+                    found.any(|found| found)
+                }
         };
         (0..texts.len()).filter(matches).collect()
     };
-    let mut found = if query.is_empty() { Vec::new() } else { candidates(matching == Matching::AllElseAny) };
+    let mut found = if query.is_empty() {
+        Vec::new()
+    } else {
+        candidates(matching == Matching::AllElseAny)
+    };
     if found.is_empty() && matching == Matching::AllElseAny && query.phrases.len() > 1 {
         found = candidates(false);
     }
     for index in &found {
-        let score = counts.iter().zip(&rarity).fold(0.0, |score, (counts, rarity)| {
-            let often = counts[*index] as f64;
-            score + rarity * (often * (K1 + 1.0)) / (often + K1 * (1.0 - B + B * length(*index) / average))
-        });
+        let score = counts
+            .iter()
+            .zip(&rarity)
+            .fold(0.0, |score, (counts, rarity)| {
+                let often = counts[*index] as f64;
+                score
+                    + rarity * (often * (K1 + 1.0))
+                        / (often + K1 * (1.0 - B + B * length(*index) / average))
+            });
         scores.insert(*index, score);
     }
     found.sort_by(|a, b| scores[b].total_cmp(&scores[a]).then(a.cmp(b)));
@@ -214,7 +262,10 @@ mod tests {
 
     #[test]
     fn what_several_lists_have_comes_first() {
-        assert_eq!(fuse(&[&["a", "b", "c"], &["d", "c", "b"]], 9), ["b", "c", "a", "d"]);
+        assert_eq!(
+            fuse(&[&["a", "b", "c"], &["d", "c", "b"]], 9),
+            ["b", "c", "a", "d"]
+        );
         assert_eq!(fuse(&[&["a", "b"], &[]], 1), ["a"]);
         assert!(fuse::<u8>(&[], 3).is_empty());
     }
@@ -222,10 +273,16 @@ mod tests {
     #[test]
     fn words_of_any_language() {
         let cases = [
-            ("Build the auth-system!", vec!["build", "the", "auth", "system"]),
+            (
+                "Build the auth-system!",
+                vec!["build", "the", "auth", "system"],
+            ),
             ("Сделать ЧТО-то", vec!["сделать", "что", "то"]),
             ("Straße, naïve", vec!["straße", "naïve"]),
-            ("東京タワー 2026", vec!["東", "京", "タ", "ワ", "ー", "2026"]),
+            (
+                "東京タワー 2026",
+                vec!["東", "京", "タ", "ワ", "ー", "2026"],
+            ),
             ("हिन्दी में", vec!["हिन्दी", "में"]),
             ("  ,. ", vec![]),
         ];
@@ -237,7 +294,11 @@ mod tests {
     #[track_caller]
     fn check(notes: &[&str], query: &str, expected: &[usize]) {
         let notes: Vec<Vec<String>> = notes.iter().map(|note| words(note)).collect();
-        assert_eq!(rank(&notes, &Query::read(query), Matching::AllElseAny, &|_| true), expected, "{query}");
+        assert_eq!(
+            rank(&notes, &Query::read(query), Matching::AllElseAny, &|_| true),
+            expected,
+            "{query}"
+        );
     }
 
     #[test]

@@ -41,18 +41,34 @@ pub fn split(text: &str) -> Vec<Section> {
     let (block, body) = front_matter::split(text);
     let mut sections = Vec::new();
     if let Some(block) = block {
-        sections.push(Section { heading: "front matter".to_owned(), depth: 0, body: canonical_text(block) });
+        sections.push(Section {
+            heading: "front matter".to_owned(),
+            depth: 0,
+            body: canonical_text(block),
+        });
     }
 
     let headings = headings(body);
-    let before =
-        canonical_text(body.get(..headings.first().map_or(body.len(), |first| first.start)).unwrap_or_default());
+    let before = canonical_text(
+        body.get(..headings.first().map_or(body.len(), |first| first.start))
+            .unwrap_or_default(),
+    );
     if !before.is_empty() {
-        sections.push(Section { heading: String::new(), depth: 0, body: before });
+        sections.push(Section {
+            heading: String::new(),
+            depth: 0,
+            body: before,
+        });
     }
     for (index, heading) in headings.iter().enumerate() {
-        let below = body.get(heading.end..end_of(&headings, index, body)).unwrap_or_default();
-        sections.push(Section { heading: heading.title.clone(), depth: heading.depth, body: canonical_text(below) });
+        let below = body
+            .get(heading.end..end_of(&headings, index, body))
+            .unwrap_or_default();
+        sections.push(Section {
+            heading: heading.title.clone(),
+            depth: heading.depth,
+            body: canonical_text(below),
+        });
     }
     sections
 }
@@ -66,10 +82,16 @@ pub fn with_section(text: &str, heading: &str, section: &str) -> String {
     let headings = headings(body);
     let wanted = heading.trim().trim_start_matches('#').trim();
     let section = section.trim();
-    match headings.iter().position(|known| known.title.to_lowercase() == wanted.to_lowercase()) {
+    match headings
+        .iter()
+        .position(|known| known.title.to_lowercase() == wanted.to_lowercase())
+    {
         Some(index) => {
             let (start, end) = (headings[index].end, end_of(&headings, index, body));
-            let (above, below) = (body.get(..start).unwrap_or_default(), body.get(end..).unwrap_or_default());
+            let (above, below) = (
+                body.get(..start).unwrap_or_default(),
+                body.get(end..).unwrap_or_default(),
+            );
             let gap = if below.is_empty() { "" } else { "\n" };
             format!("{front}{}\n\n{section}\n{gap}{below}", above.trim_end())
         }
@@ -87,7 +109,9 @@ struct Heading {
 
 /// Returns where the text below a heading ends.
 fn end_of(headings: &[Heading], index: usize, body: &str) -> usize {
-    headings.get(index + 1).map_or(body.len(), |next| next.start)
+    headings
+        .get(index + 1)
+        .map_or(body.len(), |next| next.start)
 }
 
 fn headings(body: &str) -> Vec<Heading> {
@@ -97,11 +121,20 @@ fn headings(body: &str) -> Vec<Heading> {
         match event {
             Event::Start(Tag::Heading { level, .. }) => {
                 let depth = level_number(level);
-                open = Some(Heading { title: String::new(), depth, start: range.start, end: range.end });
+                open = Some(Heading {
+                    title: String::new(),
+                    depth,
+                    start: range.start,
+                    end: range.end,
+                });
             }
             Event::End(TagEnd::Heading(_)) => {
                 if let Some(heading) = open.take() {
-                    found.push(Heading { title: heading.title.trim().to_owned(), end: range.end, ..heading });
+                    found.push(Heading {
+                        title: heading.title.trim().to_owned(),
+                        end: range.end,
+                        ..heading
+                    });
                 }
             }
             Event::Text(words) | Event::Code(words) => {
@@ -132,7 +165,8 @@ pub fn changes(older: &str, newer: &str) -> Vec<SectionChange> {
     let older = split(older);
     let newer = split(newer);
     let (old_keys, new_keys) = (keys_of(&older), keys_of(&newer));
-    let old_by_key: HashMap<SectionKey<'_>, &Section> = old_keys.iter().copied().zip(&older).collect();
+    let old_by_key: HashMap<SectionKey<'_>, &Section> =
+        old_keys.iter().copied().zip(&older).collect();
 
     let mut found = Vec::new();
     for (section, key) in newer.iter().zip(&new_keys) {
@@ -141,12 +175,18 @@ pub fn changes(older: &str, newer: &str) -> Vec<SectionChange> {
             Some(before) if before.body != section.body => SectionChangeKind::Changed,
             Some(_) => continue,
         };
-        found.push(SectionChange { heading: section.heading.clone(), kind });
+        found.push(SectionChange {
+            heading: section.heading.clone(),
+            kind,
+        });
     }
     let new_keys: HashSet<SectionKey<'_>> = new_keys.into_iter().collect();
     for (section, key) in older.iter().zip(&old_keys) {
         if !new_keys.contains(key) {
-            found.push(SectionChange { heading: section.heading.clone(), kind: SectionChangeKind::Removed });
+            found.push(SectionChange {
+                heading: section.heading.clone(),
+                kind: SectionChangeKind::Removed,
+            });
         }
     }
     found
@@ -190,10 +230,21 @@ pub fn touches(older: &str, newer: &str, reliance: &Reliance<'_>) -> bool {
     }
     let lower = |text: &str| text.trim().to_lowercase();
     if !reliance.listed.is_empty() {
-        let listed: Vec<String> = reliance.listed.iter().map(|heading| lower(heading)).collect();
-        return changed.iter().any(|change| listed.contains(&lower(&change.heading)));
+        let listed: Vec<String> = reliance
+            .listed
+            .iter()
+            .map(|heading| lower(heading))
+            .collect();
+        return changed
+            .iter()
+            .any(|change| listed.contains(&lower(&change.heading)));
     }
-    let names: Vec<String> = reliance.names.iter().map(|name| lower(name)).filter(|name| !name.is_empty()).collect();
+    let names: Vec<String> = reliance
+        .names
+        .iter()
+        .map(|name| lower(name))
+        .filter(|name| !name.is_empty())
+        .collect();
     let speaks_of_it = |section: &Section| {
         let text = lower(&format!("{}\n{}", section.heading, section.body));
         names.iter().any(|name| contains_word(&text, name))
@@ -208,14 +259,18 @@ pub fn touches(older: &str, newer: &str, reliance: &Reliance<'_>) -> bool {
     if relied.is_empty() {
         return true;
     }
-    changed.iter().any(|change| relied.contains(change.heading.as_str()))
+    changed
+        .iter()
+        .any(|change| relied.contains(change.heading.as_str()))
 }
 
 /// Says whether `text` holds `name` as whole words, so that `chapter 1` is not found in `chapter 12`.
 fn contains_word(text: &str, name: &str) -> bool {
     text.match_indices(name).any(|(start, found)| {
         let before = text.get(..start).and_then(|head| head.chars().next_back());
-        let after = text.get(start + found.len()..).and_then(|tail| tail.chars().next());
+        let after = text
+            .get(start + found.len()..)
+            .and_then(|tail| tail.chars().next());
         let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         !is_word(before) && !is_word(after)
     })
@@ -227,10 +282,19 @@ pub fn describe(text: &str) -> Description {
     let front = front_matter::read(text);
     let title = front
         .text("title")
-        .or_else(|| split(text).into_iter().find(|section| section.depth > 0).map(|section| section.heading))
+        .or_else(|| {
+            split(text)
+                .into_iter()
+                .find(|section| section.depth > 0)
+                .map(|section| section.heading)
+        })
         .filter(|title| !title.is_empty());
-    let mut description =
-        Description { title, needs: front.list("needs"), relies_on: front.list("relies_on"), work: None };
+    let mut description = Description {
+        title,
+        needs: front.list("needs"),
+        relies_on: front.list("relies_on"),
+        work: None,
+    };
     // As it is stored, so that a file with a key in its heading does not differ from its record for ever.
     mask_description(&mut description, &mut SecretCount::default());
     description

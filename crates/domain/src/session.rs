@@ -121,7 +121,13 @@ pub const MOST_RATINGS: usize = 20;
 impl Session {
     /// Returns a session that begins.
     #[must_use]
-    pub fn begin(stamp: Stamp, who: &Who<'_>, mode: Mode, trajectory: NodeId, now: Timestamp) -> Self {
+    pub fn begin(
+        stamp: Stamp,
+        who: &Who<'_>,
+        mode: Mode,
+        trajectory: NodeId,
+        now: Timestamp,
+    ) -> Self {
         Self {
             stamp,
             name: who.name.to_owned(),

@@ -50,8 +50,16 @@ pub struct SessionText<'a> {
 /// Returns the line of a log entry.
 #[must_use]
 pub fn line(entry: &LogEntry) -> String {
-    let about = entry.about.map(|stamp| format!(" ({stamp})")).unwrap_or_default();
-    format!("- {} {}: {}{about}", entry.at.for_people(), entry.kind.word(), clean_line(&entry.text))
+    let about = entry
+        .about
+        .map(|stamp| format!(" ({stamp})"))
+        .unwrap_or_default();
+    format!(
+        "- {} {}: {}{about}",
+        entry.at.for_people(),
+        entry.kind.word(),
+        clean_line(&entry.text)
+    )
 }
 
 /// Returns the digest under which a drawing is remembered.
@@ -99,18 +107,27 @@ impl Parts {
         let mut lines: Vec<String> = file.lines().map(str::to_owned).collect();
         let mut head = None;
         if lines.first().is_some_and(|line| line.trim_end() == "---")
-            && let Some(end) = lines.iter().skip(1).position(|line| line.trim_end() == "---")
+            && let Some(end) = lines
+                .iter()
+                .skip(1)
+                .position(|line| line.trim_end() == "---")
         {
             let rest = lines.split_off(end + 2);
             lines.pop();
             head = Some(lines.split_off(1));
             lines = rest;
         }
-        let mut sections = vec![Section { heading: String::new(), lines: Vec::new() }];
+        let mut sections = vec![Section {
+            heading: String::new(),
+            lines: Vec::new(),
+        }];
         for line in lines {
             // Also in a block of code: pieces are put together as they were, and a fence may be left open.
             if line.starts_with("# ") || line.starts_with("## ") {
-                sections.push(Section { heading: line, lines: Vec::new() });
+                sections.push(Section {
+                    heading: line,
+                    lines: Vec::new(),
+                });
             } else if let Some(section) = sections.last_mut() {
                 section.lines.push(line);
             }
@@ -122,7 +139,11 @@ impl Parts {
     fn head(&mut self, session: &Session) {
         let quoted = |text: &str| format!("\"{text}\"");
         let stamp = quoted(&session.stamp.to_string());
-        let open = if session.is_active() { "OPEN" } else { "CLOSED" };
+        let open = if session.is_active() {
+            "OPEN"
+        } else {
+            "CLOSED"
+        };
         let values = [
             ("session_id", stamp.clone()),
             ("stamp", stamp),
@@ -134,8 +155,10 @@ impl Parts {
         let head = self.head.get_or_insert_default();
         for (key, value) in values {
             let wanted = format!("{key}: {value}");
-            let known =
-                head.iter_mut().find(|line| line.split_once(':').is_some_and(|(name, _)| name.trim_end() == key));
+            let known = head.iter_mut().find(|line| {
+                line.split_once(':')
+                    .is_some_and(|(name, _)| name.trim_end() == key)
+            });
             match known {
                 Some(line) => *line = wanted,
                 None => head.push(wanted),
@@ -145,7 +168,11 @@ impl Parts {
 
     /// Returns the section of a heading, made where it is missing.
     fn section(&mut self, heading: &str) -> &mut Section {
-        let at = match self.sections.iter().position(|section| section.heading.trim_end() == heading) {
+        let at = match self
+            .sections
+            .iter()
+            .position(|section| section.heading.trim_end() == heading)
+        {
             Some(at) => at,
             None => {
                 // Apart from what stands before it.
@@ -154,7 +181,10 @@ impl Parts {
                 {
                     last.lines.push(String::new());
                 }
-                self.sections.push(Section { heading: heading.to_owned(), lines: Vec::new() });
+                self.sections.push(Section {
+                    heading: heading.to_owned(),
+                    lines: Vec::new(),
+                });
                 self.sections.len() - 1
             }
         };
@@ -167,10 +197,14 @@ impl Parts {
         let (comments, found) = split(std::mem::take(&mut section.lines));
         let found = without_fence(&found);
         let digest = drawing_digest(&found.join("\n"));
-        let known = found.is_empty() || ours.hierarchy_was == Some(digest) || digest == drawing_digest(ours.hierarchy);
+        let known = found.is_empty()
+            || ours.hierarchy_was == Some(digest)
+            || digest == drawing_digest(ours.hierarchy);
         section.lines = comments;
         section.lines.push("```text".to_owned());
-        section.lines.extend(ours.hierarchy.lines().map(str::to_owned));
+        section
+            .lines
+            .extend(ours.hierarchy.lines().map(str::to_owned));
         section.lines.extend(["```".to_owned(), String::new()]);
         (!known).then_some(found)
     }
@@ -187,7 +221,9 @@ impl Parts {
         let mut from = 0;
         for entry in log {
             let wanted = line(entry);
-            let found = (from..lines.len()).chain(0..from).find(|at| !taken[*at] && lines[*at] == wanted);
+            let found = (from..lines.len())
+                .chain(0..from)
+                .find(|at| !taken[*at] && lines[*at] == wanted);
             match found {
                 Some(at) => {
                     taken[at] = true;
@@ -240,8 +276,12 @@ fn push(out: &mut String, line: &str) {
 
 /// Takes the comments and blank lines at the beginning apart from the rest.
 fn split(lines: Vec<String>) -> (Vec<String>, Vec<String>) {
-    let is_comment = |line: &String| line.trim_start().starts_with("<!--") && line.trim_end().ends_with("-->");
-    let at = lines.iter().position(|line| !is_comment(line) && !line.trim().is_empty()).unwrap_or(lines.len());
+    let is_comment =
+        |line: &String| line.trim_start().starts_with("<!--") && line.trim_end().ends_with("-->");
+    let at = lines
+        .iter()
+        .position(|line| !is_comment(line) && !line.trim().is_empty())
+        .unwrap_or(lines.len());
     let mut comments = lines;
     let rest = comments.split_off(at);
     comments.retain(|line| !line.trim().is_empty());

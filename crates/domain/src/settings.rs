@@ -39,7 +39,11 @@ pub struct MirrorSettings {
 
 impl Default for MirrorSettings {
     fn default() -> Self {
-        Self { enabled: true, interval_seconds: 0, directory: ".throughline/state".to_owned() }
+        Self {
+            enabled: true,
+            interval_seconds: 0,
+            directory: ".throughline/state".to_owned(),
+        }
     }
 }
 
@@ -109,7 +113,12 @@ pub struct Key {
 
 /// Every setting, as they are written down. The environment is read in this order.
 fn all_keys() -> impl Iterator<Item = &'static Key> {
-    identity_keys::KEYS.iter().chain(KEYS).chain(server::KEYS).chain(session_keys::KEYS).chain(generation_keys::KEYS)
+    identity_keys::KEYS
+        .iter()
+        .chain(KEYS)
+        .chain(server::KEYS)
+        .chain(session_keys::KEYS)
+        .chain(generation_keys::KEYS)
 }
 
 /// Returns every setting, those of a table together, as the reference page and a new `config.toml` show them.
@@ -141,7 +150,11 @@ const KEYS: &[Key] = &[
         environment: &["THROUGHLINE_STORAGE", "PLANNING_STATE_STORAGE"],
         text: "Which engine keeps the state. `json` works on the journal and the mirror alone, for places where SQLite cannot; `postgres` shares it between machines (docs/guides/teams.md).",
         set: |settings, text| {
-            let known = [("sqlite", Storage::Sqlite), ("json", Storage::Json), ("postgres", Storage::Postgres)];
+            let known = [
+                ("sqlite", Storage::Sqlite),
+                ("json", Storage::Json),
+                ("postgres", Storage::Postgres),
+            ];
             settings.storage = one_of(text, &known)?;
             Ok(())
         },
@@ -236,7 +249,10 @@ const KEYS: &[Key] = &[
         name: "policy.cascade_max_depth",
         default: "10",
         allowed: "a number from 1",
-        environment: &["THROUGHLINE_CASCADE_MAX_DEPTH", "PLANNING_CASCADE_MAX_DEPTH"],
+        environment: &[
+            "THROUGHLINE_CASCADE_MAX_DEPTH",
+            "PLANNING_CASCADE_MAX_DEPTH",
+        ],
         text: "A deeper tree is taken for a damaged one: the cascade stops with an error instead of running on.",
         set: |settings, text| {
             settings.policy.cascade_max_depth = number::<usize>(text)?.max(1);
@@ -251,8 +267,14 @@ const KEYS: &[Key] = &[
         text: "What happens when a plan names characters, places or times its parent does not know.",
         set: |settings, text| {
             use crate::policy::ConsistencyPolicy::{Off, RequireForce, Warn};
-            settings.policy.consistency =
-                one_of(text, &[("warn", Warn), ("require-force", RequireForce), ("off", Off)])?;
+            settings.policy.consistency = one_of(
+                text,
+                &[
+                    ("warn", Warn),
+                    ("require-force", RequireForce),
+                    ("off", Off),
+                ],
+            )?;
             Ok(())
         },
     },
@@ -264,7 +286,10 @@ const KEYS: &[Key] = &[
         text: "When an overwritten plan is also kept as a readable file in `backups/` beside it: always, only if it was approved, or never. Every version is kept in the state in any case.",
         set: |settings, text| {
             use crate::policy::BackupPolicy::{Always, Approved, Off};
-            settings.policy.backups = one_of(text, &[("always", Always), ("approved", Approved), ("off", Off)])?;
+            settings.policy.backups = one_of(
+                text,
+                &[("always", Always), ("approved", Approved), ("off", Off)],
+            )?;
             Ok(())
         },
     },
@@ -398,7 +423,10 @@ const KEYS: &[Key] = &[
         set: |settings, text| {
             let wanted = number(text)?;
             if wanted > settings.policy.gates.loc_limit {
-                return Err("the project allows fewer lines; the environment cannot take that back".to_owned());
+                return Err(
+                    "the project allows fewer lines; the environment cannot take that back"
+                        .to_owned(),
+                );
             }
             settings.policy.gates.loc_limit = wanted;
             Ok(())
@@ -425,7 +453,10 @@ const KEYS: &[Key] = &[
             let wanted = number(text)?;
             let gates = &mut settings.policy.gates;
             if wanted > 100 || wanted < gates.shrink_below_percent {
-                return Err("expected a number up to 100 that asks for no less than the project does".to_owned());
+                return Err(
+                    "expected a number up to 100 that asks for no less than the project does"
+                        .to_owned(),
+                );
             }
             gates.shrink_below_percent = wanted;
             Ok(())
@@ -485,7 +516,10 @@ const KEYS: &[Key] = &[
             use crate::policy::ReviewerPolicy::{Anyone, Other};
             let wanted = one_of(text, &[("anyone", Anyone), ("other", Other)])?;
             if settings.policy.review.reviewer == Other && wanted == Anyone {
-                return Err("the project asks for another reviewer; the environment cannot take that back".to_owned());
+                return Err(
+                    "the project asks for another reviewer; the environment cannot take that back"
+                        .to_owned(),
+                );
             }
             settings.policy.review.reviewer = wanted;
             Ok(())
@@ -531,7 +565,10 @@ const KEYS: &[Key] = &[
         environment: &["THROUGHLINE_MIRROR", "PLANNING_STATE_JSON_SYNC_ENABLED"],
         text: "Whether a readable copy of the state is kept as JSON files, for people, git and last-resort rebuilds.",
         set: |settings, text| {
-            settings.mirror.enabled = one_of(text, &[("true", true), ("1", true), ("false", false), ("0", false)])?;
+            settings.mirror.enabled = one_of(
+                text,
+                &[("true", true), ("1", true), ("false", false), ("0", false)],
+            )?;
             Ok(())
         },
     },
@@ -539,7 +576,10 @@ const KEYS: &[Key] = &[
         name: "mirror.interval_seconds",
         default: "0",
         allowed: "a number of seconds",
-        environment: &["THROUGHLINE_MIRROR_INTERVAL_SECONDS", "PLANNING_STATE_JSON_SYNC_INTERVAL_SECONDS"],
+        environment: &[
+            "THROUGHLINE_MIRROR_INTERVAL_SECONDS",
+            "PLANNING_STATE_JSON_SYNC_INTERVAL_SECONDS",
+        ],
         text: "The least time between two updates of the mirror; 0 updates it after every operation.",
         set: |settings, text| {
             settings.mirror.interval_seconds = number(text)?;
@@ -566,15 +606,30 @@ pub const ACCEPTED_WITHOUT_EFFECT: &[(&str, &str)] = &[(
 )];
 
 fn one_of<T: Copy>(text: &str, known: &[(&str, T)]) -> Result<T, String> {
-    known.iter().find(|(word, _)| *word == text.trim().to_lowercase()).map(|(_, value)| *value).ok_or_else(|| {
-        let words = known.iter().map(|(word, _)| format!("`{word}`")).collect::<Vec<_>>().join(", ");
-        format!("`{text}` is not allowed: expected one of {words}")
-    })
+    known
+        .iter()
+        .find(|(word, _)| *word == text.trim().to_lowercase())
+        .map(|(_, value)| *value)
+        .ok_or_else(|| {
+            let words = known
+                .iter()
+                .map(|(word, _)| format!("`{word}`"))
+                .collect::<Vec<_>>()
+                .join(", ");
+            format!("`{text}` is not allowed: expected one of {words}")
+        })
 }
 
 /// Whoever may only set a variable must not be able to open a gate.
 fn set_gate(mode: &mut GateMode, text: &str) -> Result<(), String> {
-    let wanted = one_of(text, &[("block", GateMode::Block), ("warn", GateMode::Warn), ("off", GateMode::Off)])?;
+    let wanted = one_of(
+        text,
+        &[
+            ("block", GateMode::Block),
+            ("warn", GateMode::Warn),
+            ("off", GateMode::Off),
+        ],
+    )?;
     if wanted < *mode {
         return Err("the project asks for more; the environment cannot take that back".to_owned());
     }
@@ -585,7 +640,14 @@ fn set_gate(mode: &mut GateMode, text: &str) -> Result<(), String> {
 /// Whoever may only set a variable must not be able to loosen the reins.
 fn set_governance(mode: &mut Governance, text: &str) -> Result<(), String> {
     use Governance::{Assisted, Permissive, Strict};
-    let wanted = one_of(text, &[("strict", Strict), ("assisted", Assisted), ("permissive", Permissive)])?;
+    let wanted = one_of(
+        text,
+        &[
+            ("strict", Strict),
+            ("assisted", Assisted),
+            ("permissive", Permissive),
+        ],
+    )?;
     if wanted < *mode {
         return Err("the project asks for more; the environment cannot take that back".to_owned());
     }
@@ -599,11 +661,17 @@ fn set_number<T: std::str::FromStr>(place: &mut T, text: &str) -> Result<(), Str
 }
 
 fn list(text: &str) -> Vec<String> {
-    text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    text.split(',')
+        .map(str::trim)
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
-    text.trim().parse().map_err(|_| format!("`{text}` is no number"))
+    text.trim()
+        .parse()
+        .map_err(|_| format!("`{text}` is no number"))
 }
 
 /// Reads `config.toml`; `file` is only for messages.
@@ -613,9 +681,15 @@ fn number<T: std::str::FromStr>(text: &str) -> Result<T, String> {
 pub fn parse(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
     let text = &without_comments(text);
     let settings: Settings = toml::from_str(text).map_err(|error| {
-        let line =
-            1 + text.bytes().take(error.span().map_or(0, |span| span.start)).filter(|byte| *byte == b'\n').count();
-        SettingsProblem { place: format!("{file}:{line}"), message: with_suggestion(error.message()) }
+        let line = 1 + text
+            .bytes()
+            .take(error.span().map_or(0, |span| span.start))
+            .filter(|byte| *byte == b'\n')
+            .count();
+        SettingsProblem {
+            place: format!("{file}:{line}"),
+            message: with_suggestion(error.message()),
+        }
     })?;
     if settings.profiles.is_empty() {
         return Err(SettingsProblem {
@@ -624,17 +698,44 @@ pub fn parse(file: &str, text: &str) -> Result<Settings, SettingsProblem> {
         });
     }
     let gates = &settings.policy.gates;
-    let wrong = |message: String| Err(SettingsProblem { place: file.to_owned(), message });
-    if let Some(unknown) = gates.fail_closed.iter().find(|name| crate::gates::named(name).is_none()) {
-        let known: Vec<String> = crate::gates::GATES.iter().map(|gate| format!("`{}`", gate.name)).collect();
-        return wrong(format!("`fail_closed`: there is no gate `{unknown}`: expected {}", known.join(", ")));
+    let wrong = |message: String| {
+        Err(SettingsProblem {
+            place: file.to_owned(),
+            message,
+        })
+    };
+    if let Some(unknown) = gates
+        .fail_closed
+        .iter()
+        .find(|name| crate::gates::named(name).is_none())
+    {
+        let known: Vec<String> = crate::gates::GATES
+            .iter()
+            .map(|gate| format!("`{}`", gate.name))
+            .collect();
+        return wrong(format!(
+            "`fail_closed`: there is no gate `{unknown}`: expected {}",
+            known.join(", ")
+        ));
     }
     let known = crate::detection::SignalKind::ALL.map(crate::detection::SignalKind::word);
-    if let Some(unknown) = settings.policy.signals.off.iter().find(|name| !known.contains(&name.as_str())) {
-        return wrong(format!("`off`: there is no signal `{unknown}`: expected {}", known.join(", ")));
+    if let Some(unknown) = settings
+        .policy
+        .signals
+        .off
+        .iter()
+        .find(|name| !known.contains(&name.as_str()))
+    {
+        return wrong(format!(
+            "`off`: there is no signal `{unknown}`: expected {}",
+            known.join(", ")
+        ));
     }
     if gates.shrink_below_percent > 100 {
-        return wrong(format!("`shrink_below_percent` is {}: expected 0 to 100", gates.shrink_below_percent));
+        return wrong(format!(
+            "`shrink_below_percent` is {}: expected 0 to 100",
+            gates.shrink_below_percent
+        ));
     }
     Ok(settings)
 }
@@ -647,7 +748,11 @@ fn without_comments(text: &str) -> std::borrow::Cow<'_, str> {
     }
     let mut kept = String::with_capacity(1_024);
     for line in text.lines() {
-        kept.push_str(if line.trim_start().starts_with('#') { "" } else { line });
+        kept.push_str(if line.trim_start().starts_with('#') {
+            ""
+        } else {
+            line
+        });
         kept.push('\n');
     }
     kept.into()
@@ -658,13 +763,19 @@ impl Settings {
     ///
     /// # Errors
     /// When a variable holds something that is not allowed.
-    pub fn overridden(mut self, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, SettingsProblem> {
+    pub fn overridden(
+        mut self,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, SettingsProblem> {
         if let Some(problem) = self.take_over(environment).into_iter().next() {
             return Err(problem);
         }
         for (name, _) in ACCEPTED_WITHOUT_EFFECT {
             if let Some(text) = environment(name) {
-                number::<u64>(&text).map_err(|message| SettingsProblem { place: (*name).to_owned(), message })?;
+                number::<u64>(&text).map_err(|message| SettingsProblem {
+                    place: (*name).to_owned(),
+                    message,
+                })?;
             }
         }
         Ok(self)
@@ -673,7 +784,10 @@ impl Settings {
     /// The same for a hook: what is wrong in the environment is left out, because a wrong word there must not keep
     /// a gate from being asked.
     #[must_use]
-    pub fn overridden_where_allowed(mut self, environment: &dyn Fn(&str) -> Option<String>) -> Self {
+    pub fn overridden_where_allowed(
+        mut self,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Self {
         self.take_over(environment);
         self
     }
@@ -689,7 +803,10 @@ impl Settings {
                 if let Some(text) = environment(name)
                     && let Err(message) = (key.set)(self, &text)
                 {
-                    problems.push(SettingsProblem { place: (*name).to_owned(), message });
+                    problems.push(SettingsProblem {
+                        place: (*name).to_owned(),
+                        message,
+                    });
                 }
             }
         }

@@ -18,7 +18,9 @@ pub struct ShownVersion(String);
 
 /// A text that does not name a version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a version: expected at least {MIN_PREFIX_DIGITS} hexadecimal digits of its hash")]
+#[error(
+    "`{0}` is not a version: expected at least {MIN_PREFIX_DIGITS} hexadecimal digits of its hash"
+)]
 pub struct NotAShownVersion(String);
 
 impl ShownVersion {
@@ -40,7 +42,8 @@ impl FromStr for ShownVersion {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let digits = text.to_ascii_lowercase();
-        if digits.len() < MIN_PREFIX_DIGITS || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        if digits.len() < MIN_PREFIX_DIGITS || !digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+        {
             return Err(NotAShownVersion(text.to_owned()));
         }
         Ok(Self(digits))
@@ -63,7 +66,10 @@ pub struct Shown {
 
 impl From<VersionHash> for Shown {
     fn from(version: VersionHash) -> Self {
-        Self { version: version.into(), parent: None }
+        Self {
+            version: version.into(),
+            parent: None,
+        }
     }
 }
 
@@ -71,9 +77,20 @@ impl From<VersionHash> for Shown {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShownChanged {
     #[error("the text of `{node}` changed since it was shown (was {shown}, is {found})")]
-    Text { node: String, shown: String, found: String },
-    #[error("`{parent}`, the parent of `{node}`, changed since it was shown (was {shown}, is {found})")]
-    Parent { node: String, parent: String, shown: String, found: String },
+    Text {
+        node: String,
+        shown: String,
+        found: String,
+    },
+    #[error(
+        "`{parent}`, the parent of `{node}`, changed since it was shown (was {shown}, is {found})"
+    )]
+    Parent {
+        node: String,
+        parent: String,
+        shown: String,
+        found: String,
+    },
 }
 
 impl ShownChanged {
@@ -92,13 +109,28 @@ impl Shown {
     /// # Errors
     /// [`ShownChanged`] when a text is another one, or gone.
     pub fn check(&self, node: &Node, parent: Option<&Node>) -> Result<(), ShownChanged> {
-        let found = |node: &Node| node.content.version().map_or_else(|| "no text".to_owned(), VersionHash::short);
-        if !node.content.version().is_some_and(|version| self.version.matches(version)) {
+        let found = |node: &Node| {
+            node.content
+                .version()
+                .map_or_else(|| "no text".to_owned(), VersionHash::short)
+        };
+        if !node
+            .content
+            .version()
+            .is_some_and(|version| self.version.matches(version))
+        {
             let shown = self.version.to_string();
-            return Err(ShownChanged::Text { node: node.alias.clone(), shown, found: found(node) });
+            return Err(ShownChanged::Text {
+                node: node.alias.clone(),
+                shown,
+                found: found(node),
+            });
         }
         if let (Some(shown), Some(parent)) = (&self.parent, parent)
-            && !parent.content.version().is_some_and(|version| shown.matches(version))
+            && !parent
+                .content
+                .version()
+                .is_some_and(|version| shown.matches(version))
         {
             return Err(ShownChanged::Parent {
                 node: node.alias.clone(),

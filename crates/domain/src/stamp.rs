@@ -29,7 +29,10 @@ impl Stamp {
     /// Returns the first stamp of the minute `at` lies in.
     #[must_use]
     pub fn at(at: Timestamp) -> Self {
-        Self { minute: at.local_minute(), number: 1 }
+        Self {
+            minute: at.local_minute(),
+            number: 1,
+        }
     }
 
     /// Returns the first stamp from `at` on that is not taken.
@@ -45,7 +48,10 @@ impl Stamp {
     /// Returns the next one of the same minute.
     #[must_use]
     pub fn following(&self) -> Option<Self> {
-        Some(Self { number: self.number.checked_add(1)?, ..*self })
+        Some(Self {
+            number: self.number.checked_add(1)?,
+            ..*self
+        })
     }
 
     /// Returns the moment the minute begins; `None` for one that the calendar does not have.
@@ -57,8 +63,17 @@ impl Stamp {
     /// Returns the digits alone: what all stamps of a minute share.
     #[must_use]
     pub fn digits(&self) -> String {
-        let LocalMinute { year, month, day, hour, minute } = self.minute;
-        format!("{minute:02}{hour:02}{day:02}{month:02}{:03}", year.rem_euclid(1000))
+        let LocalMinute {
+            year,
+            month,
+            day,
+            hour,
+            minute,
+        } = self.minute;
+        format!(
+            "{minute:02}{hour:02}{day:02}{month:02}{:03}",
+            year.rem_euclid(1000)
+        )
     }
 
     /// Says whether `other` is found when one looks for this stamp: itself, and for a first one all of its minute.
@@ -89,9 +104,13 @@ impl FromStr for Stamp {
 fn read(text: &str) -> Option<Stamp> {
     let (digits, number) = match text.split_once('-') {
         // A first one has no number, so that each has one spelling.
-        Some((digits, number)) => {
-            (digits, number.parse().ok().filter(|number| *number > 1 && !text.contains("-0") && !text.contains("-+"))?)
-        }
+        Some((digits, number)) => (
+            digits,
+            number
+                .parse()
+                .ok()
+                .filter(|number| *number > 1 && !text.contains("-0") && !text.contains("-+"))?,
+        ),
         None => (text, 1),
     };
     if !(10..=12).contains(&digits.len()) || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -99,11 +118,30 @@ fn read(text: &str) -> Option<Stamp> {
     }
     let part = |from: usize, to: usize| digits.get(from..to)?.parse::<i16>().ok();
     let year = part(8, digits.len())?;
-    let year = if digits.len() == 12 { year } else { 2000 + year };
+    let year = if digits.len() == 12 {
+        year
+    } else {
+        2000 + year
+    };
     let small = |from, to| part(from, to).and_then(|number| i8::try_from(number).ok());
-    let minute = LocalMinute { minute: small(0, 2)?, hour: small(2, 4)?, day: small(4, 6)?, month: small(6, 8)?, year };
+    let minute = LocalMinute {
+        minute: small(0, 2)?,
+        hour: small(2, 4)?,
+        day: small(4, 6)?,
+        month: small(6, 8)?,
+        year,
+    };
     // Only minutes the calendar has; whether the local clock skipped it is another matter.
-    jiff::civil::DateTime::new(minute.year, minute.month, minute.day, minute.hour, minute.minute, 0, 0).ok()?;
+    jiff::civil::DateTime::new(
+        minute.year,
+        minute.month,
+        minute.day,
+        minute.hour,
+        minute.minute,
+        0,
+        0,
+    )
+    .ok()?;
     Some(Stamp { minute, number })
 }
 
@@ -121,6 +159,8 @@ impl Serialize for Stamp {
 
 impl<'de> Deserialize<'de> for Stamp {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        std::borrow::Cow::<'de, str>::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+        std::borrow::Cow::<'de, str>::deserialize(deserializer)?
+            .parse()
+            .map_err(de::Error::custom)
     }
 }

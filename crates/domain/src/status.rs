@@ -23,7 +23,10 @@ pub struct Footing {
 /// The text behind a node, as far as its status goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextFooting {
-    Text { canonical: CanonicalHash, basis: Option<CanonicalHash> },
+    Text {
+        canonical: CanonicalHash,
+        basis: Option<CanonicalHash>,
+    },
     Missing,
     Unreadable,
 }
@@ -74,9 +77,19 @@ pub struct Judgement {
 
 /// Returns the status that follows from the facts.
 #[must_use]
-pub fn judge(footing: &Footing, parent: Option<ParentFooting>, rules: JudgingRules<'_>) -> Judgement {
-    let stale = |cause| Judgement { status: Status::RequiresRevalidation, cause: Some(cause) };
-    let invalid = |cause| Judgement { status: Status::Invalid, cause: Some(cause) };
+pub fn judge(
+    footing: &Footing,
+    parent: Option<ParentFooting>,
+    rules: JudgingRules<'_>,
+) -> Judgement {
+    let stale = |cause| Judgement {
+        status: Status::RequiresRevalidation,
+        cause: Some(cause),
+    };
+    let invalid = |cause| Judgement {
+        status: Status::Invalid,
+        cause: Some(cause),
+    };
 
     let (canonical, basis) = match footing.text {
         TextFooting::Missing => return invalid(CauseKind::FileMissing),
@@ -88,10 +101,17 @@ pub fn judge(footing: &Footing, parent: Option<ParentFooting>, rules: JudgingRul
     }
 
     // An approval that does not count leaves the text a draft, whenever it was given.
-    let approval = footing
-        .approval
-        .filter(|approval| approval.canonical == canonical && rules.approval.accepts_person(approval.by_person));
-    let settled = Judgement { status: if approval.is_some() { Status::Approved } else { Status::Draft }, cause: None };
+    let approval = footing.approval.filter(|approval| {
+        approval.canonical == canonical && rules.approval.accepts_person(approval.by_person)
+    });
+    let settled = Judgement {
+        status: if approval.is_some() {
+            Status::Approved
+        } else {
+            Status::Draft
+        },
+        cause: None,
+    };
     let Some(parent) = parent else { return settled };
 
     let against = match approval {

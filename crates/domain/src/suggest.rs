@@ -2,16 +2,29 @@
 
 /// Returns up to `most` of `known` that are near to `word`, nearest first.
 #[must_use]
-pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
+pub fn nearest<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+    most: usize,
+) -> Vec<&'a str> {
     let word = word.to_lowercase();
     let mut scored: Vec<(f64, &str)> = known
         .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(&word, &candidate.to_lowercase()), candidate))
+        .map(|candidate| {
+            (
+                strsim::jaro_winkler(&word, &candidate.to_lowercase()),
+                candidate,
+            )
+        })
         .filter(|(score, _)| *score >= 0.75)
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
     scored.dedup_by(|a, b| a.1 == b.1);
-    scored.into_iter().take(most).map(|(_, candidate)| candidate).collect()
+    scored
+        .into_iter()
+        .take(most)
+        .map(|(_, candidate)| candidate)
+        .collect()
 }
 
 /// Adds `did you mean` to serde's "unknown field `x`, expected one of `a`, `b`".

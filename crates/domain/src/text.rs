@@ -3,7 +3,9 @@
 /// Removes characters that could change how a terminal or a model reads the line.
 #[must_use]
 pub fn clean_line(text: &str) -> String {
-    text.chars().filter(|c| *c == '\t' || !(c.is_control() || is_invisible(*c))).collect()
+    text.chars()
+        .filter(|c| *c == '\t' || !(c.is_control() || is_invisible(*c)))
+        .collect()
 }
 
 /// Zero-width characters and those that change the writing direction.
@@ -24,5 +26,9 @@ pub fn is_unprintable(c: char) -> bool {
 /// Returns `1 plan`, `3 plans`.
 #[must_use]
 pub fn count(number: usize, one: &str, many: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
+    if number == 1 {
+        format!("1 {one}")
+    } else {
+        format!("{number} {many}")
+    }
 }

@@ -17,7 +17,8 @@ pub fn local_zone_from(source: fn() -> TimeZone) {
 }
 
 fn local_zone() -> TimeZone {
-    ZONE.get_or_init(|| ZONE_SOURCE.get().map_or(TimeZone::UTC, |source| source())).clone()
+    ZONE.get_or_init(|| ZONE_SOURCE.get().map_or(TimeZone::UTC, |source| source()))
+        .clone()
 }
 
 /// A moment with millisecond precision, in UTC.
@@ -50,7 +51,10 @@ impl Timestamp {
     /// Returns the moment in local time as `2026-02-11-14-30-05`, as backups are named.
     #[must_use]
     pub fn file_name_part(self) -> String {
-        self.0.to_zoned(local_zone()).strftime("%Y-%m-%d-%H-%M-%S").to_string()
+        self.0
+            .to_zoned(local_zone())
+            .strftime("%Y-%m-%d-%H-%M-%S")
+            .to_string()
     }
 
     /// Returns the minute the local clock shows.
@@ -69,7 +73,13 @@ impl Timestamp {
     /// Returns the moment a minute of the local clock begins; `None` when the calendar does not have it.
     #[must_use]
     pub fn from_local_minute(minute: LocalMinute) -> Option<Self> {
-        let LocalMinute { year, month, day, hour, minute } = minute;
+        let LocalMinute {
+            year,
+            month,
+            day,
+            hour,
+            minute,
+        } = minute;
         let civil = jiff::civil::DateTime::new(year, month, day, hour, minute, 0, 0).ok()?;
         Some(Self(civil.to_zoned(local_zone()).ok()?.timestamp()))
     }
@@ -89,7 +99,10 @@ impl Timestamp {
     /// Returns the moment in local time as `2026-02-11 14:30`, for people.
     #[must_use]
     pub fn for_people(self) -> String {
-        self.0.to_zoned(local_zone()).strftime("%Y-%m-%d %H:%M").to_string()
+        self.0
+            .to_zoned(local_zone())
+            .strftime("%Y-%m-%d %H:%M")
+            .to_string()
     }
 }
 

@@ -69,7 +69,11 @@ impl Token {
     /// Returns who comes in with it.
     #[must_use]
     pub fn admitted(&self) -> Admitted {
-        Admitted { principal: self.principal.clone(), scope: self.scope, token: Some(self.id) }
+        Admitted {
+            principal: self.principal.clone(),
+            scope: self.scope,
+            token: Some(self.id),
+        }
     }
 }
 
@@ -100,7 +104,10 @@ impl NewToken {
     /// [`TokenRefused`].
     pub fn decide(name: &str, principal: &str, scope: Scope) -> Result<Self, TokenRefused> {
         let name = name.trim();
-        if name.is_empty() || name.chars().count() > LONGEST_NAME || name.chars().any(char::is_control) {
+        if name.is_empty()
+            || name.chars().count() > LONGEST_NAME
+            || name.chars().any(char::is_control)
+        {
             return Err(TokenRefused::Name);
         }
         let nobody = || TokenRefused::Principal(principal.to_owned());
@@ -119,7 +126,11 @@ impl NewToken {
             }
             _ => return Err(nobody()),
         }
-        Ok(Self { name: name.to_owned(), principal: read, scope })
+        Ok(Self {
+            name: name.to_owned(),
+            principal: read,
+            scope,
+        })
     }
 }
 
@@ -158,13 +169,25 @@ mod tests {
 
     #[test]
     fn nobody_gets_a_token_by_a_slip() {
-        for principal in ["anna", "system", "human:", "human: anna", "agent:ci", "agent:/1", "agent:ci/", "agent:a/b/c"]
-        {
+        for principal in [
+            "anna",
+            "system",
+            "human:",
+            "human: anna",
+            "agent:ci",
+            "agent:/1",
+            "agent:ci/",
+            "agent:a/b/c",
+        ] {
             let refused = NewToken::decide("name", principal, Scope::Read);
             assert_eq!(refused, Err(TokenRefused::Principal(principal.to_owned())));
         }
         for name in ["", "  ", "a\nb", &"x".repeat(101)] {
-            assert_eq!(NewToken::decide(name, "human:anna", Scope::Read), Err(TokenRefused::Name), "{name}");
+            assert_eq!(
+                NewToken::decide(name, "human:anna", Scope::Read),
+                Err(TokenRefused::Name),
+                "{name}"
+            );
         }
     }
 
@@ -184,7 +207,10 @@ mod tests {
             revoked_at: revoked.map(at),
             last_used_at: None,
         };
-        assert_eq!(token(None, None).state(at(i64::from(u32::MAX))), TokenState::Valid);
+        assert_eq!(
+            token(None, None).state(at(i64::from(u32::MAX))),
+            TokenState::Valid
+        );
         assert_eq!(token(Some(10), None).state(at(9)), TokenState::Valid);
         assert_eq!(token(Some(10), None).state(at(10)), TokenState::Expired);
         assert_eq!(token(Some(10), Some(5)).state(at(3)), TokenState::Revoked);

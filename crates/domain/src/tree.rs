@@ -79,7 +79,12 @@ impl Tree {
 
     /// Returns a node's children, in order.
     pub fn children(&self, id: NodeId) -> impl Iterator<Item = &Node> {
-        self.links.children.get(&id).into_iter().flatten().filter_map(|child| self.get(*child))
+        self.links
+            .children
+            .get(&id)
+            .into_iter()
+            .flatten()
+            .filter_map(|child| self.get(*child))
     }
 
     /// Returns a node's parent.
@@ -107,7 +112,11 @@ impl Tree {
     /// Returns the path alias: `act-1/chapter-02`.
     #[must_use]
     pub fn path(&self, node: &Node) -> String {
-        let mut parts: Vec<&str> = self.ancestors(node).iter().map(|ancestor| ancestor.alias.as_str()).collect();
+        let mut parts: Vec<&str> = self
+            .ancestors(node)
+            .iter()
+            .map(|ancestor| ancestor.alias.as_str())
+            .collect();
         parts.reverse();
         parts.push(&node.alias);
         parts.join("/")
@@ -133,7 +142,11 @@ impl Tree {
     /// Returns every node, each before its children.
     #[must_use]
     pub fn all_in_order(&self) -> Vec<&Node> {
-        self.links.tops.iter().flat_map(|top| self.preorder(*top)).collect()
+        self.links
+            .tops
+            .iter()
+            .flat_map(|top| self.preorder(*top))
+            .collect()
     }
 
     /// Returns what the statuses of a node and all below it rest on.
@@ -146,20 +159,30 @@ impl Tree {
     ///
     /// # Errors
     /// [`Misfit`] when a fact does not fit; the tree is then half changed and must be thrown away.
-    pub fn apply_all<'a>(&mut self, facts: impl IntoIterator<Item = &'a Fact>, at: Timestamp) -> Result<(), Misfit> {
+    pub fn apply_all<'a>(
+        &mut self,
+        facts: impl IntoIterator<Item = &'a Fact>,
+        at: Timestamp,
+    ) -> Result<(), Misfit> {
         facts.into_iter().try_for_each(|fact| apply(self, fact, at))
     }
 
     fn link(&mut self) {
         let mut links = Links::default();
         for node in self.nodes.iter() {
-            match node.parent.filter(|parent| self.nodes.get(*parent).is_some()) {
+            match node
+                .parent
+                .filter(|parent| self.nodes.get(*parent).is_some())
+            {
                 Some(parent) => links.children.entry(parent).or_default().push(node.id),
                 None => links.tops.push(node.id),
             }
         }
         let Links { children, tops } = &mut links;
-        children.values_mut().chain([tops]).for_each(|siblings| siblings.sort_by(|a, b| self.compare(*a, *b)));
+        children
+            .values_mut()
+            .chain([tops])
+            .for_each(|siblings| siblings.sort_by(|a, b| self.compare(*a, *b)));
         self.links = Arc::new(links);
     }
 
@@ -209,7 +232,8 @@ impl Tree {
 /// Orders siblings: numbers as numbers, then by name.
 #[must_use]
 pub fn sibling_order(a: &Node, b: &Node) -> std::cmp::Ordering {
-    (&a.profile, &a.level, a.order, &a.alias, a.id).cmp(&(&b.profile, &b.level, b.order, &b.alias, b.id))
+    (&a.profile, &a.level, a.order, &a.alias, a.id)
+        .cmp(&(&b.profile, &b.level, b.order, &b.alias, b.id))
 }
 
 impl NodeTable for Tree {
@@ -224,10 +248,16 @@ impl NodeTable for Tree {
         if let Some(parent) = node.parent
             && self.nodes.get(parent).is_none()
         {
-            return Err(Misfit(format!("`{}` added below {parent}, which is not there", node.alias)));
+            return Err(Misfit(format!(
+                "`{}` added below {parent}, which is not there",
+                node.alias
+            )));
         }
         if self.nodes.get(id).is_some() {
-            return Err(Misfit(format!("`{}` added under a number that is taken", node.alias)));
+            return Err(Misfit(format!(
+                "`{}` added under a number that is taken",
+                node.alias
+            )));
         }
         self.nodes.insert(node);
         self.place(id);
@@ -237,12 +267,22 @@ impl NodeTable for Tree {
     fn replace(&mut self, _before: &Node, after: Node) -> Result<(), Misfit> {
         match self.nodes.get_mut(after.id) {
             Some(node) => *node = after,
-            None => return Err(Misfit(format!("`{}` changed, but there is no such node", after.alias))),
+            None => {
+                return Err(Misfit(format!(
+                    "`{}` changed, but there is no such node",
+                    after.alias
+                )));
+            }
         }
         Ok(())
     }
 
-    fn move_below(&mut self, node: &Node, parent: Option<NodeId>, at: Timestamp) -> Result<(), Misfit> {
+    fn move_below(
+        &mut self,
+        node: &Node,
+        parent: Option<NodeId>,
+        at: Timestamp,
+    ) -> Result<(), Misfit> {
         let mut above = parent;
         while let Some(id) = above {
             if id == node.id {
@@ -260,7 +300,12 @@ impl NodeTable for Tree {
     }
 
     fn remove(&mut self, id: NodeId) -> Result<(), Misfit> {
-        if self.links.children.get(&id).is_some_and(|children| !children.is_empty()) {
+        if self
+            .links
+            .children
+            .get(&id)
+            .is_some_and(|children| !children.is_empty())
+        {
             return Err(Misfit(format!("{id} removed while it has children")));
         }
         self.unplace(id);
@@ -273,9 +318,16 @@ impl NodeTable for Tree {
             match self.nodes.get_mut(*id) {
                 Some(node) if node.standing == group.before => node.standing = group.after.clone(),
                 Some(node) => {
-                    return Err(Misfit(format!("standing of `{}` is not what the fact says it was", node.alias)));
+                    return Err(Misfit(format!(
+                        "standing of `{}` is not what the fact says it was",
+                        node.alias
+                    )));
                 }
-                None => return Err(Misfit(format!("standing of {id} changed, but there is no such node"))),
+                None => {
+                    return Err(Misfit(format!(
+                        "standing of {id} changed, but there is no such node"
+                    )));
+                }
             }
         }
         Ok(())
@@ -290,11 +342,20 @@ impl NodeTable for Tree {
     }
 
     /// A tree holds no records.
-    fn set_record(&mut self, _: &RecordKey, _: Option<&Value>, _: Option<&Value>) -> Result<(), Misfit> {
+    fn set_record(
+        &mut self,
+        _: &RecordKey,
+        _: Option<&Value>,
+        _: Option<&Value>,
+    ) -> Result<(), Misfit> {
         Ok(())
     }
 
-    fn set_undone(&mut self, _operation: OperationId, _by: Option<OperationId>) -> Result<(), Misfit> {
+    fn set_undone(
+        &mut self,
+        _operation: OperationId,
+        _by: Option<OperationId>,
+    ) -> Result<(), Misfit> {
         Ok(())
     }
 

@@ -11,7 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::policy::{ApprovalPolicy, CascadePolicy, ConsistencyPolicy, GateMode, Governance, Policy, ReviewerPolicy};
+use crate::policy::{
+    ApprovalPolicy, CascadePolicy, ConsistencyPolicy, GateMode, Governance, Policy, ReviewerPolicy,
+};
 use crate::record::Recorded;
 
 /// The key of the one record that says by which policy the statuses are judged.
@@ -63,7 +65,9 @@ impl TrustPolicy {
             consistency: policy.consistency,
             governance: policy.governance,
             reviewer: policy.review.reviewer,
-            gates: gate_modes(policy).map(|(name, mode)| (name.to_owned(), mode)).collect(),
+            gates: gate_modes(policy)
+                .map(|(name, mode)| (name.to_owned(), mode))
+                .collect(),
             fail_closed: gates.fail_closed.iter().cloned().collect(),
             loc_limit: gates.loc_limit,
             loc_exclude: gates.loc_exclude.iter().cloned().collect(),
@@ -97,9 +101,17 @@ impl TrustPolicy {
             governance: self.governance.max(other.governance),
             reviewer: self.reviewer.max(other.reviewer),
             gates,
-            fail_closed: self.fail_closed.union(&other.fail_closed).cloned().collect(),
+            fail_closed: self
+                .fail_closed
+                .union(&other.fail_closed)
+                .cloned()
+                .collect(),
             loc_limit: self.loc_limit.min(other.loc_limit),
-            loc_exclude: self.loc_exclude.intersection(&other.loc_exclude).cloned().collect(),
+            loc_exclude: self
+                .loc_exclude
+                .intersection(&other.loc_exclude)
+                .cloned()
+                .collect(),
             shrink_below_percent: self.shrink_below_percent.max(other.shrink_below_percent),
             hook_deadline_ms: self.hook_deadline_ms.max(other.hook_deadline_ms),
         }
@@ -111,7 +123,11 @@ impl TrustPolicy {
         let differing = |((key, before), (_, after)): ((String, String), (String, String))| {
             (before != after).then_some(PolicyChange { key, before, after })
         };
-        self.values().into_iter().zip(after.values()).filter_map(differing).collect()
+        self.values()
+            .into_iter()
+            .zip(after.values())
+            .filter_map(differing)
+            .collect()
     }
 
     /// Returns every key with its value, as they are written in `config.toml`.
@@ -119,7 +135,9 @@ impl TrustPolicy {
     pub fn values(&self) -> Vec<(String, String)> {
         fn word<T: Serialize>(value: T) -> String {
             // Words, numbers and lists of words: plain data that cannot fail.
-            serde_json::to_string(&value).unwrap_or_default().replace("\",\"", "\", \"")
+            serde_json::to_string(&value)
+                .unwrap_or_default()
+                .replace("\",\"", "\", \"")
         }
         let mut all = vec![
             ("policy.approval".to_owned(), word(self.approval)),
@@ -130,14 +148,29 @@ impl TrustPolicy {
         ];
         // By the names this version knows, so that two policies always have the same keys in the same order.
         all.extend(gate_modes(&Policy::default()).map(|(name, default)| {
-            (format!("policy.gates.{name}"), word(self.gates.get(name).copied().unwrap_or(default)))
+            (
+                format!("policy.gates.{name}"),
+                word(self.gates.get(name).copied().unwrap_or(default)),
+            )
         }));
         all.extend([
-            ("policy.gates.fail_closed".to_owned(), word(&self.fail_closed)),
+            (
+                "policy.gates.fail_closed".to_owned(),
+                word(&self.fail_closed),
+            ),
             ("policy.gates.loc_limit".to_owned(), word(self.loc_limit)),
-            ("policy.gates.loc_exclude".to_owned(), word(&self.loc_exclude)),
-            ("policy.gates.shrink_below_percent".to_owned(), word(self.shrink_below_percent)),
-            ("policy.hook_deadline_ms".to_owned(), word(self.hook_deadline_ms)),
+            (
+                "policy.gates.loc_exclude".to_owned(),
+                word(&self.loc_exclude),
+            ),
+            (
+                "policy.gates.shrink_below_percent".to_owned(),
+                word(self.shrink_below_percent),
+            ),
+            (
+                "policy.hook_deadline_ms".to_owned(),
+                word(self.hook_deadline_ms),
+            ),
         ]);
         all
     }
@@ -169,7 +202,9 @@ impl TrustPolicy {
         }
         gates.fail_closed = both.fail_closed.into_iter().collect();
         gates.loc_limit = both.loc_limit;
-        gates.loc_exclude.retain(|pattern| both.loc_exclude.contains(pattern));
+        gates
+            .loc_exclude
+            .retain(|pattern| both.loc_exclude.contains(pattern));
         gates.shrink_below_percent = both.shrink_below_percent;
     }
 }
@@ -197,7 +232,10 @@ mod tests {
     use super::*;
 
     fn human() -> Policy {
-        Policy { approval: ApprovalPolicy::Human, ..Policy::default() }
+        Policy {
+            approval: ApprovalPolicy::Human,
+            ..Policy::default()
+        }
     }
 
     #[test]
@@ -214,8 +252,17 @@ mod tests {
         assert_eq!(held.approval, ApprovalPolicy::Human);
         assert_eq!(held.gates["hierarchy"], GateMode::Block);
         assert_eq!(held.gates["session"], GateMode::Block);
-        assert_eq!(held.fail_closed.iter().map(String::as_str).collect::<Vec<_>>(), ["hierarchy", "read-before-write"]);
-        assert_eq!((held.loc_limit, held.governance), (400, Governance::Assisted));
+        assert_eq!(
+            held.fail_closed
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>(),
+            ["hierarchy", "read-before-write"]
+        );
+        assert_eq!(
+            (held.loc_limit, held.governance),
+            (400, Governance::Assisted)
+        );
         assert!(!held.loc_exclude.contains("**/*"));
 
         let mut policy = wanted;
@@ -228,13 +275,19 @@ mod tests {
         let mut wanted = Policy::default();
         wanted.gates.hierarchy = GateMode::Off;
         let wanted = TrustPolicy::of(&wanted);
-        assert_eq!(TrustPolicy::of(&Policy::default()).tightened_by(&wanted), wanted);
+        assert_eq!(
+            TrustPolicy::of(&Policy::default()).tightened_by(&wanted),
+            wanted
+        );
     }
 
     #[test]
     fn changes_are_named_by_their_keys() {
         let changes = TrustPolicy::of(&human()).changes_to(&TrustPolicy::of(&Policy::default()));
         assert_eq!(changes.len(), 1);
-        assert_eq!(changes[0].to_string(), "policy.approval: \"human\" → \"anyone\"");
+        assert_eq!(
+            changes[0].to_string(),
+            "policy.approval: \"human\" → \"anyone\""
+        );
     }
 }

@@ -30,8 +30,12 @@ pub fn read(prompt: &str) -> Option<TypedCommand> {
 /// Says whether a shell command runs one of our hooks. It sees through quotes and paths, not through every trick.
 #[must_use]
 pub fn runs_a_hook(command: &str) -> bool {
-    let words: Vec<&str> = command.split(|c: char| c.is_whitespace() || "'\"`;|&()".contains(c)).collect();
-    words.windows(2).any(|pair| pair[0].rsplit('/').next() == Some("tl") && pair[1] == "hook")
+    let words: Vec<&str> = command
+        .split(|c: char| c.is_whitespace() || "'\"`;|&()".contains(c))
+        .collect();
+    words
+        .windows(2)
+        .any(|pair| pair[0].rsplit('/').next() == Some("tl") && pair[1] == "hook")
 }
 
 #[cfg(test)]
@@ -40,19 +44,37 @@ mod tests {
 
     #[test]
     fn a_hook_is_recognised_in_a_command_line() {
-        for command in ["tl hook claude-code", "echo '{}' | /usr/bin/tl hook codex", "bash -c 'tl hook x'"] {
+        for command in [
+            "tl hook claude-code",
+            "echo '{}' | /usr/bin/tl hook codex",
+            "bash -c 'tl hook x'",
+        ] {
             assert!(runs_a_hook(command), "{command}");
         }
-        for command in ["tl approve act-1", "ls hooks", "tl doctor", "git hook run", "title hook"] {
+        for command in [
+            "tl approve act-1",
+            "ls hooks",
+            "tl doctor",
+            "git hook run",
+            "title hook",
+        ] {
             assert!(!runs_a_hook(command), "{command}");
         }
     }
 
     #[test]
     fn only_what_stands_at_the_start_is_a_command() {
-        let plan = |level: &str, id: &str| Some(TypedCommand::Plan { level: level.to_owned(), id: id.to_owned() });
-        let approve =
-            |node: &[&str]| Some(TypedCommand::Approve { node: node.iter().map(|word| (*word).to_owned()).collect() });
+        let plan = |level: &str, id: &str| {
+            Some(TypedCommand::Plan {
+                level: level.to_owned(),
+                id: id.to_owned(),
+            })
+        };
+        let approve = |node: &[&str]| {
+            Some(TypedCommand::Approve {
+                node: node.iter().map(|word| (*word).to_owned()).collect(),
+            })
+        };
         let cases = [
             ("/plan-chapter 2", plan("chapter", "2")),
             ("  /plan-scene 0204 please\nand more", plan("scene", "0204")),

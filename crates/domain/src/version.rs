@@ -15,7 +15,11 @@ pub fn canonical_hash(text: &str) -> CanonicalHash {
 #[must_use]
 pub fn hashes(text: &str) -> (VersionHash, CanonicalHash) {
     let version = VersionHash::of(text.as_bytes());
-    let canonical = if is_canonical(text) { CanonicalHash(version.0) } else { canonical_hash(text) };
+    let canonical = if is_canonical(text) {
+        CanonicalHash(version.0)
+    } else {
+        canonical_hash(text)
+    };
     (version, canonical)
 }
 
@@ -24,7 +28,11 @@ fn is_canonical(text: &str) -> bool {
     let ends_plainly = |line: &str| line.ends_with(|c: char| !c.is_whitespace());
     match text.strip_suffix('\n') {
         None => text.is_empty(),
-        Some(lines) => !text.starts_with('\u{feff}') && !text.contains('\r') && lines.split('\n').all(ends_plainly),
+        Some(lines) => {
+            !text.starts_with('\u{feff}')
+                && !text.contains('\r')
+                && lines.split('\n').all(ends_plainly)
+        }
     }
 }
 
@@ -35,7 +43,10 @@ pub fn canonical_text(text: &str) -> String {
     let mut canonical = String::with_capacity(text.len());
     let mut gap = false;
     // A lone carriage return ends a line too; `str::lines` knows only the other two endings.
-    for line in text.split('\n').flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r')) {
+    for line in text
+        .split('\n')
+        .flat_map(|line| line.strip_suffix('\r').unwrap_or(line).split('\r'))
+    {
         let line = line.trim_end();
         if line.is_empty() {
             gap = !canonical.is_empty();
@@ -97,12 +108,22 @@ pub enum VersionSelector {
 /// A version could not be picked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSuchVersion {
-    #[error("`{0}` names no version: expected `-1`, the first digits of a hash, or a time such as 2026-02-11-14-30-05")]
+    #[error(
+        "`{0}` names no version: expected `-1`, the first digits of a hash, or a time such as 2026-02-11-14-30-05"
+    )]
     Unreadable(String),
     #[error("`{node}` has no version `{selector}`; it has {count}")]
-    NotFound { node: String, selector: String, count: usize },
+    NotFound {
+        node: String,
+        selector: String,
+        count: usize,
+    },
     #[error("`{selector}` fits {} versions of `{node}`: {}", found.len(), found.join(", "))]
-    Ambiguous { node: String, selector: String, found: Vec<String> },
+    Ambiguous {
+        node: String,
+        selector: String,
+        found: Vec<String>,
+    },
 }
 
 impl VersionSelector {
@@ -111,7 +132,10 @@ impl VersionSelector {
     /// # Errors
     /// When the text is none of them.
     pub fn parse(text: &str) -> Result<Self, NoSuchVersion> {
-        if let Some(back) = text.strip_prefix('-').and_then(|digits| digits.parse().ok()) {
+        if let Some(back) = text
+            .strip_prefix('-')
+            .and_then(|digits| digits.parse().ok())
+        {
             return Ok(Self::Back(back));
         }
         if let Ok(at) = serde_json::from_value(serde_json::Value::String(text.to_owned())) {
@@ -119,7 +143,13 @@ impl VersionSelector {
         }
         let moment: String = text
             .chars()
-            .map(|c| if matches!(c, ' ' | 'T' | ':' | '_') { '-' } else { c })
+            .map(|c| {
+                if matches!(c, ' ' | 'T' | ':' | '_') {
+                    '-'
+                } else {
+                    c
+                }
+            })
             .collect::<String>()
             .trim_end_matches('Z')
             .to_owned();
@@ -147,24 +177,45 @@ pub struct VersionEntry {
 ///
 /// # Errors
 /// When none or several fit.
-pub fn pick<'a>(node: &str, entries: &'a [VersionEntry], text: &str) -> Result<&'a VersionEntry, NoSuchVersion> {
+pub fn pick<'a>(
+    node: &str,
+    entries: &'a [VersionEntry],
+    text: &str,
+) -> Result<&'a VersionEntry, NoSuchVersion> {
     let selector = VersionSelector::parse(text)?;
-    let not_found =
-        || NoSuchVersion::NotFound { node: node.to_owned(), selector: text.to_owned(), count: entries.len() };
+    let not_found = || NoSuchVersion::NotFound {
+        node: node.to_owned(),
+        selector: text.to_owned(),
+        count: entries.len(),
+    };
     let fitting: Vec<&VersionEntry> = match &selector {
         VersionSelector::Back(0) => entries.iter().filter(|entry| entry.current).collect(),
-        VersionSelector::Back(back) => {
-            entries.iter().filter(|entry| !entry.current).nth(back - 1).into_iter().collect()
-        }
-        VersionSelector::HashPrefix(prefix) => {
-            entries.iter().filter(|entry| entry.version.hash.to_string().starts_with(prefix.as_str())).collect()
-        }
-        VersionSelector::Exact(at) => entries.iter().filter(|entry| entry.version.at == *at).collect(),
+        VersionSelector::Back(back) => entries
+            .iter()
+            .filter(|entry| !entry.current)
+            .nth(back - 1)
+            .into_iter()
+            .collect(),
+        VersionSelector::HashPrefix(prefix) => entries
+            .iter()
+            .filter(|entry| entry.version.hash.to_string().starts_with(prefix.as_str()))
+            .collect(),
+        VersionSelector::Exact(at) => entries
+            .iter()
+            .filter(|entry| entry.version.at == *at)
+            .collect(),
         VersionSelector::Moment(moment) => entries
             .iter()
             .filter(|entry| {
-                entry.version.at.file_name_part().starts_with(moment.as_str())
-                    || entry.backups.iter().any(|path| backup_moment(path).is_some_and(|at| at == *moment))
+                entry
+                    .version
+                    .at
+                    .file_name_part()
+                    .starts_with(moment.as_str())
+                    || entry
+                        .backups
+                        .iter()
+                        .any(|path| backup_moment(path).is_some_and(|at| at == *moment))
             })
             .collect(),
     };
@@ -174,7 +225,10 @@ pub fn pick<'a>(node: &str, entries: &'a [VersionEntry], text: &str) -> Result<&
         several => Err(NoSuchVersion::Ambiguous {
             node: node.to_owned(),
             selector: text.to_owned(),
-            found: several.iter().map(|entry| entry.version.hash.short()).collect(),
+            found: several
+                .iter()
+                .map(|entry| entry.version.hash.short())
+                .collect(),
         }),
     }
 }
@@ -189,7 +243,9 @@ pub fn backup_moment(path: &str) -> Option<String> {
     let start = parts.windows(6).position(|window| {
         window[0].len() == 4
             && window[1..].iter().all(|part| part.len() == 2)
-            && window.iter().all(|part| part.chars().all(|c| c.is_ascii_digit()))
+            && window
+                .iter()
+                .all(|part| part.chars().all(|c| c.is_ascii_digit()))
     })?;
     Some(parts[start..].join("-"))
 }

@@ -30,14 +30,21 @@ impl Cancel {
         let switch = Self::new();
         let thrown = switch.clone();
         let wait = move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            let heard = runtime.is_ok_and(|runtime| runtime.block_on(tokio::signal::ctrl_c()).is_ok());
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            let heard =
+                runtime.is_ok_and(|runtime| runtime.block_on(tokio::signal::ctrl_c()).is_ok());
             if heard {
                 thrown.cancel();
             }
         };
         // Nobody waits for this thread: it ends with the program.
-        drop(std::thread::Builder::new().name("ctrl-c".to_owned()).spawn(wait));
+        drop(
+            std::thread::Builder::new()
+                .name("ctrl-c".to_owned())
+                .spawn(wait),
+        );
         switch
     }
 
@@ -70,14 +77,20 @@ impl Cancel {
     }
 
     /// Runs `work` to its end on a runtime of its own, or drops it when cancelled.
-    pub(crate) fn run<T: Send>(&self, work: impl Future<Output = T> + Send) -> Result<T, Cancelled> {
+    pub(crate) fn run<T: Send>(
+        &self,
+        work: impl Future<Output = T> + Send,
+    ) -> Result<T, Cancelled> {
         if self.is_cancelled() {
             return Err(Cancelled);
         }
         // A thread that belongs to a runtime (a server's) may not block on another one; a fresh thread may.
         if tokio::runtime::Handle::try_current().is_ok() {
             return std::thread::scope(|scope| {
-                scope.spawn(|| self.block_on(work)).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                scope
+                    .spawn(|| self.block_on(work))
+                    .join()
+                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
             });
         }
         self.block_on(work)
@@ -133,7 +146,12 @@ mod tests {
 
     #[test]
     fn it_works_inside_a_runtime_of_a_server() {
-        let server = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        assert_eq!(server.block_on(async { Cancel::new().run(async { 7 }) }), Ok(7));
+        let server = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        assert_eq!(
+            server.block_on(async { Cancel::new().run(async { 7 }) }),
+            Ok(7)
+        );
     }
 }

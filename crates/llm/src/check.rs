@@ -23,11 +23,21 @@ pub struct Trial {
 
 impl Trial {
     fn new(name: &'static str, works: bool, detail: impl Into<String>) -> Self {
-        Self { name, works, detail: detail.into(), next: Vec::new() }
+        Self {
+            name,
+            works,
+            detail: detail.into(),
+            next: Vec::new(),
+        }
     }
 
     fn failed(name: &'static str, error: LlmError) -> Self {
-        Self { name, works: false, detail: error.what, next: error.next }
+        Self {
+            name,
+            works: false,
+            detail: error.what,
+            next: error.next,
+        }
     }
 }
 
@@ -35,36 +45,73 @@ impl Trial {
 pub fn check(model: &dyn Model, call: &Call<'_>) -> Vec<Trial> {
     let pieces = AtomicUsize::new(0);
     let watch = |event: &Event| {
-        pieces.fetch_add(usize::from(matches!(event, Event::Text(_))), Ordering::Relaxed);
+        pieces.fetch_add(
+            usize::from(matches!(event, Event::Text(_))),
+            Ordering::Relaxed,
+        );
         call.tell(event);
     };
-    let listening = Call { watch: &watch, ..*call };
+    let listening = Call {
+        watch: &watch,
+        ..*call
+    };
     // Enough room for a model that thinks before it speaks.
-    let words =
-        Request::text("check", "Answer in one short sentence.", "Say that you are ready, and count to five.", 1_000);
+    let words = Request::text(
+        "check",
+        "Answer in one short sentence.",
+        "Say that you are ready, and count to five.",
+        1_000,
+    );
     let outcome = match model.complete(&words, &listening) {
         Ok(outcome) => outcome,
         Err(error) => return vec![Trial::failed("answers", *error)],
     };
     let said: String = outcome.text.trim().chars().take(80).collect();
-    let who = outcome.model.as_deref().unwrap_or(&model.identity().model.id);
+    let who = outcome
+        .model
+        .as_deref()
+        .unwrap_or(&model.identity().model.id);
     let mut trials = vec![Trial::new("answers", true, format!("`{who}` said: {said}"))];
     let pieces = pieces.into_inner();
-    trials.push(Trial::new("streams", pieces > 1, format!("the answer came in {pieces} pieces")));
+    trials.push(Trial::new(
+        "streams",
+        pieces > 1,
+        format!("the answer came in {pieces} pieces"),
+    ));
     trials.push(match model.complete(&shape(), call) {
-        Ok(outcome) if outcome.notes.is_empty() => Trial::new("keeps to a shape", true, "at the first try"),
+        Ok(outcome) if outcome.notes.is_empty() => {
+            Trial::new("keeps to a shape", true, "at the first try")
+        }
         Ok(outcome) => Trial::new("keeps to a shape", true, outcome.notes.join("; ")),
         Err(error) => Trial::failed("keeps to a shape", *error),
     });
     let counts = match (outcome.usage.input, outcome.usage.output) {
-        (Some(input), Some(output)) => Trial::new("counts tokens", true, format!("{input} in, {output} out")),
-        _ => Trial::new("counts tokens", false, "the provider does not say; budgets in tokens cannot be kept"),
+        (Some(input), Some(output)) => {
+            Trial::new("counts tokens", true, format!("{input} in, {output} out"))
+        }
+        _ => Trial::new(
+            "counts tokens",
+            false,
+            "the provider does not say; budgets in tokens cannot be kept",
+        ),
     };
     trials.push(counts);
-    let cost = outcome.ledger.iter().map(|entry| entry.cost.micros()).sum::<Option<u64>>();
+    let cost = outcome
+        .ledger
+        .iter()
+        .map(|entry| entry.cost.micros())
+        .sum::<Option<u64>>();
     trials.push(match cost {
-        Some(micros) => Trial::new("has a price", true, format!("{micros} millionths of a dollar for the first call")),
-        None => Trial::new("has a price", false, "unknown; set `price` for the model to see and limit costs"),
+        Some(micros) => Trial::new(
+            "has a price",
+            true,
+            format!("{micros} millionths of a dollar for the first call"),
+        ),
+        None => Trial::new(
+            "has a price",
+            false,
+            "unknown; set `price` for the model to see and limit costs",
+        ),
     });
     trials
 }

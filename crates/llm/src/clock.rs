@@ -20,7 +20,10 @@ pub trait Clock: Send + Sync {
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "this is the clock the layers take as an argument")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the clock the layers take as an argument"
+    )]
     fn now(&self) -> SystemTime {
         SystemTime::now()
     }

@@ -78,33 +78,66 @@ pub fn connect(
 ) -> Result<Box<dyn Model>, Box<LlmError>> {
     let name = &selection.provider;
     let mut spec = chosen(catalogue, selection)?;
-    if let (Some((program, arguments)), Some(command)) = (selection.program.split_first(), &mut spec.command) {
+    if let (Some((program, arguments)), Some(command)) =
+        (selection.program.split_first(), &mut spec.command)
+    {
         command.program.clone_from(program);
         command.arguments = arguments.to_vec();
     }
-    let model = selection.model.clone().or_else(|| spec.default_model.clone()).ok_or_else(|| {
-        LlmError::new(Class::Setup, format!("no model is chosen for `{name}`, and it has no default"))
+    let model = selection
+        .model
+        .clone()
+        .or_else(|| spec.default_model.clone())
+        .ok_or_else(|| {
+            LlmError::new(
+                Class::Setup,
+                format!("no model is chosen for `{name}`, and it has no default"),
+            )
             .first("name one of the models the server offers")
-    })?;
-    let Connection { environment, allowances, cassette, wire_tape, structured, mask, clock } = connection;
+        })?;
+    let Connection {
+        environment,
+        allowances,
+        cassette,
+        wire_tape,
+        structured,
+        mask,
+        clock,
+    } = connection;
     let key = selection.key.clone().or_else(|| key(&spec, &environment));
     let scrubber = Scrubber::new(key.iter().cloned().collect(), mask);
     let offline = matches!(cassette, Some((_, CassetteMode::Replay)));
     let base: Box<dyn Model> = if offline {
         // A recording is played without a key, a network or a program.
-        Box::new(Absent(Identity { provider: name.clone(), model: spec.model(&model) }))
+        Box::new(Absent(Identity {
+            provider: name.clone(),
+            model: spec.model(&model),
+        }))
     } else if spec.dialect == Dialect::Command {
         Box::new(CommandModel::new(name, &spec, &model, &environment)?)
     } else {
         let replays = wire_tape.as_ref().is_some_and(WireTape::replays);
         if key.is_none() && !replays && !spec.key_env.is_empty() && !spec.key_optional {
             let variables = spec.key_env.join("` or `");
-            return Err(LlmError::new(Class::Auth, format!("there is no key for `{name}`"))
-                .first(format!("set `{variables}`, or name a key file")));
+            return Err(
+                LlmError::new(Class::Auth, format!("there is no key for `{name}`"))
+                    .first(format!("set `{variables}`, or name a key file")),
+            );
         }
-        Box::new(WireModel::new(name, &spec, &model, key, wire_tape, clock.clone())?)
+        Box::new(WireModel::new(
+            name,
+            &spec,
+            &model,
+            key,
+            wire_tape,
+            clock.clone(),
+        )?)
     };
-    let limited = Limiter::new(Timeouts::new(base, timeouts(&spec)), &spec.limits, clock.clone());
+    let limited = Limiter::new(
+        Timeouts::new(base, timeouts(&spec)),
+        &spec.limits,
+        clock.clone(),
+    );
     let patient: Box<dyn Model> = Box::new(Retry::new(limited, spec.retry.clone(), clock.clone()));
     // What is only played costs nothing, so no budget may refuse it.
     let allowances = if offline { Vec::new() } else { allowances };
@@ -112,13 +145,22 @@ pub fn connect(
         Some((path, mode)) => Box::new(Cassette::new(patient, &path, mode, scrubber, clock)?),
         None => patient,
     };
-    Ok(Box::new(Structured::new(Budget::new(recorded, allowances), structured)))
+    Ok(Box::new(Structured::new(
+        Budget::new(recorded, allowances),
+        structured,
+    )))
 }
 
 /// Returns the provider that is meant, at the address that is wanted.
-pub(crate) fn chosen(catalogue: &Catalogue, selection: &Selection) -> Result<ProviderSpec, Box<LlmError>> {
+pub(crate) fn chosen(
+    catalogue: &Catalogue,
+    selection: &Selection,
+) -> Result<ProviderSpec, Box<LlmError>> {
     let name = &selection.provider;
-    let mut spec = catalogue.get(name).cloned().ok_or_else(|| unknown(catalogue, name))?;
+    let mut spec = catalogue
+        .get(name)
+        .cloned()
+        .ok_or_else(|| unknown(catalogue, name))?;
     if let Some(base_url) = &selection.base_url {
         spec.base_url = Some(base_url.clone());
     }
@@ -127,7 +169,10 @@ pub(crate) fn chosen(catalogue: &Catalogue, selection: &Selection) -> Result<Pro
 
 fn unknown(catalogue: &Catalogue, name: &str) -> Box<LlmError> {
     let known = catalogue.names().collect::<Vec<_>>().join("`, `");
-    let error = LlmError::new(Class::Setup, format!("there is no provider `{name}`; there are `{known}`"));
+    let error = LlmError::new(
+        Class::Setup,
+        format!("there is no provider `{name}`; there are `{known}`"),
+    );
     match catalogue.like(name) {
         Some(like) => error.first(format!("did you mean `{like}`?")),
         None => error.first("choose one of them, or describe yours in a providers' file"),
@@ -135,7 +180,10 @@ fn unknown(catalogue: &Catalogue, name: &str) -> Box<LlmError> {
 }
 
 pub(crate) fn key(spec: &ProviderSpec, environment: &BTreeMap<String, String>) -> Option<Secret> {
-    spec.key_env.iter().filter_map(|name| environment.get(name)).find_map(|text| Secret::new(text))
+    spec.key_env
+        .iter()
+        .filter_map(|name| environment.get(name))
+        .find_map(|text| Secret::new(text))
 }
 
 fn timeouts(spec: &ProviderSpec) -> TimeoutSettings {
@@ -144,7 +192,12 @@ fn timeouts(spec: &ProviderSpec) -> TimeoutSettings {
     }
     // Most programs are silent until they are done.
     let total = spec.timeouts.total.unwrap_or(COMMAND_TOTAL);
-    TimeoutSettings { first_byte: total, idle: total, total: Some(total), ..spec.timeouts.clone() }
+    TimeoutSettings {
+        first_byte: total,
+        idle: total,
+        total: Some(total),
+        ..spec.timeouts.clone()
+    }
 }
 
 /// Stands for a model that is never asked.
@@ -156,6 +209,9 @@ impl Model for Absent {
     }
 
     fn complete(&self, _: &Request, _: &Call<'_>) -> Answer {
-        Err(LlmError::new(Class::Setup, "a recording that is only played has no model behind it"))
+        Err(LlmError::new(
+            Class::Setup,
+            "a recording that is only played has no model behind it",
+        ))
     }
 }

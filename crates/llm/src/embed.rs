@@ -48,7 +48,10 @@ impl Embedder {
         let spec = chosen(catalogue, selection)?;
         let setup = |what: String, step: &str| LlmError::new(Class::Setup, what).first(step);
         let model = selection.model.clone().ok_or_else(|| {
-            setup(format!("no embedding model is chosen for `{provider}`"), "name one, as in `text-embedding-3-small`")
+            setup(
+                format!("no embedding model is chosen for `{provider}`"),
+                "name one, as in `text-embedding-3-small`",
+            )
         })?;
         let endpoint = match spec.dialect {
             Dialect::OpenAiChat | Dialect::OpenAiResponses => "embeddings".to_owned(),
@@ -61,15 +64,24 @@ impl Embedder {
             }
         };
         let base = spec.base_url.as_deref().ok_or_else(|| {
-            setup(format!("provider `{provider}` has no base URL"), "set it, as in `http://127.0.0.1:8080/v1`")
+            setup(
+                format!("provider `{provider}` has no base URL"),
+                "set it, as in `http://127.0.0.1:8080/v1`",
+            )
         })?;
-        let url = address(base, &endpoint)
-            .map_err(|problem| setup(format!("the base URL `{base}` is none: {problem}"), "give it with `https://`"))?;
+        let url = address(base, &endpoint).map_err(|problem| {
+            setup(
+                format!("the base URL `{base}` is none: {problem}"),
+                "give it with `https://`",
+            )
+        })?;
         let key: Option<Secret> = selection.key.clone().or_else(|| key(&spec, environment));
         if key.is_none() && !spec.key_env.is_empty() && !spec.key_optional {
             let variables = spec.key_env.join("` or `");
-            return Err(LlmError::new(Class::Auth, format!("there is no key for `{provider}`"))
-                .first(format!("set `{variables}`, or name a key file")));
+            return Err(
+                LlmError::new(Class::Auth, format!("there is no key for `{provider}`"))
+                    .first(format!("set `{variables}`, or name a key file")),
+            );
         }
         let mut headers: Vec<(String, String)> = spec.headers.clone().into_iter().collect();
         if let (Some(key), Some(speech)) = (&key, speech(spec.dialect)) {
@@ -78,7 +90,15 @@ impl Embedder {
         }
         let transport = Transport::new(&url, spec.timeouts.connect, None)?;
         let patience = spec.timeouts.first_byte;
-        Ok(Self { provider, model, dialect: spec.dialect, url, headers, transport, patience })
+        Ok(Self {
+            provider,
+            model,
+            dialect: spec.dialect,
+            url,
+            headers,
+            transport,
+            patience,
+        })
     }
 
     /// Returns what vectors are signed with: those of another model mean something else.
@@ -116,13 +136,25 @@ impl Embedder {
             if attempt >= TRIES {
                 return Err(error);
             }
-            cancel.wait(error.retry_after.unwrap_or(usual * attempt).min(Duration::from_secs(60)))?;
+            cancel.wait(
+                error
+                    .retry_after
+                    .unwrap_or(usual * attempt)
+                    .min(Duration::from_secs(60)),
+            )?;
         }
     }
 
     async fn once(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
-        let late = || LlmError::new(Class::Timeout(Phase::FirstByte), format!("{} did not answer", shown(&self.url)));
-        tokio::time::timeout(self.patience, self.exchange(texts)).await.map_err(|_| late())?
+        let late = || {
+            LlmError::new(
+                Class::Timeout(Phase::FirstByte),
+                format!("{} did not answer", shown(&self.url)),
+            )
+        };
+        tokio::time::timeout(self.patience, self.exchange(texts))
+            .await
+            .map_err(|_| late())?
     }
 
     async fn exchange(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Box<LlmError>> {
@@ -133,7 +165,11 @@ impl Embedder {
             }
             _ => json!({ "model": self.model, "input": texts }),
         };
-        let outgoing = Outgoing { url: self.url.clone(), headers: self.headers.clone(), body };
+        let outgoing = Outgoing {
+            url: self.url.clone(),
+            headers: self.headers.clone(),
+            body,
+        };
         let mut incoming = self.transport.send(&outgoing).await?;
         let answer = incoming.rest(MOST_BYTES, &|| {}).await?;
         if !(200..300).contains(&incoming.status) {
@@ -148,7 +184,11 @@ impl Embedder {
         vectors(&answer, texts.len()).ok_or_else(|| {
             LlmError::new(
                 Class::Malformed,
-                format!("{} answered no vectors for {} texts", shown(&self.url), texts.len()),
+                format!(
+                    "{} answered no vectors for {} texts",
+                    shown(&self.url),
+                    texts.len()
+                ),
             )
         })
     }
@@ -163,9 +203,18 @@ fn vectors(answer: &str, expected: usize) -> Option<Vec<Vec<f32>>> {
     };
     let mut found: Vec<(u64, Vec<f32>)> = Vec::with_capacity(list.len());
     for (index, item) in list.iter().enumerate() {
-        let numbers: Option<Vec<f32>> =
-            item.get(field)?.as_array()?.iter().map(|it| it.as_f64().map(|it| it as f32)).collect();
-        found.push((item.get("index").and_then(Value::as_u64).unwrap_or(index as u64), unit(numbers?)?));
+        let numbers: Option<Vec<f32>> = item
+            .get(field)?
+            .as_array()?
+            .iter()
+            .map(|it| it.as_f64().map(|it| it as f32))
+            .collect();
+        found.push((
+            item.get("index")
+                .and_then(Value::as_u64)
+                .unwrap_or(index as u64),
+            unit(numbers?)?,
+        ));
     }
     found.sort_by_key(|(index, _)| *index);
     let length = found.first()?.1.len();
@@ -191,7 +240,10 @@ mod tests {
     fn vectors_are_read_in_the_order_of_the_texts_and_only_whole() {
         let two = r#"{"data":[{"index":1,"embedding":[0,2]},{"index":0,"embedding":[3,4]}]}"#;
         assert_eq!(vectors(two, 2), Some(vec![vec![0.6, 0.8], vec![0.0, 1.0]]));
-        assert_eq!(vectors(r#"{"embeddings":[{"values":[5]}]}"#, 1), Some(vec![vec![1.0]]));
+        assert_eq!(
+            vectors(r#"{"embeddings":[{"values":[5]}]}"#, 1),
+            Some(vec![vec![1.0]])
+        );
         for (answer, expected) in [
             (two, 3),
             (r#"{"data":[{"embedding":[0,0]}]}"#, 1),

@@ -105,7 +105,9 @@ impl Class {
     pub fn policy(self) -> Policy {
         match self {
             Self::RateLimited | Self::Overloaded => Policy::Throttle,
-            Self::Server | Self::Network | Self::StreamEndedEarly | Self::Malformed => Policy::Backoff,
+            Self::Server | Self::Network | Self::StreamEndedEarly | Self::Malformed => {
+                Policy::Backoff
+            }
             Self::Timeout(Phase::Connect | Phase::FirstByte | Phase::Idle) => Policy::Backoff,
             Self::Timeout(Phase::Total)
             | Self::Auth
@@ -130,20 +132,28 @@ impl Class {
             Self::Auth => &["set the provider's key variable, or name a key file"],
             Self::Permission => &["ask for access to this model, or choose another one"],
             Self::NoCredits => &["add credit at the provider, or choose another provider"],
-            Self::RateLimited => &["wait, or lower `limits.concurrent` and `limits.per_minute` of the provider"],
+            Self::RateLimited => {
+                &["wait, or lower `limits.concurrent` and `limits.per_minute` of the provider"]
+            }
             Self::Overloaded | Self::Server => &["try again later, or choose another model"],
             Self::Network => &["check the base URL, the network and the proxy"],
-            Self::Timeout(Phase::Connect) => &["check that the server runs and the base URL is right"],
+            Self::Timeout(Phase::Connect) => {
+                &["check that the server runs and the base URL is right"]
+            }
             Self::Timeout(_) => &["raise the provider's `timeouts`, or choose a faster model"],
             Self::ContextTooLong => &["send less context, or choose a model with a larger one"],
             Self::OutputTruncated => &["ask for less, or raise the limit of the answer"],
             Self::ContentFilter => &["change the prompt, or choose another model"],
             Self::BadRequest => &["check the model's name and the provider's `patch`"],
-            Self::EndpointNotFound => &["check the base URL, which is used as given, and the model's name"],
+            Self::EndpointNotFound => {
+                &["check the base URL, which is used as given, and the model's name"]
+            }
             Self::StreamEndedEarly | Self::Malformed => {
                 &["try again; if it stays, try `stream = false` for this provider"]
             }
-            Self::Shape => &["look at the raw answer, or choose a model that follows schemas better"],
+            Self::Shape => {
+                &["look at the raw answer, or choose a model that follows schemas better"]
+            }
             Self::BudgetExceeded => &["raise the budget, or ask for less"],
             Self::Cancelled => &[],
             Self::NotRecorded => &["record again, or undo the change the difference shows"],

@@ -62,8 +62,13 @@ impl Cost {
     /// Tokens read from or written to a cache are priced as such; without a price of their own they cost what input does.
     #[must_use]
     pub fn of(usage: &Usage, price: Option<&Price>) -> Self {
-        let (Some(price), Some(input), Some(output)) = (price, usage.input, usage.output) else { return Self::Unknown };
-        let (read, write) = (usage.cache_read.unwrap_or(0), usage.cache_write.unwrap_or(0));
+        let (Some(price), Some(input), Some(output)) = (price, usage.input, usage.output) else {
+            return Self::Unknown;
+        };
+        let (read, write) = (
+            usage.cache_read.unwrap_or(0),
+            usage.cache_write.unwrap_or(0),
+        );
         let plain = input.saturating_sub(read).saturating_sub(write);
         let cost = |tokens: u64, per_million: f64| tokens as f64 * per_million;
         let micros = cost(plain, price.input)
@@ -94,7 +99,11 @@ pub(crate) fn filed(
         model: identity.model.id.clone(),
         attempt: 1,
         usage,
-        cost: if reported == Cost::Unknown { Cost::of(&usage, identity.model.price.as_ref()) } else { reported },
+        cost: if reported == Cost::Unknown {
+            Cost::of(&usage, identity.model.price.as_ref())
+        } else {
+            reported
+        },
         latency_ms: u64::try_from(latency.as_millis()).unwrap_or(u64::MAX),
         stop: answer.as_ref().ok().map(|outcome| outcome.stop),
         error: answer.as_ref().err().map(|error| error.class),
@@ -111,7 +120,9 @@ pub(crate) fn filed(
 fn prompt_sha256(request: &Request) -> String {
     let mut hasher = Sha256::new();
     // A byte no text holds keeps `ab` + `c` apart from `a` + `bc`.
-    for part in std::iter::once(&request.system).chain(request.messages.iter().map(|message| &message.text)) {
+    for part in
+        std::iter::once(&request.system).chain(request.messages.iter().map(|message| &message.text))
+    {
         hasher.update(part.as_bytes());
         hasher.update([0xff]);
     }
@@ -127,7 +138,12 @@ mod tests {
     use super::*;
 
     fn price() -> Price {
-        Price { input: 3.0, output: 15.0, cache_read: Some(0.3), cache_write: Some(3.75) }
+        Price {
+            input: 3.0,
+            output: 15.0,
+            cache_read: Some(0.3),
+            cache_write: Some(3.75),
+        }
     }
 
     #[test]
@@ -139,16 +155,37 @@ mod tests {
             cache_write: Some(200),
             reasoning: Some(40),
         };
-        assert_eq!(Cost::of(&usage, Some(&price())), Cost::Computed(200 * 3 + 100 * 15 + 180 + 750));
+        assert_eq!(
+            Cost::of(&usage, Some(&price())),
+            Cost::Computed(200 * 3 + 100 * 15 + 180 + 750)
+        );
     }
 
     #[test]
     fn what_is_not_known_is_not_zero() {
-        let usage = Usage { input: Some(10), output: Some(10), ..Usage::default() };
+        let usage = Usage {
+            input: Some(10),
+            output: Some(10),
+            ..Usage::default()
+        };
         assert_eq!(Cost::of(&usage, None), Cost::Unknown);
-        assert_eq!(Cost::of(&Usage { output: None, ..usage }, Some(&price())), Cost::Unknown);
+        assert_eq!(
+            Cost::of(
+                &Usage {
+                    output: None,
+                    ..usage
+                },
+                Some(&price())
+            ),
+            Cost::Unknown
+        );
         assert_eq!(Cost::Unknown.micros(), None);
-        let free = Price { input: 0.0, output: 0.0, cache_read: None, cache_write: None };
+        let free = Price {
+            input: 0.0,
+            output: 0.0,
+            cache_read: None,
+            cache_write: None,
+        };
         assert_eq!(Cost::of(&usage, Some(&free)), Cost::Computed(0));
     }
 

@@ -42,7 +42,9 @@ pub use layers::timeouts::{TimeoutSettings, Timeouts};
 pub use ledger::{Cost, LedgerEntry};
 pub use model::{Answer, Call, Event, Identity, Model};
 pub use outcome::{Outcome, Stop, Usage};
-pub use provider::{Catalogue, CatalogueError, CommandSpec, Dialect, ModelSpec, Price, ProviderSpec, SchemaFlavour};
+pub use provider::{
+    Catalogue, CatalogueError, CommandSpec, Dialect, ModelSpec, Price, ProviderSpec, SchemaFlavour,
+};
 pub use recording::scrub::{Masker, Scrubber};
 pub use recording::wire_tape::WireTape;
 pub use request::{Message, Request, Role, Schema, SchemaMode};

@@ -55,7 +55,13 @@ pub enum Event {
     /// The text so far is void; the answer starts again.
     Restarted,
     /// Waiting before the next attempt.
-    Retrying { attempt: u32, of: u32, wait: Duration, class: Class, why: String },
+    Retrying {
+        attempt: u32,
+        of: u32,
+        wait: Duration,
+        class: Class,
+        why: String,
+    },
     /// Asking again because the answer did not have the wanted shape.
     AskingAgain { attempt: u32, of: u32, why: String },
 }
@@ -64,7 +70,11 @@ impl<'a> Call<'a> {
     /// Returns a call that nobody watches.
     #[must_use]
     pub fn unwatched(cancel: &'a Cancel) -> Self {
-        Self { cancel, watch: &|_| (), interactive: false }
+        Self {
+            cancel,
+            watch: &|_| (),
+            interactive: false,
+        }
     }
 
     pub(crate) fn tell(&self, event: &Event) {

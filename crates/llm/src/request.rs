@@ -88,7 +88,11 @@ impl Request {
     /// Returns the same request for an answer of a shape.
     #[must_use]
     pub fn shaped(mut self, name: &str, schema: Value) -> Self {
-        self.schema = Some(Schema { name: name.to_owned(), schema, mode: SchemaMode::Native });
+        self.schema = Some(Schema {
+            name: name.to_owned(),
+            schema,
+            mode: SchemaMode::Native,
+        });
         self
     }
 
@@ -96,8 +100,17 @@ impl Request {
     /// scripts do; it is for budgets that refuse, not for bills.
     #[must_use]
     pub fn estimated_input_tokens(&self) -> u64 {
-        let schema = self.schema.as_ref().map_or(0, |schema| schema.schema.to_string().len());
-        let bytes = self.system.len() + schema + self.messages.iter().map(|message| message.text.len()).sum::<usize>();
+        let schema = self
+            .schema
+            .as_ref()
+            .map_or(0, |schema| schema.schema.to_string().len());
+        let bytes = self.system.len()
+            + schema
+            + self
+                .messages
+                .iter()
+                .map(|message| message.text.len())
+                .sum::<usize>();
         (bytes as u64).div_ceil(3)
     }
 }
@@ -105,11 +118,17 @@ impl Request {
 impl Message {
     #[must_use]
     pub fn user(text: &str) -> Self {
-        Self { role: Role::User, text: text.to_owned() }
+        Self {
+            role: Role::User,
+            text: text.to_owned(),
+        }
     }
 
     #[must_use]
     pub fn assistant(text: &str) -> Self {
-        Self { role: Role::Assistant, text: text.to_owned() }
+        Self {
+            role: Role::Assistant,
+            text: text.to_owned(),
+        }
     }
 }

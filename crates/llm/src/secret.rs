@@ -11,7 +11,10 @@ pub struct Secret(String);
 #[derive(Debug, thiserror::Error)]
 pub enum KeyFileError {
     #[error("the key file `{path}` cannot be read")]
-    Unreadable { path: PathBuf, source: std::io::Error },
+    Unreadable {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("the key file `{path}` has no key on its first line")]
     Empty { path: PathBuf },
     #[error("the key file `{path}` holds characters that cannot be sent in a header")]
@@ -31,15 +34,24 @@ impl Secret {
     /// # Errors
     /// When the file cannot be read or its first line is no key.
     pub fn from_file(path: &Path) -> Result<Self, KeyFileError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|source| KeyFileError::Unreadable { path: path.to_owned(), source })?;
-        let key =
-            text.lines().next().and_then(Self::new).ok_or_else(|| KeyFileError::Empty { path: path.to_owned() })?;
+        let text = std::fs::read_to_string(path).map_err(|source| KeyFileError::Unreadable {
+            path: path.to_owned(),
+            source,
+        })?;
+        let key = text
+            .lines()
+            .next()
+            .and_then(Self::new)
+            .ok_or_else(|| KeyFileError::Empty {
+                path: path.to_owned(),
+            })?;
         // Found here, the message can name the file; found later, it would have to name the key.
         if key.0.chars().all(|letter| letter.is_ascii_graphic()) {
             Ok(key)
         } else {
-            Err(KeyFileError::Unsendable { path: path.to_owned() })
+            Err(KeyFileError::Unsendable {
+                path: path.to_owned(),
+            })
         }
     }
 
@@ -74,14 +86,19 @@ mod tests {
         let read = |text: &str| {
             let mut file = tempfile::NamedTempFile::new().unwrap();
             file.write_all(text.as_bytes()).unwrap();
-            Secret::from_file(file.path()).map(|key| key.reveal().to_owned()).map_err(|error| {
-                let text = error.to_string();
-                assert!(!text.contains("kéy"), "the message shows the key: {text}");
-                text.split('`').next_back().unwrap_or_default().to_owned()
-            })
+            Secret::from_file(file.path())
+                .map(|key| key.reveal().to_owned())
+                .map_err(|error| {
+                    let text = error.to_string();
+                    assert!(!text.contains("kéy"), "the message shows the key: {text}");
+                    text.split('`').next_back().unwrap_or_default().to_owned()
+                })
         };
         assert_eq!(read("abc\n# my key\n"), Ok("abc".to_owned()));
         assert_eq!(read("\n"), Err(" has no key on its first line".to_owned()));
-        assert_eq!(read("kéy"), Err(" holds characters that cannot be sent in a header".to_owned()));
+        assert_eq!(
+            read("kéy"),
+            Err(" holds characters that cannot be sent in a header".to_owned())
+        );
     }
 }

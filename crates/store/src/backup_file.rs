@@ -44,7 +44,9 @@ pub fn write_backup(path: &Path, cargo: &Cargo) -> Result<u64, StoreFault> {
     let packed = zstd::bulk::compress(text.as_bytes(), 3).map_err(cannot)?;
     replace(path, &packed, Durability::Synced).map_err(cannot)?;
     if !read_backup(path)?.is_same(cargo) {
-        return Err(StoreFault::Damaged { what: format!("`{}` does not read back as it was", path.display()) });
+        return Err(StoreFault::Damaged {
+            what: format!("`{}` does not read back as it was", path.display()),
+        });
     }
     Ok(packed.len() as u64)
 }
@@ -55,24 +57,46 @@ pub fn write_backup(path: &Path, cargo: &Cargo) -> Result<u64, StoreFault> {
 /// [`StoreFault::Damaged`] when it is not whole or above a limit, [`StoreFault::Newer`] when a newer program wrote it.
 pub fn read_backup(path: &Path) -> Result<Cargo, StoreFault> {
     let cannot = |error| io_fault("cannot read", path, error);
-    let damaged = |what: String| StoreFault::Damaged { what: format!("`{}`: {what}", path.display()) };
+    let damaged = |what: String| StoreFault::Damaged {
+        what: format!("`{}`: {what}", path.display()),
+    };
     let metadata = fs::metadata(path).map_err(cannot)?;
     if !metadata.is_file() {
         return Err(damaged("it is not a regular file".to_owned()));
     }
     let file = fs::File::open(path).map_err(cannot)?;
     let mut decoder = zstd::Decoder::new(file).map_err(|error| damaged(error.to_string()))?;
-    decoder.window_log_max(MAX_BACKUP_WINDOW_LOG).map_err(|error| damaged(error.to_string()))?;
-    let max_bytes = metadata.len().saturating_mul(MAX_BACKUP_RATIO).max(MIN_BACKUP_LIMIT_BYTES);
-    let mut reader = BufReader::new(Limited { inner: decoder, left: max_bytes, max_bytes });
-    let contents = journal::read_lines(&mut reader, 0, None, MAX_BACKUP_LINE_BYTES, MAX_BACKUP_OPERATIONS)
+    decoder
+        .window_log_max(MAX_BACKUP_WINDOW_LOG)
         .map_err(|error| damaged(error.to_string()))?;
+    let max_bytes = metadata
+        .len()
+        .saturating_mul(MAX_BACKUP_RATIO)
+        .max(MIN_BACKUP_LIMIT_BYTES);
+    let mut reader = BufReader::new(Limited {
+        inner: decoder,
+        left: max_bytes,
+        max_bytes,
+    });
+    let contents = journal::read_lines(
+        &mut reader,
+        0,
+        None,
+        MAX_BACKUP_LINE_BYTES,
+        MAX_BACKUP_OPERATIONS,
+    )
+    .map_err(|error| damaged(error.to_string()))?;
     contents.check_format()?;
     if let Some(damage) = contents.damage {
         return Err(damaged(format!("line {}: {}", damage.line, damage.what)));
     }
-    let store = contents.store.ok_or_else(|| damaged("it is no backup".to_owned()))?;
-    Ok(Cargo::new(store, contents.entries.into_iter().map(Recorded::from).collect()))
+    let store = contents
+        .store
+        .ok_or_else(|| damaged("it is no backup".to_owned()))?;
+    Ok(Cargo::new(
+        store,
+        contents.entries.into_iter().map(Recorded::from).collect(),
+    ))
 }
 
 /// A reader that fails, instead of ending, above a size.
@@ -88,8 +112,10 @@ impl<R: Read> Read for Limited<R> {
         match self.left.checked_sub(length as u64) {
             Some(left) => self.left = left,
             None => {
-                let what =
-                    format!("it unpacks to more than {} bytes, which no backup of this size does", self.max_bytes);
+                let what = format!(
+                    "it unpacks to more than {} bytes, which no backup of this size does",
+                    self.max_bytes
+                );
                 return Err(io::Error::new(io::ErrorKind::InvalidData, what));
             }
         }
@@ -110,7 +136,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.tlbackup");
         let mut encoder = zstd::Encoder::new(fs::File::create(&path).unwrap(), 3).unwrap();
-        parts.iter().for_each(|part| encoder.write_all(part).unwrap());
+        parts
+            .iter()
+            .for_each(|part| encoder.write_all(part).unwrap());
         io::copy(&mut io::repeat(0).take(zeros), &mut encoder).unwrap();
         encoder.finish().unwrap();
         match read_backup(&path) {
@@ -127,14 +155,21 @@ mod tests {
 
     #[test]
     fn a_header_with_compressed_zeros_behind_it_is_refused_at_the_size_limit() {
-        let header = journal::header(&StoreId("00000000-0000-4000-8000-000000000000".to_owned())).unwrap();
+        let header =
+            journal::header(&StoreId("00000000-0000-4000-8000-000000000000".to_owned())).unwrap();
         let refused = refusal(&[header.as_bytes()], 200 << 20);
-        assert!(refused.contains("unpacks to more than 67108864 bytes"), "{refused}");
+        assert!(
+            refused.contains("unpacks to more than 67108864 bytes"),
+            "{refused}"
+        );
     }
 
     #[test]
     fn a_newer_backup_is_called_newer_not_damaged() {
-        let refused = refusal(&[b"{\"throughline-journal\":2,\"store\":\"x\",\"more\":1}\n"], 0);
+        let refused = refusal(
+            &[b"{\"throughline-journal\":2,\"store\":\"x\",\"more\":1}\n"],
+            0,
+        );
         assert!(refused.contains("newer version"), "{refused}");
     }
 
@@ -144,6 +179,10 @@ mod tests {
         let header = journal::header(&store).unwrap();
         let text = format!("{header}{}\n", "x".repeat(10_000));
         let long = journal::read_lines(&mut text.as_bytes(), 0, None, 5_000, usize::MAX);
-        assert!(long.is_err_and(|error| error.to_string().contains("line 2 is longer than 5000 bytes")));
+        assert!(long.is_err_and(|error| {
+            error
+                .to_string()
+                .contains("line 2 is longer than 5000 bytes")
+        }));
     }
 }

@@ -19,13 +19,17 @@ impl ChosenDatabases {
     /// Returns those kept below the user's state directory.
     #[must_use]
     pub fn in_directory(user_state: &Path) -> Self {
-        Self { folder: user_state.join("databases") }
+        Self {
+            folder: user_state.join("databases"),
+        }
     }
 
     /// Returns the database of the project at `root`, if one was chosen.
     #[must_use]
     pub fn of(&self, root: &Path) -> Option<DatabaseUrl> {
-        std::fs::read_to_string(self.file(root)).ok().map(|text| DatabaseUrl::new(&text))
+        std::fs::read_to_string(self.file(root))
+            .ok()
+            .map(|text| DatabaseUrl::new(&text))
     }
 
     /// Remembers the database of a project, or with `None` forgets it.
@@ -37,7 +41,11 @@ impl ChosenDatabases {
         match url {
             Some(url) => {
                 crate::private::create_directory(&self.folder)?;
-                crate::durable::replace(&file, url.reveal().as_bytes(), crate::durable::Durability::Synced)
+                crate::durable::replace(
+                    &file,
+                    url.reveal().as_bytes(),
+                    crate::durable::Durability::Synced,
+                )
             }
             None if file.exists() => std::fs::remove_file(file),
             None => Ok(()),
@@ -46,6 +54,7 @@ impl ChosenDatabases {
 
     fn file(&self, root: &Path) -> PathBuf {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        self.folder.join(Digest32::of(root.as_os_str().as_encoded_bytes()).to_string())
+        self.folder
+            .join(Digest32::of(root.as_os_str().as_encoded_bytes()).to_string())
     }
 }

@@ -18,7 +18,9 @@ impl ChosenServers {
     /// Returns those kept below the user's state directory.
     #[must_use]
     pub fn in_directory(user_state: &Path) -> Self {
-        Self { folder: user_state.join("servers") }
+        Self {
+            folder: user_state.join("servers"),
+        }
     }
 
     /// Returns the server of the project at `root`, if one was chosen.
@@ -40,7 +42,11 @@ impl ChosenServers {
             Some(server) => {
                 crate::private::create_directory(&self.folder)?;
                 let text = format!("{}\n{}\n", server.url(), server.reveal_token());
-                crate::durable::replace(&file, text.as_bytes(), crate::durable::Durability::Synced)?;
+                crate::durable::replace(
+                    &file,
+                    text.as_bytes(),
+                    crate::durable::Durability::Synced,
+                )?;
             }
             None if known => std::fs::remove_file(file)?,
             None => {}
@@ -50,6 +56,7 @@ impl ChosenServers {
 
     fn file(&self, root: &Path) -> PathBuf {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        self.folder.join(Digest32::of(root.as_os_str().as_encoded_bytes()).to_string())
+        self.folder
+            .join(Digest32::of(root.as_os_str().as_encoded_bytes()).to_string())
     }
 }

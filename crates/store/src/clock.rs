@@ -25,7 +25,10 @@ pub fn local_zone(variable: Option<&str>) -> TimeZone {
 }
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "this is the one place that asks what time it is")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that asks what time it is"
+    )]
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(jiff::Timestamp::now().as_millisecond())
     }

@@ -16,7 +16,9 @@ pub(crate) enum Durability {
 /// Replaces a file's content: temporary file beside it, then rename.
 pub(crate) fn replace(path: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
     let folder = folder_of(path);
-    let mut file = tempfile::Builder::new().prefix(".tl-").tempfile_in(folder)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(".tl-")
+        .tempfile_in(folder)?;
     file.write_all(bytes)?;
     if durability == Durability::Synced {
         file.as_file().sync_all()?;
@@ -44,7 +46,10 @@ pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
 /// Moves a file into `aside` under its own name with the first free number, and returns where it is.
 pub(crate) fn put_aside(path: &Path, aside: &Path) -> io::Result<std::path::PathBuf> {
     crate::private::create_directory(aside)?;
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     for number in 1_u32.. {
         let target = aside.join(format!("{name}.{number}"));
         if target.symlink_metadata().is_err() {
@@ -57,5 +62,7 @@ pub(crate) fn put_aside(path: &Path, aside: &Path) -> io::Result<std::path::Path
 }
 
 fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }

@@ -24,7 +24,12 @@ pub struct EngineSettings {
 
 impl Default for EngineSettings {
     fn default() -> Self {
-        Self { patience: Duration::from_secs(5), mirror: true, mirror_interval: Duration::ZERO, heads: None }
+        Self {
+            patience: Duration::from_secs(5),
+            mirror: true,
+            mirror_interval: Duration::ZERO,
+            heads: None,
+        }
     }
 }
 
@@ -40,7 +45,11 @@ pub(crate) struct Recorded {
 
 impl Recorded {
     /// Gives an operation its number and its place after `prev`.
-    pub(crate) fn new(id: OperationId, prev: Digest32, new: NewOperation) -> Result<Self, StoreFault> {
+    pub(crate) fn new(
+        id: OperationId,
+        prev: Digest32,
+        new: NewOperation,
+    ) -> Result<Self, StoreFault> {
         let operation = Operation {
             id,
             at: new.at,
@@ -56,13 +65,24 @@ impl Recorded {
             source: error.into(),
         })?;
         let hash = journal::chain(prev, &body);
-        let texts = new.texts.into_iter().map(|text| (VersionHash::of(text.as_bytes()), text)).collect();
-        Ok(Self { operation, body, texts, prev, hash })
+        let texts = new
+            .texts
+            .into_iter()
+            .map(|text| (VersionHash::of(text.as_bytes()), text))
+            .collect();
+        Ok(Self {
+            operation,
+            body,
+            texts,
+            prev,
+            hash,
+        })
     }
 
     /// Reads a line that was written elsewhere: it must be operation `id`, and follow `prev`.
     pub(crate) fn read(line: &str, id: OperationId, prev: Digest32) -> Result<Self, StoreFault> {
-        let entry = journal::read_line(line, prev).map_err(|what| StoreFault::DoesNotFit { what })?;
+        let entry =
+            journal::read_line(line, prev).map_err(|what| StoreFault::DoesNotFit { what })?;
         if entry.operation.id != id {
             let what = format!("operation {} was expected, not {}", id, entry.operation.id);
             return Err(StoreFault::DoesNotFit { what });
@@ -72,7 +92,11 @@ impl Recorded {
 
     /// Returns the journal line.
     pub(crate) fn line(&self) -> Result<String, StoreFault> {
-        let texts: Vec<(VersionHash, &str)> = self.texts.iter().map(|(hash, text)| (*hash, text.as_str())).collect();
+        let texts: Vec<(VersionHash, &str)> = self
+            .texts
+            .iter()
+            .map(|(hash, text)| (*hash, text.as_str()))
+            .collect();
         journal::line(&self.body, &texts, self.prev, self.hash).map_err(|error| StoreFault::Io {
             action: format!("cannot write operation {} as JSON", self.operation.id),
             source: error.into(),
@@ -84,10 +108,17 @@ impl Recorded {
 pub(crate) fn io_fault(action: &str, path: &std::path::Path, error: std::io::Error) -> StoreFault {
     use std::io::ErrorKind;
     match error.kind() {
-        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => StoreFault::ReadOnly { path: path.to_owned() },
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => StoreFault::ReadOnly {
+            path: path.to_owned(),
+        },
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-            StoreFault::Full { path: path.to_owned() }
+            StoreFault::Full {
+                path: path.to_owned(),
+            }
         }
-        _ => StoreFault::Io { action: format!("{action} `{}`", path.display()), source: error.into() },
+        _ => StoreFault::Io {
+            action: format!("{action} `{}`", path.display()),
+            source: error.into(),
+        },
     }
 }

@@ -85,7 +85,10 @@ impl JournalContents {
     /// Refuses a journal that a newer program wrote: it is not damaged, and must not be replaced.
     pub(crate) fn check_format(&self) -> Result<(), StoreFault> {
         match self.newer {
-            Some(found) => Err(StoreFault::Newer { found: found.into(), known: JOURNAL_FORMAT.into() }),
+            Some(found) => Err(StoreFault::Newer {
+                found: found.into(),
+                known: JOURNAL_FORMAT.into(),
+            }),
             None => Ok(()),
         }
     }
@@ -117,7 +120,9 @@ pub(crate) struct Mark {
 
 impl Journal {
     pub(crate) fn at(path: &Path) -> Self {
-        Self { path: path.to_owned() }
+        Self {
+            path: path.to_owned(),
+        }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -138,7 +143,9 @@ impl Journal {
     pub(crate) fn store(&self) -> Option<StoreId> {
         let mut start = [0; 256];
         let length = File::open(&self.path).ok()?.read(&mut start).ok()?;
-        let line = start[..length].split_inclusive(|byte| *byte == b'\n').next()?;
+        let line = start[..length]
+            .split_inclusive(|byte| *byte == b'\n')
+            .next()?;
         read_header(std::str::from_utf8(line).ok()?).ok()
     }
 
@@ -164,11 +171,17 @@ impl Journal {
     /// Refuses a journal whose header names a newer format.
     pub(crate) fn check_format(&self) -> Result<(), StoreFault> {
         let mut header = Vec::new();
-        let read = File::open(&self.path)
-            .and_then(|file| BufReader::new(file.take(MAX_HEADER_BYTES)).read_until(b'\n', &mut header));
-        let newer = read.ok().and_then(|_| newer_format(std::str::from_utf8(&header).ok()?));
+        let read = File::open(&self.path).and_then(|file| {
+            BufReader::new(file.take(MAX_HEADER_BYTES)).read_until(b'\n', &mut header)
+        });
+        let newer = read
+            .ok()
+            .and_then(|_| newer_format(std::str::from_utf8(&header).ok()?));
         match newer {
-            Some(found) => Err(StoreFault::Newer { found: found.into(), known: JOURNAL_FORMAT.into() }),
+            Some(found) => Err(StoreFault::Newer {
+                found: found.into(),
+                known: JOURNAL_FORMAT.into(),
+            }),
             None => Ok(()),
         }
     }
@@ -182,9 +195,15 @@ impl Journal {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error),
         };
-        let expected = if hash == chain_start(store) { header(store)? } else { format!("\"hash\":\"{hash}\"}}\n") };
+        let expected = if hash == chain_start(store) {
+            header(store)?
+        } else {
+            format!("\"hash\":\"{hash}\"}}\n")
+        };
         let length = expected.len() as u64;
-        let Some(start) = size.checked_sub(length) else { return Ok(false) };
+        let Some(start) = size.checked_sub(length) else {
+            return Ok(false);
+        };
         file.seek(SeekFrom::Start(start))?;
         let mut tail = Vec::with_capacity(expected.len());
         file.take(length).read_to_end(&mut tail)?;
@@ -193,7 +212,10 @@ impl Journal {
 
     /// Appends lines and waits until they are on disk. Returns the new size.
     pub(crate) fn append(&self, lines: &[String]) -> io::Result<u64> {
-        let mut file = OpenOptions::new().append(true).mode(0o600).open(&self.path)?;
+        let mut file = OpenOptions::new()
+            .append(true)
+            .mode(0o600)
+            .open(&self.path)?;
         let mut size = file.metadata()?.len();
         // One write: a crash leaves a torn last line at worst.
         let bytes: Cow<'_, str> = match lines {
@@ -219,7 +241,11 @@ impl Journal {
     }
 
     /// Reads and checks the lines after `size`, which follow `prev`; `(0, None)` reads everything.
-    pub(crate) fn read_from(&self, size: u64, prev: Option<Digest32>) -> io::Result<JournalContents> {
+    pub(crate) fn read_from(
+        &self,
+        size: u64,
+        prev: Option<Digest32>,
+    ) -> io::Result<JournalContents> {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(size))?;
         read_lines(&mut BufReader::new(file), size, prev, u64::MAX, usize::MAX)
@@ -236,12 +262,22 @@ pub(crate) fn read_lines(
     max_line: u64,
     max_entries: usize,
 ) -> io::Result<JournalContents> {
-    let mut contents = JournalContents { store: None, entries: Vec::new(), good_size: size, damage: None, newer: None };
+    let mut contents = JournalContents {
+        store: None,
+        entries: Vec::new(),
+        good_size: size,
+        damage: None,
+        newer: None,
+    };
     let mut prev = prev;
     let mut line = Vec::new();
     for number in 1.. {
         line.clear();
-        let max = if prev.is_none() { max_line.min(MAX_HEADER_BYTES) } else { max_line };
+        let max = if prev.is_none() {
+            max_line.min(MAX_HEADER_BYTES)
+        } else {
+            max_line
+        };
         let length = (&mut *reader).take(max).read_until(b'\n', &mut line)? as u64;
         if length == 0 {
             break;
@@ -251,14 +287,20 @@ pub(crate) fn read_lines(
             if prev.is_some() {
                 return Err(io::Error::new(io::ErrorKind::InvalidData, what));
             }
-            contents.damage =
-                Some(JournalDamage { line: number, what: format!("no journal header: {what}"), torn: false });
+            contents.damage = Some(JournalDamage {
+                line: number,
+                what: format!("no journal header: {what}"),
+                torn: false,
+            });
             break;
         }
         // Only a crash while the last line was written leaves it without its line end.
         if line.last() != Some(&b'\n') {
-            contents.damage =
-                Some(JournalDamage { line: number, what: "the last line is cut off".to_owned(), torn: true });
+            contents.damage = Some(JournalDamage {
+                line: number,
+                what: "the last line is cut off".to_owned(),
+                torn: true,
+            });
             break;
         }
         let outcome = match (std::str::from_utf8(&line), prev) {
@@ -284,7 +326,11 @@ pub(crate) fn read_lines(
             }),
         };
         if let Err(what) = outcome {
-            contents.damage = Some(JournalDamage { line: number, what, torn: false });
+            contents.damage = Some(JournalDamage {
+                line: number,
+                what,
+                torn: false,
+            });
             break;
         }
         contents.good_size += length;
@@ -293,12 +339,16 @@ pub(crate) fn read_lines(
 }
 
 pub(crate) fn header(store: &StoreId) -> io::Result<String> {
-    let header = Header { format: JOURNAL_FORMAT, store: store.clone() };
+    let header = Header {
+        format: JOURNAL_FORMAT,
+        store: store.clone(),
+    };
     Ok(serde_json::to_string(&header).map_err(io::Error::other)? + "\n")
 }
 
 fn read_header(text: &str) -> Result<StoreId, String> {
-    let header: Header = serde_json::from_str(text).map_err(|error| format!("no journal header: {error}"))?;
+    let header: Header =
+        serde_json::from_str(text).map_err(|error| format!("no journal header: {error}"))?;
     if header.format != JOURNAL_FORMAT {
         return Err(format!("journal format {} is not known", header.format));
     }
@@ -335,17 +385,45 @@ pub(crate) fn read_line(text: &str, prev: Digest32) -> Result<JournalEntry, Stri
         }
         texts.push((found, text));
     }
-    Ok(JournalEntry { operation, body: body.to_owned(), texts, prev, hash: line.hash })
+    Ok(JournalEntry {
+        operation,
+        body: body.to_owned(),
+        texts,
+        prev,
+        hash: line.hash,
+    })
 }
 
 /// Returns the line of an operation whose JSON is `body`.
-pub(crate) fn line(body: &str, texts: &[(VersionHash, &str)], prev: Digest32, hash: Digest32) -> io::Result<String> {
+pub(crate) fn line(
+    body: &str,
+    texts: &[(VersionHash, &str)],
+    prev: Digest32,
+    hash: Digest32,
+) -> io::Result<String> {
     let op: &RawValue = serde_json::from_str(body).map_err(io::Error::other)?;
-    let texts: BTreeMap<String, &str> = texts.iter().map(|(hash, text)| (hash.to_string(), *text)).collect();
+    let texts: BTreeMap<String, &str> = texts
+        .iter()
+        .map(|(hash, text)| (hash.to_string(), *text))
+        .collect();
     // A text of a megabyte would be moved again and again while the line grows.
-    let size = body.len() + texts.values().map(|text| text.len() + text.len() / 8).sum::<usize>() + 512;
+    let size = body.len()
+        + texts
+            .values()
+            .map(|text| text.len() + text.len() / 8)
+            .sum::<usize>()
+        + 512;
     let mut line = Vec::with_capacity(size);
-    serde_json::to_writer(&mut line, &LineOut { op, texts: &texts, prev, hash }).map_err(io::Error::other)?;
+    serde_json::to_writer(
+        &mut line,
+        &LineOut {
+            op,
+            texts: &texts,
+            prev,
+            hash,
+        },
+    )
+    .map_err(io::Error::other)?;
     line.push(b'\n');
     String::from_utf8(line).map_err(io::Error::other)
 }

@@ -9,7 +9,9 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use domain::ids::StoreId;
-use domain::ports::{History, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction};
+use domain::ports::{
+    History, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction,
+};
 use domain::tree::Misfit;
 use rustix::fs::{FlockOperation, flock};
 
@@ -55,9 +57,12 @@ impl JsonStore {
     ) -> Result<(), StoreFault> {
         let state = self.load()?.0;
         accept(&state.store)?;
-        let Some(heads) = &self.settings.heads else { return Ok(()) };
+        let Some(heads) = &self.settings.heads else {
+            return Ok(());
+        };
         let head = (state.head(), state.head_hash);
-        self.history.set(heads.compare(&state.store, head, &|number| state.chain_hash(number))?);
+        self.history
+            .set(heads.compare(&state.store, head, &|number| state.chain_hash(number))?);
         Ok(())
     }
 
@@ -77,19 +82,38 @@ impl JsonStore {
     fn load(&self) -> Result<(MemoryState, JournalContents), StoreFault> {
         let contents = self.contents()?;
         contents.check_format()?;
-        if let Some(JournalDamage { line, what, torn: false }) = &contents.damage {
-            return Err(StoreFault::Damaged { what: format!("journal line {line}: {what}") });
+        if let Some(JournalDamage {
+            line,
+            what,
+            torn: false,
+        }) = &contents.damage
+        {
+            return Err(StoreFault::Damaged {
+                what: format!("journal line {line}: {what}"),
+            });
         }
-        let store = contents.store.clone().ok_or(StoreFault::Damaged { what: "the journal is empty".to_owned() })?;
+        let store = contents.store.clone().ok_or(StoreFault::Damaged {
+            what: "the journal is empty".to_owned(),
+        })?;
         let mut state = MemoryState::new(store);
         for entry in &contents.entries {
-            state.replay(&entry.operation, &entry.body, &entry.texts, entry.prev, entry.hash).map_err(
-                |Misfit(what)| StoreFault::Damaged { what: format!("operation {}: {what}", entry.operation.id) },
-            )?;
+            state
+                .replay(
+                    &entry.operation,
+                    &entry.body,
+                    &entry.texts,
+                    entry.prev,
+                    entry.hash,
+                )
+                .map_err(|Misfit(what)| StoreFault::Damaged {
+                    what: format!("operation {}: {what}", entry.operation.id),
+                })?;
         }
         // Notes that cannot be read are notes that were lost.
         let notes = std::fs::read(&self.layout.notes).ok();
-        state.notes = notes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        state.notes = notes
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default();
         Ok((state, contents))
     }
 }
@@ -123,7 +147,9 @@ impl Store for JsonStore {
         let (draft, contents) = self.load()?;
         if contents.damage.is_some() {
             let path = self.journal.path();
-            self.journal.cut(contents.good_size).map_err(|error| io_fault("cannot cut", path, error))?;
+            self.journal
+                .cut(contents.good_size)
+                .map_err(|error| io_fault("cannot cut", path, error))?;
         }
         let size = contents.good_size;
         let notes_before = draft.notes.clone();
@@ -146,17 +172,31 @@ impl Store for JsonStore {
             }
             if let Some(heads) = &self.settings.heads {
                 let head = (state.head(), state.head_hash);
-                heads.advance(&state.store, head_before, head, &|number| state.chain_hash(number));
+                heads.advance(&state.store, head_before, head, &|number| {
+                    state.chain_hash(number)
+                });
             }
             if !self.settings.mirror {
                 return Ok(());
             }
-            let recent: Vec<_> =
-                state.operations.iter().rev().take(lines.len()).map(|one| one.operation.clone()).collect();
-            let _ = self.mirror.catch_up(&state, &recent, self.settings.mirror_interval);
+            let recent: Vec<_> = state
+                .operations
+                .iter()
+                .rev()
+                .take(lines.len())
+                .map(|one| one.operation.clone())
+                .collect();
+            let _ = self
+                .mirror
+                .catch_up(&state, &recent, self.settings.mirror_interval);
             Ok(())
         });
-        Ok(Box::new(MemoryTransaction { draft, keep, lines: Vec::new(), warnings: &self.warnings }))
+        Ok(Box::new(MemoryTransaction {
+            draft,
+            keep,
+            lines: Vec::new(),
+            warnings: &self.warnings,
+        }))
     }
 
     fn verify(&self) -> Result<Vec<StoreFinding>, StoreFault> {
@@ -172,7 +212,10 @@ impl Store for JsonStore {
         if !self.settings.mirror {
             return Ok(findings);
         }
-        let mirror = self.mirror.verify(&state).map_err(|error| io_fault("cannot read", &self.layout.mirror, error))?;
+        let mirror = self
+            .mirror
+            .verify(&state)
+            .map_err(|error| io_fault("cannot read", &self.layout.mirror, error))?;
         findings.extend(mirror);
         Ok(findings)
     }
@@ -190,7 +233,9 @@ impl Store for JsonStore {
             return Ok(0);
         }
         let (state, _) = self.load()?;
-        self.mirror.sync(&state).map_err(|error| io_fault("cannot write", &self.layout.mirror, error))
+        self.mirror
+            .sync(&state)
+            .map_err(|error| io_fault("cannot write", &self.layout.mirror, error))
     }
 
     fn take_recoveries(&self) -> Vec<Recovery> {

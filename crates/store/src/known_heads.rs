@@ -44,7 +44,10 @@ impl KnownHeads {
     /// Returns those kept below the user's state directory.
     #[must_use]
     pub fn in_directory(user_state: &Path) -> Self {
-        Self { folder: user_state.join("heads"), place: String::new() }
+        Self {
+            folder: user_state.join("heads"),
+            place: String::new(),
+        }
     }
 
     /// The same for a state that belongs to one working copy: two clones of a project have the same identity, but each its own
@@ -53,14 +56,22 @@ impl KnownHeads {
     pub fn at(&self, root: &Path) -> Self {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let digest = Digest32::of(root.as_os_str().as_encoded_bytes()).to_string();
-        Self { folder: self.folder.clone(), place: format!("@{}", digest.get(..16).unwrap_or_default()) }
+        Self {
+            folder: self.folder.clone(),
+            place: format!("@{}", digest.get(..16).unwrap_or_default()),
+        }
     }
 
     /// Makes a head the known one, whatever was known before: a person replaced the state, or accepted what they found.
     ///
     /// # Errors
     /// When the user's directory cannot be written.
-    pub fn record_head(&self, store: &StoreId, number: OperationId, hash: Digest32) -> io::Result<()> {
+    pub fn record_head(
+        &self,
+        store: &StoreId,
+        number: OperationId,
+        hash: Digest32,
+    ) -> io::Result<()> {
         let file = self.open_record(store)?;
         lock_record(&file)?;
         file.write_all_at(&record_of((number, hash)), 0)
@@ -68,7 +79,9 @@ impl KnownHeads {
 
     /// Makes `to` the known head where it is `from` now.
     pub(crate) fn exchange_head(&self, store: &StoreId, from: Head, to: Head) {
-        let Ok(file) = self.open_record(store) else { return };
+        let Ok(file) = self.open_record(store) else {
+            return;
+        };
         if lock_record(&file).is_ok() && read_record_of(&file) == Some(from) {
             let _ = file.write_all_at(&record_of(to), 0);
         }
@@ -100,8 +113,16 @@ impl KnownHeads {
 
     /// Advances the known head after a commit that went from `before` to `after`. Never backwards, and never over a history
     /// that was not accepted. What cannot be written now is made up for when the store is next opened.
-    pub(crate) fn advance(&self, store: &StoreId, before: Head, after: Head, chain_hash: ChainHash<'_>) {
-        let Ok(file) = self.open_record(store) else { return };
+    pub(crate) fn advance(
+        &self,
+        store: &StoreId,
+        before: Head,
+        after: Head,
+        chain_hash: ChainHash<'_>,
+    ) {
+        let Ok(file) = self.open_record(store) else {
+            return;
+        };
         if lock_record(&file).is_err() {
             return;
         }
@@ -131,8 +152,17 @@ impl KnownHeads {
     }
 
     fn open_record(&self, store: &StoreId) -> io::Result<File> {
-        let file = self.file(store).ok_or_else(|| io::Error::other("the store's id is not one of ours"))?;
-        let open = || open_options().read(true).write(true).create(true).truncate(false).open(&file);
+        let file = self
+            .file(store)
+            .ok_or_else(|| io::Error::other("the store's id is not one of ours"))?;
+        let open = || {
+            open_options()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(false)
+                .open(&file)
+        };
         match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 make_private_folder(&self.folder)?;
@@ -144,12 +174,30 @@ impl KnownHeads {
 }
 
 /// Says what became of the history that ended in `known` when the store now ends in `head`.
-fn judge_history(known: Head, head: Head, chain_hash: ChainHash<'_>) -> Result<History, StoreFault> {
+fn judge_history(
+    known: Head,
+    head: Head,
+    chain_hash: ChainHash<'_>,
+) -> Result<History, StoreFault> {
     if known.0 > head.0 {
-        return Ok(History::Missing { known: known.0, found: head.0 });
+        return Ok(History::Missing {
+            known: known.0,
+            found: head.0,
+        });
     }
-    let hash = if known.0 == head.0 { Some(head.1) } else { chain_hash(known.0)? };
-    Ok(if hash == Some(known.1) { History::Known } else { History::Rewritten { known: known.0, found: head.0 } })
+    let hash = if known.0 == head.0 {
+        Some(head.1)
+    } else {
+        chain_hash(known.0)?
+    };
+    Ok(if hash == Some(known.1) {
+        History::Known
+    } else {
+        History::Rewritten {
+            known: known.0,
+            found: head.0,
+        }
+    })
 }
 
 fn lock_record(file: &File) -> io::Result<()> {
@@ -172,7 +220,10 @@ fn read_record_of(file: &File) -> Option<Head> {
     let mut bytes = [0; RECORD_BYTES];
     file.read_exact_at(&mut bytes, 0).ok()?;
     let text = std::str::from_utf8(&bytes).ok()?;
-    let (number, hash) = (text.get(..20)?.parse().ok()?, text.get(21..85)?.parse().ok()?);
+    let (number, hash) = (
+        text.get(..20)?.parse().ok()?,
+        text.get(21..85)?.parse().ok()?,
+    );
     let head = (OperationId(number), hash);
     (record_of(head) == bytes).then_some(head)
 }
@@ -188,7 +239,11 @@ mod tests {
     fn heads() -> (tempfile::TempDir, KnownHeads, StoreId) {
         let directory = tempfile::tempdir().expect("a directory");
         let heads = KnownHeads::in_directory(directory.path());
-        (directory, heads, StoreId("00000000-0000-4000-8000-000000000000".to_owned()))
+        (
+            directory,
+            heads,
+            StoreId("00000000-0000-4000-8000-000000000000".to_owned()),
+        )
     }
 
     /// A chain in which operation N has the hash of `N`.
@@ -203,32 +258,61 @@ mod tests {
     #[test]
     fn a_head_that_is_behind_is_advanced_when_the_chain_contains_it() {
         let (_directory, heads, store) = heads();
-        assert_eq!(heads.compare(&store, at(3), &chain).expect("compared"), History::FirstSeen);
-        assert_eq!(heads.compare(&store, at(5), &chain).expect("compared"), History::Known);
+        assert_eq!(
+            heads.compare(&store, at(3), &chain).expect("compared"),
+            History::FirstSeen
+        );
+        assert_eq!(
+            heads.compare(&store, at(5), &chain).expect("compared"),
+            History::Known
+        );
         assert_eq!(heads.read_record(&store), Some(at(5)));
     }
 
     #[test]
     fn an_older_or_rewritten_history_is_found_and_never_recorded_by_itself() {
         let (_directory, heads, store) = heads();
-        heads.record_head(&store, OperationId(5), at(5).1).expect("recorded");
-        let missing = History::Missing { known: OperationId(5), found: OperationId(3) };
-        assert_eq!(heads.compare(&store, at(3), &chain).expect("compared"), missing);
+        heads
+            .record_head(&store, OperationId(5), at(5).1)
+            .expect("recorded");
+        let missing = History::Missing {
+            known: OperationId(5),
+            found: OperationId(3),
+        };
+        assert_eq!(
+            heads.compare(&store, at(3), &chain).expect("compared"),
+            missing
+        );
         // Work goes on from the older state: the known head stays, until a person accepts another.
         heads.advance(&store, at(3), at(4), &chain);
         assert_eq!(heads.read_record(&store), Some(at(5)));
         let other = |_: OperationId| Ok(Some(hash("another")));
-        let rewritten = History::Rewritten { known: OperationId(5), found: OperationId(6) };
-        assert_eq!(heads.compare(&store, (OperationId(6), hash("x")), &other).expect("compared"), rewritten);
+        let rewritten = History::Rewritten {
+            known: OperationId(5),
+            found: OperationId(6),
+        };
+        assert_eq!(
+            heads
+                .compare(&store, (OperationId(6), hash("x")), &other)
+                .expect("compared"),
+            rewritten
+        );
         assert_eq!(heads.read_record(&store), Some(at(5)));
-        heads.record_head(&store, OperationId(3), at(3).1).expect("accepted");
-        assert_eq!(heads.compare(&store, at(3), &chain).expect("compared"), History::Known);
+        heads
+            .record_head(&store, OperationId(3), at(3).1)
+            .expect("accepted");
+        assert_eq!(
+            heads.compare(&store, at(3), &chain).expect("compared"),
+            History::Known
+        );
     }
 
     #[test]
     fn a_late_writer_never_moves_the_head_backwards() {
         let (_directory, heads, store) = heads();
-        heads.record_head(&store, OperationId(9), at(9).1).expect("recorded");
+        heads
+            .record_head(&store, OperationId(9), at(9).1)
+            .expect("recorded");
         heads.advance(&store, at(10), at(11), &chain);
         assert_eq!(heads.read_record(&store), Some(at(11)));
         heads.advance(&store, at(9), at(10), &chain);
@@ -238,9 +322,12 @@ mod tests {
     #[test]
     fn a_torn_record_is_no_head() {
         let (_directory, heads, store) = heads();
-        heads.record_head(&store, OperationId(9), at(9).1).expect("recorded");
+        heads
+            .record_head(&store, OperationId(9), at(9).1)
+            .expect("recorded");
         let file = heads.open_record(&store).expect("the file");
-        file.write_all_at(b"00000000000000000012", 0).expect("written");
+        file.write_all_at(b"00000000000000000012", 0)
+            .expect("written");
         assert_eq!(heads.read_record(&store), None);
     }
 }

@@ -57,7 +57,10 @@ impl Layout {
         let replica = server.as_ref().map(|_| home.join("remote"));
         Self {
             root: root.to_owned(),
-            database: replica.as_ref().map_or_else(|| root.join(&settings.database), |folder| folder.join("state.db")),
+            database: replica.as_ref().map_or_else(
+                || root.join(&settings.database),
+                |folder| folder.join("state.db"),
+            ),
             journal: replica.as_ref().unwrap_or(&home).join("journal.jsonl"),
             server,
             offline: settings.server.offline,
@@ -81,7 +84,14 @@ impl Layout {
     #[must_use]
     pub fn in_database(&self, url: DatabaseUrl, project: &str) -> Self {
         let id = self.shared.as_ref().and_then(|shared| shared.id.clone());
-        Self { shared: Some(Shared { url, project: project_name(&self.root, project), id }), ..self.clone() }
+        Self {
+            shared: Some(Shared {
+                url,
+                project: project_name(&self.root, project),
+                id,
+            }),
+            ..self.clone()
+        }
     }
 
     /// Returns this project under an id in the shared database.
@@ -95,35 +105,55 @@ impl Layout {
 
     /// Returns the name of this working copy, making one when there is none.
     pub(crate) fn working_copy(&self) -> Result<String, StoreFault> {
-        let is_name =
-            |text: &str| (1..=64).contains(&text.len()) && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+        let is_name = |text: &str| {
+            (1..=64).contains(&text.len())
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+        };
         if let Ok(text) = std::fs::read_to_string(&self.place)
             && is_name(text.trim())
         {
             return Ok(text.trim().to_owned());
         }
         let name = uuid::Uuid::new_v4().to_string();
-        replace(&self.place, format!("{name}\n").as_bytes(), Durability::Atomic)
-            .map_err(|error| io_fault("cannot write", &self.place, error))?;
+        replace(
+            &self.place,
+            format!("{name}\n").as_bytes(),
+            Durability::Atomic,
+        )
+        .map_err(|error| io_fault("cannot write", &self.place, error))?;
         Ok(name)
     }
 
     /// Returns the nearest directory at or above `start` that is a project.
     #[must_use]
     pub fn find_root(start: &Path) -> Option<PathBuf> {
-        start.ancestors().find(|directory| directory.join(HOME).is_dir()).map(Path::to_owned)
+        start
+            .ancestors()
+            .find(|directory| directory.join(HOME).is_dir())
+            .map(Path::to_owned)
     }
 
     /// Shows a path relative to the project.
     #[must_use]
     pub fn relative(&self, path: &Path) -> String {
-        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+        path.strip_prefix(&self.root)
+            .unwrap_or(path)
+            .display()
+            .to_string()
     }
 }
 
 /// Returns what a project is called in a shared database.
 fn project_name(root: &Path, given: &str) -> String {
-    let directory =
-        || root.file_name().map_or_else(|| "project".to_owned(), |name| name.to_string_lossy().into_owned());
-    if given.is_empty() { directory() } else { given.to_owned() }
+    let directory = || {
+        root.file_name().map_or_else(
+            || "project".to_owned(),
+            |name| name.to_string_lossy().into_owned(),
+        )
+    };
+    if given.is_empty() {
+        directory()
+    } else {
+        given.to_owned()
+    }
 }

@@ -54,13 +54,15 @@ pub use layout::{Layout, Shared};
 pub use memory::MemoryStore;
 pub use network_file_system::{NetworkFileSystem, network_file_system_at};
 pub use open::{
-    Created, adopt, create, empty_successor, find_shared_project, join_shared_project, journal_store, main_place,
-    new_project_id, open, record_head, shared_project_id,
+    Created, adopt, create, empty_successor, find_shared_project, join_shared_project,
+    journal_store, main_place, new_project_id, open, record_head, shared_project_id,
 };
 pub use path_lead::lead;
 pub use plan_files::DiskFiles;
 pub use policy_pins::PolicyPins;
-pub use quarantine::{ChainHead, QuarantineReason, QuarantinedState, list_quarantine, load_quarantined};
+pub use quarantine::{
+    ChainHead, QuarantineReason, QuarantinedState, list_quarantine, load_quarantined,
+};
 pub use rehearsal::{ReadOnlyFiles, copy_in_memory};
 pub use relocation::{Place, Relocation, RelocationFault};
 pub use remote::{Fetched, TeamServer, Trouble, open_replica, put_replica_aside};

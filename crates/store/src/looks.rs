@@ -51,14 +51,20 @@ impl Looks {
     /// Notes what a path showed.
     pub(crate) fn note(&self, path: &str, stamp: Option<FileStamp>) {
         if let Noted::Looks(looks) = &mut *self.noted.borrow_mut() {
-            looks.push(Look { path: path.to_owned(), stamp });
+            looks.push(Look {
+                path: path.to_owned(),
+                stamp,
+            });
         }
     }
 
     /// Notes what the folder of a listing showed.
     pub(crate) fn note_folder(&self, folder: &str, stamp: Option<FileStamp>) {
         if let Noted::Looks(looks) = &mut *self.noted.borrow_mut() {
-            looks.push(Look { path: format!("{folder}/"), stamp });
+            looks.push(Look {
+                path: format!("{folder}/"),
+                stamp,
+            });
         }
     }
 
@@ -90,11 +96,17 @@ impl Looks {
     /// Puts another mark over what is kept, without a look at anything; `change` is given the one it has.
     pub(crate) fn mark_anew(file: &Path, change: impl FnOnce(&str) -> Option<String>) {
         let Some(bytes) = read(file) else { return };
-        let Some((mark, body)) = Reader::open(&bytes).and_then(|mut reader| Some((reader.text()?, reader.rest))) else {
+        let Some((mark, body)) =
+            Reader::open(&bytes).and_then(|mut reader| Some((reader.text()?, reader.rest)))
+        else {
             return;
         };
         if let Some(mark) = change(mark) {
-            Self { held: RefCell::new(Some(body.to_vec())), ..Self::default() }.keep(file, &mark);
+            Self {
+                held: RefCell::new(Some(body.to_vec())),
+                ..Self::default()
+            }
+            .keep(file, &mark);
         }
     }
 
@@ -119,7 +131,11 @@ impl Looks {
                 let at = path.strip_suffix('/').unwrap_or(path);
                 stat(root, if at.is_empty() { "." } else { at }) != *stamp
             };
-            looks.iter().filter(is_other).map(|(path, _)| (*path).to_owned()).collect()
+            looks
+                .iter()
+                .filter(is_other)
+                .map(|(path, _)| (*path).to_owned())
+                .collect()
         };
         let changed = match looks.len() {
             ..WORTH_A_THREAD => others(&looks),
@@ -136,13 +152,21 @@ impl Looks {
         }
         let looked = looks.len();
         self.held.replace(changed.is_empty().then(|| body.to_vec()));
-        Some(LookedAgain { mark, looked, changed })
+        Some(LookedAgain {
+            mark,
+            looked,
+            changed,
+        })
     }
 }
 
 fn read(file: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    std::fs::File::open(file).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
+    std::fs::File::open(file)
+        .ok()?
+        .take(MOST_BYTES)
+        .read_to_end(&mut bytes)
+        .ok()?;
     Some(bytes)
 }
 
@@ -175,7 +199,9 @@ impl<'b> Reader<'b> {
     fn open(bytes: &'b [u8]) -> Option<Self> {
         let (body, sum) = bytes.split_last_chunk::<4>()?;
         (crc32fast::hash(body) == u32::from_le_bytes(*sum)).then_some(())?;
-        Some(Self { rest: body.strip_prefix(MAGIC)? })
+        Some(Self {
+            rest: body.strip_prefix(MAGIC)?,
+        })
     }
 
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {

@@ -12,7 +12,8 @@ use domain::ids::{Digest32, NodeId, OperationId, StoreId, VersionHash};
 use domain::node::{Content, Node};
 use domain::operation::{Operation, OperationHead};
 use domain::ports::{
-    ChildName, FileStamp, NewOperation, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction,
+    ChildName, FileStamp, NewOperation, Recovery, Snapshot, Store, StoreFault, StoreFinding,
+    Transaction,
 };
 use domain::record::RecordKey;
 use domain::search::{self, Matching, Query, SEARCHED_KINDS};
@@ -76,7 +77,13 @@ impl MemoryState {
 
     /// Applies one operation with its texts.
     pub(crate) fn apply(&mut self, recorded: &Recorded) -> Result<(), Misfit> {
-        self.replay(&recorded.operation, &recorded.body, &recorded.texts, recorded.prev, recorded.hash)
+        self.replay(
+            &recorded.operation,
+            &recorded.body,
+            &recorded.texts,
+            recorded.prev,
+            recorded.hash,
+        )
     }
 
     /// Applies one operation read from a journal.
@@ -96,12 +103,20 @@ impl MemoryState {
             apply(self, fact, operation.at)?;
         }
         self.head_hash = hash;
-        self.operations.push(RecordedOperation { operation: operation.clone(), body: body.to_owned(), prev, hash });
+        self.operations.push(RecordedOperation {
+            operation: operation.clone(),
+            body: body.to_owned(),
+            prev,
+            hash,
+        });
         Ok(())
     }
 
     pub(crate) fn head(&self) -> OperationId {
-        self.operations.last().map(|recorded| recorded.operation.id).unwrap_or_default()
+        self.operations
+            .last()
+            .map(|recorded| recorded.operation.id)
+            .unwrap_or_default()
     }
 
     pub(crate) fn next_node(&self) -> NodeId {
@@ -111,7 +126,10 @@ impl MemoryState {
 
 /// Says that a record is not what a fact says it was.
 pub(crate) fn misplaced(record: &RecordKey) -> String {
-    format!("the record {}/{} is not what the fact says it was", record.kind, record.key)
+    format!(
+        "the record {}/{} is not what the fact says it was",
+        record.kind, record.key
+    )
 }
 
 impl NodeTable for MemoryState {
@@ -130,7 +148,12 @@ impl NodeTable for MemoryState {
         self.tree.replace(before, after)
     }
 
-    fn move_below(&mut self, node: &Node, parent: Option<NodeId>, at: Timestamp) -> Result<(), Misfit> {
+    fn move_below(
+        &mut self,
+        node: &Node,
+        parent: Option<NodeId>,
+        at: Timestamp,
+    ) -> Result<(), Misfit> {
         self.tree.move_below(node, parent, at)
     }
 
@@ -143,18 +166,28 @@ impl NodeTable for MemoryState {
     }
 
     fn keep_version(&mut self, node: NodeId, content: &Content) -> Result<(), Misfit> {
-        let Content::Text { version, canonical, basis } = content else { return Ok(()) };
+        let Content::Text {
+            version,
+            canonical,
+            basis,
+        } = content
+        else {
+            return Ok(());
+        };
         let size = self.texts.get(version).map(|text| text.len() as u64);
         let (operation, at) = self.applying;
-        self.versions.entry((node, *version)).and_modify(|known| known.basis = *basis).or_insert(Version {
-            node,
-            hash: *version,
-            canonical: *canonical,
-            basis: *basis,
-            operation,
-            at,
-            size,
-        });
+        self.versions
+            .entry((node, *version))
+            .and_modify(|known| known.basis = *basis)
+            .or_insert(Version {
+                node,
+                hash: *version,
+                canonical: *canonical,
+                basis: *basis,
+                operation,
+                at,
+                size,
+            });
         Ok(())
     }
 
@@ -163,7 +196,12 @@ impl NodeTable for MemoryState {
         Ok(())
     }
 
-    fn set_record(&mut self, record: &RecordKey, before: Option<&Value>, after: Option<&Value>) -> Result<(), Misfit> {
+    fn set_record(
+        &mut self,
+        record: &RecordKey,
+        before: Option<&Value>,
+        after: Option<&Value>,
+    ) -> Result<(), Misfit> {
         if self.records.get(record) != before {
             return Err(Misfit(misplaced(record)));
         }
@@ -174,7 +212,11 @@ impl NodeTable for MemoryState {
         Ok(())
     }
 
-    fn set_undone(&mut self, operation: OperationId, by: Option<OperationId>) -> Result<(), Misfit> {
+    fn set_undone(
+        &mut self,
+        operation: OperationId,
+        by: Option<OperationId>,
+    ) -> Result<(), Misfit> {
         match by {
             Some(by) => self.undone.insert(operation, by),
             None => self.undone.remove(&operation),
@@ -201,11 +243,21 @@ impl Snapshot for MemoryState {
     }
 
     fn nodes_by_alias(&self, alias: &str) -> Result<Vec<Node>, StoreFault> {
-        Ok(self.tree.nodes().filter(|node| node.alias == alias).cloned().collect())
+        Ok(self
+            .tree
+            .nodes()
+            .filter(|node| node.alias == alias)
+            .cloned()
+            .collect())
     }
 
     fn children_by_alias(&self, parent: NodeId, alias: &str) -> Result<Vec<Node>, StoreFault> {
-        Ok(self.tree.children(parent).filter(|node| node.alias == alias).cloned().collect())
+        Ok(self
+            .tree
+            .children(parent)
+            .filter(|node| node.alias == alias)
+            .cloned()
+            .collect())
     }
 
     fn children(&self, parent: NodeId) -> Result<Vec<Node>, StoreFault> {
@@ -233,7 +285,13 @@ impl Snapshot for MemoryState {
 
     fn nodes_outside(&self, profiles: &[&str]) -> Result<Vec<Node>, StoreFault> {
         let wanted = |node: &&Node| !profiles.contains(&node.profile.as_str());
-        Ok(self.tree.all_in_order().into_iter().filter(wanted).cloned().collect())
+        Ok(self
+            .tree
+            .all_in_order()
+            .into_iter()
+            .filter(wanted)
+            .cloned()
+            .collect())
     }
 
     fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> {
@@ -245,7 +303,12 @@ impl Snapshot for MemoryState {
     }
 
     fn versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> {
-        let mut found: Vec<Version> = self.versions.values().filter(|version| version.node == node).cloned().collect();
+        let mut found: Vec<Version> = self
+            .versions
+            .values()
+            .filter(|version| version.node == node)
+            .cloned()
+            .collect();
         found.sort_by_key(|version| std::cmp::Reverse((version.operation, version.hash)));
         Ok(found)
     }
@@ -263,10 +326,20 @@ impl Snapshot for MemoryState {
     }
 
     fn backups(&self, node: NodeId) -> Result<Vec<Backup>, StoreFault> {
-        Ok(self.backups.iter().rev().filter(|backup| backup.node == node).cloned().collect())
+        Ok(self
+            .backups
+            .iter()
+            .rev()
+            .filter(|backup| backup.node == node)
+            .cloned()
+            .collect())
     }
 
-    fn operations(&self, before: Option<OperationId>, most: usize) -> Result<Vec<Operation>, StoreFault> {
+    fn operations(
+        &self,
+        before: Option<OperationId>,
+        most: usize,
+    ) -> Result<Vec<Operation>, StoreFault> {
         Ok(self
             .operations
             .iter()
@@ -278,12 +351,24 @@ impl Snapshot for MemoryState {
             .collect())
     }
 
-    fn operation_heads(&self, before: Option<OperationId>, most: usize) -> Result<Vec<OperationHead>, StoreFault> {
-        Ok(Snapshot::operations(self, before, most)?.iter().map(Operation::head).collect())
+    fn operation_heads(
+        &self,
+        before: Option<OperationId>,
+        most: usize,
+    ) -> Result<Vec<OperationHead>, StoreFault> {
+        Ok(Snapshot::operations(self, before, most)?
+            .iter()
+            .map(Operation::head)
+            .collect())
     }
 
     fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> {
-        Ok(self.operations.iter().map(|recorded| &recorded.operation).find(|operation| operation.id == id).cloned())
+        Ok(self
+            .operations
+            .iter()
+            .map(|recorded| &recorded.operation)
+            .find(|operation| operation.id == id)
+            .cloned())
     }
 
     fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault> {
@@ -294,22 +379,39 @@ impl Snapshot for MemoryState {
         if id == OperationId(0) {
             return Ok(Some(journal::chain_start(&self.store)));
         }
-        Ok(self.operations.iter().rev().find(|recorded| recorded.operation.id == id).map(|recorded| recorded.hash))
+        Ok(self
+            .operations
+            .iter()
+            .rev()
+            .find(|recorded| recorded.operation.id == id)
+            .map(|recorded| recorded.hash))
     }
 
     fn lines(&self, after: OperationId, most: usize) -> Result<Vec<String>, StoreFault> {
         let (mut lines, mut bytes) = (Vec::new(), 0);
-        for recorded in self.operations.iter().filter(|recorded| recorded.operation.id > after) {
+        for recorded in self
+            .operations
+            .iter()
+            .filter(|recorded| recorded.operation.id > after)
+        {
             if bytes >= most {
                 break;
             }
             let id = recorded.operation.id;
             // A text goes with the operation that first had a version of it.
             let first = |hash: VersionHash| {
-                self.versions.values().filter(|version| version.hash == hash).map(|version| version.operation).min()
+                self.versions
+                    .values()
+                    .filter(|version| version.hash == hash)
+                    .map(|version| version.operation)
+                    .min()
             };
-            let hashes: BTreeSet<VersionHash> =
-                self.versions.values().filter(|version| version.operation == id).map(|version| version.hash).collect();
+            let hashes: BTreeSet<VersionHash> = self
+                .versions
+                .values()
+                .filter(|version| version.operation == id)
+                .map(|version| version.hash)
+                .collect();
             let mut texts: Vec<(VersionHash, &str)> = Vec::new();
             for hash in hashes.into_iter().filter(|hash| first(*hash) == Some(id)) {
                 // The text of a masked version is kept, and travels, under its own hash.
@@ -319,9 +421,11 @@ impl Snapshot for MemoryState {
                 };
                 texts.extend(self.texts.get(&hash).map(|text| (hash, text.as_str())));
             }
-            let line = journal::line(&recorded.body, &texts, recorded.prev, recorded.hash).map_err(|error| {
-                StoreFault::Io { action: format!("cannot write operation {id} as JSON"), source: error.into() }
-            })?;
+            let line = journal::line(&recorded.body, &texts, recorded.prev, recorded.hash)
+                .map_err(|error| StoreFault::Io {
+                    action: format!("cannot write operation {id} as JSON"),
+                    source: error.into(),
+                })?;
             bytes += line.len();
             lines.push(line);
         }
@@ -333,15 +437,28 @@ impl Snapshot for MemoryState {
     }
 
     fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> {
-        Ok(self.stamps.iter().map(|(node, (stamp, version))| (*node, *stamp, *version)).collect())
+        Ok(self
+            .stamps
+            .iter()
+            .map(|(node, (stamp, version))| (*node, *stamp, *version))
+            .collect())
     }
 
     fn record_body(&self, kind: &str, key: &str) -> Result<Option<Value>, StoreFault> {
-        Ok(self.records.get(&RecordKey { kind: kind.to_owned(), key: key.to_owned() }).cloned())
+        Ok(self
+            .records
+            .get(&RecordKey {
+                kind: kind.to_owned(),
+                key: key.to_owned(),
+            })
+            .cloned())
     }
 
     fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, Value)>, StoreFault> {
-        let from = RecordKey { kind: kind.to_owned(), key: prefix.to_owned() };
+        let from = RecordKey {
+            kind: kind.to_owned(),
+            key: prefix.to_owned(),
+        };
         Ok(self
             .records
             .range(from..)
@@ -357,15 +474,22 @@ impl Snapshot for MemoryState {
         matching: Matching,
         most: usize,
     ) -> Result<Vec<RecordKey>, StoreFault> {
-        let searched: Vec<&RecordKey> =
-            self.records.keys().filter(|record| SEARCHED_KINDS.contains(&record.kind.as_str())).collect();
+        let searched: Vec<&RecordKey> = self
+            .records
+            .keys()
+            .filter(|record| SEARCHED_KINDS.contains(&record.kind.as_str()))
+            .collect();
         let texts: Vec<Vec<String>> = searched
             .iter()
             .map(|record| search::words(&search::text_of(&record.kind, &self.records[*record])))
             .collect();
         let wanted = |index: usize| kinds.contains(&searched[index].kind.as_str());
         let found = search::rank(&texts, query, matching, &wanted);
-        Ok(found.into_iter().take(most).map(|index| searched[index].clone()).collect())
+        Ok(found
+            .into_iter()
+            .take(most)
+            .map(|index| searched[index].clone())
+            .collect())
     }
 
     fn note(&self, key: &str) -> Result<Option<String>, StoreFault> {
@@ -395,7 +519,10 @@ impl MemoryStore {
     }
 
     pub(crate) fn holding(state: MemoryState) -> Self {
-        Self { state: Mutex::new(state), warnings: Mutex::default() }
+        Self {
+            state: Mutex::new(state),
+            warnings: Mutex::default(),
+        }
     }
 
     fn held(&self) -> MutexGuard<'_, MemoryState> {
@@ -469,42 +596,73 @@ impl Transaction for MemoryTransaction<'_> {
 
     fn record(&mut self, mut operation: NewOperation) -> Result<OperationId, StoreFault> {
         let masked = mask_operation(&mut operation, &self.draft)?;
-        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).extend(masked_notice(operation.verb, &masked));
+        self.warnings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(masked_notice(operation.verb, &masked));
         let id = self.draft.head().next();
         let mut recorded = Recorded::new(id, self.draft.head_hash, operation)?;
-        recorded.texts.retain(|(hash, _)| !self.draft.texts.contains_key(hash));
-        self.draft.apply(&recorded).map_err(|Misfit(what)| StoreFault::Damaged { what })?;
+        recorded
+            .texts
+            .retain(|(hash, _)| !self.draft.texts.contains_key(hash));
+        self.draft
+            .apply(&recorded)
+            .map_err(|Misfit(what)| StoreFault::Damaged { what })?;
         self.lines.push(recorded.line()?);
         Ok(id)
     }
 
     fn record_line(&mut self, line: &str) -> Result<(), StoreFault> {
         let recorded = Recorded::read(line, self.draft.head().next(), self.draft.head_hash)?;
-        self.draft.apply(&recorded).map_err(|Misfit(what)| StoreFault::DoesNotFit { what })?;
+        self.draft
+            .apply(&recorded)
+            .map_err(|Misfit(what)| StoreFault::DoesNotFit { what })?;
         self.lines.push(recorded.line()?);
         Ok(())
     }
 
-    fn keep_stamps(&mut self, stamps: &[(NodeId, FileStamp, VersionHash)]) -> Result<(), StoreFault> {
-        self.draft.stamps.extend(stamps.iter().map(|(node, stamp, version)| (*node, (*stamp, *version))));
+    fn keep_stamps(
+        &mut self,
+        stamps: &[(NodeId, FileStamp, VersionHash)],
+    ) -> Result<(), StoreFault> {
+        self.draft.stamps.extend(
+            stamps
+                .iter()
+                .map(|(node, stamp, version)| (*node, (*stamp, *version))),
+        );
         Ok(())
     }
 
-    fn keep_note(&mut self, key: &str, body: Option<&str>, at: Timestamp) -> Result<(), StoreFault> {
+    fn keep_note(
+        &mut self,
+        key: &str,
+        body: Option<&str>,
+        at: Timestamp,
+    ) -> Result<(), StoreFault> {
         match body {
-            Some(body) => self.draft.notes.insert(key.to_owned(), Note { body: mask(body).into_owned(), at }),
+            Some(body) => self.draft.notes.insert(
+                key.to_owned(),
+                Note {
+                    body: mask(body).into_owned(),
+                    at,
+                },
+            ),
             None => self.draft.notes.remove(key),
         };
         Ok(())
     }
 
     fn forget_notes(&mut self, prefix: &str, before: Timestamp) -> Result<(), StoreFault> {
-        self.draft.notes.retain(|key, note| !key.starts_with(prefix) || note.at >= before);
+        self.draft
+            .notes
+            .retain(|key, note| !key.starts_with(prefix) || note.at >= before);
         Ok(())
     }
 
     fn commit(self: Box<Self>) -> Result<(), StoreFault> {
-        let Self { draft, keep, lines, .. } = *self;
+        let Self {
+            draft, keep, lines, ..
+        } = *self;
         keep(draft, lines)
     }
 }

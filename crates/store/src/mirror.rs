@@ -36,7 +36,10 @@ struct Head {
     stale: bool,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
 fn is_zero(number: &usize) -> bool {
     *number == 0
 }
@@ -77,11 +80,18 @@ pub(crate) struct Mirror {
 
 impl Mirror {
     pub(crate) fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned() }
+        Self {
+            folder: folder.to_owned(),
+        }
     }
 
     /// Writes what `recent` (or what earlier commits left out) changed, a few files at most.
-    pub(crate) fn catch_up(&self, state: &dyn Snapshot, recent: &[Operation], interval: Duration) -> io::Result<()> {
+    pub(crate) fn catch_up(
+        &self,
+        state: &dyn Snapshot,
+        recent: &[Operation],
+        interval: Duration,
+    ) -> io::Result<()> {
         self.catch_up_by(state, recent, interval, FILES_PER_COMMIT)
     }
 
@@ -89,7 +99,8 @@ impl Mirror {
     pub(crate) fn finish(&self, state: &dyn Snapshot, interval: Duration) -> io::Result<()> {
         // A head above the state's is that of a state which was replaced, perhaps on another machine.
         let is_current = |known: Head| {
-            state.head().is_ok_and(|now| known.operation == now) && state.store_id().is_ok_and(|id| known.store == id)
+            state.head().is_ok_and(|now| known.operation == now)
+                && state.store_id().is_ok_and(|id| known.store == id)
         };
         if self.current_head().is_some_and(is_current) {
             return Ok(());
@@ -107,7 +118,9 @@ impl Mirror {
         let store = state.store_id().map_err(io::Error::other)?;
         let head = state.head().map_err(io::Error::other)?;
         // Two at once could leave the older of two texts: who comes second leaves it to the next commit.
-        let Some(lock) = self.lock()? else { return Ok(()) };
+        let Some(lock) = self.lock()? else {
+            return Ok(());
+        };
         let mut done = match self.current_head() {
             Some(known) if known.store == store && known.operation <= head => known,
             _ => {
@@ -122,13 +135,20 @@ impl Mirror {
         let mut paths = Paths::new(state);
         while done.operation < head && left > 0 {
             let next = done.operation.next();
-            let known = recent.iter().find(|operation| operation.id == next).cloned();
+            let known = recent
+                .iter()
+                .find(|operation| operation.id == next)
+                .cloned();
             let operation = match known {
                 Some(operation) => Some(operation),
                 None => state.operation(next).map_err(io::Error::other)?,
             };
             let Some(operation) = operation else { break };
-            if operation.facts.iter().any(|fact| matches!(fact, Fact::NodeMoved { .. })) {
+            if operation
+                .facts
+                .iter()
+                .any(|fact| matches!(fact, Fact::NodeMoved { .. }))
+            {
                 // Every file below lies elsewhere now.
                 drop(lock);
                 return self.sync(state).map(|_| ());
@@ -146,7 +166,11 @@ impl Mirror {
                 left -= 1;
             }
             if done.and_nodes >= touched.len() {
-                done = Head { operation: next, and_nodes: 0, ..done };
+                done = Head {
+                    operation: next,
+                    and_nodes: 0,
+                    ..done
+                };
             }
         }
         self.write_head(&done)
@@ -164,8 +188,14 @@ impl Mirror {
                     fs::remove_file(self.folder.join(&file))?;
                     changed += 1;
                 }
-                Some(text) if fs::read_to_string(self.folder.join(&file)).ok().as_ref() != Some(&text) => {
-                    replace(&self.folder.join(&file), text.as_bytes(), Durability::Synced)?;
+                Some(text)
+                    if fs::read_to_string(self.folder.join(&file)).ok().as_ref() != Some(&text) =>
+                {
+                    replace(
+                        &self.folder.join(&file),
+                        text.as_bytes(),
+                        Durability::Synced,
+                    )?;
                     changed += 1;
                 }
                 Some(_) => {}
@@ -177,13 +207,25 @@ impl Mirror {
             replace(&path, text.as_bytes(), Durability::Atomic)?;
             changed += 1;
         }
-        self.write_head(&Head { format: 1, store, operation, and_nodes: 0, stale: false })?;
+        self.write_head(&Head {
+            format: 1,
+            store,
+            operation,
+            and_nodes: 0,
+            stale: false,
+        })?;
         Ok(changed)
     }
 
     /// Takes the right to write the mirror; `None` when someone else has it.
     fn lock(&self) -> io::Result<Option<fs::File>> {
-        let open = || crate::private::open_options().create(true).truncate(false).write(true).open(self.head_path());
+        let open = || {
+            crate::private::open_options()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .open(self.head_path())
+        };
         let file = match open() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 crate::private::create_directory(&self.folder)?;
@@ -204,7 +246,12 @@ impl Mirror {
         let at = match self.current_head() {
             Some(known) => known.operation,
             None if head == OperationId(0) => return Ok(Vec::new()),
-            None => return Ok(vec![finding(StoreFindingKind::MirrorLag, "there is no mirror yet".to_owned())]),
+            None => {
+                return Ok(vec![finding(
+                    StoreFindingKind::MirrorLag,
+                    "there is no mirror yet".to_owned(),
+                )]);
+            }
         };
         if at < head {
             return Ok(vec![finding(
@@ -218,9 +265,14 @@ impl Mirror {
             match expected.remove(&file) {
                 None => findings.push(finding(
                     StoreFindingKind::MirrorDamaged,
-                    format!("`{}` is in the mirror but belongs to no node", file.display()),
+                    format!(
+                        "`{}` is in the mirror but belongs to no node",
+                        file.display()
+                    ),
                 )),
-                Some(text) if fs::read_to_string(self.folder.join(&file)).ok().as_ref() != Some(&text) => {
+                Some(text)
+                    if fs::read_to_string(self.folder.join(&file)).ok().as_ref() != Some(&text) =>
+                {
                     findings.push(finding(
                         StoreFindingKind::MirrorDamaged,
                         format!("`{}` in the mirror is not what was written", file.display()),
@@ -230,15 +282,24 @@ impl Mirror {
             }
         }
         findings.extend(expected.keys().map(|file| {
-            finding(StoreFindingKind::MirrorDamaged, format!("`{}` is missing from the mirror", file.display()))
+            finding(
+                StoreFindingKind::MirrorDamaged,
+                format!("`{}` is missing from the mirror", file.display()),
+            )
         }));
         Ok(findings)
     }
 
     /// Reads the whole mirror, parents before their children; `None` when there is none.
     pub(crate) fn read(&self) -> io::Result<Option<MirrorContents>> {
-        let Some(head) = self.read_head() else { return Ok(None) };
-        let mut contents = MirrorContents { store: head.store, nodes: Vec::new(), unreadable: Vec::new() };
+        let Some(head) = self.read_head() else {
+            return Ok(None);
+        };
+        let mut contents = MirrorContents {
+            store: head.store,
+            nodes: Vec::new(),
+            unreadable: Vec::new(),
+        };
         for file in self.files()? {
             let read = fs::read_to_string(self.folder.join(&file))
                 .ok()
@@ -246,19 +307,28 @@ impl Mirror {
             match read {
                 Some(file) => {
                     let intact = sum(&file.path, &file.node).is_ok_and(|sum| sum == file.sum);
-                    contents.nodes.push(MirroredNode { path: file.path, node: file.node, intact });
+                    contents.nodes.push(MirroredNode {
+                        path: file.path,
+                        node: file.node,
+                        intact,
+                    });
                 }
                 None => contents.unreadable.push(file.display().to_string()),
             }
         }
-        contents.nodes.sort_by_key(|mirrored| (mirrored.path.matches('/').count(), mirrored.node.id));
+        contents
+            .nodes
+            .sort_by_key(|mirrored| (mirrored.path.matches('/').count(), mirrored.node.id));
         Ok(Some(contents))
     }
 
     /// Says that another state takes the place of the mirrored one. What is in the mirror stays, for the last resort.
     pub(crate) fn mark_stale(&self) {
         if let Some(head) = self.current_head() {
-            let _ = self.write_head(&Head { stale: true, ..head });
+            let _ = self.write_head(&Head {
+                stale: true,
+                ..head
+            });
         }
     }
 
@@ -272,7 +342,12 @@ impl Mirror {
         self.read_head().map(|head| head.store)
     }
 
-    fn write_node(&self, paths: &mut Paths<'_>, id: NodeId, operation: &Operation) -> io::Result<()> {
+    fn write_node(
+        &self,
+        paths: &mut Paths<'_>,
+        id: NodeId,
+        operation: &Operation,
+    ) -> io::Result<()> {
         let node = paths.state.node(id).map_err(io::Error::other)?;
         match node {
             Some(node) => {
@@ -331,7 +406,12 @@ impl Mirror {
     }
 
     fn age(&self) -> Option<Duration> {
-        fs::metadata(self.head_path()).ok()?.modified().ok()?.elapsed().ok()
+        fs::metadata(self.head_path())
+            .ok()?
+            .modified()
+            .ok()?
+            .elapsed()
+            .ok()
     }
 
     /// Returns every node file, relative to the folder, sorted.
@@ -371,11 +451,15 @@ struct Paths<'s> {
 
 impl<'s> Paths<'s> {
     fn new(state: &'s dyn Snapshot) -> Self {
-        Self { state, known: HashMap::new() }
+        Self {
+            state,
+            known: HashMap::new(),
+        }
     }
 
     fn remember(&mut self, node: &Node) {
-        self.known.insert(node.id, (node.parent, node.alias.clone()));
+        self.known
+            .insert(node.id, (node.parent, node.alias.clone()));
     }
 
     fn of(&mut self, node: &Node) -> io::Result<String> {
@@ -424,21 +508,34 @@ fn file_name(alias_path: &str) -> PathBuf {
 }
 
 fn render(path: &str, node: &Node) -> io::Result<String> {
-    let file = FileOut { path, node, sum: sum(path, node)? };
+    let file = FileOut {
+        path,
+        node,
+        sum: sum(path, node)?,
+    };
     Ok(serde_json::to_string_pretty(&file).map_err(io::Error::other)? + "\n")
 }
 
 fn sum(path: &str, node: &Node) -> io::Result<String> {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(path.as_bytes());
-    hasher.update(serde_json::to_string(node).map_err(io::Error::other)?.as_bytes());
+    hasher.update(
+        serde_json::to_string(node)
+            .map_err(io::Error::other)?
+            .as_bytes(),
+    );
     Ok(format!("{:08x}", hasher.finalize()))
 }
 
 /// The nodes an operation changed, each once, in the order of its facts.
 fn touched(operation: &Operation) -> Vec<NodeId> {
     let mut seen = std::collections::HashSet::new();
-    operation.facts.iter().flat_map(Fact::nodes).filter(|id| seen.insert(*id)).collect()
+    operation
+        .facts
+        .iter()
+        .flat_map(Fact::nodes)
+        .filter(|id| seen.insert(*id))
+        .collect()
 }
 
 impl MirrorContents {
@@ -447,11 +544,21 @@ impl MirrorContents {
     pub(crate) fn into_nodes(self) -> Vec<Node> {
         let mut by_path: HashMap<String, NodeId> = HashMap::new();
         let mut used = std::collections::HashSet::new();
-        let mut next = self.nodes.iter().map(|mirrored| mirrored.node.id.0).max().unwrap_or(0) + 1;
+        let mut next = self
+            .nodes
+            .iter()
+            .map(|mirrored| mirrored.node.id.0)
+            .max()
+            .unwrap_or(0)
+            + 1;
         let mut nodes = Vec::new();
         for mirrored in self.nodes {
             let mut node = mirrored.node;
-            let parent_path = mirrored.path.rsplit_once('/').map(|(parent, _)| parent).unwrap_or_default();
+            let parent_path = mirrored
+                .path
+                .rsplit_once('/')
+                .map(|(parent, _)| parent)
+                .unwrap_or_default();
             let parent = by_path.get(parent_path).copied();
             if parent_path.contains('/') && parent.is_none() {
                 continue;

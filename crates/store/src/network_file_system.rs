@@ -60,8 +60,15 @@ pub fn network_file_system_at(directory: &Path) -> Option<NetworkFileSystem> {
     let magic = u64::from(u32::try_from(found.f_type & 0xFFFF_FFFF).ok()?);
     judge(magic, || {
         let device = rustix::fs::stat(directory).ok()?.st_dev;
-        let device = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
-        mount_type(&std::fs::read_to_string("/proc/self/mountinfo").ok()?, &device)
+        let device = format!(
+            "{}:{}",
+            rustix::fs::major(device),
+            rustix::fs::minor(device)
+        );
+        mount_type(
+            &std::fs::read_to_string("/proc/self/mountinfo").ok()?,
+            &device,
+        )
     })
 }
 
@@ -87,11 +94,23 @@ mod tests {
     #[test]
     fn network_file_systems_are_told_from_local_ones_by_their_type() {
         let unmounted = || None;
-        for (magic, name) in [(0x6969, "NFS"), (0xFF53_4D42, "SMB/CIFS"), (0x0102_1997, "9p"), (0x00C3_6400, "Ceph")] {
+        for (magic, name) in [
+            (0x6969, "NFS"),
+            (0xFF53_4D42, "SMB/CIFS"),
+            (0x0102_1997, "9p"),
+            (0x00C3_6400, "Ceph"),
+        ] {
             assert_eq!(judge(magic, unmounted), Some(NetworkFileSystem(name)));
         }
         // ext4, XFS, btrfs, tmpfs, overlayfs, ZFS
-        for magic in [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0x794C_7630, 0x2FC1_2FC1] {
+        for magic in [
+            0xEF53,
+            0x5846_5342,
+            0x9123_683E,
+            0x0102_1994,
+            0x794C_7630,
+            0x2FC1_2FC1,
+        ] {
             assert_eq!(judge(magic, unmounted), None, "{magic:x}");
         }
     }
@@ -104,6 +123,10 @@ mod tests {
         let judged = |device: &str| judge(FUSE_MAGIC, || mount_type(mounts, device));
         assert_eq!(judged("98:0"), Some(NetworkFileSystem("sshfs")));
         assert_eq!(judged("98:1"), None);
-        assert_eq!(judged("98:2"), Some(NetworkFileSystem("FUSE")), "unknown: the safe side");
+        assert_eq!(
+            judged("98:2"),
+            Some(NetworkFileSystem("FUSE")),
+            "unknown: the safe side"
+        );
     }
 }

@@ -48,11 +48,21 @@ pub fn open(
 ) -> Result<Opened, StoreFault> {
     crate::private::restrict_directory(&layout.home);
     // A replica is mended like any state of this machine; what it lacks then comes from the server.
-    let mended = if storage == Storage::Remote { Storage::Sqlite } else { storage };
+    let mended = if storage == Storage::Remote {
+        Storage::Sqlite
+    } else {
+        storage
+    };
     if storage == Storage::Remote && damage.is_some() && !layout.journal.exists() {
         let put = put_replica_aside(layout)?;
-        let message = format!("the replica was damaged: made anew; what was there is in {}", put.join(", "));
-        return Ok((engine(layout, storage, settings, Some(known))?, vec![Recovery { message }]));
+        let message = format!(
+            "the replica was damaged: made anew; what was there is in {}",
+            put.join(", ")
+        );
+        return Ok((
+            engine(layout, storage, settings, Some(known))?,
+            vec![Recovery { message }],
+        ));
     }
     if let Some(what) = damage {
         let told = rebuild(layout, mended, what, Trust::Known(known), now)?;
@@ -64,14 +74,22 @@ pub fn open(
         // A replica that came with the project is somebody else's word, but the server has its own.
         Err(StoreFault::Foreign { .. }) if storage == Storage::Remote => {
             let put = put_replica_aside(layout)?;
-            let message = format!("the replica was not made by this user: made anew; it is in {}", put.join(", "));
-            return Ok((engine(layout, storage, settings, Some(known))?, vec![Recovery { message }]));
+            let message = format!(
+                "the replica was not made by this user: made anew; it is in {}",
+                put.join(", ")
+            );
+            return Ok((
+                engine(layout, storage, settings, Some(known))?,
+                vec![Recovery { message }],
+            ));
         }
         // Nothing of one machine is put in the place of what several share.
         Err(StoreFault::Missing) if storage != Storage::Postgres => {
             format!("`{}` was missing", main_place(layout, storage))
         }
-        Err(StoreFault::Damaged { what }) => format!("`{}` was damaged ({what})", main_place(layout, storage)),
+        Err(StoreFault::Damaged { what }) => {
+            format!("`{}` was damaged ({what})", main_place(layout, storage))
+        }
         Err(other) => return Err(other),
     };
     told.extend(rebuild(layout, mended, &what, Trust::Known(known), now)?);
@@ -131,7 +149,9 @@ fn engine(
 ) -> Result<Box<dyn Store>, StoreFault> {
     // A state somebody else made is refused before it is compared with what this user knew.
     let refuse_foreign = |store: &StoreId| match known {
-        Some(known) if !known.knows(store) => Err(StoreFault::Foreign { store: store.clone() }),
+        Some(known) if !known.knows(store) => Err(StoreFault::Foreign {
+            store: store.clone(),
+        }),
         _ => Ok(()),
     };
     Ok(match storage {
@@ -162,8 +182,13 @@ fn engine(
 ///
 /// # Errors
 /// [`StoreFault`] when something cannot be written.
-pub fn create(layout: &Layout, storage: Storage, known: &KnownStores) -> Result<Created, StoreFault> {
-    crate::private::create_directory(&layout.home).map_err(|error| io_fault("cannot make", &layout.home, error))?;
+pub fn create(
+    layout: &Layout,
+    storage: Storage,
+    known: &KnownStores,
+) -> Result<Created, StoreFault> {
+    crate::private::create_directory(&layout.home)
+        .map_err(|error| io_fault("cannot make", &layout.home, error))?;
     let _lock = rebuild_lock(layout)?;
     if Note::exists(layout) {
         finish_locked(layout, storage, Some(known))?;
@@ -180,8 +205,12 @@ pub fn create(layout: &Layout, storage: Storage, known: &KnownStores) -> Result<
         return Ok(Created { new: false });
     }
     let store = new_store_id();
-    known.remember(&store, &layout.root).map_err(|error| io_fault("cannot write in", known.folder(), error))?;
-    Ok(Created { new: lay(layout, storage, &store)? })
+    known
+        .remember(&store, &layout.root)
+        .map_err(|error| io_fault("cannot write in", known.folder(), error))?;
+    Ok(Created {
+        new: lay(layout, storage, &store)?,
+    })
 }
 
 /// Returns an id for a project that is made now.
@@ -222,10 +251,16 @@ pub fn join_shared_project(layout: &Layout, id: &str) -> Result<String, StoreFau
 ///
 /// # Errors
 /// [`StoreFault::Newer`] when a newer program wrote the present state.
-pub fn empty_successor(layout: &Layout, storage: Storage, known: &KnownStores) -> Result<MemoryStore, StoreFault> {
+pub fn empty_successor(
+    layout: &Layout,
+    storage: Storage,
+    known: &KnownStores,
+) -> Result<MemoryStore, StoreFault> {
     let shared = match storage {
         Storage::Postgres => {
-            match PostgresStore::open(layout, &EngineSettings::default()).and_then(|store| store.id()) {
+            match PostgresStore::open(layout, &EngineSettings::default())
+                .and_then(|store| store.id())
+            {
                 Err(fault @ StoreFault::Newer { .. }) => return Err(fault),
                 found => found.ok(),
             }
@@ -235,10 +270,17 @@ pub fn empty_successor(layout: &Layout, storage: Storage, known: &KnownStores) -
     let own = || {
         Mirror::new(&layout.mirror)
             .store()
-            .or_else(|| Journal::at(&layout.journal).read_all().ok().and_then(|contents| contents.store))
+            .or_else(|| {
+                Journal::at(&layout.journal)
+                    .read_all()
+                    .ok()
+                    .and_then(|contents| contents.store)
+            })
             .filter(|id| known.knows(id))
     };
-    Ok(MemoryStore::new(shared.or_else(own).unwrap_or_else(new_store_id)))
+    Ok(MemoryStore::new(
+        shared.or_else(own).unwrap_or_else(new_store_id),
+    ))
 }
 
 fn new_store_id() -> StoreId {
@@ -255,7 +297,8 @@ fn lay(layout: &Layout, storage: Storage, store: &StoreId) -> Result<bool, Store
         .map_err(|error| io_fault("cannot write", &layout.journal, error))?;
     if storage == Storage::Sqlite {
         if let Some(folder) = layout.database.parent() {
-            crate::private::create_directory(folder).map_err(|error| io_fault("cannot make", folder, error))?;
+            crate::private::create_directory(folder)
+                .map_err(|error| io_fault("cannot make", folder, error))?;
         }
         SqliteStore::build(layout, store, &[], size)?;
     }
@@ -290,7 +333,9 @@ pub fn adopt(
         Some(_) => engine(layout, storage, settings, None)?,
     };
     let id = store.read()?.store_id()?;
-    known.remember(&id, &layout.root).map_err(|error| io_fault("cannot write in", known.folder(), error))?;
+    known
+        .remember(&id, &layout.root)
+        .map_err(|error| io_fault("cannot write in", known.folder(), error))?;
     record_head(&*store, settings)?;
     Ok((store, told))
 }
@@ -300,12 +345,18 @@ pub fn adopt(
 /// # Errors
 /// [`StoreFault`] when it cannot be read, or the user's directory cannot be written.
 pub fn record_head(store: &dyn Store, settings: &EngineSettings) -> Result<(), StoreFault> {
-    let Some(heads) = &settings.heads else { return Ok(()) };
+    let Some(heads) = &settings.heads else {
+        return Ok(());
+    };
     let state = store.read()?;
     let (id, head) = (state.store_id()?, state.head()?);
-    let Some(hash) = state.chain_hash(head)? else { return Ok(()) };
-    heads.record_head(&id, head, hash).map_err(|error| StoreFault::Io {
-        action: "cannot write the known head in the user's directory".to_owned(),
-        source: error.into(),
-    })
+    let Some(hash) = state.chain_hash(head)? else {
+        return Ok(());
+    };
+    heads
+        .record_head(&id, head, hash)
+        .map_err(|error| StoreFault::Io {
+            action: "cannot write the known head in the user's directory".to_owned(),
+            source: error.into(),
+        })
 }

@@ -82,13 +82,20 @@ mod tests {
             ("acts/act-1/plan.md", Some("acts/act-1/plan.md")),
             ("acts/./act-1//plan.md", Some("acts/act-1/plan.md")),
             ("short/plan.md", Some("acts/act-1/plan.md")),
-            ("short/../act-1/chapters/none/plan.md", Some("acts/act-1/chapters/none/plan.md")),
+            (
+                "short/../act-1/chapters/none/plan.md",
+                Some("acts/act-1/chapters/none/plan.md"),
+            ),
             ("nowhere/../acts/x", Some("acts/x")),
             ("dangling.md", Some("acts/act-1/new.md")),
             ("loop-a/x", None),
         ];
         for (path, expected) in cases {
-            assert_eq!(lead(&root.join(path)), expected.map(|path| root.join(path)), "{path}");
+            assert_eq!(
+                lead(&root.join(path)),
+                expected.map(|path| root.join(path)),
+                "{path}"
+            );
         }
     }
 }

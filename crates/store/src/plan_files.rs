@@ -12,7 +12,9 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use domain::ports::{Entry, EntryKind, FileFault, FileLook, FileStamp, LookedAgain, PlanFiles, Reading};
+use domain::ports::{
+    Entry, EntryKind, FileFault, FileLook, FileStamp, LookedAgain, PlanFiles, Reading,
+};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
@@ -47,7 +49,10 @@ struct Step {
 
 /// Says whether `path` is the folder `above` or lies below it.
 fn is_below(path: &str, above: &str) -> bool {
-    above.is_empty() || path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    above.is_empty()
+        || path
+            .strip_prefix(above)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 impl DiskFiles {
@@ -56,8 +61,12 @@ impl DiskFiles {
     /// # Errors
     /// When it cannot be opened.
     pub fn open(root: &Path) -> io::Result<Self> {
-        let handle =
-            rustix::fs::openat(CWD, root, OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let handle = rustix::fs::openat(
+            CWD,
+            root,
+            OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
         Ok(Self {
             root: Rc::new(handle),
             root_path: root.to_owned(),
@@ -78,23 +87,39 @@ impl DiskFiles {
             way.pop();
         }
         if way.is_empty() {
-            way.push(Step { path: String::new(), handle: self.root.clone() });
+            way.push(Step {
+                path: String::new(),
+                handle: self.root.clone(),
+            });
         }
         let known = way.last().map_or(0, |step| step.path.len());
         let rest = folder.get(known..).unwrap_or_default();
         for part in parts(rest.strip_prefix('/').unwrap_or(rest))? {
             let Some(above) = way.last() else { break };
             let handle = rustix::fs::openat(&*above.handle, part, flags, Mode::empty())?;
-            let path = if above.path.is_empty() { part.to_owned() } else { format!("{}/{part}", above.path) };
-            way.push(Step { path, handle: Rc::new(handle) });
+            let path = if above.path.is_empty() {
+                part.to_owned()
+            } else {
+                format!("{}/{part}", above.path)
+            };
+            way.push(Step {
+                path,
+                handle: Rc::new(handle),
+            });
         }
-        way.last().map(|step| step.handle.clone()).ok_or(Errno::INVAL)
+        way.last()
+            .map(|step| step.handle.clone())
+            .ok_or(Errno::INVAL)
     }
 
     /// Opens a folder, making the parts that are missing.
     fn folder_made(&self, folder: &str) -> Result<Rc<OwnedFd>, Errno> {
         let mut made = String::new();
-        let mode = if is_ours(folder) { DIRECTORY_MODE } else { 0o777 };
+        let mode = if is_ours(folder) {
+            DIRECTORY_MODE
+        } else {
+            0o777
+        };
         for part in parts(folder)? {
             let above = self.folder(&made)?;
             match rustix::fs::mkdirat(&*above, part, Mode::from_raw_mode(mode)) {
@@ -115,18 +140,32 @@ impl DiskFiles {
     }
 
     /// Writes a temporary file beside `path`, durably, and returns its name.
-    fn temporary(&self, folder: &OwnedFd, path: &str, name: &str, text: &str) -> io::Result<String> {
+    fn temporary(
+        &self,
+        folder: &OwnedFd,
+        path: &str,
+        name: &str,
+        text: &str,
+    ) -> io::Result<String> {
         let mode = if is_ours(path) { FILE_MODE } else { 0o666 };
         for attempt in 0..1_000_u32 {
             let temporary = format!(".tl-{}-{attempt}-{}", std::process::id(), short(name));
-            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let handle = match rustix::fs::openat(folder, temporary.as_str(), flags, Mode::from_raw_mode(mode)) {
+            let flags =
+                OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let handle = match rustix::fs::openat(
+                folder,
+                temporary.as_str(),
+                flags,
+                Mode::from_raw_mode(mode),
+            ) {
                 Ok(handle) => handle,
                 Err(Errno::EXIST) => continue,
                 Err(error) => return Err(error.into()),
             };
             let mut file = std::fs::File::from(handle);
-            let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
+            let written = file
+                .write_all(text.as_bytes())
+                .and_then(|()| file.sync_all());
             if let Err(error) = written {
                 let _ = rustix::fs::unlinkat(folder, temporary.as_str(), AtFlags::empty());
                 return Err(error);
@@ -138,10 +177,19 @@ impl DiskFiles {
 
     fn fault(path: &str, error: io::Error) -> FileFault {
         match error.raw_os_error().map(Errno::from_raw_os_error) {
-            Some(Errno::LOOP | Errno::INVAL) => FileFault::Outside { path: path.to_owned() },
-            Some(Errno::NOTDIR) => FileFault::NoFolder { path: path.to_owned() },
-            Some(Errno::EXIST) => FileFault::Exists { path: path.to_owned() },
-            _ => FileFault::Io { path: path.to_owned(), source: error },
+            Some(Errno::LOOP | Errno::INVAL) => FileFault::Outside {
+                path: path.to_owned(),
+            },
+            Some(Errno::NOTDIR) => FileFault::NoFolder {
+                path: path.to_owned(),
+            },
+            Some(Errno::EXIST) => FileFault::Exists {
+                path: path.to_owned(),
+            },
+            _ => FileFault::Io {
+                path: path.to_owned(),
+                source: error,
+            },
         }
     }
 
@@ -157,7 +205,9 @@ impl PlanFiles for DiskFiles {
         let look = match self.stat(path) {
             Ok(stat) => match FileType::from_raw_mode(stat.st_mode) {
                 FileType::RegularFile => FileLook::Present(stamp(&stat)),
-                FileType::Symlink => FileLook::Refused("it is a link, and links are not followed".to_owned()),
+                FileType::Symlink => {
+                    FileLook::Refused("it is a link, and links are not followed".to_owned())
+                }
                 FileType::Directory => FileLook::Refused("it is a folder".to_owned()),
                 _ => FileLook::Refused("it is not a regular file".to_owned()),
             },
@@ -175,7 +225,10 @@ impl PlanFiles for DiskFiles {
 
     fn lead(&self, directory: Option<&str>, path: &str) -> Option<String> {
         // Asked for every file and every word of a command: where the project lies is found out once.
-        let root = self.real_root.get_or_init(|| self.root_path.canonicalize().ok()).as_deref()?;
+        let root = self
+            .real_root
+            .get_or_init(|| self.root_path.canonicalize().ok())
+            .as_deref()?;
         let base = directory.map_or_else(|| root.to_owned(), |directory| root.join(directory));
         let real = crate::path_lead::lead(&base.join(path))?;
         let inside = real.strip_prefix(root).ok()?.to_str()?;
@@ -183,8 +236,14 @@ impl PlanFiles for DiskFiles {
     }
 
     fn read(&self, path: &str, max_bytes: u64) -> Reading {
-        let unreadable = |why: String| Reading::Unreadable { why, transient: false };
-        let failed = |error: Errno| Reading::Unreadable { why: why_not(error), transient: is_transient(error) };
+        let unreadable = |why: String| Reading::Unreadable {
+            why,
+            transient: false,
+        };
+        let failed = |error: Errno| Reading::Unreadable {
+            why: why_not(error),
+            transient: is_transient(error),
+        };
         let opened = split(path).and_then(|(folder, name)| {
             // O_NONBLOCK: a pipe in place of a plan must not hang us.
             let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
@@ -204,27 +263,41 @@ impl PlanFiles for DiskFiles {
         }
         let size = u64::try_from(stat.st_size).unwrap_or(0);
         if size > max_bytes {
-            return unreadable(format!("it has {size} bytes, more than policy.max_plan_bytes ({max_bytes})"));
+            return unreadable(format!(
+                "it has {size} bytes, more than policy.max_plan_bytes ({max_bytes})"
+            ));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
         let mut file = std::fs::File::from(handle);
-        if let Err(error) = Read::by_ref(&mut file).take(max_bytes + 1).read_to_end(&mut bytes) {
+        if let Err(error) = Read::by_ref(&mut file)
+            .take(max_bytes + 1)
+            .read_to_end(&mut bytes)
+        {
             return failed(Errno::from_io_error(&error).unwrap_or(Errno::IO));
         }
         if bytes.len() as u64 > max_bytes {
-            return unreadable(format!("it is larger than policy.max_plan_bytes ({max_bytes})"));
+            return unreadable(format!(
+                "it is larger than policy.max_plan_bytes ({max_bytes})"
+            ));
         }
         let after = rustix::fs::fstat(&file).map(|stat| stamp(&stat)).ok();
         match String::from_utf8(bytes) {
-            Ok(text) if text.contains('\0') => unreadable("it is binary: it holds a NUL byte".to_owned()),
+            Ok(text) if text.contains('\0') => {
+                unreadable("it is binary: it holds a NUL byte".to_owned())
+            }
             Ok(text) => {
                 let stamp = stamp(&stat);
                 let settled = after == Some(stamp) && self.is_settled(&stamp);
-                Reading::Text { text, stamp: settled.then_some(stamp), modified_ns: stamp.modified_ns }
+                Reading::Text {
+                    text,
+                    stamp: settled.then_some(stamp),
+                    modified_ns: stamp.modified_ns,
+                }
             }
-            Err(error) => {
-                unreadable(format!("it is not UTF-8 text (byte {} is not)", error.utf8_error().valid_up_to() + 1))
-            }
+            Err(error) => unreadable(format!(
+                "it is not UTF-8 text (byte {} is not)",
+                error.utf8_error().valid_up_to() + 1
+            )),
         }
     }
 
@@ -255,7 +328,9 @@ impl PlanFiles for DiskFiles {
             let kind = match kind {
                 // Some file systems do not say in the listing.
                 FileType::Unknown => rustix::fs::statat(&*handle, name, AtFlags::SYMLINK_NOFOLLOW)
-                    .map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode)),
+                    .map_or(FileType::Unknown, |stat| {
+                        FileType::from_raw_mode(stat.st_mode)
+                    }),
                 kind => kind,
             };
             let kind = match kind {
@@ -263,7 +338,10 @@ impl PlanFiles for DiskFiles {
                 FileType::Directory => EntryKind::Folder,
                 _ => EntryKind::Other,
             };
-            found.push(Entry { name: name.to_owned(), kind });
+            found.push(Entry {
+                name: name.to_owned(),
+                kind,
+            });
         });
         found.sort_by(|a, b| a.name.cmp(&b.name));
         found
@@ -274,14 +352,22 @@ impl PlanFiles for DiskFiles {
     }
 
     fn keep_looks(&self, mark: &str) {
-        self.looks.keep(&self.root_path.join(HOME).join("looks.bin"), mark);
+        self.looks
+            .keep(&self.root_path.join(HOME).join("looks.bin"), mark);
     }
 
     fn look_again(&self, most: usize) -> Option<LookedAgain> {
-        self.looks.again(&self.root_path.join(HOME).join("looks.bin"), &self.root, most, |root, path| {
-            // A link in the middle of a path leads to another inode than the one that was seen.
-            rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| stamp(&stat))
-        })
+        self.looks.again(
+            &self.root_path.join(HOME).join("looks.bin"),
+            &self.root,
+            most,
+            |root, path| {
+                // A link in the middle of a path leads to another inode than the one that was seen.
+                rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW)
+                    .ok()
+                    .map(|stat| stamp(&stat))
+            },
+        )
     }
 
     fn replace(&self, path: &str, text: &str) -> Result<(), FileFault> {
@@ -307,7 +393,13 @@ impl PlanFiles for DiskFiles {
             let handle = self.folder_made(folder)?;
             let temporary = self.temporary(&handle, path, name, text)?;
             // A link fails where a rename would overwrite.
-            let linked = rustix::fs::linkat(&*handle, temporary.as_str(), &*handle, name, AtFlags::empty());
+            let linked = rustix::fs::linkat(
+                &*handle,
+                temporary.as_str(),
+                &*handle,
+                name,
+                AtFlags::empty(),
+            );
             rustix::fs::unlinkat(&*handle, temporary.as_str(), AtFlags::empty())?;
             linked?;
             rustix::fs::fsync(&*handle)?;
@@ -339,7 +431,10 @@ impl PlanFiles for DiskFiles {
 
 /// Goes through a folder's entries.
 #[cfg(target_os = "linux")]
-pub(crate) fn each_entry(folder: &OwnedFd, mut visit: impl FnMut(&CStr, FileType)) -> Result<(), Errno> {
+pub(crate) fn each_entry(
+    folder: &OwnedFd,
+    mut visit: impl FnMut(&CStr, FileType),
+) -> Result<(), Errno> {
     // Straight on the folder's handle: opening it anew costs as much as listing it.
     rustix::fs::seek(folder, rustix::fs::SeekFrom::Start(0))?;
     let mut buffer = [MaybeUninit::uninit(); 8 * 1024];
@@ -353,7 +448,10 @@ pub(crate) fn each_entry(folder: &OwnedFd, mut visit: impl FnMut(&CStr, FileType
 
 /// Goes through a folder's entries.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn each_entry(folder: &OwnedFd, mut visit: impl FnMut(&CStr, FileType)) -> Result<(), Errno> {
+pub(crate) fn each_entry(
+    folder: &OwnedFd,
+    mut visit: impl FnMut(&CStr, FileType),
+) -> Result<(), Errno> {
     for entry in rustix::fs::Dir::read_from(folder)? {
         let entry = entry?;
         visit(entry.file_name(), entry.file_type());
@@ -378,7 +476,10 @@ fn is_settled_at(stamp: &FileStamp, tick_ns: i64, now_ns: i64) -> bool {
     now_ns.saturating_sub(newest) > if coarse { COARSE_TICK_NS } else { tick_ns }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a stamp is compared with the machine's own clock, which made it")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a stamp is compared with the machine's own clock, which made it"
+)]
 fn wall_clock_ns() -> i64 {
     std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
@@ -389,7 +490,9 @@ fn wall_clock_ns() -> i64 {
 
 pub(crate) fn stamp(stat: &Stat) -> FileStamp {
     let ns = |seconds: i64, nanoseconds: u64| {
-        seconds.saturating_mul(1_000_000_000).saturating_add(i64::try_from(nanoseconds).unwrap_or(0))
+        seconds
+            .saturating_mul(1_000_000_000)
+            .saturating_add(i64::try_from(nanoseconds).unwrap_or(0))
     };
     FileStamp {
         size: u64::try_from(stat.st_size).unwrap_or(0),
@@ -415,7 +518,13 @@ fn parts(folder: &str) -> Result<Vec<&str>, Errno> {
     }
     folder
         .split('/')
-        .map(|part| if matches!(part, "" | "." | "..") || part.contains('\0') { Err(Errno::INVAL) } else { Ok(part) })
+        .map(|part| {
+            if matches!(part, "" | "." | "..") || part.contains('\0') {
+                Err(Errno::INVAL)
+            } else {
+                Ok(part)
+            }
+        })
         .collect()
 }
 
@@ -447,7 +556,9 @@ fn is_transient(error: Errno) -> bool {
 
 fn why_not(error: Errno) -> String {
     match error {
-        Errno::LOOP | Errno::NOTDIR => "it is reached through a link, and links are not followed".to_owned(),
+        Errno::LOOP | Errno::NOTDIR => {
+            "it is reached through a link, and links are not followed".to_owned()
+        }
         Errno::ACCESS | Errno::PERM => "no permission to read it".to_owned(),
         Errno::INVAL => "its path leaves the project".to_owned(),
         Errno::NXIO => "it is not a regular file".to_owned(),

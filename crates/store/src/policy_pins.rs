@@ -22,7 +22,9 @@ impl PolicyPins {
     /// Returns those kept below the user's state directory.
     #[must_use]
     pub fn in_directory(user_state: &Path) -> Self {
-        Self { folder: user_state.join("policies") }
+        Self {
+            folder: user_state.join("policies"),
+        }
     }
 
     /// Returns the policy pinned for a store; `None` when the store is seen for the first time.
@@ -30,9 +32,13 @@ impl PolicyPins {
     /// # Errors
     /// When there is a pin that cannot be read: whoever damages it must not make the policy looser.
     pub fn pinned(&self, store: &StoreId) -> io::Result<Option<TrustPolicy>> {
-        let Some(file) = file_of_store(&self.folder, store) else { return Ok(None) };
+        let Some(file) = file_of_store(&self.folder, store) else {
+            return Ok(None);
+        };
         match std::fs::read(&file) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(io::Error::other),
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map(Some)
+                .map_err(io::Error::other),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -43,8 +49,8 @@ impl PolicyPins {
     /// # Errors
     /// When the user's directory cannot be written.
     pub fn pin(&self, store: &StoreId, policy: &TrustPolicy) -> io::Result<()> {
-        let file =
-            file_of_store(&self.folder, store).ok_or_else(|| io::Error::other("the store's id is not one of ours"))?;
+        let file = file_of_store(&self.folder, store)
+            .ok_or_else(|| io::Error::other("the store's id is not one of ours"))?;
         make_private_folder(&self.folder)?;
         let mut bytes = serde_json::to_vec_pretty(policy).map_err(io::Error::other)?;
         bytes.push(b'\n');

@@ -27,7 +27,10 @@ const MAX_DEPTH: usize = 64;
 /// # Errors
 /// When it cannot be made.
 pub fn create_directory(path: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(path)
+    DirBuilder::new()
+        .recursive(true)
+        .mode(DIRECTORY_MODE)
+        .create(path)
 }
 
 /// Returns how a file of ours is opened: one that is made is only for its owner.
@@ -40,13 +43,16 @@ pub fn open_options() -> OpenOptions {
 
 /// Says whether a path of a project is one of ours.
 pub(crate) fn is_ours(path: &str) -> bool {
-    path.strip_prefix(HOME).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    path.strip_prefix(HOME)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Takes others' permissions from a directory of ours. One `stat` where there are none; what cannot be changed
 /// (another owner, a file system without modes) is left for [`exposed`] to report.
 pub(crate) fn restrict_directory(path: &Path) {
-    if fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir() && metadata.mode() & OTHERS != 0) {
+    if fs::symlink_metadata(path)
+        .is_ok_and(|metadata| metadata.is_dir() && metadata.mode() & OTHERS != 0)
+    {
         let _ = fs::set_permissions(path, Permissions::from_mode(DIRECTORY_MODE));
     }
 }
@@ -59,17 +65,22 @@ pub fn restrict_all(path: &Path) -> usize {
 }
 
 fn restrict_below(path: &Path, depth: usize) -> usize {
-    let Ok(metadata) = fs::symlink_metadata(path) else { return 0 };
+    let Ok(metadata) = fs::symlink_metadata(path) else {
+        return 0;
+    };
     let mode = match metadata.file_type() {
         kind if kind.is_dir() => DIRECTORY_MODE,
         kind if kind.is_file() => FILE_MODE,
         _ => return 0,
     };
-    let had_some = metadata.mode() & OTHERS != 0 && fs::set_permissions(path, Permissions::from_mode(mode)).is_ok();
+    let had_some = metadata.mode() & OTHERS != 0
+        && fs::set_permissions(path, Permissions::from_mode(mode)).is_ok();
     let mut changed = usize::from(had_some);
     if metadata.is_dir() && depth < MAX_DEPTH {
         let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        changed += entries.map(|entry| restrict_below(&entry.path(), depth + 1)).sum::<usize>();
+        changed += entries
+            .map(|entry| restrict_below(&entry.path(), depth + 1))
+            .sum::<usize>();
     }
     changed
 }
@@ -77,8 +88,13 @@ fn restrict_below(path: &Path, depth: usize) -> usize {
 /// Returns those of these directories that others may enter or read.
 #[must_use]
 pub fn exposed(directories: &[&Path]) -> Vec<PathBuf> {
-    let is_open = |path: &&&Path| fs::metadata(path).is_ok_and(|metadata| metadata.mode() & OTHERS != 0);
-    directories.iter().filter(is_open).map(|path| path.to_path_buf()).collect()
+    let is_open =
+        |path: &&&Path| fs::metadata(path).is_ok_and(|metadata| metadata.mode() & OTHERS != 0);
+    directories
+        .iter()
+        .filter(is_open)
+        .map(|path| path.to_path_buf())
+        .collect()
 }
 
 #[cfg(test)]
@@ -90,7 +106,13 @@ mod tests {
         for ours in [".throughline", ".throughline/sessions/s.md"] {
             assert!(is_ours(ours), "{ours}");
         }
-        for theirs in ["acts/act-1/plan.md", ".throughline.md", "x/.throughline/y", ".claude/settings.json", ""] {
+        for theirs in [
+            "acts/act-1/plan.md",
+            ".throughline.md",
+            "x/.throughline/y",
+            ".claude/settings.json",
+            "",
+        ] {
             assert!(!is_ours(theirs), "{theirs}");
         }
     }
@@ -111,8 +133,18 @@ mod tests {
         std::os::unix::fs::symlink(&outside, home.join("link")).unwrap();
         assert_eq!(exposed(&[&home, &outside]), [home.clone(), outside.clone()]);
         assert_eq!(restrict_all(&home), 3);
-        assert_eq!([mode(&home), mode(&home.join("logs")), mode(&home.join("logs/tl.log"))], [0o700, 0o700, 0o600]);
-        assert_eq!([mode(&outside), mode(&outside.join("file"))], [0o777, 0o666]);
+        assert_eq!(
+            [
+                mode(&home),
+                mode(&home.join("logs")),
+                mode(&home.join("logs/tl.log"))
+            ],
+            [0o700, 0o700, 0o600]
+        );
+        assert_eq!(
+            [mode(&outside), mode(&outside.join("file"))],
+            [0o777, 0o666]
+        );
         assert_eq!((restrict_all(&home), exposed(&[&home])), (0, Vec::new()));
     }
 }

@@ -60,8 +60,19 @@ pub(crate) struct Manifest {
 }
 
 impl Manifest {
-    pub(crate) fn new(at: Timestamp, reason: QuarantineReason, why: &str, head: Option<ChainHead>) -> Self {
-        Self { at, reason, why: why.to_owned(), head, moved_to: None }
+    pub(crate) fn new(
+        at: Timestamp,
+        reason: QuarantineReason,
+        why: &str,
+        head: Option<ChainHead>,
+    ) -> Self {
+        Self {
+            at,
+            reason,
+            why: why.to_owned(),
+            head,
+            moved_to: None,
+        }
     }
 }
 
@@ -91,17 +102,26 @@ impl QuarantineSet {
     pub(crate) fn create(layout: &Layout, manifest: &Manifest) -> Result<Self, StoreFault> {
         let cannot = |error| io_fault("cannot write in", &layout.damaged, error);
         make_private_folder(&layout.damaged).map_err(cannot)?;
-        let newest = numbers(layout).map_err(cannot)?.last().copied().unwrap_or(0);
+        let newest = numbers(layout)
+            .map_err(cannot)?
+            .last()
+            .copied()
+            .unwrap_or(0);
         let mut number = newest + 1;
         let set = loop {
-            let set = Self { id: number.to_string(), folder: layout.damaged.join(number.to_string()) };
+            let set = Self {
+                id: number.to_string(),
+                folder: layout.damaged.join(number.to_string()),
+            };
             match DirBuilder::new().mode(0o700).create(&set.folder) {
                 Ok(()) => break set,
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 Err(error) => return Err(cannot(error)),
             }
         };
-        let written = set.write_manifest(manifest).and_then(|()| sync_folder(&layout.damaged));
+        let written = set
+            .write_manifest(manifest)
+            .and_then(|()| sync_folder(&layout.damaged));
         if let Err(error) = written {
             set.remove_if_unused();
             return Err(cannot(error));
@@ -112,7 +132,10 @@ impl QuarantineSet {
     /// Returns the set with this id, whether it is there or not; only our own form of an id is one.
     pub(crate) fn with_id(layout: &Layout, id: &str) -> Option<Self> {
         let fits = (1..=9).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_digit());
-        fits.then(|| Self { id: id.to_owned(), folder: layout.damaged.join(id) })
+        fits.then(|| Self {
+            id: id.to_owned(),
+            folder: layout.damaged.join(id),
+        })
     }
 
     pub(crate) fn folder(&self) -> &Path {
@@ -149,7 +172,9 @@ impl QuarantineSet {
             free = PathBuf::from(name);
         }
         match fs::rename(path, &free) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_fault("cannot quarantine", path, error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(io_fault("cannot quarantine", path, error))
+            }
             _ => Ok(()),
         }
     }
@@ -185,7 +210,11 @@ impl QuarantineSet {
 
     /// Reads every operation of the set that is whole.
     pub(crate) fn operations(&self, layout: &Layout) -> Result<Option<KeptOperations>, StoreFault> {
-        let place = Layout { database: self.database(""), journal: self.journal(), ..layout.clone() };
+        let place = Layout {
+            database: self.database(""),
+            journal: self.journal(),
+            ..layout.clone()
+        };
         KeptOperations::read(&place)
     }
 
@@ -196,7 +225,10 @@ impl QuarantineSet {
             id: self.id.clone(),
             at: manifest.as_ref().map(|manifest| manifest.at),
             reason: manifest.as_ref().map(|manifest| manifest.reason),
-            why: manifest.map_or_else(|| "unknown: it has no manifest".to_owned(), |manifest| manifest.why),
+            why: manifest.map_or_else(
+                || "unknown: it has no manifest".to_owned(),
+                |manifest| manifest.why,
+            ),
             files: self.files(),
             operations: kept.as_ref().map_or(0, |kept| kept.entries.len()),
             head: kept.as_ref().map(KeptOperations::head),
@@ -236,9 +268,13 @@ impl KeptOperations {
         let settings = EngineSettings::default();
         let row = match journal_is_good {
             true => None,
-            false => SqliteStore::open(layout, &settings).and_then(|database| database.row()).ok(),
+            false => SqliteStore::open(layout, &settings)
+                .and_then(|database| database.row())
+                .ok(),
         };
-        let Some(store) = store.or_else(|| row.as_ref().map(|row| row.store.clone())) else { return Ok(None) };
+        let Some(store) = store.or_else(|| row.as_ref().map(|row| row.store.clone())) else {
+            return Ok(None);
+        };
         let torn = damage.as_ref().is_some_and(|damage| damage.torn);
         let mut salvaged = 0;
         if !journal_is_good {
@@ -248,9 +284,17 @@ impl KeptOperations {
             salvaged = more.len();
             entries.extend(more);
         }
-        let reached = row.is_some_and(|row| row.store == store && row.head.0 <= entries.len() as u64);
+        let reached =
+            row.is_some_and(|row| row.store == store && row.head.0 <= entries.len() as u64);
         let is_whole = journal_is_good || torn || reached;
-        Ok(Some(Self { store, entries, journal_is_good, damage, salvaged, is_whole }))
+        Ok(Some(Self {
+            store,
+            entries,
+            journal_is_good,
+            damage,
+            salvaged,
+            is_whole,
+        }))
     }
 
     pub(crate) fn is_whole(&self) -> bool {
@@ -258,13 +302,23 @@ impl KeptOperations {
     }
 
     pub(crate) fn head(&self) -> ChainHead {
-        let end = self.entries.last().map(|entry| (entry.operation.id, entry.hash));
+        let end = self
+            .entries
+            .last()
+            .map(|entry| (entry.operation.id, entry.hash));
         let (operation, hash) = end.unwrap_or_else(|| (OperationId(0), chain_start(&self.store)));
-        ChainHead { store: self.store.clone(), operation, hash }
+        ChainHead {
+            store: self.store.clone(),
+            operation,
+            hash,
+        }
     }
 
     pub(crate) fn into_cargo(self) -> Cargo {
-        Cargo::new(self.store, self.entries.into_iter().map(Recorded::from).collect())
+        Cargo::new(
+            self.store,
+            self.entries.into_iter().map(Recorded::from).collect(),
+        )
     }
 }
 
@@ -277,7 +331,12 @@ fn numbers(layout: &Layout) -> io::Result<Vec<u32>> {
     };
     let mut numbers = Vec::new();
     for entry in entries {
-        numbers.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
+        numbers.extend(
+            entry?
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse::<u32>().ok()),
+        );
     }
     numbers.sort_unstable();
     Ok(numbers)
@@ -285,8 +344,13 @@ fn numbers(layout: &Layout) -> io::Result<Vec<u32>> {
 
 /// Returns every set, newest first.
 pub(crate) fn sets(layout: &Layout) -> Result<Vec<QuarantineSet>, StoreFault> {
-    let numbers = numbers(layout).map_err(|error| io_fault("cannot read", &layout.damaged, error))?;
-    Ok(numbers.into_iter().rev().filter_map(|number| QuarantineSet::with_id(layout, &number.to_string())).collect())
+    let numbers =
+        numbers(layout).map_err(|error| io_fault("cannot read", &layout.damaged, error))?;
+    Ok(numbers
+        .into_iter()
+        .rev()
+        .filter_map(|number| QuarantineSet::with_id(layout, &number.to_string()))
+        .collect())
 }
 
 /// Lists what is in quarantine, newest first.
@@ -295,7 +359,11 @@ pub(crate) fn sets(layout: &Layout) -> Result<Vec<QuarantineSet>, StoreFault> {
 /// [`StoreFault`] when the folder cannot be read.
 pub fn list_quarantine(layout: &Layout) -> Result<Vec<QuarantinedState>, StoreFault> {
     // A set without files is what a killed process had only begun.
-    Ok(sets(layout)?.iter().map(|set| set.describe(layout)).filter(|set| !set.files.is_empty()).collect())
+    Ok(sets(layout)?
+        .iter()
+        .map(|set| set.describe(layout))
+        .filter(|set| !set.files.is_empty())
+        .collect())
 }
 
 /// Reads the operations of a quarantined state, to bring it back.
@@ -303,17 +371,27 @@ pub fn list_quarantine(layout: &Layout) -> Result<Vec<QuarantinedState>, StoreFa
 /// # Errors
 /// [`StoreFault::Missing`] when there is no such set, [`StoreFault::Damaged`] when no operation can be read from it.
 pub fn load_quarantined(layout: &Layout, id: &str) -> Result<Cargo, StoreFault> {
-    let set = QuarantineSet::with_id(layout, id).filter(|set| set.folder.is_dir()).ok_or(StoreFault::Missing)?;
-    let unreadable = || StoreFault::Damaged { what: "neither its journal nor its database can be read".to_owned() };
+    let set = QuarantineSet::with_id(layout, id)
+        .filter(|set| set.folder.is_dir())
+        .ok_or(StoreFault::Missing)?;
+    let unreadable = || StoreFault::Damaged {
+        what: "neither its journal nor its database can be read".to_owned(),
+    };
     Ok(set.operations(layout)?.ok_or_else(unreadable)?.into_cargo())
 }
 
 /// Notes that a state is in the files of this machine again, wherever earlier ones were moved to.
 pub(crate) fn forget_moves(layout: &Layout) {
     for set in sets(layout).unwrap_or_default() {
-        if let Some(manifest) = set.manifest().filter(|manifest| manifest.moved_to.is_some()) {
+        if let Some(manifest) = set
+            .manifest()
+            .filter(|manifest| manifest.moved_to.is_some())
+        {
             // What cannot be written costs a step more when this state is lost, too.
-            let _ = set.write_manifest(&Manifest { moved_to: None, ..manifest });
+            let _ = set.write_manifest(&Manifest {
+                moved_to: None,
+                ..manifest
+            });
         }
     }
 }
@@ -324,14 +402,19 @@ pub(crate) fn quarantine_files(
     manifest: &Manifest,
     files: impl IntoIterator<Item = PathBuf>,
 ) -> Result<Option<String>, StoreFault> {
-    let files: Vec<PathBuf> = files.into_iter().filter(|file| file.symlink_metadata().is_ok()).collect();
+    let files: Vec<PathBuf> = files
+        .into_iter()
+        .filter(|file| file.symlink_metadata().is_ok())
+        .collect();
     if files.is_empty() {
         return Ok(None);
     }
     let set = QuarantineSet::create(layout, manifest)?;
     for file in files {
         // The settings may call the database what they like; in a set it has one name.
-        let ending = DATABASE_ENDINGS.into_iter().find(|ending| with_ending(&layout.database, ending) == file);
+        let ending = DATABASE_ENDINGS
+            .into_iter()
+            .find(|ending| with_ending(&layout.database, ending) == file);
         let target = match ending {
             Some(ending) => set.database(ending),
             None => set.folder.join(file.file_name().unwrap_or_default()),

@@ -32,8 +32,8 @@ use crate::plan_files::DiskFiles;
 use crate::postgres::PostgresStore;
 use crate::quarantine::{self, KeptOperations, Manifest, QuarantineReason, quarantine_files};
 use crate::replacement::{
-    DATABASE_ENDINGS, RECOVERY, ReplacementCause, build_staged, finish_locked, refuse_newer, remove_staging,
-    replace_locked, staged, with_ending,
+    DATABASE_ENDINGS, RECOVERY, ReplacementCause, build_staged, finish_locked, refuse_newer,
+    remove_staging, replace_locked, staged, with_ending,
 };
 use crate::sqlite::SqliteStore;
 use crate::tables::access::{Book, BookContents, Desk};
@@ -88,20 +88,33 @@ pub(crate) fn rebuild(
         && let Ok(store) = SqliteStore::open(layout, &EngineSettings::default())
         && store.mend_if_sound()?
     {
-        return Ok(finished.into_iter().chain(store.take_recoveries()).collect());
+        return Ok(finished
+            .into_iter()
+            .chain(store.take_recoveries())
+            .collect());
     }
     let source = find_source(layout, storage, now)?;
     if let Trust::Known(known) = trust
         && !known.knows(&source.store)
     {
-        return Err(StoreFault::Foreign { store: source.store });
+        return Err(StoreFault::Foreign {
+            store: source.store,
+        });
     }
     if source.journal_is_good && storage == Storage::Json {
         return Ok(finished);
     }
     let book = book_contents(layout, storage, |id| *id == source.store);
-    let cargo = Cargo::new(source.store, source.entries.into_iter().map(Recorded::from).collect());
-    let cause = ReplacementCause { command: RECOVERY, reason: QuarantineReason::Damaged, why: what.to_owned(), now };
+    let cargo = Cargo::new(
+        source.store,
+        source.entries.into_iter().map(Recorded::from).collect(),
+    );
+    let cause = ReplacementCause {
+        command: RECOVERY,
+        reason: QuarantineReason::Damaged,
+        why: what.to_owned(),
+        now,
+    };
     let quarantined = match source.journal_is_good {
         true => replace_database(layout, &cargo, &book, &cause)?,
         false => replace_locked(layout, storage, trust.known(), &cargo, &book, &cause)?,
@@ -110,7 +123,10 @@ pub(crate) fn rebuild(
     let operations = count(cargo.recorded.len(), "operation", "operations");
     let mut message = format!("{what}; rebuilt from the {} ({operations})", source.from);
     if !quarantined.is_empty() {
-        message.push_str(&format!("; what was there is in {}", quarantined.join(", ")));
+        message.push_str(&format!(
+            "; what was there is in {}",
+            quarantined.join(", ")
+        ));
     }
     if let Some(lost) = source.lost {
         message.push_str(&format!("; {lost}"));
@@ -136,15 +152,22 @@ fn replace_database(
     book: &BookContents,
     cause: &ReplacementCause<'_>,
 ) -> Result<Vec<String>, StoreFault> {
-    build_staged(layout, Storage::Sqlite, cargo, book, false).inspect_err(|_| remove_staging(layout))?;
-    let manifest = Manifest::new(cause.now, cause.reason, &cause.why, Some(cargo.chain_head()));
+    build_staged(layout, Storage::Sqlite, cargo, book, false)
+        .inspect_err(|_| remove_staging(layout))?;
+    let manifest = Manifest::new(
+        cause.now,
+        cause.reason,
+        &cause.why,
+        Some(cargo.chain_head()),
+    );
     let quarantined = quarantine_files(layout, &manifest, database_files(&layout.database))?;
     if let Some(folder) = layout.database.parent() {
-        crate::private::create_directory(folder).map_err(|error| io_fault("cannot make", folder, error))?;
+        crate::private::create_directory(folder)
+            .map_err(|error| io_fault("cannot make", folder, error))?;
     }
     let folder = layout.database.parent().unwrap_or(&layout.home);
-    let installed =
-        std::fs::rename(staged(layout).database, &layout.database).and_then(|()| crate::durable::sync_folder(folder));
+    let installed = std::fs::rename(staged(layout).database, &layout.database)
+        .and_then(|()| crate::durable::sync_folder(folder));
     remove_staging(layout);
     installed.map_err(|error| io_fault("cannot write", &layout.database, error))?;
     Ok(quarantined.into_iter().collect())
@@ -163,15 +186,23 @@ fn find_source(layout: &Layout, storage: Storage, now: Timestamp) -> Result<Sour
 
 /// Returns what the book of tokens says, as far as it can still be read: no journal could bring it back. That of a
 /// store that is not trusted says nothing: its tokens would let strangers in.
-pub(crate) fn book_contents(layout: &Layout, storage: Storage, is_ours: impl Fn(&StoreId) -> bool) -> BookContents {
+pub(crate) fn book_contents(
+    layout: &Layout,
+    storage: Storage,
+    is_ours: impl Fn(&StoreId) -> bool,
+) -> BookContents {
     let settings = EngineSettings::default();
     let read = |id: StoreId, book: &dyn Desk| match is_ours(&id) {
         true => Book(book).contents(),
         false => Ok(BookContents::default()),
     };
     let contents = match storage {
-        Storage::Sqlite => SqliteStore::open(layout, &settings).and_then(|store| read(store.id()?, &store)),
-        Storage::Postgres => PostgresStore::open(layout, &settings).and_then(|store| read(store.id()?, &store)),
+        Storage::Sqlite => {
+            SqliteStore::open(layout, &settings).and_then(|store| read(store.id()?, &store))
+        }
+        Storage::Postgres => {
+            PostgresStore::open(layout, &settings).and_then(|store| read(store.id()?, &store))
+        }
         // Those who work with a server come in there.
         Storage::Json | Storage::Remote => Ok(BookContents::default()),
     };
@@ -179,8 +210,15 @@ pub(crate) fn book_contents(layout: &Layout, storage: Storage, is_ours: impl Fn(
 }
 
 /// Puts it into the state that took the place of the old one.
-pub(crate) fn put_book(layout: &Layout, storage: Storage, contents: &BookContents) -> Result<(), StoreFault> {
-    let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
+pub(crate) fn put_book(
+    layout: &Layout,
+    storage: Storage,
+    contents: &BookContents,
+) -> Result<(), StoreFault> {
+    let settings = EngineSettings {
+        mirror: false,
+        ..EngineSettings::default()
+    };
     match storage {
         Storage::Sqlite => Book(&SqliteStore::open(layout, &settings)?).put(contents),
         Storage::Postgres => Book(&PostgresStore::open(layout, &settings)?).put(contents),
@@ -189,7 +227,11 @@ pub(crate) fn put_book(layout: &Layout, storage: Storage, contents: &BookContent
 }
 
 /// The tables of a shared database, from its operations.
-fn rebuild_shared(layout: &Layout, what: &str, trust: Trust<'_>) -> Result<Vec<Recovery>, StoreFault> {
+fn rebuild_shared(
+    layout: &Layout,
+    what: &str,
+    trust: Trust<'_>,
+) -> Result<Vec<Recovery>, StoreFault> {
     let store = PostgresStore::open(layout, &EngineSettings::default())?;
     let id = store.id()?;
     if let Trust::Known(known) = trust
@@ -198,12 +240,16 @@ fn rebuild_shared(layout: &Layout, what: &str, trust: Trust<'_>) -> Result<Vec<R
         return Err(StoreFault::Foreign { store: id });
     }
     let operations = count(store.rebuild_tables()?, "operation", "operations");
-    Ok(vec![Recovery { message: format!("{what}; rebuilt from the operations in the database ({operations})") }])
+    Ok(vec![Recovery {
+        message: format!("{what}; rebuilt from the operations in the database ({operations})"),
+    }])
 }
 
 /// The journal, and from the database what a broken journal lacks.
 fn from_journal(layout: &Layout) -> Result<Option<Source>, StoreFault> {
-    let Some(kept) = KeptOperations::read(layout)? else { return Ok(None) };
+    let Some(kept) = KeptOperations::read(layout)? else {
+        return Ok(None);
+    };
     // Part of what only a damaged database has is less than the mirror.
     if !layout.journal.exists() && !kept.is_whole() {
         return Ok(None);
@@ -215,9 +261,25 @@ fn from_journal(layout: &Layout) -> Result<Option<Source>, StoreFault> {
             damage.line, damage.what
         )
     });
-    let KeptOperations { store, entries, journal_is_good, salvaged, .. } = kept;
-    let from = if salvaged == 0 { "journal" } else { "journal and the database" };
-    Ok(Some(Source { store, entries, journal_is_good, from: from.to_owned(), lost }))
+    let KeptOperations {
+        store,
+        entries,
+        journal_is_good,
+        salvaged,
+        ..
+    } = kept;
+    let from = if salvaged == 0 {
+        "journal"
+    } else {
+        "journal and the database"
+    };
+    Ok(Some(Source {
+        store,
+        entries,
+        journal_is_good,
+        from: from.to_owned(),
+        lost,
+    }))
 }
 
 /// The newest quarantined state that is whole, unless the mirror is ahead of it: then it would bring back what was
@@ -230,23 +292,42 @@ fn from_quarantine(layout: &Layout, storage: Storage) -> Result<Option<Source>, 
     let mirror = Mirror::new(&layout.mirror).head();
     for set in quarantine::sets(layout)? {
         let manifest = set.manifest();
-        if manifest.as_ref().is_some_and(|manifest| manifest.reason == QuarantineReason::Replica) {
+        if manifest
+            .as_ref()
+            .is_some_and(|manifest| manifest.reason == QuarantineReason::Replica)
+        {
             continue;
         }
         // A process that was started before the move, or has old settings, must not fork the history.
-        if !set.is_empty() && manifest.and_then(|manifest| manifest.moved_to).is_some_and(|to| to != storage) {
+        if !set.is_empty()
+            && manifest
+                .and_then(|manifest| manifest.moved_to)
+                .is_some_and(|to| to != storage)
+        {
             return Err(StoreFault::Moved);
         }
-        let Some(kept) = set.operations(layout)?.filter(|kept| kept.is_whole() && !kept.entries.is_empty()) else {
+        let Some(kept) = set
+            .operations(layout)?
+            .filter(|kept| kept.is_whole() && !kept.entries.is_empty())
+        else {
             continue;
         };
         let head = kept.head();
-        if mirror.as_ref().is_some_and(|(store, operation)| *store != head.store || *operation > head.operation) {
+        if mirror
+            .as_ref()
+            .is_some_and(|(store, operation)| *store != head.store || *operation > head.operation)
+        {
             continue;
         }
         let from = format!("quarantined journal in {}", layout.relative(set.folder()));
         let KeptOperations { store, entries, .. } = kept;
-        return Ok(Some(Source { store, entries, journal_is_good: false, from, lost: None }));
+        return Ok(Some(Source {
+            store,
+            entries,
+            journal_is_good: false,
+            from,
+            lost: None,
+        }));
     }
     Ok(None)
 }
@@ -254,7 +335,10 @@ fn from_quarantine(layout: &Layout, storage: Storage) -> Result<Option<Source>, 
 /// The mirror, as one operation that adds every node it knows.
 fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreFault> {
     let mirror = Mirror::new(&layout.mirror);
-    let Some(contents) = mirror.read().map_err(|error| io_fault("cannot read", &layout.mirror, error))? else {
+    let Some(contents) = mirror
+        .read()
+        .map_err(|error| io_fault("cannot read", &layout.mirror, error))?
+    else {
         return Ok(None);
     };
     let store = contents.store.clone();
@@ -263,14 +347,22 @@ fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreF
         .iter()
         .filter(|mirrored| !mirrored.intact)
         .map(|mirrored| format!("{} was edited (its approval is not taken)", mirrored.path))
-        .chain(contents.unreadable.iter().map(|file| format!("{file} cannot be read")))
+        .chain(
+            contents
+                .unreadable
+                .iter()
+                .map(|file| format!("{file} cannot be read")),
+        )
         .collect();
     let mut operation = NewOperation {
         at: now,
         by: Principal::System,
         channel: Channel::System,
         verb: Verb::Rebuild,
-        summary: format!("rebuild {} from the mirror", count(contents.nodes.len(), "node", "nodes")),
+        summary: format!(
+            "rebuild {} from the mirror",
+            count(contents.nodes.len(), "node", "nodes")
+        ),
         key: None,
         texts: texts_on_disk(layout, &contents),
         facts: mirror_facts(contents, now),
@@ -285,21 +377,33 @@ fn from_mirror(layout: &Layout, now: Timestamp) -> Result<Option<Source>, StoreF
         hash: recorded.hash,
     };
     let lost = (!odd.is_empty()).then(|| odd.join("; "));
-    Ok(Some(Source { store, entries: vec![entry], journal_is_good: false, from: "mirror".to_owned(), lost }))
+    Ok(Some(Source {
+        store,
+        entries: vec![entry],
+        journal_is_good: false,
+        from: "mirror".to_owned(),
+        lost,
+    }))
 }
 
 /// The mirror holds no texts; the present ones are in the plan files, where they are still the same.
 fn texts_on_disk(layout: &Layout, contents: &MirrorContents) -> Vec<String> {
-    let Ok(files) = DiskFiles::open(&layout.root) else { return Vec::new() };
+    let Ok(files) = DiskFiles::open(&layout.root) else {
+        return Vec::new();
+    };
     let max_bytes = Policy::default().max_plan_bytes;
     contents
         .nodes
         .iter()
-        .filter_map(|mirrored| match files.read(mirrored.node.path.as_deref()?, max_bytes) {
-            Reading::Text { text, .. } => Some((mirrored, text)),
-            Reading::Missing | Reading::Unreadable { .. } => None,
+        .filter_map(
+            |mirrored| match files.read(mirrored.node.path.as_deref()?, max_bytes) {
+                Reading::Text { text, .. } => Some((mirrored, text)),
+                Reading::Missing | Reading::Unreadable { .. } => None,
+            },
+        )
+        .filter(|(mirrored, text)| {
+            mirrored.node.content.version() == Some(VersionHash::of(text.as_bytes()))
         })
-        .filter(|(mirrored, text)| mirrored.node.content.version() == Some(VersionHash::of(text.as_bytes())))
         .map(|(_, text)| text)
         .collect()
 }
@@ -307,15 +411,33 @@ fn texts_on_disk(layout: &Layout, contents: &MirrorContents) -> Vec<String> {
 fn mirror_facts(contents: MirrorContents, now: Timestamp) -> Vec<Fact> {
     let nodes = contents.into_nodes();
     let tree = Tree::new(nodes.iter().cloned());
-    let mut facts: Vec<Fact> = nodes.into_iter().map(|node| Fact::NodeAdded { node: Box::new(node) }).collect();
-    let occasion = Occasion { operation: OperationId(1), now, note: None };
+    let mut facts: Vec<Fact> = nodes
+        .into_iter()
+        .map(|node| Fact::NodeAdded {
+            node: Box::new(node),
+        })
+        .collect();
+    let occasion = Occasion {
+        operation: OperationId(1),
+        now,
+        note: None,
+    };
     for top in tree.tops() {
         let depth = Policy::default().cascade_max_depth.max(64);
         // What was settled although its parent differs was left so by a precise cascade.
         let moved = |child: &Footing, _, _| child.standing.status == Status::RequiresRevalidation;
         // The mirror holds no policy: where one is pinned, it is recorded again and judges all of this.
-        let rules = JudgingRules { approval: ApprovalPolicy::Anyone, moved: &moved };
-        let groups = reevaluate(&tree.footings(top.id), &HashMap::new(), occasion, depth, rules);
+        let rules = JudgingRules {
+            approval: ApprovalPolicy::Anyone,
+            moved: &moved,
+        };
+        let groups = reevaluate(
+            &tree.footings(top.id),
+            &HashMap::new(),
+            occasion,
+            depth,
+            rules,
+        );
         if let Ok(groups) = groups
             && !groups.is_empty()
         {

@@ -16,10 +16,13 @@ use crate::postgres::PostgresStore;
 /// [`StoreFault`] when its operations cannot be read.
 pub fn copy_in_memory(layout: &Layout, storage: Storage) -> Result<Box<dyn Store>, StoreFault> {
     if storage == Storage::Postgres {
-        let (store, entries) = PostgresStore::open(layout, &EngineSettings::default())?.entries()?;
+        let (store, entries) =
+            PostgresStore::open(layout, &EngineSettings::default())?.entries()?;
         let mut state = MemoryState::new(store);
         for entry in &entries {
-            state.apply(entry).map_err(|Misfit(what)| StoreFault::Damaged { what })?;
+            state
+                .apply(entry)
+                .map_err(|Misfit(what)| StoreFault::Damaged { what })?;
         }
         return Ok(Box::new(MemoryStore::holding(state)));
     }

@@ -78,7 +78,10 @@ impl Held {
             }
             Storage::Json => {
                 let lock = json::write_lock(from.layout, settings.patience)?;
-                Ok((Self::Json(lock), load_journal(&Journal::at(&from.layout.journal))?))
+                Ok((
+                    Self::Json(lock),
+                    load_journal(&Journal::at(&from.layout.journal))?,
+                ))
             }
         }
     }
@@ -98,7 +101,11 @@ impl<'p> Relocation<'p> {
     ///
     /// # Errors
     /// [`RelocationFault`].
-    pub fn prepare(from: Place<'p>, to: Place<'p>, known: &KnownStores) -> Result<Self, RelocationFault> {
+    pub fn prepare(
+        from: Place<'p>,
+        to: Place<'p>,
+        known: &KnownStores,
+    ) -> Result<Self, RelocationFault> {
         let lock = rebuild_lock(from.layout)?;
         finish_locked(from.layout, from.storage, Some(known))?;
         let (held, cargo) = Held::take(from)?;
@@ -114,11 +121,23 @@ impl<'p> Relocation<'p> {
             _ => {
                 let with_journal = from.storage != Storage::Json;
                 refuse_occupied(to, &cargo, with_journal)?;
-                let built = build_staged(to.layout, to.storage, &cargo, &BookContents::default(), with_journal);
+                let built = build_staged(
+                    to.layout,
+                    to.storage,
+                    &cargo,
+                    &BookContents::default(),
+                    with_journal,
+                );
                 built.inspect_err(|_| remove_staging(to.layout))?;
             }
         }
-        Ok(Self { from, to, held, cargo, _lock: lock })
+        Ok(Self {
+            from,
+            to,
+            held,
+            cargo,
+            _lock: lock,
+        })
     }
 
     /// Returns what is moved.
@@ -138,11 +157,21 @@ impl<'p> Relocation<'p> {
         now: Timestamp,
         change_settings: impl FnOnce() -> Result<(), E>,
     ) -> Result<Vec<String>, E> {
-        let Self { from, to, held, cargo, _lock } = self;
+        let Self {
+            from,
+            to,
+            held,
+            cargo,
+            _lock,
+        } = self;
         let head = Some(cargo.chain_head());
         let moved_to = Some(to.storage);
-        let manifest = Manifest { moved_to, ..Manifest::new(now, QuarantineReason::Moved, what, head) };
-        let set = QuarantineSet::create(from.layout, &manifest).inspect_err(|_| remove_staging(from.layout))?;
+        let manifest = Manifest {
+            moved_to,
+            ..Manifest::new(now, QuarantineReason::Moved, what, head)
+        };
+        let set = QuarantineSet::create(from.layout, &manifest)
+            .inspect_err(|_| remove_staging(from.layout))?;
         let note = Note {
             format: 1,
             command: "move".to_owned(),
@@ -158,10 +187,14 @@ impl<'p> Relocation<'p> {
             remove_staging(from.layout);
             return Err(fault.into());
         }
-        let swap = Swap { layout: from.layout, note: &note, set: &set };
+        let swap = Swap {
+            layout: from.layout,
+            note: &note,
+            set: &set,
+        };
         // In a shared database the copy is built already, and the journal of the JSON engine is the new state.
-        let builds =
-            to.storage == Storage::Sqlite || (from.storage == Storage::Postgres && to.storage != Storage::Postgres);
+        let builds = to.storage == Storage::Sqlite
+            || (from.storage == Storage::Postgres && to.storage != Storage::Postgres);
         let installed = if builds { swap.install(None) } else { Ok(()) };
         let writers = match installed.and_then(|()| held.seal()) {
             Ok(writers) => writers,
@@ -178,10 +211,18 @@ impl<'p> Relocation<'p> {
         // The move is done. What cannot be cleaned up now, the next command that finds the note does.
         let _ = swap.quarantine_moved();
         drop(writers);
-        let mut kept: Vec<String> =
-            set.folder().exists().then(|| from.layout.relative(set.folder())).into_iter().collect();
+        let mut kept: Vec<String> = set
+            .folder()
+            .exists()
+            .then(|| from.layout.relative(set.folder()))
+            .into_iter()
+            .collect();
         if from.storage == Storage::Postgres {
-            kept.extend(PostgresStore::put_aside(from.layout, &now.to_string()).ok().flatten());
+            kept.extend(
+                PostgresStore::put_aside(from.layout, &now.to_string())
+                    .ok()
+                    .flatten(),
+            );
         }
         Ok(kept)
     }
@@ -210,9 +251,14 @@ fn make_room(to: Place<'_>, cargo: &Cargo) -> Result<(), RelocationFault> {
 }
 
 /// Refuses where another state is in the files of this machine; a copy of ours, or what is damaged, goes into quarantine.
-fn refuse_occupied(to: Place<'_>, cargo: &Cargo, with_journal: bool) -> Result<(), RelocationFault> {
+fn refuse_occupied(
+    to: Place<'_>,
+    cargo: &Cargo,
+    with_journal: bool,
+) -> Result<(), RelocationFault> {
     let layout = to.layout;
-    crate::private::create_directory(&layout.home).map_err(|error| io_fault("cannot make", &layout.home, error))?;
+    crate::private::create_directory(&layout.home)
+        .map_err(|error| io_fault("cannot make", &layout.home, error))?;
     let has_journal = with_journal && exists(&layout.journal);
     if !has_journal && !exists(&layout.database) {
         return Ok(());

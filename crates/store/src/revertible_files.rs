@@ -23,12 +23,20 @@ impl<'f> RevertibleFiles<'f> {
     /// Returns files that can be put back.
     #[must_use]
     pub fn new(files: &'f dyn PlanFiles) -> Self {
-        Self { files, written: RefCell::default() }
+        Self {
+            files,
+            written: RefCell::default(),
+        }
     }
 
     /// Puts every file back that is still as it was written here.
     pub fn put_back(&self) {
-        for Written { path, before, after } in self.written.take().into_iter().rev() {
+        for Written {
+            path,
+            before,
+            after,
+        } in self.written.take().into_iter().rev()
+        {
             if self.text(&path) != Some(after) {
                 continue;
             }
@@ -59,7 +67,11 @@ impl<'f> RevertibleFiles<'f> {
         write()?;
         if let Some(before) = before {
             let (path, after) = (path.to_owned(), after.map(str::to_owned));
-            self.written.borrow_mut().push(Written { path, before, after });
+            self.written.borrow_mut().push(Written {
+                path,
+                before,
+                after,
+            });
         }
         Ok(())
     }

@@ -22,19 +22,25 @@ impl DiskCommands {
     /// Takes the project's directory.
     #[must_use]
     pub fn new(root: &Path) -> Self {
-        Self { root: root.to_owned() }
+        Self {
+            root: root.to_owned(),
+        }
     }
 }
 
 impl Commands for DiskCommands {
-    #[expect(clippy::disallowed_methods, reason = "a person or an agent declared this very command and asked for it")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a person or an agent declared this very command and asked for it"
+    )]
     fn run(&self, command: &[String], most: Duration) -> Result<Option<Ran>, StoreFault> {
         let fault = |source: std::io::Error| StoreFault::Io {
             action: format!("cannot run `{}`", command.join(" ")),
             source: source.into(),
         };
-        let (program, arguments) =
-            command.split_first().ok_or_else(|| fault(std::io::ErrorKind::InvalidInput.into()))?;
+        let (program, arguments) = command
+            .split_first()
+            .ok_or_else(|| fault(std::io::ErrorKind::InvalidInput.into()))?;
         // Both ways into one pipe, so that what is kept stands in the order it was written.
         let (reader, writer) = std::io::pipe().map_err(fault)?;
         let mut child = Command::new(program)
@@ -66,7 +72,10 @@ impl Commands for DiskCommands {
         if ended.is_none() {
             output.push_str(&format!("\n(ended after {} s)", most.as_secs()));
         }
-        Ok(Some(Ran { exit_code: ended.and_then(|status| status.code()), output }))
+        Ok(Some(Ran {
+            exit_code: ended.and_then(|status| status.code()),
+            output,
+        }))
     }
 }
 

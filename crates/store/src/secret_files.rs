@@ -38,9 +38,13 @@ pub(crate) enum OwnFile {
 pub(crate) fn own_files(layout: &Layout, operations: &[Recorded]) -> Vec<(PathBuf, OwnFile)> {
     let mut found = Vec::new();
     for folder in ["sessions", "logs"] {
-        walk(&layout.home.join(folder), &mut |path| found.push((path, OwnFile::Text)));
+        walk(&layout.home.join(folder), &mut |path| {
+            found.push((path, OwnFile::Text))
+        });
     }
-    walk(&layout.mirror, &mut |path| found.push((path, OwnFile::Text)));
+    walk(&layout.mirror, &mut |path| {
+        found.push((path, OwnFile::Text))
+    });
     walk(&layout.damaged, &mut |path| {
         let name = file_name(&path);
         let kind = match () {
@@ -52,22 +56,38 @@ pub(crate) fn own_files(layout: &Layout, operations: &[Recorded]) -> Vec<(PathBu
         found.push((path, kind));
     });
     // What a replica keeps of operations that did not fit.
-    walk(&layout.home.join("remote").join("conflicts"), &mut |path| found.push((path, OwnFile::Text)));
+    walk(&layout.home.join("remote").join("conflicts"), &mut |path| {
+        found.push((path, OwnFile::Text))
+    });
     for (folder, is_ours) in [
-        (layout.home.clone(), (|name| name.starts_with("hook") || name == "notes.json") as fn(&str) -> bool),
-        (layout.root.join("plans"), |name| name.starts_with("plan_") && name.ends_with(".json")),
-        (layout.root.join("errors"), |name| name.starts_with("error_")),
+        (
+            layout.home.clone(),
+            (|name| name.starts_with("hook") || name == "notes.json") as fn(&str) -> bool,
+        ),
+        (layout.root.join("plans"), |name| {
+            name.starts_with("plan_") && name.ends_with(".json")
+        }),
+        (layout.root.join("errors"), |name| {
+            name.starts_with("error_")
+        }),
     ] {
         found.extend(
-            files_in(&folder).into_iter().filter(|path| is_ours(&file_name(path))).map(|path| (path, OwnFile::Text)),
+            files_in(&folder)
+                .into_iter()
+                .filter(|path| is_ours(&file_name(path)))
+                .map(|path| (path, OwnFile::Text)),
         );
     }
     for document in files_in(&layout.home.join("plans")) {
-        let reviews = files_in(&document).into_iter().filter(|path| file_name(path).starts_with("qr-"));
+        let reviews = files_in(&document)
+            .into_iter()
+            .filter(|path| file_name(path).starts_with("qr-"));
         found.extend(reviews.map(|path| (path, OwnFile::Text)));
     }
     for folder in [&layout.root, &layout.home] {
-        let backups = files_in(folder).into_iter().filter(|path| file_name(path).ends_with(".tlbackup"));
+        let backups = files_in(folder)
+            .into_iter()
+            .filter(|path| file_name(path).ends_with(".tlbackup"));
         found.extend(backups.map(|path| (path, OwnFile::Backup)));
     }
     for fact in operations.iter().flat_map(|one| &one.operation.facts) {
@@ -76,7 +96,10 @@ pub(crate) fn own_files(layout: &Layout, operations: &[Recorded]) -> Vec<(PathBu
         }
     }
     found.push((layout.log.clone(), OwnFile::Text));
-    found.retain(|(path, _)| path.symlink_metadata().is_ok_and(|file| file.is_file() && file.len() <= MAX_FILE_BYTES));
+    found.retain(|(path, _)| {
+        path.symlink_metadata()
+            .is_ok_and(|file| file.is_file() && file.len() <= MAX_FILE_BYTES)
+    });
     found.sort();
     found.dedup_by(|one, other| one.0 == other.0);
     found
@@ -142,17 +165,25 @@ fn clean_journal(path: &Path) -> io::Result<()> {
         text.push_str(&one.line().map_err(io::Error::other)?);
     }
     let bytes = fs::read(path)?;
-    let rest = usize::try_from(contents.good_size).ok().and_then(|size| bytes.get(size..)).unwrap_or_default();
+    let rest = usize::try_from(contents.good_size)
+        .ok()
+        .and_then(|size| bytes.get(size..))
+        .unwrap_or_default();
     text.push_str(&domain::secrets::mask(&String::from_utf8_lossy(rest)));
     replace(path, text.as_bytes(), Durability::Synced)
 }
 
 /// Returns a history without secrets, chained again from the first operation that changed, and what was masked.
 pub(crate) fn mask_history(cargo: &Cargo) -> (Cargo, SecretCount) {
-    let mut history: Vec<(Operation, Vec<_>)> =
-        cargo.recorded.iter().map(|one| (one.operation.clone(), one.texts.clone())).collect();
+    let mut history: Vec<(Operation, Vec<_>)> = cargo
+        .recorded
+        .iter()
+        .map(|one| (one.operation.clone(), one.texts.clone()))
+        .collect();
     let mut masked = SecretCount::default();
-    mask_recorded(&mut history).iter().for_each(|count| masked.add_all(count));
+    mask_recorded(&mut history)
+        .iter()
+        .for_each(|count| masked.add_all(count));
     let mut prev = chain_start(&cargo.store);
     let mut recorded = Vec::with_capacity(history.len());
     for (one, (operation, texts)) in cargo.recorded.iter().zip(history) {
@@ -162,10 +193,22 @@ pub(crate) fn mask_history(cargo: &Cargo) -> (Cargo, SecretCount) {
             false => serde_json::to_string(&operation).unwrap_or_else(|_| one.body.clone()),
         };
         let hash = journal::chain(prev, &body);
-        recorded.push(Recorded { operation, body, texts, prev, hash });
+        recorded.push(Recorded {
+            operation,
+            body,
+            texts,
+            prev,
+            hash,
+        });
         prev = hash;
     }
-    (Cargo { store: cargo.store.clone(), recorded }, masked)
+    (
+        Cargo {
+            store: cargo.store.clone(),
+            recorded,
+        },
+        masked,
+    )
 }
 
 /// Returns what can be read of the history in a quarantined database. A copy is opened: opening writes beside it.
@@ -173,15 +216,28 @@ fn quarantined_history(path: &Path, layout: &Layout) -> Option<Cargo> {
     let folder = tempfile::tempdir_in(&layout.home).ok()?;
     let copy = folder.path().join("state.db");
     fs::copy(path, &copy).ok()?;
-    let elsewhere = Layout { database: copy, journal: folder.path().join("journal.jsonl"), ..layout.clone() };
-    let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
+    let elsewhere = Layout {
+        database: copy,
+        journal: folder.path().join("journal.jsonl"),
+        ..layout.clone()
+    };
+    let settings = EngineSettings {
+        mirror: false,
+        ..EngineSettings::default()
+    };
     let store = SqliteStore::open(&elsewhere, &settings).ok()?.id().ok()?;
-    let operations = SqliteStore::salvage(&elsewhere, &settings, OperationId(0), chain_start(&store));
-    Some(Cargo { store, recorded: operations.into_iter().map(Recorded::from).collect() })
+    let operations =
+        SqliteStore::salvage(&elsewhere, &settings, OperationId(0), chain_start(&store));
+    Some(Cargo {
+        store,
+        recorded: operations.into_iter().map(Recorded::from).collect(),
+    })
 }
 
 fn read_lossy(path: &Path) -> String {
-    fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
+    fs::read(path)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .unwrap_or_default()
 }
 
 fn masked_lossy(path: &Path) -> String {
@@ -189,7 +245,9 @@ fn masked_lossy(path: &Path) -> String {
 }
 
 fn file_name(path: &Path) -> String {
-    path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    path.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 fn files_in(folder: &Path) -> Vec<PathBuf> {

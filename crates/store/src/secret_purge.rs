@@ -57,10 +57,16 @@ pub fn scan_secrets(layout: &Layout, storage: Storage) -> Result<Vec<SecretPlace
     let cargo = load(layout, storage)?;
     let mut places = in_history(&cargo);
     for (path, kind) in own_files(layout, &cargo.recorded) {
-        push(&mut places, layout.relative(&path), secrets_in(&path, kind, layout));
+        push(
+            &mut places,
+            layout.relative(&path),
+            secrets_in(&path, kind, layout),
+        );
     }
     // What was deleted stays in a database's free pages until they are used again.
-    let raw = database_files(&layout.database).into_iter().chain([layout.journal.clone()]);
+    let raw = database_files(&layout.database)
+        .into_iter()
+        .chain([layout.journal.clone()]);
     if places.is_empty() && matches!(storage, Storage::Sqlite | Storage::Remote) {
         for path in raw.filter(|path| path.exists()) {
             push(&mut places, layout.relative(&path), raw_secrets(&path));
@@ -70,11 +76,23 @@ pub fn scan_secrets(layout: &Layout, storage: Storage) -> Result<Vec<SecretPlace
 }
 
 fn in_history(cargo: &Cargo) -> Vec<SecretPlace> {
-    let mut history: Vec<_> = cargo.recorded.iter().map(|one| (one.operation.clone(), one.texts.clone())).collect();
+    let mut history: Vec<_> = cargo
+        .recorded
+        .iter()
+        .map(|one| (one.operation.clone(), one.texts.clone()))
+        .collect();
     let counts = mask_recorded(&mut history);
     let mut places = Vec::new();
     for (one, secrets) in cargo.recorded.iter().zip(counts) {
-        push(&mut places, format!("operation {} ({})", one.operation.id, one.operation.verb.word()), secrets);
+        push(
+            &mut places,
+            format!(
+                "operation {} ({})",
+                one.operation.id,
+                one.operation.verb.word()
+            ),
+            secrets,
+        );
     }
     places
 }
@@ -109,25 +127,37 @@ pub fn purge_secrets(
         return Ok(None);
     }
     let mut secrets = SecretCount::default();
-    places.iter().for_each(|place| secrets.add_all(&place.secrets));
+    places
+        .iter()
+        .for_each(|place| secrets.add_all(&place.secrets));
     let (purged, cargo) = match interrupted_purge(load(layout, storage)?) {
         Some(found) => found,
         None => replace_history(layout, storage, &secrets, by, now)?,
     };
     let mut purged = Purged { secrets, ..purged };
-    let rewritten =
-        format!("the history is purged (operation {}), but `tl secret purge` has to be repeated", purged.operation);
+    let rewritten = format!(
+        "the history is purged (operation {}), but `tl secret purge` has to be repeated",
+        purged.operation
+    );
     if matches!(storage, Storage::Sqlite | Storage::Remote) {
-        let erased = SqliteStore::open(layout, &EngineSettings::default()).and_then(|store| store.erase_deleted());
-        erased.map_err(|fault| StoreFault::Io { action: rewritten.clone(), source: fault.into() })?;
+        let erased = SqliteStore::open(layout, &EngineSettings::default())
+            .and_then(|store| store.erase_deleted());
+        erased.map_err(|fault| StoreFault::Io {
+            action: rewritten.clone(),
+            source: fault.into(),
+        })?;
     }
     for (path, kind) in own_files(layout, &cargo.recorded) {
         if secrets_in(&path, kind, layout).is_empty() {
             continue;
         }
-        let gone =
-            clean(&path, kind).map_err(|error| io_fault(&format!("{rewritten}: cannot rewrite"), &path, error))?;
-        let list = if gone { &mut purged.removed } else { &mut purged.files };
+        let gone = clean(&path, kind)
+            .map_err(|error| io_fault(&format!("{rewritten}: cannot rewrite"), &path, error))?;
+        let list = if gone {
+            &mut purged.removed
+        } else {
+            &mut purged.files
+        };
         list.push(layout.relative(&path));
     }
     Ok(Some(purged))
@@ -147,7 +177,11 @@ fn replace_history(
         let _held = write_lock(layout, settings.patience)?;
         let journal = Journal::at(&layout.journal);
         let (purged, cargo) = masked_history(load_journal(&journal)?, secrets, by, now)?;
-        let lines = cargo.recorded.iter().map(Recorded::line).collect::<Result<Vec<_>, _>>()?;
+        let lines = cargo
+            .recorded
+            .iter()
+            .map(Recorded::line)
+            .collect::<Result<Vec<_>, _>>()?;
         let written = journal.write_whole(&cargo.store, &lines);
         written.map_err(|error| io_fault("cannot write", journal.path(), error))?;
         // A copy: what cannot be written now is written later.
@@ -156,7 +190,15 @@ fn replace_history(
     }
     let store = SqliteStore::open(layout, &settings)?;
     let (row, recorded) = store.hold()?;
-    let masked = masked_history(Cargo { store: row.store.clone(), recorded }, secrets, by, now);
+    let masked = masked_history(
+        Cargo {
+            store: row.store.clone(),
+            recorded,
+        },
+        secrets,
+        by,
+        now,
+    );
     let (purged, cargo) = masked.inspect_err(|_| store.let_go())?;
     store.replace_history(row, &cargo.recorded)?;
     Ok((purged, cargo))
@@ -166,13 +208,19 @@ fn replace_history(
 fn interrupted_purge(cargo: Cargo) -> Option<(Purged, Cargo)> {
     let last = cargo.recorded.last()?;
     let record = last.operation.facts.iter().find_map(|fact| match fact {
-        Fact::RecordChanged { record, after: Some(after), .. } if record.kind == PURGE_RECORD => Some(after),
+        Fact::RecordChanged {
+            record,
+            after: Some(after),
+            ..
+        } if record.kind == PURGE_RECORD => Some(after),
         _ => None,
     })?;
     let superseded = &record["superseded"];
     let purged = Purged {
         secrets: SecretCount::default(),
-        operations: record["operations"].as_u64().and_then(|count| usize::try_from(count).ok())?,
+        operations: record["operations"]
+            .as_u64()
+            .and_then(|count| usize::try_from(count).ok())?,
         files: Vec::new(),
         removed: Vec::new(),
         superseded: (
@@ -192,20 +240,31 @@ fn masked_history(
     now: Timestamp,
 ) -> Result<(Purged, Cargo), StoreFault> {
     let head = cargo.head();
-    let old_hash = cargo.recorded.last().map_or_else(|| chain_start(&cargo.store), |one| one.hash);
+    let old_hash = cargo
+        .recorded
+        .last()
+        .map_or_else(|| chain_start(&cargo.store), |one| one.hash);
     let (mut masked, _) = mask_history(&cargo);
     let changed: Vec<OperationId> = cargo
         .recorded
         .iter()
         .zip(&masked.recorded)
-        .filter(|(before, after)| before.operation != after.operation || before.texts != after.texts)
+        .filter(|(before, after)| {
+            before.operation != after.operation || before.texts != after.texts
+        })
         .map(|(before, _)| before.operation.id)
         .collect();
     let new_hash = masked.recorded.last().map_or(old_hash, |one| one.hash);
     let id = head.next();
-    let kinds: serde_json::Map<String, serde_json::Value> =
-        secrets.by_kind().into_iter().map(|(kind, count)| (kind.word().to_owned(), json!(count))).collect();
-    let record = RecordKey { kind: PURGE_RECORD.to_owned(), key: id.to_string() };
+    let kinds: serde_json::Map<String, serde_json::Value> = secrets
+        .by_kind()
+        .into_iter()
+        .map(|(kind, count)| (kind.word().to_owned(), json!(count)))
+        .collect();
+    let record = RecordKey {
+        kind: PURGE_RECORD.to_owned(),
+        key: id.to_string(),
+    };
     let after = json!({
         "secrets": kinds,
         "operations": changed.len(),
@@ -223,10 +282,16 @@ fn masked_history(
             old_hash.to_string().chars().take(12).collect::<String>()
         ),
         key: None,
-        facts: vec![Fact::RecordChanged { record, before: None, after: Some(after) }],
+        facts: vec![Fact::RecordChanged {
+            record,
+            before: None,
+            after: Some(after),
+        }],
         texts: Vec::new(),
     };
-    masked.recorded.push(Recorded::new(id, new_hash, operation)?);
+    masked
+        .recorded
+        .push(Recorded::new(id, new_hash, operation)?);
     let purged = Purged {
         secrets: SecretCount::default(),
         operations: changed.len(),

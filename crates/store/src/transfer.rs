@@ -43,20 +43,33 @@ impl Cargo {
             prev = one.hash;
             recorded.push(one);
         }
-        Ok(Self { store: id, recorded })
+        Ok(Self {
+            store: id,
+            recorded,
+        })
     }
 
     /// Returns the last operation's number.
     #[must_use]
     pub fn head(&self) -> OperationId {
-        self.recorded.last().map(|one| one.operation.id).unwrap_or_default()
+        self.recorded
+            .last()
+            .map(|one| one.operation.id)
+            .unwrap_or_default()
     }
 
     /// Returns the end of its hash chain.
     #[must_use]
     pub fn chain_head(&self) -> ChainHead {
-        let hash = self.recorded.last().map_or_else(|| chain_start(&self.store), |one| one.hash);
-        ChainHead { store: self.store.clone(), operation: self.head(), hash }
+        let hash = self
+            .recorded
+            .last()
+            .map_or_else(|| chain_start(&self.store), |one| one.hash);
+        ChainHead {
+            store: self.store.clone(),
+            operation: self.head(),
+            hash,
+        }
     }
 
     /// Returns whose state it is.
@@ -68,7 +81,8 @@ impl Cargo {
     /// Says whether every operation of the other is in this one, in the same place.
     #[must_use]
     pub fn holds(&self, other: &Self) -> bool {
-        let same = |(own, other): (&Recorded, &Recorded)| own.hash == other.hash && own.body == other.body;
+        let same =
+            |(own, other): (&Recorded, &Recorded)| own.hash == other.hash && own.body == other.body;
         self.store == other.store
             && self.recorded.len() >= other.recorded.len()
             && self.recorded.iter().zip(&other.recorded).all(same)
@@ -78,11 +92,17 @@ impl Cargo {
     /// mirror lacks those that were edited since.
     pub(crate) fn check_copy_of(&self, other: &Self) -> Result<(), StoreFault> {
         let texts = |cargo: &Self| -> HashSet<VersionHash> {
-            cargo.recorded.iter().flat_map(|one| one.texts.iter().map(|(hash, _)| *hash)).collect()
+            cargo
+                .recorded
+                .iter()
+                .flat_map(|one| one.texts.iter().map(|(hash, _)| *hash))
+                .collect()
         };
         match self.is_same(other) && texts(self).is_superset(&texts(other)) {
             true => Ok(()),
-            false => Err(StoreFault::Damaged { what: "it is not the state it was made from".to_owned() }),
+            false => Err(StoreFault::Damaged {
+                what: "it is not the state it was made from".to_owned(),
+            }),
         }
     }
 
@@ -97,7 +117,9 @@ impl Cargo {
 /// [`StoreFault`] when it cannot be read, or is damaged.
 pub fn load(layout: &Layout, storage: Storage) -> Result<Cargo, StoreFault> {
     let (store, recorded) = match storage {
-        Storage::Sqlite | Storage::Remote => SqliteStore::open(layout, &EngineSettings::default())?.entries()?,
+        Storage::Sqlite | Storage::Remote => {
+            SqliteStore::open(layout, &EngineSettings::default())?.entries()?
+        }
         Storage::Postgres => PostgresStore::open(layout, &EngineSettings::default())?.entries()?,
         Storage::Json => return load_journal(&Journal::at(&layout.journal)),
     };
@@ -112,25 +134,44 @@ pub(crate) fn load_journal(journal: &Journal) -> Result<Cargo, StoreFault> {
     contents.check_format()?;
     // A torn last line is an operation that never was.
     if let Some(damage) = contents.damage.filter(|damage| !damage.torn) {
-        return Err(StoreFault::Damaged { what: format!("line {}: {}", damage.line, damage.what) });
+        return Err(StoreFault::Damaged {
+            what: format!("line {}: {}", damage.line, damage.what),
+        });
     }
-    let store = contents.store.ok_or_else(|| StoreFault::Damaged { what: "it names no store".to_owned() })?;
-    Ok(Cargo { store, recorded: contents.entries.into_iter().map(Recorded::from).collect() })
+    let store = contents.store.ok_or_else(|| StoreFault::Damaged {
+        what: "it names no store".to_owned(),
+    })?;
+    Ok(Cargo {
+        store,
+        recorded: contents.entries.into_iter().map(Recorded::from).collect(),
+    })
 }
 
 /// Opens a state that was just built, verifies all of it, and compares it with what it was built from.
 ///
 /// # Errors
 /// [`StoreFault::Damaged`] when it is not the same.
-pub(crate) fn verify_built(layout: &Layout, storage: Storage, cargo: &Cargo) -> Result<(), StoreFault> {
-    let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
+pub(crate) fn verify_built(
+    layout: &Layout,
+    storage: Storage,
+    cargo: &Cargo,
+) -> Result<(), StoreFault> {
+    let settings = EngineSettings {
+        mirror: false,
+        ..EngineSettings::default()
+    };
     let found = match storage {
         Storage::Sqlite | Storage::Remote => SqliteStore::open(layout, &settings)?.verify()?,
         Storage::Postgres => PostgresStore::open(layout, &settings)?.verify()?,
         Storage::Json => Vec::new(),
     };
-    if let Some(first) = found.iter().find(|finding| finding.kind != StoreFindingKind::TextMissing) {
-        return Err(StoreFault::Damaged { what: first.message.clone() });
+    if let Some(first) = found
+        .iter()
+        .find(|finding| finding.kind != StoreFindingKind::TextMissing)
+    {
+        return Err(StoreFault::Damaged {
+            what: first.message.clone(),
+        });
     }
     load(layout, storage)?.check_copy_of(cargo)
 }

@@ -41,7 +41,10 @@ pub struct NewVector {
 impl VectorFile {
     #[must_use]
     pub fn new(path: &Path, model: &str) -> Self {
-        Self { path: path.to_owned(), model: model.to_owned() }
+        Self {
+            path: path.to_owned(),
+            model: model.to_owned(),
+        }
     }
 
     /// Returns which records have a vector, each with the mark of its text.
@@ -50,7 +53,9 @@ impl VectorFile {
         let mut known = HashMap::new();
         // What breaks off has just the rows before.
         let _ = self.each_row(|head, _| {
-            if let Some((record, mark)) = Some(head).and_then(|head| Some((name_in(head)?, mark_in(head)?))) {
+            if let Some((record, mark)) =
+                Some(head).and_then(|head| Some((name_in(head)?, mark_in(head)?)))
+            {
                 known.insert(record, mark);
             }
         });
@@ -62,31 +67,51 @@ impl VectorFile {
     /// # Errors
     /// When it cannot be written; the old file is then as it was.
     pub fn put(&self, new: &[NewVector], keeps: impl Fn(&RecordKey) -> bool) -> io::Result<()> {
-        let Some(dimensions) = new.first().map(|one| one.vector.len()).or_else(|| self.opened().map(|it| it.0)) else {
+        let Some(dimensions) = new
+            .first()
+            .map(|one| one.vector.len())
+            .or_else(|| self.opened().map(|it| it.0))
+        else {
             return Ok(());
         };
-        let mut bytes = format!("{MAGIC} {dimensions} {}\n", self.model.replace(char::is_whitespace, "_")).into_bytes();
-        let replaced: std::collections::HashSet<&RecordKey> = new.iter().map(|one| &one.record).collect();
+        let mut bytes = format!(
+            "{MAGIC} {dimensions} {}\n",
+            self.model.replace(char::is_whitespace, "_")
+        )
+        .into_bytes();
+        let replaced: std::collections::HashSet<&RecordKey> =
+            new.iter().map(|one| &one.record).collect();
         if self.opened().is_some_and(|(known, _)| known == dimensions) {
             self.each_row(|head, row| {
-                if name_in(head).is_some_and(|record| keeps(&record) && !replaced.contains(&record)) {
+                if name_in(head).is_some_and(|record| keeps(&record) && !replaced.contains(&record))
+                {
                     bytes.extend_from_slice(head);
                     bytes.extend_from_slice(row);
                 }
             })?;
         }
-        for one in new.iter().filter(|one| one.vector.len() == dimensions && keeps(&one.record)) {
+        for one in new
+            .iter()
+            .filter(|one| one.vector.len() == dimensions && keeps(&one.record))
+        {
             let name = format!("{}/{}", one.record.kind, one.record.key);
             if name.len() > NAME {
                 continue;
             }
-            let largest = one.vector.iter().fold(0.0_f32, |most, it| most.max(it.abs()));
+            let largest = one
+                .vector
+                .iter()
+                .fold(0.0_f32, |most, it| most.max(it.abs()));
             let scale = (largest / 127.0).max(f32::MIN_POSITIVE);
             bytes.extend_from_slice(name.as_bytes());
             bytes.resize(bytes.len() + NAME - name.len(), 0);
             bytes.extend_from_slice(&one.mark.to_le_bytes());
             bytes.extend_from_slice(&scale.to_le_bytes());
-            bytes.extend(one.vector.iter().map(|it| ((it / scale).round() as i8).to_ne_bytes()[0]));
+            bytes.extend(
+                one.vector
+                    .iter()
+                    .map(|it| ((it / scale).round() as i8).to_ne_bytes()[0]),
+            );
         }
         replace(&self.path, &bytes, Durability::Atomic)
     }
@@ -97,38 +122,60 @@ impl VectorFile {
     pub fn nearest(&self, query: &[f32], kinds: &[&str], most: usize) -> Vec<(RecordKey, f32)> {
         let largest = query.iter().fold(0.0_f32, |most, it| most.max(it.abs()));
         let query_scale = (largest / 127.0).max(f32::MIN_POSITIVE);
-        let query: Vec<i8> = query.iter().map(|it| (it / query_scale).round() as i8).collect();
+        let query: Vec<i8> = query
+            .iter()
+            .map(|it| (it / query_scale).round() as i8)
+            .collect();
         let mut best: Vec<(f32, RecordKey)> = Vec::with_capacity(most + 1);
         let _ = self.each_row(|head, row| {
             if row.len() != query.len() {
                 return;
             }
-            let scale = head.get(NAME + 8..).and_then(|bytes| bytes.try_into().ok()).map_or(0.0, f32::from_le_bytes);
+            let scale = head
+                .get(NAME + 8..)
+                .and_then(|bytes| bytes.try_into().ok())
+                .map_or(0.0, f32::from_le_bytes);
             let score = dot(row, &query) as f32 * scale * query_scale;
             if best.len() >= most && best.last().is_some_and(|(worst, _)| score <= *worst) {
                 return;
             }
-            if let Some(record) = name_in(head).filter(|record| kinds.contains(&record.kind.as_str())) {
+            if let Some(record) =
+                name_in(head).filter(|record| kinds.contains(&record.kind.as_str()))
+            {
                 let at = best.partition_point(|(known, _)| *known >= score);
                 best.insert(at, (score, record));
                 best.truncate(most);
             }
         });
-        best.into_iter().map(|(score, record)| (record, score)).collect()
+        best.into_iter()
+            .map(|(score, record)| (record, score))
+            .collect()
     }
 
     /// Opens the file, where it is of this model, and returns how many dimensions it has.
     fn opened(&self) -> Option<(usize, BufReader<File>)> {
         let mut file = BufReader::new(File::open(&self.path).ok()?);
         let mut line = String::new();
-        Read::by_ref(&mut file).take(512).read_line(&mut line).ok()?;
-        let (dimensions, model) = line.trim_end().strip_prefix(MAGIC)?.trim_start().split_once(' ')?;
-        let dimensions: usize = dimensions.parse().ok().filter(|it| (1..=65_536).contains(it))?;
+        Read::by_ref(&mut file)
+            .take(512)
+            .read_line(&mut line)
+            .ok()?;
+        let (dimensions, model) = line
+            .trim_end()
+            .strip_prefix(MAGIC)?
+            .trim_start()
+            .split_once(' ')?;
+        let dimensions: usize = dimensions
+            .parse()
+            .ok()
+            .filter(|it| (1..=65_536).contains(it))?;
         (model == self.model.replace(char::is_whitespace, "_")).then_some((dimensions, file))
     }
 
     fn each_row(&self, mut visit: impl FnMut(&[u8], &[u8])) -> io::Result<()> {
-        let Some((dimensions, mut file)) = self.opened() else { return Ok(()) };
+        let Some((dimensions, mut file)) = self.opened() else {
+            return Ok(());
+        };
         let length = HEAD + dimensions;
         let mut bytes = vec![0_u8; length * ROWS];
         loop {
@@ -157,18 +204,29 @@ fn read_full(file: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
 }
 
 fn name_in(head: &[u8]) -> Option<RecordKey> {
-    let name = std::str::from_utf8(head.get(..NAME)?).ok()?.trim_end_matches('\0');
+    let name = std::str::from_utf8(head.get(..NAME)?)
+        .ok()?
+        .trim_end_matches('\0');
     let (kind, key) = name.split_once('/')?;
-    Some(RecordKey { kind: kind.to_owned(), key: key.to_owned() })
+    Some(RecordKey {
+        kind: kind.to_owned(),
+        key: key.to_owned(),
+    })
 }
 
 fn mark_in(head: &[u8]) -> Option<u64> {
-    head.get(NAME..NAME + 8)?.try_into().ok().map(u64::from_le_bytes)
+    head.get(NAME..NAME + 8)?
+        .try_into()
+        .ok()
+        .map(u64::from_le_bytes)
 }
 
 /// Sums products of bytes. The compiler makes wide instructions of it.
 fn dot(row: &[u8], query: &[i8]) -> i32 {
-    row.iter().zip(query).map(|(one, other)| i32::from(i8::from_ne_bytes([*one])) * i32::from(*other)).sum()
+    row.iter()
+        .zip(query)
+        .map(|(one, other)| i32::from(i8::from_ne_bytes([*one])) * i32::from(*other))
+        .sum()
 }
 
 #[cfg(test)]
@@ -178,11 +236,19 @@ mod tests {
     use super::*;
 
     fn key(kind: &str, key: &str) -> RecordKey {
-        RecordKey { kind: kind.to_owned(), key: key.to_owned() }
+        RecordKey {
+            kind: kind.to_owned(),
+            key: key.to_owned(),
+        }
     }
 
     fn unit(mut vector: Vec<f32>) -> Vec<f32> {
-        let length = vector.iter().map(|it| it * it).sum::<f32>().sqrt().max(1e-6);
+        let length = vector
+            .iter()
+            .map(|it| it * it)
+            .sum::<f32>()
+            .sqrt()
+            .max(1e-6);
         vector.iter_mut().for_each(|it| *it /= length);
         vector
     }
@@ -191,16 +257,41 @@ mod tests {
     fn vectors_are_kept_replaced_and_dropped() {
         let directory = tempfile::TempDir::new().unwrap();
         let file = VectorFile::new(&directory.path().join("vectors.bin"), "p/m one");
-        let new = |name: &str, mark, vector: Vec<f32>| NewVector { record: key("fact", name), mark, vector };
+        let new = |name: &str, mark, vector: Vec<f32>| NewVector {
+            record: key("fact", name),
+            mark,
+            vector,
+        };
         assert!(file.known().is_empty() && file.nearest(&[1.0, 0.0], &["fact"], 3).is_empty());
-        file.put(&[new("F0", 1, vec![1.0, 0.0]), new("F1", 2, vec![0.0, 1.0])], |_| true).unwrap();
-        file.put(&[new("F1", 3, vec![0.6, 0.8]), new("F2", 4, vec![-1.0, 0.0])], |it| it.key != "F0").unwrap();
-        assert_eq!(file.known(), HashMap::from([(key("fact", "F1"), 3), (key("fact", "F2"), 4)]));
+        file.put(
+            &[new("F0", 1, vec![1.0, 0.0]), new("F1", 2, vec![0.0, 1.0])],
+            |_| true,
+        )
+        .unwrap();
+        file.put(
+            &[new("F1", 3, vec![0.6, 0.8]), new("F2", 4, vec![-1.0, 0.0])],
+            |it| it.key != "F0",
+        )
+        .unwrap();
+        assert_eq!(
+            file.known(),
+            HashMap::from([(key("fact", "F1"), 3), (key("fact", "F2"), 4)])
+        );
         let found = file.nearest(&[0.8, 0.6], &["fact"], 3);
-        assert_eq!(found.iter().map(|(it, _)| it.key.as_str()).collect::<Vec<_>>(), ["F1", "F2"]);
+        assert_eq!(
+            found
+                .iter()
+                .map(|(it, _)| it.key.as_str())
+                .collect::<Vec<_>>(),
+            ["F1", "F2"]
+        );
         assert!((found[0].1 - 0.96).abs() < 0.02, "{found:?}");
         assert!(file.nearest(&[0.8, 0.6], &["scene"], 3).is_empty());
-        assert!(VectorFile::new(&directory.path().join("vectors.bin"), "p/m two").known().is_empty());
+        assert!(
+            VectorFile::new(&directory.path().join("vectors.bin"), "p/m two")
+                .known()
+                .is_empty()
+        );
         // What breaks off has the rows before it; what is no such file has none.
         let bytes = std::fs::read(directory.path().join("vectors.bin")).unwrap();
         let cut = directory.path().join("cut.bin");

@@ -14,7 +14,9 @@ pub struct FakeClock {
 
 impl Default for FakeClock {
     fn default() -> Self {
-        Self { seconds: Cell::new(1) }
+        Self {
+            seconds: Cell::new(1),
+        }
     }
 }
 
@@ -39,7 +41,9 @@ impl FakeFiles {
     /// Writes a file as somebody outside would.
     pub fn edit(&self, path: &str, text: &str) {
         self.writes.set(self.writes.get() + 1);
-        self.files.borrow_mut().insert(path.to_owned(), (text.to_owned(), self.writes.get()));
+        self.files
+            .borrow_mut()
+            .insert(path.to_owned(), (text.to_owned(), self.writes.get()));
     }
 
     /// Lets every read of a file fail with an I/O error, until [`FakeFiles::recover`].
@@ -76,7 +80,12 @@ impl FakeFiles {
     }
 
     fn stamp(text: &str, written: i64) -> FileStamp {
-        FileStamp { size: text.len() as u64, modified_ns: written, changed_ns: written, inode: 1 }
+        FileStamp {
+            size: text.len() as u64,
+            modified_ns: written,
+            changed_ns: written,
+            inode: 1,
+        }
     }
 }
 
@@ -92,38 +101,55 @@ impl PlanFiles for FakeFiles {
     }
 
     fn lead(&self, _directory: Option<&str>, path: &str) -> Option<String> {
-        Some(path.trim_start_matches("/project/").to_owned()).filter(|path| !path.starts_with(['/', '.']))
+        Some(path.trim_start_matches("/project/").to_owned())
+            .filter(|path| !path.starts_with(['/', '.']))
     }
 
     fn read(&self, path: &str, max_bytes: u64) -> Reading {
         if self.unreadable.borrow().contains(path) || self.invisible.borrow().contains(path) {
-            return Reading::Unreadable { why: "Input/output error".to_owned(), transient: true };
+            return Reading::Unreadable {
+                why: "Input/output error".to_owned(),
+                transient: true,
+            };
         }
         match self.files.borrow().get(path) {
             None => Reading::Missing,
-            Some((text, _)) if text.len() as u64 > max_bytes => {
-                Reading::Unreadable { why: "too large".to_owned(), transient: false }
-            }
-            Some((text, _)) if text.contains('\0') => {
-                Reading::Unreadable { why: "binary".to_owned(), transient: false }
-            }
-            Some((text, written)) => {
-                Reading::Text { text: text.clone(), stamp: Some(Self::stamp(text, *written)), modified_ns: *written }
-            }
+            Some((text, _)) if text.len() as u64 > max_bytes => Reading::Unreadable {
+                why: "too large".to_owned(),
+                transient: false,
+            },
+            Some((text, _)) if text.contains('\0') => Reading::Unreadable {
+                why: "binary".to_owned(),
+                transient: false,
+            },
+            Some((text, written)) => Reading::Text {
+                text: text.clone(),
+                stamp: Some(Self::stamp(text, *written)),
+                modified_ns: *written,
+            },
         }
     }
 
     fn list(&self, folder: &str) -> Vec<Entry> {
-        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let prefix = if folder.is_empty() {
+            String::new()
+        } else {
+            format!("{folder}/")
+        };
         let mut found: Vec<Entry> = Vec::new();
         for path in self.files.borrow().keys() {
-            let Some(rest) = path.strip_prefix(prefix.as_str()) else { continue };
+            let Some(rest) = path.strip_prefix(prefix.as_str()) else {
+                continue;
+            };
             let (name, kind) = match rest.split_once('/') {
                 Some((name, _)) => (name, EntryKind::Folder),
                 None => (rest, EntryKind::File),
             };
             if found.last().is_none_or(|last| last.name != name) {
-                found.push(Entry { name: name.to_owned(), kind });
+                found.push(Entry {
+                    name: name.to_owned(),
+                    kind,
+                });
             }
         }
         found
@@ -136,7 +162,9 @@ impl PlanFiles for FakeFiles {
 
     fn create(&self, path: &str, text: &str) -> Result<(), FileFault> {
         if self.text(path).is_some() {
-            return Err(FileFault::Exists { path: path.to_owned() });
+            return Err(FileFault::Exists {
+                path: path.to_owned(),
+            });
         }
         self.edit(path, text);
         Ok(())

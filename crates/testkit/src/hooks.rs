@@ -28,7 +28,8 @@ impl Answer {
         if self.stdout.is_empty() {
             return Value::Null;
         }
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("no JSON ({error}): {}", self.stdout))
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("no JSON ({error}): {}", self.stdout))
     }
 
     /// Returns why the step must not happen, in whichever host's words it is said.
@@ -51,7 +52,13 @@ impl Answer {
             &json["reason"],
             &json["deny"],
         ];
-        denied.then(|| reasons.iter().find_map(|reason| reason.as_str()).unwrap_or_default().to_owned())
+        denied.then(|| {
+            reasons
+                .iter()
+                .find_map(|reason| reason.as_str())
+                .unwrap_or_default()
+                .to_owned()
+        })
     }
 
     /// Returns what the model is told, in whichever host's words it is said.
@@ -67,7 +74,9 @@ impl Answer {
             &json["system"],
             &json["context"][0],
         ];
-        said.iter().find_map(|said| said.as_str()).map(str::to_owned)
+        said.iter()
+            .find_map(|said| said.as_str())
+            .map(str::to_owned)
     }
 
     /// Says whether nothing at all was said, and that in good order.
@@ -79,7 +88,11 @@ impl Answer {
 
 impl From<Output> for Answer {
     fn from(output: Output) -> Self {
-        Self { code: output.code, stdout: output.stdout, stderr: output.stderr }
+        Self {
+            code: output.code,
+            stdout: output.stdout,
+            stderr: output.stderr,
+        }
     }
 }
 
@@ -101,9 +114,19 @@ impl Project {
     /// # Panics
     /// When the program cannot be started.
     #[must_use]
-    pub fn hook_bytes(&self, arguments: &[&str], stdin: &[u8], environment: &[(&str, &str)]) -> Answer {
+    pub fn hook_bytes(
+        &self,
+        arguments: &[&str],
+        stdin: &[u8],
+        environment: &[(&str, &str)],
+    ) -> Answer {
         // A host is a process of its own, above its hooks and the commands of its agent: tests are no host.
-        let mut all = vec!["--foreground".into(), "600".into(), self.binary().as_os_str().to_owned(), "hook".into()];
+        let mut all = vec![
+            "--foreground".into(),
+            "600".into(),
+            self.binary().as_os_str().to_owned(),
+            "hook".into(),
+        ];
         all.extend(arguments.iter().map(std::ffi::OsString::from));
         let mut child = self
             .command_of("timeout".as_ref())
@@ -118,7 +141,10 @@ impl Project {
         let _ = child.stdin.take().expect("a pipe").write_all(stdin);
         let output = child.wait_with_output().expect("the program ends");
         Answer {
-            code: output.status.code().unwrap_or_else(|| -output.status.signal().unwrap_or(1)),
+            code: output
+                .status
+                .code()
+                .unwrap_or_else(|| -output.status.signal().unwrap_or(1)),
             stdout: String::from_utf8(output.stdout).expect("UTF-8 on stdout"),
             stderr: String::from_utf8(output.stderr).expect("UTF-8 on stderr"),
         }
@@ -147,9 +173,17 @@ impl Project {
     ///
     /// # Panics
     /// When there is no shell.
-    #[expect(clippy::disallowed_methods, reason = "a test does what an agent's shell does")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test does what an agent's shell does"
+    )]
     pub fn shell(&self, command: &str) -> bool {
-        let git = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
+        let git = [
+            "GIT_AUTHOR_NAME",
+            "GIT_AUTHOR_EMAIL",
+            "GIT_COMMITTER_NAME",
+            "GIT_COMMITTER_EMAIL",
+        ];
         let output = Command::new("sh")
             .args(["-c", command])
             .current_dir(self.root())
@@ -168,8 +202,11 @@ impl Project {
     /// When a line is no JSON.
     #[must_use]
     pub fn ledger(&self) -> Vec<Value> {
-        let text = std::fs::read_to_string(self.root().join(".throughline/hooks.jsonl")).unwrap_or_default();
-        text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+        let text = std::fs::read_to_string(self.root().join(".throughline/hooks.jsonl"))
+            .unwrap_or_default();
+        text.lines()
+            .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+            .collect()
     }
 }
 
@@ -206,18 +243,33 @@ impl Session<'_> {
         let payload = self.payload(name, fields);
         let arguments = [self.host.as_str(), name];
         // Only Copilot does not name the event in its payload.
-        let arguments = if self.host == "copilot" { &arguments[..] } else { &arguments[..1] };
-        let environment: Vec<(&str, &str)> =
-            self.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        self.project.hook_bytes(arguments, payload.to_string().as_bytes(), &environment)
+        let arguments = if self.host == "copilot" {
+            &arguments[..]
+        } else {
+            &arguments[..1]
+        };
+        let environment: Vec<(&str, &str)> = self
+            .environment
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        self.project
+            .hook_bytes(arguments, payload.to_string().as_bytes(), &environment)
     }
 
     /// Returns the payload of an event.
     #[must_use]
     pub fn payload(&self, name: &str, fields: Value) -> Value {
-        let root = self.project.root().to_str().expect("a Unicode path").to_owned();
+        let root = self
+            .project
+            .root()
+            .to_str()
+            .expect("a Unicode path")
+            .to_owned();
         let mut payload = match self.host.as_str() {
-            "copilot" => json!({ "sessionId": self.id, "timestamp": 1_767_225_600_000_u64, "cwd": root }),
+            "copilot" => {
+                json!({ "sessionId": self.id, "timestamp": 1_767_225_600_000_u64, "cwd": root })
+            }
             "cursor" => json!({
                 "conversation_id": self.id, "generation_id": "g", "model": "default", "hook_event_name": name,
                 "cursor_version": "3.9.16", "workspace_roots": [root], "user_email": null, "session_id": self.id,
@@ -257,7 +309,9 @@ impl Session<'_> {
         let id = format!("{}-call-{}", self.id, self.calls.get());
         let mut fields = match self.host.as_str() {
             "copilot" => json!({ "toolName": tool, "toolArgs": input }),
-            "gemini" => json!({ "tool_name": tool, "tool_input": input, "timestamp": "2026-01-01T00:00:00.000Z" }),
+            "gemini" => {
+                json!({ "tool_name": tool, "tool_input": input, "timestamp": "2026-01-01T00:00:00.000Z" })
+            }
             "opencode" if before => {
                 json!({ "input": { "tool": tool, "sessionID": self.id, "callID": id }, "output": { "args": input } })
             }
@@ -270,7 +324,10 @@ impl Session<'_> {
         if !before {
             match self.host.as_str() {
                 "opencode" => {}
-                "copilot" => fields["toolResult"] = json!({ "resultType": "success", "textResultForLlm": "done" }),
+                "copilot" => {
+                    fields["toolResult"] =
+                        json!({ "resultType": "success", "textResultForLlm": "done" })
+                }
                 _ => fields["tool_response"] = json!({ "stdout": "", "stderr": "" }),
             }
         }
@@ -302,7 +359,10 @@ impl Session<'_> {
     /// Claude Code's agent wants to end its turn.
     #[must_use]
     pub fn stop(&self) -> Answer {
-        self.event("Stop", json!({ "stop_hook_active": false, "last_assistant_message": "Done." }))
+        self.event(
+            "Stop",
+            json!({ "stop_hook_active": false, "last_assistant_message": "Done." }),
+        )
     }
 
     /// Writes a whole file of the project with Claude Code's tool, if the hook lets it; returns what was
@@ -326,7 +386,10 @@ impl Session<'_> {
     pub fn shell(&self, command: &str) -> Answer {
         let input = json!({ "command": command, "description": "run a command" });
         let before = self.before("Bash", &input);
-        assert!(before.is_silent(), "a shell command is not stopped: {before:?}");
+        assert!(
+            before.is_silent(),
+            "a shell command is not stopped: {before:?}"
+        );
         let succeeded = self.project.shell(command);
         assert!(succeeded, "{command}");
         self.after("Bash", &input)

@@ -23,7 +23,10 @@ impl Cluster {
     pub fn start() -> Self {
         let directory = TempDir::with_prefix("tl-postgres-").expect("a temporary directory");
         let said = script("start", &directory.path().join("cluster"));
-        Self { directory, url: said.trim().to_owned() }
+        Self {
+            directory,
+            url: said.trim().to_owned(),
+        }
     }
 
     /// Returns its address.
@@ -63,7 +66,11 @@ impl Drop for Cluster {
 #[expect(clippy::disallowed_methods, reason = "tests start the database")]
 fn script(verb: &str, directory: &Path) -> String {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/postgres.sh");
-    let output = Command::new(script).arg(verb).arg(directory).output().expect("the script starts");
+    let output = Command::new(script)
+        .arg(verb)
+        .arg(directory)
+        .output()
+        .expect("the script starts");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{script} {verb}: {said}");
     String::from_utf8_lossy(&output.stdout).into_owned()
@@ -86,7 +93,10 @@ impl Database {
     /// # Panics
     /// When there is no PostgreSQL.
     #[must_use]
-    #[expect(clippy::disallowed_methods, reason = "where a cluster is, says `./test`")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "where a cluster is, says `./test`"
+    )]
     pub fn new() -> Self {
         let (admin, cluster) = match std::env::var("THROUGHLINE_TEST_POSTGRES") {
             Ok(url) if !url.is_empty() => (url, None),
@@ -110,8 +120,14 @@ impl Database {
     fn made(admin: String, cluster: Option<Cluster>) -> Self {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         let name = format!("tl_{}_{number}", std::process::id());
-        connect(&admin).batch_execute(&format!("CREATE DATABASE {name}")).expect("a database");
-        Self { admin, name, _cluster: cluster }
+        connect(&admin)
+            .batch_execute(&format!("CREATE DATABASE {name}"))
+            .expect("a database");
+        Self {
+            admin,
+            name,
+            _cluster: cluster,
+        }
     }
 
     /// Returns its address, for a user who may do everything.
@@ -128,9 +144,15 @@ impl Database {
     #[must_use]
     pub fn url_of_plain_user(&self) -> String {
         let Self { name, admin, .. } = self;
-        let sql = format!("CREATE ROLE {name} LOGIN PASSWORD 'пароль@{name}'; ALTER DATABASE {name} OWNER TO {name}");
+        let sql = format!(
+            "CREATE ROLE {name} LOGIN PASSWORD 'пароль@{name}'; ALTER DATABASE {name} OWNER TO {name}"
+        );
         connect(admin).batch_execute(&sql).expect("a user");
-        let place = admin.rsplit_once('@').and_then(|(_, place)| place.rsplit_once('/')).expect("an address").0;
+        let place = admin
+            .rsplit_once('@')
+            .and_then(|(_, place)| place.rsplit_once('/'))
+            .expect("an address")
+            .0;
         format!("postgres://{name}:%D0%BF%D0%B0%D1%80%D0%BE%D0%BB%D1%8C%40{name}@{place}/{name}")
     }
 
@@ -159,5 +181,7 @@ impl Drop for Database {
 }
 
 fn connect(url: &str) -> Client {
-    url.parse::<Config>().and_then(|config| config.connect(NoTls)).expect("a connection")
+    url.parse::<Config>()
+        .and_then(|config| config.connect(NoTls))
+        .expect("a connection")
 }

@@ -24,13 +24,22 @@ pub struct Output {
 }
 
 /// With `THROUGHLINE_TEST_STORAGE=postgres` every project's state is in the shared database of the tests.
-#[expect(clippy::disallowed_methods, reason = "which engine is tested, says who runs the tests")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "which engine is tested, says who runs the tests"
+)]
 fn shared(directory: &TempDir) -> Vec<(String, String)> {
-    match (std::env::var("THROUGHLINE_TEST_STORAGE"), std::env::var("THROUGHLINE_TEST_POSTGRES")) {
+    match (
+        std::env::var("THROUGHLINE_TEST_STORAGE"),
+        std::env::var("THROUGHLINE_TEST_POSTGRES"),
+    ) {
         (Ok(storage), Ok(url)) if storage == "postgres" => [
             ("THROUGHLINE_STORAGE", storage),
             ("THROUGHLINE_DATABASE_URL", url),
-            ("THROUGHLINE_DATABASE_PROJECT", directory.path().display().to_string()),
+            (
+                "THROUGHLINE_DATABASE_PROJECT",
+                directory.path().display().to_string(),
+            ),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .to_vec(),
@@ -55,7 +64,11 @@ impl Project {
         let directory = TempDir::with_prefix("tl-проект-").expect("a temporary directory");
         std::fs::create_dir_all(directory.path().join("work")).expect("a directory");
         let environment = shared(&directory);
-        Self { directory, binary: binary.to_owned(), environment }
+        Self {
+            directory,
+            binary: binary.to_owned(),
+            environment,
+        }
     }
 
     /// Returns a project with the story profile.
@@ -113,7 +126,10 @@ impl Project {
 
     /// Returns another program that is ready to run, in the same surroundings.
     #[must_use]
-    #[expect(clippy::disallowed_methods, reason = "tests start the program under test")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tests start the program under test"
+    )]
     pub fn command_of(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
         command
@@ -134,7 +150,10 @@ impl Project {
     /// When it cannot be started.
     #[must_use]
     pub fn run(&self, arguments: &[&str]) -> Output {
-        let output = self.command(arguments).output().expect("the program starts");
+        let output = self
+            .command(arguments)
+            .output()
+            .expect("the program starts");
         Output {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -151,9 +170,16 @@ impl Project {
     pub fn run_on_terminal(&self, arguments: &[&str]) -> String {
         let quoted = |word: &str| format!("'{}'", word.replace('\'', r"'\''"));
         let words: Vec<String> = arguments.iter().map(|word| quoted(word)).collect();
-        let line = format!("exec {} {} </dev/null", quoted(&self.binary.display().to_string()), words.join(" "));
+        let line = format!(
+            "exec {} {} </dev/null",
+            quoted(&self.binary.display().to_string()),
+            words.join(" ")
+        );
         let mut command = self.command_of(Path::new("script"));
-        command.env_remove("NO_COLOR").env("TERM", "xterm-256color").args(["-qec", &line, "/dev/null"]);
+        command
+            .env_remove("NO_COLOR")
+            .env("TERM", "xterm-256color")
+            .args(["-qec", &line, "/dev/null"]);
         let output = command.output().expect("`script` of util-linux starts");
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
@@ -163,7 +189,10 @@ impl Project {
     /// # Panics
     /// When there is no `script` of util-linux.
     #[must_use]
-    #[expect(clippy::disallowed_methods, reason = "tests start the program under test, in a terminal")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tests start the program under test, in a terminal"
+    )]
     pub fn run_as_person(&self, name: &str, typed: &str, arguments: &[&str]) -> Output {
         let ready = self.command(arguments);
         let quoted: Vec<String> = std::iter::once(ready.get_program())
@@ -171,9 +200,21 @@ impl Project {
             .map(|word| format!("'{}'", word.to_str().expect("Unicode")))
             .collect();
         let mut command = Command::new("script");
-        command.args(["-qec", &quoted.join(" "), "/dev/null"]).current_dir(self.root()).env_clear();
-        command.envs(ready.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("USER", name);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(["-qec", &quoted.join(" "), "/dev/null"])
+            .current_dir(self.root())
+            .env_clear();
+        command
+            .envs(
+                ready
+                    .get_envs()
+                    .filter_map(|(name, value)| Some((name, value?))),
+            )
+            .env("USER", name);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().expect("`script` of util-linux");
         let mut input = child.stdin.take().expect("a pipe");
         // A program that does not ask does not read.
@@ -194,7 +235,11 @@ impl Project {
     /// When it does not.
     pub fn ok(&self, arguments: &[&str]) -> Output {
         let output = self.run(arguments);
-        assert_eq!(output.code, 0, "tl {arguments:?}\nstdout: {}\nstderr: {}", output.stdout, output.stderr);
+        assert_eq!(
+            output.code, 0,
+            "tl {arguments:?}\nstdout: {}\nstderr: {}",
+            output.stdout, output.stderr
+        );
         output
     }
 
@@ -204,7 +249,11 @@ impl Project {
     /// When it does not.
     pub fn refused(&self, arguments: &[&str]) -> Output {
         let output = self.run(arguments);
-        assert_eq!(output.code, 1, "tl {arguments:?}\nstdout: {}\nstderr: {}", output.stdout, output.stderr);
+        assert_eq!(
+            output.code, 1,
+            "tl {arguments:?}\nstdout: {}\nstderr: {}",
+            output.stdout, output.stderr
+        );
         output
     }
 
@@ -218,7 +267,10 @@ impl Project {
         all.extend(arguments);
         let output = self.run(&all);
         serde_json::from_str(&output.stdout).unwrap_or_else(|error| {
-            panic!("tl {all:?} printed no JSON ({error}): {}\n{}", output.stdout, output.stderr)
+            panic!(
+                "tl {all:?} printed no JSON ({error}): {}\n{}",
+                output.stdout, output.stderr
+            )
         })
     }
 
@@ -229,7 +281,10 @@ impl Project {
     #[must_use]
     pub fn status(&self, node: &str) -> String {
         let view = self.json(&["show", node]);
-        view["status"].as_str().unwrap_or_else(|| panic!("no status in {view}")).to_owned()
+        view["status"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no status in {view}"))
+            .to_owned()
     }
 
     /// Writes a file as an editor or an agent would.
@@ -240,7 +295,8 @@ impl Project {
         let path = self.root().join(path);
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("the folder can be made");
         let mut file = std::fs::File::create(&path).expect("the file can be made");
-        file.write_all(text.as_ref()).expect("the file can be written");
+        file.write_all(text.as_ref())
+            .expect("the file can be written");
     }
 
     /// Reads a file.
@@ -249,12 +305,16 @@ impl Project {
     /// When it cannot be read.
     #[must_use]
     pub fn read(&self, path: &str) -> String {
-        std::fs::read_to_string(self.root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+        std::fs::read_to_string(self.root().join(path))
+            .unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
     /// Makes an approved act, chapter and scene.
     pub fn plan_story(&self) {
-        self.write(Self::ACT, "# Act 1\n\n## Characters\n- Mara\n\n## Purpose\nBegin.\n");
+        self.write(
+            Self::ACT,
+            "# Act 1\n\n## Characters\n- Mara\n\n## Purpose\nBegin.\n",
+        );
         self.ok(&["approve", "act", "1"]);
         self.write(Self::CHAPTER, "# Chapter 1\n\n## Characters\n- Mara\n");
         self.ok(&["approve", "chapter", "1"]);

@@ -26,7 +26,13 @@ pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
         assert_eq!(tx.next_operation().expect("a number"), OperationId(1));
         assert_eq!(tx.next_node().expect("a number"), NodeId(1));
         let facts = vec![added(&act), added(&chapter)];
-        tx.record(operation(Verb::Observe, "two plans", facts, &["# Act\n", "# Chapter\n"])).expect("recorded");
+        tx.record(operation(
+            Verb::Observe,
+            "two plans",
+            facts,
+            &["# Act\n", "# Chapter\n"],
+        ))
+        .expect("recorded");
         assert_eq!(
             tx.node(NodeId(2)).expect("readable").as_ref(),
             Some(&chapter),
@@ -37,8 +43,13 @@ pub fn tell_store_story(reopen: &dyn Fn() -> Box<dyn Store>) {
     {
         let store = reopen();
         let mut tx = store.write().expect("the right to write");
-        tx.record(operation(Verb::Progress, "never", vec![progress(2, Progress::Pending, Progress::Active)], &[]))
-            .expect("recorded");
+        tx.record(operation(
+            Verb::Progress,
+            "never",
+            vec![progress(2, Progress::Pending, Progress::Active)],
+            &[],
+        ))
+        .expect("recorded");
         drop(tx);
         let state = store.read().expect("readable");
         assert_eq!(
@@ -72,10 +83,17 @@ fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter:
         nodes: vec![NodeId(1)],
     };
     let facts = vec![
-        Fact::ApprovalChanged { node: NodeId(1), before: None, after: Some(approval.clone()) },
-        Fact::StandingsChanged { groups: vec![group] },
+        Fact::ApprovalChanged {
+            node: NodeId(1),
+            before: None,
+            after: Some(approval.clone()),
+        },
+        Fact::StandingsChanged {
+            groups: vec![group],
+        },
     ];
-    tx.record(operation(Verb::Approve, "approve act-1", facts, &[])).expect("recorded");
+    tx.record(operation(Verb::Approve, "approve act-1", facts, &[]))
+        .expect("recorded");
     let new_text = "# Chapter, again\n";
     let content = Content::Text {
         version: VersionHash::of(new_text.as_bytes()),
@@ -83,7 +101,11 @@ fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter:
         basis: act.content.as_parent(),
     };
     let facts = vec![
-        Fact::ContentChanged { node: NodeId(2), before: chapter.content.clone(), after: content.clone() },
+        Fact::ContentChanged {
+            node: NodeId(2),
+            before: chapter.content.clone(),
+            after: content.clone(),
+        },
         Fact::BackupWritten {
             node: NodeId(2),
             version: chapter.content.version().expect("text"),
@@ -91,9 +113,16 @@ fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter:
             reason: "regeneration".to_owned(),
         },
     ];
-    tx.record(operation(Verb::Observe, "changed", facts, &[new_text])).expect("recorded");
-    let stamp = FileStamp { size: 1, modified_ns: -2, changed_ns: 3, inode: u64::MAX };
-    tx.keep_stamps(&[(NodeId(2), stamp, content.version().expect("text"))]).expect("kept");
+    tx.record(operation(Verb::Observe, "changed", facts, &[new_text]))
+        .expect("recorded");
+    let stamp = FileStamp {
+        size: 1,
+        modified_ns: -2,
+        changed_ns: 3,
+        inode: u64::MAX,
+    };
+    tx.keep_stamps(&[(NodeId(2), stamp, content.version().expect("text"))])
+        .expect("kept");
     tx.commit().expect("committed");
     keep_notes(&*store);
     let state = store.read().expect("readable");
@@ -110,10 +139,14 @@ fn approve_and_cascade(reopen: &dyn Fn() -> Box<dyn Store>, act: &Node, chapter:
 fn keep_notes(store: &dyn Store) {
     let at = Timestamp::from_millis;
     let mut tx = store.write().expect("writable");
-    tx.keep_note("session/a", Some("old"), at(10)).expect("kept");
-    tx.keep_note("session/a", Some("new"), at(20)).expect("kept");
-    tx.keep_note("session/b", Some("aged"), at(1)).expect("kept");
-    tx.keep_note("other", Some("aged too"), at(1)).expect("kept");
+    tx.keep_note("session/a", Some("old"), at(10))
+        .expect("kept");
+    tx.keep_note("session/a", Some("new"), at(20))
+        .expect("kept");
+    tx.keep_note("session/b", Some("aged"), at(1))
+        .expect("kept");
+    tx.keep_note("other", Some("aged too"), at(1))
+        .expect("kept");
     tx.commit().expect("committed");
     let mut tx = store.write().expect("writable");
     tx.forget_notes("session/", at(5)).expect("forgotten");
@@ -122,9 +155,15 @@ fn keep_notes(store: &dyn Store) {
     given_up.keep_note("session/a", None, at(30)).expect("kept");
     drop(given_up);
     let state = store.read().expect("readable");
-    assert_eq!(state.note("session/a").expect("readable").as_deref(), Some("new"));
+    assert_eq!(
+        state.note("session/a").expect("readable").as_deref(),
+        Some("new")
+    );
     assert_eq!(state.note("session/b").expect("readable"), None);
-    assert_eq!(state.note("other").expect("readable").as_deref(), Some("aged too"));
+    assert_eq!(
+        state.note("other").expect("readable").as_deref(),
+        Some("aged too")
+    );
     assert_eq!(state.note("never").expect("readable"), None);
 }
 
@@ -133,32 +172,98 @@ fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
     let state = store.read().expect("readable");
     assert_eq!(state.head().expect("readable"), OperationId(3));
     let all = state.all_nodes().expect("readable");
-    assert_eq!(all.iter().map(|node| node.alias.as_str()).collect::<Vec<_>>(), ["act-1", "chapter-01"]);
+    assert_eq!(
+        all.iter()
+            .map(|node| node.alias.as_str())
+            .collect::<Vec<_>>(),
+        ["act-1", "chapter-01"]
+    );
     assert_eq!(state.subtree(NodeId(1)).expect("readable"), all);
     assert_eq!(state.subtree(NodeId(2)).expect("readable"), all[1..]);
     assert_eq!(state.children(NodeId(1)).expect("readable"), all[1..]);
     let names = state.child_names(NodeId(1)).expect("readable");
-    assert_eq!(names.iter().map(|name| name.alias.as_str()).collect::<Vec<_>>(), ["chapter-01"]);
-    assert_eq!(state.nodes_by_alias("chapter-01").expect("readable"), all[1..]);
-    assert!(state.nodes_by_alias("chapter-02").expect("readable").is_empty());
-    assert_eq!(state.children_by_alias(all[0].id, "chapter-01").expect("readable"), all[1..]);
-    assert!(state.children_by_alias(all[1].id, "chapter-01").expect("readable").is_empty());
+    assert_eq!(
+        names
+            .iter()
+            .map(|name| name.alias.as_str())
+            .collect::<Vec<_>>(),
+        ["chapter-01"]
+    );
+    assert_eq!(
+        state.nodes_by_alias("chapter-01").expect("readable"),
+        all[1..]
+    );
+    assert!(
+        state
+            .nodes_by_alias("chapter-02")
+            .expect("readable")
+            .is_empty()
+    );
+    assert_eq!(
+        state
+            .children_by_alias(all[0].id, "chapter-01")
+            .expect("readable"),
+        all[1..]
+    );
+    assert!(
+        state
+            .children_by_alias(all[1].id, "chapter-01")
+            .expect("readable")
+            .is_empty()
+    );
     let footings = state.footings(NodeId(1)).expect("readable");
     assert_eq!(footings, all.iter().map(Node::footing).collect::<Vec<_>>());
 
     let versions = state.versions(NodeId(2)).expect("readable");
-    assert_eq!(versions.iter().map(|version| version.operation).collect::<Vec<_>>(), [OperationId(3), OperationId(1)]);
+    assert_eq!(
+        versions
+            .iter()
+            .map(|version| version.operation)
+            .collect::<Vec<_>>(),
+        [OperationId(3), OperationId(1)]
+    );
     let older = versions[1].hash;
-    assert_eq!(state.text(older).expect("readable").as_deref(), Some("# Chapter\n"));
-    assert_eq!(state.version(NodeId(2), older).expect("readable").as_ref(), Some(&versions[1]));
-    assert_eq!(state.text(VersionHash::of(b"never seen")).expect("readable"), None);
+    assert_eq!(
+        state.text(older).expect("readable").as_deref(),
+        Some("# Chapter\n")
+    );
+    assert_eq!(
+        state.version(NodeId(2), older).expect("readable").as_ref(),
+        Some(&versions[1])
+    );
+    assert_eq!(
+        state
+            .text(VersionHash::of(b"never seen"))
+            .expect("readable"),
+        None
+    );
     let backups = state.backups(NodeId(2)).expect("readable");
-    assert_eq!(backups.iter().map(|backup| backup.version).collect::<Vec<_>>(), [older]);
+    assert_eq!(
+        backups
+            .iter()
+            .map(|backup| backup.version)
+            .collect::<Vec<_>>(),
+        [older]
+    );
 
     let operations = state.operations(None, 2).expect("readable");
-    assert_eq!(operations.iter().map(|operation| operation.id.0).collect::<Vec<_>>(), [3, 2]);
-    let earlier = state.operations(Some(OperationId(2)), 10).expect("readable");
-    assert_eq!(earlier.iter().map(|operation| operation.id.0).collect::<Vec<_>>(), [1]);
+    assert_eq!(
+        operations
+            .iter()
+            .map(|operation| operation.id.0)
+            .collect::<Vec<_>>(),
+        [3, 2]
+    );
+    let earlier = state
+        .operations(Some(OperationId(2)), 10)
+        .expect("readable");
+    assert_eq!(
+        earlier
+            .iter()
+            .map(|operation| operation.id.0)
+            .collect::<Vec<_>>(),
+        [1]
+    );
     for (node, before, most, expected) in [
         (NodeId(1), None, 9, &[2, 1][..]),
         (NodeId(2), None, 9, &[3, 1]),
@@ -166,16 +271,27 @@ fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
         (NodeId(2), Some(OperationId(3)), 9, &[1]),
         (NodeId(99), None, 9, &[]),
     ] {
-        let heads = state.operation_heads_of(node, before, most).expect("readable");
-        assert_eq!(heads.iter().map(|head| head.id.0).collect::<Vec<_>>(), expected, "of {node:?} before {before:?}");
-        assert!(
-            heads
-                .iter()
-                .all(|head| state.operation(head.id).expect("readable").is_some_and(|whole| whole.head() == *head))
+        let heads = state
+            .operation_heads_of(node, before, most)
+            .expect("readable");
+        assert_eq!(
+            heads.iter().map(|head| head.id.0).collect::<Vec<_>>(),
+            expected,
+            "of {node:?} before {before:?}"
         );
+        assert!(heads.iter().all(|head| {
+            state
+                .operation(head.id)
+                .expect("readable")
+                .is_some_and(|whole| whole.head() == *head)
+        }));
     }
     assert_eq!(
-        state.operation(OperationId(2)).expect("readable").map(|operation| operation.summary).as_deref(),
+        state
+            .operation(OperationId(2))
+            .expect("readable")
+            .map(|operation| operation.summary)
+            .as_deref(),
         Some("approve act-1")
     );
     assert_eq!(state.undone_by(OperationId(2)).expect("readable"), None);
@@ -186,28 +302,51 @@ fn read_everything(reopen: &dyn Fn() -> Box<dyn Store>) {
 /// Records come, change and go with operations, and come back after a new start.
 fn keep_records(reopen: &dyn Fn() -> Box<dyn Store>) {
     let change = |key: &str, before: Option<&str>, after: Option<&str>| Fact::RecordChanged {
-        record: RecordKey { kind: "ряд".to_owned(), key: key.to_owned() },
+        record: RecordKey {
+            kind: "ряд".to_owned(),
+            key: key.to_owned(),
+        },
         before: before.map(Into::into),
         after: after.map(Into::into),
     };
     let record = |facts: Vec<Fact>| {
         let store = reopen();
         let mut tx = store.write().expect("the right to write");
-        tx.record(operation(Verb::Progress, "records", facts, &[])).map(drop)?;
+        tx.record(operation(Verb::Progress, "records", facts, &[]))
+            .map(drop)?;
         tx.commit()
     };
     let added = ["a/1", "a/2", "b%"].map(|key| change(key, None, Some(key)));
     record(added.to_vec()).expect("recorded");
-    record(vec![change("a/2", Some("a/2"), Some("вторая")), change("b%", Some("b%"), None)]).expect("recorded");
-    assert!(record(vec![change("a/1", None, Some("again"))]).is_err(), "there is one already");
-    assert!(record(vec![change("a/1", Some("other"), None)]).is_err(), "it is another one");
+    record(vec![
+        change("a/2", Some("a/2"), Some("вторая")),
+        change("b%", Some("b%"), None),
+    ])
+    .expect("recorded");
+    assert!(
+        record(vec![change("a/1", None, Some("again"))]).is_err(),
+        "there is one already"
+    );
+    assert!(
+        record(vec![change("a/1", Some("other"), None)]).is_err(),
+        "it is another one"
+    );
     let store = reopen();
     let state = store.read().expect("readable");
-    assert_eq!(state.record_body("ряд", "a/2").expect("readable"), Some("вторая".into()));
+    assert_eq!(
+        state.record_body("ряд", "a/2").expect("readable"),
+        Some("вторая".into())
+    );
     assert_eq!(state.record_body("ряд", "b%").expect("readable"), None);
     assert_eq!(state.record_body("other", "a/1").expect("readable"), None);
     let found = state.records("ряд", "a/").expect("readable");
-    assert_eq!(found, [("a/1".to_owned(), "a/1".into()), ("a/2".to_owned(), "вторая".into())]);
+    assert_eq!(
+        found,
+        [
+            ("a/1".to_owned(), "a/1".into()),
+            ("a/2".to_owned(), "вторая".into())
+        ]
+    );
     assert_eq!(state.records("ряд", "%").expect("readable"), []);
     drop(state);
     assert!(store.verify().expect("a look at everything").is_empty());
@@ -216,28 +355,52 @@ fn keep_records(reopen: &dyn Fn() -> Box<dyn Store>) {
 /// A fact that does not fit is refused, and the store is as it was.
 fn refuse_misfits(reopen: &dyn Fn() -> Box<dyn Store>) {
     let store = reopen();
-    let before = store.read().expect("readable").all_nodes().expect("readable");
+    let before = store
+        .read()
+        .expect("readable")
+        .all_nodes()
+        .expect("readable");
     let misfits = [
         progress(2, Progress::Complete, Progress::Active),
         progress(99, Progress::Pending, Progress::Active),
         added(&before[0]),
-        Fact::NodeRemoved { node: Box::new(before[0].clone()) },
+        Fact::NodeRemoved {
+            node: Box::new(before[0].clone()),
+        },
     ];
     for misfit in misfits {
         let mut tx = store.write().expect("the right to write");
-        let recorded = tx.record(operation(Verb::Progress, "misfit", vec![misfit.clone()], &[]));
+        let recorded = tx.record(operation(
+            Verb::Progress,
+            "misfit",
+            vec![misfit.clone()],
+            &[],
+        ));
         assert!(recorded.is_err(), "{misfit:?} was taken");
         drop(tx);
     }
-    assert_eq!(store.read().expect("readable").all_nodes().expect("readable"), before);
+    assert_eq!(
+        store
+            .read()
+            .expect("readable")
+            .all_nodes()
+            .expect("readable"),
+        before
+    );
 }
 
 fn added(node: &Node) -> Fact {
-    Fact::NodeAdded { node: Box::new(node.clone()) }
+    Fact::NodeAdded {
+        node: Box::new(node.clone()),
+    }
 }
 
 fn progress(id: u32, before: Progress, after: Progress) -> Fact {
-    Fact::ProgressChanged { node: NodeId(id), before, after }
+    Fact::ProgressChanged {
+        node: NodeId(id),
+        before,
+        after,
+    }
 }
 
 fn operation(verb: Verb, summary: &str, facts: Vec<Fact>, texts: &[&str]) -> NewOperation {
@@ -257,9 +420,14 @@ fn operation(verb: Verb, summary: &str, facts: Vec<Fact>, texts: &[&str]) -> New
 fn find_records(reopen: &dyn Fn() -> Box<dyn Store>) {
     use domain::search::{Matching, Query};
     let note = |kind: &str, key: &str, before: Option<&str>, after: Option<&str>| {
-        let body = |text: Option<&str>| text.map(|text| serde_json::json!({ "text": text, "shelf": "work" }));
+        let body = |text: Option<&str>| {
+            text.map(|text| serde_json::json!({ "text": text, "shelf": "work" }))
+        };
         Fact::RecordChanged {
-            record: RecordKey { kind: kind.to_owned(), key: key.to_owned() },
+            record: RecordKey {
+                kind: kind.to_owned(),
+                key: key.to_owned(),
+            },
             before: body(before),
             after: body(after),
         }
@@ -279,19 +447,27 @@ fn find_records(reopen: &dyn Fn() -> Box<dyn Store>) {
     let store = reopen();
     let record = |facts: Vec<Fact>| {
         let mut tx = store.write().expect("the right to write");
-        tx.record(operation(Verb::Progress, "notes", facts, &[])).expect("recorded");
+        tx.record(operation(Verb::Progress, "notes", facts, &[]))
+            .expect("recorded");
         tx.commit().expect("committed");
     };
     record(facts);
     record(vec![
         note("mem", "8", Some("gone soon"), None),
-        note("mem", "3", Some("Решили взять jose"), Some("Решили взять библиотеку jose")),
+        note(
+            "mem",
+            "3",
+            Some("Решили взять jose"),
+            Some("Решили взять библиотеку jose"),
+        ),
     ]);
     drop(store);
     let store = reopen();
     let state = store.read().expect("readable");
     let keys = |kinds: &[&str], query: &str, matching: Matching, most: usize| -> Vec<String> {
-        let found = state.search(kinds, &Query::read(query), matching, most).expect("searched");
+        let found = state
+            .search(kinds, &Query::read(query), matching, most)
+            .expect("searched");
         found.into_iter().map(|record| record.key).collect()
     };
     let all = |query: &str| keys(&["mem"], query, Matching::AllElseAny, 10);
@@ -302,11 +478,28 @@ fn find_records(reopen: &dyn Fn() -> Box<dyn Store>) {
     assert_eq!(all("京タ"), ["4"]);
     assert_eq!(all("京東"), ["5"]);
     assert_eq!(all("gone"), Vec::<String>::new());
-    assert_eq!(all("nothing jose"), ["3"], "when nothing has all of it, what has some");
-    assert_eq!(all("\" OR * kind:mem ("), Vec::<String>::new(), "no syntax of an engine gets through");
-    assert_eq!(keys(&["mem"], "jwt jose", Matching::Any, 10), ["3", "9", "2", "1"]);
-    assert_eq!(keys(&["anchor", "mem"], "jwt", Matching::AllElseAny, 2), ["9", "2"]);
+    assert_eq!(
+        all("nothing jose"),
+        ["3"],
+        "when nothing has all of it, what has some"
+    );
+    assert_eq!(
+        all("\" OR * kind:mem ("),
+        Vec::<String>::new(),
+        "no syntax of an engine gets through"
+    );
+    assert_eq!(
+        keys(&["mem"], "jwt jose", Matching::Any, 10),
+        ["3", "9", "2", "1"]
+    );
+    assert_eq!(
+        keys(&["anchor", "mem"], "jwt", Matching::AllElseAny, 2),
+        ["9", "2"]
+    );
     assert_eq!(keys(&["anchor"], "jwt", Matching::AllElseAny, 10), ["6"]);
-    assert_eq!(keys(&["other"], "jwt", Matching::AllElseAny, 10), Vec::<String>::new());
+    assert_eq!(
+        keys(&["other"], "jwt", Matching::AllElseAny, 10),
+        Vec::<String>::new()
+    );
     assert_eq!(all("work").len(), 6, "a shelf is found too");
 }

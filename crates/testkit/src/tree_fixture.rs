@@ -23,12 +23,19 @@ pub fn timestamp(seconds: i64) -> Timestamp {
 /// Returns a draft whose text is `text`, written against `parent`.
 #[must_use]
 pub fn node(id: u32, parent: Option<&Node>, alias: &str, text: &str) -> Node {
-    let profile = built_in("story").unwrap_or_else(|| unreachable!("the story profile is built in"));
+    let profile =
+        built_in("story").unwrap_or_else(|| unreachable!("the story profile is built in"));
     let read = profile.levels.iter().find_map(|level| {
-        level.read_alias(alias).ok().filter(|read| read.alias == alias).map(|read| (level.name.clone(), read))
+        level
+            .read_alias(alias)
+            .ok()
+            .filter(|read| read.alias == alias)
+            .map(|read| (level.name.clone(), read))
     });
-    let (level, order) =
-        read.map_or_else(|| ("act".to_owned(), 0), |(level, read)| (level, i64::from(read.number.unwrap_or(0))));
+    let (level, order) = read.map_or_else(
+        || ("act".to_owned(), 0),
+        |(level, read)| (level, i64::from(read.number.unwrap_or(0))),
+    );
     Node {
         id: NodeId(id),
         parent: parent.map(|parent| parent.id),
@@ -37,7 +44,10 @@ pub fn node(id: u32, parent: Option<&Node>, alias: &str, text: &str) -> Node {
         alias: alias.to_owned(),
         order,
         path: Some(format!("{alias}.md")),
-        description: Description { title: Some(alias.to_owned()), ..Description::default() },
+        description: Description {
+            title: Some(alias.to_owned()),
+            ..Description::default()
+        },
         content: Content::Text {
             version: VersionHash::of(text.as_bytes()),
             canonical: canonical_hash(text),
@@ -66,7 +76,10 @@ pub fn parse_tree(text: &str) -> Tree {
         let mut words = line.split_whitespace();
         let alias = words.next().expect("a line names a node");
         let word = words.next().unwrap_or("draft");
-        let status = Status::ALL.into_iter().find(|status| status.word() == word).expect("a known status");
+        let status = Status::ALL
+            .into_iter()
+            .find(|status| status.word() == word)
+            .expect("a known status");
         while above.last().is_some_and(|(known, _)| *known >= indent) {
             above.pop();
         }
@@ -75,7 +88,12 @@ pub fn parse_tree(text: &str) -> Tree {
         let mut node = node(id, parent.as_ref(), alias, &format!("# {alias}\n"));
         node.standing = Standing::plain(status);
         if status == Status::Approved {
-            node.approval = approval_of(&node, parent.as_ref().and_then(|parent| parent.content.as_parent()));
+            node.approval = approval_of(
+                &node,
+                parent
+                    .as_ref()
+                    .and_then(|parent| parent.content.as_parent()),
+            );
         }
         above.push((indent, nodes.len()));
         nodes.push(node);
@@ -99,6 +117,13 @@ fn approval_of(node: &Node, parent: Option<ParentVersion>) -> Option<Approval> {
 pub fn render_tree(tree: &Tree) -> String {
     tree.all_in_order()
         .into_iter()
-        .map(|node| format!("{}{} {}\n", "  ".repeat(tree.ancestors(node).len()), node.alias, node.status()))
+        .map(|node| {
+            format!(
+                "{}{} {}\n",
+                "  ".repeat(tree.ancestors(node).len()),
+                node.alias,
+                node.status()
+            )
+        })
         .collect()
 }

@@ -59,7 +59,11 @@ impl Decision {
     }
 
     fn force(&self) -> Force {
-        if self.force.is_some() { Force::Yes } else { Force::No }
+        if self.force.is_some() {
+            Force::Yes
+        } else {
+            Force::No
+        }
     }
 
     fn tick_shown(&self) -> Option<Timestamp> {
@@ -72,22 +76,32 @@ impl Decision {
             "" => None,
             hash => Some(shown_hash(hash)?.into()),
         };
-        Ok(Shown { version: shown_hash(&self.version)?.into(), parent })
+        Ok(Shown {
+            version: shown_hash(&self.version)?.into(),
+            parent,
+        })
     }
 }
 
 /// Reads a version hash that a form sends: all of it, as the page had it.
 fn shown_hash(text: &str) -> Result<VersionHash, Failure> {
     text.parse().map(VersionHash).map_err(|_| {
-        Failure::new(FailureKind::Invalid, "the form does not say which version was shown").step("open the page again")
+        Failure::new(
+            FailureKind::Invalid,
+            "the form does not say which version was shown",
+        )
+        .step("open the page again")
     })
 }
 
 /// Answers every decision where nothing can be decided.
 pub(crate) async fn only_shown() -> Refusal {
-    Failure::new(FailureKind::Refused, "this server only shows: nothing can be decided on its pages")
-        .step("tl serve   # without --read-only")
-        .into()
+    Failure::new(
+        FailureKind::Refused,
+        "this server only shows: nothing can be decided on its pages",
+    )
+    .step("tl serve   # without --read-only")
+    .into()
 }
 
 fn back(node: &str, done: &str) -> Redirect {
@@ -101,13 +115,20 @@ pub(crate) async fn approve(
 ) -> Done {
     let node = decision.node.clone();
     let done = dashboard.ask_as(who.principal, move |ctx| {
-        let request =
-            ApproveRequest { node: decision.words(), force: decision.force(), shown: Some(decision.shown()?) };
+        let request = ApproveRequest {
+            node: decision.words(),
+            force: decision.force(),
+            shown: Some(decision.shown()?),
+        };
         application::approve::approve(ctx, &request)
     });
     let outcome = done.await.map_err(Refusal::on(urls::node(&node)))?;
     // Warnings stop an approval without being a failure.
-    if outcome.success { Ok(back(&node, "approved")) } else { Ok(back(&node, "warned")) }
+    if outcome.success {
+        Ok(back(&node, "approved"))
+    } else {
+        Ok(back(&node, "warned"))
+    }
 }
 
 pub(crate) async fn revalidate(
@@ -117,7 +138,11 @@ pub(crate) async fn revalidate(
 ) -> Done {
     let node = decision.node.clone();
     let done = dashboard.ask_as(who.principal, move |ctx| {
-        let request = KeepRequest { node: decision.words(), force: decision.force(), shown: Some(decision.shown()?) };
+        let request = KeepRequest {
+            node: decision.words(),
+            force: decision.force(),
+            shown: Some(decision.shown()?),
+        };
         application::revalidate::keep_one(ctx, &request)
     });
     done.await.map_err(Refusal::on(urls::node(&node)))?;
@@ -148,8 +173,9 @@ pub(crate) async fn comment(
     Form(decision): Form<Decision>,
 ) -> Done {
     let node = decision.node.clone();
-    let done = dashboard
-        .ask_as(who.principal, move |ctx| application::comment::comment(ctx, &decision.words(), &decision.text));
+    let done = dashboard.ask_as(who.principal, move |ctx| {
+        application::comment::comment(ctx, &decision.words(), &decision.text)
+    });
     done.await.map_err(Refusal::on(urls::node(&node)))?;
     Ok(back(&node, "commented"))
 }
@@ -161,7 +187,10 @@ pub(crate) async fn restore(
 ) -> Done {
     let node = decision.node.clone();
     let done = dashboard.ask_as(who.principal, move |ctx| {
-        let words = [decision.node.clone(), shown_hash(&decision.version)?.to_string()];
+        let words = [
+            decision.node.clone(),
+            shown_hash(&decision.version)?.to_string(),
+        ];
         // A plan whose file is gone is restored from a page that shows no text.
         let replaces = match decision.replaces.as_str() {
             "" => None,
@@ -179,7 +208,9 @@ pub(crate) async fn undo(
     Form(decision): Form<Decision>,
 ) -> Done {
     let target = UndoTarget::Operation(OperationId(decision.operation));
-    let done = dashboard.ask_as(who.principal, move |ctx| application::undo::undo(ctx, target));
+    let done = dashboard.ask_as(who.principal, move |ctx| {
+        application::undo::undo(ctx, target)
+    });
     done.await.map_err(Refusal::on("/timeline".to_owned()))?;
     Ok(Redirect::to("/timeline?done=undone"))
 }
@@ -192,7 +223,13 @@ pub(crate) async fn accept(
 ) -> Done {
     let shown = Some(decision.item_version);
     let done = dashboard.ask_as(who.principal, move |ctx| {
-        application::reviews::accept::accept(ctx, Some(&decision.subject), &decision.item, decision.text.trim(), shown)
+        application::reviews::accept::accept(
+            ctx,
+            Some(&decision.subject),
+            &decision.item,
+            decision.text.trim(),
+            shown,
+        )
     });
     done.await.map_err(Refusal::on("/reviews".to_owned()))?;
     Ok(Redirect::to("/reviews?done=accepted"))
@@ -213,7 +250,14 @@ pub(crate) async fn send_back(
     Who(who): Who<Admitted>,
     Form(decision): Form<Decision>,
 ) -> Done {
-    judged(&dashboard, who, decision, |finding| Verdict::Fail { finding }, "sent-back").await
+    judged(
+        &dashboard,
+        who,
+        decision,
+        |finding| Verdict::Fail { finding },
+        "sent-back",
+    )
+    .await
 }
 
 async fn judged(
@@ -230,7 +274,9 @@ async fn judged(
         version: Some(decision.item_version),
         cost: 0,
     };
-    let done = dashboard.ask_as(who.principal, move |ctx| application::reviews::judge::judge(ctx, &request));
+    let done = dashboard.ask_as(who.principal, move |ctx| {
+        application::reviews::judge::judge(ctx, &request)
+    });
     done.await.map_err(Refusal::on("/reviews".to_owned()))?;
     Ok(Redirect::to(&format!("/reviews?done={word}")))
 }
@@ -254,7 +300,9 @@ pub(crate) async fn retry(
     Who(who): Who<Admitted>,
     Form(decision): Form<Decision>,
 ) -> Done {
-    let done = dashboard.ask_as(who.principal, move |ctx| retry_tick(ctx, decision.tick, decision.tick_shown()));
+    let done = dashboard.ask_as(who.principal, move |ctx| {
+        retry_tick(ctx, decision.tick, decision.tick_shown())
+    });
     let outcome = done.await.map_err(Refusal::on("/ticks".to_owned()))?;
     // A tick that failed again is an outcome, and the page shows why.
     Ok(Redirect::to(if outcome.status == TickStatus::Done {
@@ -270,7 +318,9 @@ pub(crate) async fn skip(
     Who(who): Who<Admitted>,
     Form(decision): Form<Decision>,
 ) -> Done {
-    let done = dashboard.ask_as(who.principal, move |ctx| skip_tick(ctx, decision.tick, decision.tick_shown()));
+    let done = dashboard.ask_as(who.principal, move |ctx| {
+        skip_tick(ctx, decision.tick, decision.tick_shown())
+    });
     done.await.map_err(Refusal::on("/ticks".to_owned()))?;
     Ok(Redirect::to("/ticks?done=skipped"))
 }

@@ -38,7 +38,8 @@ const DESCRIPTION: &str = include_str!("../assets/openapi.json");
 type Answer<T> = Result<Json<T>, ApiRefusal>;
 
 pub(crate) fn router() -> Router<Dashboard> {
-    let described = || async { ([(CONTENT_TYPE, "application/json")], DESCRIPTION).into_response() };
+    let described =
+        || async { ([(CONTENT_TYPE, "application/json")], DESCRIPTION).into_response() };
     Router::new()
         .route("/api/openapi.json", get(described))
         .route("/api/now", get(now))
@@ -54,7 +55,9 @@ pub(crate) fn router() -> Router<Dashboard> {
 }
 
 async fn nowhere() -> ApiRefusal {
-    Failure::new(FailureKind::NotFound, "there is nothing here").step("GET /api/openapi.json").into()
+    Failure::new(FailureKind::NotFound, "there is nothing here")
+        .step("GET /api/openapi.json")
+        .into()
 }
 
 async fn now(State(dashboard): State<Dashboard>) -> Answer<NowView> {
@@ -64,11 +67,20 @@ async fn now(State(dashboard): State<Dashboard>) -> Answer<NowView> {
 /// Reads what goes on.
 pub(crate) async fn now_view(dashboard: &Dashboard) -> Result<NowView, Failure> {
     let hooks = dashboard.hooks.clone();
-    dashboard.ask_tree(move |ctx, known| show_now(ctx, known, &hooks.blocked())).await
+    dashboard
+        .ask_tree(move |ctx, known| show_now(ctx, known, &hooks.blocked()))
+        .await
 }
 
-async fn tree(State(dashboard): State<Dashboard>, Query(wanted): Query<WindowRequest>) -> Answer<TreeWindow> {
-    Ok(Json(dashboard.ask_tree(move |_, known| Ok(tree_window(known, &wanted))).await?))
+async fn tree(
+    State(dashboard): State<Dashboard>,
+    Query(wanted): Query<WindowRequest>,
+) -> Answer<TreeWindow> {
+    Ok(Json(
+        dashboard
+            .ask_tree(move |_, known| Ok(tree_window(known, &wanted)))
+            .await?,
+    ))
 }
 
 /// All there is to know about one plan.
@@ -91,14 +103,30 @@ const MOST_LOG: usize = 20;
 pub(crate) fn whole(ctx: &Context<'_>, path: &str) -> Result<Whole, Failure> {
     let words = [path.to_owned()];
     let plan = read_plan(ctx, &words)?;
-    let stale = matches!(plan.plan.node.status, Status::RequiresRevalidation | Status::Invalid);
+    let stale = matches!(
+        plan.plan.node.status,
+        Status::RequiresRevalidation | Status::Invalid
+    );
     Ok(Whole {
-        why: if stale { Some(explain(ctx, &words)?) } else { None },
+        why: if stale {
+            Some(explain(ctx, &words)?)
+        } else {
+            None
+        },
         versions: list_versions(ctx, &words)?.versions,
         // Not every kind of node can be proved.
-        evidence: show_evidence(ctx, &words).ok().filter(|evidence| !evidence.proofs.is_empty()),
+        evidence: show_evidence(ctx, &words)
+            .ok()
+            .filter(|evidence| !evidence.proofs.is_empty()),
         comments: list_comments(ctx, &words)?,
-        log: history(ctx, &HistoryRequest { node: words.to_vec(), most: MOST_LOG, before: None })?,
+        log: history(
+            ctx,
+            &HistoryRequest {
+                node: words.to_vec(),
+                most: MOST_LOG,
+                before: None,
+            },
+        )?,
         plan,
     })
 }
@@ -133,8 +161,14 @@ const MOST_LOOKED_THROUGH: usize = 20_000;
 
 /// Reads a stretch of the log.
 pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Failure> {
-    let most = asked.limit.unwrap_or(USUAL_OPERATIONS).clamp(1, MOST_OPERATIONS);
-    let node: Vec<String> = Some(asked.node.trim().to_owned()).filter(|node| !node.is_empty()).into_iter().collect();
+    let most = asked
+        .limit
+        .unwrap_or(USUAL_OPERATIONS)
+        .clamp(1, MOST_OPERATIONS);
+    let node: Vec<String> = Some(asked.node.trim().to_owned())
+        .filter(|node| !node.is_empty())
+        .into_iter()
+        .collect();
     let by = asked.by.trim().to_lowercase();
     let fits = |operation: &OperationView| {
         (asked.verb.is_empty() || operation.verb.word() == asked.verb)
@@ -144,12 +178,23 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
     let mut operations = Vec::new();
     let mut looked_through = 0;
     // Without a filter the first page has all that is asked for, and one more to know whether that is all.
-    let page_size = if asked.verb.is_empty() && by.is_empty() { most + 1 } else { MOST_OPERATIONS };
+    let page_size = if asked.verb.is_empty() && by.is_empty() {
+        most + 1
+    } else {
+        MOST_OPERATIONS
+    };
     loop {
         let page = if node.is_empty() {
             recorded_history(ctx, page_size, before)?
         } else {
-            history(ctx, &HistoryRequest { node: node.clone(), most: page_size, before })?
+            history(
+                ctx,
+                &HistoryRequest {
+                    node: node.clone(),
+                    most: page_size,
+                    before,
+                },
+            )?
         };
         let is_last = page.len() < page_size;
         looked_through += page.len();
@@ -161,7 +206,10 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
             }
             if operations.len() == most {
                 let is_all = is_last && at + 1 == found;
-                return Ok(Timeline { operations, next: before.filter(|_| !is_all).map(|before| before.0) });
+                return Ok(Timeline {
+                    operations,
+                    next: before.filter(|_| !is_all).map(|before| before.0),
+                });
             }
         }
         if is_last || looked_through >= MOST_LOOKED_THROUGH {
@@ -171,8 +219,15 @@ pub(crate) fn stretch(ctx: &Context<'_>, asked: &Stretch) -> Result<Timeline, Fa
     }
 }
 
-async fn timeline(State(dashboard): State<Dashboard>, Query(asked): Query<Stretch>) -> Answer<Timeline> {
-    Ok(Json(dashboard.ask_tree(move |ctx, _| stretch(ctx, &asked)).await?))
+async fn timeline(
+    State(dashboard): State<Dashboard>,
+    Query(asked): Query<Stretch>,
+) -> Answer<Timeline> {
+    Ok(Json(
+        dashboard
+            .ask_tree(move |ctx, _| stretch(ctx, &asked))
+            .await?,
+    ))
 }
 
 /// Reviews, and the workflows that are under way.
@@ -184,7 +239,10 @@ pub(crate) struct Reviews {
 
 /// Reads the reviews and workflows.
 pub(crate) fn reviewed(ctx: &Context<'_>) -> Result<Reviews, Failure> {
-    Ok(Reviews { reviews: reviews::status::list(ctx)?, workflows: workflows::status::status(ctx, None)? })
+    Ok(Reviews {
+        reviews: reviews::status::list(ctx)?,
+        workflows: workflows::status::status(ctx, None)?,
+    })
 }
 
 async fn list_reviews(State(dashboard): State<Dashboard>) -> Answer<Reviews> {
@@ -210,8 +268,15 @@ impl Ticks {
     }
 }
 
-async fn ticks(State(dashboard): State<Dashboard>, Query(asked): Query<Ticks>) -> Answer<TicksView> {
-    Ok(Json(dashboard.ask(move |ctx| show_ticks(ctx, asked.most())).await?))
+async fn ticks(
+    State(dashboard): State<Dashboard>,
+    Query(asked): Query<Ticks>,
+) -> Answer<TicksView> {
+    Ok(Json(
+        dashboard
+            .ask(move |ctx| show_ticks(ctx, asked.most()))
+            .await?,
+    ))
 }
 
 /// What is looked for in memory.
@@ -249,30 +314,60 @@ const MOST_FOUND: usize = 50;
 pub(crate) fn memories(ctx: &Context<'_>, asked: &Search) -> Result<Memories, Failure> {
     let shelves = list_shelves(ctx)?;
     let MemoryView { counts, entries } = show_memory(ctx, None)?;
-    let relationships = entries.iter().filter(|entry| entry.kind == EntryKind::Relationship.word()).map(|tie| {
-        let word = |name: &str| tie.entry[name].as_str().unwrap_or_default().to_owned();
-        let named = |id: String| entries.iter().find(|entry| entry.id == id).map_or(id, |entry| entry.name.clone());
-        Tie {
-            between: [named(word("character_a")), named(word("character_b"))],
-            kind: word("relationship_type"),
-            status: word("status"),
-            intensity: tie.entry["intensity"].as_u64().unwrap_or_default(),
-        }
-    });
+    let relationships = entries
+        .iter()
+        .filter(|entry| entry.kind == EntryKind::Relationship.word())
+        .map(|tie| {
+            let word = |name: &str| tie.entry[name].as_str().unwrap_or_default().to_owned();
+            let named = |id: String| {
+                entries
+                    .iter()
+                    .find(|entry| entry.id == id)
+                    .map_or(id, |entry| entry.name.clone())
+            };
+            Tie {
+                between: [named(word("character_a")), named(word("character_b"))],
+                kind: word("relationship_type"),
+                status: word("status"),
+                intensity: tie.entry["intensity"].as_u64().unwrap_or_default(),
+            }
+        });
     let relationships = relationships.collect();
-    let mut found = Memories { shelves, notes: Vec::new(), counts, entries: Vec::new(), relationships };
+    let mut found = Memories {
+        shelves,
+        notes: Vec::new(),
+        counts,
+        entries: Vec::new(),
+        relationships,
+    };
     if !asked.text.trim().is_empty() {
         let shelf = Some(asked.shelf.clone()).filter(|shelf| !shelf.is_empty());
-        found.notes = recall_mems(ctx, &RecallRequest { query: asked.text.clone(), shelf, most: MOST_FOUND })?;
-        let request =
-            SearchMemoryRequest { query: asked.text.clone(), most: MOST_FOUND, ..SearchMemoryRequest::default() };
+        found.notes = recall_mems(
+            ctx,
+            &RecallRequest {
+                query: asked.text.clone(),
+                shelf,
+                most: MOST_FOUND,
+            },
+        )?;
+        let request = SearchMemoryRequest {
+            query: asked.text.clone(),
+            most: MOST_FOUND,
+            ..SearchMemoryRequest::default()
+        };
         // Text without a word in it finds no note either.
-        found.entries =
-            if asked.shelf.is_empty() { search_memory(ctx, &request).unwrap_or_default() } else { Vec::new() };
+        found.entries = if asked.shelf.is_empty() {
+            search_memory(ctx, &request).unwrap_or_default()
+        } else {
+            Vec::new()
+        };
     }
     Ok(found)
 }
 
-async fn memory(State(dashboard): State<Dashboard>, Query(asked): Query<Search>) -> Answer<Memories> {
+async fn memory(
+    State(dashboard): State<Dashboard>,
+    Query(asked): Query<Search>,
+) -> Answer<Memories> {
     Ok(Json(dashboard.ask(move |ctx| memories(ctx, &asked)).await?))
 }

@@ -35,7 +35,10 @@ pub(crate) const ASSETS: &[(&str, &str, &str)] = assets![
 
 /// Returns the names of the styles, in the order they apply.
 pub(crate) fn styles() -> impl Iterator<Item = &'static str> {
-    ASSETS.iter().filter(|(_, kind, _)| *kind == CSS).map(|(name, ..)| *name)
+    ASSETS
+        .iter()
+        .filter(|(_, kind, _)| *kind == CSS)
+        .map(|(name, ..)| *name)
 }
 
 pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Response {
@@ -45,7 +48,10 @@ pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Respo
     let mark = format!("\"{}\"", Digest32::of(text.as_bytes()));
     // Asked for again each time, and not sent again unless it is another one: a new version of the program is seen at once.
     let about = [(CACHE_CONTROL, "no-cache".to_owned()), (ETAG, mark.clone())];
-    if headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == mark.as_bytes()) {
+    if headers
+        .get(IF_NONE_MATCH)
+        .is_some_and(|known| known.as_bytes() == mark.as_bytes())
+    {
         return (StatusCode::NOT_MODIFIED, about).into_response();
     }
     (about, [(CONTENT_TYPE, *kind)], *text).into_response()

@@ -25,6 +25,8 @@ pub(crate) async fn add(request: Request, next: Next) -> Response {
     }
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
     // Pages are the state of this moment; the assets say otherwise for themselves.
-    headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    headers
+        .entry(CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
     response
 }

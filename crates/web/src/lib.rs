@@ -115,7 +115,10 @@ impl Dashboard {
     /// The same, with no way to change anything.
     #[must_use]
     pub fn only_showing(self) -> Self {
-        Self { only_shows: true, ..self }
+        Self {
+            only_shows: true,
+            ..self
+        }
     }
 
     /// Returns everything it serves.
@@ -148,7 +151,11 @@ impl Dashboard {
                 .route("/do/retry", post(actions::retry))
                 .route("/do/skip", post(actions::skip))
                 .route_layer(from_fn(reach::decides))
-                .merge(Router::new().route("/do/comment", post(actions::comment)).route_layer(from_fn(reach::speaks)))
+                .merge(
+                    Router::new()
+                        .route("/do/comment", post(actions::comment))
+                        .route_layer(from_fn(reach::speaks)),
+                )
         };
         pages
             .merge(decisions)
@@ -180,7 +187,8 @@ impl Dashboard {
         mut use_case: impl FnMut(&Context<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
         let workspace = self.workspace.clone();
-        self.aside(move || workspace.ask(Channel::Web, &who, &mut use_case)).await
+        self.aside(move || workspace.ask(Channel::Web, &who, &mut use_case))
+            .await
     }
 
     /// The same on the tree, which is kept between requests.
@@ -197,7 +205,9 @@ impl Dashboard {
     async fn aside<T>(&self, work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
         let broken = || Failure::new(FailureKind::Internal, "the use case broke off");
         let _room = self.room.acquire().await.map_err(|_| broken())?;
-        let caught = tokio::task::block_in_place(|| std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)));
+        let caught = tokio::task::block_in_place(|| {
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(work))
+        });
         caught.unwrap_or_else(|_| Err(broken()))
     }
 }

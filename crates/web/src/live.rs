@@ -44,8 +44,16 @@ pub(crate) struct Live {
 
 impl Live {
     pub(crate) fn of(workspace: Arc<dyn Workspace>, lookout: Arc<Lookout>) -> Self {
-        let moment = Moment { head: workspace.head().unwrap_or_default(), closed: false };
-        Self { workspace, lookout, moment: watch::Sender::new(moment), watching: AtomicBool::new(false) }
+        let moment = Moment {
+            head: workspace.head().unwrap_or_default(),
+            closed: false,
+        };
+        Self {
+            workspace,
+            lookout,
+            moment: watch::Sender::new(moment),
+            watching: AtomicBool::new(false),
+        }
     }
 
     pub(crate) fn close(&self) {
@@ -60,7 +68,11 @@ impl Live {
         let heard = self.moment.subscribe();
         if !self.watching.swap(true, Ordering::SeqCst) {
             let live = self.clone();
-            if std::thread::Builder::new().name("live".to_owned()).spawn(move || live.run()).is_err() {
+            if std::thread::Builder::new()
+                .name("live".to_owned())
+                .spawn(move || live.run())
+                .is_err()
+            {
                 self.watching.store(false, Ordering::SeqCst);
             }
         }
@@ -82,7 +94,8 @@ impl Live {
                 looked_at_files = Instant::now();
             }
             if let Ok(head) = self.workspace.head() {
-                self.moment.send_if_modified(|moment| std::mem::replace(&mut moment.head, head) != head);
+                self.moment
+                    .send_if_modified(|moment| std::mem::replace(&mut moment.head, head) != head);
             }
             if self.moment.borrow().closed {
                 return;
@@ -98,7 +111,10 @@ pub(crate) struct Listening(watch::Receiver<Moment>);
 impl Listening {
     /// Ends when there is an operation after this one, or the server closes.
     pub(crate) async fn until_after(mut self, known: u64) {
-        let _ = self.0.wait_for(|moment| moment.closed || moment.head > known).await;
+        let _ = self
+            .0
+            .wait_for(|moment| moment.closed || moment.head > known)
+            .await;
     }
 }
 
@@ -113,13 +129,19 @@ pub(crate) async fn stream(
     Query(asked): Query<Since>,
     headers: HeaderMap,
 ) -> impl IntoResponse {
-    let known = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok()).or(asked.since);
+    let known = headers
+        .get("last-event-id")
+        .and_then(|id| id.to_str().ok()?.parse().ok())
+        .or(asked.since);
     let (out, events) = mpsc::channel::<Result<Event, Infallible>>(16);
     let mut moments = dashboard.live.subscribe();
     tokio::spawn(async move {
         let mut last = known.unwrap_or_else(|| moments.borrow().head);
         // The first event says where the stream begins, so that a page that breaks off at once misses nothing.
-        let begins = Event::default().event("begin").id(last.to_string()).data("{}");
+        let begins = Event::default()
+            .event("begin")
+            .id(last.to_string())
+            .data("{}");
         if out.send(Ok(begins)).await.is_err() {
             return;
         }
@@ -131,7 +153,10 @@ pub(crate) async fn stream(
             if now.head != last {
                 let since = OperationId(last);
                 // What cannot be read now is tried at the next change.
-                if let Ok(changes) = dashboard.ask(move |ctx| list_changes(ctx, since, MOST_MISSED)).await {
+                if let Ok(changes) = dashboard
+                    .ask(move |ctx| list_changes(ctx, since, MOST_MISSED))
+                    .await
+                {
                     last = match &changes {
                         Some(changes) => changes.last().map_or(last, |change| change.operation.0),
                         None => now.head,
@@ -149,16 +174,20 @@ pub(crate) async fn stream(
             }
         }
     });
-    Sse::new(ReceiverStream::new(events)).keep_alive(KeepAlive::new().interval(Duration::from_secs(15)))
+    Sse::new(ReceiverStream::new(events))
+        .keep_alive(KeepAlive::new().interval(Duration::from_secs(15)))
 }
 
 /// Returns the events of some changes; without them, the one that says to read everything again.
 fn told(changes: Option<&[ChangeView]>, head: u64) -> Vec<Event> {
-    let event = |name: &str, id: u64, data: String| Event::default().event(name).id(id.to_string()).data(data);
+    let event = |name: &str, id: u64, data: String| {
+        Event::default().event(name).id(id.to_string()).data(data)
+    };
     match changes {
-        Some(changes) => {
-            changes.iter().map(|change| event("operation", change.operation.0, json!(change).to_string())).collect()
-        }
+        Some(changes) => changes
+            .iter()
+            .map(|change| event("operation", change.operation.0, json!(change).to_string()))
+            .collect(),
         None => vec![event("reset", head, "{}".to_owned())],
     }
 }

@@ -36,7 +36,10 @@ struct Seen {
 
 impl Seen {
     fn known(&self) -> Option<Arc<KnownTree>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn has_few(&self) -> bool {
@@ -47,9 +50,18 @@ impl Seen {
     fn look(&self) {
         let begun = Instant::now();
         // What cannot be read now is read the next time; what is recorded is shown meanwhile.
-        let _ = self.workspace.ask(Channel::Web, &Principal::System, &mut look_at_files);
-        let _ = self.workspace.ask(Channel::Web, &Principal::System, &mut |ctx| self.follow(ctx).map(drop));
-        *self.looked_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun);
+        let _ = self
+            .workspace
+            .ask(Channel::Web, &Principal::System, &mut look_at_files);
+        let _ = self
+            .workspace
+            .ask(Channel::Web, &Principal::System, &mut |ctx| {
+                self.follow(ctx).map(drop)
+            });
+        *self
+            .looked_at
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(begun);
     }
 
     /// Returns the tree with what was recorded since, and keeps it.
@@ -88,7 +100,10 @@ impl Lookout {
             looked_at: Mutex::default(),
             is_asked_for: AtomicBool::default(),
         };
-        Self { seen: Arc::new(seen), looker: OnceLock::new() }
+        Self {
+            seen: Arc::new(seen),
+            looker: OnceLock::new(),
+        }
     }
 
     /// Looks at the files, and waits for it.
@@ -104,7 +119,12 @@ impl Lookout {
     /// Looks at the files where that was not done lately; at many of them beside the answer, if it can be helped.
     fn look_if_due(&self) {
         let is_small = self.seen.has_few();
-        let age = self.seen.looked_at.lock().unwrap_or_else(PoisonError::into_inner).map(|at| at.elapsed());
+        let age = self
+            .seen
+            .looked_at
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .map(|at| at.elapsed());
         match age {
             Some(age) if !is_small && age < FRESH => {}
             Some(age) if !is_small && age < STALE => {
@@ -123,10 +143,12 @@ impl Lookout {
             let (looker, asked) = channel();
             let seen = self.seen.clone();
             // Without a thread nobody listens, and who asks is told so at once.
-            let _ = std::thread::Builder::new().name("look".to_owned()).spawn(move || {
-                give_way();
-                seen.serve(&asked);
-            });
+            let _ = std::thread::Builder::new()
+                .name("look".to_owned())
+                .spawn(move || {
+                    give_way();
+                    seen.serve(&asked);
+                });
             looker
         });
         let _ = looker.send(done);
@@ -140,7 +162,10 @@ impl Lookout {
     ) -> Result<T, Failure> {
         self.look_if_due();
         let seen = &self.seen;
-        seen.workspace.ask(Channel::Web, &seen.workspace.person(), &mut |ctx| use_case(ctx, &*seen.follow(ctx)?))
+        seen.workspace
+            .ask(Channel::Web, &seen.workspace.person(), &mut |ctx| {
+                use_case(ctx, &*seen.follow(ctx)?)
+            })
     }
 }
 

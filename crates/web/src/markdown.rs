@@ -22,17 +22,41 @@ pub(crate) fn rendered(text: &str) -> Markup {
         }
         _ if front_matter => None,
         Event::Html(raw) | Event::InlineHtml(raw) => Some(Event::Text(raw)),
-        Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
-            let dest_url = if may_lead(&dest_url) { dest_url } else { CowStr::Borrowed("#") };
-            Some(Event::Start(Tag::Link { link_type, dest_url, title, id }))
+        Event::Start(Tag::Link {
+            link_type,
+            dest_url,
+            title,
+            id,
+        }) => {
+            let dest_url = if may_lead(&dest_url) {
+                dest_url
+            } else {
+                CowStr::Borrowed("#")
+            };
+            Some(Event::Start(Tag::Link {
+                link_type,
+                dest_url,
+                title,
+                id,
+            }))
         }
         // A picture is a request somewhere: its words are shown, and where it is.
-        Event::Start(Tag::Image { dest_url, .. }) => Some(Event::Text(format!("[picture {dest_url}: ").into())),
+        Event::Start(Tag::Image { dest_url, .. }) => {
+            Some(Event::Text(format!("[picture {dest_url}: ").into()))
+        }
         Event::End(TagEnd::Image) => Some(Event::Text("]".into())),
         // The page has a heading of its own above these.
-        Event::Start(Tag::Heading { level, id, classes, attrs }) => {
-            Some(Event::Start(Tag::Heading { level: lower(level), id, classes, attrs }))
-        }
+        Event::Start(Tag::Heading {
+            level,
+            id,
+            classes,
+            attrs,
+        }) => Some(Event::Start(Tag::Heading {
+            level: lower(level),
+            id,
+            classes,
+            attrs,
+        })),
         Event::End(TagEnd::Heading(level)) => Some(Event::End(TagEnd::Heading(lower(level)))),
         other => Some(other),
     });
@@ -54,7 +78,9 @@ fn lower(level: pulldown_cmark::HeadingLevel) -> pulldown_cmark::HeadingLevel {
 /// Says whether a link may lead there: the web, mail, or a place on this page. Anything else may be a script.
 fn may_lead(address: &str) -> bool {
     let address = address.to_ascii_lowercase();
-    ["http://", "https://", "mailto:", "#"].iter().any(|start| address.starts_with(start))
+    ["http://", "https://", "mailto:", "#"]
+        .iter()
+        .any(|start| address.starts_with(start))
 }
 
 #[cfg(test)]
@@ -75,7 +101,10 @@ mod tests {
             ("---\ntitle: <b>x</b>\n---\ntext", "title:"),
         ] {
             let shown = rendered(text).into_string();
-            assert!(!shown.to_ascii_lowercase().contains(forbidden), "{text} became {shown}");
+            assert!(
+                !shown.to_ascii_lowercase().contains(forbidden),
+                "{text} became {shown}"
+            );
         }
     }
 
@@ -83,7 +112,12 @@ mod tests {
     fn markdown_is_rendered() {
         let shown = rendered("# Goal\n\n- [x] done\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n[site](https://example.org)")
             .into_string();
-        for wanted in ["<h3>Goal</h3>", "<table>", "checkbox", "href=\"https://example.org\""] {
+        for wanted in [
+            "<h3>Goal</h3>",
+            "<table>",
+            "checkbox",
+            "href=\"https://example.org\"",
+        ] {
             assert!(shown.contains(wanted), "{wanted} is not in {shown}");
         }
     }

@@ -23,8 +23,13 @@ async fn up_to(needed: Scope, who: &Admitted, request: Request, next: Next) -> R
     if who.scope.covers(needed) {
         return next.run(request).await;
     }
-    let message = format!("this needs a token of the scope `{needed}`, and yours has `{}`", who.scope);
-    let failure = Failure::new(FailureKind::Refused, message)
-        .step(format!("ask for one: tl token create NAME --as {} --scope {needed}", who.principal));
+    let message = format!(
+        "this needs a token of the scope `{needed}`, and yours has `{}`",
+        who.scope
+    );
+    let failure = Failure::new(FailureKind::Refused, message).step(format!(
+        "ask for one: tl token create NAME --as {} --scope {needed}",
+        who.principal
+    ));
     Refusal::from(failure).into_response()
 }

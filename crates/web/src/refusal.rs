@@ -50,7 +50,11 @@ impl IntoResponse for Refusal {
                 p { a href=(back.as_deref().unwrap_or("/")) { "Go back" } }
             }
         };
-        (status(failure.kind), shell(Place::Elsewhere, "Not done", &content)).into_response()
+        (
+            status(failure.kind),
+            shell(Place::Elsewhere, "Not done", &content),
+        )
+            .into_response()
     }
 }
 
@@ -65,7 +69,12 @@ impl From<Failure> for ApiRefusal {
 
 impl IntoResponse for ApiRefusal {
     fn into_response(self) -> Response {
-        let Failure { kind, message, next_steps, .. } = self.0;
+        let Failure {
+            kind,
+            message,
+            next_steps,
+            ..
+        } = self.0;
         let body = json!({ "error": { "kind": kind.word(), "message": message, "next_steps": next_steps } });
         (status(kind), Json(body)).into_response()
     }

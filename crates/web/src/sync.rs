@@ -28,8 +28,12 @@ use crate::refusal::ApiRefusal;
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 pub(crate) fn router() -> Router<Dashboard> {
-    Router::new()
-        .route("/api/team/operations", get(hand_over).post(accept).layer(DefaultBodyLimit::max(MOST_SENT + 4_096)))
+    Router::new().route(
+        "/api/team/operations",
+        get(hand_over)
+            .post(accept)
+            .layer(DefaultBodyLimit::max(MOST_SENT + 4_096)),
+    )
 }
 
 /// From where on, and how long an answer may wait for something to say.
@@ -43,10 +47,15 @@ struct Asked {
 }
 
 impl Dashboard {
-    async fn page(&self, caller: &Admitted, request: HandOverRequest) -> Result<HandedOver, Failure> {
+    async fn page(
+        &self,
+        caller: &Admitted,
+        request: HandOverRequest,
+    ) -> Result<HandedOver, Failure> {
         let (workspace, caller) = (self.workspace.clone(), caller.clone());
         self.aside(move || {
-            let mut hand_over = |ctx: &application::Context<'_>| hand_over_operations(ctx, &caller, &request);
+            let mut hand_over =
+                |ctx: &application::Context<'_>| hand_over_operations(ctx, &caller, &request);
             workspace.ask(Channel::Web, &caller.principal, &mut hand_over)
         })
         .await
@@ -59,8 +68,16 @@ async fn hand_over(
     Query(asked): Query<Asked>,
 ) -> Result<Response, ApiRefusal> {
     let invalid = |_| Failure::new(FailureKind::Invalid, "`hash` is no hash");
-    let hash = asked.hash.as_deref().map(str::parse::<Digest32>).transpose().map_err(invalid)?;
-    let request = HandOverRequest { after: OperationId(asked.after), hash };
+    let hash = asked
+        .hash
+        .as_deref()
+        .map(str::parse::<Digest32>)
+        .transpose()
+        .map_err(invalid)?;
+    let request = HandOverRequest {
+        after: OperationId(asked.after),
+        hash,
+    };
     let wait = Duration::from_millis(asked.wait).min(LONGEST_WAIT);
     // Listened to before the first look, so that nothing falls between the two.
     let listening = (!wait.is_zero()).then(|| dashboard.live.listen());
@@ -75,20 +92,28 @@ async fn hand_over(
     }
     Ok(match page {
         HandedOver::Page { greeting, lines } => answered(&greeting, &lines)?,
-        HandedOver::Diverged => {
-            (StatusCode::CONFLICT, Json(Receipt::Diverged { after: OperationId(asked.after) })).into_response()
-        }
+        HandedOver::Diverged => (
+            StatusCode::CONFLICT,
+            Json(Receipt::Diverged {
+                after: OperationId(asked.after),
+            }),
+        )
+            .into_response(),
     })
 }
 
 fn answered(greeting: &Greeting, lines: &[String]) -> Result<Response, Failure> {
-    let head =
-        serde_json::to_string(greeting).map_err(|error| Failure::new(FailureKind::Internal, error.to_string()))?;
-    let mut body = String::with_capacity(head.len() + 1 + lines.iter().map(String::len).sum::<usize>());
+    let head = serde_json::to_string(greeting)
+        .map_err(|error| Failure::new(FailureKind::Internal, error.to_string()))?;
+    let mut body =
+        String::with_capacity(head.len() + 1 + lines.iter().map(String::len).sum::<usize>());
     body.push_str(&head);
     body.push('\n');
     lines.iter().for_each(|line| body.push_str(line));
-    let headers = [(CONTENT_TYPE, "application/x-ndjson"), (CACHE_CONTROL, "no-store")];
+    let headers = [
+        (CONTENT_TYPE, "application/x-ndjson"),
+        (CACHE_CONTROL, "no-store"),
+    ];
     Ok((headers, body).into_response())
 }
 
@@ -106,7 +131,8 @@ async fn accept(
     let _turn = dashboard.turn.acquire().await.map_err(closed)?;
     let receipt = dashboard
         .aside(move || {
-            let mut accept = |ctx: &application::Context<'_>| accept_operations(ctx, &caller, &sending, &lines);
+            let mut accept =
+                |ctx: &application::Context<'_>| accept_operations(ctx, &caller, &sending, &lines);
             workspace.ask(Channel::Web, &caller.principal, &mut accept)
         })
         .await?;
@@ -119,11 +145,15 @@ async fn accept(
 
 fn read(body: &[u8]) -> Result<(Sending, Vec<String>), Failure> {
     let invalid = |what: String| Failure::new(FailureKind::Invalid, what);
-    let text = std::str::from_utf8(body).map_err(|_| invalid("what was sent is no UTF-8".to_owned()))?;
+    let text =
+        std::str::from_utf8(body).map_err(|_| invalid("what was sent is no UTF-8".to_owned()))?;
     let mut lines = text.split_inclusive('\n');
     let head = lines.next().unwrap_or_default();
-    let sending = serde_json::from_str(head)
-        .map_err(|error| invalid(format!("the first line does not say what the others come after: {error}")))?;
+    let sending = serde_json::from_str(head).map_err(|error| {
+        invalid(format!(
+            "the first line does not say what the others come after: {error}"
+        ))
+    })?;
     let lines: Vec<String> = lines.map(str::to_owned).collect();
     // Cut off on its way: what is left of it is not what was decided.
     if text.len() > head.len() && !text.ends_with('\n') {

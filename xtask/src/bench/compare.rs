@@ -24,14 +24,24 @@ pub(super) trait Suite {
     fn run_case(&self, index: usize, round: usize) -> Result<Option<Sample>, String>;
 }
 
-type MakeSuite = fn(release: &Path, program: &Path, folder: &Path, length: Length) -> Result<Box<dyn Suite>, String>;
+type MakeSuite = fn(
+    release: &Path,
+    program: &Path,
+    folder: &Path,
+    length: Length,
+) -> Result<Box<dyn Suite>, String>;
 
-const SUITES: [(&str, MakeSuite); 3] =
-    [("commands", super::make_suite), ("hooks", hooks::make_suite), ("work", work::make_suite)];
+const SUITES: [(&str, MakeSuite); 3] = [
+    ("commands", super::make_suite),
+    ("hooks", hooks::make_suite),
+    ("work", work::make_suite),
+];
 
 /// Builds the present tree and compares it with the program at `old`.
 pub(crate) fn bench(old: &str, length: Length) -> Outcome {
-    let old = PathBuf::from(old).canonicalize().map_err(|error| format!("cannot use {old}: {error}"))?;
+    let old = PathBuf::from(old)
+        .canonicalize()
+        .map_err(|error| format!("cannot use {old}: {error}"))?;
     say_error("building (release)");
     generate::build_release()?;
     let target = target_directory()?;
@@ -48,10 +58,24 @@ pub(crate) fn bench(old: &str, length: Length) -> Outcome {
     );
     for (name, make) in SUITES {
         say_error(&format!("{name}: making the projects of both builds"));
-        let of_old = make(&release, &old, &folder.path().join(name).join("old"), length)?;
-        let of_new = make(&release, &release.join("tl"), &folder.path().join(name).join("new"), length)?;
+        let of_old = make(
+            &release,
+            &old,
+            &folder.path().join(name).join("old"),
+            length,
+        )?;
+        let of_new = make(
+            &release,
+            &release.join("tl"),
+            &folder.path().join(name).join("new"),
+            length,
+        )?;
         say_error(&format!("{name}: measuring, {rounds} rounds"));
-        for (case, pairs) in of_new.case_names().into_iter().zip(run_rounds(&*of_old, &*of_new, rounds)?) {
+        for (case, pairs) in of_new
+            .case_names()
+            .into_iter()
+            .zip(run_rounds(&*of_old, &*of_new, rounds)?)
+        {
             text.push_str(&render_row(case, &pairs));
         }
     }
@@ -60,7 +84,11 @@ pub(crate) fn bench(old: &str, length: Length) -> Outcome {
 }
 
 /// Runs every case with both builds in every round; returns the pairs (old, new) per case.
-fn run_rounds(old: &dyn Suite, new: &dyn Suite, rounds: usize) -> Result<Vec<Vec<(Sample, Sample)>>, String> {
+fn run_rounds(
+    old: &dyn Suite,
+    new: &dyn Suite,
+    rounds: usize,
+) -> Result<Vec<Vec<(Sample, Sample)>>, String> {
     let mut pairs: Vec<Vec<(Sample, Sample)>> = vec![Vec::new(); new.case_names().len()];
     for round in 0..rounds + WARM_UP {
         for (index, pairs) in pairs.iter_mut().enumerate() {
@@ -82,9 +110,14 @@ fn run_rounds(old: &dyn Suite, new: &dyn Suite, rounds: usize) -> Result<Vec<Vec
 fn render_row(case: &str, pairs: &[(Sample, Sample)]) -> String {
     let cpu = median_ratio(pairs.iter().map(|(old, new)| (old.cpu, new.cpu)));
     let wall = median_ratio(pairs.iter().map(|(old, new)| (old.wall, new.wall)));
-    let median =
-        |pick: fn(&(Sample, Sample)) -> std::time::Duration| milliseconds(percentile(pairs.iter().map(pick), 50));
-    let verdict = if cpu.max(wall) <= MAX_RATIO { "✓" } else { "over" };
+    let median = |pick: fn(&(Sample, Sample)) -> std::time::Duration| {
+        milliseconds(percentile(pairs.iter().map(pick), 50))
+    };
+    let verdict = if cpu.max(wall) <= MAX_RATIO {
+        "✓"
+    } else {
+        "over"
+    };
     format!(
         "| {case} | {} | {} | {cpu:.3} | {} | {} | {wall:.3} | {verdict} |\n",
         median(|pair| pair.0.cpu),
@@ -95,7 +128,9 @@ fn render_row(case: &str, pairs: &[(Sample, Sample)]) -> String {
 }
 
 fn median_ratio(pairs: impl Iterator<Item = (std::time::Duration, std::time::Duration)>) -> f64 {
-    let mut ratios: Vec<f64> = pairs.map(|(old, new)| super::report::ratio(new, old)).collect();
+    let mut ratios: Vec<f64> = pairs
+        .map(|(old, new)| super::report::ratio(new, old))
+        .collect();
     ratios.sort_by(f64::total_cmp);
     ratios.get(ratios.len() / 2).copied().unwrap_or_default()
 }

@@ -14,7 +14,12 @@ use crate::{Outcome, generate, say, say_error};
 
 const ACT: &str = "acts/act-1/strategic-plan.md";
 const SCENE: &str = "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md";
-const SEED_HOOKS: [&str; 4] = ["hierarchy_validation", "state_sync", "consistency_check", "invalidation_cascade"];
+const SEED_HOOKS: [&str; 4] = [
+    "hierarchy_validation",
+    "state_sync",
+    "consistency_check",
+    "invalidation_cascade",
+];
 
 /// What is measured, in the order of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +82,12 @@ pub(crate) fn bench(length: Length) -> Outcome {
     let program = release.join("tl");
     say_error("making stories of 221 and of 10,000 nodes");
     let runner = Runner {
-        small: Story::make(&program, &folder.path().join("small"), story::ACT_OF_220, length)?,
+        small: Story::make(
+            &program,
+            &folder.path().join("small"),
+            story::ACT_OF_220,
+            length,
+        )?,
         large: Story::make(&program, &folder.path().join("large"), story::LARGE, length)?,
         release,
         scratch: folder.path().to_owned(),
@@ -104,11 +114,21 @@ pub(crate) fn bench(length: Length) -> Outcome {
 /// Runs every hook once, through another program than the one that made the project.
 pub(crate) fn once(release: &Path, through: &Path, folder: &Path) -> Outcome {
     let story = |name: &str| {
-        let made = Story::make(&release.join("tl"), &folder.join(name), story::ACT_OF_220, Length::Quick)?;
+        let made = Story::make(
+            &release.join("tl"),
+            &folder.join(name),
+            story::ACT_OF_220,
+            Length::Quick,
+        )?;
         Ok::<_, String>(made.through(through))
     };
     let (small, large) = (story("small")?, story("large")?);
-    let runner = Runner { release: release.to_owned(), scratch: folder.to_owned(), small, large };
+    let runner = Runner {
+        release: release.to_owned(),
+        scratch: folder.to_owned(),
+        small,
+        large,
+    };
     runner.prepare()?;
     for case in of_the_program() {
         runner.sample(case, 1)?;
@@ -139,13 +159,17 @@ impl Suite for Runner {
     }
 
     fn run_case(&self, index: usize, round: usize) -> Result<Option<Sample>, String> {
-        of_the_program().nth(index).map_or(Ok(None), |case| self.sample(case, round))
+        of_the_program()
+            .nth(index)
+            .map_or(Ok(None), |case| self.sample(case, round))
     }
 }
 
 /// The cases that run `tl`, without the yardsticks.
 fn of_the_program() -> impl Iterator<Item = Case> {
-    Case::ALL.into_iter().filter(|case| !matches!(case, Case::Empty | Case::Python | Case::Node))
+    Case::ALL
+        .into_iter()
+        .filter(|case| !matches!(case, Case::Empty | Case::Python | Case::Node))
 }
 
 struct Runner {
@@ -161,7 +185,10 @@ impl Runner {
         for story in [&self.small, &self.large] {
             for file in [ACT, SCENE] {
                 let read = payload(story, "PostToolUse", "Read", file, None);
-                sample_with(&mut story.command(&["hook", "claude-code"]), &self.stdin(&read)?)?;
+                sample_with(
+                    &mut story.command(&["hook", "claude-code"]),
+                    &self.stdin(&read)?,
+                )?;
             }
         }
         if let Some(mut python) = self.yardstick("python3", "seed_hooks.py", "make", "seed.db") {
@@ -173,22 +200,37 @@ impl Runner {
 
     fn sample(&self, case: Case, round: usize) -> Result<Option<Sample>, String> {
         let hook = |story: &Story, payload: String| {
-            sample_with(&mut story.command(&["hook", "claude-code"]), &self.stdin(&payload)?).map(Some)
+            sample_with(
+                &mut story.command(&["hook", "claude-code"]),
+                &self.stdin(&payload)?,
+            )
+            .map(Some)
         };
         let after = |story: &Story, file: &str, title: &str| {
             // Back and forth between two texts: every call changes something, and an approved act comes back.
             let text = story::plan(title, if round.is_multiple_of(2) { 13 } else { 12 });
             story.write(file, &text)?;
-            hook(story, payload(story, "PostToolUse", "Write", file, Some(&text)))
+            hook(
+                story,
+                payload(story, "PostToolUse", "Write", file, Some(&text)),
+            )
         };
         let before = |story: &Story| {
             let text = story::plan("Scene 1.1", 14);
-            hook(story, payload(story, "PreToolUse", "Write", SCENE, Some(&text)))
+            hook(
+                story,
+                payload(story, "PreToolUse", "Write", SCENE, Some(&text)),
+            )
         };
         let shell = |story: &Story| hook(story, shell_payload(story));
         match case {
-            Case::Empty => sample_with(&mut command(self.release.join("empty")), &self.stdin("")?).map(Some),
-            Case::OtherSmall => hook(&self.small, payload(&self.small, "PreToolUse", "Write", "src/x.rs", Some("x"))),
+            Case::Empty => {
+                sample_with(&mut command(self.release.join("empty")), &self.stdin("")?).map(Some)
+            }
+            Case::OtherSmall => hook(
+                &self.small,
+                payload(&self.small, "PreToolUse", "Write", "src/x.rs", Some("x")),
+            ),
             Case::BeforeSmall => before(&self.small),
             Case::BeforeLarge => before(&self.large),
             Case::AfterSmall => after(&self.small, SCENE, "Scene 1.1"),
@@ -196,7 +238,10 @@ impl Runner {
             Case::CascadeSmall => {
                 let text = story::plan("Act 1", 41);
                 self.small.write(ACT, &text)?;
-                let taken = hook(&self.small, payload(&self.small, "PostToolUse", "Write", ACT, Some(&text)));
+                let taken = hook(
+                    &self.small,
+                    payload(&self.small, "PostToolUse", "Write", ACT, Some(&text)),
+                );
                 // Outside the measuring: the other cases want the act approved, and so does the next round.
                 self.small.write(ACT, &story::plan("Act 1", 40))?;
                 self.small.tl(&["status"])?;
@@ -210,12 +255,25 @@ impl Runner {
     }
 
     /// Runs the four hooks one after the other; `None` where the language is not on the machine.
-    fn seed_hooks(&self, language: &str, script: &str, state: &str) -> Result<Option<Sample>, String> {
-        let event = payload(&self.small, "PostToolUse", "Write", ACT, Some(&story::plan("Act 1", 40)));
+    fn seed_hooks(
+        &self,
+        language: &str,
+        script: &str,
+        state: &str,
+    ) -> Result<Option<Sample>, String> {
+        let event = payload(
+            &self.small,
+            "PostToolUse",
+            "Write",
+            ACT,
+            Some(&story::plan("Act 1", 40)),
+        );
         let stdin = self.stdin(&event)?;
         let mut total: Option<Sample> = None;
         for hook in SEED_HOOKS {
-            let Some(mut one) = self.yardstick(language, script, hook, state) else { return Ok(None) };
+            let Some(mut one) = self.yardstick(language, script, hook, state) else {
+                return Ok(None);
+            };
             let taken = sample_with(&mut one, &stdin)?;
             total = Some(total.map_or(taken, |before| before.and(taken)));
         }
@@ -223,12 +281,18 @@ impl Runner {
     }
 
     fn yardstick(&self, language: &str, script: &str, hook: &str, state: &str) -> Option<Command> {
-        let there = command(language).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        let there = command(language)
+            .arg("--version")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
         if !there.is_ok_and(|status| status.success()) {
             return None;
         }
         let mut one = command(language);
-        one.arg(root().join("xtask/baselines").join(script)).arg(hook).arg(self.scratch.join(state));
+        one.arg(root().join("xtask/baselines").join(script))
+            .arg(hook)
+            .arg(self.scratch.join(state));
         Some(one)
     }
 
@@ -249,7 +313,12 @@ fn payload(story: &Story, event: &str, tool: &str, file: &str, content: Option<&
 }
 
 fn shell_payload(story: &Story) -> String {
-    event_of(story, "PostToolUse", "Bash", &serde_json::json!({ "command": "cargo test" }))
+    event_of(
+        story,
+        "PostToolUse",
+        "Bash",
+        &serde_json::json!({ "command": "cargo test" }),
+    )
 }
 
 /// What Claude Code sends.
@@ -269,12 +338,21 @@ fn event_of(story: &Story, event: &str, tool: &str, input: &serde_json::Value) -
 
 fn table(samples: &[Vec<Sample>], rounds: usize) -> String {
     let of = |case: Case| {
-        let index = Case::ALL.iter().position(|other| *other == case).unwrap_or_default();
+        let index = Case::ALL
+            .iter()
+            .position(|other| *other == case)
+            .unwrap_or_default();
         samples.get(index).map(Vec::as_slice).unwrap_or_default()
     };
     let cpu = |case: Case, share| percentile(of(case).iter().map(|sample| sample.cpu), share);
     let wall = |case: Case| percentile(of(case).iter().map(|sample| sample.wall), 50);
-    let peak = |case: Case| of(case).iter().map(|sample| sample.peak_bytes).max().unwrap_or_default();
+    let peak = |case: Case| {
+        of(case)
+            .iter()
+            .map(|sample| sample.peak_bytes)
+            .max()
+            .unwrap_or_default()
+    };
     let mut text = format!(
         "{rounds} interleaved rounds; milliseconds; × is the ratio of medians to the empty process.\n\n\
          | hook | CPU median | CPU p90 | CPU × | wall median | peak MB |\n| --- | ---: | ---: | ---: | ---: | ---: |\n"
@@ -296,20 +374,53 @@ fn table(samples: &[Vec<Sample>], rounds: usize) -> String {
         cpu(Case::BeforeLarge, 50) + cpu(Case::AfterLarge, 50),
         cpu(Case::BeforeSmall, 50) + cpu(Case::AfterSmall, 50),
     );
-    let most = [Case::BeforeSmall, Case::BeforeLarge, Case::AfterSmall, Case::AfterLarge, Case::CascadeSmall];
+    let most = [
+        Case::BeforeSmall,
+        Case::BeforeLarge,
+        Case::AfterSmall,
+        Case::AfterLarge,
+        Case::CascadeSmall,
+    ];
     let memory = megabytes(most.into_iter().map(peak).max().unwrap_or_default());
     text.push_str("\n| asked | limit | measured | |\n| --- | ---: | ---: | --- |\n");
     for (asked, limit, measured, unit) in [
-        ("before a plan write, allowed, 221 nodes, CPU against an empty process", 3.0, times(Case::BeforeSmall), " ×"),
-        ("the same, 10,000 nodes", 4.0, times(Case::BeforeLarge), " ×"),
-        ("after a plan write with a cascade of 220", 8.0, times(Case::CascadeSmall), " ×"),
-        ("both hooks of one plan write, 221 nodes", 8.0, both(Case::BeforeSmall, Case::AfterSmall), " ms"),
-        ("both hooks of one plan write, 10,000 nodes", 8.0, both(Case::BeforeLarge, Case::AfterLarge), " ms"),
+        (
+            "before a plan write, allowed, 221 nodes, CPU against an empty process",
+            3.0,
+            times(Case::BeforeSmall),
+            " ×",
+        ),
+        (
+            "the same, 10,000 nodes",
+            4.0,
+            times(Case::BeforeLarge),
+            " ×",
+        ),
+        (
+            "after a plan write with a cascade of 220",
+            8.0,
+            times(Case::CascadeSmall),
+            " ×",
+        ),
+        (
+            "both hooks of one plan write, 221 nodes",
+            8.0,
+            both(Case::BeforeSmall, Case::AfterSmall),
+            " ms",
+        ),
+        (
+            "both hooks of one plan write, 10,000 nodes",
+            8.0,
+            both(Case::BeforeLarge, Case::AfterLarge),
+            " ms",
+        ),
         ("both hooks, 10,000 nodes against 221", 1.2, flat, " ×"),
         ("peak memory of a hook", 12.0, memory, " MB"),
     ] {
         let verdict = if measured <= limit { "✓" } else { "over" };
-        text.push_str(&format!("| {asked} | ≤ {limit}{unit} | {measured:.2}{unit} | {verdict} |\n"));
+        text.push_str(&format!(
+            "| {asked} | ≤ {limit}{unit} | {measured:.2}{unit} | {verdict} |\n"
+        ));
     }
     text
 }

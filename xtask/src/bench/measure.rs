@@ -31,7 +31,8 @@ impl Sample {
 
 /// Runs a command whose output nobody reads, with a file as its input.
 pub(crate) fn sample_with(command: &mut Command, input: &Path) -> Result<Sample, String> {
-    let file = std::fs::File::open(input).map_err(|error| format!("cannot read {}: {error}", input.display()))?;
+    let file = std::fs::File::open(input)
+        .map_err(|error| format!("cannot read {}: {error}", input.display()))?;
     measured(command.stdin(file))
 }
 
@@ -46,13 +47,21 @@ fn measured(command: &mut Command) -> Result<Sample, String> {
     // Cargo sets it for its own; people do not, and it makes the loader look for every library in more places.
     command.env_remove("LD_LIBRARY_PATH");
     let start = Instant::now();
-    let mut child = command.spawn().map_err(|error| format!("cannot start {shown}: {error}"))?;
-    let used = child.wait4().map_err(|error| format!("cannot wait for {shown}: {error}"))?;
+    let mut child = command
+        .spawn()
+        .map_err(|error| format!("cannot start {shown}: {error}"))?;
+    let used = child
+        .wait4()
+        .map_err(|error| format!("cannot wait for {shown}: {error}"))?;
     let wall = start.elapsed();
     if !used.status.success() {
         return Err(format!("{shown} ended with {}", used.status));
     }
-    Ok(Sample { cpu: used.rusage.utime + used.rusage.stime, wall, peak_bytes: used.rusage.maxrss })
+    Ok(Sample {
+        cpu: used.rusage.utime + used.rusage.stime,
+        wall,
+        peak_bytes: used.rusage.maxrss,
+    })
 }
 
 /// Returns the value below which `share` (0–100) percent of the values lie.

@@ -8,12 +8,21 @@ use super::measure::{Sample, percentile};
 /// Returns what was measured, and how it stands against what was asked.
 pub(crate) fn table(samples: &[Vec<Sample>], rounds: usize) -> String {
     let of = |case: Case| {
-        let index = Case::ALL.iter().position(|other| *other == case).unwrap_or_default();
+        let index = Case::ALL
+            .iter()
+            .position(|other| *other == case)
+            .unwrap_or_default();
         samples.get(index).map(Vec::as_slice).unwrap_or_default()
     };
     let cpu = |case: Case, share| percentile(of(case).iter().map(|sample| sample.cpu), share);
     let wall = |case: Case, share| percentile(of(case).iter().map(|sample| sample.wall), share);
-    let peak = |case: Case| of(case).iter().map(|sample| sample.peak_bytes).max().unwrap_or_default();
+    let peak = |case: Case| {
+        of(case)
+            .iter()
+            .map(|sample| sample.peak_bytes)
+            .max()
+            .unwrap_or_default()
+    };
 
     let mut text = format!(
         "{rounds} interleaved rounds; milliseconds; × is the ratio of medians to the empty process.\n\n\
@@ -42,21 +51,56 @@ pub(crate) fn table(samples: &[Vec<Sample>], rounds: usize) -> String {
     // What the program's own start costs, and what two syncs cost beside doing nothing.
     let syncs = wall(Case::TwoSyncs, 50).saturating_sub(wall(Case::Empty, 50));
     let floor = ratio(wall(Case::ChangeLarge, 50), wall(Case::Start, 50) + syncs);
-    let reading = ratio(wall(Case::ChangeLarge, 50), wall(Case::ShowLarge, 50) + syncs);
+    let reading = ratio(
+        wall(Case::ChangeLarge, 50),
+        wall(Case::ShowLarge, 50) + syncs,
+    );
     let tree = cpu(Case::TreeLarge, 50).as_secs_f64() * 1e3;
     let memory = megabytes(peak(Case::ShowLarge));
     for (asked, limit, measured, unit) in [
-        ("`tl show` on 10,000 nodes, CPU against an empty process", 3.0, show, " ×"),
-        ("a one-node change on 10,000 nodes, CPU against an empty process", 3.0, change, " ×"),
-        ("`tl show`, CPU on 10,000 nodes against 100", 1.2, flat_show, " ×"),
-        ("a one-node change, CPU on 10,000 nodes against 100", 1.2, flat_change, " ×"),
-        ("a one-node change, wall against the program's bare start and two syncs", 1.5, floor, " ×"),
-        ("a one-node change, wall against reading the node and two syncs", 1.5, reading, " ×"),
+        (
+            "`tl show` on 10,000 nodes, CPU against an empty process",
+            3.0,
+            show,
+            " ×",
+        ),
+        (
+            "a one-node change on 10,000 nodes, CPU against an empty process",
+            3.0,
+            change,
+            " ×",
+        ),
+        (
+            "`tl show`, CPU on 10,000 nodes against 100",
+            1.2,
+            flat_show,
+            " ×",
+        ),
+        (
+            "a one-node change, CPU on 10,000 nodes against 100",
+            1.2,
+            flat_change,
+            " ×",
+        ),
+        (
+            "a one-node change, wall against the program's bare start and two syncs",
+            1.5,
+            floor,
+            " ×",
+        ),
+        (
+            "a one-node change, wall against reading the node and two syncs",
+            1.5,
+            reading,
+            " ×",
+        ),
         ("`tl tree --json` of 10,000 nodes, CPU", 80.0, tree, " ms"),
         ("`tl show`, peak memory", 15.0, memory, " MB"),
     ] {
         let verdict = if measured <= limit { "✓" } else { "over" };
-        text.push_str(&format!("| {asked} | ≤ {limit}{unit} | {measured:.2}{unit} | {verdict} |\n"));
+        text.push_str(&format!(
+            "| {asked} | ≤ {limit}{unit} | {measured:.2}{unit} | {verdict} |\n"
+        ));
     }
     text
 }
@@ -75,14 +119,21 @@ pub(super) fn name(case: Case) -> &'static str {
 }
 
 pub(super) fn ratio(value: Duration, to: Duration) -> f64 {
-    if to.is_zero() { 0.0 } else { value.as_secs_f64() / to.as_secs_f64() }
+    if to.is_zero() {
+        0.0
+    } else {
+        value.as_secs_f64() / to.as_secs_f64()
+    }
 }
 
 pub(super) fn milliseconds(duration: Duration) -> String {
     format!("{:.2}", duration.as_secs_f64() * 1e3)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "megabytes are shown with one digit")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "megabytes are shown with one digit"
+)]
 pub(super) fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }

@@ -23,19 +23,33 @@ impl Server {
             .map_err(|error| format!("no server: {error}"))?;
         let mut line = String::new();
         if let Some(output) = process.stdout.take() {
-            BufReader::new(output).read_line(&mut line).map_err(|error| format!("the server said nothing: {error}"))?;
+            BufReader::new(output)
+                .read_line(&mut line)
+                .map_err(|error| format!("the server said nothing: {error}"))?;
         }
-        let ready: serde_json::Value = serde_json::from_str(&line).map_err(|error| format!("{line}: {error}"))?;
+        let ready: serde_json::Value =
+            serde_json::from_str(&line).map_err(|error| format!("{line}: {error}"))?;
         let word = |key: &str| ready[key].as_str().unwrap_or_default().to_owned();
-        let port = word("url").split([':', '/']).nth(4).and_then(|port| port.parse().ok()).ok_or("no port")?;
-        Ok(Self { process, port, token: word("token") })
+        let port = word("url")
+            .split([':', '/'])
+            .nth(4)
+            .and_then(|port| port.parse().ok())
+            .ok_or("no port")?;
+        Ok(Self {
+            process,
+            port,
+            token: word("token"),
+        })
     }
 
     /// The most memory it has used, in MB.
     pub(crate) fn peak_memory(&self) -> f64 {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap_or_default();
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))
+            .unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kilobytes: f64 = line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or_default();
+        let kilobytes: f64 = line
+            .and_then(|line| line.split_whitespace().next()?.parse().ok())
+            .unwrap_or_default();
         kilobytes / 1024.0
     }
 }
@@ -52,7 +66,10 @@ pub(crate) fn percentiles(mut latencies: Vec<Duration>) -> [String; 4] {
     latencies.sort_unstable();
     let last = latencies.len().saturating_sub(1);
     [50, 90, 99, 100].map(|percent| {
-        let latency = latencies.get(last * percent / 100).copied().unwrap_or_default();
+        let latency = latencies
+            .get(last * percent / 100)
+            .copied()
+            .unwrap_or_default();
         format!("{:.1}", latency.as_secs_f64() * 1_000.0)
     })
 }
@@ -66,10 +83,15 @@ pub(crate) struct Client<'s> {
 
 impl<'s> Client<'s> {
     pub(crate) fn to(server: &'s Server) -> Result<Self, String> {
-        let stream =
-            TcpStream::connect(("127.0.0.1", server.port)).map_err(|error| format!("no connection: {error}"))?;
-        stream.set_nodelay(true).map_err(|error| error.to_string())?;
-        Ok(Self { server, stream: BufReader::new(stream) })
+        let stream = TcpStream::connect(("127.0.0.1", server.port))
+            .map_err(|error| format!("no connection: {error}"))?;
+        stream
+            .set_nodelay(true)
+            .map_err(|error| error.to_string())?;
+        Ok(Self {
+            server,
+            stream: BufReader::new(stream),
+        })
     }
 
     /// Returns the status and the body.
@@ -101,7 +123,11 @@ impl<'s> Client<'s> {
                 break;
             }
             if let Some(code) = line.strip_prefix("http/1.1 ") {
-                status = code.split(' ').next().and_then(|code| code.parse().ok()).unwrap_or(0);
+                status = code
+                    .split(' ')
+                    .next()
+                    .and_then(|code| code.parse().ok())
+                    .unwrap_or(0);
             } else if let Some(bytes) = line.strip_prefix("content-length:") {
                 length = bytes.trim().parse().unwrap_or(0);
             }

@@ -22,11 +22,26 @@ pub(crate) struct Shape {
 }
 
 /// 1 + 9 + 90 nodes.
-pub(crate) const SMALL: Shape = Shape { acts: 1, chapters_per_act: 9, scenes_per_chapter: 10, with_one_more: 0 };
+pub(crate) const SMALL: Shape = Shape {
+    acts: 1,
+    chapters_per_act: 9,
+    scenes_per_chapter: 10,
+    with_one_more: 0,
+};
 /// An act with 20 chapters and 200 scenes.
-pub(crate) const ACT_OF_220: Shape = Shape { acts: 1, chapters_per_act: 20, scenes_per_chapter: 10, with_one_more: 0 };
+pub(crate) const ACT_OF_220: Shape = Shape {
+    acts: 1,
+    chapters_per_act: 20,
+    scenes_per_chapter: 10,
+    with_one_more: 0,
+};
 /// 10 + 900 + 9,090 nodes.
-pub(crate) const LARGE: Shape = Shape { acts: 10, chapters_per_act: 90, scenes_per_chapter: 10, with_one_more: 90 };
+pub(crate) const LARGE: Shape = Shape {
+    acts: 10,
+    chapters_per_act: 90,
+    scenes_per_chapter: 10,
+    with_one_more: 90,
+};
 
 /// A project on disk.
 #[derive(Debug)]
@@ -38,18 +53,30 @@ pub(crate) struct Story {
 
 impl Story {
     /// Makes the project: acts and chapters approved, scenes drafts but for the shown one.
-    pub(crate) fn make(program: &Path, folder: &Path, shape: Shape, length: Length) -> Result<Self, String> {
+    pub(crate) fn make(
+        program: &Path,
+        folder: &Path,
+        shape: Shape,
+        length: Length,
+    ) -> Result<Self, String> {
         let story = Self::empty(program, folder)?;
         story.tl(&["init"])?;
         for act in 1..=shape.acts {
-            story.write(&format!("acts/act-{act}/strategic-plan.md"), &plan(&format!("Act {act}"), 40))?;
+            story.write(
+                &format!("acts/act-{act}/strategic-plan.md"),
+                &plan(&format!("Act {act}"), 40),
+            )?;
         }
         story.tl(&["status"])?;
         for act in 1..=shape.acts {
             story.tl(&["approve", &format!("act-{act}")])?;
         }
         // Approving nine hundred chapters one by one takes a while; a quick look does with one act's.
-        let approved_acts = if length == Length::Quick { 1 } else { shape.acts };
+        let approved_acts = if length == Length::Quick {
+            1
+        } else {
+            shape.acts
+        };
         for act in 1..=shape.acts {
             for chapter in 1..=shape.chapters_per_act {
                 let file = format!("acts/act-{act}/chapters/chapter-{chapter:02}/plan.md");
@@ -75,20 +102,31 @@ impl Story {
 
     /// Makes a directory for a project that is filled by whoever asks.
     pub(crate) fn empty(program: &Path, folder: &Path) -> Result<Self, String> {
-        let story = Self { program: program.to_owned(), root: folder.join("work"), home: folder.join("home") };
-        std::fs::create_dir_all(&story.root).map_err(|error| format!("cannot make a directory: {error}"))?;
+        let story = Self {
+            program: program.to_owned(),
+            root: folder.join("work"),
+            home: folder.join("home"),
+        };
+        std::fs::create_dir_all(&story.root)
+            .map_err(|error| format!("cannot make a directory: {error}"))?;
         Ok(story)
     }
 
     /// The same project, used through another program.
     pub(crate) fn through(self, program: &Path) -> Self {
-        Self { program: program.to_owned(), ..self }
+        Self {
+            program: program.to_owned(),
+            ..self
+        }
     }
 
     /// Returns a command on this project.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = command(&self.program);
-        command.args(arguments).current_dir(&self.root).env("THROUGHLINE_HOME", &self.home);
+        command
+            .args(arguments)
+            .current_dir(&self.root)
+            .env("THROUGHLINE_HOME", &self.home);
         command
     }
 
@@ -108,7 +146,12 @@ impl Story {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        Err(format!("`tl {}` ended with {}: {}", arguments.join(" "), output.status, said.trim()))
+        Err(format!(
+            "`tl {}` ended with {}: {}",
+            arguments.join(" "),
+            output.status,
+            said.trim()
+        ))
     }
 
     fn write_scenes(&self, shape: Shape) -> Result<(), String> {
@@ -143,9 +186,13 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), String> {
 
 /// Returns a plan of a usual kind: a title, who and where, some lines of text.
 pub(crate) fn plan(title: &str, lines: usize) -> String {
-    let mut text = format!("# {title}\n\n## Characters\n- Mara\n- Teo\n\n## Locations\n- the harbour\n\n## Purpose\n");
+    let mut text = format!(
+        "# {title}\n\n## Characters\n- Mara\n- Teo\n\n## Locations\n- the harbour\n\n## Purpose\n"
+    );
     for line in 1..=lines {
-        text.push_str(&format!("Line {line} of {title} says what happens and why it has to happen here.\n"));
+        text.push_str(&format!(
+            "Line {line} of {title} says what happens and why it has to happen here.\n"
+        ));
     }
     text
 }

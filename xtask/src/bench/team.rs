@@ -40,7 +40,14 @@ pub(crate) fn bench(length: Length) -> Outcome {
     let release = target.join("release");
     let cluster = Cluster::start(&folder.path().join("cluster"))?;
     say_error("making a story of 100 nodes, in the database, at home and on a laptop");
-    let make = |name: &str| Story::make(&release.join("tl"), &folder.path().join(name), story::SMALL, length);
+    let make = |name: &str| {
+        Story::make(
+            &release.join("tl"),
+            &folder.path().join(name),
+            story::SMALL,
+            length,
+        )
+    };
     let (home, shared) = (make("home")?, make("shared")?);
     shared.tl(&["move", "--to", &cluster.url])?;
     let token = token(&shared)?;
@@ -48,8 +55,18 @@ pub(crate) fn bench(length: Length) -> Outcome {
     serve.env("THROUGHLINE_TOKEN", "launch");
     let mut server = Server::start(serve)?;
     server.token = token;
-    let laptop = laptop(&release.join("tl"), &folder.path().join("laptop"), &shared, &server)?;
-    let session = Session { home, laptop, scratch: folder.path().to_owned(), empty: release.join("empty") };
+    let laptop = laptop(
+        &release.join("tl"),
+        &folder.path().join("laptop"),
+        &shared,
+        &server,
+    )?;
+    let session = Session {
+        home,
+        laptop,
+        scratch: folder.path().to_owned(),
+        empty: release.join("empty"),
+    };
     session.measure(&server, length.rounds())?;
     let seconds = if length == Length::Quick { 10 } else { 60 };
     say(&format!(
@@ -57,8 +74,13 @@ pub(crate) fn bench(length: Length) -> Outcome {
          | of a hundred events are kept | events | a second | lost | overtaken | p50 | p90 | p99 | worst | server MB |\n\
          | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     ));
-    let mut agents: Vec<Agent> =
-        (1..=CONNECTIONS).map(|node| Agent { node, progress: "pending", known: None }).collect();
+    let mut agents: Vec<Agent> = (1..=CONNECTIONS)
+        .map(|node| Agent {
+            node,
+            progress: "pending",
+            known: None,
+        })
+        .collect();
     let (bytes, operations) = (cluster.bytes(), Place::of(&mut Client::to(&server)?)?.head);
     for kept in KEPT {
         say(&Load::of(&server, &mut agents, kept, seconds)?.line(kept, &server));
@@ -66,7 +88,9 @@ pub(crate) fn bench(length: Length) -> Outcome {
     let grown = Place::of(&mut Client::to(&server)?)?.head - operations;
     if let (Some(before), Some(after)) = (bytes, cluster.bytes()) {
         let each = after.saturating_sub(before) as f64 / grown.max(1) as f64;
-        say(&format!("\n{grown} operations took {each:.0} bytes each in the database: {each:.0} MB for a million."));
+        say(&format!(
+            "\n{grown} operations took {each:.0} bytes each in the database: {each:.0} MB for a million."
+        ));
     }
     Ok(())
 }
@@ -80,13 +104,20 @@ struct Cluster {
 impl Cluster {
     fn start(folder: &Path) -> Result<Self, String> {
         let script = root().join("crates/testkit/postgres.sh");
-        let started = command(script).arg("start").arg(folder).stderr(Stdio::inherit()).output();
+        let started = command(script)
+            .arg("start")
+            .arg(folder)
+            .stderr(Stdio::inherit())
+            .output();
         let started = started.map_err(|error| format!("no PostgreSQL: {error}"))?;
         let url = String::from_utf8_lossy(&started.stdout).trim().to_owned();
         if url.is_empty() {
             Err("PostgreSQL did not start".to_owned())
         } else {
-            Ok(Self { folder: folder.to_owned(), url })
+            Ok(Self {
+                folder: folder.to_owned(),
+                url,
+            })
         }
     }
 }
@@ -95,7 +126,11 @@ impl Cluster {
     /// Returns how large the database is, where there is a client to ask with.
     fn bytes(&self) -> Option<u64> {
         let sql = "SELECT pg_database_size(current_database())";
-        let asked = command("psql").args([&self.url, "-Atc", sql]).stderr(Stdio::null()).output().ok()?;
+        let asked = command("psql")
+            .args([&self.url, "-Atc", sql])
+            .stderr(Stdio::null())
+            .output()
+            .ok()?;
         String::from_utf8_lossy(&asked.stdout).trim().parse().ok()
     }
 }
@@ -103,23 +138,39 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         let script = root().join("crates/testkit/postgres.sh");
-        let _ = command(script).arg("stop").arg(&self.folder).stderr(Stdio::null()).status();
+        let _ = command(script)
+            .arg("stop")
+            .arg(&self.folder)
+            .stderr(Stdio::null())
+            .status();
     }
 }
 
 /// Gives a token and returns its secret.
 fn token(shared: &Story) -> Result<String, String> {
-    let arguments = ["--json", "token", "create", "bench", "--as", BENCH, "--scope", "approve"];
-    let output = shared.command(&arguments).output().map_err(|error| error.to_string())?;
+    let arguments = [
+        "--json", "token", "create", "bench", "--as", BENCH, "--scope", "approve",
+    ];
+    let output = shared
+        .command(&arguments)
+        .output()
+        .map_err(|error| error.to_string())?;
     let said: Value = serde_json::from_slice(&output.stdout)
         .map_err(|_| format!("no token: {}", String::from_utf8_lossy(&output.stderr)))?;
-    said["secret"].as_str().map(str::to_owned).ok_or_else(|| format!("no secret in {said}"))
+    said["secret"]
+        .as_str()
+        .map(str::to_owned)
+        .ok_or_else(|| format!("no secret in {said}"))
 }
 
 /// A clone of the plans that joined the server.
 fn laptop(program: &Path, folder: &Path, shared: &Story, server: &Server) -> Result<Story, String> {
     let laptop = Story::empty(program, folder)?;
-    let copied = command("cp").arg("-a").arg(shared.path("acts")).arg(laptop.path("")).status();
+    let copied = command("cp")
+        .arg("-a")
+        .arg(shared.path("acts"))
+        .arg(laptop.path(""))
+        .status();
     if !copied.is_ok_and(|status| status.success()) {
         return Err("the plans could not be copied".to_owned());
     }
@@ -164,7 +215,10 @@ impl Session {
     /// Measures every event in both places.
     fn measure(&self, server: &Server, rounds: usize) -> Outcome {
         let mut client = Client::to(server)?;
-        let (mut home, mut away) = (vec![Vec::new(); Event::ALL.len()], vec![Vec::new(); Event::ALL.len()]);
+        let (mut home, mut away) = (
+            vec![Vec::new(); Event::ALL.len()],
+            vec![Vec::new(); Event::ALL.len()],
+        );
         let mut empty = Vec::new();
         let (mut requests, mut operations) = (0, 0);
         for round in 0..rounds + WARM_UP {
@@ -205,9 +259,13 @@ impl Session {
         let times = ratio(wall(&away), wall(&home));
         let verdict = if times <= 3.0 { "✓" } else { "over" };
         let events = (rounds * Event::ALL.len()) as f64;
-        text.push_str(&format!("\nAll of them: {times:.2} × (limit 3) {verdict}. "));
+        text.push_str(&format!(
+            "\nAll of them: {times:.2} × (limit 3) {verdict}. "
+        ));
         let (asked, kept) = (requests as f64 / events, operations as f64 / events);
-        text.push_str(&format!("An event makes {asked:.2} requests and {kept:.2} operations."));
+        text.push_str(&format!(
+            "An event makes {asked:.2} requests and {kept:.2} operations."
+        ));
         say(&text);
         Ok(())
     }
@@ -216,7 +274,11 @@ impl Session {
         let text = story::plan("Scene 1.1", 12 + round % 2);
         let write = json!({ "file_path": story.path(SCENE), "content": text });
         let (name, tool, input) = match event {
-            Event::Read => ("PostToolUse", "Read", json!({ "file_path": story.path(SCENE) })),
+            Event::Read => (
+                "PostToolUse",
+                "Read",
+                json!({ "file_path": story.path(SCENE) }),
+            ),
             Event::Shell => ("PostToolUse", "Bash", json!({ "command": "cargo test" })),
             Event::BeforeWrite => ("PreToolUse", "Write", write),
             Event::AfterWrite => {
@@ -229,7 +291,10 @@ impl Session {
             "cwd": story.path(""), "permission_mode": "default", "hook_event_name": name, "tool_name": tool,
             "tool_input": input, "tool_use_id": "toolu_00000001",
         });
-        sample_with(&mut story.command(&["hook", "claude-code"]), &self.stdin(&payload.to_string())?)
+        sample_with(
+            &mut story.command(&["hook", "claude-code"]),
+            &self.stdin(&payload.to_string())?,
+        )
     }
 
     fn stdin(&self, payload: &str) -> Result<std::path::PathBuf, String> {
@@ -245,9 +310,14 @@ fn counters(client: &mut Client<'_>) -> Result<(u64, u64), String> {
     let text = String::from_utf8_lossy(&body).into_owned();
     let sum = |start: &str| -> u64 {
         let values = text.lines().filter(|line| line.starts_with(start));
-        values.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
+        values
+            .filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok())
+            .sum()
     };
-    Ok((sum("throughline_http_requests_total{class=\"api\""), sum("throughline_operations_head ")))
+    Ok((
+        sum("throughline_http_requests_total{class=\"api\""),
+        sum("throughline_operations_head "),
+    ))
 }
 
 /// Many connections at once.
@@ -263,7 +333,11 @@ impl Load {
     /// `kept` of a hundred events keep an operation.
     fn of(server: &Server, agents: &mut [Agent], kept: u32, seconds: u32) -> Result<Self, String> {
         let total = (EVENTS_PER_SECOND * seconds) as usize;
-        let (next, recorded, overtaken) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicUsize::new(0));
+        let (next, recorded, overtaken) = (
+            AtomicUsize::new(0),
+            AtomicUsize::new(0),
+            AtomicUsize::new(0),
+        );
         let before = Place::of(&mut Client::to(server)?)?.head;
         let begun = Instant::now();
         let mut load = Self::default();
@@ -274,18 +348,21 @@ impl Load {
                     let (next, recorded, overtaken) = (&next, &recorded, &overtaken);
                     scope.spawn(move || {
                         let (mut taken, mut lost) = (Vec::new(), 0);
-                        let Ok(mut client) = Client::to(server) else { return (taken, usize::MAX) };
+                        let Ok(mut client) = Client::to(server) else {
+                            return (taken, usize::MAX);
+                        };
                         loop {
                             let event = next.fetch_add(1, Ordering::SeqCst);
                             if event >= total {
                                 return (taken, lost);
                             }
-                            let due =
-                                begun + Duration::from_secs(1) * u32::try_from(event).unwrap_or(0) / EVENTS_PER_SECOND;
+                            let due = begun
+                                + Duration::from_secs(1) * u32::try_from(event).unwrap_or(0)
+                                    / EVENTS_PER_SECOND;
                             std::thread::sleep(due.saturating_duration_since(Instant::now()));
                             // Spread evenly: no burst of commits.
-                            let keeps =
-                                event as u64 * u64::from(kept) / 100 != (event as u64 + 1) * u64::from(kept) / 100;
+                            let keeps = event as u64 * u64::from(kept) / 100
+                                != (event as u64 + 1) * u64::from(kept) / 100;
                             match agent.event(&mut client, keeps, overtaken) {
                                 Ok(()) => {
                                     taken.push(due.elapsed());
@@ -309,7 +386,8 @@ impl Load {
         load.took = begun.elapsed();
         load.overtaken = overtaken.into_inner();
         // Each was acknowledged: the server must have every one.
-        let there = usize::try_from(Place::of(&mut Client::to(server)?)?.head - before).unwrap_or(0);
+        let there =
+            usize::try_from(Place::of(&mut Client::to(server)?)?.head - before).unwrap_or(0);
         load.lost += recorded.into_inner().abs_diff(there);
         Ok(load)
     }
@@ -351,8 +429,14 @@ impl Place {
         let greeting: Value = serde_json::from_str(text.lines().next().unwrap_or_default())
             .map_err(|error| format!("{status}: {error}: {text}"))?;
         let word = |key: &str| greeting[key].as_str().unwrap_or_default().to_owned();
-        let head = greeting["head"].as_u64().ok_or_else(|| format!("{status}: {greeting}"))?;
-        Ok(Self { head, hash: word("headHash"), now: word("now") })
+        let head = greeting["head"]
+            .as_u64()
+            .ok_or_else(|| format!("{status}: {greeting}"))?;
+        Ok(Self {
+            head,
+            hash: word("headHash"),
+            now: word("now"),
+        })
     }
 }
 
@@ -367,7 +451,12 @@ struct Agent {
 impl Agent {
     /// Does what a hook does: asks what is new, and where something is kept, sends it until nobody else was faster, with the same
     /// rests in between.
-    fn event(&mut self, client: &mut Client<'_>, keeps: bool, overtaken: &AtomicUsize) -> Result<(), String> {
+    fn event(
+        &mut self,
+        client: &mut Client<'_>,
+        keeps: bool,
+        overtaken: &AtomicUsize,
+    ) -> Result<(), String> {
         let mut place = Place::after(client, self.known.as_ref())?;
         let mut rest = Duration::from_millis(4);
         while keeps && !self.keep(client, &place)? {
@@ -383,7 +472,11 @@ impl Agent {
     /// Sends one operation; says whether it was kept.
     fn keep(&mut self, client: &mut Client<'_>, place: &Place) -> Result<bool, String> {
         let before = self.progress;
-        let after = if before == "active" { "blocked" } else { "active" };
+        let after = if before == "active" {
+            "blocked"
+        } else {
+            "active"
+        };
         let body = json!({
             "id": place.head + 1, "at": place.now, "by": BENCH, "channel": "cli", "verb": "progress",
             "summary": format!("node {} is {after}", self.node),
@@ -395,9 +488,13 @@ impl Agent {
         chain.update(body.as_bytes());
         let hash = to_hex(&chain.finalize());
         let head = json!({ "after": place.head, "hash": place.hash });
-        let line = format!(r#"{{"op":{body},"texts":{{}},"prev":"{}","hash":"{hash}"}}"#, place.hash);
-        let (status, said) =
-            client.post(OPERATIONS, &format!("{head}\n{line}\n")).map_err(|error| error.to_string())?;
+        let line = format!(
+            r#"{{"op":{body},"texts":{{}},"prev":"{}","hash":"{hash}"}}"#,
+            place.hash
+        );
+        let (status, said) = client
+            .post(OPERATIONS, &format!("{head}\n{line}\n"))
+            .map_err(|error| error.to_string())?;
         let receipt: Value = serde_json::from_slice(&said).unwrap_or_default();
         match receipt["outcome"].as_str() {
             Some("kept") => {
@@ -411,9 +508,15 @@ impl Agent {
 }
 
 fn from_hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> =
-        text.chars().filter_map(|digit| digit.to_digit(16)).filter_map(|digit| digit.try_into().ok()).collect();
-    digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit)).collect()
+    let digits: Vec<u8> = text
+        .chars()
+        .filter_map(|digit| digit.to_digit(16))
+        .filter_map(|digit| digit.try_into().ok())
+        .collect();
+    digits
+        .chunks(2)
+        .map(|pair| pair.iter().fold(0, |byte, digit| byte << 4 | digit))
+        .collect()
 }
 
 fn to_hex(bytes: &[u8]) -> String {

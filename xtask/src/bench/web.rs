@@ -18,8 +18,12 @@ const WRITERS: usize = 8;
 const CLIENTS: usize = 24;
 
 /// How long each writer rests between two changes.
-const PAUSES: [Option<Duration>; 4] =
-    [None, Some(Duration::from_secs(1)), Some(Duration::from_millis(100)), Some(Duration::ZERO)];
+const PAUSES: [Option<Duration>; 4] = [
+    None,
+    Some(Duration::from_secs(1)),
+    Some(Duration::from_millis(100)),
+    Some(Duration::ZERO),
+];
 
 /// Builds, makes the project, measures, prints Markdown tables.
 pub(crate) fn bench(length: Length) -> Outcome {
@@ -32,7 +36,12 @@ pub(crate) fn bench(length: Length) -> Outcome {
         .map_err(|error| format!("no directory for the benchmark: {error}"))?;
     say_error("making a story of 10,000 nodes");
     // How many chapters are approved changes nothing here.
-    let story = Story::make(&target.join("release/tl"), folder.path(), story::LARGE, Length::Quick)?;
+    let story = Story::make(
+        &target.join("release/tl"),
+        folder.path(),
+        story::LARGE,
+        Length::Quick,
+    )?;
     let seconds = if length == Length::Quick { 10 } else { 60 };
     say(&format!(
         "{REQUESTS_PER_SECOND} requests a second for {seconds} s, 10,000 nodes, {WRITERS} writers; milliseconds.\n\n\
@@ -59,7 +68,13 @@ enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 5] = [Self::Window, Self::Filter, Self::Node, Self::Now, Self::Timeline];
+    const ALL: [Self; 5] = [
+        Self::Window,
+        Self::Filter,
+        Self::Node,
+        Self::Now,
+        Self::Timeline,
+    ];
 
     /// Returns what the n-th request asks for: ten in a row have every kind in its proportion.
     fn of(number: usize) -> Self {
@@ -79,7 +94,10 @@ impl Kind {
         match self {
             Self::Window => format!("/api/tree?offset={place}&limit=80"),
             Self::Filter => format!("/api/tree?text=scene-{chapter:02}&limit=80"),
-            Self::Node => format!("/api/nodes/act-{act}/chapter-{chapter:02}/scene-{chapter:02}{:02}", place % 10 + 1),
+            Self::Node => format!(
+                "/api/nodes/act-{act}/chapter-{chapter:02}/scene-{chapter:02}{:02}",
+                place % 10 + 1
+            ),
             Self::Now => "/api/now".to_owned(),
             Self::Timeline => "/api/timeline".to_owned(),
         }
@@ -95,7 +113,12 @@ struct Run {
 }
 
 impl Run {
-    fn of(story: &Story, server: &Server, pause: Option<Duration>, seconds: u32) -> Result<Self, String> {
+    fn of(
+        story: &Story,
+        server: &Server,
+        pause: Option<Duration>,
+        seconds: u32,
+    ) -> Result<Self, String> {
         // Every later write changes something, whatever a run before left.
         for writer in 1..=WRITERS {
             story.tl(&["progress", &scene_of(writer), "pending"])?;
@@ -103,7 +126,11 @@ impl Run {
         // The first request looks at ten thousand files; it is not part of the stream.
         let before = head_of(server)?;
         let total = (REQUESTS_PER_SECOND * seconds) as usize;
-        let (next, writes, is_over) = (AtomicUsize::new(0), AtomicUsize::new(0), AtomicBool::new(false));
+        let (next, writes, is_over) = (
+            AtomicUsize::new(0),
+            AtomicUsize::new(0),
+            AtomicBool::new(false),
+        );
         let (mut latencies, mut lost, mut failed_writes) = (Vec::with_capacity(total), 0, 0);
         std::thread::scope(|scope| {
             let writers: Vec<_> = (1..=WRITERS)
@@ -138,14 +165,17 @@ impl Run {
                     let next = &next;
                     scope.spawn(move || {
                         let (mut taken, mut lost) = (Vec::new(), 0);
-                        let Ok(mut client) = Client::to(server) else { return (taken, usize::MAX) };
+                        let Ok(mut client) = Client::to(server) else {
+                            return (taken, usize::MAX);
+                        };
                         loop {
                             let number = next.fetch_add(1, Ordering::SeqCst);
                             if number >= total {
                                 return (taken, lost);
                             }
                             let due = begun
-                                + Duration::from_secs(1) * u32::try_from(number).unwrap_or(0) / REQUESTS_PER_SECOND;
+                                + Duration::from_secs(1) * u32::try_from(number).unwrap_or(0)
+                                    / REQUESTS_PER_SECOND;
                             std::thread::sleep(due.saturating_duration_since(Instant::now()));
                             let kind = Kind::of(number);
                             match client.get(&kind.path(number)) {
@@ -162,12 +192,20 @@ impl Run {
                 lost += missed;
             }
             is_over.store(true, Ordering::SeqCst);
-            failed_writes = writers.into_iter().map(|writer| writer.join().unwrap_or(1)).sum();
+            failed_writes = writers
+                .into_iter()
+                .map(|writer| writer.join().unwrap_or(1))
+                .sum();
         });
         let writes = writes.into_inner();
         // Each write is an operation; the server must know all of them by now.
         let recorded = usize::try_from(head_of(server)? - before).unwrap_or(0);
-        Ok(Self { latencies, lost, writes, lost_writes: failed_writes + writes.saturating_sub(recorded) })
+        Ok(Self {
+            latencies,
+            lost,
+            writes,
+            lost_writes: failed_writes + writes.saturating_sub(recorded),
+        })
     }
 
     fn line(&self, pause: Option<Duration>, server: &Server) -> String {
@@ -190,10 +228,16 @@ impl Run {
     fn by_kind(&self) -> String {
         let mut lines = Vec::new();
         for wanted in Kind::ALL {
-            let of_kind =
-                self.latencies.iter().filter(|(kind, _)| *kind == wanted).map(|(_, latency)| *latency).collect();
+            let of_kind = self
+                .latencies
+                .iter()
+                .filter(|(kind, _)| *kind == wanted)
+                .map(|(_, latency)| *latency)
+                .collect();
             let [p50, p90, p99, worst] = percentiles(of_kind);
-            lines.push(format!("  {wanted:?}: p50 {p50}, p90 {p90}, p99 {p99}, worst {worst}"));
+            lines.push(format!(
+                "  {wanted:?}: p50 {p50}, p90 {p90}, p99 {p99}, worst {worst}"
+            ));
         }
         lines.join("\n")
     }
@@ -206,7 +250,12 @@ fn scene_of(writer: usize) -> String {
 
 /// Returns the number of the last operation the server knows.
 fn head_of(server: &Server) -> Result<u64, String> {
-    let (status, body) = Client::to(server)?.get("/api/tree?limit=1").map_err(|error| format!("no answer: {error}"))?;
-    let window: serde_json::Value = serde_json::from_slice(&body).map_err(|error| format!("{status}: {error}"))?;
-    window["head"].as_u64().ok_or_else(|| format!("{status}: {window}"))
+    let (status, body) = Client::to(server)?
+        .get("/api/tree?limit=1")
+        .map_err(|error| format!("no answer: {error}"))?;
+    let window: serde_json::Value =
+        serde_json::from_slice(&body).map_err(|error| format!("{status}: {error}"))?;
+    window["head"]
+        .as_u64()
+        .ok_or_else(|| format!("{status}: {window}"))
 }

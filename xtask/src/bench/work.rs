@@ -52,7 +52,9 @@ impl Case {
             Self::Before => "before an edit, allowed, no git process",
             Self::BeforePlan => "before an edit of the ticket itself",
             Self::After => "after an edit: one git process counts that file",
-            Self::Shell => "after a shell command that may change anything: every ticket is looked at",
+            Self::Shell => {
+                "after a shell command that may change anything: every ticket is looked at"
+            }
             Self::BeforeCounting => "before the first edit after it: every file is looked at",
         }
     }
@@ -88,7 +90,11 @@ pub(crate) fn bench(length: Length) -> Outcome {
     say_error("making a repository of 5,000 files and 300 tickets");
     let project = Story::empty(&release.join("tl"), &folder.path().join("repository"))?;
     fill(&project)?;
-    let project = Runner { release, scratch: folder.path().to_owned(), project };
+    let project = Runner {
+        release,
+        scratch: folder.path().to_owned(),
+        project,
+    };
     // The session looks once, so that it is known where it stands.
     project.sample(Case::After, 1)?;
     let rounds = length.rounds();
@@ -120,12 +126,17 @@ fn fill(project: &Story) -> Outcome {
             1 => format!("{root:03}a"),
             _ => format!("{root:03}b"),
         };
-        let parent = if child == 0 { String::new() } else { format!("parent: '{root:03}'\n") };
+        let parent = if child == 0 {
+            String::new()
+        } else {
+            format!("parent: '{root:03}'\n")
+        };
         let text = format!(
             "---\nid: '{id}'\nphase: implement\nstatus: ready\n{parent}---\n\n# Ticket {id}\n\n## Problem\n\nSomething.\n"
         );
         project.write(&format!("tickets/{id}-ticket/ticket.md"), &text)?;
-        let tests = "## Scenario: One\nGiven\n\n## Scenario: Two\nGiven\n\n## Scenario: Three\nGiven\n";
+        let tests =
+            "## Scenario: One\nGiven\n\n## Scenario: Two\nGiven\n\n## Scenario: Three\nGiven\n";
         project.write(&format!("tickets/{id}-ticket/test-definitions.md"), tests)?;
     }
     for arguments in [
@@ -137,14 +148,21 @@ fn fill(project: &Story) -> Outcome {
         // Files as young as the index are read again at every look; no real repository stays like that.
         &["status", "--short"],
     ] {
-        let status = command("git").args(arguments).current_dir(project.path("")).stdout(Stdio::null()).status();
+        let status = command("git")
+            .args(arguments)
+            .current_dir(project.path(""))
+            .stdout(Stdio::null())
+            .status();
         if !status.is_ok_and(|status| status.success()) {
             return Err(format!("`git {}` failed", arguments.join(" ")));
         }
     }
     for changed in 1..=20 {
         let text = story::plan(&format!("File {}", 100 + changed), 20);
-        project.write(&format!("src/part-01/file-{changed:03}.rs"), &format!("{text}one more line\n"))?;
+        project.write(
+            &format!("src/part-01/file-{changed:03}.rs"),
+            &format!("{text}one more line\n"),
+        )?;
     }
     for new in 1..=5 {
         project.write(&format!("src/new-{new}.rs"), "one\ntwo\n")?;
@@ -167,7 +185,11 @@ fn fill(project: &Story) -> Outcome {
 pub(crate) fn twice(release: &Path, through: &Path, folder: &Path) -> Outcome {
     let project = Story::empty(&release.join("tl"), &folder.join("repository"))?;
     fill(&project)?;
-    let runner = Runner { release: release.to_owned(), scratch: folder.to_owned(), project: project.through(through) };
+    let runner = Runner {
+        release: release.to_owned(),
+        scratch: folder.to_owned(),
+        project: project.through(through),
+    };
     for round in 0..2 {
         for case in of_the_program() {
             runner.sample(case, round)?;
@@ -185,7 +207,11 @@ pub(super) fn make_suite(
 ) -> Result<Box<dyn Suite>, String> {
     let project = Story::empty(program, &folder.join("repository"))?;
     fill(&project)?;
-    let runner = Runner { release: release.to_owned(), scratch: folder.to_owned(), project };
+    let runner = Runner {
+        release: release.to_owned(),
+        scratch: folder.to_owned(),
+        project,
+    };
     runner.sample(Case::After, 1)?;
     Ok(Box::new(runner))
 }
@@ -196,13 +222,18 @@ impl Suite for Runner {
     }
 
     fn run_case(&self, index: usize, round: usize) -> Result<Option<Sample>, String> {
-        of_the_program().nth(index).map(|case| self.sample(case, round)).transpose()
+        of_the_program()
+            .nth(index)
+            .map(|case| self.sample(case, round))
+            .transpose()
     }
 }
 
 /// The cases that run `tl`, without the yardsticks.
 fn of_the_program() -> impl Iterator<Item = Case> {
-    Case::ALL.into_iter().filter(|case| !matches!(case, Case::Empty | Case::Git))
+    Case::ALL
+        .into_iter()
+        .filter(|case| !matches!(case, Case::Empty | Case::Git))
 }
 
 struct Runner {
@@ -219,20 +250,37 @@ impl Runner {
             Case::Empty => sample_with(&mut command(self.release.join("empty")), &self.stdin("")?),
             Case::Git => {
                 let mut git = command("git");
-                git.args(["status", "--porcelain"]).current_dir(path("")).stdout(Stdio::null());
+                git.args(["status", "--porcelain"])
+                    .current_dir(path(""))
+                    .stdout(Stdio::null());
                 sample_with(&mut git, &self.stdin("")?)
             }
-            Case::Read => self.hook("PostToolUse", "Read", &serde_json::json!({ "file_path": path(EDITED) })),
+            Case::Read => self.hook(
+                "PostToolUse",
+                "Read",
+                &serde_json::json!({ "file_path": path(EDITED) }),
+            ),
             Case::Before | Case::BeforeCounting => self.hook("PreToolUse", "Edit", &edit(EDITED)),
-            Case::BeforePlan => self.hook("PreToolUse", "Edit", &edit("tickets/001a-ticket/ticket.md")),
+            Case::BeforePlan => {
+                self.hook("PreToolUse", "Edit", &edit("tickets/001a-ticket/ticket.md"))
+            }
             Case::After => {
-                self.project.write(EDITED, &story::plan("File 101", 21 + round % 2))?;
+                self.project
+                    .write(EDITED, &story::plan("File 101", 21 + round % 2))?;
                 // A host needs this long to start a hook; a file that is younger is not trusted to look the same only when it is.
                 std::thread::sleep(std::time::Duration::from_millis(20));
                 self.hook("PostToolUse", "Edit", &edit(EDITED))
             }
-            Case::Look => self.hook("PostToolUse", "Bash", &serde_json::json!({ "command": "rg -n 'fn main' src" })),
-            Case::Shell => self.hook("PostToolUse", "Bash", &serde_json::json!({ "command": "cargo test" })),
+            Case::Look => self.hook(
+                "PostToolUse",
+                "Bash",
+                &serde_json::json!({ "command": "rg -n 'fn main' src" }),
+            ),
+            Case::Shell => self.hook(
+                "PostToolUse",
+                "Bash",
+                &serde_json::json!({ "command": "cargo test" }),
+            ),
         }
     }
 
@@ -242,7 +290,10 @@ impl Runner {
             "permission_mode": "default", "hook_event_name": event, "tool_name": tool, "tool_input": input,
             "tool_use_id": "toolu_00000001",
         });
-        sample_with(&mut self.project.command(&["hook", "claude-code"]), &self.stdin(&payload.to_string())?)
+        sample_with(
+            &mut self.project.command(&["hook", "claude-code"]),
+            &self.stdin(&payload.to_string())?,
+        )
     }
 
     fn stdin(&self, payload: &str) -> Result<PathBuf, String> {
@@ -254,7 +305,10 @@ impl Runner {
 
 fn table(samples: &[Vec<Sample>], rounds: usize) -> String {
     let of = |case: Case| {
-        let index = Case::ALL.iter().position(|other| *other == case).unwrap_or_default();
+        let index = Case::ALL
+            .iter()
+            .position(|other| *other == case)
+            .unwrap_or_default();
         samples.get(index).map(Vec::as_slice).unwrap_or_default()
     };
     let cpu = |case: Case| percentile(of(case).iter().map(|sample| sample.cpu), 50);
@@ -274,16 +328,37 @@ fn table(samples: &[Vec<Sample>], rounds: usize) -> String {
         ));
     }
     text.push_str("\n| a turn's events, median | limit | CPU | wall | |\n| --- | ---: | ---: | ---: | --- |\n");
-    for (name, with_git, limit) in [("without a git process", false, 4.0), ("with one git process", true, 12.0)] {
+    for (name, with_git, limit) in [
+        ("without a git process", false, 4.0),
+        ("with one git process", true, 12.0),
+    ] {
         let events: Vec<Sample> = TURN
             .iter()
             .filter(|(case, _)| case.starts_git() == with_git)
-            .flat_map(|(case, times)| of(*case).iter().copied().cycle().take(of(*case).len() * times))
+            .flat_map(|(case, times)| {
+                of(*case)
+                    .iter()
+                    .copied()
+                    .cycle()
+                    .take(of(*case).len() * times)
+            })
             .collect();
-        let by_cpu = ratio(percentile(events.iter().map(|sample| sample.cpu), 50), cpu(Case::Empty));
-        let by_wall = ratio(percentile(events.iter().map(|sample| sample.wall), 50), wall(Case::Empty));
-        let verdict = if by_cpu.max(by_wall) <= limit { "✓" } else { "over" };
-        text.push_str(&format!("| {name} | ≤ {limit} × | {by_cpu:.2} × | {by_wall:.2} × | {verdict} |\n"));
+        let by_cpu = ratio(
+            percentile(events.iter().map(|sample| sample.cpu), 50),
+            cpu(Case::Empty),
+        );
+        let by_wall = ratio(
+            percentile(events.iter().map(|sample| sample.wall), 50),
+            wall(Case::Empty),
+        );
+        let verdict = if by_cpu.max(by_wall) <= limit {
+            "✓"
+        } else {
+            "over"
+        };
+        text.push_str(&format!(
+            "| {name} | ≤ {limit} × | {by_cpu:.2} × | {by_wall:.2} × | {verdict} |\n"
+        ));
     }
     text
 }

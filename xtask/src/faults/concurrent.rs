@@ -17,9 +17,15 @@ const ONE_KILLED_IN: usize = 6;
 /// Runs both and fails when either does.
 pub(crate) fn run(tl: &Path, folder: &Path, seed: u64) -> Outcome {
     let lab = Lab::create(tl, folder.join("concurrent"))?;
-    let problems: Vec<String> =
-        [create_tickets(&lab), kill_at_random(&lab, seed)].into_iter().filter_map(Result::err).collect();
-    if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
+    let problems: Vec<String> = [create_tickets(&lab), kill_at_random(&lab, seed)]
+        .into_iter()
+        .filter_map(Result::err)
+        .collect();
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(problems.join("\n"))
+    }
 }
 
 /// Eight processes make a hundred tickets each: as many ids as acknowledged tickets, all of them in the tree.
@@ -37,7 +43,10 @@ fn create_tickets(lab: &Lab) -> Outcome {
                     let output = lab.command(&["ticket", "new", &title]).output();
                     match output {
                         Ok(output) if output.status.success() => add_one(acknowledged),
-                        Ok(output) => note(failed, String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+                        Ok(output) => note(
+                            failed,
+                            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+                        ),
                         Err(error) => note(failed, error.to_string()),
                     }
                 }
@@ -47,12 +56,23 @@ fn create_tickets(lab: &Lab) -> Outcome {
     let acknowledged = acknowledged.into_inner().map_err(|_| "a thread crashed")?;
     let failed = failed.into_inner().map_err(|_| "a thread crashed")?;
     let tree = lab.tl(&["--json", "tree"])?;
-    let value: serde_json::Value =
-        serde_json::from_str(&tree.stdout).map_err(|error| format!("`tl tree` is not JSON: {error}"))?;
+    let value: serde_json::Value = serde_json::from_str(&tree.stdout)
+        .map_err(|error| format!("`tl tree` is not JSON: {error}"))?;
     let shown = value.as_array().map_or(0, Vec::len);
-    let folders = std::fs::read_dir(lab.work().join("tickets")).into_iter().flatten().flatten();
-    let ids: BTreeSet<String> =
-        folders.filter_map(|entry| entry.file_name().to_string_lossy().split('-').next().map(str::to_owned)).collect();
+    let folders = std::fs::read_dir(lab.work().join("tickets"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let ids: BTreeSet<String> = folders
+        .filter_map(|entry| {
+            entry
+                .file_name()
+                .to_string_lossy()
+                .split('-')
+                .next()
+                .map(str::to_owned)
+        })
+        .collect();
     let check = lab.tl(&["check"])?;
     say(&format!(
         "{PROCESSES} processes × {TICKETS_PER_PROCESS} `tl ticket new`: {acknowledged} acknowledged, {} ids, {shown} in the tree, check {}",
@@ -63,7 +83,10 @@ fn create_tickets(lab: &Lab) -> Outcome {
     if acknowledged == all && ids.len() == all && shown == all && check.code == Some(0) {
         return Ok(());
     }
-    let failure = failed.first().map(|failure| format!("; one failed: {failure}")).unwrap_or_default();
+    let failure = failed
+        .first()
+        .map(|failure| format!("; one failed: {failure}"))
+        .unwrap_or_default();
     Err(format!(
         "{all} tickets were to be made: {acknowledged} acknowledged, {} ids, {shown} in the tree{failure}",
         ids.len()
@@ -86,18 +109,27 @@ fn kill_at_random(lab: &Lab, seed: u64) -> Outcome {
             scope.spawn(move || {
                 for comment in 0..COMMENTS_PER_PROCESS {
                     let text = format!("comment-{process}-{comment}.");
-                    let Ok(mut child) = lab.command(&["comment", "act-1", "-m", &text]).spawn() else { continue };
+                    let Ok(mut child) = lab.command(&["comment", "act-1", "-m", &text]).spawn()
+                    else {
+                        continue;
+                    };
                     let is_killed = random.usize(..ONE_KILLED_IN) == 0;
                     if is_killed {
                         // Under load a command takes several times as long as alone.
-                        let longest = u64::try_from(usual.as_micros()).unwrap_or(u64::MAX).saturating_mul(6).max(1);
+                        let longest = u64::try_from(usual.as_micros())
+                            .unwrap_or(u64::MAX)
+                            .saturating_mul(6)
+                            .max(1);
                         std::thread::sleep(Duration::from_micros(random.u64(..longest)));
                         let _ = child.kill();
                     }
                     match child.wait_with_output() {
                         Ok(output) if output.status.success() => note(acknowledged, text),
                         Ok(output) if !is_killed => {
-                            note(failed, String::from_utf8_lossy(&output.stderr).trim().to_owned());
+                            note(
+                                failed,
+                                String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+                            );
                         }
                         _ => {}
                     }
@@ -110,10 +142,19 @@ fn kill_at_random(lab: &Lab, seed: u64) -> Outcome {
     let status = lab.tl(&["status"])?;
     lab.tl(&["repair"])?;
     let check = lab.tl(&["check"])?;
-    let journal = std::fs::read_to_string(lab.work().join(".throughline/journal.jsonl")).unwrap_or_default();
+    let journal =
+        std::fs::read_to_string(lab.work().join(".throughline/journal.jsonl")).unwrap_or_default();
     // A comment is in its operation twice: in the summary and as the record's text.
-    let recorded = |text: &String| journal.lines().filter(|line| line.contains(text.as_str())).count();
-    let lost = acknowledged.iter().filter(|text| recorded(text) == 0).count();
+    let recorded = |text: &String| {
+        journal
+            .lines()
+            .filter(|line| line.contains(text.as_str()))
+            .count()
+    };
+    let lost = acknowledged
+        .iter()
+        .filter(|text| recorded(text) == 0)
+        .count();
     let mut doubled = 0;
     for process in 0..PROCESSES {
         for comment in 0..COMMENTS_PER_PROCESS {
@@ -128,11 +169,22 @@ fn kill_at_random(lab: &Lab, seed: u64) -> Outcome {
         status.ending(),
         check.ending()
     ));
-    if lost == 0 && doubled == 0 && failed.is_empty() && status.code == Some(0) && check.code == Some(0) {
+    if lost == 0
+        && doubled == 0
+        && failed.is_empty()
+        && status.code == Some(0)
+        && check.code == Some(0)
+    {
         return Ok(());
     }
-    let failure = failed.first().map(|failure| format!("; one failed: {failure}")).unwrap_or_default();
-    Err(format!("concurrent comments: {lost} lost, {doubled} doubled, check {}{failure}", check.ending()))
+    let failure = failed
+        .first()
+        .map(|failure| format!("; one failed: {failure}"))
+        .unwrap_or_default();
+    Err(format!(
+        "concurrent comments: {lost} lost, {doubled} doubled, check {}{failure}",
+        check.ending()
+    ))
 }
 
 fn add_one(count: &Mutex<usize>) {

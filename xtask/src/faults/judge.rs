@@ -70,14 +70,24 @@ impl Seen {
         let snapshot = Snapshot::take(lab, &[("tree", &tree.stdout), ("view", &view)], &journal);
         let mut check = lab.tl(&["check"])?;
         let mut repaired = false;
-        let mut panic = [&status, &tree, &check].into_iter().find(|run| run.panicked()).map(Run::first_line);
+        let mut panic = [&status, &tree, &check]
+            .into_iter()
+            .find(|run| run.panicked())
+            .map(Run::first_line);
         if check.code == Some(3) && check.stdout.contains("tl repair") {
             let repair = lab.tl(&["repair"])?;
             panic = panic.or_else(|| repair.panicked().then(|| repair.first_line()));
             check = lab.tl(&["check"])?;
             repaired = true;
         }
-        Ok(Self { snapshot, journal: journal.lines().map(str::to_owned).collect(), status, check, repaired, panic })
+        Ok(Self {
+            snapshot,
+            journal: journal.lines().map(str::to_owned).collect(),
+            status,
+            check,
+            repaired,
+            panic,
+        })
     }
 
     fn holds(&self, acknowledged: &[String]) -> bool {
@@ -105,7 +115,12 @@ pub(crate) fn prepare(lab: &Lab, scenario: &Scenario) -> Result<Reference, Strin
     let looked_then_done = Seen::look(lab, scenario)?;
     let (run, after) = undisturbed(lab, scenario)?;
     if run.code != Some(0) {
-        return Err(format!("the undisturbed command ended with {}: {}{}", run.ending(), run.stdout, run.stderr));
+        return Err(format!(
+            "the undisturbed command ended with {}: {}{}",
+            run.ending(),
+            run.stdout,
+            run.stderr
+        ));
     }
     if after.snapshot == before.snapshot && !scenario.is_read_only {
         return Err("the undisturbed command changed nothing".to_owned());
@@ -115,11 +130,22 @@ pub(crate) fn prepare(lab: &Lab, scenario: &Scenario) -> Result<Reference, Strin
     let (_, again) = undisturbed(lab, scenario)?;
     if again.snapshot != after.snapshot {
         let difference = again.snapshot.difference(&after.snapshot);
-        return Err(format!("two undisturbed runs differ, so nothing can be judged: {difference}"));
+        return Err(format!(
+            "two undisturbed runs differ, so nothing can be judged: {difference}"
+        ));
     }
     lab.load(PREPARED)?;
     let calls = record(lab, &scenario.call())?;
-    Ok(Reference { acknowledged, before, after, twice, looked_then_done, run, calls, judged: BTreeMap::new() })
+    Ok(Reference {
+        acknowledged,
+        before,
+        after,
+        twice,
+        looked_then_done,
+        run,
+        calls,
+        judged: BTreeMap::new(),
+    })
 }
 
 fn undisturbed(lab: &Lab, scenario: &Scenario) -> Result<(Run, Seen), String> {
@@ -139,10 +165,18 @@ pub(crate) fn judge(
     lab.load(PREPARED)?;
     let (run, fired) = inject(lab, &scenario.call(), point)?;
     if !fired && point.fault != Fault::Kill {
-        return Ok(Verdict { fired, violations: Vec::new() });
+        return Ok(Verdict {
+            fired,
+            violations: Vec::new(),
+        });
     }
     let answer = normalise(&format!("{} {} {}", run.ending(), run.stdout, run.stderr));
-    let key = format!("{} {} {} {answer}", lab.digest(), point.fault == Fault::Kill, is_sync(point));
+    let key = format!(
+        "{} {} {} {answer}",
+        lab.digest(),
+        point.fault == Fault::Kill,
+        is_sync(point)
+    );
     let violations = match reference.judged.get(&key) {
         Some(known) => known.clone(),
         None => judge_left(lab, scenario, reference, point, &run)?,
@@ -166,7 +200,10 @@ fn judge_left(
     if run.timed_out {
         violation("hang", format!("the command: {}", run.ending()));
     }
-    let panic = run.panicked().then(|| run.first_line()).or_else(|| seen.panic.clone());
+    let panic = run
+        .panicked()
+        .then(|| run.first_line())
+        .or_else(|| seen.panic.clone());
     if let Some(panic) = panic {
         violation("panic", panic);
     }
@@ -182,15 +219,22 @@ fn judge_left(
         violation("lost", problem);
     }
     if left == Left::Between && scenario.repeats == Repeats::Whole {
-        let (before, after) =
-            (seen.snapshot.difference(&reference.before.snapshot), seen.snapshot.difference(&reference.after.snapshot));
-        violation("half state", format!("against before: {before} | against after: {after}"));
+        let (before, after) = (
+            seen.snapshot.difference(&reference.before.snapshot),
+            seen.snapshot.difference(&reference.after.snapshot),
+        );
+        violation(
+            "half state",
+            format!("against before: {before} | against after: {after}"),
+        );
     }
     if let Some(problem) = answered(run, reference, left, scenario, point) {
         violation("false answer", problem);
     }
     if violations.is_empty() && scenario.repeats != Repeats::Never {
-        violations.extend(repeat(lab, scenario, reference, left)?.map(|problem| format!("repeated: {problem}")));
+        violations.extend(
+            repeat(lab, scenario, reference, left)?.map(|problem| format!("repeated: {problem}")),
+        );
     }
     Ok(violations)
 }
@@ -202,8 +246,11 @@ fn lost(seen: &Seen, reference: &Reference, left: Left) -> Option<String> {
     let replaces = !reference.after.holds(&reference.acknowledged);
     let is_replaced = replaces && (left == Left::After || log(seen) == log(&reference.after));
     let (had, has) = (reference.acknowledged.len(), seen.journal.len());
-    (!seen.holds(&reference.acknowledged) && !is_replaced)
-        .then(|| format!("{had} lines in the journal before, {has} now, and the first {had} are not the same"))
+    (!seen.holds(&reference.acknowledged) && !is_replaced).then(|| {
+        format!(
+            "{had} lines in the journal before, {has} now, and the first {had} are not the same"
+        )
+    })
 }
 
 fn read_journal(lab: &Lab) -> String {
@@ -216,17 +263,35 @@ fn usable(seen: &Seen, reference: &Reference) -> Vec<String> {
     let (before, after) = (&reference.before, &reference.after);
     let mut problems = Vec::new();
     if seen.status.code != before.status.code && seen.status.code != after.status.code {
-        problems.push(format!("`tl status` {}: {}", seen.status.ending(), seen.status.first_line()));
+        problems.push(format!(
+            "`tl status` {}: {}",
+            seen.status.ending(),
+            seen.status.first_line()
+        ));
     }
     if seen.check.code != before.check.code && seen.check.code != after.check.code {
-        let repaired = if seen.repaired { " after `tl repair`" } else { "" };
-        problems.push(format!("`tl check`{repaired} {}: {}", seen.check.ending(), seen.check.first_line()));
+        let repaired = if seen.repaired {
+            " after `tl repair`"
+        } else {
+            ""
+        };
+        problems.push(format!(
+            "`tl check`{repaired} {}: {}",
+            seen.check.ending(),
+            seen.check.first_line()
+        ));
     }
     problems
 }
 
 /// Returns what is wrong with the command's own answer, given what it left.
-fn answered(run: &Run, reference: &Reference, left: Left, scenario: &Scenario, point: &Point) -> Option<String> {
+fn answered(
+    run: &Run,
+    reference: &Reference,
+    left: Left,
+    scenario: &Scenario,
+    point: &Point,
+) -> Option<String> {
     let printed = normalise(&run.stdout);
     let is_printed = !printed.is_empty() && printed == normalise(&reference.run.stdout);
     let acknowledged = match scenario.acknowledges {
@@ -242,8 +307,15 @@ fn answered(run: &Run, reference: &Reference, left: Left, scenario: &Scenario, p
     }
     match (acknowledged, left, &point.fault) {
         // Done with a warning that names what is behind is an honest answer; that it stays behind is a half state.
-        (true, Left::Between, _) if scenario.repeats != Repeats::Whole || run.stderr.contains("warning:") => None,
-        (true, Left::Before | Left::Between, _) => Some(format!("it reported success and did not do it ({})", said())),
+        (true, Left::Between, _)
+            if scenario.repeats != Repeats::Whole || run.stderr.contains("warning:") =>
+        {
+            None
+        }
+        (true, Left::Before | Left::Between, _) => Some(format!(
+            "it reported success and did not do it ({})",
+            said()
+        )),
         // What could not be synced is there until the power fails: neither answer would be wrong.
         (false, Left::After, Fault::Error(_)) if is_sync(point) => None,
         // Of several steps one failed: repeating shows whether that was said rightly.
@@ -261,11 +333,18 @@ fn is_sync(point: &Point) -> bool {
 
 /// A failure after the commit is honest when the message says that the operation counts.
 fn says_what_was_recorded(run: &Run) -> bool {
-    ["recorded", "is done", "was done", "is kept", "next command"].iter().any(|word| run.stderr.contains(word))
+    ["recorded", "is done", "was done", "is kept", "next command"]
+        .iter()
+        .any(|word| run.stderr.contains(word))
 }
 
 /// Repeats the command; returns what is wrong with where that ends.
-fn repeat(lab: &Lab, scenario: &Scenario, reference: &Reference, left: Left) -> Result<Option<String>, String> {
+fn repeat(
+    lab: &Lab,
+    scenario: &Scenario,
+    reference: &Reference,
+    left: Left,
+) -> Result<Option<String>, String> {
     let run = lab.run_plain(&scenario.call())?;
     if run.panicked() || run.timed_out {
         return Ok(Some(format!("{}: {}", run.ending(), run.first_line())));

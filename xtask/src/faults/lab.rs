@@ -22,8 +22,13 @@ const MAX_SECONDS_PER_COMMAND: u64 = 40;
 const MAX_SECONDS_FOR_ANSWERS: u64 = 5;
 
 /// The environment of every command, besides the paths.
-const ENVIRONMENT: [(&str, &str); 5] =
-    [("TZ", "UTC"), ("NO_COLOR", "1"), ("USER", "mara"), ("LANG", "C.UTF-8"), ("THROUGHLINE_SESSION", "s1")];
+const ENVIRONMENT: [(&str, &str); 5] = [
+    ("TZ", "UTC"),
+    ("NO_COLOR", "1"),
+    ("USER", "mara"),
+    ("LANG", "C.UTF-8"),
+    ("THROUGHLINE_SESSION", "s1"),
+];
 
 /// Where one worker makes, breaks and judges projects.
 #[derive(Debug)]
@@ -73,7 +78,9 @@ impl Run {
     /// Returns the first line of the error, or of the output.
     pub(crate) fn first_line(&self) -> String {
         let error = self.stderr.lines().find(|line| line.starts_with("error:"));
-        let line = error.or_else(|| self.stderr.lines().next()).or_else(|| self.stdout.lines().next());
+        let line = error
+            .or_else(|| self.stderr.lines().next())
+            .or_else(|| self.stdout.lines().next());
         line.unwrap_or_default().to_owned()
     }
 }
@@ -81,10 +88,15 @@ impl Run {
 impl Lab {
     /// Makes an empty sandbox below `root` for the program at `tl`.
     pub(crate) fn create(tl: &Path, root: PathBuf) -> Result<Self, String> {
-        let lab = Self { tl: tl.to_owned(), root };
+        let lab = Self {
+            tl: tl.to_owned(),
+            root,
+        };
         let bin = lab.root.join("bin");
-        std::fs::create_dir_all(&bin).map_err(|error| format!("cannot make {}: {error}", bin.display()))?;
-        std::os::unix::fs::symlink(tl, bin.join("tl")).map_err(|error| format!("cannot link the program: {error}"))?;
+        std::fs::create_dir_all(&bin)
+            .map_err(|error| format!("cannot make {}: {error}", bin.display()))?;
+        std::os::unix::fs::symlink(tl, bin.join("tl"))
+            .map_err(|error| format!("cannot link the program: {error}"))?;
         Ok(lab)
     }
 
@@ -108,7 +120,8 @@ impl Lab {
         let live = self.root.join("live");
         remove(&live)?;
         for folder in [self.work(), self.home()] {
-            std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+            std::fs::create_dir_all(&folder)
+                .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
         }
         Ok(())
     }
@@ -140,7 +153,11 @@ impl Lab {
             digest.update(path.as_os_str().as_encoded_bytes());
             digest.update(std::fs::read(&path).unwrap_or_default());
         }
-        digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+        digest
+            .finalize()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
     }
 
     /// Runs a call without a fault.
@@ -151,21 +168,26 @@ impl Lab {
     /// Runs a call as the last words of another command line, at a terminal if it needs one.
     pub(crate) fn run_wrapped(&self, wrapper: &[String], call: &Call<'_>) -> Result<Run, String> {
         let tl = self.tl.display().to_string();
-        let own = call.words.iter().enumerate().map(|(place, word)| match (place, word.as_str()) {
-            (0, "tl") => tl.clone(),
-            (_, word) => word.to_owned(),
-        });
+        let own = call
+            .words
+            .iter()
+            .enumerate()
+            .map(|(place, word)| match (place, word.as_str()) {
+                (0, "tl") => tl.clone(),
+                (_, word) => word.to_owned(),
+            });
         let mut words: Vec<String> = wrapper.iter().cloned().chain(own).collect();
         if call.at_terminal {
-            words = ["script", "-qec", &words.join(" "), "/dev/null"].map(str::to_owned).to_vec();
+            words = ["script", "-qec", &words.join(" "), "/dev/null"]
+                .map(str::to_owned)
+                .to_vec();
         }
         let (program, arguments) = words.split_first().ok_or("an empty command line")?;
         let mut prepared = command(program);
         prepared.args(arguments);
         let input = match call.input {
-            FROM_FILE => {
-                std::fs::read_to_string(self.root.join("live/input")).map_err(|error| format!("no input: {error}"))?
-            }
+            FROM_FILE => std::fs::read_to_string(self.root.join("live/input"))
+                .map_err(|error| format!("no input: {error}"))?,
             text => text.to_owned(),
         };
         self.run(prepared, &input)
@@ -173,15 +195,29 @@ impl Lab {
 
     /// Gives a command the project as its directory and the lab's environment.
     fn equip(&self, prepared: &mut Command) {
-        prepared.current_dir(self.work()).env_clear().envs(ENVIRONMENT).env("HOME", self.home());
-        prepared.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin", self.root.join("bin").display()));
+        prepared
+            .current_dir(self.work())
+            .env_clear()
+            .envs(ENVIRONMENT)
+            .env("HOME", self.home());
+        prepared.env(
+            "PATH",
+            format!(
+                "{}:/usr/local/bin:/usr/bin:/bin",
+                self.root.join("bin").display()
+            ),
+        );
         prepared.env("THROUGHLINE_HOME", self.home().join("throughline"));
     }
 
     /// Returns a command of the program that can run beside others.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut prepared = command(&self.tl);
-        prepared.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        prepared
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         self.equip(&mut prepared);
         prepared
     }
@@ -200,24 +236,50 @@ impl Lab {
         let run = self.run(shell, "")?;
         match run.code {
             Some(0) => Ok(()),
-            _ => Err(format!("the preparation failed ({}): {}{}", run.ending(), run.stdout, run.stderr)),
+            _ => Err(format!(
+                "the preparation failed ({}): {}{}",
+                run.ending(),
+                run.stdout,
+                run.stderr
+            )),
         }
     }
 
     /// Runs a prepared command in the project. An `input` of JSON-RPC lines is a dialogue: its end comes after the answers.
     pub(crate) fn run(&self, mut prepared: Command, input: &str) -> Result<Run, String> {
         let (out, err) = (self.root.join("stdout"), self.root.join("stderr"));
-        let file = |path: &Path| File::create(path).map_err(|error| format!("cannot make {}: {error}", path.display()));
+        let file = |path: &Path| {
+            File::create(path).map_err(|error| format!("cannot make {}: {error}", path.display()))
+        };
         self.equip(&mut prepared);
-        prepared.stdin(Stdio::piped()).stdout(file(&out)?).stderr(file(&err)?).process_group(0);
-        let mut child = prepared.spawn().map_err(|error| format!("cannot start {prepared:?}: {error}"))?;
+        prepared
+            .stdin(Stdio::piped())
+            .stdout(file(&out)?)
+            .stderr(file(&err)?)
+            .process_group(0);
+        let mut child = prepared
+            .spawn()
+            .map_err(|error| format!("cannot start {prepared:?}: {error}"))?;
         let timed_out = feed_and_wait(&mut child, input, &out)?;
-        let status = child.wait().map_err(|error| format!("cannot wait: {error}"))?;
-        let text = |path: &Path| std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        let read = |path: &Path| text(path).map_err(|error| format!("cannot read {}: {error}", path.display()));
+        let status = child
+            .wait()
+            .map_err(|error| format!("cannot wait: {error}"))?;
+        let text = |path: &Path| {
+            std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let read = |path: &Path| {
+            text(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+        };
         // A shell and strace report a killed child as 128 + signal.
-        let code = status.code().filter(|code| *code != 137 && status.signal().is_none());
-        Ok(Run { code, stdout: read(&out)?, stderr: read(&err)?, timed_out })
+        let code = status
+            .code()
+            .filter(|code| *code != 137 && status.signal().is_none());
+        Ok(Run {
+            code,
+            stdout: read(&out)?,
+            stderr: read(&err)?,
+            timed_out,
+        })
     }
 }
 
@@ -239,21 +301,35 @@ fn feed_and_wait(child: &mut Child, input: &str, out: &Path) -> Result<bool, Str
         // The command may be killed before it reads: that is no failure of ours.
         let _ = pipe.write_all(input.as_bytes()).and_then(|()| pipe.flush());
     }
-    let answers = input.lines().filter(|line| line.contains("\"jsonrpc\"") && line.contains("\"id\"")).count();
-    let lines = || std::fs::read(out).map(|bytes| bytes.iter().filter(|byte| **byte == b'\n').count()).unwrap_or(0);
+    let answers = input
+        .lines()
+        .filter(|line| line.contains("\"jsonrpc\"") && line.contains("\"id\""))
+        .count();
+    let lines = || {
+        std::fs::read(out)
+            .map(|bytes| bytes.iter().filter(|byte| **byte == b'\n').count())
+            .unwrap_or(0)
+    };
     loop {
-        let is_answered = || lines() >= answers || started.elapsed().as_secs() >= MAX_SECONDS_FOR_ANSWERS;
+        let is_answered =
+            || lines() >= answers || started.elapsed().as_secs() >= MAX_SECONDS_FOR_ANSWERS;
         // The end of what is typed would be the end of the terminal.
         let is_typed = input == TYPED_YES;
         if stdin.is_some() && !is_typed && (answers == 0 || is_answered()) {
             drop(stdin.take());
         }
-        if child.try_wait().map_err(|error| format!("cannot wait: {error}"))?.is_some() {
+        if child
+            .try_wait()
+            .map_err(|error| format!("cannot wait: {error}"))?
+            .is_some()
+        {
             return Ok(false);
         }
         if Instant::now() > deadline {
             // The whole group: strace does not end its tracee when it is killed.
-            let _ = command("/bin/kill").args(["-9", "--", &format!("-{}", child.id())]).status();
+            let _ = command("/bin/kill")
+                .args(["-9", "--", &format!("-{}", child.id())])
+                .status();
             return Ok(true);
         }
         std::thread::sleep(Duration::from_micros(700));
@@ -273,7 +349,8 @@ fn remove(path: &Path) -> Result<(), String> {
 /// Copies a directory with the modification times, which the program compares.
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
     if let Some(parent) = to.parent() {
-        std::fs::create_dir_all(parent).map_err(|error| format!("cannot make {}: {error}", parent.display()))?;
+        std::fs::create_dir_all(parent)
+            .map_err(|error| format!("cannot make {}: {error}", parent.display()))?;
     }
     crate::workspace::run(command("cp").arg("-a").arg(from).arg(to))
 }

@@ -44,7 +44,15 @@ usage: cargo xtask faults [--scenario NAME [--kill PLACE | --error ERRNO:PLACE]]
        cargo xtask faults --concurrent [--seed N] [--tl PROGRAM]
 PLACE is the number of a system call in the write phase, or CALL#N: the N-th call of that name";
 
-const WITH_VALUE: [&str; 7] = ["--tl", "--scenario", "--sample", "--seed", "--kill", "--jobs", "--error"];
+const WITH_VALUE: [&str; 7] = [
+    "--tl",
+    "--scenario",
+    "--sample",
+    "--seed",
+    "--kill",
+    "--jobs",
+    "--error",
+];
 
 impl Options {
     /// Reads the words after `faults`.
@@ -68,9 +76,19 @@ impl Options {
             if !WITH_VALUE.contains(word) {
                 return Err(format!("unexpected argument `{word}`\n{USAGE}"));
             }
-            let value = words.next().ok_or_else(|| format!("`{word}` has no value\n{USAGE}"))?;
-            let number = || value.parse::<u64>().map_err(|_| format!("`{value}` is not a number\n{USAGE}"));
-            let count = || value.parse::<usize>().map_err(|_| format!("`{value}` is not a number\n{USAGE}"));
+            let value = words
+                .next()
+                .ok_or_else(|| format!("`{word}` has no value\n{USAGE}"))?;
+            let number = || {
+                value
+                    .parse::<u64>()
+                    .map_err(|_| format!("`{value}` is not a number\n{USAGE}"))
+            };
+            let count = || {
+                value
+                    .parse::<usize>()
+                    .map_err(|_| format!("`{value}` is not a number\n{USAGE}"))
+            };
             match *word {
                 "--tl" => options.tl = Some(PathBuf::from(value)),
                 "--scenario" => options.scenario = Some((*value).to_owned()),
@@ -78,14 +96,18 @@ impl Options {
                 "--seed" => options.seed = number()?,
                 "--kill" => {
                     let parsed = Place::parse(value);
-                    options.kill = Some(parsed.ok_or_else(|| format!("`{value}` is not N or CALL#N\n{USAGE}"))?);
+                    options.kill = Some(
+                        parsed.ok_or_else(|| format!("`{value}` is not N or CALL#N\n{USAGE}"))?,
+                    );
                 }
                 "--jobs" => options.jobs = count()?.max(1),
                 _ => {
-                    let parsed =
-                        value.split_once(':').and_then(|(errno, at)| Some((errno.to_owned(), Place::parse(at)?)));
-                    options.error =
-                        Some(parsed.ok_or_else(|| format!("`{value}` is not ERRNO:N or ERRNO:CALL#N\n{USAGE}"))?);
+                    let parsed = value
+                        .split_once(':')
+                        .and_then(|(errno, at)| Some((errno.to_owned(), Place::parse(at)?)));
+                    options.error = Some(parsed.ok_or_else(|| {
+                        format!("`{value}` is not ERRNO:N or ERRNO:CALL#N\n{USAGE}")
+                    })?);
                 }
             }
         }
@@ -104,10 +126,19 @@ mod tests {
     fn one_point_is_named_by_scenario_and_number() {
         let options = Options::parse(&["--scenario", "restore", "--error", "ENOSPC:17"]).unwrap();
         assert_eq!(options.scenario.as_deref(), Some("restore"));
-        assert_eq!(options.error, Some(("ENOSPC".to_owned(), Place::Number(17))));
+        assert_eq!(
+            options.error,
+            Some(("ENOSPC".to_owned(), Place::Number(17)))
+        );
         let options = Options::parse(&["--scenario", "restore", "--kill", "pwrite64#3"]).unwrap();
         assert_eq!(options.kill, Some(Place::Call("pwrite64".to_owned(), 3)));
-        for wrong in [&["--kill", "17"][..], &["--sample", "long"], &["--error", "17"], &["--all"], &["--seed"]] {
+        for wrong in [
+            &["--kill", "17"][..],
+            &["--sample", "long"],
+            &["--error", "17"],
+            &["--all"],
+            &["--seed"],
+        ] {
             assert!(Options::parse(wrong).is_err(), "{wrong:?}");
         }
     }

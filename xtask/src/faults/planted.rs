@@ -67,23 +67,38 @@ exec tl comment act-1 -m planted
 /// Kills each planted command at its calls until it is found out.
 pub(crate) fn check(lab: &Lab) -> Outcome {
     for planted in &PLANTED {
-        let scenario =
-            Scenario::new(planted.name, &[], &STORY, "", "sh -c").with_word(planted.script).with(planted.repeats);
-        let mut reference = prepare(lab, &scenario).map_err(|error| format!("planted `{}`: {error}", planted.name))?;
+        let scenario = Scenario::new(planted.name, &[], &STORY, "", "sh -c")
+            .with_word(planted.script)
+            .with(planted.repeats);
+        let mut reference = prepare(lab, &scenario)
+            .map_err(|error| format!("planted `{}`: {error}", planted.name))?;
         let mut is_found = false;
         for call in reference.calls.clone() {
-            let point = Point { fault: Fault::Kill, call };
+            let point = Point {
+                fault: Fault::Kill,
+                call,
+            };
             let verdict = judge(lab, &scenario, &mut reference, &point)?;
-            if verdict.violations.iter().any(|violation| violation.starts_with(planted.found_as)) {
+            if verdict
+                .violations
+                .iter()
+                .any(|violation| violation.starts_with(planted.found_as))
+            {
                 is_found = true;
                 break;
             }
         }
         if !is_found {
             let calls = reference.calls.len();
-            return Err(format!("the lane is blind: planted `{}` passed all {calls} kills", planted.name));
+            return Err(format!(
+                "the lane is blind: planted `{}` passed all {calls} kills",
+                planted.name
+            ));
         }
     }
-    say(&format!("faults: all {} planted faults were found", PLANTED.len()));
+    say(&format!(
+        "faults: all {} planted faults were found",
+        PLANTED.len()
+    ));
     Ok(())
 }

@@ -53,7 +53,10 @@ impl Snapshot {
         let mut labels = Labels::default();
         let mut sections = BTreeMap::new();
         for (number, line) in journal.lines().enumerate() {
-            sections.insert(format!("operation {number:04}"), labels.normalise_operation(line));
+            sections.insert(
+                format!("operation {number:04}"),
+                labels.normalise_operation(line),
+            );
         }
         for (name, view) in views {
             sections.insert((*name).to_owned(), labels.normalise(view));
@@ -84,17 +87,26 @@ impl Snapshot {
 
     /// Describes the first sections in which two snapshots differ.
     pub(crate) fn difference(&self, other: &Self) -> String {
-        let names: std::collections::BTreeSet<&String> = self.sections.keys().chain(other.sections.keys()).collect();
-        let differing =
-            names.into_iter().filter_map(|name| match (self.sections.get(name), other.sections.get(name)) {
+        let names: std::collections::BTreeSet<&String> =
+            self.sections.keys().chain(other.sections.keys()).collect();
+        let differing = names.into_iter().filter_map(|name| {
+            match (self.sections.get(name), other.sections.get(name)) {
                 (Some(one), Some(two)) if one == two => None,
                 (Some(one), Some(two)) => Some(format!("{name}: {}", first_difference(one, two))),
                 (Some(one), None) => Some(format!("{name} is there: {}", excerpt(one, 0))),
                 (None, _) => Some(format!("{name} is missing")),
-            });
+            }
+        });
         let all: Vec<String> = differing.collect();
-        let more = if all.len() > 3 { format!(" and {} more", all.len() - 3) } else { String::new() };
-        format!("{}{more}", all.iter().take(3).cloned().collect::<Vec<_>>().join("; "))
+        let more = if all.len() > 3 {
+            format!(" and {} more", all.len() - 3)
+        } else {
+            String::new()
+        };
+        format!(
+            "{}{more}",
+            all.iter().take(3).cloned().collect::<Vec<_>>().join("; ")
+        )
     }
 }
 
@@ -108,34 +120,48 @@ struct Labels {
 impl Labels {
     /// Normalises a line of the journal. Its texts are keyed, and so ordered, by hashes over times: a hash becomes its text.
     fn normalise_operation(&mut self, line: &str) -> String {
-        let Ok(mut value) = serde_json::from_str::<serde_json::Value>(line) else { return self.normalise(line) };
+        let Ok(mut value) = serde_json::from_str::<serde_json::Value>(line) else {
+            return self.normalise(line);
+        };
         let texts = value.get_mut("texts").map(serde_json::Value::take);
         let mut contents = Vec::new();
-        for (hash, text) in texts.as_ref().and_then(serde_json::Value::as_object).into_iter().flatten() {
+        for (hash, text) in texts
+            .as_ref()
+            .and_then(serde_json::Value::as_object)
+            .into_iter()
+            .flatten()
+        {
             let content = self.normalise(text.as_str().unwrap_or_default());
             self.known.insert(hash.clone(), format!("TEXT<{content}>"));
             contents.push(content);
         }
         contents.sort();
         remove_incidental(&mut value);
-        format!("{} {}", self.normalise(&value.to_string()), contents.join(" "))
+        format!(
+            "{} {}",
+            self.normalise(&value.to_string()),
+            contents.join(" ")
+        )
     }
 
     fn normalise(&mut self, text: &str) -> String {
-        let Some(volatile) = VOLATILE.as_ref() else { return text.to_owned() };
-        let replaced = volatile.replace_all(text, |found: &Captures<'_>| match found.name("time") {
-            Some(_) => "TIME".to_owned(),
-            None => {
-                let name = &found[0];
-                if let Some(label) = self.known.get(name) {
-                    return label.clone();
+        let Some(volatile) = VOLATILE.as_ref() else {
+            return text.to_owned();
+        };
+        let replaced =
+            volatile.replace_all(text, |found: &Captures<'_>| match found.name("time") {
+                Some(_) => "TIME".to_owned(),
+                None => {
+                    let name = &found[0];
+                    if let Some(label) = self.known.get(name) {
+                        return label.clone();
+                    }
+                    self.met += 1;
+                    let label = format!("NAME{}", self.met);
+                    self.known.insert(name.to_owned(), label.clone());
+                    label
                 }
-                self.met += 1;
-                let label = format!("NAME{}", self.met);
-                self.known.insert(name.to_owned(), label.clone());
-                label
-            }
-        });
+            });
         replaced.into_owned()
     }
 }
@@ -164,19 +190,29 @@ pub(crate) fn normalise(text: &str) -> String {
 
 /// A name of a file keeps its place among the others whichever label its id gets.
 fn times_only(path: &str) -> String {
-    VOLATILE.as_ref().map_or_else(|| path.to_owned(), |volatile| volatile.replace_all(path, "*").into_owned())
+    VOLATILE.as_ref().map_or_else(
+        || path.to_owned(),
+        |volatile| volatile.replace_all(path, "*").into_owned(),
+    )
 }
 
 fn collect(root: &Path, folder: &Path, prefix: &str, found: &mut Vec<(String, Vec<u8>)>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        let name = path
+            .strip_prefix(root)
+            .unwrap_or(&path)
+            .display()
+            .to_string();
         if is_left_out(&name) {
             continue;
         }
         match entry.file_type() {
             Ok(kind) if kind.is_dir() => collect(root, &path, prefix, found),
-            Ok(_) => found.push((format!("{prefix}{name}"), std::fs::read(&path).unwrap_or_default())),
+            Ok(_) => found.push((
+                format!("{prefix}{name}"),
+                std::fs::read(&path).unwrap_or_default(),
+            )),
             Err(_) => {}
         }
     }
@@ -184,7 +220,9 @@ fn collect(root: &Path, folder: &Path, prefix: &str, found: &mut Vec<(String, Ve
 
 fn is_left_out(name: &str) -> bool {
     // A demo and a book are projects inside the project.
-    let inside = name.split_once(".throughline/").map(|(_, inside)| inside.split('/').next().unwrap_or_default());
+    let inside = name
+        .split_once(".throughline/")
+        .map(|(_, inside)| inside.split('/').next().unwrap_or_default());
     let is_store = inside.is_some_and(|first| !OWNED.contains(&first));
     let last = name.rsplit('/').next().unwrap_or_default();
     // What a killed process leaves of an atomic write has a name that git and every scan pass over. Backups are copies of texts
@@ -192,19 +230,43 @@ fn is_left_out(name: &str) -> bool {
     // In the user's directory a name on the list of stores that never came to be trusts nothing, and a head that is behind is
     // advanced by the next command.
     let is_memory_of_stores = ["throughline/stores", "throughline/heads"].contains(&name);
-    is_store || is_memory_of_stores || name == ".git" || last == "backups" || last.starts_with(".tl-")
+    is_store
+        || is_memory_of_stores
+        || name == ".git"
+        || last == "backups"
+        || last.starts_with(".tl-")
 }
 
 fn first_difference(one: &str, two: &str) -> String {
-    let at = one.bytes().zip(two.bytes()).take_while(|(one, two)| one == two).count();
+    let at = one
+        .bytes()
+        .zip(two.bytes())
+        .take_while(|(one, two)| one == two)
+        .count();
     format!("{} instead of {}", excerpt(one, at), excerpt(two, at))
 }
 
 /// Returns some characters around a place.
 fn excerpt(text: &str, at: usize) -> String {
-    let start = text.char_indices().map(|(place, _)| place).take_while(|place| *place <= at).last().unwrap_or(0);
-    let before: Vec<char> = text.get(..start).unwrap_or_default().chars().rev().take(40).collect();
-    let after: String = text.get(start..).unwrap_or_default().chars().take(100).collect();
+    let start = text
+        .char_indices()
+        .map(|(place, _)| place)
+        .take_while(|place| *place <= at)
+        .last()
+        .unwrap_or(0);
+    let before: Vec<char> = text
+        .get(..start)
+        .unwrap_or_default()
+        .chars()
+        .rev()
+        .take(40)
+        .collect();
+    let after: String = text
+        .get(start..)
+        .unwrap_or_default()
+        .chars()
+        .take(100)
+        .collect();
     let shown: String = before.into_iter().rev().collect::<String>() + &after;
     format!("`{}`", shown.replace('\n', "⏎"))
 }
@@ -220,7 +282,13 @@ mod tests {
         let text = format!(
             "{{\"at\":\"2026-11-16T03:50:50.123Z\",\"hash\":\"{hash}\",\"was\":\"{other}\",\"is\":\"{hash}\"}}"
         );
-        assert_eq!(normalise(&text), r#"{"at":"TIME","hash":"NAME1","was":"NAME2","is":"NAME1"}"#);
-        assert_eq!(normalise("t_30141102026-2 at 1770820200000"), "tTIME at TIME");
+        assert_eq!(
+            normalise(&text),
+            r#"{"at":"TIME","hash":"NAME1","was":"NAME2","is":"NAME1"}"#
+        );
+        assert_eq!(
+            normalise("t_30141102026-2 at 1770820200000"),
+            "tTIME at TIME"
+        );
     }
 }

@@ -50,7 +50,11 @@ impl Point {
 /// Returns the words that run a command under `strace`, its log in the lab's scratch file `trace`.
 fn strace(lab: &Lab, options: &[&str]) -> Vec<String> {
     let log = lab.scratch("trace").display().to_string();
-    ["strace", "-f", "-qq", "-o", &log].iter().chain(options).map(|word| (*word).to_owned()).collect()
+    ["strace", "-f", "-qq", "-o", &log]
+        .iter()
+        .chain(options)
+        .map(|word| (*word).to_owned())
+        .collect()
 }
 
 fn read_log(lab: &Lab) -> String {
@@ -64,14 +68,25 @@ pub(crate) fn record(lab: &Lab, call: &lab::Call<'_>) -> Result<Vec<Call>, Strin
 }
 
 /// Runs a command with a fault; says whether the fault was met.
-pub(crate) fn inject(lab: &Lab, call: &lab::Call<'_>, point: &Point) -> Result<(Run, bool), String> {
+pub(crate) fn inject(
+    lab: &Lab,
+    call: &lab::Call<'_>,
+    point: &Point,
+) -> Result<(Run, bool), String> {
     let Call { name, nth, .. } = &point.call;
     let trace = format!("trace={name}");
     let (expression, mut options) = match &point.fault {
         Fault::Kill => (format!("inject={name}:signal=KILL:when={nth}"), vec![]),
         Fault::Error(errno) => {
-            let lasting = if errno == "ENOSPC" && needs_room(name) { "+" } else { "" };
-            (format!("inject={name}:error={errno}:when={nth}{lasting}"), vec!["-y", "--seccomp-bpf"])
+            let lasting = if errno == "ENOSPC" && needs_room(name) {
+                "+"
+            } else {
+                ""
+            };
+            (
+                format!("inject={name}:error={errno}:when={nth}{lasting}"),
+                vec!["-y", "--seccomp-bpf"],
+            )
         }
     };
     options.extend(["-e", &trace, "-e", &expression]);
@@ -81,8 +96,12 @@ pub(crate) fn inject(lab: &Lab, call: &lab::Call<'_>, point: &Point) -> Result<(
         // In a server another thread may make its N-th call of the name first: one that wakes a thread does not fail on a full disk.
         Fault::Error(_) => {
             let log = read_log(lab);
-            let mut injected = log.lines().filter(|line| line.contains("(INJECTED)")).peekable();
-            injected.peek().is_some() && injected.all(|line| is_named(line) || line.contains("/live/"))
+            let mut injected = log
+                .lines()
+                .filter(|line| line.contains("(INJECTED)"))
+                .peekable();
+            injected.peek().is_some()
+                && injected.all(|line| is_named(line) || line.contains("/live/"))
         }
     };
     Ok((run, fired))
@@ -90,14 +109,23 @@ pub(crate) fn inject(lab: &Lab, call: &lab::Call<'_>, point: &Point) -> Result<(
 
 /// Says whether every call of a name needs room on the disk. A plain write goes to the terminal too, and most opens only read.
 fn needs_room(name: &str) -> bool {
-    matches!(name, "pwrite64" | "pwritev" | "fallocate" | "mkdir" | "mkdirat")
+    matches!(
+        name,
+        "pwrite64" | "pwritev" | "fallocate" | "mkdir" | "mkdirat"
+    )
 }
 
 /// Says whether a line of the log is a call with a path, not with a descriptor alone.
 fn is_named(line: &str) -> bool {
-    ["open", "mkdir", "rename", "unlink", "rmdir", "link", "symlink"]
-        .iter()
-        .any(|stem| line.split('(').next().is_some_and(|start| start.contains(stem)))
+    [
+        "open", "mkdir", "rename", "unlink", "rmdir", "link", "symlink",
+    ]
+    .iter()
+    .any(|stem| {
+        line.split('(')
+            .next()
+            .is_some_and(|start| start.contains(stem))
+    })
 }
 
 /// Reads the calls of the first process and its threads, from the first that changes a file to the end.
@@ -106,7 +134,9 @@ fn write_phase(log: &str) -> Vec<Call> {
     let mut threads: Vec<String> = Vec::new();
     let mut phase: Vec<Call> = Vec::new();
     for line in log.lines() {
-        let Some((thread, rest)) = line.split_once(' ') else { continue };
+        let Some((thread, rest)) = line.split_once(' ') else {
+            continue;
+        };
         if threads.is_empty() {
             threads.push(thread.to_owned());
         }
@@ -114,21 +144,33 @@ fn write_phase(log: &str) -> Vec<Call> {
         if let Some(new) = new_thread(rest) {
             threads.push(new);
         }
-        let Some((name, arguments)) = rest.split_once('(') else { continue };
-        if !threads.iter().any(|known| known == thread) || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        let Some((name, arguments)) = rest.split_once('(') else {
+            continue;
+        };
+        if !threads.iter().any(|known| known == thread)
+            || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         {
             continue;
         }
-        let nth = counts.entry((thread.to_owned(), name.to_owned())).or_default();
+        let nth = counts
+            .entry((thread.to_owned(), name.to_owned()))
+            .or_default();
         *nth += 1;
         // A process that ends is not interrupted by what has no effect any more, and a start is no write.
         if name == "execve" {
             continue;
         }
         let (mutates, can_fail) = (mutates(name, arguments), can_fail(name, arguments));
-        let call = Call { name: name.to_owned(), nth: *nth, mutates, can_fail };
+        let call = Call {
+            name: name.to_owned(),
+            nth: *nth,
+            mutates,
+            can_fail,
+        };
         // Two threads can make the same call; which comes first is not ours to say.
-        let known = phase.iter().any(|known| known.name == call.name && known.nth == call.nth);
+        let known = phase
+            .iter()
+            .any(|known| known.name == call.name && known.nth == call.nth);
         if (mutates || !phase.is_empty()) && !known {
             phase.push(call);
         }
@@ -138,7 +180,9 @@ fn write_phase(log: &str) -> Vec<Call> {
 
 /// Returns the new thread's number where a line says that one was made.
 fn new_thread(line: &str) -> Option<String> {
-    let is_clone = (line.starts_with("clone") || line.contains("clone3 resumed") || line.contains("clone resumed"))
+    let is_clone = (line.starts_with("clone")
+        || line.contains("clone3 resumed")
+        || line.contains("clone resumed"))
         && !line.contains("SIGCHLD");
     let number = line.rsplit_once("= ").map(|(_, number)| number.trim())?;
     (is_clone && number.chars().all(|c| c.is_ascii_digit())).then(|| number.to_owned())
@@ -146,30 +190,41 @@ fn new_thread(line: &str) -> Option<String> {
 
 /// Says whether a call's descriptor is a file of the project or the user: not the output, a pipe or an event.
 fn is_on_file(arguments: &str) -> bool {
-    arguments.split(',').next().is_some_and(|descriptor| descriptor.contains("/live/"))
+    arguments
+        .split(',')
+        .next()
+        .is_some_and(|descriptor| descriptor.contains("/live/"))
 }
 
 fn opens_for_writing(arguments: &str) -> bool {
     let outside = ["\"/dev/", "\"/proc/", "\"/sys/"];
-    let writes = ["O_CREAT", "O_TRUNC", "O_WRONLY", "O_RDWR"].iter().any(|flag| arguments.contains(flag));
+    let writes = ["O_CREAT", "O_TRUNC", "O_WRONLY", "O_RDWR"]
+        .iter()
+        .any(|flag| arguments.contains(flag));
     // The lab itself may be below /dev/shm.
-    writes && (arguments.contains("\"/dev/shm/") || !outside.iter().any(|prefix| arguments.contains(prefix)))
+    writes
+        && (arguments.contains("\"/dev/shm/")
+            || !outside.iter().any(|prefix| arguments.contains(prefix)))
 }
 
 fn mutates(name: &str, arguments: &str) -> bool {
     match name {
         "open" | "openat" | "openat2" | "creat" => opens_for_writing(arguments),
-        "write" | "writev" | "pwrite64" | "pwritev" | "fsync" | "fdatasync" | "sync_file_range" | "ftruncate"
-        | "fallocate" | "sendfile" | "fchmod" => is_on_file(arguments),
+        "write" | "writev" | "pwrite64" | "pwritev" | "fsync" | "fdatasync" | "sync_file_range"
+        | "ftruncate" | "fallocate" | "sendfile" | "fchmod" => is_on_file(arguments),
         "truncate" | "copy_file_range" | "chmod" | "fchmodat" | "utimensat" => true,
-        _ => ["rename", "unlink", "mkdir", "rmdir", "link", "symlink"].iter().any(|stem| name.starts_with(stem)),
+        _ => ["rename", "unlink", "mkdir", "rmdir", "link", "symlink"]
+            .iter()
+            .any(|stem| name.starts_with(stem)),
     }
 }
 
 /// Changing a mode or a time needs no room and does not fail on a sick disk alone.
 fn can_fail(name: &str, arguments: &str) -> bool {
     match name {
-        "open" | "openat" | "openat2" | "creat" => opens_for_writing(arguments) && arguments.contains("O_CREAT"),
+        "open" | "openat" | "openat2" | "creat" => {
+            opens_for_writing(arguments) && arguments.contains("O_CREAT")
+        }
         "fchmod" | "chmod" | "fchmodat" | "utimensat" => false,
         _ => mutates(name, arguments),
     }
@@ -198,10 +253,25 @@ mod tests {
 ";
         let calls: Vec<String> = write_phase(log)
             .iter()
-            .map(|call| format!("{}#{}{}", call.name, call.nth, if call.mutates { "!" } else { "" }))
+            .map(|call| {
+                format!(
+                    "{}#{}{}",
+                    call.name,
+                    call.nth,
+                    if call.mutates { "!" } else { "" }
+                )
+            })
             .collect();
-        let expected =
-            ["openat#2!", "read#1", "clone3#1", "write#1!", "pwrite64#1!", "clone#1", "write#2", "exit_group#1"];
+        let expected = [
+            "openat#2!",
+            "read#1",
+            "clone3#1",
+            "write#1!",
+            "pwrite64#1!",
+            "clone#1",
+            "write#2",
+            "exit_group#1",
+        ];
         assert_eq!(calls, expected);
     }
 }

@@ -70,12 +70,18 @@ pub fn complete_file_writes(ctx: &Context<'_>) {
     let left = || -> Result<(bool, bool), StoreFault> {
         // A replica is not asked to contact its server for this: the use case does, and reports that it does not answer.
         let state = ctx.store.read_known()?;
-        Ok((pending(&*state)?.is_some(), unwritten::is_any_unwritten(&*state)?))
+        Ok((
+            pending(&*state)?.is_some(),
+            unwritten::is_any_unwritten(&*state)?,
+        ))
     };
     // A store that cannot be read or written is the use case's to report.
     let (is_pending, is_memory_unwritten) = left().unwrap_or_default();
     let tell = |failure: Failure| {
-        let what = format!("files of an interrupted operation cannot be written now: {}", failure.message);
+        let what = format!(
+            "files of an interrupted operation cannot be written now: {}",
+            failure.message
+        );
         ctx.notice(Noticed::NotRecorded { why: what });
     };
     let complete = || -> Result<(), Failure> {
@@ -100,32 +106,52 @@ pub(crate) fn begin<'s>(ctx: &Context<'s>) -> Result<Box<dyn Transaction + 's>, 
 
 /// The same in a transaction that was begun, and that has recorded no files of its own yet.
 pub(crate) fn complete_within(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<(), Failure> {
-    let Some(writes) = pending(&*tx)? else { return Ok(()) };
+    let Some(writes) = pending(&*tx)? else {
+        return Ok(());
+    };
     let unwritten = write(ctx, tx, &writes, &[])?;
     for Unwritten { path, why, .. } in &unwritten {
         let why = format!("operation {} could not write it: {why}", writes.operation);
-        ctx.notice(Noticed::NotWritten { path: path.clone(), why });
+        ctx.notice(Noticed::NotWritten {
+            path: path.clone(),
+            why,
+        });
     }
     if !unwritten.is_empty() {
         return Ok(());
     }
     let head = tx.operation_head(writes.operation)?;
-    let summary = head.as_ref().map(|head| head.summary.clone()).unwrap_or_default();
+    let summary = head
+        .as_ref()
+        .map(|head| head.summary.clone())
+        .unwrap_or_default();
     // It died, or is about to write them itself: nobody can tell.
-    let what = format!("operation {} ({summary}) was recorded before; its files are written now", writes.operation);
+    let what = format!(
+        "operation {} ({summary}) was recorded before; its files are written now",
+        writes.operation
+    );
     ctx.notice(Noticed::CaughtUp { what });
     let interrupted = head.zip(writes.request).map(|(head, request)| Interrupted {
         operation: writes.operation,
         request,
         by: head.by.to_string(),
     });
-    keep_done(ctx, tx, &Done { record: Some(identity(&writes)), interrupted })
+    keep_done(
+        ctx,
+        tx,
+        &Done {
+            record: Some(identity(&writes)),
+            interrupted,
+        },
+    )
 }
 
 /// Returns the record that is still to be carried out.
 fn pending(state: &dyn Snapshot) -> Result<Option<FileWrites>, StoreFault> {
     let copy = state.working_copy();
-    let Some(writes) = record::read::<FileWrites>(state, &FileWrites::key(&copy))? else { return Ok(None) };
+    let Some(writes) = record::read::<FileWrites>(state, &FileWrites::key(&copy))? else {
+        return Ok(None);
+    };
     let is_pending = match state.note(DONE)? {
         Some(done) => read_done(&done).record != Some(identity(&writes)),
         // The first one, or the notes were lost with the database: then whatever followed it has seen its files.
@@ -140,7 +166,11 @@ fn session_file(stamp: &Stamp) -> String {
 
 /// Returns the files that are recorded but not written: what is in them says nothing about what somebody did.
 pub(crate) fn unwritten_paths(state: &dyn Snapshot) -> Result<BTreeSet<String>, StoreFault> {
-    Ok(pending(state)?.into_iter().flat_map(|writes| writes.files).map(|file| file.path).collect())
+    Ok(pending(state)?
+        .into_iter()
+        .flat_map(|writes| writes.files)
+        .map(|file| file.path)
+        .collect())
 }
 
 /// Returns the operation of an interrupted process that did what is requested again now. It answers once.
@@ -149,23 +179,46 @@ pub(crate) fn take_interrupted(
     tx: &mut dyn Transaction,
     request: VersionHash,
 ) -> Result<Option<OperationId>, Failure> {
-    let Some(done) = tx.note(DONE)?.map(|done| read_done(&done)) else { return Ok(None) };
+    let Some(done) = tx.note(DONE)?.map(|done| read_done(&done)) else {
+        return Ok(None);
+    };
     let by = ctx.actor.to_string();
-    let Some(found) = done.interrupted.filter(|one| one.request == request && one.by == by) else { return Ok(None) };
+    let Some(found) = done
+        .interrupted
+        .filter(|one| one.request == request && one.by == by)
+    else {
+        return Ok(None);
+    };
     if let Reading::Text { text, .. } = ctx.files.read(ACKNOWLEDGED, 256)
-        && done.record.is_some_and(|record| record.to_string() == text.trim())
+        && done
+            .record
+            .is_some_and(|record| record.to_string() == text.trim())
     {
         return Ok(None);
     }
-    keep_done(ctx, tx, &Done { record: done.record, interrupted: None })?;
+    keep_done(
+        ctx,
+        tx,
+        &Done {
+            record: done.record,
+            interrupted: None,
+        },
+    )?;
     Ok(Some(found.operation))
 }
 
 /// Says that what is requested was done by a process that was interrupted.
-pub(crate) fn done_already(state: &dyn Snapshot, operation: OperationId) -> Result<Failure, Failure> {
-    let summary = state.operation_head(operation)?.map(|head| head.summary).unwrap_or_default();
-    let what =
-        format!("this is done already: operation {operation} ({summary}) was recorded before it was interrupted");
+pub(crate) fn done_already(
+    state: &dyn Snapshot,
+    operation: OperationId,
+) -> Result<Failure, Failure> {
+    let summary = state
+        .operation_head(operation)?
+        .map(|head| head.summary)
+        .unwrap_or_default();
+    let what = format!(
+        "this is done already: operation {operation} ({summary}) was recorded before it was interrupted"
+    );
     Ok(Failure::new(FailureKind::Refused, what)
         .step(format!("tl log   # operation {operation}"))
         .step("the same command again, if it is to be done once more"))
@@ -194,16 +247,28 @@ fn write(
 ) -> Result<Vec<Unwritten>, Failure> {
     let superseded = superseded(&*tx, writes)?;
     let mut unwritten = Vec::new();
-    for file in writes.files.iter().filter(|file| file.is_in_project() && !superseded.contains(&file.path)) {
+    for file in writes
+        .files
+        .iter()
+        .filter(|file| file.is_in_project() && !superseded.contains(&file.path))
+    {
         let known = planned.iter().find(|planned| planned.write == *file);
         if let Err(why) = write_one(ctx, &*tx, writes.operation, file, known)? {
-            unwritten.push(Unwritten { path: file.path.clone(), why, is_drawn: false });
+            unwritten.push(Unwritten {
+                path: file.path.clone(),
+                why,
+                is_drawn: false,
+            });
         }
     }
     // Drawn from the state as it is now, they are never behind a later operation.
     for stamp in &writes.sessions {
         if let Err((path, why)) = crate::sessions::render_session(ctx, tx, stamp)? {
-            unwritten.push(Unwritten { path, why, is_drawn: true });
+            unwritten.push(Unwritten {
+                path,
+                why,
+                is_drawn: true,
+            });
         }
     }
     Ok(unwritten)
@@ -218,8 +283,13 @@ fn write_one(
 ) -> Result<Result<(), String>, Failure> {
     let path = &file.path;
     let left_alone = || {
-        let why = format!("it was changed before operation {operation} could write it, and is left as it is");
-        ctx.notice(Noticed::NotWritten { path: path.clone(), why });
+        let why = format!(
+            "it was changed before operation {operation} could write it, and is left as it is"
+        );
+        ctx.notice(Noticed::NotWritten {
+            path: path.clone(),
+            why,
+        });
     };
     let found = if known.is_some_and(|known| known.is_untouched(ctx.files)) {
         file.before
@@ -248,7 +318,10 @@ fn write_one(
         (Some(after), None) => match whole_text(ctx, state, after, path) {
             Ok(text) => write_text(ctx, file, &text),
             Err(failure) if failure.is_answer() => {
-                ctx.notice(Noticed::NotWritten { path: path.clone(), why: failure.message });
+                ctx.notice(Noticed::NotWritten {
+                    path: path.clone(),
+                    why: failure.message,
+                });
                 return Ok(Ok(()));
             }
             Err(failure) => return Err(failure),
@@ -285,8 +358,12 @@ fn superseded(state: &dyn Snapshot, writes: &FileWrites) -> Result<BTreeSet<Stri
     for operation in state.operations(None, since)? {
         for fact in &operation.facts {
             match fact {
-                Fact::ContentChanged { node, .. } => paths.extend(state.node(*node)?.and_then(|node| node.path)),
-                Fact::NodeAdded { node } | Fact::NodeRemoved { node } => paths.extend(node.path.clone()),
+                Fact::ContentChanged { node, .. } => {
+                    paths.extend(state.node(*node)?.and_then(|node| node.path))
+                }
+                Fact::NodeAdded { node } | Fact::NodeRemoved { node } => {
+                    paths.extend(node.path.clone())
+                }
                 _ => {}
             }
         }
@@ -315,19 +392,37 @@ impl PlannedFiles<'_> {
                 left.operation,
                 files.join(", ")
             );
-            return Err(Failure::new(FailureKind::Unavailable, what).step("make them writable, then try again"));
+            return Err(Failure::new(FailureKind::Unavailable, what)
+                .step("make them writable, then try again"));
         }
         // Session files that could not be written are left to this operation.
-        left.into_iter().flat_map(|left| left.sessions).for_each(|stamp| self.put_session(stamp));
+        left.into_iter()
+            .flat_map(|left| left.sessions)
+            .for_each(|stamp| self.put_session(stamp));
         let copy = tx.working_copy();
         let key = FileWrites::key(&copy);
         let before = record::read::<FileWrites>(&*tx, &key)?;
-        let files: Vec<FileWrite> = planned.iter().map(|planned| planned.write.clone()).collect();
+        let files: Vec<FileWrite> = planned
+            .iter()
+            .map(|planned| planned.write.clone())
+            .collect();
         let id = tx.next_operation()?;
-        let after = FileWrites { operation: id, request: self.request, files, sessions: self.sessions(), seal: None };
+        let after = FileWrites {
+            operation: id,
+            request: self.request,
+            files,
+            sessions: self.sessions(),
+            seal: None,
+        };
         let after = after.sealed(&copy);
-        operation.facts.extend(record::changed(&key, before.as_ref(), Some(&after)));
-        for text in planned.iter().flat_map(|planned| [&planned.before, &planned.text]).flatten() {
+        operation
+            .facts
+            .extend(record::changed(&key, before.as_ref(), Some(&after)));
+        for text in planned
+            .iter()
+            .flat_map(|planned| [&planned.before, &planned.text])
+            .flatten()
+        {
             if !operation.texts.contains(text) {
                 operation.texts.push(text.clone());
             }
@@ -339,26 +434,49 @@ impl PlannedFiles<'_> {
     }
 
     /// Commits, then writes the files.
-    pub(crate) fn commit(&self, ctx: &Context<'_>, tx: Box<dyn Transaction + '_>) -> Result<(), Failure> {
+    pub(crate) fn commit(
+        &self,
+        ctx: &Context<'_>,
+        tx: Box<dyn Transaction + '_>,
+    ) -> Result<(), Failure> {
         tx.commit()?;
         self.write(ctx)
     }
 
     /// Writes the files of the operation, which is committed.
     pub(crate) fn write(&self, ctx: &Context<'_>) -> Result<(), Failure> {
-        let Some((operation, record)) = self.recorded.take() else { return Ok(()) };
-        let unwritten = self.write_now(ctx, operation, record).unwrap_or_else(|failure| {
-            // Nothing of it may look as if it could be done again: it is recorded.
-            let unwritten = |path, is_drawn| Unwritten { path, why: failure.message.clone(), is_drawn };
-            let files = self.writes();
-            let files = files.iter().map(|file| unwritten(file.write.path.clone(), false));
-            files.chain(self.sessions().iter().map(|stamp| unwritten(session_file(stamp), true))).collect()
-        });
-        let (drawn, unwritten): (Vec<_>, Vec<_>) = unwritten.into_iter().partition(|file| file.is_drawn);
+        let Some((operation, record)) = self.recorded.take() else {
+            return Ok(());
+        };
+        let unwritten = self
+            .write_now(ctx, operation, record)
+            .unwrap_or_else(|failure| {
+                // Nothing of it may look as if it could be done again: it is recorded.
+                let unwritten = |path, is_drawn| Unwritten {
+                    path,
+                    why: failure.message.clone(),
+                    is_drawn,
+                };
+                let files = self.writes();
+                let files = files
+                    .iter()
+                    .map(|file| unwritten(file.write.path.clone(), false));
+                files
+                    .chain(
+                        self.sessions()
+                            .iter()
+                            .map(|stamp| unwritten(session_file(stamp), true)),
+                    )
+                    .collect()
+            });
+        let (drawn, unwritten): (Vec<_>, Vec<_>) =
+            unwritten.into_iter().partition(|file| file.is_drawn);
         for Unwritten { path, why, .. } in drawn {
             ctx.notice(Noticed::NotWritten { path, why });
         }
-        let Some(first) = unwritten.first() else { return Ok(()) };
+        let Some(first) = unwritten.first() else {
+            return Ok(());
+        };
         let more = match unwritten.len() {
             1 => String::new(),
             several => format!(" and {} more", several - 1),
@@ -383,13 +501,27 @@ impl PlannedFiles<'_> {
             Some(writes) => write(ctx, &mut *tx, writes, &self.writes())?,
             None => Vec::new(),
         };
-        let is_last = pending.is_some() || tx.note(DONE)?.is_some_and(|done| read_done(&done).record == Some(record));
+        let is_last = pending.is_some()
+            || tx
+                .note(DONE)?
+                .is_some_and(|done| read_done(&done).record == Some(record));
         if unwritten.is_empty() && is_last {
             let interrupted = self.request.filter(|_| ctx.acknowledges()).map(|request| {
                 ctx.note_carried_out(record);
-                Interrupted { operation, request, by: ctx.actor.to_string() }
+                Interrupted {
+                    operation,
+                    request,
+                    by: ctx.actor.to_string(),
+                }
             });
-            keep_done(ctx, &mut *tx, &Done { record: Some(record), interrupted })?;
+            keep_done(
+                ctx,
+                &mut *tx,
+                &Done {
+                    record: Some(record),
+                    interrupted,
+                },
+            )?;
             // Lost, it is noted by the next command, which finds the files as they should be.
             let _ = tx.commit();
         }

@@ -6,7 +6,9 @@ use std::cell::{Cell, Ref, RefCell};
 
 use domain::file_writes::FileWrite;
 use domain::ids::{Digest32, OperationId, VersionHash};
-use domain::ports::{Entry, EntryKind, FileFault, FileLook, FileStamp, LookedAgain, PlanFiles, Reading};
+use domain::ports::{
+    Entry, EntryKind, FileFault, FileLook, FileStamp, LookedAgain, PlanFiles, Reading,
+};
 use domain::stamp::Stamp;
 
 use super::MAX_FILE_BYTES;
@@ -28,7 +30,8 @@ pub(crate) struct PlannedWrite {
 impl PlannedWrite {
     /// Says whether the file is still the one that was read.
     pub(super) fn is_untouched(&self, files: &dyn PlanFiles) -> bool {
-        self.stamp.is_some_and(|stamp| files.look(&self.write.path) == FileLook::Present(stamp))
+        self.stamp
+            .is_some_and(|stamp| files.look(&self.write.path) == FileLook::Present(stamp))
     }
 }
 
@@ -50,7 +53,14 @@ impl<'f> PlannedFiles<'f> {
     pub(crate) fn of(ctx: &Context<'f>, request: Option<VersionHash>) -> Self {
         let (files, max_bytes) = (ctx.files, ctx.policy.max_plan_bytes);
         let (writes, sessions) = (RefCell::default(), RefCell::default());
-        Self { files, max_bytes, writes, sessions, request, recorded: Cell::default() }
+        Self {
+            files,
+            max_bytes,
+            writes,
+            sessions,
+            request,
+            recorded: Cell::default(),
+        }
     }
 
     pub(super) fn writes(&self) -> Ref<'_, Vec<PlannedWrite>> {
@@ -73,12 +83,18 @@ impl<'f> PlannedFiles<'f> {
     pub(crate) fn put(&self, path: &str, text: Option<&str>) -> Result<(), Failure> {
         let most = self.max_bytes;
         if text.is_some_and(|text| text.len() as u64 > most) {
-            let what =
-                format!("{path} would have more than policy.max_plan_bytes ({most}) and could not be read again");
-            return Err(Failure::new(FailureKind::Refused, what).step("raise it in .throughline/config.toml"));
+            let what = format!(
+                "{path} would have more than policy.max_plan_bytes ({most}) and could not be read again"
+            );
+            return Err(Failure::new(FailureKind::Refused, what)
+                .step("raise it in .throughline/config.toml"));
         }
-        self.plan(path, text)
-            .map_err(|why| Failure::new(FailureKind::Refused, format!("{path} cannot be replaced: {why}")))
+        self.plan(path, text).map_err(|why| {
+            Failure::new(
+                FailureKind::Refused,
+                format!("{path} cannot be replaced: {why}"),
+            )
+        })
     }
 
     /// Plans to replace a file that was read before as `before`, and that the store knows.
@@ -93,8 +109,17 @@ impl<'f> PlannedFiles<'f> {
             return self.put(path, Some(text));
         }
         let after = Some(VersionHash::of(text.as_bytes()));
-        let write = FileWrite { path: path.to_owned(), before: Some(before), after };
-        self.writes.borrow_mut().push(PlannedWrite { write, text: Some(text.to_owned()), before: None, stamp });
+        let write = FileWrite {
+            path: path.to_owned(),
+            before: Some(before),
+            after,
+        };
+        self.writes.borrow_mut().push(PlannedWrite {
+            write,
+            text: Some(text.to_owned()),
+            before: None,
+            stamp,
+        });
         Ok(())
     }
 
@@ -104,7 +129,10 @@ impl<'f> PlannedFiles<'f> {
     }
 
     fn is_planned(&self, path: &str) -> bool {
-        self.writes.borrow().iter().any(|planned| planned.write.path == path)
+        self.writes
+            .borrow()
+            .iter()
+            .any(|planned| planned.write.path == path)
     }
 
     fn plan(&self, path: &str, text: Option<&str>) -> Result<(), String> {
@@ -123,41 +151,70 @@ impl<'f> PlannedFiles<'f> {
             Reading::Missing | Reading::Unreadable { .. } => (None, None),
         };
         if was != after {
-            let write = FileWrite { path: path.to_owned(), before: was, after };
-            writes.push(PlannedWrite { write, text, before, stamp });
+            let write = FileWrite {
+                path: path.to_owned(),
+                before: was,
+                after,
+            };
+            writes.push(PlannedWrite {
+                write,
+                text,
+                before,
+                stamp,
+            });
         }
         Ok(())
     }
 
     /// Returns what is planned for a path: a text, or that it goes.
     fn planned(&self, path: &str) -> Option<Option<String>> {
-        self.writes.borrow().iter().find(|planned| planned.write.path == path).map(|planned| planned.text.clone())
+        self.writes
+            .borrow()
+            .iter()
+            .find(|planned| planned.write.path == path)
+            .map(|planned| planned.text.clone())
     }
 }
 
 /// Returns which content a reading showed, for a later comparison; `None` where there is no file.
 ///
 /// What can be replaced but not read (it is binary, or too large) is told by the reason alone.
-pub(super) fn content_of(files: &dyn PlanFiles, path: &str, reading: &Reading) -> Result<Option<VersionHash>, String> {
+pub(super) fn content_of(
+    files: &dyn PlanFiles,
+    path: &str,
+    reading: &Reading,
+) -> Result<Option<VersionHash>, String> {
     match reading {
         Reading::Text { text, .. } => Ok(Some(VersionHash::of(text.as_bytes()))),
         Reading::Missing => Ok(None),
         // A link, a folder or a device is not replaced.
-        Reading::Unreadable { why, transient } if *transient || !matches!(files.look(path), FileLook::Present(_)) => {
+        Reading::Unreadable { why, transient }
+            if *transient || !matches!(files.look(path), FileLook::Present(_)) =>
+        {
             Err(why.clone())
         }
-        Reading::Unreadable { why, .. } => Ok(Some(VersionHash::of(format!("unreadable: {why}").as_bytes()))),
+        Reading::Unreadable { why, .. } => Ok(Some(VersionHash::of(
+            format!("unreadable: {why}").as_bytes(),
+        ))),
     }
 }
 
 /// The stamp of a file that is not written yet; no file on disk has it.
 fn stamp_of(text: &str) -> FileStamp {
-    FileStamp { size: text.len() as u64, modified_ns: i64::MIN, changed_ns: i64::MIN, inode: 0 }
+    FileStamp {
+        size: text.len() as u64,
+        modified_ns: i64::MIN,
+        changed_ns: i64::MIN,
+        inode: 0,
+    }
 }
 
 fn unreadable(path: &str) -> impl FnOnce(String) -> FileFault {
     let path = path.to_owned();
-    move |why| FileFault::Io { path, source: std::io::Error::other(why) }
+    move |why| FileFault::Io {
+        path,
+        source: std::io::Error::other(why),
+    }
 }
 
 impl PlanFiles for PlannedFiles<'_> {
@@ -175,7 +232,11 @@ impl PlanFiles for PlannedFiles<'_> {
 
     fn read(&self, path: &str, max_bytes: u64) -> Reading {
         match self.planned(path) {
-            Some(Some(text)) => Reading::Text { text, stamp: None, modified_ns: 0 },
+            Some(Some(text)) => Reading::Text {
+                text,
+                stamp: None,
+                modified_ns: 0,
+            },
             Some(None) => Reading::Missing,
             None => self.files.read(path, max_bytes),
         }
@@ -183,16 +244,25 @@ impl PlanFiles for PlannedFiles<'_> {
 
     fn list(&self, folder: &str) -> Vec<Entry> {
         let mut found = self.files.list(folder);
-        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let prefix = if folder.is_empty() {
+            String::new()
+        } else {
+            format!("{folder}/")
+        };
         for planned in self.writes.borrow().iter() {
-            let Some(rest) = planned.write.path.strip_prefix(&prefix) else { continue };
+            let Some(rest) = planned.write.path.strip_prefix(&prefix) else {
+                continue;
+            };
             let (name, kind) = match rest.split_once('/') {
                 Some((name, _)) => (name, EntryKind::Folder),
                 None => (rest, EntryKind::File),
             };
             let known = found.iter().position(|entry| entry.name == name);
             match (known, &planned.text) {
-                (None, Some(_)) => found.push(Entry { name: name.to_owned(), kind }),
+                (None, Some(_)) => found.push(Entry {
+                    name: name.to_owned(),
+                    kind,
+                }),
                 (Some(at), None) if kind == EntryKind::File => drop(found.remove(at)),
                 _ => {}
             }
@@ -218,7 +288,9 @@ impl PlanFiles for PlannedFiles<'_> {
         match self.look(path) {
             FileLook::Missing => self.plan(path, Some(text)).map_err(unreadable(path)),
             FileLook::Unavailable(why) => Err(unreadable(path)(why)),
-            FileLook::Present(_) | FileLook::Refused(_) => Err(FileFault::Exists { path: path.to_owned() }),
+            FileLook::Present(_) | FileLook::Refused(_) => Err(FileFault::Exists {
+                path: path.to_owned(),
+            }),
         }
     }
 

@@ -75,7 +75,9 @@ pub fn next_step(ctx: &Context<'_>, words: &[String]) -> Result<NextStep, Failur
     let node = scene(ctx, &*state, &tree, words)?;
     let generation = begun(&*state, node.id, &tree.path(node))?;
     if generation.status != GenerationStatus::Running {
-        return Ok(NextStep::Rest { generation: Box::new(GenerationView::of(ctx, &tree, generation)) });
+        return Ok(NextStep::Rest {
+            generation: Box::new(GenerationView::of(ctx, &tree, generation)),
+        });
     }
     if generation.step == Step::Commit {
         drop(state);
@@ -88,7 +90,9 @@ pub fn next_step(ctx: &Context<'_>, words: &[String]) -> Result<NextStep, Failur
         Reading::Missing | Reading::Unreadable { .. } => TEMPLATE_TEXT.to_owned(),
     };
     let judges = generation.step == Step::Judge;
-    let room = u32::try_from(ctx.policy.generation.scene_words.saturating_mul(3)).unwrap_or(u32::MAX).max(2_000);
+    let room = u32::try_from(ctx.policy.generation.scene_words.saturating_mul(3))
+        .unwrap_or(u32::MAX)
+        .max(2_000);
     Ok(NextStep::Ask(Box::new(StepAsk {
         scene: generation.scene.clone(),
         step: generation.step,
@@ -120,14 +124,19 @@ pub fn offline_answer(ctx: &Context<'_>, words: &[String]) -> Result<Value, Fail
 ///
 /// # Errors
 /// When the answer is late, or the state cannot be written. An answer that is none counts as a failure of the step.
-pub fn submit_step(ctx: &Context<'_>, words: &[String], answer: &StepAnswer) -> Result<NextStep, Failure> {
+pub fn submit_step(
+    ctx: &Context<'_>,
+    words: &[String],
+    answer: &StepAnswer,
+) -> Result<NextStep, Failure> {
     let (_, tree) = observed_plans(ctx)?;
     let mut tx = ctx.store.write()?;
     let node = scene(ctx, &*tx, &tree, words)?;
     let before = begun(&*tx, node.id, &tree.path(node))?;
     if before.status != GenerationStatus::Running || nonce(&before) != answer.nonce {
         let what = format!("this answer is late: `{}` went on", before.scene);
-        return Err(Failure::new(FailureKind::Conflict, what).step(format!("tl generation status {}", before.scene)));
+        return Err(Failure::new(FailureKind::Conflict, what)
+            .step(format!("tl generation status {}", before.scene)));
     }
     let gathered = Gathered::of(ctx, &*tx, &tree, node)?;
     let mut after = before.clone();
@@ -135,34 +144,77 @@ pub fn submit_step(ctx: &Context<'_>, words: &[String], answer: &StepAnswer) -> 
     let expected = gathered.expected(ctx, answer.writer == offline::NAME);
     let known = record::read::<Review>(&*tx, &before.scene)?;
     let mut review = Judging::review(known.clone(), &before, ctx.policy.generation.revisions);
-    let said = Said { by: &ctx.actor, at: ctx.clock.now() };
-    let judging = Judging { review: &mut review, said, policy: &ctx.policy.review };
+    let said = Said {
+        by: &ctx.actor,
+        at: ctx.clock.now(),
+    };
+    let judging = Judging {
+        review: &mut review,
+        said,
+        policy: &ctx.policy.review,
+    };
     let taken = match &answer.failed {
         Some(why) => Err(why.clone()),
-        None => steps::take(&mut after, &answer.answer, answer.is_cut, &expected, judging),
+        None => steps::take(
+            &mut after,
+            &answer.answer,
+            answer.is_cut,
+            &expected,
+            judging,
+        ),
     };
     let judged = before.step == Step::Judge && taken.is_ok();
-    let reviewed = judged.then(|| record::changed(&before.scene, known.as_ref(), Some(&review))).flatten();
+    let reviewed = judged
+        .then(|| record::changed(&before.scene, known.as_ref(), Some(&review)))
+        .flatten();
     match taken {
         Ok(()) => after.error = None,
         Err(why) => {
-            after = Generation { failures: before.failures + 1, error: Some(why), ..before.clone() };
+            after = Generation {
+                failures: before.failures + 1,
+                error: Some(why),
+                ..before.clone()
+            };
             if answer.failed.is_some() || after.failures >= MOST_FAILURES {
                 after.status = GenerationStatus::Failed;
             }
         }
     }
     let planned = PlannedFiles::of(ctx, None);
-    keep(ctx, &mut *tx, &planned, &before, &mut after, &answer.spent, reviewed.into_iter().collect())?;
+    keep(
+        ctx,
+        &mut *tx,
+        &planned,
+        &before,
+        &mut after,
+        &answer.spent,
+        reviewed.into_iter().collect(),
+    )?;
     tx.commit()?;
     next_step(ctx, words)
 }
 
 /// A question is known by all that led to it.
 fn nonce(generation: &Generation) -> String {
-    let Generation { node, step, conclusions, revisions, failures, started, blueprint, .. } = generation;
-    let text = format!("{node}/{}/{conclusions}/{revisions}/{failures}/{started}/{blueprint:?}", step.word());
-    VersionHash::of(text.as_bytes()).to_string().chars().take(16).collect()
+    let Generation {
+        node,
+        step,
+        conclusions,
+        revisions,
+        failures,
+        started,
+        blueprint,
+        ..
+    } = generation;
+    let text = format!(
+        "{node}/{}/{conclusions}/{revisions}/{failures}/{started}/{blueprint:?}",
+        step.word()
+    );
+    VersionHash::of(text.as_bytes())
+        .to_string()
+        .chars()
+        .take(16)
+        .collect()
 }
 
 fn keep(
@@ -175,10 +227,18 @@ fn keep(
     more: Vec<Fact>,
 ) -> Result<(), Failure> {
     after.updated = ctx.clock.now();
-    let done = if after.status == GenerationStatus::Running { before.step.word() } else { after.status.word() };
+    let done = if after.status == GenerationStatus::Running {
+        before.step.word()
+    } else {
+        after.status.word()
+    };
     let mut operation = ctx.operation(Verb::Write, format!("write {}: {done}", after.scene));
     operation.facts = spent(&*tx, calls)?;
-    operation.facts.extend(record::changed(&Generation::key(after.node), Some(before), Some(after)));
+    operation.facts.extend(record::changed(
+        &Generation::key(after.node),
+        Some(before),
+        Some(after),
+    ));
     operation.facts.extend(more);
     operation.texts.push(after.draft.clone());
     planned.record(tx, operation)?;
@@ -194,23 +254,47 @@ fn commit(ctx: &Context<'_>, tree: &Tree, before: &Generation) -> Result<Generat
     let mut tx = begin(ctx)?;
     if record::read::<Generation>(&*tx, &Generation::key(before.node))?.as_ref() != Some(before) {
         let what = format!("`{}` went on meanwhile", before.scene);
-        return Err(Failure::new(FailureKind::Conflict, what).step(format!("tl generation status {}", before.scene)));
+        return Err(Failure::new(FailureKind::Conflict, what)
+            .step(format!("tl generation status {}", before.scene)));
     }
     let planned = PlannedFiles::of(ctx, None);
     ctx.on_files(&planned, |ctx| set_aside(ctx, &path, &text))?;
     planned.put(&path, Some(&text))?;
     let mut memory_files = files::observe_within(ctx, &mut *tx)?;
     let mut memory = files::stored(&*tx)?;
-    let tick = record::read::<TickState>(&*tx, TickState::KEY)?.unwrap_or_default().current_tick;
-    let title = node.description.title.clone().unwrap_or_else(|| before.scene.clone());
-    let blueprint = node.content.version().map(|version| tx.text(version)).transpose()?.flatten().unwrap_or_default();
-    let kept = Kept { title: &title, tick, words: search::words(&before.draft).len() };
+    let tick = record::read::<TickState>(&*tx, TickState::KEY)?
+        .unwrap_or_default()
+        .current_tick;
+    let title = node
+        .description
+        .title
+        .clone()
+        .unwrap_or_else(|| before.scene.clone());
+    let blueprint = node
+        .content
+        .version()
+        .map(|version| tx.text(version))
+        .transpose()?
+        .flatten()
+        .unwrap_or_default();
+    let kept = Kept {
+        title: &title,
+        tick,
+        words: search::words(&before.draft).len(),
+    };
     update::remember(&mut memory, before, &blueprint, kept);
-    let mut after = Generation { status: GenerationStatus::Complete, ..before.clone() };
+    let mut after = Generation {
+        status: GenerationStatus::Complete,
+        ..before.clone()
+    };
     let mut more = memory.changes();
     let progress = tx.node(node.id)?.ok_or_else(gone)?.progress;
     if progress != Progress::Complete && crate::evidence::unproved(ctx, &*tx, node)?.is_none() {
-        more.push(Fact::ProgressChanged { node: node.id, before: progress, after: Progress::Complete });
+        more.push(Fact::ProgressChanged {
+            node: node.id,
+            before: progress,
+            after: Progress::Complete,
+        });
     }
     keep(ctx, &mut *tx, &planned, before, &mut after, &[], more)?;
     memory_files.expect(ctx, &mut *tx, &memory)?;
@@ -225,8 +309,11 @@ fn set_aside(ctx: &Context<'_>, path: &str, text: &str) -> Result<(), Failure> {
     let Reading::Text { text: known, .. } = ctx.files.read(path, 16 * 1024 * 1024) else {
         return match ctx.files.look(path) {
             FileLook::Missing => Ok(()),
-            _ => Err(Failure::new(FailureKind::Refused, format!("`{path}` is there and cannot be read"))
-                .step("move it away")),
+            _ => Err(Failure::new(
+                FailureKind::Refused,
+                format!("`{path}` is there and cannot be read"),
+            )
+            .step("move it away")),
         };
     };
     if known == text {
@@ -234,12 +321,21 @@ fn set_aside(ctx: &Context<'_>, path: &str, text: &str) -> Result<(), Failure> {
     }
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     for attempt in 1..1_000 {
-        let backup = format!("{folder}/backups/{}", domain::version::backup_name(name, ctx.clock.now(), attempt));
-        match ctx.files.create(backup.trim_start_matches('/'), &domain::secrets::mask(&known)) {
+        let backup = format!(
+            "{folder}/backups/{}",
+            domain::version::backup_name(name, ctx.clock.now(), attempt)
+        );
+        match ctx.files.create(
+            backup.trim_start_matches('/'),
+            &domain::secrets::mask(&known),
+        ) {
             Ok(()) => return Ok(()),
             Err(domain::ports::FileFault::Exists { .. }) => {}
             Err(fault) => return Err(fault.into()),
         }
     }
-    Err(Failure::new(FailureKind::Conflict, format!("there is no free name for a backup of `{path}`")))
+    Err(Failure::new(
+        FailureKind::Conflict,
+        format!("there is no free name for a backup of `{path}`"),
+    ))
 }

@@ -32,9 +32,18 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    pub(super) fn of(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree, node: &Node) -> Result<Self, Failure> {
+    pub(super) fn of(
+        ctx: &Context<'_>,
+        state: &dyn Snapshot,
+        tree: &Tree,
+        node: &Node,
+    ) -> Result<Self, Failure> {
         let text = |node: &Node| -> Result<String, Failure> {
-            let kept = node.content.version().map(|version| state.text(version)).transpose()?;
+            let kept = node
+                .content
+                .version()
+                .map(|version| state.text(version))
+                .transpose()?;
             Ok(kept.flatten().unwrap_or_default())
         };
         let blueprint = text(node)?;
@@ -51,15 +60,25 @@ impl Gathered {
             .take_while(|other| other.id != node.id)
             .map(|other| tree.path(other))
             .collect();
-        let is_before = |scene: &&domain::memory::Scene| scene.node.as_ref().is_some_and(|path| before.contains(path));
-        let tick_state = domain::record::read::<TickState>(state, TickState::KEY)?.unwrap_or_default();
+        let is_before = |scene: &&domain::memory::Scene| {
+            scene
+                .node
+                .as_ref()
+                .is_some_and(|path| before.contains(path))
+        };
+        let tick_state =
+            domain::record::read::<TickState>(state, TickState::KEY)?.unwrap_or_default();
         let names = |profile| domain::consistency::names_of(profile, "characters", &blueprint);
         Ok(Self {
             novel: novel_name(&tick_state),
             scene: tree.path(node),
             characters: ctx.profile(&node.profile).map(names).unwrap_or_default(),
             parent: tree.parent(node).map(text).transpose()?.unwrap_or_default(),
-            earlier: memory.scenes().filter(is_before).map(|scene| scene.id.clone()).collect(),
+            earlier: memory
+                .scenes()
+                .filter(is_before)
+                .map(|scene| scene.id.clone())
+                .collect(),
             memory,
             before: earlier.into_iter().rev().take(WHOLE_SCENES).rev().collect(),
             blueprint,
@@ -84,7 +103,11 @@ impl Gathered {
         Expected {
             blueprint: &self.blueprint,
             characters: &self.characters,
-            words: if offline { 0 } else { ctx.policy.generation.scene_words },
+            words: if offline {
+                0
+            } else {
+                ctx.policy.generation.scene_words
+            },
             before: self.before.last().map(String::as_str).filter(|_| !offline),
             memory: &self.memory,
             earlier: &self.earlier,
@@ -100,9 +123,15 @@ pub(super) fn scene<'t>(
     words: &[String],
 ) -> Result<&'t Node, Failure> {
     let (id, _) = find(ctx, state, words)?;
-    let node = tree.get(id).ok_or_else(|| Failure::new(FailureKind::NotFound, "that node has no plan"))?;
+    let node = tree
+        .get(id)
+        .ok_or_else(|| Failure::new(FailureKind::NotFound, "that node has no plan"))?;
     if prose_path(ctx, tree, node).is_none() {
-        let what = format!("nothing is written from a {}: `{}`", node.level, tree.path(node));
+        let what = format!(
+            "nothing is written from a {}: `{}`",
+            node.level,
+            tree.path(node)
+        );
         return Err(Failure::new(FailureKind::Refused, what).step("tl write --next"));
     }
     Ok(node)

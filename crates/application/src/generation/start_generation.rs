@@ -26,15 +26,20 @@ pub fn start_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generatio
     change(ctx, words, |_, tree, node, known| {
         let path = tree.path(node);
         if node.status() != Status::Approved {
-            let what = format!("cannot write `{path}`: its blueprint is `{}`, expected `approved`", node.status());
+            let what = format!(
+                "cannot write `{path}`: its blueprint is `{}`, expected `approved`",
+                node.status()
+            );
             return Err(Failure::new(FailureKind::Refused, what).step(approval_step(
                 &path,
                 ctx.policy.approval,
                 &ctx.actor,
             )));
         }
-        let blueprint =
-            node.content.canonical().ok_or_else(|| Failure::new(FailureKind::Refused, "there is no blueprint"))?;
+        let blueprint = node
+            .content
+            .canonical()
+            .ok_or_else(|| Failure::new(FailureKind::Refused, "there is no blueprint"))?;
         match known {
             Some(known) if known.is_open() && known.blueprint == blueprint => Ok((known, None)),
             _ => Ok((
@@ -71,10 +76,23 @@ pub fn resume_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generati
         let known = known.ok_or_else(|| not_begun(&tree.path(node)))?;
         if !known.is_open() {
             let what = format!("`{}` is {}", known.scene, known.status.word());
-            return Err(Failure::new(FailureKind::Refused, what).step(format!("tl write {}", known.scene)));
+            return Err(
+                Failure::new(FailureKind::Refused, what).step(format!("tl write {}", known.scene))
+            );
         }
-        let decided = if known.status == GenerationStatus::Held { accepted(ctx, state, &known)? } else { None };
-        Ok((Generation { status: GenerationStatus::Running, error: None, ..known }, decided))
+        let decided = if known.status == GenerationStatus::Held {
+            accepted(ctx, state, &known)?
+        } else {
+            None
+        };
+        Ok((
+            Generation {
+                status: GenerationStatus::Running,
+                error: None,
+                ..known
+            },
+            decided,
+        ))
     })
 }
 
@@ -86,33 +104,63 @@ pub fn cancel_generation(ctx: &Context<'_>, words: &[String]) -> Result<Generati
     change(ctx, words, |_, tree, node, known| {
         let known = known.ok_or_else(|| not_begun(&tree.path(node)))?;
         if !known.is_open() {
-            return Err(Failure::new(FailureKind::Refused, format!("`{}` is {}", known.scene, known.status.word())));
+            return Err(Failure::new(
+                FailureKind::Refused,
+                format!("`{}` is {}", known.scene, known.status.word()),
+            ));
         }
-        Ok((Generation { status: GenerationStatus::Cancelled, ..known }, None))
+        Ok((
+            Generation {
+                status: GenerationStatus::Cancelled,
+                ..known
+            },
+            None,
+        ))
     })
 }
 
 /// Returns the fact that a person accepts what the review of a held scene found.
-fn accepted(ctx: &Context<'_>, state: &dyn Snapshot, known: &Generation) -> Result<Option<Fact>, Failure> {
-    let Some(before) = record::read::<Review>(state, &known.scene)? else { return Ok(None) };
+fn accepted(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    known: &Generation,
+) -> Result<Option<Fact>, Failure> {
+    let Some(before) = record::read::<Review>(state, &known.scene)? else {
+        return Ok(None);
+    };
     let mut review = before.clone();
-    let said = Said { by: &ctx.actor, at: ctx.clock.now() };
+    let said = Said {
+        by: &ctx.actor,
+        at: ctx.clock.now(),
+    };
     review::accept_held(&mut review, said, &ctx.policy.review).map_err(|refused| {
-        Failure::new(FailureKind::Refused, format!("`{}` is held for a person: {refused}", known.scene))
-            .step(format!("tl review status --of {}", known.scene))
-            .step(format!("tl generation resume {}   # a person keeps it as it is", known.scene))
+        Failure::new(
+            FailureKind::Refused,
+            format!("`{}` is held for a person: {refused}", known.scene),
+        )
+        .step(format!("tl review status --of {}", known.scene))
+        .step(format!(
+            "tl generation resume {}   # a person keeps it as it is",
+            known.scene
+        ))
     })?;
     Ok(record::changed(&known.scene, Some(&before), Some(&review)))
 }
 
 fn not_begun(path: &str) -> Failure {
-    Failure::new(FailureKind::NotFound, format!("`{path}` was not begun")).step(format!("tl write {path}"))
+    Failure::new(FailureKind::NotFound, format!("`{path}` was not begun"))
+        .step(format!("tl write {path}"))
 }
 
 fn change(
     ctx: &Context<'_>,
     words: &[String],
-    decide: impl FnOnce(&dyn Snapshot, &Tree, &Node, Option<Generation>) -> Result<(Generation, Option<Fact>), Failure>,
+    decide: impl FnOnce(
+        &dyn Snapshot,
+        &Tree,
+        &Node,
+        Option<Generation>,
+    ) -> Result<(Generation, Option<Fact>), Failure>,
 ) -> Result<GenerationView, Failure> {
     let (_, tree) = observed_plans(ctx)?;
     let mut tx = ctx.store.write()?;
@@ -121,8 +169,15 @@ fn change(
     let (mut after, decided) = decide(&*tx, &tree, node, known.clone())?;
     if known.as_ref() != Some(&after) {
         after.updated = ctx.clock.now();
-        let mut operation = ctx.operation(Verb::Write, format!("write {}: {}", after.scene, after.status.word()));
-        operation.facts.extend(record::changed(&Generation::key(node.id), known.as_ref(), Some(&after)));
+        let mut operation = ctx.operation(
+            Verb::Write,
+            format!("write {}: {}", after.scene, after.status.word()),
+        );
+        operation.facts.extend(record::changed(
+            &Generation::key(node.id),
+            known.as_ref(),
+            Some(&after),
+        ));
         operation.facts.extend(decided);
         if after.status == GenerationStatus::Running && node.progress == Progress::Pending {
             operation.facts.push(Fact::ProgressChanged {
@@ -146,14 +201,19 @@ pub fn next_scene(ctx: &Context<'_>) -> Result<String, Failure> {
     for node in tree.all_in_order() {
         let known = record::read::<Generation>(&*state, &Generation::key(node.id))?;
         let settled = known.is_some_and(|known| {
-            matches!(known.status, GenerationStatus::Complete | GenerationStatus::Held)
-                && Some(known.blueprint) == node.content.canonical()
+            matches!(
+                known.status,
+                GenerationStatus::Complete | GenerationStatus::Held
+            ) && Some(known.blueprint) == node.content.canonical()
         });
         if prose_path(ctx, &tree, node).is_some() && node.status() == Status::Approved && !settled {
             return Ok(tree.path(node));
         }
     }
-    Err(Failure::new(FailureKind::NotFound, "there is no approved blueprint that is not written yet")
-        .step("tl next")
-        .step("tl plan   # what can be planned"))
+    Err(Failure::new(
+        FailureKind::NotFound,
+        "there is no approved blueprint that is not written yet",
+    )
+    .step("tl next")
+    .step("tl plan   # what can be planned"))
 }

@@ -33,11 +33,16 @@ pub struct GenerationView {
 impl GenerationView {
     pub(super) fn of(ctx: &Context<'_>, tree: &Tree, generation: Generation) -> Self {
         let node = tree.get(generation.node);
-        let is_current = |node: &domain::node::Node| node.content.canonical() == Some(generation.blueprint);
+        let is_current =
+            |node: &domain::node::Node| node.content.canonical() == Some(generation.blueprint);
         let complete = generation.status == GenerationStatus::Complete;
         Self {
-            stale: !node.is_some_and(|node| is_current(node) && node.status() == domain::node::Status::Approved),
-            file: node.filter(|_| complete).and_then(|node| crate::tick::gather::prose_path(ctx, tree, node)),
+            stale: !node.is_some_and(|node| {
+                is_current(node) && node.status() == domain::node::Status::Approved
+            }),
+            file: node
+                .filter(|_| complete)
+                .and_then(|node| crate::tick::gather::prose_path(ctx, tree, node)),
             words: domain::search::words(&generation.draft).len(),
             scene: generation.scene,
             status: generation.status,
@@ -59,7 +64,10 @@ impl GenerationView {
 pub fn generations(ctx: &Context<'_>) -> Result<Vec<GenerationView>, Failure> {
     let (state, tree) = observed_plans(ctx)?;
     let all = record::read_all::<Generation>(&*state, "")?;
-    Ok(all.into_iter().map(|(_, generation)| GenerationView::of(ctx, &tree, generation)).collect())
+    Ok(all
+        .into_iter()
+        .map(|(_, generation)| GenerationView::of(ctx, &tree, generation))
+        .collect())
 }
 
 /// Returns how a scene stands.
@@ -69,11 +77,20 @@ pub fn generations(ctx: &Context<'_>) -> Result<Vec<GenerationView>, Failure> {
 pub fn generation(ctx: &Context<'_>, words: &[String]) -> Result<GenerationView, Failure> {
     let (state, tree) = observed_plans(ctx)?;
     let node = scene(ctx, &*state, &tree, words)?;
-    Ok(GenerationView::of(ctx, &tree, begun(&*state, node.id, &tree.path(node))?))
+    Ok(GenerationView::of(
+        ctx,
+        &tree,
+        begun(&*state, node.id, &tree.path(node))?,
+    ))
 }
 
-pub(super) fn begun(state: &dyn Snapshot, node: domain::ids::NodeId, path: &str) -> Result<Generation, Failure> {
+pub(super) fn begun(
+    state: &dyn Snapshot,
+    node: domain::ids::NodeId,
+    path: &str,
+) -> Result<Generation, Failure> {
     record::read::<Generation>(state, &Generation::key(node))?.ok_or_else(|| {
-        Failure::new(FailureKind::NotFound, format!("`{path}` was not begun")).step(format!("tl write {path}"))
+        Failure::new(FailureKind::NotFound, format!("`{path}` was not begun"))
+            .step(format!("tl write {path}"))
     })
 }

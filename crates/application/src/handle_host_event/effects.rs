@@ -27,15 +27,22 @@ pub(super) fn tell(
 ) -> Result<Option<String>, Failure> {
     let mut lines = Vec::new();
     for id in operations {
-        let Some(operation) = state.operation(*id)? else { continue };
+        let Some(operation) = state.operation(*id)? else {
+            continue;
+        };
         let stale = count_stale(&operation.facts);
         let changed = changed_plans(&operation.facts);
         for id in changed.iter().take(MOST_NAMED) {
-            let Some(node) = state.node(*id)? else { continue };
+            let Some(node) = state.node(*id)? else {
+                continue;
+            };
             lines.extend(about(state, &node, touched.contains(id))?);
         }
         if changed.len() > MOST_NAMED {
-            lines.push(format!("- and {} more plans changed: tl log", changed.len() - MOST_NAMED));
+            lines.push(format!(
+                "- and {} more plans changed: tl log",
+                changed.len() - MOST_NAMED
+            ));
         }
         if stale > 0 {
             lines.insert(
@@ -49,14 +56,24 @@ pub(super) fn tell(
         }
     }
     for id in touched {
-        let Some(node) = state.node(*id)? else { continue };
+        let Some(node) = state.node(*id)? else {
+            continue;
+        };
         let above = parent(state, &node)?;
         let found = warnings(ctx, state, &node, above.as_ref())?;
         // The same words about the same text are no news, also where a host tells of one call twice.
         let digest = Digest32::of(format!("{:?}{found:?}", node.content.version()).as_bytes());
         if !found.is_empty() && memory.warned.insert(*id, digest) != Some(digest) {
-            lines.push(format!("Consistency of `{}` with its parent:", path_of(state, &node)?));
-            lines.extend(found.into_iter().take(MOST_NAMED).map(|warning| format!("- {warning}")));
+            lines.push(format!(
+                "Consistency of `{}` with its parent:",
+                path_of(state, &node)?
+            ));
+            lines.extend(
+                found
+                    .into_iter()
+                    .take(MOST_NAMED)
+                    .map(|warning| format!("- {warning}")),
+            );
         }
     }
     Ok((!lines.is_empty()).then(|| lines.join("\n")))
@@ -83,8 +100,12 @@ fn about(state: &dyn Snapshot, node: &Node, meant: bool) -> Result<Option<String
     let path = path_of(state, node)?;
     let above = parent(state, node)?.filter(|parent| parent.status() != Status::Approved);
     let line = match (&node.content, above) {
-        (Content::Missing, _) => format!("- `{path}`: its plan file is gone. tl restore {path} -1 brings it back"),
-        (Content::Unreadable { why }, _) => format!("- `{path}`: its plan file cannot be read: {why}"),
+        (Content::Missing, _) => {
+            format!("- `{path}`: its plan file is gone. tl restore {path} -1 brings it back")
+        }
+        (Content::Unreadable { why }, _) => {
+            format!("- `{path}`: its plan file cannot be read: {why}")
+        }
         (Content::Text { .. }, Some(parent)) => format!(
             "- `{path}` was written although its parent `{}` is {}: it stays a draft and cannot be approved before the \
              parent is. Do not build on it; ask the person, or take it back: tl undo --help",
@@ -111,13 +132,20 @@ pub(super) fn parent_context(
     memory: &SessionMemory,
     parent: &Node,
 ) -> Result<Option<String>, Failure> {
-    let Some(version) = parent.content.version() else { return Ok(None) };
+    let Some(version) = parent.content.version() else {
+        return Ok(None);
+    };
     let known = [memory.given.get(&parent.id), memory.read.get(&parent.id)];
     if known.contains(&Some(&version)) {
         return Ok(None);
     }
-    let Some(text) = state.text(version)? else { return Ok(None) };
-    let approved_by = parent.approval.as_ref().map(|approval| approval.by.to_string());
+    let Some(text) = state.text(version)? else {
+        return Ok(None);
+    };
+    let approved_by = parent
+        .approval
+        .as_ref()
+        .map(|approval| approval.by.to_string());
     Ok(Some(domain::planning_prompt::parent_context(&Ancestor {
         level: &parent.level,
         path: &path_of(state, parent)?,
@@ -130,19 +158,24 @@ pub(super) fn parent_context(
 /// Returns what happened outside, as an agent needs it.
 pub(super) fn in_words(noticed: &Noticed) -> Option<String> {
     match noticed {
-        Noticed::Changes { summary, stale: 0, .. } => Some(format!("Throughline noticed: {summary}.")),
+        Noticed::Changes {
+            summary, stale: 0, ..
+        } => Some(format!("Throughline noticed: {summary}.")),
         Noticed::Changes { summary, stale, .. } => Some(format!(
             "Throughline noticed: {summary}; {} below to revalidate (tl status).",
             count(*stale, "plan", "plans")
         )),
-        Noticed::Unproved { why, .. } => Some(format!("Throughline: {why}; it does not count as complete.")),
+        Noticed::Unproved { why, .. } => Some(format!(
+            "Throughline: {why}; it does not count as complete."
+        )),
         Noticed::Misplaced { path, why } => Some(format!("Throughline: {path}: {why}.")),
-        Noticed::Unavailable { path, why } => {
-            Some(format!("Throughline: `{path}` cannot be read now ({why}); what was known of it still counts."))
-        }
-        Noticed::MoreFiles { left } => {
-            Some(format!("Throughline: {} more; tl check lists them.", count(*left, "such file", "such files")))
-        }
+        Noticed::Unavailable { path, why } => Some(format!(
+            "Throughline: `{path}` cannot be read now ({why}); what was known of it still counts."
+        )),
+        Noticed::MoreFiles { left } => Some(format!(
+            "Throughline: {} more; tl check lists them.",
+            count(*left, "such file", "such files")
+        )),
         Noticed::Masked { what } => Some(format!("Throughline {what}.")),
         Noticed::NotRecorded { .. }
         | Noticed::NoBackup { .. }

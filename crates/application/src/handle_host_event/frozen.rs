@@ -18,7 +18,9 @@ pub(super) fn before(ctx: &Context<'_>, files: &[String]) -> Result<Handled, Fai
     let state = ctx.store.read()?;
     let mut frozen = Vec::new();
     for (document, name) in of_documents {
-        let Some(record) = record::read::<DocumentRecord>(&*state, document)? else { continue };
+        let Some(record) = record::read::<DocumentRecord>(&*state, document)? else {
+            continue;
+        };
         let is_frozen = match name {
             "plan.json" | "plan.md" => record.frozen.is_some(),
             "context.json" => record.context.is_some(),
@@ -31,7 +33,11 @@ pub(super) fn before(ctx: &Context<'_>, files: &[String]) -> Result<Handled, Fai
     let verdict = evaluate_frozen(&frozen, ctx.policy);
     let said = |fired: &[gates::Fired]| (!fired.is_empty()).then(|| gates::explain(fired));
     Ok(Handled {
-        reply: Reply { block: said(&verdict.blocks), context: said(&verdict.warnings), ..Reply::default() },
+        reply: Reply {
+            block: said(&verdict.blocks),
+            context: said(&verdict.warnings),
+            ..Reply::default()
+        },
         blocked: verdict.blocks,
         warned: verdict.warnings,
         ..Handled::default()

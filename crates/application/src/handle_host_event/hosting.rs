@@ -20,9 +20,12 @@ pub fn names_a_session(event: &HostEvent) -> bool {
 /// Says whether a call may run a command of ours.
 #[must_use]
 pub fn calls_us(call: &ToolCall) -> bool {
-    let delimited =
-        |text: &str| text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-').any(|word| word == "tl");
-    call.command.as_deref().is_some_and(delimited) || (call.kind == ToolKind::Mcp && call.name.contains("throughline"))
+    let delimited = |text: &str| {
+        text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-')
+            .any(|word| word == "tl")
+    };
+    call.command.as_deref().is_some_and(delimited)
+        || (call.kind == ToolKind::Mcp && call.name.contains("throughline"))
 }
 
 /// Notes the session, in a transaction of its own, if that is not noted yet: mostly it is.
@@ -31,7 +34,9 @@ pub(super) fn note_session(
     event: &HostEvent,
     process: Option<&ProcessIdentity>,
 ) -> Result<(), Failure> {
-    let Some(process) = process.filter(|_| !event.session.is_empty()) else { return Ok(()) };
+    let Some(process) = process.filter(|_| !event.session.is_empty()) else {
+        return Ok(());
+    };
     if changed(&*ctx.store.read()?, event, process)?.is_none() {
         return Ok(());
     }
@@ -47,7 +52,9 @@ pub(super) fn note_session_within(
     event: &HostEvent,
     process: Option<&ProcessIdentity>,
 ) -> Result<(), Failure> {
-    let Some(process) = process.filter(|_| !event.session.is_empty()) else { return Ok(()) };
+    let Some(process) = process.filter(|_| !event.session.is_empty()) else {
+        return Ok(());
+    };
     if let Some(noted) = changed(&*tx, event, process)? {
         let body = serde_json::to_string(&noted).unwrap_or_default();
         let body = (!noted.sessions.is_empty()).then_some(body);
@@ -57,7 +64,11 @@ pub(super) fn note_session_within(
 }
 
 /// Returns the note as it should be, if it is not so.
-fn changed(state: &dyn Snapshot, event: &HostEvent, process: &ProcessIdentity) -> Result<Option<HostProcess>, Failure> {
+fn changed(
+    state: &dyn Snapshot,
+    event: &HostEvent,
+    process: &ProcessIdentity,
+) -> Result<Option<HostProcess>, Failure> {
     let before = HostProcess::from_note(state.note(&process.key())?.as_deref());
     let mut after = before.clone();
     match &event.happening {

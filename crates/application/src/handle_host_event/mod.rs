@@ -50,7 +50,10 @@ impl Handled {
         join(&mut self.reply.block, more.reply.block);
         join(&mut self.reply.context, more.reply.context);
         join(&mut self.reply.notice, more.reply.notice);
-        join(&mut self.reply.compaction_prompt, more.reply.compaction_prompt);
+        join(
+            &mut self.reply.compaction_prompt,
+            more.reply.compaction_prompt,
+        );
         self.blocked.extend(more.blocked);
         self.warned.extend(more.warned);
         self.faults_told |= more.faults_told;
@@ -58,7 +61,13 @@ impl Handled {
     }
 
     fn saying(context: Option<String>) -> Self {
-        Self { reply: Reply { context, ..Reply::default() }, ..Self::default() }
+        Self {
+            reply: Reply {
+                context,
+                ..Reply::default()
+            },
+            ..Self::default()
+        }
     }
 }
 
@@ -87,13 +96,20 @@ pub fn handle_host_event(
     surroundings: &Surroundings<'_>,
 ) -> Result<Handled, Failure> {
     match &event.happening {
-        Happening::ToolAboutToRun(call) => Ok(tool_about_to_run::handle(ctx, event, call, surroundings)?
-            .and(signals::before(ctx, event, call, surroundings)?)),
+        Happening::ToolAboutToRun(call) => Ok(tool_about_to_run::handle(
+            ctx,
+            event,
+            call,
+            surroundings,
+        )?
+        .and(signals::before(ctx, event, call, surroundings)?)),
         Happening::ToolFinished { call, failed } => {
             let plans = tool_finished::handle(ctx, event, call, *failed, surroundings)?;
             Ok(plans.and(signals::after(ctx, event, call, *failed, surroundings)?))
         }
-        Happening::PromptSubmitted { prompt } => prompt_submitted::handle(ctx, event, prompt, surroundings),
+        Happening::PromptSubmitted { prompt } => {
+            prompt_submitted::handle(ctx, event, prompt, surroundings)
+        }
         Happening::SessionStarted { source } => {
             let started = session::started(ctx, event, *source, surroundings)?;
             signals::briefed(ctx)?;

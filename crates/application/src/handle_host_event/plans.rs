@@ -18,16 +18,29 @@ pub struct TouchedPlan<'p> {
 
 /// Returns the plans a tool call touches. Asks the disk where paths lead to, never the store.
 #[must_use]
-pub fn touched_plans<'p>(files: &dyn PlanFiles, profiles: &'p [Profile], event: &HostEvent) -> Vec<TouchedPlan<'p>> {
-    let Some(call) = event.happening.call() else { return Vec::new() };
+pub fn touched_plans<'p>(
+    files: &dyn PlanFiles,
+    profiles: &'p [Profile],
+    event: &HostEvent,
+) -> Vec<TouchedPlan<'p>> {
+    let Some(call) = event.happening.call() else {
+        return Vec::new();
+    };
     let directory = event.directory.as_deref();
     let plan_at = |path: &str, effect: &Effect| {
         let file = files.lead(directory, path)?;
         let place = place_of(profiles, &file)?;
-        Some(TouchedPlan { file, place, effect: effect.clone() })
+        Some(TouchedPlan {
+            file,
+            place,
+            effect: effect.clone(),
+        })
     };
-    let mut found: Vec<TouchedPlan<'p>> =
-        call.touches.iter().filter_map(|touch| plan_at(&touch.path, &touch.effect)).collect();
+    let mut found: Vec<TouchedPlan<'p>> = call
+        .touches
+        .iter()
+        .filter_map(|touch| plan_at(&touch.path, &touch.effect))
+        .collect();
     // A host without a tool for reading reads with the shell: a file that a command names counts as read.
     if call.command.is_some() {
         found.extend(words(call).filter_map(|word| plan_at(word, &Effect::Read)));
@@ -37,8 +50,14 @@ pub fn touched_plans<'p>(files: &dyn PlanFiles, profiles: &'p [Profile], event: 
 
 /// Returns the files a tool call changes that are no plans, relative to the project.
 #[must_use]
-pub fn touched_files(files: &dyn PlanFiles, profiles: &[Profile], event: &HostEvent) -> Vec<String> {
-    let Some(call) = event.happening.call() else { return Vec::new() };
+pub fn touched_files(
+    files: &dyn PlanFiles,
+    profiles: &[Profile],
+    event: &HostEvent,
+) -> Vec<String> {
+    let Some(call) = event.happening.call() else {
+        return Vec::new();
+    };
     let directory = event.directory.as_deref();
     let changed = call.touches.iter().filter(|touch| touch.effect.changes());
     changed
@@ -50,9 +69,15 @@ pub fn touched_files(files: &dyn PlanFiles, profiles: &[Profile], event: &HostEv
 /// Returns the words of a command line that may be paths of plans.
 fn words(call: &ToolCall) -> impl Iterator<Item = &str> {
     let separators = |c: char| c.is_whitespace() || "'\"`;|&<>()=,".contains(c);
-    let words = call.command.as_deref().unwrap_or_default().split(separators);
+    let words = call
+        .command
+        .as_deref()
+        .unwrap_or_default()
+        .split(separators);
     // A word without a folder or an ending is a program, an option, a text.
-    words.filter(|word| word.contains(['/', '.']) && word.len() < 512).take(256)
+    words
+        .filter(|word| word.contains(['/', '.']) && word.len() < 512)
+        .take(256)
 }
 
 /// A plan's node and its parent, as recorded.
@@ -63,7 +88,10 @@ pub(crate) struct Recorded {
 }
 
 /// Finds the node of a place.
-pub(crate) fn recorded(state: &dyn Snapshot, place: &PlanPlace<'_>) -> Result<Recorded, StoreFault> {
+pub(crate) fn recorded(
+    state: &dyn Snapshot,
+    place: &PlanPlace<'_>,
+) -> Result<Recorded, StoreFault> {
     let mut found = Recorded::default();
     for (depth, alias) in place.aliases.iter().enumerate() {
         let candidates = match (depth, &found.node) {
@@ -73,7 +101,9 @@ pub(crate) fn recorded(state: &dyn Snapshot, place: &PlanPlace<'_>) -> Result<Re
         };
         // Files that lie side by side name their parent themselves.
         let flat = place.level.lies_flat();
-        let fits = |node: &Node| node.profile == place.profile.name && (depth > 0 || flat || node.parent.is_none());
+        let fits = |node: &Node| {
+            node.profile == place.profile.name && (depth > 0 || flat || node.parent.is_none())
+        };
         found.parent = found.node.take();
         found.node = candidates.into_iter().find(fits);
     }

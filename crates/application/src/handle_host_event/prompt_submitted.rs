@@ -29,10 +29,16 @@ pub(super) fn handle(
     let command = read(prompt).filter(|_| event.agent.is_none());
     let mut handled = match command {
         Some(TypedCommand::Approve { node }) => approved_by_person(ctx, node, surroundings)?,
-        Some(TypedCommand::Plan { level, id }) if knows_level(ctx, &level) => plan(ctx, event, level, id)?,
+        Some(TypedCommand::Plan { level, id }) if knows_level(ctx, &level) => {
+            plan(ctx, event, level, id)?
+        }
         Some(TypedCommand::Plan { .. }) | None => Handled::default(),
     };
-    let noticed: Vec<String> = ctx.take_noticed_in_short().iter().filter_map(effects::in_words).collect();
+    let noticed: Vec<String> = ctx
+        .take_noticed_in_short()
+        .iter()
+        .filter_map(effects::in_words)
+        .collect();
     if handled.reply.block.is_some() {
         // The model does not hear this prompt: what there is to tell waits for the next one.
         if !noticed.is_empty() {
@@ -41,7 +47,11 @@ pub(super) fn handle(
         return Ok(handled);
     }
     let memory = session::memory(&*ctx.store.read()?, event)?;
-    let answered = handled.reply.context.as_ref().map(|answer| Digest32::of(format!("{prompt}\n{answer}").as_bytes()));
+    let answered = handled
+        .reply
+        .context
+        .as_ref()
+        .map(|answer| Digest32::of(format!("{prompt}\n{answer}").as_bytes()));
     if answered.is_some() && answered == memory.answered {
         handled.reply = Reply::default();
     }
@@ -71,7 +81,9 @@ pub(super) fn handle(
 }
 
 fn knows_level(ctx: &Context<'_>, name: &str) -> bool {
-    ctx.profiles.iter().any(|profile| profile.level(name).is_some())
+    ctx.profiles
+        .iter()
+        .any(|profile| profile.level(name).is_some())
 }
 
 /// A person typed that a plan is approved.
@@ -90,11 +102,25 @@ fn approved_by_person(
         ctx.channel,
     )
     .at_work(ctx.git, ctx.session.clone());
-    match approve(&as_person, &ApproveRequest { node, force: Force::No, shown: None }) {
+    match approve(
+        &as_person,
+        &ApproveRequest {
+            node,
+            force: Force::No,
+            shown: None,
+        },
+    ) {
         Ok(outcome) => {
             // The same words whether it was approved just now or is already: some hosts tell of one prompt twice.
-            let text = format!("Throughline: `{}` is approved (typed by {}).", outcome.path, surroundings.person);
-            let warnings: String = outcome.warnings.iter().map(|warning| format!("\n- {warning}")).collect();
+            let text = format!(
+                "Throughline: `{}` is approved (typed by {}).",
+                outcome.path, surroundings.person
+            );
+            let warnings: String = outcome
+                .warnings
+                .iter()
+                .map(|warning| format!("\n- {warning}"))
+                .collect();
             let mut handled = Handled::saying(Some(format!("{text}{warnings}")));
             handled.reply.notice = Some(text);
             Ok(handled)
@@ -105,8 +131,20 @@ fn approved_by_person(
 }
 
 /// A person asked for a node to be planned: its prompt with the parent's plan, or why not.
-fn plan(ctx: &Context<'_>, event: &HostEvent, level: String, id: String) -> Result<Handled, Failure> {
-    match plan_node(ctx, &PlanRequest { kind: level, id, under: None }) {
+fn plan(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    level: String,
+    id: String,
+) -> Result<Handled, Failure> {
+    match plan_node(
+        ctx,
+        &PlanRequest {
+            kind: level,
+            id,
+            under: None,
+        },
+    ) {
         Ok(outcome) => {
             session::change(ctx, event, |memory| memory.given.extend(outcome.parent))?;
             Ok(Handled::saying(Some(outcome.prompt)))
@@ -121,7 +159,18 @@ fn plan(ctx: &Context<'_>, event: &HostEvent, level: String, id: String) -> Resu
 
 fn refused(what: &str, failure: &Failure) -> Handled {
     let objection = Objection::new(failure.message.clone(), failure.next_steps.clone());
-    let fired = vec![Fired { gate: "hierarchy", plan: what.to_owned(), objection }];
+    let fired = vec![Fired {
+        gate: "hierarchy",
+        plan: what.to_owned(),
+        objection,
+    }];
     let block = Some(domain::gates::explain(&fired));
-    Handled { reply: Reply { block, ..Reply::default() }, blocked: fired, ..Handled::default() }
+    Handled {
+        reply: Reply {
+            block,
+            ..Reply::default()
+        },
+        blocked: fired,
+        ..Handled::default()
+    }
 }

@@ -16,7 +16,9 @@ use crate::survey::Scope;
 pub(super) fn memory(state: &dyn Snapshot, event: &HostEvent) -> Result<SessionMemory, Failure> {
     let note = state.note(&SessionMemory::key(event.host, &event.session))?;
     // A note of another version of this program is a note that was lost.
-    Ok(note.and_then(|body| serde_json::from_str(&body).ok()).unwrap_or_default())
+    Ok(note
+        .and_then(|body| serde_json::from_str(&body).ok())
+        .unwrap_or_default())
 }
 
 /// Keeps what is remembered.
@@ -27,7 +29,11 @@ pub(super) fn remember(
     memory: &SessionMemory,
 ) -> Result<(), Failure> {
     let body = serde_json::to_string(memory).unwrap_or_default();
-    Ok(tx.keep_note(&SessionMemory::key(event.host, &event.session), Some(&body), ctx.clock.now())?)
+    Ok(tx.keep_note(
+        &SessionMemory::key(event.host, &event.session),
+        Some(&body),
+        ctx.clock.now(),
+    )?)
 }
 
 /// Changes what is remembered, in a transaction of its own.
@@ -59,7 +65,12 @@ pub(super) fn started(
     match source {
         StartSource::Startup | StartSource::Resume => {}
         StartSource::Compact => memory.forget_what_was_shown(),
-        StartSource::Clear => memory = SessionMemory { started: true, ..SessionMemory::default() },
+        StartSource::Clear => {
+            memory = SessionMemory {
+                started: true,
+                ..SessionMemory::default()
+            }
+        }
     }
     // Told or not, a session that starts is told where it stands; the next one must not repeat it.
     memory.is_news(&text);
@@ -68,7 +79,10 @@ pub(super) fn started(
     let long_ago = ctx.clock.now().as_millis() - KEPT_FOR_MS;
     tx.forget_notes(PREFIX, Timestamp::from_millis(long_ago))?;
     tx.commit()?;
-    Ok(Handled { faults_told: faults.is_some(), ..Handled::saying(Some(text)) })
+    Ok(Handled {
+        faults_told: faults.is_some(),
+        ..Handled::saying(Some(text))
+    })
 }
 
 /// The conversation is about to be compacted: what is worth keeping goes along, where the host takes it.
@@ -85,15 +99,24 @@ pub(super) fn compacting(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled
 pub(super) fn compacted(ctx: &Context<'_>, event: &HostEvent) -> Result<Handled, Failure> {
     change(ctx, event, |memory| {
         memory.forget_what_was_shown();
-        memory.owed_a_briefing = !memory.briefed_this_turn && !event.host.starts_again_after_compaction();
+        memory.owed_a_briefing =
+            !memory.briefed_this_turn && !event.host.starts_again_after_compaction();
     })?;
     Ok(Handled::default())
 }
 
 /// The turn is over: what a command in the background did is noticed, and told at the next prompt.
-pub(super) fn stopping(ctx: &Context<'_>, event: &HostEvent, again: bool) -> Result<Handled, Failure> {
+pub(super) fn stopping(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    again: bool,
+) -> Result<Handled, Failure> {
     drop(observed(ctx, Scope::Everything)?);
-    let noticed: Vec<String> = ctx.take_noticed_in_short().iter().filter_map(effects::in_words).collect();
+    let noticed: Vec<String> = ctx
+        .take_noticed_in_short()
+        .iter()
+        .filter_map(effects::in_words)
+        .collect();
     if !noticed.is_empty() {
         change(ctx, event, |memory| memory.untold.extend(noticed))?;
     }
@@ -105,9 +128,17 @@ pub(super) fn stopping(ctx: &Context<'_>, event: &HostEvent, again: bool) -> Res
 }
 
 /// The session is over.
-pub(super) fn ended(ctx: &Context<'_>, event: &HostEvent, surroundings: &Surroundings<'_>) -> Result<Handled, Failure> {
+pub(super) fn ended(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    surroundings: &Surroundings<'_>,
+) -> Result<Handled, Failure> {
     let mut tx = ctx.store.write()?;
-    tx.keep_note(&SessionMemory::key(event.host, &event.session), None, ctx.clock.now())?;
+    tx.keep_note(
+        &SessionMemory::key(event.host, &event.session),
+        None,
+        ctx.clock.now(),
+    )?;
     hosting::note_session_within(ctx, &mut *tx, event, surroundings.host_process)?;
     tx.commit()?;
     Ok(Handled::default())

@@ -17,7 +17,8 @@ use super::{Handled, Surroundings};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::sessions::{
-    conversation_compacts, counters_of, keep_counters, own_session, session_before, signals, standing,
+    conversation_compacts, counters_of, keep_counters, own_session, session_before, signals,
+    standing,
 };
 
 /// The most of a session file that is looked at.
@@ -40,60 +41,109 @@ pub(super) fn before(
 /// Under strict governance nothing is written before an intent is declared, in this session or by its host's other half.
 ///
 /// A command is held back too, unless it plainly only looks: nobody can say what it writes.
-fn undeclared(ctx: &Context<'_>, call: &ToolCall, surroundings: &Surroundings<'_>) -> Result<Handled, Failure> {
+fn undeclared(
+    ctx: &Context<'_>,
+    call: &ToolCall,
+    surroundings: &Surroundings<'_>,
+) -> Result<Handled, Failure> {
     if ctx.policy.governance != Governance::Strict {
         return Ok(Handled::default());
     }
-    let plans = surroundings.plans.iter().filter(|plan| plan.effect.changes()).map(|plan| &plan.file);
-    let written = plans.chain(surroundings.files).find(|file| !file.starts_with(".throughline/"));
+    let plans = surroundings
+        .plans
+        .iter()
+        .filter(|plan| plan.effect.changes())
+        .map(|plan| &plan.file);
+    let written = plans
+        .chain(surroundings.files)
+        .find(|file| !file.starts_with(".throughline/"));
     let (what, how) = match written {
         Some(file) => (file.as_str(), format!("`{file}` would be written")),
-        None if call.may_write_by_command() => ("command", "this command may write files".to_owned()),
+        None if call.may_write_by_command() => {
+            ("command", "this command may write files".to_owned())
+        }
         None => return Ok(Handled::default()),
     };
     let state = ctx.store.read()?;
-    let declared =
-        own_session(ctx, &*state)?.is_some() || session_before(ctx, &*state)?.is_some_and(|it| it.is_active());
+    let declared = own_session(ctx, &*state)?.is_some()
+        || session_before(ctx, &*state)?.is_some_and(|it| it.is_active());
     if declared {
         return Ok(Handled::default());
     }
     let why = format!("{how}, but this session has not said what it is for");
-    let steps = vec!["tl intent \"what this session is for\"".to_owned(), "tl map tactic \"how\"".to_owned()];
-    Ok(fired("intent", what, Objection::new(why, steps), GateMode::Block))
+    let steps = vec![
+        "tl intent \"what this session is for\"".to_owned(),
+        "tl map tactic \"how\"".to_owned(),
+    ];
+    Ok(fired(
+        "intent",
+        what,
+        Objection::new(why, steps),
+        GateMode::Block,
+    ))
 }
 
 /// A session file is overwritten only by who has read what stands in it.
 fn unread(ctx: &Context<'_>, event: &HostEvent, call: &ToolCall) -> Result<Handled, Failure> {
     let mode = ctx.policy.gates.read_before_write;
-    let overwritten = call.touches.iter().filter(|touch| matches!(touch.effect, Effect::Write { .. } | Effect::Delete));
+    let overwritten = call
+        .touches
+        .iter()
+        .filter(|touch| matches!(touch.effect, Effect::Write { .. } | Effect::Delete));
     let files = overwritten.filter_map(|touch| session_file(ctx, event, &touch.path));
     for file in files {
-        let Some(digest) = digest_of(ctx, &file) else { continue };
+        let Some(digest) = digest_of(ctx, &file) else {
+            continue;
+        };
         let counters = counters_of(&*ctx.store.read()?, &ctx.session)?;
         if counters.read_files.get(&file) != Some(&digest) && mode != GateMode::Off {
-            let why = format!("`{file}` is not what this session last read of it, and would be overwritten");
-            let steps = vec![format!("read {file}"), "append to it, or use `tl map` and `tl anchor add`".to_owned()];
-            return Ok(fired("read-before-write", &file, Objection::new(why, steps), mode));
+            let why = format!(
+                "`{file}` is not what this session last read of it, and would be overwritten"
+            );
+            let steps = vec![
+                format!("read {file}"),
+                "append to it, or use `tl map` and `tl anchor add`".to_owned(),
+            ];
+            return Ok(fired(
+                "read-before-write",
+                &file,
+                Objection::new(why, steps),
+                mode,
+            ));
         }
     }
     Ok(Handled::default())
 }
 
 fn fired(gate: &'static str, plan: &str, objection: Objection, mode: GateMode) -> Handled {
-    let fired = vec![Fired { gate, plan: plan.to_owned(), objection }];
+    let fired = vec![Fired {
+        gate,
+        plan: plan.to_owned(),
+        objection,
+    }];
     let text = Some(gates::explain(&fired));
     match mode {
-        GateMode::Block => {
-            Handled { reply: Reply { block: text, ..Reply::default() }, blocked: fired, ..Handled::default() }
-        }
-        GateMode::Warn | GateMode::Off => Handled { warned: fired, ..Handled::saying(text) },
+        GateMode::Block => Handled {
+            reply: Reply {
+                block: text,
+                ..Reply::default()
+            },
+            blocked: fired,
+            ..Handled::default()
+        },
+        GateMode::Warn | GateMode::Off => Handled {
+            warned: fired,
+            ..Handled::saying(text)
+        },
     }
 }
 
 /// Returns the session file a path leads to.
 fn session_file(ctx: &Context<'_>, event: &HostEvent, path: &str) -> Option<String> {
     let named = path.contains("sessions/") && path.ends_with(".md");
-    let file = named.then(|| ctx.files.lead(event.directory.as_deref(), path)).flatten()?;
+    let file = named
+        .then(|| ctx.files.lead(event.directory.as_deref(), path))
+        .flatten()?;
     file.starts_with(FOLDER).then_some(file)
 }
 
@@ -118,11 +168,21 @@ pub(super) fn after(
     let mut tx = ctx.store.write()?;
     let trail = standing(ctx, &*tx)?;
     let mut counters = counters_of(&*tx, &ctx.session)?;
-    let plans = surroundings.plans.iter().filter(|plan| plan.effect.changes()).map(|plan| plan.file.as_str());
+    let plans = surroundings
+        .plans
+        .iter()
+        .filter(|plan| plan.effect.changes())
+        .map(|plan| plan.file.as_str());
     let own = |file: &str| file.starts_with(".throughline/");
-    let files: Vec<&str> =
-        plans.chain(surroundings.files.iter().map(String::as_str)).filter(|file| !own(file)).collect();
-    let named: Vec<String> = call.touches.iter().filter_map(|touch| session_file(ctx, event, &touch.path)).collect();
+    let files: Vec<&str> = plans
+        .chain(surroundings.files.iter().map(String::as_str))
+        .filter(|file| !own(file))
+        .collect();
+    let named: Vec<String> = call
+        .touches
+        .iter()
+        .filter_map(|touch| session_file(ctx, event, &touch.path))
+        .collect();
     counters.count(
         &Seen {
             what: classify(call),
@@ -151,8 +211,15 @@ pub(super) fn after(
 }
 
 fn in_words(news: &[&Signal]) -> Option<String> {
-    let lines: Vec<String> =
-        news.iter().map(|signal| format!("Throughline noticed: {}. Next: {}", signal.text, signal.next_step)).collect();
+    let lines: Vec<String> = news
+        .iter()
+        .map(|signal| {
+            format!(
+                "Throughline noticed: {}. Next: {}",
+                signal.text, signal.next_step
+            )
+        })
+        .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
@@ -166,7 +233,10 @@ pub(super) fn briefed(ctx: &Context<'_>) -> Result<(), Failure> {
     let mut counters = counters_of(&*tx, &ctx.session)?;
     counters.news(&signals(ctx, trail.as_ref(), &counters.clone()));
     keep_counters(ctx, &mut *tx, &counters)?;
-    tx.forget_notes(PREFIX, Timestamp::from_millis(ctx.clock.now().as_millis() - KEPT_FOR_MS))?;
+    tx.forget_notes(
+        PREFIX,
+        Timestamp::from_millis(ctx.clock.now().as_millis() - KEPT_FOR_MS),
+    )?;
     Ok(tx.commit()?)
 }
 

@@ -27,37 +27,58 @@ pub(super) fn handle(
     }
     let about_plans = about_plans(ctx, event, surroundings.plans)?;
     let about_documents = frozen::before(ctx, surroundings.files)?;
-    Ok(about_plans.and(about_documents).and(work::before(ctx, event, surroundings.files)?))
+    Ok(about_plans
+        .and(about_documents)
+        .and(work::before(ctx, event, surroundings.files)?))
 }
 
 /// Asks the gates about every plan the call would change.
-fn about_plans(ctx: &Context<'_>, event: &HostEvent, plans: &[TouchedPlan<'_>]) -> Result<Handled, Failure> {
+fn about_plans(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    plans: &[TouchedPlan<'_>],
+) -> Result<Handled, Failure> {
     let plans: Vec<&TouchedPlan<'_>> = plans.iter().filter(|plan| plan.effect.changes()).collect();
     if plans.is_empty() {
         return Ok(Handled::default());
     }
     let (state, found) = look(ctx, &plans)?;
     // A plan changed and the state cannot say so: then nobody can say what may be done.
-    if let Some(why) = ctx.take_noticed().into_iter().find_map(|noticed| match noticed {
-        Noticed::NotRecorded { why } => Some(why),
-        // What is recorded of it may not be what would be overwritten.
-        Noticed::Unavailable { path, why } if plans.iter().any(|plan| plan.file == path) => {
-            Some(format!("`{path}` cannot be read now: {why}"))
-        }
-        _ => None,
-    }) {
+    if let Some(why) = ctx
+        .take_noticed()
+        .into_iter()
+        .find_map(|noticed| match noticed {
+            Noticed::NotRecorded { why } => Some(why),
+            // What is recorded of it may not be what would be overwritten.
+            Noticed::Unavailable { path, why } if plans.iter().any(|plan| plan.file == path) => {
+                Some(format!("`{path}` cannot be read now: {why}"))
+            }
+            _ => None,
+        })
+    {
         return Err(Failure::new(FailureKind::Unavailable, why));
     }
     let memory = session::memory(&*state, event)?;
     let mut holders = Vec::with_capacity(found.len());
     for one in &found {
         let node = one.node.as_ref().or(one.parent.as_ref());
-        let holder = node.map(|node| claim_node::holder(ctx, &*state, node)).transpose()?.flatten();
+        let holder = node
+            .map(|node| claim_node::holder(ctx, &*state, node))
+            .transpose()?
+            .flatten();
         holders.push(holder.map(|(_, claim)| claim.session));
     }
     let plain = ask(ctx, &memory, &plans, &found, &holders, &[]);
-    let used = if plain.blocks.is_empty() { Vec::new() } else { overrides(&*state, &plain.blocks)? };
-    let verdict = if used.is_empty() { plain.clone() } else { ask(ctx, &memory, &plans, &found, &holders, &used) };
+    let used = if plain.blocks.is_empty() {
+        Vec::new()
+    } else {
+        overrides(&*state, &plain.blocks)?
+    };
+    let verdict = if used.is_empty() {
+        plain.clone()
+    } else {
+        ask(ctx, &memory, &plans, &found, &holders, &used)
+    };
     if !verdict.blocks.is_empty() {
         return Ok(blocked(verdict));
     }
@@ -86,12 +107,18 @@ fn about_plans(ctx: &Context<'_>, event: &HostEvent, plans: &[TouchedPlan<'_>]) 
         }
     }
     let context = (!told.is_empty()).then(|| told.join("\n\n"));
-    Ok(Handled { warned: verdict.warnings, ..Handled::saying(context) })
+    Ok(Handled {
+        warned: verdict.warnings,
+        ..Handled::saying(context)
+    })
 }
 
 fn blocked(verdict: Verdict) -> Handled {
     Handled {
-        reply: Reply { block: Some(gates::explain(&verdict.blocks)), ..Reply::default() },
+        reply: Reply {
+            block: Some(gates::explain(&verdict.blocks)),
+            ..Reply::default()
+        },
         blocked: verdict.blocks,
         warned: verdict.warnings,
         ..Handled::default()
@@ -114,8 +141,14 @@ fn note(
         }
     }
     let mut memory = session::memory(&*tx, event)?;
-    for parent in found.iter().filter_map(|one| one.parent.as_ref()).filter(|parent| given.contains(&parent.id)) {
-        memory.given.extend(parent.content.version().map(|version| (parent.id, version)));
+    for parent in found
+        .iter()
+        .filter_map(|one| one.parent.as_ref())
+        .filter(|parent| given.contains(&parent.id))
+    {
+        memory
+            .given
+            .extend(parent.content.version().map(|version| (parent.id, version)));
     }
     session::remember(ctx, &mut *tx, event, &memory)?;
     for (gate, plan) in used {
@@ -126,7 +159,10 @@ fn note(
 }
 
 /// Looks at the files above the plans, so that a gate is asked about what is, and finds the nodes.
-fn look<'s>(ctx: &Context<'s>, plans: &[&TouchedPlan<'_>]) -> Result<(Box<dyn Snapshot + 's>, Vec<Recorded>), Failure> {
+fn look<'s>(
+    ctx: &Context<'s>,
+    plans: &[&TouchedPlan<'_>],
+) -> Result<(Box<dyn Snapshot + 's>, Vec<Recorded>), Failure> {
     let mut state = ctx.store.read()?;
     let mut found = Vec::with_capacity(plans.len());
     for plan in plans {
@@ -160,7 +196,11 @@ fn ask(
         .iter()
         .map(|plan| {
             let alias = plan.place.path_alias();
-            overrides.iter().filter(|(_, plan)| *plan == alias).map(|(gate, _)| (*gate).to_owned()).collect()
+            overrides
+                .iter()
+                .filter(|(_, plan)| *plan == alias)
+                .map(|(gate, _)| (*gate).to_owned())
+                .collect()
         })
         .collect();
     let steps: Vec<Step<'_>> = plans
@@ -182,7 +222,11 @@ fn ask(
                 FileLook::Present(stamp) => Some(stamp.size),
                 FileLook::Missing | FileLook::Refused(_) | FileLook::Unavailable(_) => None,
             },
-            read: found.node.as_ref().and_then(|node| memory.read.get(&node.id)).copied(),
+            read: found
+                .node
+                .as_ref()
+                .and_then(|node| memory.read.get(&node.id))
+                .copied(),
             session_is_known: memory.started,
             claimed_by: holder.as_deref(),
             overridden,
@@ -195,7 +239,10 @@ fn ask(
 fn overrides(state: &dyn Snapshot, blocks: &[Fired]) -> Result<Vec<Override>, Failure> {
     let mut found = Vec::new();
     for fired in blocks {
-        if state.note(&override_key(fired.gate, &fired.plan))?.is_some() {
+        if state
+            .note(&override_key(fired.gate, &fired.plan))?
+            .is_some()
+        {
             found.push((fired.gate, fired.plan.clone()));
         }
     }

@@ -23,8 +23,10 @@ pub(super) fn handle(
     let (plans, files) = (surroundings.plans, surroundings.files);
     let works = work::has_gates(ctx) && (!files.is_empty() || call.may_change_anything());
     let anything = call.may_change_anything();
-    let concerns_us =
-        !plans.is_empty() || works || (anything && something_to_do(ctx, event)?) || owes_a_briefing(ctx, event, call)?;
+    let concerns_us = !plans.is_empty()
+        || works
+        || (anything && something_to_do(ctx, event)?)
+        || owes_a_briefing(ctx, event, call)?;
     if !concerns_us {
         return Ok(Handled::default());
     }
@@ -55,7 +57,9 @@ pub(super) fn handle(
         if let (Some(parent), false) = (&found.parent, event.host.hears_before_tools())
             && let Some(text) = effects::parent_context(&*tx, &memory, parent)?
         {
-            memory.given.extend(parent.content.version().map(|version| (parent.id, version)));
+            memory
+                .given
+                .extend(parent.content.version().map(|version| (parent.id, version)));
             told.push(text);
         }
     }
@@ -73,7 +77,9 @@ pub(super) fn handle(
     if owed {
         told.push(brief(ctx, None)?);
     }
-    Ok(Handled::saying((!told.is_empty()).then(|| told.join("\n\n"))))
+    Ok(Handled::saying(
+        (!told.is_empty()).then(|| told.join("\n\n")),
+    ))
 }
 
 /// A briefing that a compaction took is given with the next command, also with one that only looks.

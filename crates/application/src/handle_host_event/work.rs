@@ -22,13 +22,19 @@ use crate::where_am_i::{authors, changed_files, counts, is_exempt, of_session, u
 
 /// Says whether a project has gates about work at all.
 pub(super) fn has_gates(ctx: &Context<'_>) -> bool {
-    ctx.profiles.iter().any(|profile| profile.gates.is_some() && WORK_GATES.iter().any(|gate| profile.has_gate(gate)))
+    ctx.profiles.iter().any(|profile| {
+        profile.gates.is_some() && WORK_GATES.iter().any(|gate| profile.has_gate(gate))
+    })
 }
 
 const WORK_GATES: [&str; 4] = ["loc", "phase", "context", "scope"];
 
 /// Asks the gates about an edit of files that are no plans.
-pub(super) fn before(ctx: &Context<'_>, event: &HostEvent, files: &[String]) -> Result<Handled, Failure> {
+pub(super) fn before(
+    ctx: &Context<'_>,
+    event: &HostEvent,
+    files: &[String],
+) -> Result<Handled, Failure> {
     let files: Vec<&String> = files.iter().filter(|file| !is_exempt(ctx, file)).collect();
     if files.is_empty() || !has_gates(ctx) {
         return Ok(Handled::default());
@@ -50,22 +56,38 @@ struct Asked {
 }
 
 /// Asks the gates about the next edit.
-fn ask(ctx: &Context<'_>, state: &dyn Snapshot, memory: &WorkMemory, files: usize) -> Result<Asked, Failure> {
+fn ask(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    memory: &WorkMemory,
+    files: usize,
+) -> Result<Asked, Failure> {
     let place = standing(ctx, state)?;
     let mut memory = memory.clone();
     let now = head(ctx);
     let busy = ctx.git.under_way().is_some();
-    let lines = if busy { None } else { known_lines(ctx, state, &mut memory, now.as_deref()) };
+    let lines = if busy {
+        None
+    } else {
+        known_lines(ctx, state, &mut memory, now.as_deref())
+    };
     let context = context_due(ctx, state, &place, &memory)?;
     let phase = match (&place.ticket, busy) {
-        (Some(ticket), false) if context.is_none() => phase_due(ctx, state, ticket, &mut memory, now.as_deref())?,
+        (Some(ticket), false) if context.is_none() => {
+            phase_due(ctx, state, ticket, &mut memory, now.as_deref())?
+        }
         _ => None,
     };
     let grown = match &place.ticket {
         Some(ticket) => {
             let assessment = ticket.assessment(state)?;
             let edited = lines.map_or(0, |found| found.files).max(files);
-            outgrown(&assessment, edited, ticket.scenarios.len(), ticket.children.len())
+            outgrown(
+                &assessment,
+                edited,
+                ticket.scenarios.len(),
+                ticket.children.len(),
+            )
         }
         None => None,
     };
@@ -92,26 +114,47 @@ fn ask(ctx: &Context<'_>, state: &dyn Snapshot, memory: &WorkMemory, files: usiz
     let plain = gates::evaluate_work(&step, &has_gate, ctx.policy);
     // A person's word counts where it is needed, and is looked for only there.
     let mut overridden = Vec::new();
-    for fired in plain.blocks.iter().filter(|fired| gates::is_about_work(fired.gate)) {
+    for fired in plain
+        .blocks
+        .iter()
+        .filter(|fired| gates::is_about_work(fired.gate))
+    {
         if state.note(&override_key(fired.gate, &path))?.is_some() {
             overridden.push(fired.gate.to_owned());
         }
     }
     let verdict = match overridden.is_empty() {
         true => plain,
-        false => gates::evaluate_work(&WorkStep { overridden: &overridden, ..step }, &has_gate, ctx.policy),
+        false => gates::evaluate_work(
+            &WorkStep {
+                overridden: &overridden,
+                ..step
+            },
+            &has_gate,
+            ctx.policy,
+        ),
     };
     let blocks_on = |gate: &str| verdict.blocks.iter().any(|fired| fired.gate == gate);
     // A context that nobody holds back counts as given, else a later phase would not be seen to begin.
     if let Some(ticket) = &place.ticket {
-        let guided =
-            context.is_some() || phase.as_ref().is_some_and(|phase| !phase.needs_commit || !blocks_on("phase"));
+        let guided = context.is_some()
+            || phase
+                .as_ref()
+                .is_some_and(|phase| !phase.needs_commit || !blocks_on("phase"));
         if guided {
-            memory.guided.insert(ticket.node.id, ticket.phase().unwrap_or_default().to_owned());
+            memory.guided.insert(
+                ticket.node.id,
+                ticket.phase().unwrap_or_default().to_owned(),
+            );
             memory.pending = None;
         }
     }
-    Ok(Asked { verdict, memory, overridden, path })
+    Ok(Asked {
+        verdict,
+        memory,
+        overridden,
+        path,
+    })
 }
 
 /// Returns what is not committed: as noted when nothing moved and it is under the limit, else counted now.
@@ -121,14 +164,20 @@ fn known_lines(
     memory: &mut WorkMemory,
     head: Option<&str>,
 ) -> Option<Uncommitted> {
-    if let Some(noted) = memory.uncommitted.as_ref().filter(|_| memory.head.as_deref() == head && head.is_some()) {
+    if let Some(noted) = memory
+        .uncommitted
+        .as_ref()
+        .filter(|_| memory.head.as_deref() == head && head.is_some())
+    {
         let found = of_session(ctx, state, noted);
         if found.lines <= ctx.policy.gates.loc_limit {
             return Some(found);
         }
     }
     let changed = changed_files(ctx).ok();
-    let found = changed.as_ref().map(|changed| of_session(ctx, state, changed));
+    let found = changed
+        .as_ref()
+        .map(|changed| of_session(ctx, state, changed));
     memory.uncommitted = changed;
     memory.head = head.map(str::to_owned);
     found
@@ -142,7 +191,9 @@ fn context_due(
     memory: &WorkMemory,
 ) -> Result<Option<String>, Failure> {
     match &place.ticket {
-        Some(ticket) if !memory.guided.contains_key(&ticket.node.id) => ticket.context_text(ctx, state).map(Some),
+        Some(ticket) if !memory.guided.contains_key(&ticket.node.id) => {
+            ticket.context_text(ctx, state).map(Some)
+        }
         _ => Ok(None),
     }
 }
@@ -164,14 +215,25 @@ fn phase_due(
     head: Option<&str>,
 ) -> Result<Option<PhaseDue>, Failure> {
     let phase = ticket.phase().unwrap_or_default();
-    let Some(guided) = memory.guided.get(&ticket.node.id).cloned() else { return Ok(None) };
-    if guided == phase || ctx.profile(&ticket.node.profile).and_then(|all| phase_of(all, ticket.phase())).is_none() {
+    let Some(guided) = memory.guided.get(&ticket.node.id).cloned() else {
+        return Ok(None);
+    };
+    if guided == phase
+        || ctx
+            .profile(&ticket.node.profile)
+            .and_then(|all| phase_of(all, ticket.phase()))
+            .is_none()
+    {
         memory.pending = None;
         return Ok(None);
     }
     let pending = match memory.pending.clone() {
         Some(pending) if pending.ticket == ticket.node.id && pending.to == phase => pending,
-        _ => PendingPhase { ticket: ticket.node.id, to: phase.to_owned(), head: head.map(str::to_owned) },
+        _ => PendingPhase {
+            ticket: ticket.node.id,
+            to: phase.to_owned(),
+            head: head.map(str::to_owned),
+        },
     };
     if committed_since(ctx, state, pending.head.as_deref(), head)? {
         memory.guided.insert(ticket.node.id, phase.to_owned());
@@ -180,10 +242,18 @@ fn phase_due(
     }
     memory.pending = Some(pending);
     // Whether there is anything to commit decides whether a commit can be asked for.
-    let needs_commit = head.is_some() && uncommitted(ctx, state).0.is_some_and(|found| found.anything);
+    let needs_commit = head.is_some()
+        && uncommitted(ctx, state)
+            .0
+            .is_some_and(|found| found.anything);
     let guide = ticket.phase_text(ctx);
     let from = Some(guided).filter(|from| !from.is_empty());
-    Ok(Some(PhaseDue { from, to: phase.to_owned(), guide, needs_commit }))
+    Ok(Some(PhaseDue {
+        from,
+        to: phase.to_owned(),
+        guide,
+        needs_commit,
+    }))
 }
 
 /// Says whether this session committed something since HEAD was at `then`; a checkout or a reset is no commit.
@@ -193,13 +263,17 @@ fn committed_since(
     then: Option<&str>,
     now: Option<&str>,
 ) -> Result<bool, Failure> {
-    let (Some(then), Some(now)) = (then, now) else { return Ok(then.is_none() && now.is_some()) };
+    let (Some(then), Some(now)) = (then, now) else {
+        return Ok(then.is_none() && now.is_some());
+    };
     if then == now {
         return Ok(false);
     }
     let authors = authors(state);
     let moves = ctx.git.moves_since(then)?.unwrap_or_default();
-    Ok(moves.iter().any(|one| one.kind.commits_work() && !authors.is_of_another(&ctx.session, &one.to)))
+    Ok(moves
+        .iter()
+        .any(|one| one.kind.commits_work() && !authors.is_of_another(&ctx.session, &one.to)))
 }
 
 impl Asked {
@@ -245,7 +319,11 @@ fn answered(
     }
     let block = (!asked.verdict.blocks.is_empty()).then(|| gates::explain(&asked.verdict.blocks));
     Ok(Handled {
-        reply: Reply { block, context, ..Reply::default() },
+        reply: Reply {
+            block,
+            context,
+            ..Reply::default()
+        },
         blocked: asked.verdict.blocks,
         warned: asked.verdict.warnings,
         ..Handled::default()
@@ -272,7 +350,10 @@ pub(super) fn after(
     let now = head(ctx);
     let mut authors = authors(&*tx);
     let mut news = authors.wrote(&ctx.session, files);
-    let before = memory.uncommitted.as_deref().map(|changed| of_session(ctx, &*tx, changed).lines);
+    let before = memory
+        .uncommitted
+        .as_deref()
+        .map(|changed| of_session(ctx, &*tx, changed).lines);
     let moved = memory.head != now;
     if moved
         && now.is_some()
@@ -284,8 +365,10 @@ pub(super) fn after(
                 news |= authors.committed(&ctx.session, &one.to);
             }
         }
-        let ours: Vec<HeadMove> =
-            moves.into_iter().filter(|one| !authors.is_of_another(&ctx.session, &one.to)).collect();
+        let ours: Vec<HeadMove> = moves
+            .into_iter()
+            .filter(|one| !authors.is_of_another(&ctx.session, &one.to))
+            .collect();
         told.extend(follow_commits(ctx, tx, &ours, before.unwrap_or_default())?);
     }
     let limit = ctx.policy.gates.loc_limit;
@@ -321,16 +404,24 @@ pub(super) fn after(
 /// Says whether a call may have committed something itself.
 fn runs_git(call: &ToolCall) -> bool {
     match &call.command {
-        Some(command) => ["git", "commit", "merge", "jj", "gh "].iter().any(|word| command.contains(word)),
+        Some(command) => ["git", "commit", "merge", "jj", "gh "]
+            .iter()
+            .any(|word| command.contains(word)),
         None => matches!(call.kind, ToolKind::Mcp | ToolKind::Agent),
     }
 }
 
 /// A new turn begins: what was said when the last one ended may be said again.
 pub(super) fn new_turn(ctx: &Context<'_>) -> Result<(), Failure> {
-    if work_memory(&*ctx.store.read()?, &ctx.session)?.followed_up.is_some() {
+    if work_memory(&*ctx.store.read()?, &ctx.session)?
+        .followed_up
+        .is_some()
+    {
         let mut tx = ctx.store.write()?;
-        let memory = WorkMemory { followed_up: None, ..work_memory(&*tx, &ctx.session)? };
+        let memory = WorkMemory {
+            followed_up: None,
+            ..work_memory(&*tx, &ctx.session)?
+        };
         remember_work(ctx, &mut *tx, &memory)?;
         tx.commit()?;
     }
@@ -343,16 +434,23 @@ pub(super) fn follow_up(ctx: &Context<'_>) -> Result<Handled, Failure> {
         return Ok(Handled::default());
     }
     let state = ctx.store.read()?;
-    let Some(_) = to_follow_up(ctx, &*state)? else { return Ok(Handled::default()) };
+    let Some(_) = to_follow_up(ctx, &*state)? else {
+        return Ok(Handled::default());
+    };
     drop(state);
     // Decided again where it is noted: another call of the session may have said it, or committed, meanwhile.
     let mut tx = ctx.store.write()?;
-    let Some(asked) = to_follow_up(ctx, &*tx)? else { return Ok(Handled::default()) };
+    let Some(asked) = to_follow_up(ctx, &*tx)? else {
+        return Ok(Handled::default());
+    };
     remember_work(ctx, &mut *tx, &asked.memory)?;
     tx.commit()?;
     let block = Some(gates::explain(&asked.verdict.blocks));
     Ok(Handled {
-        reply: Reply { block, ..Reply::default() },
+        reply: Reply {
+            block,
+            ..Reply::default()
+        },
         blocked: asked.verdict.blocks,
         warned: asked.verdict.warnings,
         ..Handled::default()
@@ -363,7 +461,10 @@ pub(super) fn follow_up(ctx: &Context<'_>) -> Result<Handled, Failure> {
 fn to_follow_up(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option<Asked>, Failure> {
     let before = work_memory(state, &ctx.session)?;
     let mut asked = ask(ctx, state, &before, 0)?;
-    asked.verdict.blocks.retain(|fired| matches!(fired.gate, "loc" | "phase"));
+    asked
+        .verdict
+        .blocks
+        .retain(|fired| matches!(fired.gate, "loc" | "phase"));
     let digest = Digest32::of(gates::explain(&asked.verdict.blocks).as_bytes());
     if asked.verdict.blocks.is_empty() || before.followed_up == Some(digest) {
         return Ok(None);

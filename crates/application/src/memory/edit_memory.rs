@@ -45,11 +45,16 @@ pub fn edit_memory(ctx: &Context<'_>, request: &EditMemoryRequest) -> Result<Ent
                 return Err(Failure::new(FailureKind::Invalid, "an id stays what it is"));
             }
             match given {
-                Value::Null => drop(value.as_object_mut().and_then(|members| members.remove(field))),
+                Value::Null => drop(
+                    value
+                        .as_object_mut()
+                        .and_then(|members| members.remove(field)),
+                ),
                 given => value[field] = given.clone(),
             }
         }
-        let entry = Entry::read(kind, value).map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
+        let entry = Entry::read(kind, value)
+            .map_err(|error| Failure::new(FailureKind::Invalid, error.to_string()))?;
         id = match &request.target {
             Target::Named(_) => {
                 let id = entry.id().to_owned();
@@ -60,7 +65,10 @@ pub fn edit_memory(ctx: &Context<'_>, request: &EditMemoryRequest) -> Result<Ent
         };
         Ok(format!("memory: {id} edited"))
     })?;
-    memory.get(&id).map(EntryView::of).ok_or_else(|| unknown(&id))
+    memory
+        .get(&id)
+        .map(EntryView::of)
+        .ok_or_else(|| unknown(&id))
 }
 
 /// Takes an entry out of the memory, with its file.
@@ -72,10 +80,13 @@ pub fn forget_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure>
     change(ctx, |memory| {
         let entry = named(memory, name)?.clone();
         let id = entry.id().to_owned();
-        let speaks_of_it = |tie: &&domain::memory::Relationship| tie.character_a == id || tie.character_b == id;
+        let speaks_of_it =
+            |tie: &&domain::memory::Relationship| tie.character_a == id || tie.character_b == id;
         if let Some(tie) = memory.relationships().find(speaks_of_it) {
-            return Err(Failure::new(FailureKind::Refused, format!("{} speaks of `{id}`", tie.id))
-                .step(format!("tl memory forget {}", tie.id)));
+            return Err(
+                Failure::new(FailureKind::Refused, format!("{} speaks of `{id}`", tie.id))
+                    .step(format!("tl memory forget {}", tie.id)),
+            );
         }
         memory.forget(&id);
         forgotten = Some(EntryView::of(&entry));
@@ -85,12 +96,22 @@ pub fn forget_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure>
 }
 
 fn named<'m>(memory: &'m Memory, name: &str) -> Result<&'m Entry, Failure> {
-    let by_name = || EntryKind::ALL.into_iter().find_map(|kind| memory.meant(kind, name));
-    memory.get(name).or_else(|| memory.get(&by_name()?)).ok_or_else(|| unknown(name))
+    let by_name = || {
+        EntryKind::ALL
+            .into_iter()
+            .find_map(|kind| memory.meant(kind, name))
+    };
+    memory
+        .get(name)
+        .or_else(|| memory.get(&by_name()?))
+        .ok_or_else(|| unknown(name))
 }
 
 /// Runs `act` on the memory and records what it did as one operation.
-fn change(ctx: &Context<'_>, act: impl FnOnce(&mut Memory) -> Result<String, Failure>) -> Result<Memory, Failure> {
+fn change(
+    ctx: &Context<'_>,
+    act: impl FnOnce(&mut Memory) -> Result<String, Failure>,
+) -> Result<Memory, Failure> {
     let mut tx: Box<dyn Transaction> = ctx.store.write()?;
     let mut memory_files = files::observe_within(ctx, &mut *tx)?;
     let mut memory = stored(&*tx)?;

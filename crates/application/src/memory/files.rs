@@ -71,10 +71,16 @@ impl MemoryFiles {
         memory: &Memory,
     ) -> Result<(), Failure> {
         for (id, entry) in memory.changed() {
-            let Some((kind, _)) = EntryKind::of_id(&id) else { continue };
+            let Some((kind, _)) = EntryKind::of_id(&id) else {
+                continue;
+            };
             if !self.broken.contains(&id) {
                 // As it was stored: secrets in it are masked.
-                let stored = if entry.is_some() { stored_entry(&*tx, kind, &id)? } else { None };
+                let stored = if entry.is_some() {
+                    stored_entry(&*tx, kind, &id)?
+                } else {
+                    None
+                };
                 self.note(&*tx, kind, &id, stored.as_ref())?;
             }
         }
@@ -88,7 +94,13 @@ impl MemoryFiles {
     }
 
     /// Notes that the file of an entry is going to be written, or to go.
-    fn note(&mut self, state: &dyn Snapshot, kind: EntryKind, id: &str, entry: Option<&Entry>) -> Result<(), Failure> {
+    fn note(
+        &mut self,
+        state: &dyn Snapshot,
+        kind: EntryKind,
+        id: &str,
+        entry: Option<&Entry>,
+    ) -> Result<(), Failure> {
         let known = self.notes.change(state, kind)?;
         let was = known.get(id).cloned().unwrap_or_default();
         match entry {
@@ -103,7 +115,8 @@ impl MemoryFiles {
             }
             None => drop(known.remove(id)),
         }
-        self.unwritten.add(id, [was.text, was.before].into_iter().flatten());
+        self.unwritten
+            .add(id, [was.text, was.before].into_iter().flatten());
         Ok(())
     }
 
@@ -119,7 +132,10 @@ pub(crate) fn stored(state: &dyn Snapshot) -> Result<Memory, Failure> {
     for kind in EntryKind::ALL {
         for (key, body) in state.records(kind.word(), "")? {
             let entry = Entry::read(kind, body).map_err(|error| {
-                Failure::new(FailureKind::Unavailable, format!("the record {kind}/{key} cannot be read: {error}"))
+                Failure::new(
+                    FailureKind::Unavailable,
+                    format!("the record {kind}/{key} cannot be read: {error}"),
+                )
             })?;
             entries.push(entry);
         }
@@ -128,10 +144,19 @@ pub(crate) fn stored(state: &dyn Snapshot) -> Result<Memory, Failure> {
 }
 
 /// Returns one entry as the store has it.
-pub(crate) fn stored_entry(state: &dyn Snapshot, kind: EntryKind, id: &str) -> Result<Option<Entry>, Failure> {
-    let Some(body) = state.record_body(kind.word(), id)? else { return Ok(None) };
+pub(crate) fn stored_entry(
+    state: &dyn Snapshot,
+    kind: EntryKind,
+    id: &str,
+) -> Result<Option<Entry>, Failure> {
+    let Some(body) = state.record_body(kind.word(), id)? else {
+        return Ok(None);
+    };
     Entry::read(kind, body).map(Some).map_err(|error| {
-        Failure::new(FailureKind::Unavailable, format!("the record {kind}/{id} cannot be read: {error}"))
+        Failure::new(
+            FailureKind::Unavailable,
+            format!("the record {kind}/{id} cannot be read: {error}"),
+        )
     })
 }
 
@@ -159,7 +184,10 @@ pub(super) fn observe_anew(ctx: &Context<'_>) -> Result<(), Failure> {
 
 /// The same within a transaction that is going to be committed in any case. The files that are behind are to be written
 /// after it is.
-pub(crate) fn observe_within(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Result<MemoryFiles, Failure> {
+pub(crate) fn observe_within(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+) -> Result<MemoryFiles, Failure> {
     let mut files = MemoryFiles::default();
     let look = look(ctx, &*tx, &mut files.notes)?;
     look.tell(ctx);
@@ -169,22 +197,36 @@ pub(crate) fn observe_within(ctx: &Context<'_>, tx: &mut dyn Transaction) -> Res
             memory = with_known(memory, known);
         }
     }
-    look.edited.iter().for_each(|(entry, _)| memory.put(entry.clone()));
+    look.edited
+        .iter()
+        .for_each(|(entry, _)| memory.put(entry.clone()));
     let facts = memory.changes();
     if !facts.is_empty() {
-        let summary = format!("memory: {} edited by hand", count(facts.len(), "entry", "entries"));
+        let summary = format!(
+            "memory: {} edited by hand",
+            count(facts.len(), "entry", "entries")
+        );
         let mut operation = ctx.operation(Verb::Observe, summary.clone());
         operation.by = Principal::System;
         operation.facts = facts;
         let id = tx.record(operation)?;
-        ctx.notice(Noticed::Changes { operation: id, summary, stale: 0 });
+        ctx.notice(Noticed::Changes {
+            operation: id,
+            summary,
+            stale: 0,
+        });
     }
-    let edited = look.edited.into_iter().map(|(entry, seen)| (entry.kind(), entry.id().to_owned(), seen));
+    let edited = look
+        .edited
+        .into_iter()
+        .map(|(entry, seen)| (entry.kind(), entry.id().to_owned(), seen));
     for (kind, id, seen) in edited.chain(look.confirmed) {
         files.notes.change(&*tx, kind)?.insert(id, seen);
     }
     for id in look.behind {
-        let Some((kind, _)) = EntryKind::of_id(&id) else { continue };
+        let Some((kind, _)) = EntryKind::of_id(&id) else {
+            continue;
+        };
         let entry = stored_entry(&*tx, kind, &id)?;
         files.note(&*tx, kind, &id, entry.as_ref())?;
     }
@@ -210,8 +252,12 @@ impl Look {
 
     fn tell(&self, ctx: &Context<'_>) {
         for (id, why) in &self.broken {
-            let path = EntryKind::of_id(id).map_or_else(|| id.clone(), |(kind, _)| file::path(kind, id));
-            ctx.notice(Noticed::Misplaced { path, why: format!("not taken over: {why}") });
+            let path =
+                EntryKind::of_id(id).map_or_else(|| id.clone(), |(kind, _)| file::path(kind, id));
+            ctx.notice(Noticed::Misplaced {
+                path,
+                why: format!("not taken over: {why}"),
+            });
         }
     }
 }
@@ -225,8 +271,15 @@ fn look(ctx: &Context<'_>, state: &dyn Snapshot, notes: &mut Notes) -> Result<Lo
     for kind in EntryKind::ALL {
         let known = notes.of(state, kind)?;
         let mut listed = BTreeSet::new();
-        for on_disk in ctx.files.list(&format!("{}/{}", file::FOLDER, kind.folder())) {
-            let Some(name) = on_disk.name.strip_suffix(".md").filter(|_| on_disk.kind == OnDisk::File) else {
+        for on_disk in ctx
+            .files
+            .list(&format!("{}/{}", file::FOLDER, kind.folder()))
+        {
+            let Some(name) = on_disk
+                .name
+                .strip_suffix(".md")
+                .filter(|_| on_disk.kind == OnDisk::File)
+            else {
                 continue;
             };
             // What begins with a dot is an editor's, or was left half written by a process that died.
@@ -234,7 +287,9 @@ fn look(ctx: &Context<'_>, state: &dyn Snapshot, notes: &mut Notes) -> Result<Lo
                 continue;
             }
             let id = match EntryKind::of_id(name) {
-                Some((found, number)) if found == kind && kind.id(number) == name => name.to_owned(),
+                Some((found, number)) if found == kind && kind.id(number) == name => {
+                    name.to_owned()
+                }
                 _ => {
                     let why = format!("it should be called like `{}.md`", kind.id(kind.first()));
                     let path = format!("{}/{}/{}", file::FOLDER, kind.folder(), on_disk.name);
@@ -246,7 +301,15 @@ fn look(ctx: &Context<'_>, state: &dyn Snapshot, notes: &mut Notes) -> Result<Lo
             if unwritten.contains(&id) && !known.contains_key(&id) {
                 continue;
             }
-            look_at(ctx, state, kind, &id, known.get(&id), touched.contains(&id), &mut look)?;
+            look_at(
+                ctx,
+                state,
+                kind,
+                &id,
+                known.get(&id),
+                touched.contains(&id),
+                &mut look,
+            )?;
             listed.insert(id);
         }
         let of_kind = |id: &&String| EntryKind::of_id(id).is_some_and(|(found, _)| found == kind);
@@ -292,23 +355,42 @@ fn look_at(
     let found = Some(VersionHash::of(text.as_bytes()));
     if let Some(known) = known.filter(|known| known.text == found || known.before == found) {
         let stored = stored_entry(state, kind, id)?;
-        let wanted = stored.as_ref().map(|entry| VersionHash::of(file::render(entry).as_bytes()));
+        let wanted = stored
+            .as_ref()
+            .map(|entry| VersionHash::of(file::render(entry).as_bytes()));
         let is_behind = match &stored {
             // It is ours, letter for letter, but no longer what the store says.
             Some(_) => {
-                found != wanted && (touched || known.text != found) && !reads_as(kind, id, &text, stored.as_ref())
+                found != wanted
+                    && (touched || known.text != found)
+                    && !reads_as(kind, id, &text, stored.as_ref())
             }
             None => true,
         };
         if is_behind {
             look.behind.insert(id.to_owned());
         } else {
-            look.confirmed.push((kind, id.to_owned(), Seen { text: found, before: None, stamp }));
+            look.confirmed.push((
+                kind,
+                id.to_owned(),
+                Seen {
+                    text: found,
+                    before: None,
+                    stamp,
+                },
+            ));
         }
         return Ok(());
     }
     match file::read(kind, id, &text) {
-        Ok(entry) => look.edited.push((entry, Seen { text: found, before: None, stamp })),
+        Ok(entry) => look.edited.push((
+            entry,
+            Seen {
+                text: found,
+                before: None,
+                stamp,
+            },
+        )),
         Err(problem) => {
             look.broken.insert(id.to_owned(), problem.to_string());
         }
@@ -325,22 +407,34 @@ fn reads_as(kind: EntryKind, id: &str, text: &str, stored: Option<&Entry>) -> bo
 
 /// Returns the entries that operations touched since files and records were last compared.
 fn touched_since(state: &dyn Snapshot) -> Result<(BTreeSet<String>, usize), Failure> {
-    let seen = state.note(HEAD)?.and_then(|text| text.parse().ok()).unwrap_or(0);
+    let seen = state
+        .note(HEAD)?
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0);
     let head = state.head()?.0;
     let mut touched = BTreeSet::new();
     // One by one: every operation is checked when it is read, and the older ones need not be.
     for id in seen + 1..=head {
-        for fact in state.operation(OperationId(id))?.into_iter().flat_map(|operation| operation.facts) {
+        for fact in state
+            .operation(OperationId(id))?
+            .into_iter()
+            .flat_map(|operation| operation.facts)
+        {
             touched.extend(touched_entry(&fact).map(str::to_owned));
         }
     }
-    Ok((touched, usize::try_from(head.saturating_sub(seen)).unwrap_or(usize::MAX)))
+    Ok((
+        touched,
+        usize::try_from(head.saturating_sub(seen)).unwrap_or(usize::MAX),
+    ))
 }
 
 /// Returns the entry a fact is about.
 pub(super) fn touched_entry(fact: &Fact) -> Option<&str> {
     match fact {
-        Fact::RecordChanged { record, .. } if EntryKind::ALL.iter().any(|kind| kind.word() == record.kind) => {
+        Fact::RecordChanged { record, .. }
+            if EntryKind::ALL.iter().any(|kind| kind.word() == record.kind) =>
+        {
             Some(&record.key)
         }
         _ => None,
@@ -349,7 +443,12 @@ pub(super) fn touched_entry(fact: &Fact) -> Option<&str> {
 
 fn short(stamp: FileStamp) -> [i64; 4] {
     let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
-    [whole(stamp.size), stamp.modified_ns, stamp.changed_ns, whole(stamp.inode)]
+    [
+        whole(stamp.size),
+        stamp.modified_ns,
+        stamp.changed_ns,
+        whole(stamp.inode),
+    ]
 }
 
 fn note_key(kind: EntryKind) -> String {
@@ -379,7 +478,10 @@ impl Notes {
             Slot::Vacant(free) => {
                 // A note that cannot be read is as good as none: every file is then read again.
                 let text = state.note(&note_key(kind))?;
-                free.insert(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+                free.insert(
+                    text.and_then(|text| serde_json::from_str(&text).ok())
+                        .unwrap_or_default(),
+                )
             }
         })
     }

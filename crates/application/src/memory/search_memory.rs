@@ -31,7 +31,11 @@ impl SearchMemoryRequest {
     /// Returns the kinds as words.
     #[must_use]
     pub fn kind_words(&self) -> Vec<&'static str> {
-        let kinds = if self.kinds.is_empty() { &EntryKind::ALL[..] } else { &self.kinds };
+        let kinds = if self.kinds.is_empty() {
+            &EntryKind::ALL[..]
+        } else {
+            &self.kinds
+        };
         kinds.iter().map(|kind| kind.word()).collect()
     }
 
@@ -46,9 +50,15 @@ impl SearchMemoryRequest {
 ///
 /// # Errors
 /// When nothing is asked for, or the state cannot be read.
-pub fn search_memory(ctx: &Context<'_>, request: &SearchMemoryRequest) -> Result<Vec<EntryView>, Failure> {
+pub fn search_memory(
+    ctx: &Context<'_>,
+    request: &SearchMemoryRequest,
+) -> Result<Vec<EntryView>, Failure> {
     if Query::read(&request.query).is_empty() {
-        return Err(Failure::new(FailureKind::Invalid, "there is nothing to look for: expected words"));
+        return Err(Failure::new(
+            FailureKind::Invalid,
+            "there is nothing to look for: expected words",
+        ));
     }
     search_stored(&*observed(ctx)?, request)
 }
@@ -57,14 +67,33 @@ pub fn search_memory(ctx: &Context<'_>, request: &SearchMemoryRequest) -> Result
 ///
 /// # Errors
 /// When the state cannot be read.
-pub fn search_stored(state: &dyn Snapshot, request: &SearchMemoryRequest) -> Result<Vec<EntryView>, Failure> {
+pub fn search_stored(
+    state: &dyn Snapshot,
+    request: &SearchMemoryRequest,
+) -> Result<Vec<EntryView>, Failure> {
     let words = request.kind_words();
-    let most = if request.nearest.is_empty() { request.most } else { request.depth() };
-    let by_words = state.search(&words, &Query::read(&request.query), Matching::AllElseAny, most)?;
+    let most = if request.nearest.is_empty() {
+        request.most
+    } else {
+        request.depth()
+    };
+    let by_words = state.search(
+        &words,
+        &Query::read(&request.query),
+        Matching::AllElseAny,
+        most,
+    )?;
     let mut found = Vec::new();
     for key in fuse(&[&by_words, &request.nearest], request.most) {
-        let Some(kind) = EntryKind::of_word(&key.kind).filter(|kind| words.contains(&kind.word())) else { continue };
-        found.extend(stored_entry(state, kind, &key.key)?.as_ref().map(EntryView::of));
+        let Some(kind) = EntryKind::of_word(&key.kind).filter(|kind| words.contains(&kind.word()))
+        else {
+            continue;
+        };
+        found.extend(
+            stored_entry(state, kind, &key.key)?
+                .as_ref()
+                .map(EntryView::of),
+        );
     }
     Ok(found)
 }
@@ -90,7 +119,14 @@ pub fn entry_texts(ctx: &Context<'_>) -> Result<Vec<EntryText>, Failure> {
         let text: String = text.chars().take(MOST_EMBEDDED).collect();
         let hash = VersionHash::of(text.as_bytes()).to_string();
         let mark = u64::from_str_radix(hash.get(..16).unwrap_or_default(), 16).unwrap_or_default();
-        EntryText { record: RecordKey { kind: kind.to_owned(), key: entry.id().to_owned() }, text, mark }
+        EntryText {
+            record: RecordKey {
+                kind: kind.to_owned(),
+                key: entry.id().to_owned(),
+            },
+            text,
+            mark,
+        }
     };
     Ok(memory.all().map(text).collect())
 }

@@ -46,9 +46,15 @@ pub struct MemoryView {
 pub fn show_memory(ctx: &Context<'_>, kind: Option<EntryKind>) -> Result<MemoryView, Failure> {
     let state = observed(ctx)?;
     let memory = stored(&*state)?;
-    let counts = EntryKind::ALL.into_iter().map(|kind| (kind.folder(), memory.of(kind).count())).collect();
+    let counts = EntryKind::ALL
+        .into_iter()
+        .map(|kind| (kind.folder(), memory.of(kind).count()))
+        .collect();
     let wanted = |entry: &&Entry| kind.is_none_or(|kind| entry.kind() == kind);
-    Ok(MemoryView { counts, entries: memory.all().filter(wanted).map(EntryView::of).collect() })
+    Ok(MemoryView {
+        counts,
+        entries: memory.all().filter(wanted).map(EntryView::of).collect(),
+    })
 }
 
 /// Returns one entry, by its id or its name.
@@ -72,14 +78,20 @@ pub fn show_entry(ctx: &Context<'_>, name: &str) -> Result<EntryView, Failure> {
         [entry] => Ok(EntryView::of(entry)),
         [] => Err(unknown(name)),
         many => Err(many.iter().fold(
-            Failure::new(FailureKind::Invalid, format!("`{name}` is the name of several entries")),
+            Failure::new(
+                FailureKind::Invalid,
+                format!("`{name}` is the name of several entries"),
+            ),
             |failure, entry| failure.step(format!("tl memory show {}", entry.id())),
         )),
     }
 }
 
 pub(super) fn unknown(name: &str) -> Failure {
-    Failure::new(FailureKind::NotFound, format!("nothing in the memory is called `{name}`"))
-        .step(format!("tl memory search {name}"))
-        .step("tl memory show")
+    Failure::new(
+        FailureKind::NotFound,
+        format!("nothing in the memory is called `{name}`"),
+    )
+    .step(format!("tl memory search {name}"))
+    .step("tl memory show")
 }

@@ -27,7 +27,9 @@ impl Unwritten {
     /// Returns what is noted. A note that cannot be read is as good as none.
     pub(super) fn noted(state: &dyn Snapshot) -> Result<Self, StoreFault> {
         let text = state.note(UNWRITTEN)?;
-        Ok(text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+        Ok(text
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default())
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -54,7 +56,9 @@ impl Unwritten {
             return Ok(());
         }
         let mut noted = Self::noted(&*tx)?;
-        self.0.iter().for_each(|(id, texts)| noted.add(id, texts.iter().copied()));
+        self.0
+            .iter()
+            .for_each(|(id, texts)| noted.add(id, texts.iter().copied()));
         noted.keep(ctx, tx)
     }
 
@@ -64,7 +68,9 @@ impl Unwritten {
     }
 
     fn paths(&self) -> impl Iterator<Item = String> {
-        self.0.keys().filter_map(|id| Some(file::path(EntryKind::of_id(id)?.0, id)))
+        self.0
+            .keys()
+            .filter_map(|id| Some(file::path(EntryKind::of_id(id)?.0, id)))
     }
 
     /// Writes the files of a commit. What cannot be written is told, and tried again by the next command.
@@ -74,7 +80,10 @@ impl Unwritten {
         }
         if let Err(failure) = write_noted(ctx) {
             for path in self.paths() {
-                ctx.notice(Noticed::NotWritten { path, why: failure.message.clone() });
+                ctx.notice(Noticed::NotWritten {
+                    path,
+                    why: failure.message.clone(),
+                });
             }
         }
     }
@@ -84,24 +93,35 @@ impl Unwritten {
 pub(crate) fn is_any_unwritten(state: &dyn Snapshot) -> Result<bool, StoreFault> {
     let head = state.head()?;
     let compared = state.note(HEAD)?;
-    let is_compared = compared.as_ref().is_some_and(|text| *text == head.to_string());
+    let is_compared = compared
+        .as_ref()
+        .is_some_and(|text| *text == head.to_string());
     if compared.is_some() && state.note(UNWRITTEN)?.is_some() {
         return Ok(true);
     }
     // An operation that was taken from the journal comes without the notes of its commit.
     let may_change_memory = |verb| matches!(verb, Verb::Remember | Verb::Tick | Verb::Write);
-    if is_compared || !state.operation_head(head)?.is_some_and(|operation| may_change_memory(operation.verb)) {
+    if is_compared
+        || !state
+            .operation_head(head)?
+            .is_some_and(|operation| may_change_memory(operation.verb))
+    {
         return Ok(false);
     }
     let is_memory = |fact: &Fact| touched_entry(fact).is_some();
-    Ok(state.operation(head)?.is_some_and(|operation| operation.facts.iter().any(is_memory)))
+    Ok(state
+        .operation(head)?
+        .is_some_and(|operation| operation.facts.iter().any(is_memory)))
 }
 
 /// Writes the memory files that an interrupted process left.
 pub(crate) fn complete(ctx: &Context<'_>) -> Result<(), Failure> {
     let written = write_noted(ctx)?;
     if !written.is_empty() {
-        let what = format!("memory was changed before; its files are written now: {}", written.join(", "));
+        let what = format!(
+            "memory was changed before; its files are written now: {}",
+            written.join(", ")
+        );
         ctx.notice(Noticed::CaughtUp { what });
     }
     if is_any_unwritten(&*ctx.store.read()?)? {
@@ -117,7 +137,9 @@ fn write_noted(ctx: &Context<'_>) -> Result<Vec<String>, Failure> {
     let noted = Unwritten::noted(&*tx)?;
     let (mut left, mut written) = (Unwritten::default(), Vec::new());
     for (id, ours) in &noted.0 {
-        let Some((kind, _)) = EntryKind::of_id(id) else { continue };
+        let Some((kind, _)) = EntryKind::of_id(id) else {
+            continue;
+        };
         let path = file::path(kind, id);
         let wanted = stored_entry(&*tx, kind, id)?.as_ref().map(file::render);
         match write_one(ctx, &path, wanted.as_deref(), ours) {
@@ -138,16 +160,30 @@ fn write_noted(ctx: &Context<'_>) -> Result<Vec<String>, Failure> {
 }
 
 /// Writes one file, and says whether that was necessary.
-fn write_one(ctx: &Context<'_>, path: &str, wanted: Option<&str>, ours: &[VersionHash]) -> Result<bool, String> {
+fn write_one(
+    ctx: &Context<'_>,
+    path: &str,
+    wanted: Option<&str>,
+    ours: &[VersionHash],
+) -> Result<bool, String> {
     match (ctx.files.read(path, MAX_FILE_BYTES), wanted) {
         (Reading::Text { text, .. }, Some(wanted)) if text == wanted => return Ok(false),
         (Reading::Missing, None) => return Ok(false),
         (Reading::Missing, Some(_)) => {}
         (Reading::Text { text, .. }, _) if ours.contains(&VersionHash::of(text.as_bytes())) => {}
-        (Reading::Unreadable { why, transient: true }, _) => return Err(why),
+        (
+            Reading::Unreadable {
+                why,
+                transient: true,
+            },
+            _,
+        ) => return Err(why),
         (Reading::Text { .. } | Reading::Unreadable { .. }, _) => {
             let why = "it was edited before it could be written, and is left as it is".to_owned();
-            ctx.notice(Noticed::NotWritten { path: path.to_owned(), why });
+            ctx.notice(Noticed::NotWritten {
+                path: path.to_owned(),
+                why,
+            });
             return Ok(false);
         }
     }
@@ -155,5 +191,6 @@ fn write_one(ctx: &Context<'_>, path: &str, wanted: Option<&str>, ours: &[Versio
         Some(text) => ctx.files.replace(path, text),
         None => ctx.files.remove(path),
     };
-    done.map(|()| true).map_err(|fault| Failure::from(fault).message)
+    done.map(|()| true)
+        .map_err(|fault| Failure::from(fault).message)
 }

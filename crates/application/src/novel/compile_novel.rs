@@ -49,7 +49,11 @@ pub fn compile_novel(ctx: &Context<'_>) -> Result<Compiled, Failure> {
         chapters: Vec::new(),
     };
     let (mut missing, mut words, mut last) = (Vec::new(), 0, None);
-    for node in tree.all_in_order().into_iter().filter(|node| prose_path(ctx, &tree, node).is_some()) {
+    for node in tree
+        .all_in_order()
+        .into_iter()
+        .filter(|node| prose_path(ctx, &tree, node).is_some())
+    {
         let path = tree.path(node);
         let Some(text) = prose(ctx, &tree, &path) else {
             missing.push(path);
@@ -58,16 +62,41 @@ pub fn compile_novel(ctx: &Context<'_>) -> Result<Compiled, Failure> {
         words += domain::search::words(&text).len();
         if last != node.parent || book.chapters.is_empty() {
             let parent = tree.parent(node);
-            let title = parent.map(|parent| parent.description.title.clone().unwrap_or_else(|| parent.alias.clone()));
-            book.chapters.push(Chapter { title: title.unwrap_or_default(), scenes: Vec::new() });
+            let title = parent.map(|parent| {
+                parent
+                    .description
+                    .title
+                    .clone()
+                    .unwrap_or_else(|| parent.alias.clone())
+            });
+            book.chapters.push(Chapter {
+                title: title.unwrap_or_default(),
+                scenes: Vec::new(),
+            });
             last = node.parent;
         }
-        book.chapters.last_mut().expect("BUG: one was pushed").scenes.push(text);
+        book.chapters
+            .last_mut()
+            .expect("BUG: one was pushed")
+            .scenes
+            .push(text);
     }
-    let scenes = book.chapters.iter().map(|chapter| chapter.scenes.len()).sum();
+    let scenes = book
+        .chapters
+        .iter()
+        .map(|chapter| chapter.scenes.len())
+        .sum();
     if scenes == 0 {
-        return Err(Failure::new(FailureKind::NotFound, "nothing is written yet").step("tl write --next"));
+        return Err(
+            Failure::new(FailureKind::NotFound, "nothing is written yet").step("tl write --next"),
+        );
     }
-    let view = CompiledView { title: book.title.clone(), chapters: book.chapters.len(), scenes, words, missing };
+    let view = CompiledView {
+        title: book.title.clone(),
+        chapters: book.chapters.len(),
+        scenes,
+        words,
+        missing,
+    };
     Ok(Compiled { book, view })
 }

@@ -14,9 +14,16 @@ use crate::failure::Failure;
 pub fn name_novel(ctx: &Context<'_>, name: &str) -> Result<(), Failure> {
     let mut tx = ctx.store.write()?;
     let before = record::read::<TickState>(&*tx, TickState::KEY)?;
-    let after = TickState { novel: Some(name.to_owned()), ..before.clone().unwrap_or_default() };
+    let after = TickState {
+        novel: Some(name.to_owned()),
+        ..before.clone().unwrap_or_default()
+    };
     let mut operation = ctx.operation(Verb::Tick, "the story has a name".to_owned());
-    operation.facts.extend(record::changed(TickState::KEY, before.as_ref(), Some(&after)));
+    operation.facts.extend(record::changed(
+        TickState::KEY,
+        before.as_ref(),
+        Some(&after),
+    ));
     if !operation.facts.is_empty() {
         tx.record(operation)?;
     }
@@ -28,5 +35,10 @@ pub fn name_novel(ctx: &Context<'_>, name: &str) -> Result<(), Failure> {
 /// # Errors
 /// When the state cannot be read.
 pub fn is_just_made(ctx: &Context<'_>) -> Result<bool, Failure> {
-    Ok(ctx.store.read()?.operations(None, 2)?.iter().all(|operation| operation.verb == Verb::Init))
+    Ok(ctx
+        .store
+        .read()?
+        .operations(None, 2)?
+        .iter()
+        .all(|operation| operation.verb == Verb::Init))
 }

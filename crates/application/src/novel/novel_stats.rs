@@ -38,9 +38,15 @@ pub fn novel_stats(ctx: &Context<'_>) -> Result<NovelStats, Failure> {
     let (state, tree) = observed_plans(ctx)?;
     let tick_state = record::read::<TickState>(&*state, TickState::KEY)?.unwrap_or_default();
     let memory = files::stored(&*state)?;
-    let scenes: Vec<_> =
-        tree.all_in_order().into_iter().filter(|node| prose_path(ctx, &tree, node).is_some()).collect();
-    let written: Vec<String> = scenes.iter().filter_map(|node| prose(ctx, &tree, &tree.path(node))).collect();
+    let scenes: Vec<_> = tree
+        .all_in_order()
+        .into_iter()
+        .filter(|node| prose_path(ctx, &tree, node).is_some())
+        .collect();
+    let written: Vec<String> = scenes
+        .iter()
+        .filter_map(|node| prose(ctx, &tree, &tree.path(node)))
+        .collect();
     let mut sum = SpendingView::default();
     let spent_on = spending(&*state)?;
     for one in spent_on.values() {
@@ -55,10 +61,16 @@ pub fn novel_stats(ctx: &Context<'_>) -> Result<NovelStats, Failure> {
         novel: novel_name(&tick_state),
         ticks: tick_state.current_tick,
         scenes_planned: scenes.len(),
-        scenes_approved: scenes.iter().filter(|node| node.status() == domain::node::Status::Approved).count(),
+        scenes_approved: scenes
+            .iter()
+            .filter(|node| node.status() == domain::node::Status::Approved)
+            .count(),
         scenes_written: written.len(),
         words: written.iter().map(|text| search::words(text).len()).sum(),
-        memory: EntryKind::ALL.into_iter().map(|kind| (kind.folder(), memory.of(kind).count())).collect(),
+        memory: EntryKind::ALL
+            .into_iter()
+            .map(|kind| (kind.folder(), memory.of(kind).count()))
+            .collect(),
         open_loops: memory.open_loops().len(),
         spending: sum,
         spent_on,

@@ -5,7 +5,8 @@ use domain::ids::{NodeId, OperationId, VersionHash};
 use domain::node::Node;
 use domain::operation::Verb;
 use domain::plan_document::{
-    DocumentRecord, EntityKind, Frozen, Numbers, Plan, Problem, changes_between, entity_value, file, plan_node, read,
+    DocumentRecord, EntityKind, Frozen, Numbers, Plan, Problem, changes_between, entity_value,
+    file, plan_node, read,
 };
 use domain::ports::{Reading, StoreFault, Transaction};
 use domain::record;
@@ -13,7 +14,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::desk::{
-    broken, chosen, known_document, made_current, reading, refuse_frozen, stage, with_files, with_problems,
+    broken, chosen, known_document, made_current, reading, refuse_frozen, stage, with_files,
+    with_problems,
 };
 use super::freeze::approve_all;
 use crate::context::Context;
@@ -48,11 +50,16 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
             _ => {
                 return Err(super::desk::opened(ctx, &*tx, Some(&id))
                     .err()
-                    .unwrap_or_else(|| Failure::new(FailureKind::Invalid, format!("{path} cannot be read"))));
+                    .unwrap_or_else(|| {
+                        Failure::new(FailureKind::Invalid, format!("{path} cannot be read"))
+                    }));
             }
         };
         let unusable = |problems: &[Problem]| {
-            with_problems(Failure::new(FailureKind::Invalid, format!("{path} cannot be taken over")), problems)
+            with_problems(
+                Failure::new(FailureKind::Invalid, format!("{path} cannot be taken over")),
+                problems,
+            )
         };
         let mut plan = read(&text).map_err(|problems| unusable(&problems))?;
         let problems = broken(&text, &plan);
@@ -65,10 +72,18 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
             None => None,
             Some(record) if record.written == VersionHash::of(text.as_bytes()) => {
                 let version_hash = record.written;
-                return Ok(Settled { success: true, document: id, version_hash, changed: Vec::new(), operation: None });
+                return Ok(Settled {
+                    success: true,
+                    document: id,
+                    version_hash,
+                    changed: Vec::new(),
+                    operation: None,
+                });
             }
             Some(record) => {
-                let ours = tx.text(record.written)?.ok_or_else(|| gone("the plan as it was written last"))?;
+                let ours = tx
+                    .text(record.written)?
+                    .ok_or_else(|| gone("the plan as it was written last"))?;
                 let plan_before = read(&ours).map_err(|_| gone("a readable plan"))?;
                 refuse_frozen(&id, record)?;
                 let kept = kept_fields(&plan_before, &plan);
@@ -90,7 +105,12 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
         record.numbers = record.numbers.at_least(&Numbers::of(&plan));
         let mut staged = stage(&*tx, &id, before.as_ref(), &plan, &mut record, now)?;
         if known.is_none() && plan.frozen_at.is_some() {
-            record.frozen = Some(Frozen { version: record.written, at: now, by: ctx.actor.clone(), commit: None });
+            record.frozen = Some(Frozen {
+                version: record.written,
+                at: now,
+                by: ctx.actor.clone(),
+                commit: None,
+            });
             // It was approved where it was frozen; here it counts when somebody who may approve takes it over.
             let policy = deciding_policy(ctx, &*tx)?.approval;
             if policy.accepts(&ctx.actor) {
@@ -106,10 +126,15 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
         if staged.settles {
             settle(ctx, &*tx, &mut staged.facts, &staged.texts, now, None)?;
         }
-        let mut operation = ctx.operation(Verb::Document, format!("take over {path} as it was changed outside"));
+        let mut operation = ctx.operation(
+            Verb::Document,
+            format!("take over {path} as it was changed outside"),
+        );
         operation.at = now;
         operation.facts = staged.facts;
-        operation.facts.extend(record::changed(&id, known.as_ref(), Some(&record)));
+        operation
+            .facts
+            .extend(record::changed(&id, known.as_ref(), Some(&record)));
         if known.is_none() {
             operation.facts.extend(made_current(ctx, &*tx, &id)?);
         }
@@ -117,30 +142,68 @@ pub fn accept(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fail
         operation.texts.push(text.clone());
         planned.put(&path, Some(&staged.text))?;
         let operation = planned.record(tx, operation)?;
-        let changed = before.map(|before| changes_between(&before, &plan)).unwrap_or_default();
-        Ok(Settled { success: true, document: id, version_hash: record.written, changed, operation: Some(operation) })
+        let changed = before
+            .map(|before| changes_between(&before, &plan))
+            .unwrap_or_default();
+        Ok(Settled {
+            success: true,
+            document: id,
+            version_hash: record.written,
+            changed,
+            operation: Some(operation),
+        })
     })
 }
 
 fn gone(what: &str) -> Failure {
-    StoreFault::Damaged { what: format!("{what} is gone") }.into()
+    StoreFault::Damaged {
+        what: format!("{what} is gone"),
+    }
+    .into()
 }
 
 /// Fields that nobody changes by hand.
 fn kept_fields(before: &Plan, after: &Plan) -> Vec<Problem> {
     let checks = [
-        ("/plan_id", before.plan_id == after.plan_id, "is given once and stays"),
-        ("/created_at", before.created_at == after.created_at, "is given once and stays"),
-        ("/frozen_at", before.frozen_at == after.frozen_at, "is set by `tl doc freeze`"),
-        ("/revises", before.revises == after.revises, "is set by `tl doc revise`"),
+        (
+            "/plan_id",
+            before.plan_id == after.plan_id,
+            "is given once and stays",
+        ),
+        (
+            "/created_at",
+            before.created_at == after.created_at,
+            "is given once and stays",
+        ),
+        (
+            "/frozen_at",
+            before.frozen_at == after.frozen_at,
+            "is set by `tl doc freeze`",
+        ),
+        (
+            "/revises",
+            before.revises == after.revises,
+            "is set by `tl doc revise`",
+        ),
     ];
-    checks.into_iter().filter(|(_, same, _)| !same).map(|(at, _, why)| Problem::broken(at, why)).collect()
+    checks
+        .into_iter()
+        .filter(|(_, same, _)| !same)
+        .map(|(at, _, why)| Problem::broken(at, why))
+        .collect()
 }
 
 /// Whoever saw an entity before the edit must not take it for the same: its version goes up.
 fn raise_versions(before: &Plan, after: &mut Plan) {
-    let version = |value: Option<Value>| value.and_then(|value| value["version"].as_u64()).unwrap_or(1);
-    for change in changes_between(before, after).into_iter().filter(|change| change.change == "changed") {
+    let version = |value: Option<Value>| {
+        value
+            .and_then(|value| value["version"].as_u64())
+            .unwrap_or(1)
+    };
+    for change in changes_between(before, after)
+        .into_iter()
+        .filter(|change| change.change == "changed")
+    {
         let raised = version(entity_value(before, &change.id)) + 1;
         let place = match change.id.as_str() {
             "overview" => Some(&mut after.overview.version),
@@ -157,19 +220,43 @@ fn raise_versions(before: &Plan, after: &mut Plan) {
 fn version_of<'p>(plan: &'p mut Plan, id: &str) -> Option<&'p mut u64> {
     let context = &mut plan.planning_context;
     match EntityKind::of_id(id)?.0 {
-        EntityKind::Decision => context.decision_log.iter_mut().find(|one| one.id == id).map(|one| &mut one.version),
-        EntityKind::Alternative => {
-            context.rejected_alternatives.iter_mut().find(|one| one.id == id).map(|one| &mut one.version)
-        }
-        EntityKind::Constraint => context.constraints.iter_mut().find(|one| one.id == id).map(|one| &mut one.version),
-        EntityKind::Risk => context.known_risks.iter_mut().find(|one| one.id == id).map(|one| &mut one.version),
-        EntityKind::Milestone => plan.milestones.iter_mut().find(|one| one.id == id).map(|one| &mut one.version),
+        EntityKind::Decision => context
+            .decision_log
+            .iter_mut()
+            .find(|one| one.id == id)
+            .map(|one| &mut one.version),
+        EntityKind::Alternative => context
+            .rejected_alternatives
+            .iter_mut()
+            .find(|one| one.id == id)
+            .map(|one| &mut one.version),
+        EntityKind::Constraint => context
+            .constraints
+            .iter_mut()
+            .find(|one| one.id == id)
+            .map(|one| &mut one.version),
+        EntityKind::Risk => context
+            .known_risks
+            .iter_mut()
+            .find(|one| one.id == id)
+            .map(|one| &mut one.version),
+        EntityKind::Milestone => plan
+            .milestones
+            .iter_mut()
+            .find(|one| one.id == id)
+            .map(|one| &mut one.version),
         EntityKind::Intent => {
-            let mut all = plan.milestones.iter_mut().flat_map(|milestone| &mut milestone.code_intents);
+            let mut all = plan
+                .milestones
+                .iter_mut()
+                .flat_map(|milestone| &mut milestone.code_intents);
             all.find(|one| one.id == id).map(|one| &mut one.version)
         }
         EntityKind::Change => {
-            let mut all = plan.milestones.iter_mut().flat_map(|milestone| &mut milestone.code_changes);
+            let mut all = plan
+                .milestones
+                .iter_mut()
+                .flat_map(|milestone| &mut milestone.code_changes);
             all.find(|one| one.id == id).map(|one| &mut one.version)
         }
     }
@@ -189,16 +276,26 @@ pub fn restore(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fai
             Reading::Missing => None,
             Reading::Unreadable { why, .. } => {
                 let what = format!("{path} cannot be read and so cannot be kept: {why}");
-                return Err(Failure::new(FailureKind::Refused, what).step("move it away, then ask again"));
+                return Err(
+                    Failure::new(FailureKind::Refused, what).step("move it away, then ask again")
+                );
             }
         };
-        let text = tx.text(record.written)?.ok_or_else(|| gone("the plan as it was written last"))?;
+        let text = tx
+            .text(record.written)?
+            .ok_or_else(|| gone("the plan as it was written last"))?;
         let plan = read(&text).map_err(|_| gone("a readable plan"))?;
         let now = ctx.clock.now();
         let facts = back_to(ctx, &*tx, &id, &record, &plan, &text, now)?;
         let (document, version_hash, changed) = (id, record.written, Vec::new());
         if there.as_ref() == Some(&text) && facts.is_empty() {
-            return Ok(Settled { success: true, document, version_hash, changed, operation: None });
+            return Ok(Settled {
+                success: true,
+                document,
+                version_hash,
+                changed,
+                operation: None,
+            });
         }
         let mut operation = ctx.operation(Verb::Document, format!("put back {path}"));
         operation.at = now;
@@ -206,7 +303,13 @@ pub fn restore(ctx: &Context<'_>, document: Option<&str>) -> Result<Settled, Fai
         operation.texts = there.into_iter().collect();
         planned.put(&path, Some(&text))?;
         let operation = planned.record(tx, operation)?;
-        Ok(Settled { success: true, document, version_hash, changed, operation: Some(operation) })
+        Ok(Settled {
+            success: true,
+            document,
+            version_hash,
+            changed,
+            operation: Some(operation),
+        })
     })
 }
 
@@ -224,11 +327,19 @@ fn back_to(
     let wanted = plan_node(id, plan, text.to_owned());
     let (content, mut facts) = (wanted.content(), Vec::new());
     if node.content != content {
-        facts.push(Fact::ContentChanged { node: node.id, before: node.content.clone(), after: content });
+        facts.push(Fact::ContentChanged {
+            node: node.id,
+            before: node.content.clone(),
+            after: content,
+        });
     }
     if node.description != wanted.description {
         let (before, after) = (node.description.clone(), wanted.description);
-        facts.push(Fact::DescriptionChanged { node: node.id, before, after });
+        facts.push(Fact::DescriptionChanged {
+            node: node.id,
+            before,
+            after,
+        });
     }
     settle(ctx, tx, &mut facts, &[], now, None)?;
     Ok(facts)

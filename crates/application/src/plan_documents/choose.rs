@@ -26,11 +26,19 @@ pub fn choose(ctx: &Context<'_>, document: &str) -> Result<Chosen, Failure> {
     known_document(ctx, &*tx, document)?;
     let facts = made_current(ctx, &*tx, document)?;
     if facts.is_empty() {
-        return Ok(Chosen { success: true, document: document.to_owned(), operation: None });
+        return Ok(Chosen {
+            success: true,
+            document: document.to_owned(),
+            operation: None,
+        });
     }
     let mut operation = ctx.operation(Verb::Document, format!("work on {document}"));
     operation.facts = facts;
     let operation = tx.record(operation)?;
     tx.commit()?;
-    Ok(Chosen { success: true, document: document.to_owned(), operation: Some(operation) })
+    Ok(Chosen {
+        success: true,
+        document: document.to_owned(),
+        operation: Some(operation),
+    })
 }

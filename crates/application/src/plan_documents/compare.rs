@@ -23,24 +23,39 @@ pub struct Comparison {
 ///
 /// # Errors
 /// When one of them is not there, or there is nothing to compare with.
-pub fn compare(ctx: &Context<'_>, older: Option<&str>, newer: Option<&str>) -> Result<Comparison, Failure> {
+pub fn compare(
+    ctx: &Context<'_>,
+    older: Option<&str>,
+    newer: Option<&str>,
+) -> Result<Comparison, Failure> {
     let state = ctx.store.read()?;
     let newer = opened(ctx, &*state, newer)?;
-    let before = match older.map(str::to_owned).or_else(|| newer.record.revises.clone()) {
+    let before = match older
+        .map(str::to_owned)
+        .or_else(|| newer.record.revises.clone())
+    {
         Some(older) => {
             let older = opened(ctx, &*state, Some(&older))?;
             (older.id, older.plan)
         }
         None => {
             let versions = state.versions(newer.record.node)?;
-            let earlier = versions.iter().find(|version| version.hash != newer.record.written);
+            let earlier = versions
+                .iter()
+                .find(|version| version.hash != newer.record.written);
             let Some(earlier) = earlier else {
-                let what = format!("`{}` has one version and revises nothing: there is nothing to compare", newer.id);
+                let what = format!(
+                    "`{}` has one version and revises nothing: there is nothing to compare",
+                    newer.id
+                );
                 return Err(Failure::new(FailureKind::NotFound, what));
             };
             let text = state.text(earlier.hash)?.unwrap_or_default();
             let plan = read(&text).map_err(|_| {
-                let what = format!("the version before ({}) is no plan that can be read", earlier.hash.short());
+                let what = format!(
+                    "the version before ({}) is no plan that can be read",
+                    earlier.hash.short()
+                );
                 Failure::new(FailureKind::Refused, what).step(format!("tl versions {}", newer.id))
             })?;
             (format!("{} {}", newer.id, earlier.hash.short()), plan)
@@ -48,6 +63,16 @@ pub fn compare(ctx: &Context<'_>, older: Option<&str>, newer: Option<&str>) -> R
     };
     let (older, plan) = before;
     let page = |plan: &domain::plan_document::Plan| render(plan, "");
-    let diff = DiffView::of(older.clone(), &page(&plan), newer.id.clone(), &page(&newer.plan));
-    Ok(Comparison { changes: changes_between(&plan, &newer.plan), older, newer: newer.id, diff })
+    let diff = DiffView::of(
+        older.clone(),
+        &page(&plan),
+        newer.id.clone(),
+        &page(&newer.plan),
+    );
+    Ok(Comparison {
+        changes: changes_between(&plan, &newer.plan),
+        older,
+        newer: newer.id,
+        diff,
+    })
 }

@@ -39,7 +39,8 @@ pub fn create(ctx: &Context<'_>, title: &str) -> Result<NewDocument, Failure> {
 /// Returns a title without blanks around it, if something is left then.
 pub(crate) fn checked_title(title: &str) -> Result<&str, Failure> {
     match title.trim() {
-        "" => Err(Failure::new(FailureKind::Invalid, "a plan needs a title").step("tl doc new \"Add search\"")),
+        "" => Err(Failure::new(FailureKind::Invalid, "a plan needs a title")
+            .step("tl doc new \"Add search\"")),
         title => Ok(title),
     }
 }
@@ -72,7 +73,9 @@ pub(crate) fn stage_new(
     let mut operation = ctx.operation(Verb::Document, format!("new plan document {id}"));
     operation.at = now;
     operation.facts = staged.facts;
-    operation.facts.extend(record::changed(&id, None, Some(&record)));
+    operation
+        .facts
+        .extend(record::changed(&id, None, Some(&record)));
     operation.facts.extend(made_current(ctx, tx, &id)?);
     operation.texts = staged.texts;
     let path = file(&id, "plan.json");

@@ -6,8 +6,9 @@ use domain::fact::Fact;
 use domain::ids::{NodeId, Principal, VersionHash};
 use domain::node::{Content, Node, Progress, Standing, Status};
 use domain::plan_document::{
-    CurrentDocument, DocumentRecord, FOLDER, Grade, Mirrored, PROFILE, Plan, Problem, check, differences, file,
-    file_at, intent_node, located, milestone_node, plan_node, read, touched_milestones, write,
+    CurrentDocument, DocumentRecord, FOLDER, Grade, Mirrored, PROFILE, Plan, Problem, check,
+    differences, file, file_at, intent_node, located, milestone_node, plan_node, read,
+    touched_milestones, write,
 };
 use domain::ports::{FileStamp, Reading, Snapshot, StoreFault, Transaction};
 use domain::record;
@@ -35,7 +36,11 @@ pub(crate) struct Opened {
 }
 
 /// Returns the document that is meant: the one named, or the current one.
-pub(crate) fn chosen(ctx: &Context<'_>, state: &dyn Snapshot, named: Option<&str>) -> Result<String, Failure> {
+pub(crate) fn chosen(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    named: Option<&str>,
+) -> Result<String, Failure> {
     let id = match named {
         Some(id) => id.to_owned(),
         None => {
@@ -48,7 +53,8 @@ pub(crate) fn chosen(ctx: &Context<'_>, state: &dyn Snapshot, named: Option<&str
                 None => record::read::<CurrentDocument>(state, "")?,
             };
             let current = current.ok_or_else(|| {
-                Failure::new(FailureKind::NotFound, "there is no plan document yet").step("tl doc new \"TITLE\"")
+                Failure::new(FailureKind::NotFound, "there is no plan document yet")
+                    .step("tl doc new \"TITLE\"")
             })?;
             current.document
         }
@@ -59,14 +65,22 @@ pub(crate) fn chosen(ctx: &Context<'_>, state: &dyn Snapshot, named: Option<&str
 /// Under which name a session's own current document is kept.
 fn session<'c>(ctx: &'c Context<'_>) -> Option<&'c str> {
     match &ctx.actor {
-        Principal::Agent { session, .. } if session != "unknown" && !session.is_empty() => Some(session),
+        Principal::Agent { session, .. } if session != "unknown" && !session.is_empty() => {
+            Some(session)
+        }
         _ => None,
     }
 }
 
 /// Returns the facts that make a document the current one.
-pub(crate) fn made_current(ctx: &Context<'_>, state: &dyn Snapshot, id: &str) -> Result<Vec<Fact>, StoreFault> {
-    let after = CurrentDocument { document: id.to_owned() };
+pub(crate) fn made_current(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    id: &str,
+) -> Result<Vec<Fact>, StoreFault> {
+    let after = CurrentDocument {
+        document: id.to_owned(),
+    };
     let mut facts = Vec::new();
     for key in std::iter::once("").chain(session(ctx)) {
         let before = record::read::<CurrentDocument>(state, key)?;
@@ -76,11 +90,16 @@ pub(crate) fn made_current(ctx: &Context<'_>, state: &dyn Snapshot, id: &str) ->
 }
 
 /// Returns a document's record.
-pub(crate) fn known_document(ctx: &Context<'_>, state: &dyn Snapshot, id: &str) -> Result<DocumentRecord, Failure> {
+pub(crate) fn known_document(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    id: &str,
+) -> Result<DocumentRecord, Failure> {
     if let Some(record) = record::read::<DocumentRecord>(state, id)? {
         return Ok(record);
     }
-    let there = !id.contains(['/', '\\']) && matches!(reading(ctx, id, "plan.json"), Reading::Text { .. });
+    let there =
+        !id.contains(['/', '\\']) && matches!(reading(ctx, id, "plan.json"), Reading::Text { .. });
     if there {
         return Err(Failure::new(
             FailureKind::NotFound,
@@ -94,10 +113,21 @@ pub(crate) fn known_document(ctx: &Context<'_>, state: &dyn Snapshot, id: &str) 
     }
     let known = record::read_all::<DocumentRecord>(state, "")?;
     let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
-    let near = nearest(id, names.iter().copied(), 1).first().map(|near| format!("; did you mean `{near}`?"));
-    let failure =
-        Failure::new(FailureKind::NotFound, format!("there is no plan document `{id}`{}", near.unwrap_or_default()));
-    Err(if names.is_empty() { failure.step("tl doc new \"TITLE\"") } else { failure.step("tl doc list") })
+    let near = nearest(id, names.iter().copied(), 1)
+        .first()
+        .map(|near| format!("; did you mean `{near}`?"));
+    let failure = Failure::new(
+        FailureKind::NotFound,
+        format!(
+            "there is no plan document `{id}`{}",
+            near.unwrap_or_default()
+        ),
+    );
+    Err(if names.is_empty() {
+        failure.step("tl doc new \"TITLE\"")
+    } else {
+        failure.step("tl doc list")
+    })
 }
 
 /// Reads a file of a document.
@@ -106,7 +136,11 @@ pub(crate) fn reading(ctx: &Context<'_>, id: &str, name: &str) -> Reading {
 }
 
 /// Finds a document and opens it.
-pub(crate) fn opened(ctx: &Context<'_>, state: &dyn Snapshot, named: Option<&str>) -> Result<Opened, Failure> {
+pub(crate) fn opened(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    named: Option<&str>,
+) -> Result<Opened, Failure> {
     let id = chosen(ctx, state, named)?;
     let record = known_document(ctx, state, &id)?;
     open(ctx, state, id, record)
@@ -120,15 +154,22 @@ pub(crate) fn open(
     record: DocumentRecord,
 ) -> Result<Opened, Failure> {
     let path = file(&id, "plan.json");
-    let restore = format!("tl doc restore --doc {id}   # put back what was written last; what is there now is kept");
+    let restore = format!(
+        "tl doc restore --doc {id}   # put back what was written last; what is there now is kept"
+    );
     let (text, stamp) = match reading(ctx, &id, "plan.json") {
         Reading::Text { text, stamp, .. } => (text, stamp),
         Reading::Missing => {
-            return Err(Failure::new(FailureKind::Refused, format!("{path} is gone")).step(restore));
+            return Err(
+                Failure::new(FailureKind::Refused, format!("{path} is gone")).step(restore),
+            );
         }
         Reading::Unreadable { why, .. } => {
-            return Err(Failure::new(FailureKind::Invalid, format!("{path} cannot be read: {why}"))
-                .step(format!("move it away, then: {restore}")));
+            return Err(Failure::new(
+                FailureKind::Invalid,
+                format!("{path} cannot be read: {why}"),
+            )
+            .step(format!("move it away, then: {restore}")));
         }
     };
     let is_ours = || VersionHash::of(text.as_bytes()) == record.written;
@@ -143,45 +184,85 @@ pub(crate) fn open(
     };
     if !is_ours && unwritten_paths(state)?.contains(&path) {
         let what = format!("{path} is behind what is recorded: it could not be written yet");
-        return Err(Failure::new(FailureKind::Unavailable, what).step("tl status   # tries again, and says why not"));
+        return Err(Failure::new(FailureKind::Unavailable, what)
+            .step("tl status   # tries again, and says why not"));
     }
     let plan = match plan {
-        Ok(plan) if is_ours => return Ok(Opened { id, record, plan, text, stamp }),
+        Ok(plan) if is_ours => {
+            return Ok(Opened {
+                id,
+                record,
+                plan,
+                text,
+                stamp,
+            });
+        }
         Ok(plan) => plan,
         Err(problems) => {
-            let what = format!("{path} was changed outside and is no plan any more; nothing was done with it");
-            return Err(with_problems(Failure::new(FailureKind::Invalid, what), &problems).step(restore));
+            let what = format!(
+                "{path} was changed outside and is no plan any more; nothing was done with it"
+            );
+            return Err(
+                with_problems(Failure::new(FailureKind::Invalid, what), &problems).step(restore),
+            );
         }
     };
     let problems = broken(&text, &plan);
     if !problems.is_empty() {
-        let what = format!("{path} was changed outside and contradicts itself; nothing was done with it");
-        return Err(with_problems(Failure::new(FailureKind::Invalid, what), &problems).step(restore));
+        let what =
+            format!("{path} was changed outside and contradicts itself; nothing was done with it");
+        return Err(
+            with_problems(Failure::new(FailureKind::Invalid, what), &problems).step(restore),
+        );
     }
     let ours = state.text(record.written)?.unwrap_or_default();
     let places = differences(&ours, &text);
-    let changed: Vec<Problem> = located(&text, places.iter().map(|at| Problem::broken(at, "is another one")).collect());
+    let changed: Vec<Problem> = located(
+        &text,
+        places
+            .iter()
+            .map(|at| Problem::broken(at, "is another one"))
+            .collect(),
+    );
     let what = format!("{path} was changed outside; nothing was done with it");
     let failure = with_problems(Failure::new(FailureKind::Conflict, what), &changed);
     Err(match record.frozen {
-        Some(_) => {
-            failure.step(restore).step(format!("tl doc revise --doc {id}   # then, to change it, a new revision"))
-        }
-        None => failure.step(format!("tl doc validate --accept --doc {id}   # take the change over")).step(restore),
+        Some(_) => failure.step(restore).step(format!(
+            "tl doc revise --doc {id}   # then, to change it, a new revision"
+        )),
+        None => failure
+            .step(format!(
+                "tl doc validate --accept --doc {id}   # take the change over"
+            ))
+            .step(restore),
     })
 }
 
 /// Returns what makes a plan unusable.
 pub(crate) fn broken(text: &str, plan: &Plan) -> Vec<Problem> {
-    located(text, check(plan).into_iter().filter(|problem| problem.grade == Grade::Broken).collect())
+    located(
+        text,
+        check(plan)
+            .into_iter()
+            .filter(|problem| problem.grade == Grade::Broken)
+            .collect(),
+    )
 }
 
 /// Puts problems into a failure, each with its place.
 pub(crate) fn with_problems(failure: Failure, problems: &[Problem]) -> Failure {
     const MOST: usize = 20;
-    let failure =
-        problems.iter().take(MOST).fold(failure, |failure, problem| failure.step(format!("at {}", problem.in_words())));
-    if problems.len() > MOST { failure.step(format!("and {} more", problems.len() - MOST)) } else { failure }
+    let failure = problems
+        .iter()
+        .take(MOST)
+        .fold(failure, |failure, problem| {
+            failure.step(format!("at {}", problem.in_words()))
+        });
+    if problems.len() > MOST {
+        failure.step(format!("and {} more", problems.len() - MOST))
+    } else {
+        failure
+    }
 }
 
 /// Refuses what nobody may do to a frozen document.
@@ -190,20 +271,36 @@ pub(crate) fn refuse_frozen(id: &str, record: &DocumentRecord) -> Result<(), Fai
         None => Ok(()),
         Some(frozen) => Err(Failure::new(
             FailureKind::Refused,
-            format!("`{id}` is frozen since {}: nothing in it changes any more", frozen.at),
+            format!(
+                "`{id}` is frozen since {}: nothing in it changes any more",
+                frozen.at
+            ),
         )
-        .step(format!("tl doc revise --doc {id}   # a new revision that starts from it"))),
+        .step(format!(
+            "tl doc revise --doc {id}   # a new revision that starts from it"
+        ))),
     }
 }
 
 /// Refuses to put another text than the frozen one into a frozen document's file.
-pub(crate) fn refuse_frozen_restore(state: &dyn Snapshot, path: &str, version: VersionHash) -> Result<(), Failure> {
-    let Some((id, "plan.json")) = file_at(path) else { return Ok(()) };
-    let Some(record) = record::read::<DocumentRecord>(state, id)? else { return Ok(()) };
+pub(crate) fn refuse_frozen_restore(
+    state: &dyn Snapshot,
+    path: &str,
+    version: VersionHash,
+) -> Result<(), Failure> {
+    let Some((id, "plan.json")) = file_at(path) else {
+        return Ok(());
+    };
+    let Some(record) = record::read::<DocumentRecord>(state, id)? else {
+        return Ok(());
+    };
     match record.frozen {
         Some(frozen) if frozen.version != version => Err(Failure::new(
             FailureKind::Refused,
-            format!("`{id}` is frozen: only version {} belongs into its file", frozen.version.short()),
+            format!(
+                "`{id}` is frozen: only version {} belongs into its file",
+                frozen.version.short()
+            ),
         )
         .step(format!("tl doc restore --doc {id}"))
         .step(format!("tl doc revise --doc {id}"))),
@@ -212,19 +309,30 @@ pub(crate) fn refuse_frozen_restore(state: &dyn Snapshot, path: &str, version: V
 }
 
 /// Asks the workflows under way on a document whether a command may be used now, and returns who counts as author.
-pub(crate) fn may(ctx: &Context<'_>, state: &dyn Snapshot, id: &str, commands: &[&str]) -> Result<Vec<Fact>, Failure> {
+pub(crate) fn may(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    id: &str,
+    commands: &[&str],
+) -> Result<Vec<Fact>, Failure> {
     let mut facts = Vec::new();
     for (key, run) in crate::workflows::active(state, id)? {
         let workflow = crate::workflows::find(ctx, &run.workflow)?;
         let (at, step) = crate::workflows::present(&workflow, &run)?;
-        if let Some(command) =
-            commands.iter().find(|command| !domain::workflow::allows(&workflow, at, &ctx.actor, command))
+        if let Some(command) = commands
+            .iter()
+            .find(|command| !domain::workflow::allows(&workflow, at, &ctx.actor, command))
         {
             return Err(Failure::new(
                 FailureKind::Refused,
-                format!("`tl {command}` is not for the {} in step `{}` of {}", step.role, step.name, workflow.name),
+                format!(
+                    "`tl {command}` is not for the {} in step `{}` of {}",
+                    step.role, step.name, workflow.name
+                ),
             )
-            .step(format!("tl flow next --for {id}   # what is to be done now, and with which commands"))
+            .step(format!(
+                "tl flow next --for {id}   # what is to be done now, and with which commands"
+            ))
             .step(format!("tl flow abort --for {id}   # give the workflow up")));
         }
         let mut after = run.clone();
@@ -235,8 +343,17 @@ pub(crate) fn may(ctx: &Context<'_>, state: &dyn Snapshot, id: &str, commands: &
 }
 
 /// Plans to replace the plan of a document that was opened. A file that is still the one that was read is not read again.
-pub(crate) fn put_plan(planned: &PlannedFiles<'_>, opened: &Opened, text: &str) -> Result<(), Failure> {
-    planned.put_over(&file(&opened.id, "plan.json"), opened.record.written, opened.stamp, text)
+pub(crate) fn put_plan(
+    planned: &PlannedFiles<'_>,
+    opened: &Opened,
+    text: &str,
+) -> Result<(), Failure> {
+    planned.put_over(
+        &file(&opened.id, "plan.json"),
+        opened.record.written,
+        opened.stamp,
+        text,
+    )
 }
 
 /// Runs `act` in a write transaction; the files it plans are written after the commit. A request that an interrupted process
@@ -284,7 +401,15 @@ pub(crate) fn stage(
     let wanted = plan_node(id, after, text.clone());
     let content = wanted.content();
     record.written = content.version().unwrap_or(record.written);
-    let mut staging = Staging { tx, now, next: tx.next_node()?.0, staged: Staged { text, ..Staged::default() } };
+    let mut staging = Staging {
+        tx,
+        now,
+        next: tx.next_node()?.0,
+        staged: Staged {
+            text,
+            ..Staged::default()
+        },
+    };
     match before {
         None => {
             let path = Some(file(id, "plan.json"));
@@ -292,7 +417,11 @@ pub(crate) fn stage(
             let root = staging.add(None, &wanted, path, Content::Missing);
             record.node = root;
             let (before, after) = (Content::Missing, content);
-            staging.staged.facts.push(Fact::ContentChanged { node: root, before, after });
+            staging.staged.facts.push(Fact::ContentChanged {
+                node: root,
+                before,
+                after,
+            });
             staging.staged.texts.push(wanted.text);
         }
         Some(_) => staging.follow(&get(tx, record.node)?, wanted, content),
@@ -311,7 +440,13 @@ struct Staging<'t> {
 }
 
 impl Staging<'_> {
-    fn add(&mut self, parent: Option<NodeId>, wanted: &Mirrored, path: Option<String>, content: Content) -> NodeId {
+    fn add(
+        &mut self,
+        parent: Option<NodeId>,
+        wanted: &Mirrored,
+        path: Option<String>,
+        content: Content,
+    ) -> NodeId {
         let id = NodeId(self.next);
         self.next += 1;
         self.staged.facts.push(Fact::NodeAdded {
@@ -371,7 +506,12 @@ impl Staging<'_> {
         let node = self.tx.children_by_alias(root, id)?.into_iter().next();
         let mut below: HashMap<String, Node> = HashMap::new();
         if let Some(node) = &node {
-            below.extend(self.tx.children(node.id)?.into_iter().map(|child| (child.alias.clone(), child)));
+            below.extend(
+                self.tx
+                    .children(node.id)?
+                    .into_iter()
+                    .map(|child| (child.alias.clone(), child)),
+            );
         }
         let wanted = plan.milestone(id);
         let parent = match (&node, wanted) {
@@ -396,12 +536,20 @@ impl Staging<'_> {
         let mut gone: Vec<Node> = below.into_values().collect();
         gone.sort_by_key(|node| node.id);
         gone.extend(node.filter(|_| wanted.is_none()));
-        self.staged.facts.extend(gone.into_iter().map(|node| Fact::NodeRemoved { node: Box::new(node) }));
+        self.staged
+            .facts
+            .extend(gone.into_iter().map(|node| Fact::NodeRemoved {
+                node: Box::new(node),
+            }));
         Ok(())
     }
 }
 
 /// Returns every document's folder that is on disk.
 pub(crate) fn on_disk(ctx: &Context<'_>) -> Vec<String> {
-    ctx.files.list(FOLDER).into_iter().map(|entry| entry.name).collect()
+    ctx.files
+        .list(FOLDER)
+        .into_iter()
+        .map(|entry| entry.name)
+        .collect()
 }

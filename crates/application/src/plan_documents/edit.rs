@@ -39,17 +39,25 @@ pub struct EditOutcome {
 ///
 /// # Errors
 /// When it is frozen, was changed outside, the role may not, or the change is refused; then nothing was changed.
-pub fn edit(ctx: &Context<'_>, document: Option<&str>, edit: &Edit) -> Result<EditOutcome, Failure> {
+pub fn edit(
+    ctx: &Context<'_>,
+    document: Option<&str>,
+    edit: &Edit,
+) -> Result<EditOutcome, Failure> {
     with_files(ctx, &("doc edit", document, edit), |tx, planned| {
         let opened = opened(ctx, &*tx, document)?;
         refuse_frozen(&opened.id, &opened.record)?;
         let (changes, is_batch) = match edit {
             Edit::One(change) => (vec![change.as_ref().clone()], false),
-            Edit::Batch(text) => {
-                (in_batch(text, &opened.record.numbers).map_err(|problems| unreadable(&problems))?, true)
-            }
+            Edit::Batch(text) => (
+                in_batch(text, &opened.record.numbers).map_err(|problems| unreadable(&problems))?,
+                true,
+            ),
         };
-        let mut commands: Vec<String> = changes.iter().map(|change| format!("doc {}", change.word())).collect();
+        let mut commands: Vec<String> = changes
+            .iter()
+            .map(|change| format!("doc {}", change.word()))
+            .collect();
         commands.extend(is_batch.then(|| "doc apply".to_owned()));
         commands.sort();
         commands.dedup();
@@ -61,58 +69,100 @@ pub fn edit(ctx: &Context<'_>, document: Option<&str>, edit: &Edit) -> Result<Ed
             .map_err(|(at, refused)| refusal(&opened, refused, is_batch.then_some(at + 1)))?;
         mask_new_texts(ctx, &opened.plan, &mut plan);
         if plan == opened.plan {
-            return Ok(EditOutcome { success: true, document: opened.id, changed, operation: None });
+            return Ok(EditOutcome {
+                success: true,
+                document: opened.id,
+                changed,
+                operation: None,
+            });
         }
-        let mut staged = stage(&*tx, &opened.id, Some(&opened.plan), &plan, &mut record, now)?;
+        let mut staged = stage(
+            &*tx,
+            &opened.id,
+            Some(&opened.plan),
+            &plan,
+            &mut record,
+            now,
+        )?;
         if staged.settles {
             settle(ctx, &*tx, &mut staged.facts, &staged.texts, now, None)?;
         }
         let summary = match (changes.as_slice(), changed.as_slice()) {
             ([change], [one]) => format!("{} {} in {}", change.word(), one.id, opened.id),
-            _ => format!("{} in {}", count(changes.len(), "change", "changes"), opened.id),
+            _ => format!(
+                "{} in {}",
+                count(changes.len(), "change", "changes"),
+                opened.id
+            ),
         };
         let mut operation = ctx.operation(Verb::Document, summary);
         operation.at = now;
         operation.facts = staged.facts;
-        operation.facts.extend(record::changed(&opened.id, Some(&opened.record), Some(&record)));
+        operation.facts.extend(record::changed(
+            &opened.id,
+            Some(&opened.record),
+            Some(&record),
+        ));
         operation.facts.extend(worked);
         operation.texts = staged.texts;
         put_plan(planned, &opened, &staged.text)?;
         let operation = planned.record(tx, operation)?;
-        Ok(EditOutcome { success: true, document: opened.id, changed, operation: Some(operation) })
+        Ok(EditOutcome {
+            success: true,
+            document: opened.id,
+            changed,
+            operation: Some(operation),
+        })
     })
 }
 
 fn unreadable(problems: &[domain::plan_document::Problem]) -> Failure {
-    let what = format!("{} of the batch cannot be read; nothing was changed", count(problems.len(), "line", "lines"));
+    let what = format!(
+        "{} of the batch cannot be read; nothing was changed",
+        count(problems.len(), "line", "lines")
+    );
     let failure = Failure::new(FailureKind::Invalid, what);
     problems.iter().fold(failure, |failure, problem| {
-        failure.step(format!("line {}: {}", problem.line.unwrap_or_default(), problem.message))
+        failure.step(format!(
+            "line {}: {}",
+            problem.line.unwrap_or_default(),
+            problem.message
+        ))
     })
 }
 
 fn refusal(opened: &Opened, refused: ChangeRefused, line: Option<usize>) -> Failure {
-    let place = line.map(|line| format!("change {line} of the batch: ")).unwrap_or_default();
+    let place = line
+        .map(|line| format!("change {line} of the batch: "))
+        .unwrap_or_default();
     let message = match &refused {
         ChangeRefused::Broken { problems } => {
-            format!("{place}the plan would contradict itself in {}", count(problems.len(), "place", "places"))
+            format!(
+                "{place}the plan would contradict itself in {}",
+                count(problems.len(), "place", "places")
+            )
         }
         other => format!("{place}{other}"),
     };
     let kind = match &refused {
         ChangeRefused::Unknown { .. } => FailureKind::NotFound,
         ChangeRefused::AnotherVersion { .. } => FailureKind::Conflict,
-        ChangeRefused::NoVersion { .. } | ChangeRefused::Field { .. } | ChangeRefused::Empty { .. } => {
-            FailureKind::Invalid
-        }
+        ChangeRefused::NoVersion { .. }
+        | ChangeRefused::Field { .. }
+        | ChangeRefused::Empty { .. } => FailureKind::Invalid,
         ChangeRefused::Referred { .. } | ChangeRefused::Broken { .. } => FailureKind::Refused,
     };
     let failure = Failure::new(kind, message);
     let doc = &opened.id;
     match refused {
-        ChangeRefused::AnotherVersion { id, is, current, .. } | ChangeRefused::NoVersion { id, is, current } => failure
+        ChangeRefused::AnotherVersion {
+            id, is, current, ..
+        }
+        | ChangeRefused::NoVersion { id, is, current } => failure
             .step(format!("tl doc show {id} --doc {doc}   # what it is now"))
-            .step(format!("say it again with --version {is}, if it still holds"))
+            .step(format!(
+                "say it again with --version {is}, if it still holds"
+            ))
             .showing(current),
         ChangeRefused::Unknown { .. } | ChangeRefused::Referred { .. } => {
             failure.step(format!("tl doc show --doc {doc}"))
@@ -125,7 +175,11 @@ fn refusal(opened: &Opened, refused: ChangeRefused, line: Option<usize>) -> Fail
 
 /// Masks the texts a change brought into a plan. What stood there before is its author's.
 fn mask_new_texts(ctx: &Context<'_>, before: &Plan, after: &mut Plan) {
-    let (Ok(mut before), Ok(mut value)) = (serde_json::to_value(before), serde_json::to_value(&*after)) else { return };
+    let (Ok(mut before), Ok(mut value)) =
+        (serde_json::to_value(before), serde_json::to_value(&*after))
+    else {
+        return;
+    };
     let mut known = BTreeSet::new();
     visit_texts(&mut before, &mut |text| {
         known.insert(text.clone());
@@ -148,7 +202,9 @@ fn visit_texts(value: &mut Value, visit: &mut dyn FnMut(&mut String)) {
     match value {
         Value::String(text) => visit(text),
         Value::Array(items) => items.iter_mut().for_each(|item| visit_texts(item, visit)),
-        Value::Object(fields) => fields.values_mut().for_each(|item| visit_texts(item, visit)),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|item| visit_texts(item, visit)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

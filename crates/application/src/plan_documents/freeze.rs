@@ -16,7 +16,13 @@ use crate::settle::settle;
 
 /// Returns what keeps a plan from being frozen.
 pub(crate) fn unfinished(opened: &Opened) -> Vec<Problem> {
-    located(&opened.text, check(&opened.plan).into_iter().filter(|problem| problem.grade != Grade::Hint).collect())
+    located(
+        &opened.text,
+        check(&opened.plan)
+            .into_iter()
+            .filter(|problem| problem.grade != Grade::Hint)
+            .collect(),
+    )
 }
 
 /// Returns the facts that freeze a document: its last text, and the approval of everything in it.
@@ -33,14 +39,21 @@ pub(crate) fn staged_freeze(
     let problems = unfinished(opened);
     if !problems.is_empty() {
         let what = format!("`{}` cannot be frozen yet", opened.id);
-        return Err(with_problems(Failure::new(FailureKind::Refused, what), &problems)
-            .step(format!("tl doc validate --doc {}", opened.id)));
+        return Err(
+            with_problems(Failure::new(FailureKind::Refused, what), &problems)
+                .step(format!("tl doc validate --doc {}", opened.id)),
+        );
     }
     let policy = deciding_policy(ctx, tx)?.approval;
     if !policy.accepts(&ctx.actor) {
-        let what = format!("only a person may freeze `{}` (policy.approval is `human`)", opened.id);
-        return Err(Failure::new(FailureKind::Refused, what)
-            .step(format!("ask a person to run `tl doc freeze --doc {}` in a terminal", opened.id)));
+        let what = format!(
+            "only a person may freeze `{}` (policy.approval is `human`)",
+            opened.id
+        );
+        return Err(Failure::new(FailureKind::Refused, what).step(format!(
+            "ask a person to run `tl doc freeze --doc {}` in a terminal",
+            opened.id
+        )));
     }
     let mut plan = opened.plan.clone();
     plan.frozen_at = Some(now);
@@ -50,7 +63,12 @@ pub(crate) fn staged_freeze(
     }
     let mut staged = stage(tx, &opened.id, Some(&opened.plan), &plan, record, now)?;
     let (by, commit) = (ctx.actor.clone(), head_commit(ctx));
-    record.frozen = Some(Frozen { version: record.written, at: now, by, commit });
+    record.frozen = Some(Frozen {
+        version: record.written,
+        at: now,
+        by,
+        commit,
+    });
     let nodes = tx.subtree(record.node)?;
     approve_all(ctx, policy, &nodes, &mut staged.facts, now);
     settle(ctx, tx, &mut staged.facts, &staged.texts, now, None)?;
@@ -65,17 +83,34 @@ pub(super) fn approve_all(
     facts: &mut Vec<Fact>,
     now: Timestamp,
 ) {
-    let approvals: Vec<Fact> = nodes.iter().filter_map(|node| approved(ctx, policy, node, facts, now)).collect();
+    let approvals: Vec<Fact> = nodes
+        .iter()
+        .filter_map(|node| approved(ctx, policy, node, facts, now))
+        .collect();
     facts.extend(approvals);
 }
 
-fn approved(ctx: &Context<'_>, policy: ApprovalPolicy, node: &Node, facts: &[Fact], now: Timestamp) -> Option<Fact> {
+fn approved(
+    ctx: &Context<'_>,
+    policy: ApprovalPolicy,
+    node: &Node,
+    facts: &[Fact],
+    now: Timestamp,
+) -> Option<Fact> {
     let content = facts.iter().rev().find_map(|fact| match fact {
-        Fact::ContentChanged { node: changed, after, .. } if *changed == node.id => Some(after),
+        Fact::ContentChanged {
+            node: changed,
+            after,
+            ..
+        } if *changed == node.id => Some(after),
         _ => None,
     });
     let approval = approve_content(content.unwrap_or(&node.content), &ctx.actor, now, policy)?;
-    Some(Fact::ApprovalChanged { node: node.id, before: node.approval.clone(), after: Some(approval) })
+    Some(Fact::ApprovalChanged {
+        node: node.id,
+        before: node.approval.clone(),
+        after: Some(approval),
+    })
 }
 
 /// Returns the commit the repository stands at, where there is one.

@@ -36,7 +36,11 @@ pub fn freeze_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<FrozenDo
         let mut operation = ctx.operation(Verb::Document, format!("freeze {}", opened.id));
         operation.at = now;
         operation.facts = staged.facts;
-        operation.facts.extend(record::changed(&opened.id, Some(&opened.record), Some(&record)));
+        operation.facts.extend(record::changed(
+            &opened.id,
+            Some(&opened.record),
+            Some(&record),
+        ));
         operation.facts.extend(worked);
         operation.texts = staged.texts;
         put_plan(planned, &opened, &staged.text)?;
@@ -45,6 +49,12 @@ pub fn freeze_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<FrozenDo
         planned.put(&file(&opened.id, "plan.md"), Some(&page))?;
         let operation = planned.record(tx, operation)?;
         let waves = plan.milestone_dependencies.waves;
-        Ok(FrozenDocument { success: true, document: opened.id, version_hash: record.written, waves, operation })
+        Ok(FrozenDocument {
+            success: true,
+            document: opened.id,
+            version_hash: record.written,
+            waves,
+            operation,
+        })
     })
 }

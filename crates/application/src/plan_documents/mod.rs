@@ -15,5 +15,7 @@ pub mod revise;
 pub mod show;
 pub mod validate;
 
-pub(crate) use desk::{Opened, Staged, chosen, known_document, open, reading, refuse_frozen_restore, with_files};
+pub(crate) use desk::{
+    Opened, Staged, chosen, known_document, open, reading, refuse_frozen_restore, with_files,
+};
 pub(crate) use freeze::staged_freeze;

@@ -39,28 +39,57 @@ pub fn reconcile(
     let state = ctx.store.read()?;
     let opened = opened(ctx, &*state, document)?;
     let Some(frozen) = &opened.record.frozen else {
-        let what = format!("`{}` is not frozen: there is no moment to compare with", opened.id);
-        return Err(Failure::new(FailureKind::Refused, what).step(format!("tl doc freeze --doc {}", opened.id)));
+        let what = format!(
+            "`{}` is not frozen: there is no moment to compare with",
+            opened.id
+        );
+        return Err(Failure::new(FailureKind::Refused, what)
+            .step(format!("tl doc freeze --doc {}", opened.id)));
     };
     let unavailable = |why: String| {
-        Failure::new(FailureKind::Unavailable, format!("the repository cannot be compared: {why}"))
-            .step("git status")
-            .step("tl reconcile --since COMMIT")
+        Failure::new(
+            FailureKind::Unavailable,
+            format!("the repository cannot be compared: {why}"),
+        )
+        .step("git status")
+        .step("tl reconcile --since COMMIT")
     };
     let since = match since.map(str::to_owned).or_else(|| frozen.commit.clone()) {
         Some(commit) => commit,
         None => repository.commit_before(frozen.at).map_err(unavailable)?,
     };
     let changed: BTreeSet<String> = repository.changed_since(&since).map_err(unavailable)?;
-    let mut reality = Reality { changed, ..Reality::default() };
+    let mut reality = Reality {
+        changed,
+        ..Reality::default()
+    };
     for milestone in &opened.plan.milestones {
-        let node = state.children_by_alias(opened.record.node, &milestone.id)?.into_iter().next();
-        let proofs = node.map(|node| standings(ctx, &*state, node.id)).transpose()?.unwrap_or_default();
+        let node = state
+            .children_by_alias(opened.record.node, &milestone.id)?
+            .into_iter()
+            .next();
+        let proofs = node
+            .map(|node| standings(ctx, &*state, node.id))
+            .transpose()?
+            .unwrap_or_default();
         // What failed or is old proves nothing.
-        let holds = proofs.iter().all(|(_, standing)| *standing == ProofStanding::Fresh);
-        reality.evidence.insert(milestone.id.clone(), if holds { proofs.len() } else { 0 });
+        let holds = proofs
+            .iter()
+            .all(|(_, standing)| *standing == ProofStanding::Fresh);
+        reality
+            .evidence
+            .insert(milestone.id.clone(), if holds { proofs.len() } else { 0 });
     }
     let found = compared(&opened.plan, &reality);
-    let markdown = found.in_markdown(&format!("{} ({})", opened.plan.overview.title, opened.id), &since);
-    Ok(Report { ok: found.is_clean(), document: opened.id, since, found, markdown })
+    let markdown = found.in_markdown(
+        &format!("{} ({})", opened.plan.overview.title, opened.id),
+        &since,
+    );
+    Ok(Report {
+        ok: found.is_clean(),
+        document: opened.id,
+        since,
+        found,
+        markdown,
+    })
 }

@@ -33,5 +33,11 @@ pub fn render_plan(ctx: &Context<'_>, document: Option<&str>) -> Result<Rendered
     if changed {
         ctx.files.replace(&file_path, &text)?;
     }
-    Ok(Rendered { success: true, document: opened.id, file_path, changed, text })
+    Ok(Rendered {
+        success: true,
+        document: opened.id,
+        file_path,
+        changed,
+        text,
+    })
 }

@@ -18,14 +18,22 @@ pub fn revise(ctx: &Context<'_>, document: Option<&str>) -> Result<NewDocument, 
         let opened = opened(ctx, &*tx, document)?;
         if opened.record.frozen.is_none() {
             let what = format!("`{}` is not frozen: it can be changed as it is", opened.id);
-            return Err(Failure::new(FailureKind::Refused, what).step(format!("tl doc freeze --doc {}", opened.id)));
+            return Err(Failure::new(FailureKind::Refused, what)
+                .step(format!("tl doc freeze --doc {}", opened.id)));
         }
         let known = record::read_all::<DocumentRecord>(&*tx, "")?;
         let taken = on_disk(ctx);
-        let is_taken = |id: &str| taken.iter().any(|name| name == id) || known.iter().any(|(name, _)| name == id);
-        let first = opened.id.rsplit_once("-r").filter(|(_, number)| number.parse::<u32>().is_ok());
+        let is_taken = |id: &str| {
+            taken.iter().any(|name| name == id) || known.iter().any(|(name, _)| name == id)
+        };
+        let first = opened
+            .id
+            .rsplit_once("-r")
+            .filter(|(_, number)| number.parse::<u32>().is_ok());
         let first = first.map_or(opened.id.as_str(), |(first, _)| first);
-        let id = (2..).map(|number: u32| format!("{first}-r{number}")).find(|id| !is_taken(id));
+        let id = (2..)
+            .map(|number: u32| format!("{first}-r{number}"))
+            .find(|id| !is_taken(id));
         let id = id.unwrap_or_else(|| document_id(first, &is_taken));
         let now = ctx.clock.now();
         let from = Revises {
@@ -44,7 +52,9 @@ pub fn revise(ctx: &Context<'_>, document: Option<&str>) -> Result<NewDocument, 
         let mut operation = ctx.operation(Verb::Document, format!("revise {} as {id}", opened.id));
         operation.at = now;
         operation.facts = staged.facts;
-        operation.facts.extend(record::changed(&id, None, Some(&record)));
+        operation
+            .facts
+            .extend(record::changed(&id, None, Some(&record)));
         operation.facts.extend(made_current(ctx, &*tx, &id)?);
         operation.texts = staged.texts;
         let path = file(&id, "plan.json");
@@ -56,6 +66,12 @@ pub fn revise(ctx: &Context<'_>, document: Option<&str>) -> Result<NewDocument, 
             planned.put(&file(&id, "context.json"), Some(&text))?;
         }
         let operation = planned.record(tx, operation)?;
-        Ok(NewDocument { success: true, document: id, plan_id: plan.plan_id, file_path: path, operation })
+        Ok(NewDocument {
+            success: true,
+            document: id,
+            plan_id: plan.plan_id,
+            file_path: path,
+            operation,
+        })
     })
 }

@@ -30,7 +30,12 @@ pub fn show(ctx: &Context<'_>, document: Option<&str>) -> Result<Shown, Failure>
     let state = ctx.store.read()?;
     let opened = opened(ctx, &*state, document)?;
     let version = opened.record.written.short();
-    Ok(Shown { document: opened.id, plan: opened.plan, text: opened.text, version })
+    Ok(Shown {
+        document: opened.id,
+        plan: opened.plan,
+        text: opened.text,
+        version,
+    })
 }
 
 /// Returns one entity: `M-001`, `overview` …
@@ -40,8 +45,11 @@ pub fn show(ctx: &Context<'_>, document: Option<&str>) -> Result<Shown, Failure>
 pub fn show_entity(ctx: &Context<'_>, document: Option<&str>, id: &str) -> Result<Value, Failure> {
     let shown = show(ctx, document)?;
     entity_value(&shown.plan, id).ok_or_else(|| {
-        Failure::new(FailureKind::NotFound, format!("`{}` has no `{id}`", shown.document))
-            .step(format!("tl doc show --doc {}", shown.document))
+        Failure::new(
+            FailureKind::NotFound,
+            format!("`{}` has no `{id}`", shown.document),
+        )
+        .step(format!("tl doc show --doc {}", shown.document))
     })
 }
 
@@ -67,12 +75,21 @@ pub fn list(ctx: &Context<'_>) -> Result<Vec<DocumentLine>, Failure> {
     let known = record::read_all::<DocumentRecord>(&*state, "")?;
     let current = chosen(ctx, &*state, None).ok();
     // A folder without a plan is what an undo left behind.
-    let found = on_disk(ctx).into_iter().filter(|name| !matches!(reading(ctx, name, "plan.json"), Reading::Missing));
-    let mut names: Vec<String> = known.iter().map(|(name, _)| name.clone()).chain(found).collect();
+    let found = on_disk(ctx)
+        .into_iter()
+        .filter(|name| !matches!(reading(ctx, name, "plan.json"), Reading::Missing));
+    let mut names: Vec<String> = known
+        .iter()
+        .map(|(name, _)| name.clone())
+        .chain(found)
+        .collect();
     names.sort();
     names.dedup();
     let line = |document: String| {
-        let record = known.iter().find(|(name, _)| *name == document).map(|(_, record)| record);
+        let record = known
+            .iter()
+            .find(|(name, _)| *name == document)
+            .map(|(_, record)| record);
         let title = match reading(ctx, &document, "plan.json") {
             Reading::Text { text, .. } => read(&text).ok().map(|plan| plan.overview.title),
             Reading::Missing | Reading::Unreadable { .. } => None,
@@ -81,7 +98,9 @@ pub fn list(ctx: &Context<'_>) -> Result<Vec<DocumentLine>, Failure> {
             title,
             file_path: file(&document, "plan.json"),
             current: current.as_ref() == Some(&document),
-            frozen_at: record.and_then(|record| record.frozen.as_ref()).map(|frozen| frozen.at),
+            frozen_at: record
+                .and_then(|record| record.frozen.as_ref())
+                .map(|frozen| frozen.at),
             revises: record.and_then(|record| record.revises.clone()),
             known: record.is_some(),
             document,

@@ -1,7 +1,9 @@
 //! Look a plan document over: everything that is wrong, missing or worth a look, each with its place.
 
 use domain::ids::VersionHash;
-use domain::plan_document::{DocumentRecord, Grade, Problem, check, check_context, differences, file, located, read};
+use domain::plan_document::{
+    DocumentRecord, Grade, Problem, check, check_context, differences, file, located, read,
+};
 use domain::ports::Reading;
 use domain::record;
 use serde::Serialize;
@@ -40,7 +42,9 @@ pub fn validate(ctx: &Context<'_>, document: Option<&str>) -> Result<Validation,
         ok: false,
         complete: false,
         document: id.clone(),
-        frozen: record.as_ref().is_some_and(|record| record.frozen.is_some()),
+        frozen: record
+            .as_ref()
+            .is_some_and(|record| record.frozen.is_some()),
         file_path,
         problems: Vec::new(),
         changed_outside: Vec::new(),
@@ -57,7 +61,10 @@ pub fn validate(ctx: &Context<'_>, document: Option<&str>) -> Result<Validation,
             return Ok(found);
         }
         Reading::Unreadable { why, .. } => {
-            found.problems.push(Problem::broken("", format!("the file cannot be read: {why}")));
+            found.problems.push(Problem::broken(
+                "",
+                format!("the file cannot be read: {why}"),
+            ));
             return Ok(found);
         }
     };
@@ -74,26 +81,40 @@ pub fn validate(ctx: &Context<'_>, document: Option<&str>) -> Result<Validation,
             }
         }
         Some(_) => {}
-        None => found.changed_outside.push("/ (not known to this state)".to_owned()),
+        None => found
+            .changed_outside
+            .push("/ (not known to this state)".to_owned()),
     }
     match reading(ctx, &id, "context.json") {
         Reading::Text { text, .. } => {
             found.context_problems = check_context(&text);
             let frozen = record.as_ref().and_then(|record| record.context);
             if frozen.is_some_and(|frozen| frozen != VersionHash::of(text.as_bytes())) {
-                found.context_problems.push(Problem::broken("", "it was changed after it was frozen"));
+                found
+                    .context_problems
+                    .push(Problem::broken("", "it was changed after it was frozen"));
             }
         }
-        Reading::Missing if record.as_ref().is_some_and(|record| record.context.is_some()) => {
-            found.context_problems.push(Problem::broken("", "it is gone"));
+        Reading::Missing
+            if record
+                .as_ref()
+                .is_some_and(|record| record.context.is_some()) =>
+        {
+            found
+                .context_problems
+                .push(Problem::broken("", "it is gone"));
         }
         Reading::Missing => {}
         Reading::Unreadable { why, .. } => {
-            found.context_problems.push(Problem::broken("", format!("it cannot be read: {why}")));
+            found
+                .context_problems
+                .push(Problem::broken("", format!("it cannot be read: {why}")));
         }
     }
     let is_free_of = |grade: Grade| found.problems.iter().all(|problem| problem.grade != grade);
-    found.ok = is_free_of(Grade::Broken) && found.changed_outside.is_empty() && found.context_problems.is_empty();
+    found.ok = is_free_of(Grade::Broken)
+        && found.changed_outside.is_empty()
+        && found.context_problems.is_empty();
     found.complete = found.ok && is_free_of(Grade::Unfinished);
     Ok(found)
 }

@@ -18,16 +18,32 @@ pub fn accept(
     version: Option<u64>,
 ) -> Result<ItemOutcome, Failure> {
     // Whether a person asks is the review's own rule; an agent is told that, not which role it has.
-    let command = if ctx.actor.is_human() { "review accept" } else { "review verdict" };
+    let command = if ctx.actor.is_human() {
+        "review accept"
+    } else {
+        "review verdict"
+    };
     let ((), review, operation) = change(ctx, of, command, &(item, reason), |tx, meant| {
         let before = review_of(tx, &meant.subject)?;
         let mut review = before.clone();
         review.check_version(item, version)?;
-        review.accept(item, reason, Said { by: &ctx.actor, at: ctx.clock.now() })?;
+        review.accept(
+            item,
+            reason,
+            Said {
+                by: &ctx.actor,
+                at: ctx.clock.now(),
+            },
+        )?;
         let summary = format!("accept {item} of {}: {}", meant.subject, reason.trim());
         Ok((Some(before), review, summary, ()))
     })?;
     let found = review.item(item).cloned();
     let item = found.ok_or_else(|| Failure::new(FailureKind::Internal, "the check is gone"))?;
-    Ok(ItemOutcome { success: true, subject: review.subject, item, operation })
+    Ok(ItemOutcome {
+        success: true,
+        subject: review.subject,
+        item,
+        operation,
+    })
 }

@@ -25,23 +25,46 @@ pub struct CheckRequest {
 /// # Errors
 /// When the role may not, or the check is empty.
 pub fn add(ctx: &Context<'_>, request: &CheckRequest) -> Result<ItemOutcome, Failure> {
-    let (id, review, operation) = change(ctx, request.of.as_deref(), "review add", request, |tx, meant| {
-        let before = record::read::<Review>(tx, &meant.subject)?;
-        let mut review = match before.clone().filter(|review| review.state != LoopState::Complete) {
-            Some(review) => review,
-            None => Review::begin(&meant.subject, meant.authors.clone(), &ctx.policy.review),
-        };
-        for author in request.authors.iter().chain(&meant.authors) {
-            if !review.authors.contains(author) {
-                review.authors.push(author.clone());
+    let (id, review, operation) = change(
+        ctx,
+        request.of.as_deref(),
+        "review add",
+        request,
+        |tx, meant| {
+            let before = record::read::<Review>(tx, &meant.subject)?;
+            let mut review = match before
+                .clone()
+                .filter(|review| review.state != LoopState::Complete)
+            {
+                Some(review) => review,
+                None => Review::begin(&meant.subject, meant.authors.clone(), &ctx.policy.review),
+            };
+            for author in request.authors.iter().chain(&meant.authors) {
+                if !review.authors.contains(author) {
+                    review.authors.push(author.clone());
+                }
             }
-        }
-        let said = Said { by: &ctx.actor, at: ctx.clock.now() };
-        let id = review.add(&request.scope, &request.check, request.severity, said, &ctx.policy.review)?;
-        let summary = format!("check {id} of {}: {}", meant.subject, request.severity);
-        Ok((before, review, summary, id))
-    })?;
+            let said = Said {
+                by: &ctx.actor,
+                at: ctx.clock.now(),
+            };
+            let id = review.add(
+                &request.scope,
+                &request.check,
+                request.severity,
+                said,
+                &ctx.policy.review,
+            )?;
+            let summary = format!("check {id} of {}: {}", meant.subject, request.severity);
+            Ok((before, review, summary, id))
+        },
+    )?;
     let item = review.item(&id).cloned();
     let item = item.ok_or_else(|| Failure::new(FailureKind::Internal, "the check is gone"))?;
-    Ok(ItemOutcome { success: true, subject: review.subject, item, operation })
+    Ok(ItemOutcome {
+        success: true,
+        subject: review.subject,
+        item,
+        operation,
+    })
 }

@@ -23,7 +23,11 @@ pub struct ConcludedReview {
 ///
 /// # Errors
 /// When a check has no verdict, another iteration was shown, or a workflow's gate concludes this review.
-pub fn conclude(ctx: &Context<'_>, of: Option<&str>, iteration: Option<u32>) -> Result<ConcludedReview, Failure> {
+pub fn conclude(
+    ctx: &Context<'_>,
+    of: Option<&str>,
+    iteration: Option<u32>,
+) -> Result<ConcludedReview, Failure> {
     let state = ctx.store.read()?;
     let subject = meant(ctx, &*state, of, None)?.subject;
     if let Some((about, _)) = subject.rsplit_once('/')
@@ -35,13 +39,33 @@ pub fn conclude(ctx: &Context<'_>, of: Option<&str>, iteration: Option<u32>) -> 
             .step(format!("tl flow fail --for {about}")));
     }
     drop(state);
-    let (concluded, review, operation) = change(ctx, Some(&subject), "review verdict", &"conclude", |tx, meant| {
-        let before = review_of(tx, &meant.subject)?;
-        before.check_iteration(iteration)?;
-        let mut review = before.clone();
-        let concluded = review.conclude(Said { by: &ctx.actor, at: ctx.clock.now() }, &ctx.policy.review)?;
-        let summary = format!("conclude iteration {} of {}", before.iteration, meant.subject);
-        Ok((Some(before), review, summary, concluded))
-    })?;
-    Ok(ConcludedReview { success: true, subject: review.subject, concluded, operation })
+    let (concluded, review, operation) = change(
+        ctx,
+        Some(&subject),
+        "review verdict",
+        &"conclude",
+        |tx, meant| {
+            let before = review_of(tx, &meant.subject)?;
+            before.check_iteration(iteration)?;
+            let mut review = before.clone();
+            let concluded = review.conclude(
+                Said {
+                    by: &ctx.actor,
+                    at: ctx.clock.now(),
+                },
+                &ctx.policy.review,
+            )?;
+            let summary = format!(
+                "conclude iteration {} of {}",
+                before.iteration, meant.subject
+            );
+            Ok((Some(before), review, summary, concluded))
+        },
+    )?;
+    Ok(ConcludedReview {
+        success: true,
+        subject: review.subject,
+        concluded,
+        operation,
+    })
 }

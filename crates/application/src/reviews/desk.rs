@@ -83,14 +83,19 @@ pub(super) fn meant(
             match phases.as_slice() {
                 [phase] => format!("{document}/{phase}"),
                 _ => {
-                    return Err(Failure::new(FailureKind::Invalid, "a review of what? no workflow step says so")
-                        .step("--of SUBJECT, such as add-search/plan-design or a node"));
+                    return Err(Failure::new(
+                        FailureKind::Invalid,
+                        "a review of what? no workflow step says so",
+                    )
+                    .step("--of SUBJECT, such as add-search/plan-design or a node"));
                 }
             }
         }
     };
     if subject.is_empty() {
-        return Err(Failure::new(FailureKind::Invalid, "a review needs a subject").step("--of SUBJECT"));
+        return Err(
+            Failure::new(FailureKind::Invalid, "a review needs a subject").step("--of SUBJECT"),
+        );
     }
     let mut authors = Vec::new();
     if let Some((about, phase)) = subject.rsplit_once('/') {
@@ -119,8 +124,13 @@ pub(super) fn meant(
 /// Returns the review of a subject.
 pub(super) fn review_of(state: &dyn Snapshot, subject: &str) -> Result<Review, Failure> {
     record::read::<Review>(state, subject)?.ok_or_else(|| {
-        Failure::new(FailureKind::NotFound, format!("there is no review of `{subject}` yet"))
-            .step(format!("tl review add --of {subject} --check TEXT --severity MUST"))
+        Failure::new(
+            FailureKind::NotFound,
+            format!("there is no review of `{subject}` yet"),
+        )
+        .step(format!(
+            "tl review add --of {subject} --check TEXT --severity MUST"
+        ))
     })
 }
 
@@ -153,9 +163,16 @@ pub(crate) fn staged(
     after: Option<&Review>,
     planned: &PlannedFiles<'_>,
 ) -> Result<Vec<Fact>, Failure> {
-    let Some(after) = after else { return Ok(Vec::new()) };
-    let Some(fact) = record::changed(&after.subject, before, Some(after)) else { return Ok(Vec::new()) };
-    let place = after.subject.rsplit_once('/').filter(|(_, phase)| is_phase(phase));
+    let Some(after) = after else {
+        return Ok(Vec::new());
+    };
+    let Some(fact) = record::changed(&after.subject, before, Some(after)) else {
+        return Ok(Vec::new());
+    };
+    let place = after
+        .subject
+        .rsplit_once('/')
+        .filter(|(_, phase)| is_phase(phase));
     if let Some((document, phase)) = place
         && record::read::<DocumentRecord>(state, document)?.is_some()
     {
@@ -175,14 +192,20 @@ fn untouched(ctx: &Context<'_>, state: &dyn Snapshot, path: &str) -> Result<(), 
     let changed = |why: String| {
         Err(Failure::new(FailureKind::Conflict, why)
             .step("say it by commands: tl review add, tl review verdict")
-            .step(format!("then take {path} away: it is written anew from what is recorded")))
+            .step(format!(
+                "then take {path} away: it is written anew from what is recorded"
+            )))
     };
     match ctx.files.read(path, ctx.policy.max_plan_bytes) {
         Reading::Missing => Ok(()),
-        Reading::Unreadable { why, .. } => changed(format!("{path} cannot be read: {why}; nothing was done with it")),
+        Reading::Unreadable { why, .. } => changed(format!(
+            "{path} cannot be read: {why}; nothing was done with it"
+        )),
         Reading::Text { text, .. } => match state.text(VersionHash::of(text.as_bytes()))? {
             Some(_) => Ok(()),
-            None => changed(format!("{path} was changed outside; nothing was done with it")),
+            None => changed(format!(
+                "{path} was changed outside; nothing was done with it"
+            )),
         },
     }
 }
@@ -191,8 +214,12 @@ impl From<ReviewRefused> for Failure {
     fn from(refused: ReviewRefused) -> Self {
         let kind = match &refused {
             ReviewRefused::NoSuchItem { .. } => FailureKind::NotFound,
-            ReviewRefused::AnotherVersion { .. } | ReviewRefused::AnotherIteration { .. } => FailureKind::Conflict,
-            ReviewRefused::NoFinding | ReviewRefused::NoCheck | ReviewRefused::NoReason => FailureKind::Invalid,
+            ReviewRefused::AnotherVersion { .. } | ReviewRefused::AnotherIteration { .. } => {
+                FailureKind::Conflict
+            }
+            ReviewRefused::NoFinding | ReviewRefused::NoCheck | ReviewRefused::NoReason => {
+                FailureKind::Invalid
+            }
             ReviewRefused::Complete { .. }
             | ReviewRefused::NoItems { .. }
             | ReviewRefused::NotJudged { .. }
@@ -209,11 +236,14 @@ impl From<ReviewRefused> for Failure {
             ReviewRefused::NoFinding => failure.step("--finding \"what is wrong, and where\""),
             ReviewRefused::NoReason => failure.step("--reason \"…\""),
             ReviewRefused::NoCheck => failure.step("--check \"…\""),
-            ReviewRefused::NoItems { subject } | ReviewRefused::Complete { subject } => {
-                failure.step(format!("tl review add --of {subject} --check TEXT --severity MUST"))
-            }
+            ReviewRefused::NoItems { subject } | ReviewRefused::Complete { subject } => failure
+                .step(format!(
+                    "tl review add --of {subject} --check TEXT --severity MUST"
+                )),
             ReviewRefused::NotJudged { .. } => failure.step("tl review verdict ID pass|fail"),
-            ReviewRefused::Author { .. } => failure.step("let another session or a person review it"),
+            ReviewRefused::Author { .. } => {
+                failure.step("let another session or a person review it")
+            }
             ReviewRefused::NotAPerson { .. } => failure.step("ask the person who works with you"),
             ReviewRefused::NoSuchItem { .. }
             | ReviewRefused::Accepted { .. }

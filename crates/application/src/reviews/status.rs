@@ -25,7 +25,10 @@ pub fn status(ctx: &Context<'_>, of: Option<&str>) -> Result<ReviewView, Failure
 pub fn list(ctx: &Context<'_>) -> Result<Vec<ReviewView>, Failure> {
     let state = ctx.store.read()?;
     let reviews = record::read_all::<Review>(&*state, "")?;
-    let mut views: Vec<ReviewView> = reviews.iter().map(|(_, review)| ReviewView::of(review)).collect();
+    let mut views: Vec<ReviewView> = reviews
+        .iter()
+        .map(|(_, review)| ReviewView::of(review))
+        .collect();
     views.sort_by_key(|view| (view.escalated.is_empty(), view.state == LoopState::Complete));
     Ok(views)
 }
@@ -46,7 +49,10 @@ pub fn escalated(ctx: &Context<'_>) -> Result<Vec<EscalatedItem>, Failure> {
     let reviews = record::read_all::<Review>(&*state, "")?;
     let waiting = reviews.into_iter().flat_map(|(subject, review)| {
         let items: Vec<Item> = review.escalated().into_iter().cloned().collect();
-        items.into_iter().map(move |item| EscalatedItem { subject: subject.clone(), item })
+        items.into_iter().map(move |item| EscalatedItem {
+            subject: subject.clone(),
+            item,
+        })
     });
     Ok(waiting.collect())
 }

@@ -28,8 +28,11 @@ pub fn archive_session(ctx: &Context<'_>, stamp: Option<&str>) -> Result<Archive
     let planned = PlannedFiles::of(ctx, None);
     let session = named(ctx, &*tx, stamp)?;
     if !session.is_active() {
-        return Err(Failure::new(FailureKind::Refused, format!("session `{}` is archived already", session.stamp))
-            .step(format!("tl session show {}", session.stamp)));
+        return Err(Failure::new(
+            FailureKind::Refused,
+            format!("session `{}` is archived already", session.stamp),
+        )
+        .step(format!("tl session show {}", session.stamp)));
     }
     let mut change = Change::of(&*tx, session)?;
     change.log(ctx, EntryKind::Compaction, "archived", None);
@@ -37,5 +40,8 @@ pub fn archive_session(ctx: &Context<'_>, stamp: Option<&str>) -> Result<Archive
     let summary = format!("archive session {}", change.session.stamp);
     let (session, _) = change.finish(ctx, &mut *tx, &planned, Verb::Compact, summary)?;
     planned.commit(ctx, tx)?;
-    Ok(ArchiveOutcome { session: session.stamp.to_string(), archive: session.file() })
+    Ok(ArchiveOutcome {
+        session: session.stamp.to_string(),
+        archive: session.file(),
+    })
 }

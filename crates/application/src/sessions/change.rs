@@ -34,12 +34,23 @@ impl Change {
     pub(crate) fn of(tx: &dyn Transaction, session: Session) -> Result<Self, Failure> {
         let before = Some(session.clone());
         let next_node = tx.next_node()?;
-        Ok(Self { before, session, facts: Vec::new(), texts: Vec::new(), added: Vec::new(), next_node, updated: None })
+        Ok(Self {
+            before,
+            session,
+            facts: Vec::new(),
+            texts: Vec::new(),
+            added: Vec::new(),
+            next_node,
+            updated: None,
+        })
     }
 
     /// Begins a session.
     pub(crate) fn begin(tx: &dyn Transaction, session: Session) -> Result<Self, Failure> {
-        Ok(Self { before: None, ..Self::of(tx, session)? })
+        Ok(Self {
+            before: None,
+            ..Self::of(tx, session)?
+        })
     }
 
     /// Adds a node and returns its number.
@@ -54,8 +65,16 @@ impl Change {
     ) -> Result<Node, Failure> {
         let now = ctx.clock.now();
         let stamp = self.free_stamp(tx, level, Stamp::at(now), now)?;
-        let new =
-            NewTrailNode { id: self.next_node, parent, level, stamp, content, progress, created: now, updated: now };
+        let new = NewTrailNode {
+            id: self.next_node,
+            parent,
+            level,
+            stamp,
+            content,
+            progress,
+            created: now,
+            updated: now,
+        };
         Ok(self.add_node(new))
     }
 
@@ -65,7 +84,9 @@ impl Change {
         self.texts.push(new.content.to_owned());
         let node = new.node();
         self.added.push(node.alias.clone());
-        self.facts.push(Fact::NodeAdded { node: Box::new(node.clone()) });
+        self.facts.push(Fact::NodeAdded {
+            node: Box::new(node.clone()),
+        });
         node
     }
 
@@ -98,14 +119,29 @@ impl Change {
     /// Sets a node's progress.
     pub(crate) fn progress(&mut self, node: &Node, after: Progress) {
         if node.progress != after {
-            self.facts.push(Fact::ProgressChanged { node: node.id, before: node.progress, after });
+            self.facts.push(Fact::ProgressChanged {
+                node: node.id,
+                before: node.progress,
+                after,
+            });
         }
     }
 
     /// Appends to the session's log.
-    pub(crate) fn log(&mut self, ctx: &Context<'_>, kind: EntryKind, text: &str, about: Option<Stamp>) {
+    pub(crate) fn log(
+        &mut self,
+        ctx: &Context<'_>,
+        kind: EntryKind,
+        text: &str,
+        about: Option<Stamp>,
+    ) {
         self.session.log_entries += 1;
-        let entry = LogEntry { at: ctx.clock.now(), kind, text: domain::trail::one_line(text), about };
+        let entry = LogEntry {
+            at: ctx.clock.now(),
+            kind,
+            text: domain::trail::one_line(text),
+            about,
+        };
         let key = LogEntry::key(&self.session.stamp, self.session.log_entries);
         self.facts.extend(record::changed(&key, None, Some(&entry)));
     }
@@ -122,8 +158,14 @@ impl Change {
         let now = ctx.clock.now();
         self.session.updated = self.updated.unwrap_or(now);
         let key = self.session.stamp.to_string();
-        self.facts.extend(record::changed(&key, self.before.as_ref(), Some(&self.session)));
-        let current = CurrentSession { stamp: self.session.stamp };
+        self.facts.extend(record::changed(
+            &key,
+            self.before.as_ref(),
+            Some(&self.session),
+        ));
+        let current = CurrentSession {
+            stamp: self.session.stamp,
+        };
         let keys = [
             CurrentSession::own(&self.session.name),
             CurrentSession::of_host(&self.session.host),
@@ -131,7 +173,8 @@ impl Change {
         ];
         for key in keys {
             let before = record::read::<CurrentSession>(&*tx, &key)?;
-            self.facts.extend(record::changed(&key, before.as_ref(), Some(&current)));
+            self.facts
+                .extend(record::changed(&key, before.as_ref(), Some(&current)));
         }
         let mut operation = ctx.operation(verb, summary);
         operation.at = now;
@@ -145,26 +188,47 @@ impl Change {
 
 /// Returns who acts.
 pub(crate) fn who<'a>(ctx: &'a Context<'_>) -> Who<'a> {
-    Who { name: &ctx.session, host: host_of(&ctx.actor) }
+    Who {
+        name: &ctx.session,
+        host: host_of(&ctx.actor),
+    }
 }
 
 /// Returns the acting session with its trail, ready to be changed: its own, or one that takes up where the last one stopped.
 /// `None` when there is nothing to take up.
-pub(crate) fn open(ctx: &Context<'_>, tx: &dyn Transaction) -> Result<Option<(Change, Trail)>, Failure> {
-    let Some(trail) = standing(ctx, tx)? else { return Ok(None) };
+pub(crate) fn open(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+) -> Result<Option<(Change, Trail)>, Failure> {
+    let Some(trail) = standing(ctx, tx)? else {
+        return Ok(None);
+    };
     if trail.own {
         return Ok(Some((Change::of(tx, trail.session.clone())?, trail)));
     }
-    let session = trail.session.taken_up(free_session_stamp(ctx, tx)?, &who(ctx), ctx.clock.now());
+    let session = trail
+        .session
+        .taken_up(free_session_stamp(ctx, tx)?, &who(ctx), ctx.clock.now());
     let mut change = Change::begin(tx, session)?;
-    let text = format!("{} of session {}", domain::trail::content(trail.root()), trail.session.stamp);
-    change.log(ctx, EntryKind::TakenUp, &text, domain::stamp::in_name(&trail.root().alias));
+    let text = format!(
+        "{} of session {}",
+        domain::trail::content(trail.root()),
+        trail.session.stamp
+    );
+    change.log(
+        ctx,
+        EntryKind::TakenUp,
+        &text,
+        domain::stamp::in_name(&trail.root().alias),
+    );
     Ok(Some((change, trail)))
 }
 
 /// Returns the acting session, ready to be changed, without its trail: for what is kept wherever it stands.
 pub(crate) fn open_own(ctx: &Context<'_>, tx: &dyn Transaction) -> Result<Option<Change>, Failure> {
-    own_session(ctx, tx)?.map(|session| Change::of(tx, session)).transpose()
+    own_session(ctx, tx)?
+        .map(|session| Change::of(tx, session))
+        .transpose()
 }
 
 /// Returns a session's own trail as it is now in the transaction.

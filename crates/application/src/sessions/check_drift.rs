@@ -48,7 +48,9 @@ pub fn check_drift(ctx: &Context<'_>) -> Result<DriftView, Failure> {
         tool_type_counts: counters.tool_type_counts,
         keyword_flags: counters.keyword_flags.keys().cloned().collect(),
         files_touched: counters.files_touched.iter().cloned().collect(),
-        compaction_count: trail.as_ref().map_or(0, |trail| trail.session.compaction_count),
+        compaction_count: trail
+            .as_ref()
+            .map_or(0, |trail| trail.session.compaction_count),
         ratings: trail.map(|trail| trail.session.ratings).unwrap_or_default(),
         signals,
     })

@@ -40,7 +40,9 @@ pub struct CompactOutcome {
 pub fn to_distil(ctx: &Context<'_>) -> Result<Option<Distillation>, Failure> {
     kept(ctx)?;
     let state = ctx.store.read()?;
-    let Some(trail) = standing(ctx, &*state)?.filter(|trail| trail.own) else { return Ok(None) };
+    let Some(trail) = standing(ctx, &*state)?.filter(|trail| trail.own) else {
+        return Ok(None);
+    };
     let log = super::log_with_earlier(&*state, &trail.session)?;
     Ok((!log.is_empty()).then(|| distillation(&log)))
 }
@@ -50,12 +52,21 @@ pub fn to_distil(ctx: &Context<'_>) -> Result<Option<Distillation>, Failure> {
 ///
 /// # Errors
 /// When nothing is under way, the project keeps no trail, or the state cannot be written.
-pub fn compact_session(ctx: &Context<'_>, request: &CompactRequest) -> Result<CompactOutcome, Failure> {
+pub fn compact_session(
+    ctx: &Context<'_>,
+    request: &CompactRequest,
+) -> Result<CompactOutcome, Failure> {
     kept(ctx)?;
     let mut tx = begin(ctx)?;
     let planned = PlannedFiles::of(ctx, None);
-    let (mut change, trail) = open(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(TrailLevel::Tactic))?;
-    let report = match request.report.as_deref().map(str::trim).filter(|report| !report.is_empty()) {
+    let (mut change, trail) =
+        open(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(TrailLevel::Tactic))?;
+    let report = match request
+        .report
+        .as_deref()
+        .map(str::trim)
+        .filter(|report| !report.is_empty())
+    {
         Some(given) => given.chars().take(LONGEST_REPORT).collect(),
         None => {
             let mut material = super::material(&*tx, &trail, &counters_of(&*tx, &ctx.session)?)?;
@@ -82,7 +93,12 @@ fn purified(ctx: &Context<'_>, change: &mut Change, report: &str) {
     change.session.compaction_count += 1;
     change.session.last_compaction = Some(ctx.clock.now());
     change.session.next_compaction_report = Some(report.to_owned());
-    change.log(ctx, EntryKind::Compaction, &format!("round {}", change.session.compaction_count), None);
+    change.log(
+        ctx,
+        EntryKind::Compaction,
+        &format!("round {}", change.session.compaction_count),
+        None,
+    );
 }
 
 /// A host is about to compact its conversation: counts it, distils the report of this round for the next one, and returns the
@@ -90,12 +106,21 @@ fn purified(ctx: &Context<'_>, change: &mut Change, report: &str) {
 pub(crate) fn conversation_compacts(ctx: &Context<'_>) -> Result<Option<String>, Failure> {
     let mut tx = begin(ctx)?;
     let planned = PlannedFiles::of(ctx, None);
-    let Some(trail) = standing(ctx, &*tx)?.filter(|trail| trail.own) else { return Ok(None) };
+    let Some(trail) = standing(ctx, &*tx)?.filter(|trail| trail.own) else {
+        return Ok(None);
+    };
     let mut change = Change::of(&*tx, trail.session.clone())?;
     let kept_before = change.session.next_compaction_report.is_some();
-    let report = report(&super::material(&*tx, &trail, &counters_of(&*tx, &ctx.session)?)?);
+    let report = report(&super::material(
+        &*tx,
+        &trail,
+        &counters_of(&*tx, &ctx.session)?,
+    )?);
     purified(ctx, &mut change, &report);
-    let summary = format!("conversation of session {} is compacted", change.session.stamp);
+    let summary = format!(
+        "conversation of session {} is compacted",
+        change.session.stamp
+    );
     change.finish(ctx, &mut *tx, &planned, Verb::Compact, summary)?;
     planned.commit(ctx, tx)?;
     // The first round leaves the host its own prompt: nothing was distilled for it yet.

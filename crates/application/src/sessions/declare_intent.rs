@@ -8,7 +8,9 @@ use domain::trail::{TrailLevel, checked_line};
 use serde::Serialize;
 
 use super::change::{Change, reread, who};
-use super::trail_state::{counters_of, free_session_stamp, keep_counters, kept, own_session, trail_of};
+use super::trail_state::{
+    counters_of, free_session_stamp, keep_counters, kept, own_session, trail_of,
+};
 use crate::context::Context;
 use crate::failure::Failure;
 use crate::file_writes::{PlannedFiles, begin};
@@ -48,14 +50,20 @@ pub fn declare_intent(ctx: &Context<'_>, request: &IntentRequest) -> Result<Plac
     if let Some(known) = own_session(ctx, &*tx)? {
         let trail = trail_of(&*tx, known.clone(), true)?;
         // Said twice is said once: hosts repeat themselves.
-        if let Some(trail) = trail
-            .filter(|trail| domain::trail::content(trail.root()) == text && trail.root().progress != Progress::Complete)
-            && known.mode == request.mode
+        if let Some(trail) = trail.filter(|trail| {
+            domain::trail::content(trail.root()) == text
+                && trail.root().progress != Progress::Complete
+        }) && known.mode == request.mode
         {
             return place(&*tx, trail.session);
         }
         let mut change = Change::of(&*tx, known)?;
-        change.log(ctx, EntryKind::Compaction, "archived: another intent was declared", None);
+        change.log(
+            ctx,
+            EntryKind::Compaction,
+            "archived: another intent was declared",
+            None,
+        );
         change.session.status = SessionStatus::Archived;
         let summary = format!("archive session {}", change.session.stamp);
         change.finish(ctx, &mut *tx, &planned, Verb::Compact, summary)?;
@@ -65,11 +73,24 @@ pub fn declare_intent(ctx: &Context<'_>, request: &IntentRequest) -> Result<Plac
     // The node gets the session's stamp, unless another session took it in this minute.
     let draft = Session::begin(stamp, &who(ctx), request.mode, tx.next_node()?, now);
     let mut change = Change::begin(&*tx, draft)?;
-    let node = change.add(ctx, &*tx, TrailLevel::Trajectory, None, &text, Progress::Active)?;
+    let node = change.add(
+        ctx,
+        &*tx,
+        TrailLevel::Trajectory,
+        None,
+        &text,
+        Progress::Active,
+    )?;
     change.session.trajectory = node.id;
     change.session.cursor = node.id;
     change.log(ctx, EntryKind::Intent, &text, stamp::in_name(&node.alias));
-    let (session, _) = change.finish(ctx, &mut *tx, &planned, Verb::Intent, format!("intent {stamp}: {text}"))?;
+    let (session, _) = change.finish(
+        ctx,
+        &mut *tx,
+        &planned,
+        Verb::Intent,
+        format!("intent {stamp}: {text}"),
+    )?;
     let mut counters = counters_of(&*tx, &ctx.session)?;
     counters.declared(now);
     keep_counters(ctx, &mut *tx, &counters)?;
@@ -79,9 +100,12 @@ pub fn declare_intent(ctx: &Context<'_>, request: &IntentRequest) -> Result<Plac
 }
 
 /// Says where a session stands.
-pub(crate) fn place(tx: &dyn domain::ports::Transaction, session: Session) -> Result<PlaceOutcome, Failure> {
-    let trail =
-        reread(tx, session)?.ok_or_else(|| Failure::new(crate::FailureKind::Internal, "the trajectory is gone"))?;
+pub(crate) fn place(
+    tx: &dyn domain::ports::Transaction,
+    session: Session,
+) -> Result<PlaceOutcome, Failure> {
+    let trail = reread(tx, session)?
+        .ok_or_else(|| Failure::new(crate::FailureKind::Internal, "the trajectory is gone"))?;
     Ok(PlaceOutcome {
         session: trail.session.name.clone(),
         stamp: trail.session.stamp.to_string(),

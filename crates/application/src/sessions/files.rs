@@ -30,7 +30,9 @@ pub(crate) fn render_session(
     tx: &mut dyn Transaction,
     stamp: &Stamp,
 ) -> Result<Result<(), NotWritten>, Failure> {
-    let Some(session) = record::read::<Session>(&*tx, &stamp.to_string())? else { return Ok(Ok(())) };
+    let Some(session) = record::read::<Session>(&*tx, &stamp.to_string())? else {
+        return Ok(Ok(()));
+    };
     let path = session.file();
     let (text, drawing) = match text(ctx, tx, &session)? {
         Ok(found) => found,
@@ -58,7 +60,11 @@ fn text(
     tx: &dyn Transaction,
     session: &Session,
 ) -> Result<Result<(String, String), String>, Failure> {
-    let active = Session { status: SessionStatus::Active, ..session.clone() }.file();
+    let active = Session {
+        status: SessionStatus::Active,
+        ..session.clone()
+    }
+    .file();
     // What is archived was made from the active file, if that is still there.
     let known = match ctx.files.read(&active, MOST_BYTES) {
         Reading::Text { text, .. } => Some(text),
@@ -75,8 +81,15 @@ fn text(
         None => String::new(),
     };
     let log = log_of(tx, session)?;
-    let was: Option<Digest32> = tx.note(&note_key(session))?.and_then(|digest| digest.parse().ok());
-    let ours = SessionText { session, hierarchy: &drawing, log: &log, hierarchy_was: was };
+    let was: Option<Digest32> = tx
+        .note(&note_key(session))?
+        .and_then(|digest| digest.parse().ok());
+    let ours = SessionText {
+        session,
+        hierarchy: &drawing,
+        log: &log,
+        hierarchy_was: was,
+    };
     Ok(Ok((merge(&ours, &file), drawing)))
 }
 
@@ -94,15 +107,28 @@ fn template(ctx: &Context<'_>) -> String {
 }
 
 /// The archive holds the file and the tree; the active file goes.
-fn archived(ctx: &Context<'_>, tx: &dyn Transaction, session: &Session) -> Result<Result<(), NotWritten>, Failure> {
+fn archived(
+    ctx: &Context<'_>,
+    tx: &dyn Transaction,
+    session: &Session,
+) -> Result<Result<(), NotWritten>, Failure> {
     let tree = super::trail_state::whole(tx, session)?;
     let text = serde_json::to_string_pretty(&tree).unwrap_or_default();
     let path = format!("{ARCHIVE}/{}.json", session.stamp);
-    let active = Session { status: SessionStatus::Active, ..session.clone() }.file();
-    let done = ctx.files.replace(&path, &mask(&format!("{text}\n"))).and_then(|()| match ctx.files.remove(&active) {
-        Err(FileFault::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    });
+    let active = Session {
+        status: SessionStatus::Active,
+        ..session.clone()
+    }
+    .file();
+    let done = ctx
+        .files
+        .replace(&path, &mask(&format!("{text}\n")))
+        .and_then(|()| match ctx.files.remove(&active) {
+            Err(FileFault::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                Ok(())
+            }
+            other => other,
+        });
     Ok(done.map_err(|fault| (path, fault.to_string())))
 }
 
@@ -125,10 +151,13 @@ struct Listed {
 }
 
 fn manifest(state: &dyn Snapshot) -> Result<Manifest, Failure> {
-    let mut sessions: Vec<Session> =
-        record::read_all::<Session>(state, "")?.into_iter().map(|(_, session)| session).collect();
+    let mut sessions: Vec<Session> = record::read_all::<Session>(state, "")?
+        .into_iter()
+        .map(|(_, session)| session)
+        .collect();
     sessions.sort_by_key(|session| (session.created, session.stamp.to_string()));
-    let last = record::read::<CurrentSession>(state, CurrentSession::LAST)?.map(|current| current.stamp);
+    let last =
+        record::read::<CurrentSession>(state, CurrentSession::LAST)?.map(|current| current.stamp);
     let active = sessions.iter().filter(|session| session.is_active());
     let active_stamp = active.max_by_key(|session| (Some(session.stamp) == last, session.updated));
     let name = |session: &Session| match session.status {

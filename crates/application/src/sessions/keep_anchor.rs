@@ -40,10 +40,21 @@ pub fn keep_anchor(ctx: &Context<'_>, text: &str) -> Result<AnchorView, Failure>
     let text = kept_text(text, LONGEST_ANCHOR)?;
     let mut tx = begin(ctx)?;
     let planned = PlannedFiles::of(ctx, None);
-    let stamp = free_stamp(ctx, |digits| Ok(tx.records("anchor", digits)?.into_iter().map(|(key, _)| key).collect()))?;
+    let stamp = free_stamp(ctx, |digits| {
+        Ok(tx
+            .records("anchor", digits)?
+            .into_iter()
+            .map(|(key, _)| key)
+            .collect())
+    })?;
     let change = open_own(ctx, &*tx)?;
     let session_stamp = change.as_ref().map(|change| change.session.stamp);
-    let anchor = Anchor { stamp, text, session_stamp, at: ctx.clock.now() };
+    let anchor = Anchor {
+        stamp,
+        text,
+        session_stamp,
+        at: ctx.clock.now(),
+    };
     let fact = record::changed(&stamp.to_string(), None, Some(&anchor));
     let summary = format!("anchor {stamp}");
     match change {
@@ -68,8 +79,10 @@ pub fn keep_anchor(ctx: &Context<'_>, text: &str) -> Result<AnchorView, Failure>
 /// When the state cannot be read.
 pub fn list_anchors(ctx: &Context<'_>) -> Result<Vec<AnchorView>, Failure> {
     let state = ctx.store.read()?;
-    let mut found: Vec<Anchor> =
-        record::read_all::<Anchor>(&*state, "")?.into_iter().map(|(_, anchor)| anchor).collect();
+    let mut found: Vec<Anchor> = record::read_all::<Anchor>(&*state, "")?
+        .into_iter()
+        .map(|(_, anchor)| anchor)
+        .collect();
     found.sort_by_key(|anchor| std::cmp::Reverse((anchor.at, anchor.stamp.to_string())));
     Ok(found.into_iter().map(AnchorView::of).collect())
 }

@@ -51,10 +51,21 @@ pub fn keep_mem(ctx: &Context<'_>, request: &MemRequest) -> Result<MemView, Fail
     let shelf = shelf_name(request.shelf.as_deref().unwrap_or(SHELF))?;
     let mut tx = begin(ctx)?;
     let planned = PlannedFiles::of(ctx, None);
-    let stamp = free_stamp(ctx, |digits| Ok(tx.records("mem", digits)?.into_iter().map(|(key, _)| key).collect()))?;
+    let stamp = free_stamp(ctx, |digits| {
+        Ok(tx
+            .records("mem", digits)?
+            .into_iter()
+            .map(|(key, _)| key)
+            .collect())
+    })?;
     let change = open_own(ctx, &*tx)?;
-    let mem =
-        Mem { stamp, shelf, text, context: change.as_ref().map(|change| change.session.stamp), at: ctx.clock.now() };
+    let mem = Mem {
+        stamp,
+        shelf,
+        text,
+        context: change.as_ref().map(|change| change.session.stamp),
+        at: ctx.clock.now(),
+    };
     let fact = record::changed(&stamp.to_string(), None, Some(&mem));
     let summary = format!("note {stamp} on shelf {}", mem.shelf);
     match change {

@@ -48,10 +48,15 @@ pub struct SessionDetail {
 pub fn list_sessions(ctx: &Context<'_>) -> Result<Vec<SessionView>, Failure> {
     kept(ctx)?;
     let state = ctx.store.read()?;
-    let mut sessions: Vec<Session> =
-        record::read_all::<Session>(&*state, "")?.into_iter().map(|(_, session)| session).collect();
+    let mut sessions: Vec<Session> = record::read_all::<Session>(&*state, "")?
+        .into_iter()
+        .map(|(_, session)| session)
+        .collect();
     sessions.sort_by_key(|session| std::cmp::Reverse((session.updated, session.stamp.to_string())));
-    sessions.into_iter().map(|session| view(&*state, session)).collect()
+    sessions
+        .into_iter()
+        .map(|session| view(&*state, session))
+        .collect()
 }
 
 /// Returns one session: the named one, or the acting one.
@@ -75,7 +80,11 @@ pub fn show_session(ctx: &Context<'_>, stamp: Option<&str>) -> Result<SessionDet
 }
 
 /// Finds a session by its stamp; without one, the acting session.
-pub(super) fn named(ctx: &Context<'_>, state: &dyn Snapshot, stamp: Option<&str>) -> Result<Session, Failure> {
+pub(super) fn named(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    stamp: Option<&str>,
+) -> Result<Session, Failure> {
     let found = match stamp {
         Some(text) => {
             let stamp: Stamp = text.parse()?;
@@ -98,8 +107,12 @@ fn view(state: &dyn Snapshot, session: Session) -> Result<SessionView, Failure> 
         stamp: session.stamp.to_string(),
         status: session.status,
         mode: session.mode,
-        trajectory: trail.as_ref().map(|trail| domain::trail::content(trail.root()).to_owned()),
-        cursor: trail.as_ref().map(|trail| domain::trail::content(trail.cursor()).to_owned()),
+        trajectory: trail
+            .as_ref()
+            .map(|trail| domain::trail::content(trail.root()).to_owned()),
+        cursor: trail
+            .as_ref()
+            .map(|trail| domain::trail::content(trail.cursor()).to_owned()),
         from: session.from.map(|stamp| stamp.to_string()),
         created: session.created,
         updated: session.updated,

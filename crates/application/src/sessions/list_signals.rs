@@ -27,23 +27,40 @@ pub struct SessionSignal {
 pub fn list_signals(ctx: &Context<'_>) -> Result<Vec<SessionSignal>, Failure> {
     let state = ctx.store.read()?;
     let mut found = Vec::new();
-    for (_, session) in record::read_all::<Session>(&*state, "")?.into_iter().filter(|(_, session)| session.is_active())
+    for (_, session) in record::read_all::<Session>(&*state, "")?
+        .into_iter()
+        .filter(|(_, session)| session.is_active())
     {
         let counters = counters_of(&*state, &session.name)?;
         let (name, host) = (session.name.clone(), session.host.clone());
-        let Some(trail) = trail_of(&*state, session, true)? else { continue };
+        let Some(trail) = trail_of(&*state, session, true)? else {
+            continue;
+        };
         let noticed = signals(ctx, Some(&trail), &counters);
-        found.extend(noticed.into_iter().map(|signal| (signal.kind, name.clone(), host.clone(), signal)));
+        found.extend(
+            noticed
+                .into_iter()
+                .map(|signal| (signal.kind, name.clone(), host.clone(), signal)),
+        );
     }
     found.sort_by_key(|(kind, ..)| *kind);
     Ok(found
         .into_iter()
-        .map(|(kind, session, host, Signal { text, next_step, .. })| SessionSignal {
-            session,
-            host,
-            kind: kind.word(),
-            text,
-            next_step,
-        })
+        .map(
+            |(
+                kind,
+                session,
+                host,
+                Signal {
+                    text, next_step, ..
+                },
+            )| SessionSignal {
+                session,
+                host,
+                kind: kind.word(),
+                text,
+                next_step,
+            },
+        )
         .collect())
 }

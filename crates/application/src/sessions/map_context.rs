@@ -32,14 +32,28 @@ pub fn map_context(ctx: &Context<'_>, request: &MapRequest) -> Result<PlaceOutco
     let planned = PlannedFiles::of(ctx, None);
     let (mut change, trail) = open(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(request.level))?;
     let parent = parent_for(request.level, &trail.path)?.clone();
-    let depth = trail.path.iter().position(|node| node.id == parent.id).unwrap_or_default();
-    let known = trail.below[depth].iter().rev().find(|node| content(node) == text);
+    let depth = trail
+        .path
+        .iter()
+        .position(|node| node.id == parent.id)
+        .unwrap_or_default();
+    let known = trail.below[depth]
+        .iter()
+        .rev()
+        .find(|node| content(node) == text);
     let node = match known {
         Some(node) => {
             change.progress(node, request.status);
             node.clone()
         }
-        None => change.add(ctx, &*tx, request.level, Some(parent.id), &text, request.status)?,
+        None => change.add(
+            ctx,
+            &*tx,
+            request.level,
+            Some(parent.id),
+            &text,
+            request.status,
+        )?,
     };
     change.session.cursor = cursor_after(node.id, parent.id, request.status);
     let kind = match (request.status, request.level) {
@@ -49,10 +63,16 @@ pub fn map_context(ctx: &Context<'_>, request: &MapRequest) -> Result<PlaceOutco
         (_, TrailLevel::Tactic | TrailLevel::Trajectory) => EntryKind::Tactic,
     };
     change.log(ctx, kind, &text, stamp::in_name(&node.alias));
-    let summary = format!("map {} {}: {text} ({})", request.level.word(), node.alias, request.status);
+    let summary = format!(
+        "map {} {}: {text} ({})",
+        request.level.word(),
+        node.alias,
+        request.status
+    );
     let (session, _) = change.finish(ctx, &mut *tx, &planned, Verb::Map, summary)?;
     let mut counters = counters_of(&*tx, &ctx.session)?;
-    let tactic = (request.level == TrailLevel::Tactic && request.status != Progress::Complete).then_some(text.as_str());
+    let tactic = (request.level == TrailLevel::Tactic && request.status != Progress::Complete)
+        .then_some(text.as_str());
     counters.mapped(tactic, &ctx.policy.signals, ctx.clock.now());
     keep_counters(ctx, &mut *tx, &counters)?;
     let outcome = place(&*tx, session)?;

@@ -9,7 +9,9 @@ use domain::ports::Reading;
 use domain::session::{EntryKind, Mode, Session};
 use domain::stamp::Stamp;
 use domain::time::Timestamp;
-use domain::trail::{FlatBrain, HierarchyNode, HierarchyTree, NewTrailNode, Summary, from_flat, one_line};
+use domain::trail::{
+    FlatBrain, HierarchyNode, HierarchyTree, NewTrailNode, Summary, from_flat, one_line,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -34,8 +36,12 @@ pub struct MigrateOutcome {
 }
 
 /// Logs of older forms, beside the trail.
-const OLD_LOGS: [&str; 4] =
-    [".hivemind/active.md", ".hivemind/sessions/active.md", ".hivemind/index.md", ".hivemind/sessions/index.md"];
+const OLD_LOGS: [&str; 4] = [
+    ".hivemind/active.md",
+    ".hivemind/sessions/active.md",
+    ".hivemind/index.md",
+    ".hivemind/sessions/index.md",
+];
 
 /// So many lines of an old log are taken over: the last ones.
 const MOST_LINES: usize = 500;
@@ -51,7 +57,10 @@ pub fn migrate_trail(ctx: &Context<'_>) -> Result<MigrateOutcome, Failure> {
     let (from, tree) = match older(ctx, now)? {
         Some(found) => found,
         None if !lines.is_empty() => {
-            let flat = FlatBrain { trajectory: title_of(&lines), ..FlatBrain::default() };
+            let flat = FlatBrain {
+                trajectory: title_of(&lines),
+                ..FlatBrain::default()
+            };
             let tree = from_flat(&flat, now);
             (OLD_LOGS[0].to_owned(), tree.ok_or_else(nothing)?)
         }
@@ -61,23 +70,50 @@ pub fn migrate_trail(ctx: &Context<'_>) -> Result<MigrateOutcome, Failure> {
     let mut tx = begin(ctx)?;
     let planned = PlannedFiles::of(ctx, None);
     if let Some(known) = own_session(ctx, &*tx)? {
-        return Err(Failure::new(FailureKind::Refused, format!("this session has a trail already: {}", known.stamp))
-            .step("tl scan")
-            .step("tl compact   # ends it; then tl migrate"));
+        return Err(Failure::new(
+            FailureKind::Refused,
+            format!("this session has a trail already: {}", known.stamp),
+        )
+        .step("tl scan")
+        .step("tl compact   # ends it; then tl migrate"));
     }
-    let session = Session::begin(free_session_stamp(ctx, &*tx)?, &who(ctx), Mode::PlanDriven, tx.next_node()?, now);
+    let session = Session::begin(
+        free_session_stamp(ctx, &*tx)?,
+        &who(ctx),
+        Mode::PlanDriven,
+        tx.next_node()?,
+        now,
+    );
     let mut change = Change::begin(&*tx, session)?;
-    let mut taken = Taken { cursor: tree.cursor.as_deref(), at: None, newest: 0, nodes: 0 };
+    let mut taken = Taken {
+        cursor: tree.cursor.as_deref(),
+        at: None,
+        newest: 0,
+        nodes: 0,
+    };
     let id = taken.node(&mut change, &*tx, &root, None)?;
     change.session.trajectory = id;
     change.session.cursor = taken.at.unwrap_or(id);
     for line in &lines {
         change.log(ctx, EntryKind::Note, line, None);
     }
-    change.log(ctx, EntryKind::Migration, &format!("{} taken over from {from}", root.content), None);
+    change.log(
+        ctx,
+        EntryKind::Migration,
+        &format!("{} taken over from {from}", root.content),
+        None,
+    );
     // Its last activity was that of the old trail, not the taking over.
-    change.updated = Some(Timestamp::from_millis(taken.newest.clamp(0, now.as_millis())));
-    let (session, _) = change.finish(ctx, &mut *tx, &planned, Verb::Migrate, format!("migrate the trail of {from}"))?;
+    change.updated = Some(Timestamp::from_millis(
+        taken.newest.clamp(0, now.as_millis()),
+    ));
+    let (session, _) = change.finish(
+        ctx,
+        &mut *tx,
+        &planned,
+        Verb::Migrate,
+        format!("migrate the trail of {from}"),
+    )?;
     let outcome = place(&*tx, session)?;
     planned.commit(ctx, tx)?;
     Ok(MigrateOutcome {
@@ -93,8 +129,11 @@ pub fn migrate_trail(ctx: &Context<'_>) -> Result<MigrateOutcome, Failure> {
 
 fn nothing() -> Failure {
     let places: Vec<&str> = OLDER.into_iter().chain(OLD_LOGS).collect();
-    Failure::new(FailureKind::NotFound, format!("there is no older trail: looked for {}", places.join(", ")))
-        .step("tl intent \"what this session is for\"")
+    Failure::new(
+        FailureKind::NotFound,
+        format!("there is no older trail: looked for {}", places.join(", ")),
+    )
+    .step("tl intent \"what this session is for\"")
 }
 
 /// Reads the first older trail there is.
@@ -104,19 +143,28 @@ fn older(ctx: &Context<'_>, now: Timestamp) -> Result<Option<(String, HierarchyT
             Reading::Text { text, .. } => text,
             Reading::Missing => continue,
             Reading::Unreadable { why, .. } => {
-                return Err(Failure::new(FailureKind::Invalid, format!("`{path}` cannot be read: {why}")));
+                return Err(Failure::new(
+                    FailureKind::Invalid,
+                    format!("`{path}` cannot be read: {why}"),
+                ));
             }
         };
-        let wrong =
-            |error: serde_json::Error| Failure::new(FailureKind::Invalid, format!("`{path}` is no trail: {error}"));
+        let wrong = |error: serde_json::Error| {
+            Failure::new(
+                FailureKind::Invalid,
+                format!("`{path}` is no trail: {error}"),
+            )
+        };
         let value: Value = serde_json::from_str(&text).map_err(wrong)?;
         let tree = match value.get("root") {
-            Some(_) => {
-                Some(serde_json::from_value::<HierarchyTree>(value).map_err(wrong)?).filter(|tree| tree.root.is_some())
-            }
+            Some(_) => Some(serde_json::from_value::<HierarchyTree>(value).map_err(wrong)?)
+                .filter(|tree| tree.root.is_some()),
             None => {
                 let flat = value.get("hierarchy").unwrap_or(&value).clone();
-                from_flat(&serde_json::from_value::<FlatBrain>(flat).map_err(wrong)?, now)
+                from_flat(
+                    &serde_json::from_value::<FlatBrain>(flat).map_err(wrong)?,
+                    now,
+                )
             }
         };
         if let Some(tree) = tree {
@@ -130,9 +178,13 @@ fn older(ctx: &Context<'_>, now: Timestamp) -> Result<Option<(String, HierarchyT
 fn old_log(ctx: &Context<'_>) -> Vec<String> {
     let mut found = Vec::new();
     for path in OLD_LOGS {
-        let Reading::Text { text, .. } = ctx.files.read(path, ctx.policy.max_plan_bytes) else { continue };
+        let Reading::Text { text, .. } = ctx.files.read(path, ctx.policy.max_plan_bytes) else {
+            continue;
+        };
         let body = domain::front_matter::split(&text).1;
-        let lines = body.lines().map(|line| one_line(line.trim_start_matches(['-', '*', '#', ' '])));
+        let lines = body
+            .lines()
+            .map(|line| one_line(line.trim_start_matches(['-', '*', '#', ' '])));
         found.extend(lines.filter(|line| !line.is_empty() && !line.starts_with("<!--")));
     }
     let first = found.len().saturating_sub(MOST_LINES);
@@ -142,7 +194,10 @@ fn old_log(ctx: &Context<'_>) -> Vec<String> {
 
 /// A log without a trail says in its first line what it is about.
 fn title_of(lines: &[String]) -> String {
-    lines.first().map(|line| line.chars().take(domain::trail::LONGEST).collect()).unwrap_or_default()
+    lines
+        .first()
+        .map(|line| line.chars().take(domain::trail::LONGEST).collect())
+        .unwrap_or_default()
 }
 
 struct Taken<'a> {
@@ -167,22 +222,45 @@ impl Taken<'_> {
         if content.is_empty() {
             content = "(nothing was said)".to_owned();
         }
-        let updated =
-            node.completed.filter(|_| node.status == Progress::Complete).map_or(created, Timestamp::from_millis);
-        self.newest = self.newest.max(created.as_millis()).max(updated.as_millis());
+        let updated = node
+            .completed
+            .filter(|_| node.status == Progress::Complete)
+            .map_or(created, Timestamp::from_millis);
+        self.newest = self
+            .newest
+            .max(created.as_millis())
+            .max(updated.as_millis());
         self.nodes += 1;
         let id = change.next_node();
         let progress = node.status;
-        let new = NewTrailNode { id, parent, level: node.level, stamp, content: &content, progress, created, updated };
+        let new = NewTrailNode {
+            id,
+            parent,
+            level: node.level,
+            stamp,
+            content: &content,
+            progress,
+            created,
+            updated,
+        };
         let alias = change.add_node(new).alias;
         if self.cursor == Some(&node.id) {
             self.at = Some(id);
         }
         if let Some(text) = &node.summary {
-            let summary = Summary { text: text.clone(), branches: text.lines().count() };
-            change.facts.extend(domain::record::changed(&alias, None, Some(&summary)));
+            let summary = Summary {
+                text: text.clone(),
+                branches: text.lines().count(),
+            };
+            change
+                .facts
+                .extend(domain::record::changed(&alias, None, Some(&summary)));
         }
-        for child in node.children.iter().filter(|child| child.level > node.level) {
+        for child in node
+            .children
+            .iter()
+            .filter(|child| child.level > node.level)
+        {
             self.node(change, tx, child, Some(id))?;
         }
         Ok(id)

@@ -27,4 +27,6 @@ pub mod trace_stamp;
 pub(crate) use compact_session::conversation_compacts;
 pub(crate) use files::render_session;
 pub(crate) use trail_briefing::{log_with_earlier, material, places, trail_briefing};
-pub(crate) use trail_state::{counters_of, keep_counters, own_session, session_before, signals, standing};
+pub(crate) use trail_state::{
+    counters_of, keep_counters, own_session, session_before, signals, standing,
+};

@@ -51,17 +51,27 @@ pub fn prune_trail(ctx: &Context<'_>) -> Result<PruneOutcome, Failure> {
     outcome.branches = pruned.branches();
     outcome.nodes = pruned.removed.len();
     for (parent, lines) in &pruned.lines {
-        let Some(parent) = tree.get(*parent) else { continue };
+        let Some(parent) = tree.get(*parent) else {
+            continue;
+        };
         let before = record::read::<Summary>(&*tx, &parent.alias)?;
         let after = before.clone().unwrap_or_default().with(lines.clone());
-        change.facts.extend(record::changed(&parent.alias, before.as_ref(), Some(&after)));
+        change.facts.extend(record::changed(
+            &parent.alias,
+            before.as_ref(),
+            Some(&after),
+        ));
         outcome.summaries.extend(lines.iter().cloned());
     }
     for node in pruned.removed.iter().filter_map(|id| tree.get(*id)) {
         // What was said below it went up with the branch.
         let summary = record::read::<Summary>(&*tx, &node.alias)?;
-        change.facts.extend(record::changed(&node.alias, summary.as_ref(), None));
-        change.facts.push(Fact::NodeRemoved { node: Box::new(node.clone()) });
+        change
+            .facts
+            .extend(record::changed(&node.alias, summary.as_ref(), None));
+        change.facts.push(Fact::NodeRemoved {
+            node: Box::new(node.clone()),
+        });
     }
     if outcome.branches == 0 && old.is_empty() {
         return Ok(outcome);
@@ -70,7 +80,10 @@ pub fn prune_trail(ctx: &Context<'_>) -> Result<PruneOutcome, Failure> {
     if outcome.branches > 0 {
         change.log(ctx, EntryKind::Prune, &outcome.summaries.join("; "), None);
     }
-    let summary = format!("prune {} branches, {} notes", outcome.branches, outcome.notes);
+    let summary = format!(
+        "prune {} branches, {} notes",
+        outcome.branches, outcome.notes
+    );
     change.finish(ctx, &mut *tx, &planned, Verb::Prune, summary)?;
     planned.commit(ctx, tx)?;
     Ok(outcome)
@@ -85,5 +98,7 @@ fn old_notes(ctx: &Context<'_>, tx: &dyn domain::ports::Transaction) -> Result<V
     let limit = Timestamp::from_millis(ctx.clock.now().as_millis() - days * 24 * 60 * 60 * 1000);
     let notes = record::read_all::<Mem>(tx, "")?;
     let old = notes.into_iter().filter(|(_, note)| note.at < limit);
-    Ok(old.filter_map(|(key, note)| record::changed(&key, Some(&note), None)).collect())
+    Ok(old
+        .filter_map(|(key, note)| record::changed(&key, Some(&note), None))
+        .collect())
 }

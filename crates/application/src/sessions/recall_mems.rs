@@ -34,13 +34,19 @@ pub fn recall_mems(ctx: &Context<'_>, request: &RecallRequest) -> Result<Vec<Mem
     let shelf = request.shelf.as_deref().map(shelf_name).transpose()?;
     let query = Query::read(&request.query);
     if query.is_empty() {
-        return Err(
-            Failure::new(FailureKind::Invalid, "there is nothing to look for: expected words").step("tl mem shelves")
-        );
+        return Err(Failure::new(
+            FailureKind::Invalid,
+            "there is nothing to look for: expected words",
+        )
+        .step("tl mem shelves"));
     }
     let state = ctx.store.read()?;
     // On a shelf there may be less than was found.
-    let most = if shelf.is_some() { request.most.saturating_mul(20) } else { request.most };
+    let most = if shelf.is_some() {
+        request.most.saturating_mul(20)
+    } else {
+        request.most
+    };
     let mut found = Vec::new();
     for key in state.search(&[Mem::KIND], &query, Matching::AllElseAny, most)? {
         if let Some(mem) = record::read::<Mem>(&*state, &key.key)?
@@ -65,5 +71,8 @@ pub fn list_shelves(ctx: &Context<'_>) -> Result<Vec<ShelfView>, Failure> {
     for (_, mem) in record::read_all::<Mem>(&*state, "")? {
         *shelves.entry(mem.shelf).or_default() += 1;
     }
-    Ok(shelves.into_iter().map(|(shelf, notes)| ShelfView { shelf, notes }).collect())
+    Ok(shelves
+        .into_iter()
+        .map(|(shelf, notes)| ShelfView { shelf, notes })
+        .collect())
 }

@@ -32,8 +32,18 @@ pub fn scan_hierarchy(ctx: &Context<'_>) -> Result<ScanView, Failure> {
     kept(ctx)?;
     let state = ctx.store.read()?;
     let Some(trail) = standing(ctx, &*state)? else {
-        let hierarchy = HierarchyTree { version: 1, root: None, cursor: None };
-        return Ok(ScanView { hierarchy, session: None, own: false, tree: String::new(), gaps: Vec::new() });
+        let hierarchy = HierarchyTree {
+            version: 1,
+            root: None,
+            cursor: None,
+        };
+        return Ok(ScanView {
+            hierarchy,
+            session: None,
+            own: false,
+            tree: String::new(),
+            gaps: Vec::new(),
+        });
     };
     let hierarchy = whole(&*state, &trail.session)?;
     let mut found = gaps(&hierarchy, ctx.policy.signals.gap_limits());

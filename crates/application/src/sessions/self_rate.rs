@@ -34,22 +34,42 @@ pub struct RateOutcome {
 pub fn self_rate(ctx: &Context<'_>, request: &RateRequest) -> Result<RateOutcome, Failure> {
     kept(ctx)?;
     if !(1..=10).contains(&request.score) {
-        return Err(Failure::new(FailureKind::Invalid, format!("`{}` is no rating: expected 1 to 10", request.score)));
+        return Err(Failure::new(
+            FailureKind::Invalid,
+            format!("`{}` is no rating: expected 1 to 10", request.score),
+        ));
     }
     let mut tx = begin(ctx)?;
     let planned = PlannedFiles::of(ctx, None);
     let (mut change, _) = open(ctx, &*tx)?.ok_or(MapRefused::NoTrajectory(TrailLevel::Tactic))?;
-    let note = request.note.as_deref().map(one_line).filter(|note| !note.is_empty());
+    let note = request
+        .note
+        .as_deref()
+        .map(one_line)
+        .filter(|note| !note.is_empty());
     let ratings = &mut change.session.ratings;
-    ratings.push(Rating { at: ctx.clock.now(), score: request.score, note: note.clone() });
+    ratings.push(Rating {
+        at: ctx.clock.now(),
+        score: request.score,
+        note: note.clone(),
+    });
     let first = ratings.len().saturating_sub(MOST_RATINGS);
     ratings.drain(..first);
     let words = note.map(|note| format!(", {note}")).unwrap_or_default();
-    change.log(ctx, EntryKind::Rating, &format!("{} of 10{words}", request.score), None);
+    change.log(
+        ctx,
+        EntryKind::Rating,
+        &format!("{} of 10{words}", request.score),
+        None,
+    );
     let summary = format!("rate session {}: {}", change.session.stamp, request.score);
     let (session, _) = change.finish(ctx, &mut *tx, &planned, Verb::Remember, summary)?;
     planned.commit(ctx, tx)?;
-    let total: f64 = session.ratings.iter().map(|rating| f64::from(rating.score)).sum();
+    let total: f64 = session
+        .ratings
+        .iter()
+        .map(|rating| f64::from(rating.score))
+        .sum();
     Ok(RateOutcome {
         session: session.stamp.to_string(),
         score: request.score,

@@ -51,7 +51,11 @@ pub fn think_back(ctx: &Context<'_>) -> Result<LookBack, Failure> {
         session: scan.session,
         tree: scan.tree,
         cursor: scan.hierarchy.cursor,
-        turning_points: if log.is_empty() { Vec::new() } else { turning_points(&log).iter().map(point_line).collect() },
+        turning_points: if log.is_empty() {
+            Vec::new()
+        } else {
+            turning_points(&log).iter().map(point_line).collect()
+        },
         next_action: briefing.next_action,
         anchors: briefing.anchors,
         gaps: scan.gaps,

@@ -69,7 +69,11 @@ impl TraceView {
 pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> {
     let stamp: Stamp = text.parse()?;
     let state = ctx.store.read()?;
-    let mut view = TraceView { stamp: stamp.to_string(), at: stamp.moment(), ..TraceView::default() };
+    let mut view = TraceView {
+        stamp: stamp.to_string(),
+        at: stamp.moment(),
+        ..TraceView::default()
+    };
     for node in nodes(&*state, &stamp)? {
         let children = state.children(node.id)?;
         view.nodes.push(TracedNode {
@@ -84,37 +88,73 @@ pub fn trace_stamp(ctx: &Context<'_>, text: &str) -> Result<TraceView, Failure> 
     let finds = |other: Option<Stamp>| other.is_some_and(|other| stamp.finds(&other));
     let mut own: Vec<Session> = Vec::new();
     for (_, session) in record::read_all::<Session>(&*state, "")? {
-        let about_it = state.node(session.trajectory)?.is_some_and(|root| finds(stamp::in_name(&root.alias)));
+        let about_it = state
+            .node(session.trajectory)?
+            .is_some_and(|root| finds(stamp::in_name(&root.alias)));
         if finds(Some(session.stamp)) || finds(session.from) || about_it {
-            view.sessions.push(Traced { stamp: session.stamp.to_string(), text: session.file() });
+            view.sessions.push(Traced {
+                stamp: session.stamp.to_string(),
+                text: session.file(),
+            });
             own.push(session);
         }
     }
     for (key, entry) in record::read_all::<LogEntry>(&*state, "")? {
         if finds(entry.about) {
             let session = key.split('/').next().unwrap_or_default();
-            view.log.push(Traced { stamp: session.to_owned(), text: line(&entry) });
+            view.log.push(Traced {
+                stamp: session.to_owned(),
+                text: line(&entry),
+            });
         }
     }
-    let linked = |saved: Option<Stamp>| finds(saved) || own.iter().any(|session| Some(session.stamp) == saved);
+    let linked = |saved: Option<Stamp>| {
+        finds(saved) || own.iter().any(|session| Some(session.stamp) == saved)
+    };
     for (_, anchor) in record::read_all::<Anchor>(&*state, "")? {
         if finds(Some(anchor.stamp)) || linked(anchor.session_stamp) {
-            view.anchors.push(Traced { stamp: anchor.stamp.to_string(), text: anchor.text });
+            view.anchors.push(Traced {
+                stamp: anchor.stamp.to_string(),
+                text: anchor.text,
+            });
         }
     }
     for (_, mem) in record::read_all::<Mem>(&*state, "")? {
         if finds(Some(mem.stamp)) || linked(mem.context) {
-            view.notes.push(Traced { stamp: mem.stamp.to_string(), text: mem.text });
+            view.notes.push(Traced {
+                stamp: mem.stamp.to_string(),
+                text: mem.text,
+            });
         }
     }
-    for entry in ctx.files.list(ARCHIVE).into_iter().filter(|entry| entry.kind == EntryKind::File) {
-        if finds(entry.name.split('.').next().and_then(|name| name.parse().ok())) {
+    for entry in ctx
+        .files
+        .list(ARCHIVE)
+        .into_iter()
+        .filter(|entry| entry.kind == EntryKind::File)
+    {
+        if finds(
+            entry
+                .name
+                .split('.')
+                .next()
+                .and_then(|name| name.parse().ok()),
+        ) {
             view.archives.push(format!("{ARCHIVE}/{}", entry.name));
         }
     }
     // A repository that cannot be asked has no commits to show.
-    let commits = ctx.git.commits_naming(&stamp.to_string()).unwrap_or_default();
-    view.commits = commits.into_iter().map(|commit| Traced { stamp: commit.id, text: commit.subject }).collect();
+    let commits = ctx
+        .git
+        .commits_naming(&stamp.to_string())
+        .unwrap_or_default();
+    view.commits = commits
+        .into_iter()
+        .map(|commit| Traced {
+            stamp: commit.id,
+            text: commit.subject,
+        })
+        .collect();
     Ok(view)
 }
 

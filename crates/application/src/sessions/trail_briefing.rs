@@ -24,7 +24,10 @@ const MOST_NOTES: usize = 3;
 const MOST_ANCHORS: usize = 12;
 
 /// Returns what a briefing says about where the acting session stands.
-pub(crate) fn trail_briefing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<TrailBriefing, Failure> {
+pub(crate) fn trail_briefing(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<TrailBriefing, Failure> {
     let trail = standing(ctx, state)?;
     let own = counters_of(state, &ctx.session)?;
     let told = match ctx.policy.governance {
@@ -34,10 +37,19 @@ pub(crate) fn trail_briefing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<
     let strict = ctx.policy.governance == Governance::Strict;
     let anchors = anchors(state)?;
     let Some(trail) = trail else {
-        return Ok(TrailBriefing { anchors, signals: told, strict, ..TrailBriefing::default() });
+        return Ok(TrailBriefing {
+            anchors,
+            signals: told,
+            strict,
+            ..TrailBriefing::default()
+        });
     };
     let theirs = counters_of(state, &trail.session.name)?;
-    let last = theirs.last_activity.into_iter().chain([trail.session.updated]).max();
+    let last = theirs
+        .last_activity
+        .into_iter()
+        .chain([trail.session.updated])
+        .max();
     let log = log_with_earlier(state, &trail.session)?;
     Ok(TrailBriefing {
         path: places(&trail.path),
@@ -55,9 +67,17 @@ pub(crate) fn trail_briefing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<
 }
 
 /// Returns what a compaction of this trail keeps.
-pub(crate) fn material(state: &dyn Snapshot, trail: &Trail, counters: &Counters) -> Result<Material, Failure> {
+pub(crate) fn material(
+    state: &dyn Snapshot,
+    trail: &Trail,
+    counters: &Counters,
+) -> Result<Material, Failure> {
     let log = log_with_earlier(state, &trail.session)?;
-    let finished = trail.below.iter().flatten().filter(|node| node.progress == Progress::Complete);
+    let finished = trail
+        .below
+        .iter()
+        .flatten()
+        .filter(|node| node.progress == Progress::Complete);
     Ok(Material {
         path: places(&trail.path),
         next_action: Some(next_action(trail)),
@@ -70,13 +90,18 @@ pub(crate) fn material(state: &dyn Snapshot, trail: &Trail, counters: &Counters)
 }
 
 /// Returns the log of a session after those of the ones it took over from: a trail goes on from session to session.
-pub(crate) fn log_with_earlier(state: &dyn Snapshot, session: &Session) -> Result<Vec<LogEntry>, Failure> {
+pub(crate) fn log_with_earlier(
+    state: &dyn Snapshot,
+    session: &Session,
+) -> Result<Vec<LogEntry>, Failure> {
     // More of them are history, not turning points.
     const MOST_SESSIONS: usize = 4;
     let mut logs = vec![log_of(state, session)?];
     let mut from = session.from;
     while let Some(stamp) = from.filter(|_| logs.len() < MOST_SESSIONS) {
-        let Some(earlier) = record::read::<Session>(state, &stamp.to_string())? else { break };
+        let Some(earlier) = record::read::<Session>(state, &stamp.to_string())? else {
+            break;
+        };
         logs.push(log_of(state, &earlier)?);
         from = earlier.from;
     }
@@ -100,14 +125,27 @@ fn next_action(trail: &Trail) -> String {
     let open = |node: &&Node| matches!(node.progress, Progress::Pending | Progress::Active);
     let what = |node: &Node| format!("“{}”", content(node));
     match cursor.progress {
-        Progress::Blocked => format!("{} is blocked: decide, or map another {}", what(cursor), cursor.level),
-        Progress::Complete => "all of it is complete: declare what comes next (tl intent)".to_owned(),
+        Progress::Blocked => format!(
+            "{} is blocked: decide, or map another {}",
+            what(cursor),
+            cursor.level
+        ),
+        Progress::Complete => {
+            "all of it is complete: declare what comes next (tl intent)".to_owned()
+        }
         Progress::Pending | Progress::Active => match trail.below_cursor().iter().find(open) {
             Some(node) => format!("go on with {} ({})", what(node), node.level),
             None if trail.path.len() > 2 => format!("go on with {}", what(cursor)),
             None => {
-                let below = if trail.path.len() == 1 { "tactic" } else { "action" };
-                format!("choose the next {below} of {} (tl map {below} \"…\")", what(cursor))
+                let below = if trail.path.len() == 1 {
+                    "tactic"
+                } else {
+                    "action"
+                };
+                format!(
+                    "choose the next {below} of {} (tl map {below} \"…\")",
+                    what(cursor)
+                )
             }
         },
     }
@@ -115,26 +153,52 @@ fn next_action(trail: &Trail) -> String {
 
 fn blocked(trail: &Trail) -> Vec<String> {
     let all = trail.path.iter().chain(trail.below.iter().flatten());
-    let mut found: Vec<&Node> = all.filter(|node| node.progress == Progress::Blocked).collect();
+    let mut found: Vec<&Node> = all
+        .filter(|node| node.progress == Progress::Blocked)
+        .collect();
     found.sort_by_key(|node| node.id);
     found.dedup_by_key(|node| node.id);
-    found.into_iter().map(|node| content(node).to_owned()).collect()
+    found
+        .into_iter()
+        .map(|node| content(node).to_owned())
+        .collect()
 }
 
 /// Returns the anchors, the newest first.
 fn anchors(state: &dyn Snapshot) -> Result<Vec<String>, Failure> {
-    let mut found: Vec<Anchor> = record::read_all::<Anchor>(state, "")?.into_iter().map(|(_, anchor)| anchor).collect();
+    let mut found: Vec<Anchor> = record::read_all::<Anchor>(state, "")?
+        .into_iter()
+        .map(|(_, anchor)| anchor)
+        .collect();
     found.sort_by_key(|anchor| std::cmp::Reverse((anchor.at, anchor.stamp.to_string())));
-    Ok(found.into_iter().take(MOST_ANCHORS).map(|anchor| anchor.text).collect())
+    Ok(found
+        .into_iter()
+        .take(MOST_ANCHORS)
+        .map(|anchor| anchor.text)
+        .collect())
 }
 
 /// Returns notes that speak of what is being done.
 fn notes(state: &dyn Snapshot, trail: &Trail) -> Result<Vec<(String, String)>, Failure> {
-    let text = trail.path.iter().rev().take(2).map(content).collect::<Vec<_>>().join(" ");
+    let text = trail
+        .path
+        .iter()
+        .rev()
+        .take(2)
+        .map(content)
+        .collect::<Vec<_>>()
+        .join(" ");
     // Short words are in every note.
-    let words: Vec<&str> =
-        text.split_whitespace().filter(|word| word.chars().count() > 3 || !word.is_ascii()).collect();
-    let found = state.search(&[Mem::KIND], &Query::read(&words.join(" ")), Matching::Any, MOST_NOTES)?;
+    let words: Vec<&str> = text
+        .split_whitespace()
+        .filter(|word| word.chars().count() > 3 || !word.is_ascii())
+        .collect();
+    let found = state.search(
+        &[Mem::KIND],
+        &Query::read(&words.join(" ")),
+        Matching::Any,
+        MOST_NOTES,
+    )?;
     let mut notes = Vec::with_capacity(found.len());
     for key in found {
         if let Some(mem) = record::read::<Mem>(state, &key.key)? {

@@ -49,7 +49,12 @@ impl Trail {
     /// Counts the finished branches.
     pub(crate) fn complete_branches(&self) -> usize {
         let on_the_way: Vec<NodeId> = self.path.iter().map(|node| node.id).collect();
-        trail::complete_branches(self.below.iter().flatten().filter(|node| !on_the_way.contains(&node.id)))
+        trail::complete_branches(
+            self.below
+                .iter()
+                .flatten()
+                .filter(|node| !on_the_way.contains(&node.id)),
+        )
     }
 
     /// Returns the part of the tree that was read.
@@ -61,7 +66,12 @@ impl Trail {
             }
         }
         let nodes = self.path.iter().chain(self.below.iter().flatten()).cloned();
-        Ok(HierarchyTree::of(&Tree::new(nodes), self.root().id, Some(self.cursor().id), &summaries))
+        Ok(HierarchyTree::of(
+            &Tree::new(nodes),
+            self.root().id,
+            Some(self.cursor().id),
+            &summaries,
+        ))
     }
 }
 
@@ -70,23 +80,41 @@ pub(crate) fn kept(ctx: &Context<'_>) -> Result<(), Failure> {
     if trail::is_kept(ctx.profiles) {
         return Ok(());
     }
-    let known: Vec<String> = ctx.profiles.iter().map(|profile| format!("\"{}\"", profile.name)).collect();
-    Err(Failure::new(FailureKind::Refused, "this project keeps no trail: the profile `trail` is not enabled")
-        .step(format!("set `profiles = [{}, \"trail\"]` in .throughline/config.toml", known.join(", "))))
+    let known: Vec<String> = ctx
+        .profiles
+        .iter()
+        .map(|profile| format!("\"{}\"", profile.name))
+        .collect();
+    Err(Failure::new(
+        FailureKind::Refused,
+        "this project keeps no trail: the profile `trail` is not enabled",
+    )
+    .step(format!(
+        "set `profiles = [{}, \"trail\"]` in .throughline/config.toml",
+        known.join(", ")
+    )))
 }
 
 fn session_at(state: &dyn Snapshot, key: &str) -> Result<Option<Session>, Failure> {
-    let Some(current) = record::read::<CurrentSession>(state, key)? else { return Ok(None) };
+    let Some(current) = record::read::<CurrentSession>(state, key)? else {
+        return Ok(None);
+    };
     Ok(record::read::<Session>(state, &current.stamp.to_string())?)
 }
 
 /// Returns the acting session, if it has declared an intent and goes on.
-pub(crate) fn own_session(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option<Session>, Failure> {
+pub(crate) fn own_session(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<Option<Session>, Failure> {
     Ok(session_at(state, &CurrentSession::own(&ctx.session))?.filter(Session::is_active))
 }
 
 /// Returns the session whose trail would be taken up: the host's latest, or the project's.
-pub(crate) fn session_before(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option<Session>, Failure> {
+pub(crate) fn session_before(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<Option<Session>, Failure> {
     let host = CurrentSession::of_host(host_of(&ctx.actor));
     match session_at(state, &host)? {
         Some(session) => Ok(Some(session)),
@@ -99,7 +127,10 @@ pub(crate) fn standing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option
     if let Some(session) = own_session(ctx, state)? {
         return trail_of(state, session, true);
     }
-    let mut candidates = vec![session_before(ctx, state)?, session_at(state, CurrentSession::LAST)?];
+    let mut candidates = vec![
+        session_before(ctx, state)?,
+        session_at(state, CurrentSession::LAST)?,
+    ];
     for session in candidates.drain(..).flatten() {
         let trail = trail_of(state, session, false)?;
         // What is finished is never offered again.
@@ -111,7 +142,11 @@ pub(crate) fn standing(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Option
 }
 
 /// Returns a session's trail; `None` when its trajectory is gone.
-pub(crate) fn trail_of(state: &dyn Snapshot, session: Session, own: bool) -> Result<Option<Trail>, Failure> {
+pub(crate) fn trail_of(
+    state: &dyn Snapshot,
+    session: Session,
+    own: bool,
+) -> Result<Option<Trail>, Failure> {
     let mut path = Vec::new();
     // A cursor whose node was taken out stands on the trajectory.
     let cursor = match state.node(session.cursor)? {
@@ -136,7 +171,12 @@ pub(crate) fn trail_of(state: &dyn Snapshot, session: Session, own: bool) -> Res
         children.sort_by(domain::tree::sibling_order);
         below.push(children);
     }
-    Ok(Some(Trail { session, own, path, below }))
+    Ok(Some(Trail {
+        session,
+        own,
+        path,
+        below,
+    }))
 }
 
 /// Returns the whole tree of a trajectory.
@@ -146,8 +186,15 @@ pub(crate) fn whole(state: &dyn Snapshot, session: &Session) -> Result<Hierarchy
     for (alias, summary) in record::read_all::<Summary>(state, "")? {
         summaries.insert(alias, summary);
     }
-    let cursor = tree.get(session.cursor).map_or(session.trajectory, |node| node.id);
-    Ok(HierarchyTree::of(&tree, session.trajectory, Some(cursor), &summaries))
+    let cursor = tree
+        .get(session.cursor)
+        .map_or(session.trajectory, |node| node.id);
+    Ok(HierarchyTree::of(
+        &tree,
+        session.trajectory,
+        Some(cursor),
+        &summaries,
+    ))
 }
 
 /// Returns a session's log, oldest first.
@@ -160,17 +207,27 @@ pub(crate) fn log_of(state: &dyn Snapshot, session: &Session) -> Result<Vec<LogE
 pub(crate) fn counters_of(state: &dyn Snapshot, session: &str) -> Result<Counters, Failure> {
     let note = state.note(&Counters::key(session))?;
     // A note of another version of this program is a note that was lost.
-    Ok(note.and_then(|body| serde_json::from_str(&body).ok()).unwrap_or_default())
+    Ok(note
+        .and_then(|body| serde_json::from_str(&body).ok())
+        .unwrap_or_default())
 }
 
 /// Keeps what was counted.
-pub(crate) fn keep_counters(ctx: &Context<'_>, tx: &mut dyn Transaction, counters: &Counters) -> Result<(), Failure> {
+pub(crate) fn keep_counters(
+    ctx: &Context<'_>,
+    tx: &mut dyn Transaction,
+    counters: &Counters,
+) -> Result<(), Failure> {
     let body = serde_json::to_string(counters).unwrap_or_default();
     Ok(tx.keep_note(&Counters::key(&ctx.session), Some(&body), ctx.clock.now())?)
 }
 
 /// Returns what is worth telling about a session.
-pub(crate) fn signals(ctx: &Context<'_>, trail: Option<&Trail>, counters: &Counters) -> Vec<Signal> {
+pub(crate) fn signals(
+    ctx: &Context<'_>,
+    trail: Option<&Trail>,
+    counters: &Counters,
+) -> Vec<Signal> {
     let around = Surroundings {
         section: trail.map(|trail| trail::content(trail.cursor())),
         gap_ms: trail.map(|trail| ctx.clock.now().since(trail.session.updated)),
@@ -181,15 +238,30 @@ pub(crate) fn signals(ctx: &Context<'_>, trail: Option<&Trail>, counters: &Count
 }
 
 /// Where trails of older forms lie.
-pub(crate) const OLDER: [&str; 3] = [".hivemind/hierarchy.json", ".hivemind/brain.json", "brain.json"];
+pub(crate) const OLDER: [&str; 3] = [
+    ".hivemind/hierarchy.json",
+    ".hivemind/brain.json",
+    "brain.json",
+];
 
 fn older_trail(ctx: &Context<'_>) -> bool {
-    OLDER.iter().any(|path| matches!(ctx.files.look(path), FileLook::Present(_)))
+    OLDER
+        .iter()
+        .any(|path| matches!(ctx.files.look(path), FileLook::Present(_)))
 }
 
 /// Returns a stamp that no session has.
-pub(crate) fn free_session_stamp(ctx: &Context<'_>, state: &dyn Snapshot) -> Result<Stamp, Failure> {
-    free_stamp(ctx, |digits| Ok(state.records("session", digits)?.into_iter().map(|(key, _)| key).collect()))
+pub(crate) fn free_session_stamp(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+) -> Result<Stamp, Failure> {
+    free_stamp(ctx, |digits| {
+        Ok(state
+            .records("session", digits)?
+            .into_iter()
+            .map(|(key, _)| key)
+            .collect())
+    })
 }
 
 /// Returns a stamp of now that is not among the names with its digits.

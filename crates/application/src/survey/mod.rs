@@ -129,7 +129,11 @@ impl<'a> Surveyor<'_, 'a> {
                     self.flat(profile, level)?;
                     continue;
                 }
-                let above = Above { id: None, number: None, folder: String::new() };
+                let above = Above {
+                    id: None,
+                    number: None,
+                    folder: String::new(),
+                };
                 self.entries(profile, level, &above, Depth::All)?;
             }
         }
@@ -157,7 +161,9 @@ impl<'a> Surveyor<'_, 'a> {
         let mut chain = Vec::new();
         let mut above = Some(id);
         while let Some(id) = above {
-            let Some(node) = self.state.node(id)? else { break };
+            let Some(node) = self.state.node(id)? else {
+                break;
+            };
             above = node.parent;
             chain.push(node);
         }
@@ -165,26 +171,43 @@ impl<'a> Surveyor<'_, 'a> {
         for node in &chain {
             self.load_stamp(node.id)?;
             self.known(node)?;
-            let children = self.items_are_below(node).then(|| self.state.children(node.id)).transpose()?;
+            let children = self
+                .items_are_below(node)
+                .then(|| self.state.children(node.id))
+                .transpose()?;
             for child in children.iter().flatten() {
                 self.load_stamp(child.id)?;
             }
             self.items_of(node, &children.iter().flatten().collect::<Vec<_>>())?;
             self.moved(node)?;
         }
-        let Some(node) = chain.pop() else { return Ok(()) };
-        let (Some(profile), Some(path)) = (self.ctx.profile(&node.profile), node.path.as_deref()) else {
+        let Some(node) = chain.pop() else {
+            return Ok(());
+        };
+        let (Some(profile), Some(path)) = (self.ctx.profile(&node.profile), node.path.as_deref())
+        else {
             return Ok(());
         };
         if with_children {
             self.remember(self.state.children(node.id)?);
             let children = self.survey.nodes.clone();
-            children.iter().try_for_each(|child| self.load_stamp(child.id))?;
+            children
+                .iter()
+                .try_for_each(|child| self.load_stamp(child.id))?;
         } else {
-            self.passed_by = self.state.child_names(node.id)?.into_iter().map(|child| child.alias).collect();
+            self.passed_by = self
+                .state
+                .child_names(node.id)?
+                .into_iter()
+                .map(|child| child.alias)
+                .collect();
             self.passed_by.sort_unstable();
         }
-        let above = Above { id: Some(node.id), number: number_of(&node), folder: folder_of(path).to_owned() };
+        let above = Above {
+            id: Some(node.id),
+            number: number_of(&node),
+            folder: folder_of(path).to_owned(),
+        };
         let levels: Vec<&Level> = profile.levels_under(&node.level).collect();
         for level in levels {
             self.entries(profile, level, &above, Depth::One)?;
@@ -204,25 +227,48 @@ impl<'a> Surveyor<'_, 'a> {
     }
 
     /// Goes through the entries of the folder in which a level's nodes lie.
-    fn entries(&mut self, profile: &Profile, level: &Level, above: &Above, depth: Depth) -> Result<(), Failure> {
-        let Some(pattern) = &level.file else { return Ok(()) };
+    fn entries(
+        &mut self,
+        profile: &Profile,
+        level: &Level,
+        above: &Above,
+        depth: Depth,
+    ) -> Result<(), Failure> {
+        let Some(pattern) = &level.file else {
+            return Ok(());
+        };
         // A level that is its own parent lies flat: it is found once, as a root.
         if level.root && above.id.is_some() {
             return Ok(());
         }
         for entry in self.files.list(&pattern.listing(&above.folder)) {
-            let Some(alias) = pattern.alias_in(&entry.name) else { continue };
+            let Some(alias) = pattern.alias_in(&entry.name) else {
+                continue;
+            };
             if !pattern.entry_is_file() && entry.kind == EntryKind::File {
                 continue;
             }
-            if depth == Depth::One && self.passed_by.binary_search_by(|known| known.as_str().cmp(alias)).is_ok() {
+            if depth == Depth::One
+                && self
+                    .passed_by
+                    .binary_search_by(|known| known.as_str().cmp(alias))
+                    .is_ok()
+            {
                 continue;
             }
             let nodes = self.survey.nodes.clone();
             if let Some(node) = self.recorded(&nodes, above.id, level, alias) {
                 self.known(node)?;
-                if let Some(path) = node.path.as_deref().filter(|path| !path.contains(&entry.name)) {
-                    self.note_duplicate(pattern.file_at(&above.folder, &entry.name, alias), path, alias);
+                if let Some(path) = node
+                    .path
+                    .as_deref()
+                    .filter(|path| !path.contains(&entry.name))
+                {
+                    self.note_duplicate(
+                        pattern.file_at(&above.folder, &entry.name, alias),
+                        path,
+                        alias,
+                    );
                 }
                 if depth == Depth::All && profile.levels_under(&level.name).next().is_some() {
                     let path = pattern.file_at(&above.folder, &entry.name, alias);
@@ -230,7 +276,9 @@ impl<'a> Surveyor<'_, 'a> {
                 }
                 continue;
             }
-            let Some(read) = level.alias.read_exact(alias, &level.numbers) else { continue };
+            let Some(read) = level.alias.read_exact(alias, &level.numbers) else {
+                continue;
+            };
             let path = pattern.file_at(&above.folder, &entry.name, &read.alias);
             if self.unwritten.contains(&path) {
                 continue;
@@ -238,7 +286,10 @@ impl<'a> Surveyor<'_, 'a> {
             if read.parent_number.is_some() && read.parent_number != above.number {
                 self.ctx.notice(Noticed::Misplaced {
                     path,
-                    why: format!("`{}` does not belong to this parent: its number says otherwise", read.alias),
+                    why: format!(
+                        "`{}` does not belong to this parent: its number says otherwise",
+                        read.alias
+                    ),
                 });
                 continue;
             }
@@ -248,9 +299,17 @@ impl<'a> Surveyor<'_, 'a> {
     }
 
     /// Returns the recorded child of that alias.
-    fn recorded<'n>(&self, nodes: &'n [Node], parent: Option<NodeId>, level: &Level, alias: &str) -> Option<&'n Node> {
+    fn recorded<'n>(
+        &self,
+        nodes: &'n [Node],
+        parent: Option<NodeId>,
+        level: &Level,
+        alias: &str,
+    ) -> Option<&'n Node> {
         let siblings = self.children.get(&parent)?;
-        let place = siblings.binary_search_by_key(&alias, |index| &nodes[*index].alias).ok()?;
+        let place = siblings
+            .binary_search_by_key(&alias, |index| &nodes[*index].alias)
+            .ok()?;
         let node = &nodes[siblings[place]];
         Some(node).filter(|node| node.level == level.name)
     }
@@ -278,7 +337,10 @@ impl<'a> Surveyor<'_, 'a> {
             // A folder without its plan counts only if there are plans below it.
             FileLook::Missing => {
                 let (sightings, next_node) = (self.survey.sightings.len(), self.next_node);
-                self.survey.sightings.push(Sighting { place: Place::New(new), found: Found::Missing });
+                self.survey.sightings.push(Sighting {
+                    place: Place::New(new),
+                    found: Found::Missing,
+                });
                 self.next_node += 1;
                 self.below(profile, level, NodeId(next_node), number, &path, depth)?;
                 if self.survey.sightings.len() == sightings + 1 {
@@ -294,9 +356,14 @@ impl<'a> Surveyor<'_, 'a> {
             }
             FileLook::Present(_) | FileLook::Refused(_) => {
                 let id = new.id;
-                let Some(found) = self.read(id, None, level, &path)? else { return Ok(()) };
+                let Some(found) = self.read(id, None, level, &path)? else {
+                    return Ok(());
+                };
                 self.next_node += 1;
-                self.survey.sightings.push(Sighting { place: Place::New(new), found });
+                self.survey.sightings.push(Sighting {
+                    place: Place::New(new),
+                    found,
+                });
                 self.below(profile, level, id, number, &path, depth)
             }
         }
@@ -314,7 +381,11 @@ impl<'a> Surveyor<'_, 'a> {
         if depth == Depth::One {
             return Ok(());
         }
-        let above = Above { id: Some(id), number, folder: folder_of(path).to_owned() };
+        let above = Above {
+            id: Some(id),
+            number,
+            folder: folder_of(path).to_owned(),
+        };
         for level in profile.levels_under(&level.name) {
             self.entries(profile, level, &above, depth)?;
         }
@@ -331,7 +402,9 @@ impl<'a> Surveyor<'_, 'a> {
             return Ok(());
         }
         self.met[word] |= bit;
-        let Some(path) = &node.path else { return Ok(()) };
+        let Some(path) = &node.path else {
+            return Ok(());
+        };
         if self.unwritten.contains(path) {
             return Ok(());
         }
@@ -362,15 +435,23 @@ impl<'a> Surveyor<'_, 'a> {
             }
         };
         let same = match (&found, &node.content) {
-            (Found::Text { version, description, .. }, Content::Text { version: known, .. }) => {
-                version == known && *description == node.description
-            }
+            (
+                Found::Text {
+                    version,
+                    description,
+                    ..
+                },
+                Content::Text { version: known, .. },
+            ) => version == known && *description == node.description,
             (Found::Missing, Content::Missing) => true,
             (Found::Unreadable { why }, Content::Unreadable { why: known }) => why == known,
             _ => false,
         };
         if !same {
-            self.survey.sightings.push(Sighting { place: Place::Known(node.id), found });
+            self.survey.sightings.push(Sighting {
+                place: Place::Known(node.id),
+                found,
+            });
         }
         Ok(())
     }
@@ -379,7 +460,10 @@ impl<'a> Surveyor<'_, 'a> {
     pub(super) fn unavailable(&mut self, path: &str, why: String) {
         // The next survey has to look again, whatever the stamps say.
         self.has_read = true;
-        self.ctx.notice(Noticed::Unavailable { path: path.to_owned(), why });
+        self.ctx.notice(Noticed::Unavailable {
+            path: path.to_owned(),
+            why,
+        });
     }
 
     fn look(&mut self, path: &str) -> FileLook {
@@ -392,43 +476,74 @@ impl<'a> Surveyor<'_, 'a> {
     }
 
     /// Reads a plan file; `None` when it cannot be read now.
-    fn read(&mut self, id: NodeId, known: Option<&Node>, level: &Level, path: &str) -> Result<Option<Found>, Failure> {
+    fn read(
+        &mut self,
+        id: NodeId,
+        known: Option<&Node>,
+        level: &Level,
+        path: &str,
+    ) -> Result<Option<Found>, Failure> {
         self.has_read = true;
-        Ok(Some(match self.files.read(path, self.ctx.policy.max_plan_bytes) {
-            Reading::Missing => Found::Missing,
-            Reading::Unreadable { why, transient: true } => {
-                self.unavailable(path, why);
-                return Ok(None);
-            }
-            Reading::Unreadable { why, transient: false } => Found::Unreadable { why },
-            Reading::Text { text, stamp, modified_ns } => {
-                let version = VersionHash::of(text.as_bytes());
-                if let Some(stamp) = stamp {
-                    self.survey.stamps.push((id, stamp, version));
+        Ok(Some(
+            match self.files.read(path, self.ctx.policy.max_plan_bytes) {
+                Reading::Missing => Found::Missing,
+                Reading::Unreadable {
+                    why,
+                    transient: true,
+                } => {
+                    self.unavailable(path, why);
+                    return Ok(None);
                 }
-                // The same bytes say the same: nothing to read out of them again.
-                if let Some(node) = known
-                    && let Content::Text { version: same, canonical, basis } = &node.content
-                    && *same == version
-                {
-                    return Ok(Some(Found::Text {
+                Reading::Unreadable {
+                    why,
+                    transient: false,
+                } => Found::Unreadable { why },
+                Reading::Text {
+                    text,
+                    stamp,
+                    modified_ns,
+                } => {
+                    let version = VersionHash::of(text.as_bytes());
+                    if let Some(stamp) = stamp {
+                        self.survey.stamps.push((id, stamp, version));
+                    }
+                    // The same bytes say the same: nothing to read out of them again.
+                    if let Some(node) = known
+                        && let Content::Text {
+                            version: same,
+                            canonical,
+                            basis,
+                        } = &node.content
+                        && *same == version
+                    {
+                        return Ok(Some(Found::Text {
+                            version,
+                            canonical: *canonical,
+                            description: node.description.clone(),
+                            modified_ns,
+                            known_basis: Some(*basis),
+                        }));
+                    }
+                    let known_basis = match known {
+                        Some(node) => self
+                            .state
+                            .version(node.id, version)?
+                            .map(|version| version.basis),
+                        None => None,
+                    };
+                    let (canonical, description) = level.read_text(&text);
+                    let found = Found::Text {
                         version,
-                        canonical: *canonical,
-                        description: node.description.clone(),
+                        canonical,
+                        description,
                         modified_ns,
-                        known_basis: Some(*basis),
-                    }));
+                        known_basis,
+                    };
+                    self.survey.texts.push(text);
+                    found
                 }
-                let known_basis = match known {
-                    Some(node) => self.state.version(node.id, version)?.map(|version| version.basis),
-                    None => None,
-                };
-                let (canonical, description) = level.read_text(&text);
-                let found = Found::Text { version, canonical, description, modified_ns, known_basis };
-                self.survey.texts.push(text);
-                found
-            }
-        }))
+            },
+        ))
     }
 }
 

@@ -26,7 +26,9 @@ struct Fresh {
 impl Surveyor<'_, '_> {
     /// Goes through a level whose files lie side by side: each names its parent in its front matter.
     pub(super) fn flat(&mut self, profile: &Profile, level: &Level) -> Result<(), Failure> {
-        let Some(pattern) = &level.file else { return Ok(()) };
+        let Some(pattern) = &level.file else {
+            return Ok(());
+        };
         let nodes = self.survey.nodes.clone();
         let known: HashMap<&str, &Node> = nodes
             .iter()
@@ -35,7 +37,9 @@ impl Surveyor<'_, '_> {
             .collect();
         let mut fresh: Vec<Fresh> = Vec::new();
         for entry in self.files.list(&pattern.listing("")) {
-            let Some(alias) = pattern.alias_in(&entry.name) else { continue };
+            let Some(alias) = pattern.alias_in(&entry.name) else {
+                continue;
+            };
             if !pattern.entry_is_file() && entry.kind == EntryKind::File {
                 continue;
             }
@@ -43,25 +47,40 @@ impl Surveyor<'_, '_> {
             if recorded.is_some_and(|path| pattern.file_at("", &entry.name, alias) == path) {
                 continue;
             }
-            let Some(read) = level.alias.read_exact(alias, &level.numbers) else { continue };
+            let Some(read) = level.alias.read_exact(alias, &level.numbers) else {
+                continue;
+            };
             let path = pattern.file_at("", &entry.name, &read.alias);
-            if self.unwritten.contains(&path) || matches!(self.files.look(&path), FileLook::Missing) {
+            if self.unwritten.contains(&path) || matches!(self.files.look(&path), FileLook::Missing)
+            {
                 continue;
             }
-            let other = fresh.iter().find(|other| other.alias == read.alias).map(|other| other.path.as_str());
+            let other = fresh
+                .iter()
+                .find(|other| other.alias == read.alias)
+                .map(|other| other.path.as_str());
             if let Some(other) = recorded.or(other) {
                 self.note_duplicate(path, other, &read.alias);
                 continue;
             }
             // Its number is given when its parent is known; nothing else is filed under it before.
-            let Some(found) = self.read(NodeId(u32::MAX), None, level, &path)? else { continue };
+            let Some(found) = self.read(NodeId(u32::MAX), None, level, &path)? else {
+                continue;
+            };
             self.survey.stamps.retain(|(id, ..)| id.0 != u32::MAX);
             let wants = wanted(&found);
             let order = read.number.map_or(0, i64::from);
-            fresh.push(Fresh { alias: read.alias, order, path, found, wants });
+            fresh.push(Fresh {
+                alias: read.alias,
+                order,
+                path,
+                found,
+                wants,
+            });
         }
         let mut in_order: Vec<&Node> = known.values().copied().collect();
-        let recorded: HashMap<NodeId, Option<NodeId>> = known.values().map(|node| (node.id, node.parent)).collect();
+        let recorded: HashMap<NodeId, Option<NodeId>> =
+            known.values().map(|node| (node.id, node.parent)).collect();
         in_order.sort_by_cached_key(|node| (depth(&recorded, node.id), node.id));
         for node in &in_order {
             self.known(node)?;
@@ -73,7 +92,11 @@ impl Surveyor<'_, '_> {
         // What comes to stand above others goes first: a node that is to stand below its own child would go round.
         in_order.sort_by_cached_key(|node| (depth(&parents, node.alias.clone()), node.id));
         for node in in_order {
-            self.note_move(node, parents.get(node.alias.as_str()).and_then(Option::as_deref), &known)?;
+            self.note_move(
+                node,
+                parents.get(node.alias.as_str()).and_then(Option::as_deref),
+                &known,
+            )?;
         }
         Ok(())
     }
@@ -89,15 +112,30 @@ impl Surveyor<'_, '_> {
 
     /// Returns every file's parent, by alias; a parent that is not there or that would close a circle is told and
     /// left out.
-    fn parents(&self, known: &HashMap<&str, &Node>, fresh: &[Fresh]) -> HashMap<String, Option<String>> {
+    fn parents(
+        &self,
+        known: &HashMap<&str, &Node>,
+        fresh: &[Fresh],
+    ) -> HashMap<String, Option<String>> {
         let mut wants: HashMap<String, (Option<String>, String)> = HashMap::new();
         for node in known.values() {
-            let seen = self.survey.sightings.iter().find(|sighting| sighting.place == Place::Known(node.id));
+            let seen = self
+                .survey
+                .sightings
+                .iter()
+                .find(|sighting| sighting.place == Place::Known(node.id));
             let parent = match seen.map(|sighting| &sighting.found) {
                 Some(found @ Found::Text { .. }) => wanted(found),
-                _ => node.description.work.as_ref().and_then(|work| work.parent.clone()),
+                _ => node
+                    .description
+                    .work
+                    .as_ref()
+                    .and_then(|work| work.parent.clone()),
             };
-            wants.insert(node.alias.clone(), (parent, node.path.clone().unwrap_or_default()));
+            wants.insert(
+                node.alias.clone(),
+                (parent, node.path.clone().unwrap_or_default()),
+            );
         }
         for one in fresh {
             wants.insert(one.alias.clone(), (one.wants.clone(), one.path.clone()));
@@ -125,7 +163,10 @@ impl Surveyor<'_, '_> {
                 None
             });
             if let Some(why) = &broken {
-                self.ctx.notice(Noticed::Misplaced { path: path.clone(), why: why.clone() });
+                self.ctx.notice(Noticed::Misplaced {
+                    path: path.clone(),
+                    why: why.clone(),
+                });
             }
             parents.insert(alias.clone(), parent.clone().filter(|_| broken.is_none()));
         }
@@ -151,7 +192,10 @@ impl Surveyor<'_, '_> {
             // Circles were left out before, so one is always ready.
             let one = fresh.remove(ready.unwrap_or_default());
             let parent = parent_of(&one).and_then(|parent| {
-                known.get(parent.as_str()).map(|node| node.id).or_else(|| added.get(&parent).copied())
+                known
+                    .get(parent.as_str())
+                    .map(|node| node.id)
+                    .or_else(|| added.get(&parent).copied())
             });
             let id = NodeId(self.next_node);
             self.next_node += 1;
@@ -165,7 +209,10 @@ impl Surveyor<'_, '_> {
                 order: one.order,
                 path: Some(one.path.clone()),
             };
-            self.survey.sightings.push(Sighting { place: Place::New(new), found: one.found });
+            self.survey.sightings.push(Sighting {
+                place: Place::New(new),
+                found: one.found,
+            });
             self.items(profile, level, id, &one.path, &[])?;
         }
         Ok(())
@@ -176,16 +223,35 @@ impl Surveyor<'_, '_> {
         if !self.level_of(node).is_some_and(Level::lies_flat) {
             return Ok(());
         }
-        let seen = self.survey.sightings.iter().find(|sighting| sighting.place == Place::Known(node.id));
-        let Some(Found::Text { description, .. }) = seen.map(|sighting| &sighting.found) else { return Ok(()) };
-        let wanted = description.work.as_ref().and_then(|work| work.parent.clone());
-        if wanted == node.description.work.as_ref().and_then(|work| work.parent.clone()) {
+        let seen = self
+            .survey
+            .sightings
+            .iter()
+            .find(|sighting| sighting.place == Place::Known(node.id));
+        let Some(Found::Text { description, .. }) = seen.map(|sighting| &sighting.found) else {
+            return Ok(());
+        };
+        let wanted = description
+            .work
+            .as_ref()
+            .and_then(|work| work.parent.clone());
+        if wanted
+            == node
+                .description
+                .work
+                .as_ref()
+                .and_then(|work| work.parent.clone())
+        {
             return Ok(());
         }
-        let Some(alias) = wanted else { return self.note_move(node, None, &HashMap::new()) };
+        let Some(alias) = wanted else {
+            return self.note_move(node, None, &HashMap::new());
+        };
         let candidates = self.state.nodes_by_alias(&alias)?;
         let fits = |one: &&Node| one.profile == node.profile && one.level == node.level;
-        let Some(parent) = candidates.iter().find(fits) else { return Ok(()) };
+        let Some(parent) = candidates.iter().find(fits) else {
+            return Ok(());
+        };
         // A circle is told by the look at everything; here it only must not be made.
         let mut above = Some(parent.id);
         while let Some(id) = above {
@@ -194,18 +260,33 @@ impl Surveyor<'_, '_> {
             }
             above = self.state.node(id)?.and_then(|node| node.parent);
         }
-        self.note_move(node, Some(&alias), &HashMap::from([(alias.as_str(), parent)]))
+        self.note_move(
+            node,
+            Some(&alias),
+            &HashMap::from([(alias.as_str(), parent)]),
+        )
     }
 
-    fn note_move(&mut self, node: &Node, parent: Option<&str>, known: &HashMap<&str, &Node>) -> Result<(), Failure> {
+    fn note_move(
+        &mut self,
+        node: &Node,
+        parent: Option<&str>,
+        known: &HashMap<&str, &Node>,
+    ) -> Result<(), Failure> {
         let after = match parent {
             None => None,
             Some(alias) => match known.get(alias) {
                 Some(parent) => Some(parent.id),
-                None => self.survey.sightings.iter().find_map(|sighting| match &sighting.place {
-                    Place::New(new) if new.alias == alias && new.level == node.level => Some(new.id),
-                    _ => None,
-                }),
+                None => self
+                    .survey
+                    .sightings
+                    .iter()
+                    .find_map(|sighting| match &sighting.place {
+                        Place::New(new) if new.alias == alias && new.level == node.level => {
+                            Some(new.id)
+                        }
+                        _ => None,
+                    }),
             },
         };
         if after != node.parent {
@@ -217,18 +298,32 @@ impl Surveyor<'_, '_> {
     /// Says whether nodes below come from the items of a file beside this one's.
     pub(super) fn items_are_below(&self, node: &Node) -> bool {
         let profile = self.ctx.profile(&node.profile);
-        profile.is_some_and(|profile| profile.levels_under(&node.level).any(|level| level.items.is_some()))
+        profile.is_some_and(|profile| {
+            profile
+                .levels_under(&node.level)
+                .any(|level| level.items.is_some())
+        })
     }
 
     /// Returns the recorded children of a node.
     fn children_of<'n>(&self, nodes: &'n [Node], node: &Node) -> Vec<&'n Node> {
-        self.children.get(&Some(node.id)).into_iter().flatten().map(|index| &nodes[*index]).collect()
+        self.children
+            .get(&Some(node.id))
+            .into_iter()
+            .flatten()
+            .map(|index| &nodes[*index])
+            .collect()
     }
 
     /// Looks at the items below a recorded node.
     pub(super) fn items_of(&mut self, node: &Node, children: &[&Node]) -> Result<(), Failure> {
-        let (Some(profile), Some(path)) = (self.ctx.profile(&node.profile), node.path.clone()) else { return Ok(()) };
-        let Some(level) = profile.level(&node.level) else { return Ok(()) };
+        let (Some(profile), Some(path)) = (self.ctx.profile(&node.profile), node.path.clone())
+        else {
+            return Ok(());
+        };
+        let Some(level) = profile.level(&node.level) else {
+            return Ok(());
+        };
         self.items(profile, level, node.id, &path, children)
     }
 
@@ -247,7 +342,11 @@ impl Surveyor<'_, '_> {
                 "" => file.clone(),
                 folder => format!("{folder}/{file}"),
             };
-            let recorded: Vec<&Node> = children.iter().copied().filter(|child| child.level == level.name).collect();
+            let recorded: Vec<&Node> = children
+                .iter()
+                .copied()
+                .filter(|child| child.level == level.name)
+                .collect();
             self.items_in(profile, level, parent, &file, &recorded)?;
         }
         Ok(())
@@ -267,8 +366,13 @@ impl Surveyor<'_, '_> {
             return Ok(());
         }
         let FileLook::Present(stamp) = look else {
-            let gone = recorded.iter().filter(|node| node.content != Content::Missing);
-            let gone = gone.map(|node| Sighting { place: Place::Known(node.id), found: Found::Missing });
+            let gone = recorded
+                .iter()
+                .filter(|node| node.content != Content::Missing);
+            let gone = gone.map(|node| Sighting {
+                place: Place::Known(node.id),
+                found: Found::Missing,
+            });
             self.survey.sightings.extend(gone.collect::<Vec<_>>());
             return Ok(());
         };
@@ -283,42 +387,70 @@ impl Surveyor<'_, '_> {
             return Ok(());
         }
         let looked = stamp;
-        let (text, stamp, modified_ns) = match self.files.read(file, self.ctx.policy.max_plan_bytes) {
-            Reading::Text { text, stamp, modified_ns } => (text, stamp, modified_ns),
+        let (text, stamp, modified_ns) = match self.files.read(file, self.ctx.policy.max_plan_bytes)
+        {
+            Reading::Text {
+                text,
+                stamp,
+                modified_ns,
+            } => (text, stamp, modified_ns),
             Reading::Missing => return Ok(()),
-            Reading::Unreadable { why, transient: true } => {
+            Reading::Unreadable {
+                why,
+                transient: true,
+            } => {
                 self.unavailable(file, why);
                 return Ok(());
             }
-            Reading::Unreadable { why, transient: false } => {
-                self.ctx.notice(Noticed::Misplaced { path: file.to_owned(), why });
+            Reading::Unreadable {
+                why,
+                transient: false,
+            } => {
+                self.ctx.notice(Noticed::Misplaced {
+                    path: file.to_owned(),
+                    why,
+                });
                 return Ok(());
             }
         };
         // A file without items has nowhere to keep its stamp, and is read each time.
         self.has_read |= stamp != Some(looked);
         let items = scenarios::read(&text);
-        for node in recorded.iter().filter(|node| !items.iter().any(|item| item.slug == node.alias)) {
+        for node in recorded
+            .iter()
+            .filter(|node| !items.iter().any(|item| item.slug == node.alias))
+        {
             if node.content != Content::Missing {
-                self.survey.sightings.push(Sighting { place: Place::Known(node.id), found: Found::Missing });
+                self.survey.sightings.push(Sighting {
+                    place: Place::Known(node.id),
+                    found: Found::Missing,
+                });
             }
         }
         for (index, item) in items.into_iter().enumerate() {
             let (version, canonical) = hashes(&item.text);
             let node = recorded.iter().find(|node| node.alias == item.slug);
             let id = node.map_or(NodeId(self.next_node), |node| node.id);
-            self.survey.stamps.extend(stamp.map(|stamp| (id, stamp, version)));
+            self.survey
+                .stamps
+                .extend(stamp.map(|stamp| (id, stamp, version)));
             if node.is_some_and(|node| node.content.version() == Some(version)) {
                 continue;
             }
             let known_basis = match node {
-                Some(node) => self.state.version(node.id, version)?.map(|version| version.basis),
+                Some(node) => self
+                    .state
+                    .version(node.id, version)?
+                    .map(|version| version.basis),
                 None => None,
             };
             let found = Found::Text {
                 version,
                 canonical,
-                description: Description { title: Some(item.title), ..Description::default() },
+                description: Description {
+                    title: Some(item.title),
+                    ..Description::default()
+                },
                 modified_ns,
                 known_basis,
             };
@@ -353,7 +485,10 @@ fn depth<K: Clone + Eq + std::hash::Hash>(parents: &HashMap<K, Option<K>>, one: 
 /// Returns the parent a text names.
 fn wanted(found: &Found) -> Option<String> {
     match found {
-        Found::Text { description, .. } => description.work.as_ref().and_then(|work| work.parent.clone()),
+        Found::Text { description, .. } => description
+            .work
+            .as_ref()
+            .and_then(|work| work.parent.clone()),
         Found::Missing | Found::Unreadable { .. } => None,
     }
 }

@@ -44,21 +44,40 @@ impl Surveyor<'_, '_> {
 
     /// Says whether the last look still holds, and nothing that was touched since differs from its file.
     fn is_as_kept(&mut self) -> Result<bool, Failure> {
-        let Some(LookedAgain { mark, looked, changed }) = self.files.look_again(MOST_NODES) else { return Ok(false) };
-        let Some(kept) = mark.split_once(' ').and_then(|(head, _)| head.parse().ok().map(OperationId)) else {
+        let Some(LookedAgain {
+            mark,
+            looked,
+            changed,
+        }) = self.files.look_again(MOST_NODES)
+        else {
+            return Ok(false);
+        };
+        let Some(kept) = mark
+            .split_once(' ')
+            .and_then(|(head, _)| head.parse().ok().map(OperationId))
+        else {
             return Ok(false);
         };
         let head = self.state.head()?;
-        let since = head.0.checked_sub(kept.0).and_then(|since| usize::try_from(since).ok());
+        let since = head
+            .0
+            .checked_sub(kept.0)
+            .and_then(|since| usize::try_from(since).ok());
         let most = FEW_OPERATIONS + looked / FILES_AN_OPERATION;
-        let Some(since) = since.filter(|since| *since <= most) else { return Ok(false) };
+        let Some(since) = since.filter(|since| *since <= most) else {
+            return Ok(false);
+        };
         if self.mark(kept)? != mark {
             return Ok(false);
         }
         let mut touched: BTreeSet<NodeId> = BTreeSet::new();
         if since > 0 {
             let operations = self.state.operations(None, since)?;
-            touched.extend(operations.iter().flat_map(domain::operation::Operation::touched));
+            touched.extend(
+                operations
+                    .iter()
+                    .flat_map(domain::operation::Operation::touched),
+            );
         }
         if touched.len() > MOST_NODES {
             return Ok(false);
@@ -71,7 +90,8 @@ impl Surveyor<'_, '_> {
                 Some(_) => self.lineage(id, false)?,
             }
         }
-        let holds = self.survey.shows_nothing() && changed.iter().all(|path| self.looked_at.contains(path));
+        let holds =
+            self.survey.shows_nothing() && changed.iter().all(|path| self.looked_at.contains(path));
         // The next look need not go through the same operations again.
         if holds && changed.is_empty() && since > FEW_OPERATIONS {
             self.files.keep_looks(&self.mark(head)?);
@@ -81,9 +101,22 @@ impl Surveyor<'_, '_> {
 
     /// Names everything but the files that a survey at `head` depends on.
     fn mark(&self, head: OperationId) -> Result<String, Failure> {
-        let at = self.state.operation_head(head)?.map(|operation| operation.at.to_string()).unwrap_or_default();
-        let levels: Vec<_> = self.ctx.profiles.iter().map(|profile| (&profile.name, &profile.levels)).collect();
-        let depends = format!("{} {at} {} {levels:?}", self.state.store_id()?, self.ctx.policy.max_plan_bytes);
+        let at = self
+            .state
+            .operation_head(head)?
+            .map(|operation| operation.at.to_string())
+            .unwrap_or_default();
+        let levels: Vec<_> = self
+            .ctx
+            .profiles
+            .iter()
+            .map(|profile| (&profile.name, &profile.levels))
+            .collect();
+        let depends = format!(
+            "{} {at} {} {levels:?}",
+            self.state.store_id()?,
+            self.ctx.policy.max_plan_bytes
+        );
         Ok(format!("{head} {}", Digest32::of(depends.as_bytes())))
     }
 }

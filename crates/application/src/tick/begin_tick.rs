@@ -52,9 +52,21 @@ pub fn begin_tick(ctx: &Context<'_>) -> Result<NextTick, Failure> {
     let (state, tree) = looked(ctx)?;
     let around = Surroundings::gather(ctx, &*state, &tree, None)?;
     let tick = around.state.current_tick + 1;
-    around.ticks.iter().rev().take(2).filter(|it| it.status != TickStatus::Planned).for_each(|it| catch_up(ctx, it));
-    if let Some(begun) = around.begun().filter(|record| record.status == TickStatus::Planned) {
-        return Ok(NextTick::Run { tick, from_action: begun.next_action() });
+    around
+        .ticks
+        .iter()
+        .rev()
+        .take(2)
+        .filter(|it| it.status != TickStatus::Planned)
+        .for_each(|it| catch_up(ctx, it));
+    if let Some(begun) = around
+        .begun()
+        .filter(|record| record.status == TickStatus::Planned)
+    {
+        return Ok(NextTick::Run {
+            tick,
+            from_action: begun.next_action(),
+        });
     }
     let context = around.view(ctx).planner_context();
     let prompt = context.prompt(&template(ctx));
@@ -77,7 +89,10 @@ pub fn begin_tick(ctx: &Context<'_>) -> Result<NextTick, Failure> {
 pub fn offline_plan(ctx: &Context<'_>) -> Result<Value, Failure> {
     let (state, tree) = looked(ctx)?;
     let around = Surroundings::gather(ctx, &*state, &tree, None)?;
-    Ok(offline::plan(&around.view(ctx), &named(ctx, &*state, &tree)))
+    Ok(offline::plan(
+        &around.view(ctx),
+        &named(ctx, &*state, &tree),
+    ))
 }
 
 fn looked<'s>(ctx: &Context<'s>) -> Result<(Box<dyn Snapshot + 's>, domain::tree::Tree), Failure> {
@@ -88,13 +103,24 @@ fn looked<'s>(ctx: &Context<'s>) -> Result<(Box<dyn Snapshot + 's>, domain::tree
 /// A question is known by its tick, its attempt and the store: when any of them is another one, the answer is late.
 pub(super) fn nonce(state: &dyn Snapshot, around: &Surroundings) -> Result<String, Failure> {
     let failures = around.begun().map_or(0, |record| record.failures);
-    let text = format!("{}/{}/{failures}", state.store_id()?, around.state.current_tick + 1);
-    Ok(VersionHash::of(text.as_bytes()).to_string().chars().take(16).collect())
+    let text = format!(
+        "{}/{}/{failures}",
+        state.store_id()?,
+        around.state.current_tick + 1
+    );
+    Ok(VersionHash::of(text.as_bytes())
+        .to_string()
+        .chars()
+        .take(16)
+        .collect())
 }
 
 pub(super) fn late() -> Failure {
-    Failure::new(FailureKind::Conflict, "this answer is late: the story went on, or the question was another one")
-        .step("begin again")
+    Failure::new(
+        FailureKind::Conflict,
+        "this answer is late: the story went on, or the question was another one",
+    )
+    .step("begin again")
 }
 
 /// Returns the project's template; one that cannot be read is as good as none.

@@ -75,7 +75,9 @@ impl Surroundings {
 
     /// Returns the next tick's record, when it was begun.
     pub(crate) fn begun(&self) -> Option<&TickRecord> {
-        self.ticks.iter().find(|record| record.tick == self.state.current_tick + 1)
+        self.ticks
+            .iter()
+            .find(|record| record.tick == self.state.current_tick + 1)
     }
 }
 
@@ -85,7 +87,10 @@ pub(crate) fn novel_name(state: &TickState) -> String {
 
 /// Returns the nodes of plans in files, in order.
 pub(crate) fn plan_nodes(ctx: &Context<'_>, tree: &Tree) -> Vec<PlanNode> {
-    let in_files = tree.all_in_order().into_iter().filter(|node| node.path.is_some());
+    let in_files = tree
+        .all_in_order()
+        .into_iter()
+        .filter(|node| node.path.is_some());
     in_files
         .map(|node| PlanNode {
             path: tree.path(node),
@@ -101,19 +106,26 @@ pub(crate) fn plan_nodes(ctx: &Context<'_>, tree: &Tree) -> Vec<PlanNode> {
 
 /// Returns where what is written from a node goes, where something is.
 fn output<'p>(ctx: &Context<'p>, node: &Node) -> Option<&'p FilePattern> {
-    ctx.profile(&node.profile)?.level(&node.level)?.output.as_ref()
+    ctx.profile(&node.profile)?
+        .level(&node.level)?
+        .output
+        .as_ref()
 }
 
 /// Returns the file of a node's prose: below the folder of its parent's plan.
 pub(crate) fn prose_path(ctx: &Context<'_>, tree: &Tree, node: &Node) -> Option<String> {
-    let above = tree.parent(node).and_then(|parent| parent.path.as_deref()).map_or("", folder_of);
+    let above = tree
+        .parent(node)
+        .and_then(|parent| parent.path.as_deref())
+        .map_or("", folder_of);
     output(ctx, node).map(|pattern| pattern.file_for(above, &node.alias))
 }
 
 /// Returns the node with this path.
 pub(crate) fn node_at<'t>(tree: &'t Tree, path: &str) -> Option<&'t Node> {
     let alias = path.rsplit('/').next()?;
-    tree.nodes().find(|node| node.alias == alias && tree.path(node) == path)
+    tree.nodes()
+        .find(|node| node.alias == alias && tree.path(node) == path)
 }
 
 /// Returns a node's plan as it was last seen.
@@ -123,7 +135,10 @@ pub(crate) fn plan_text(state: &dyn Snapshot, tree: &Tree, path: &str) -> Option
 
 /// Returns what was written from a node.
 pub(crate) fn prose(ctx: &Context<'_>, tree: &Tree, path: &str) -> Option<String> {
-    match ctx.files.read(&prose_path(ctx, tree, node_at(tree, path)?)?, MOST_PROSE) {
+    match ctx
+        .files
+        .read(&prose_path(ctx, tree, node_at(tree, path)?)?, MOST_PROSE)
+    {
         Reading::Text { text, .. } => Some(text),
         Reading::Missing | Reading::Unreadable { .. } => None,
     }
@@ -132,10 +147,21 @@ pub(crate) fn prose(ctx: &Context<'_>, tree: &Tree, path: &str) -> Option<String
 /// Returns what the plans name, the upper ones first.
 pub(crate) fn named(ctx: &Context<'_>, state: &dyn Snapshot, tree: &Tree) -> Named {
     let mut named = Named::default();
-    for node in tree.all_in_order().into_iter().filter(|node| node.path.is_some()) {
-        let Some(profile) = ctx.profile(&node.profile) else { continue };
-        let Some(Ok(Some(text))) = node.content.version().map(|version| state.text(version)) else { continue };
-        let lists = [("characters", &mut named.characters), ("locations", &mut named.locations)];
+    for node in tree
+        .all_in_order()
+        .into_iter()
+        .filter(|node| node.path.is_some())
+    {
+        let Some(profile) = ctx.profile(&node.profile) else {
+            continue;
+        };
+        let Some(Ok(Some(text))) = node.content.version().map(|version| state.text(version)) else {
+            continue;
+        };
+        let lists = [
+            ("characters", &mut named.characters),
+            ("locations", &mut named.locations),
+        ];
         for (facet, list) in lists {
             for name in domain::consistency::names_of(profile, facet, &text) {
                 if !list.iter().any(|known| known.eq_ignore_ascii_case(&name)) {

@@ -66,12 +66,16 @@ impl TickOutcome {
 /// Writes the files of a tick that are gone, or were not written by a process that lost its notes. A plan that somebody
 /// edited stays.
 pub(super) fn catch_up(ctx: &Context<'_>, record: &TickRecord) {
-    let is_behind = match ctx.files.read(&tick_files::plan_path(record.tick), MOST_PLAN) {
+    let is_behind = match ctx
+        .files
+        .read(&tick_files::plan_path(record.tick), MOST_PLAN)
+    {
         Reading::Missing => true,
         Reading::Unreadable { .. } => false,
         Reading::Text { text, .. } => serde_json::from_str::<Value>(&text).is_ok_and(|file| {
             file["status"] != record.status.word()
-                && serde_json::from_value::<Plan>(file["plan"].clone()).is_ok_and(|plan| plan == record.plan)
+                && serde_json::from_value::<Plan>(file["plan"].clone())
+                    .is_ok_and(|plan| plan == record.plan)
         }),
     };
     if is_behind {
@@ -89,23 +93,40 @@ pub(super) fn catch_up(ctx: &Context<'_>, record: &TickRecord) {
 
 /// Returns the files of a tick: its plan, and what went wrong.
 fn files_of(record: &TickRecord) -> Vec<(String, String)> {
-    let mut files = vec![(tick_files::plan_path(record.tick), tick_files::plan_file(record))];
+    let mut files = vec![(
+        tick_files::plan_path(record.tick),
+        tick_files::plan_file(record),
+    )];
     if matches!(record.status, TickStatus::Failed | TickStatus::Parked) {
-        files.push((tick_files::error_path(record.tick, false), tick_files::error_file(record)));
-        files.push((tick_files::error_path(record.tick, true), tick_files::error_log(record)));
+        files.push((
+            tick_files::error_path(record.tick, false),
+            tick_files::error_file(record),
+        ));
+        files.push((
+            tick_files::error_path(record.tick, true),
+            tick_files::error_log(record),
+        ));
     }
     files
 }
 
 /// Plans to write the files of a tick.
-pub(super) fn plan_files_of(planned: &PlannedFiles<'_>, record: &TickRecord) -> Result<(), Failure> {
-    files_of(record).into_iter().try_for_each(|(path, text)| planned.put(&path, Some(&text)))
+pub(super) fn plan_files_of(
+    planned: &PlannedFiles<'_>,
+    record: &TickRecord,
+) -> Result<(), Failure> {
+    files_of(record)
+        .into_iter()
+        .try_for_each(|(path, text)| planned.put(&path, Some(&text)))
 }
 
 /// Files are copies: one that cannot be written is told, the store has it in any case.
 fn write(ctx: &Context<'_>, path: &str, text: &str) {
     if let Err(fault) = ctx.files.replace(path, &mask(text)) {
-        ctx.notice(Noticed::NotWritten { path: path.to_owned(), why: Failure::from(fault).message });
+        ctx.notice(Noticed::NotWritten {
+            path: path.to_owned(),
+            why: Failure::from(fault).message,
+        });
     }
 }
 
@@ -118,7 +139,11 @@ pub fn run_tick(ctx: &Context<'_>, tick: u64) -> Result<TickOutcome, Failure> {
 }
 
 /// The same for a plan that was kept a moment ago, with the memory it was held against.
-pub(super) fn run_kept(ctx: &Context<'_>, tick: u64, memory: KnownMemory) -> Result<TickOutcome, Failure> {
+pub(super) fn run_kept(
+    ctx: &Context<'_>,
+    tick: u64,
+    memory: KnownMemory,
+) -> Result<TickOutcome, Failure> {
     run(ctx, tick, None, Some(memory), None)
 }
 
@@ -127,14 +152,23 @@ pub(super) fn run_kept(ctx: &Context<'_>, tick: u64, memory: KnownMemory) -> Res
 ///
 /// # Errors
 /// As [`run_tick`]; also when the edited plan cannot be run.
-pub fn retry_tick(ctx: &Context<'_>, tick: u64, shown: Option<Timestamp>) -> Result<TickOutcome, Failure> {
+pub fn retry_tick(
+    ctx: &Context<'_>,
+    tick: u64,
+    shown: Option<Timestamp>,
+) -> Result<TickOutcome, Failure> {
     let state = ctx.store.read()?;
     let record = known(&*state, tick)?;
-    let again = matches!(record.status, TickStatus::Failed | TickStatus::Parked | TickStatus::Planned);
+    let again = matches!(
+        record.status,
+        TickStatus::Failed | TickStatus::Parked | TickStatus::Planned
+    );
     if !again {
-        return Err(
-            Failure::new(FailureKind::Refused, format!("tick {tick} is {}", record.status.word())).step("tl tick")
-        );
+        return Err(Failure::new(
+            FailureKind::Refused,
+            format!("tick {tick} is {}", record.status.word()),
+        )
+        .step("tl tick"));
     }
     drop(state);
     run(ctx, tick, edited(ctx, tick)?, None, shown)
@@ -146,19 +180,32 @@ fn edited(ctx: &Context<'_>, tick: u64) -> Result<Option<Value>, Failure> {
     let text = match ctx.files.read(&path, MOST_PLAN) {
         Reading::Text { text, .. } => text,
         Reading::Missing => return Ok(None),
-        Reading::Unreadable { why, .. } => return Err(Failure::new(FailureKind::Invalid, format!("`{path}`: {why}"))),
+        Reading::Unreadable { why, .. } => {
+            return Err(Failure::new(
+                FailureKind::Invalid,
+                format!("`{path}`: {why}"),
+            ));
+        }
     };
-    let file: Value = serde_json::from_str(&text)
-        .map_err(|error| Failure::new(FailureKind::Invalid, format!("`{path}` is no JSON: {error}")))?;
+    let file: Value = serde_json::from_str(&text).map_err(|error| {
+        Failure::new(
+            FailureKind::Invalid,
+            format!("`{path}` is no JSON: {error}"),
+        )
+    })?;
     match file.get("plan") {
         Some(plan) => Ok(Some(plan.clone())),
-        None => Err(Failure::new(FailureKind::Invalid, format!("`{path}` has no `plan`"))),
+        None => Err(Failure::new(
+            FailureKind::Invalid,
+            format!("`{path}` has no `plan`"),
+        )),
     }
 }
 
 pub(super) fn known(state: &dyn Snapshot, tick: u64) -> Result<TickRecord, Failure> {
-    record::read::<TickRecord>(state, &TickRecord::key(tick))?
-        .ok_or_else(|| Failure::new(FailureKind::NotFound, format!("there is no tick {tick}")).step("tl tick"))
+    record::read::<TickRecord>(state, &TickRecord::key(tick))?.ok_or_else(|| {
+        Failure::new(FailureKind::NotFound, format!("there is no tick {tick}")).step("tl tick")
+    })
 }
 
 /// Refuses a decision about a state of the tick that was shown and is another one now.
@@ -166,7 +213,11 @@ pub(super) fn refuse_changed(record: &TickRecord, shown: Option<Timestamp>) -> R
     if shown.is_none_or(|shown| shown == record.at) {
         return Ok(());
     }
-    let what = format!("tick {} changed since it was shown: it is {} now", record.tick, record.status.word());
+    let what = format!(
+        "tick {} changed since it was shown: it is {} now",
+        record.tick,
+        record.status.word()
+    );
     Err(Failure::new(FailureKind::Conflict, what).step("tl tick --status"))
 }
 
@@ -181,8 +232,17 @@ fn run(
     // Compared with the record again inside the transaction.
     refuse_changed(&before, shown)?;
     // The plan files are looked at where an action stands on them.
-    let stands_on_plans = edited.is_some() || before.plan.actions.iter().any(|action| tools::reads_plans(&action.tool));
-    let tree = if stands_on_plans { observed_plans(ctx)?.1 } else { Tree::new([]) };
+    let stands_on_plans = edited.is_some()
+        || before
+            .plan
+            .actions
+            .iter()
+            .any(|action| tools::reads_plans(&action.tool));
+    let tree = if stands_on_plans {
+        observed_plans(ctx)?.1
+    } else {
+        Tree::new([])
+    };
     let mut tx = begin(ctx)?;
     let planned = PlannedFiles::of(ctx, None);
     let mut memory_files = files::observe_within(ctx, &mut *tx)?;
@@ -195,7 +255,10 @@ fn run(
         let refused = |why: String| {
             Failure::new(
                 FailureKind::Invalid,
-                format!("the plan in `{}` cannot be run: {why}", tick_files::plan_path(tick)),
+                format!(
+                    "the plan in `{}` cannot be run: {why}",
+                    tick_files::plan_path(tick)
+                ),
             )
         };
         record.plan = Plan::read(&plan, &around.memory).map_err(|why| refused(why.to_string()))?;
@@ -208,7 +271,12 @@ fn run(
     let failed = record.executed.last().filter(|action| !action.success);
     record.errors = failed
         .map(|action| {
-            format!("action {} (`{}`): {}", action.action_index, action.tool, action.error.clone().unwrap_or_default())
+            format!(
+                "action {} (`{}`): {}",
+                action.action_index,
+                action.tool,
+                action.error.clone().unwrap_or_default()
+            )
         })
         .into_iter()
         .collect();
@@ -220,7 +288,11 @@ fn run(
         Some(_) => TickStatus::Parked,
     };
     let mut facts = memory.changes();
-    facts.extend(record::changed(&TickRecord::key(tick), Some(&before), Some(&record)));
+    facts.extend(record::changed(
+        &TickRecord::key(tick),
+        Some(&before),
+        Some(&record),
+    ));
     facts.extend(advanced(&*tx, &around.state, &record)?);
     let summary = format!("tick {tick}: {}", record.status.word());
     if drafts.is_empty() {
@@ -253,11 +325,23 @@ fn advanced(
     let mut after = before.clone();
     after.current_tick = after.current_tick.max(record.tick);
     if after.active_character.is_none() {
-        let made = record.executed.iter().find(|action| action.success && action.tool == "character.generate");
-        let made = made.and_then(|action| action.result.as_ref()?["id"].as_str().map(str::to_owned));
-        let chosen = record.plan.pov_character.clone().filter(|pov| EntryKind::of_id(pov).is_some());
+        let made = record
+            .executed
+            .iter()
+            .find(|action| action.success && action.tool == "character.generate");
+        let made =
+            made.and_then(|action| action.result.as_ref()?["id"].as_str().map(str::to_owned));
+        let chosen = record
+            .plan
+            .pov_character
+            .clone()
+            .filter(|pov| EntryKind::of_id(pov).is_some());
         after.active_character = chosen.or(made);
     }
     let was_kept = record::read::<TickState>(state, TickState::KEY)?;
-    Ok(record::changed(TickState::KEY, was_kept.as_ref(), Some(&after)))
+    Ok(record::changed(
+        TickState::KEY,
+        was_kept.as_ref(),
+        Some(&after),
+    ))
 }

@@ -15,22 +15,40 @@ use crate::file_writes::{PlannedFiles, begin};
 ///
 /// # Errors
 /// When there is no such tick, it is settled, another state of it was shown, or the state cannot be written.
-pub fn skip_tick(ctx: &Context<'_>, tick: u64, shown: Option<Timestamp>) -> Result<TickOutcome, Failure> {
+pub fn skip_tick(
+    ctx: &Context<'_>,
+    tick: u64,
+    shown: Option<Timestamp>,
+) -> Result<TickOutcome, Failure> {
     let mut tx = begin(ctx)?;
     let before = known(&*tx, tick)?;
     refuse_changed(&before, shown)?;
     if matches!(before.status, TickStatus::Done | TickStatus::Skipped) {
-        return Err(
-            Failure::new(FailureKind::Refused, format!("tick {tick} is {}", before.status.word())).step("tl tick")
-        );
+        return Err(Failure::new(
+            FailureKind::Refused,
+            format!("tick {tick} is {}", before.status.word()),
+        )
+        .step("tl tick"));
     }
-    let record = TickRecord { status: TickStatus::Skipped, at: ctx.clock.now(), ..before.clone() };
+    let record = TickRecord {
+        status: TickStatus::Skipped,
+        at: ctx.clock.now(),
+        ..before.clone()
+    };
     let state = record::read::<TickState>(&*tx, TickState::KEY)?;
     let mut after = state.clone().unwrap_or_default();
     after.current_tick = after.current_tick.max(tick);
     let mut operation = ctx.operation(Verb::Tick, format!("tick {tick}: skipped"));
-    operation.facts.extend(record::changed(&TickRecord::key(tick), Some(&before), Some(&record)));
-    operation.facts.extend(record::changed(TickState::KEY, state.as_ref(), Some(&after)));
+    operation.facts.extend(record::changed(
+        &TickRecord::key(tick),
+        Some(&before),
+        Some(&record),
+    ));
+    operation.facts.extend(record::changed(
+        TickState::KEY,
+        state.as_ref(),
+        Some(&after),
+    ));
     let planned = PlannedFiles::of(ctx, None);
     plan_files_of(&planned, &record)?;
     planned.record(&mut *tx, operation)?;

@@ -17,7 +17,9 @@ pub(crate) fn spent(tx: &dyn Transaction, calls: &[Spending]) -> Result<Vec<Fact
     let operation = tx.next_operation()?;
     let keyed = calls.iter().enumerate();
     Ok(keyed
-        .filter_map(|(index, call)| record::changed(&format!("{:08}-{index:03}", operation.0), None, Some(call)))
+        .filter_map(|(index, call)| {
+            record::changed(&format!("{:08}-{index:03}", operation.0), None, Some(call))
+        })
         .collect())
 }
 
@@ -60,7 +62,8 @@ pub(crate) fn spending(state: &dyn Snapshot) -> Result<BTreeMap<String, Spending
         sum.output_tokens += call.output_tokens.unwrap_or(0);
         sum.cost_micros += call.cost_micros.unwrap_or(0);
         sum.calls_without_price += usize::from(call.cost_micros.is_none());
-        sum.calls_without_tokens += usize::from(call.input_tokens.is_none() || call.output_tokens.is_none());
+        sum.calls_without_tokens +=
+            usize::from(call.input_tokens.is_none() || call.output_tokens.is_none());
     }
     Ok(sums)
 }

@@ -28,11 +28,14 @@ pub(super) fn on_stage(
     let search = |kinds: &[EntryKind], query: &str, most: usize| {
         let words: Vec<&str> = kinds.iter().map(|kind| kind.word()).collect();
         let found = state.search(&words, &Query::read(query), Matching::AllElseAny, most);
-        found.map(|keys| keys.into_iter().map(|key| key.key).collect()).map_err(|fault| fault.to_string())
+        found
+            .map(|keys| keys.into_iter().map(|key| key.key).collect())
+            .map_err(|fault| fault.to_string())
     };
     let text = |path: &str| gather::plan_text(state, tree, path);
     let prose = |path: &str| gather::prose(ctx, tree, path);
-    let placed = |level: &str, id: &str, under: Option<&str>| placed(ctx, state, tree, level, id, under);
+    let placed =
+        |level: &str, id: &str, under: Option<&str>| placed(ctx, state, tree, level, id, under);
     let allows = |file: &str, text: &str| allowed(ctx, state, file, text);
     let world = World {
         nodes: around.nodes.clone(),
@@ -42,7 +45,12 @@ pub(super) fn on_stage(
         place: &placed,
         allows: &allows,
     };
-    let mut stage = Stage { memory: around.memory.clone(), tick: record.tick, world: &world, drafts: Vec::new() };
+    let mut stage = Stage {
+        memory: around.memory.clone(),
+        tick: record.tick,
+        world: &world,
+        drafts: Vec::new(),
+    };
     let executed = execute(&mut stage, &record.plan, record.executed.clone());
     (executed, stage.memory, stage.drafts)
 }
@@ -55,32 +63,49 @@ fn placed(
     id: &str,
     under: Option<&str>,
 ) -> Result<DraftPlace, String> {
-    let request = PlanRequest { kind: level.to_owned(), id: id.to_owned(), under: under.map(str::to_owned) };
+    let request = PlanRequest {
+        kind: level.to_owned(),
+        id: id.to_owned(),
+        under: under.map(str::to_owned),
+    };
     let planned = place(ctx, state, tree, &request).map_err(|failure| failure.message)?;
-    let file = planned.file.ok_or_else(|| format!("nothing is planned in a file for a {level}"))?;
+    let file = planned
+        .file
+        .ok_or_else(|| format!("nothing is planned in a file for a {level}"))?;
     let text = match ctx.files.read(&file, ctx.policy.max_plan_bytes) {
         Reading::Text { text, .. } => Some(text),
         Reading::Missing => None,
         Reading::Unreadable { why, .. } => return Err(format!("`{file}`: {why}")),
     };
-    Ok(DraftPlace { node: planned.path, file, text })
+    Ok(DraftPlace {
+        node: planned.path,
+        file,
+        text,
+    })
 }
 
 /// Asks the gates what they would ask about an agent's tool. The loop has read what it changes.
 fn allowed(ctx: &Context<'_>, state: &dyn Snapshot, file: &str, text: &str) -> Result<(), String> {
-    let place = place_of(ctx.profiles, file).ok_or_else(|| format!("`{file}` is no place for a plan"))?;
+    let place =
+        place_of(ctx.profiles, file).ok_or_else(|| format!("`{file}` is no place for a plan"))?;
     let found = recorded(state, &place).map_err(|fault| fault.to_string())?;
     let above = found.node.as_ref().or(found.parent.as_ref());
-    let holder =
-        above.map(|node| claim_node::holder(ctx, state, node)).transpose().map_err(|failure| failure.message)?;
+    let holder = above
+        .map(|node| claim_node::holder(ctx, state, node))
+        .transpose()
+        .map_err(|failure| failure.message)?;
     let holder = holder.flatten().map(|(_, claim)| claim.session);
     let size = match ctx.files.look(file) {
         FileLook::Present(stamp) => Some(stamp.size),
         FileLook::Missing => None,
-        FileLook::Refused(why) | FileLook::Unavailable(why) => return Err(format!("`{file}`: {why}")),
+        FileLook::Refused(why) | FileLook::Unavailable(why) => {
+            return Err(format!("`{file}`: {why}"));
+        }
     };
     let step = Step {
-        doing: Doing::Changing(&Effect::Write { text: Some(text.to_owned()) }),
+        doing: Doing::Changing(&Effect::Write {
+            text: Some(text.to_owned()),
+        }),
         place: &place,
         file,
         node: found.node.as_ref(),

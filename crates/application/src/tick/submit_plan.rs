@@ -36,7 +36,11 @@ pub fn check_plan(ctx: &Context<'_>, plan: &Value) -> Result<Plan, Failure> {
 }
 
 fn refused_plan(why: &str) -> Failure {
-    Failure::new(FailureKind::Invalid, format!("the plan cannot be run: {why}")).step("answer again, with this mended")
+    Failure::new(
+        FailureKind::Invalid,
+        format!("the plan cannot be run: {why}"),
+    )
+    .step("answer again, with this mended")
 }
 
 /// Keeps a plan and runs it.
@@ -59,7 +63,8 @@ pub fn keep_plan(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<u64, Failure>
 
 fn kept(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<(TickRecord, KnownMemory), Failure> {
     keep(ctx, answer, |around| {
-        let plan = Plan::read(&answer.plan, &around.memory).map_err(|refused| refused_plan(&refused.to_string()))?;
+        let plan = Plan::read(&answer.plan, &around.memory)
+            .map_err(|refused| refused_plan(&refused.to_string()))?;
         let failures = around.begun().map_or(0, |record| record.failures);
         Ok(TickRecord {
             tick: around.state.current_tick + 1,
@@ -80,14 +85,22 @@ fn kept(ctx: &Context<'_>, answer: &PlanAnswer) -> Result<(TickRecord, KnownMemo
 ///
 /// # Errors
 /// When the answer is late, or the state cannot be written.
-pub fn plan_failed(ctx: &Context<'_>, answer: &PlanAnswer, why: &str) -> Result<TickOutcome, Failure> {
+pub fn plan_failed(
+    ctx: &Context<'_>,
+    answer: &PlanAnswer,
+    why: &str,
+) -> Result<TickOutcome, Failure> {
     let (record, _) = keep(ctx, answer, |around| {
         let failures = around.begun().map_or(0, |record| record.failures) + 1;
         // What it did say is kept where it reads as a plan at all.
         let plan = serde_json::from_value(answer.plan.clone()).unwrap_or_default();
         Ok(TickRecord {
             tick: around.state.current_tick + 1,
-            status: if failures < MOST_ATTEMPTS { TickStatus::Failed } else { TickStatus::Parked },
+            status: if failures < MOST_ATTEMPTS {
+                TickStatus::Failed
+            } else {
+                TickStatus::Parked
+            },
             at: ctx.clock.now(),
             planner: answer.planner.clone(),
             plan,
@@ -113,17 +126,35 @@ fn keep(
         return Err(late());
     }
     let record = make(&around)?;
-    let mut operation = ctx.operation(Verb::Tick, format!("tick {}: {}", record.tick, record.status.word()));
+    let mut operation = ctx.operation(
+        Verb::Tick,
+        format!("tick {}: {}", record.tick, record.status.word()),
+    );
     operation.facts = spent(&*tx, &answer.spent)?;
-    operation.facts.extend(record::changed(&TickRecord::key(record.tick), around.begun(), Some(&record)));
+    operation.facts.extend(record::changed(
+        &TickRecord::key(record.tick),
+        around.begun(),
+        Some(&record),
+    ));
     if record.status == TickStatus::Parked {
-        let after = TickState { current_tick: record.tick, ..around.state.clone() };
+        let after = TickState {
+            current_tick: record.tick,
+            ..around.state.clone()
+        };
         let before = (around.state != TickState::default()).then_some(&around.state);
-        operation.facts.extend(record::changed(TickState::KEY, before, Some(&after)));
+        operation
+            .facts
+            .extend(record::changed(TickState::KEY, before, Some(&after)));
     }
     let planned = PlannedFiles::of(ctx, None);
     plan_files_of(&planned, &record)?;
     let head = planned.record(&mut *tx, operation)?;
     planned.commit(ctx, tx)?;
-    Ok((record, KnownMemory { memory: around.memory, head }))
+    Ok((
+        record,
+        KnownMemory {
+            memory: around.memory,
+            head,
+        },
+    ))
 }

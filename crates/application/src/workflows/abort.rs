@@ -16,7 +16,10 @@ pub fn abort(ctx: &Context<'_>, which: &Which) -> Result<FlowView, Failure> {
     let run = under_way(ctx, &*tx, which)?;
     let mut after = run.clone();
     after.state = FlowState::Aborted;
-    let mut operation = ctx.operation(Verb::Flow, format!("abort {} on {}", run.workflow, run.subject));
+    let mut operation = ctx.operation(
+        Verb::Flow,
+        format!("abort {} on {}", run.workflow, run.subject),
+    );
     operation.facts = changed(Some(&run), &after).into_iter().collect();
     tx.record(operation)?;
     tx.commit()?;

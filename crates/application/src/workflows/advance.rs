@@ -6,7 +6,8 @@ use domain::plan_document::{file, read, render};
 use domain::record;
 use domain::review::{Concluded, Said};
 use domain::workflow::{
-    FlowRun, FlowState, Move, MoveRefused, Moved, Requirement, StepEffect, StepKind, Workflow, next_step,
+    FlowRun, FlowState, Move, MoveRefused, Moved, Requirement, StepEffect, StepKind, Workflow,
+    next_step,
 };
 use serde::Serialize;
 
@@ -50,18 +51,24 @@ pub fn advance(ctx: &Context<'_>, which: &Which, how: Move) -> Result<Advanced, 
         }
         let ground = ground(ctx, &*tx, &workflow, step, &run)?;
         let now = ctx.clock.now();
-        let said = Said { by: &ctx.actor, at: now };
+        let said = Said {
+            by: &ctx.actor,
+            at: now,
+        };
         let before = ground.review.clone();
         let mut review = ground.review.clone();
         let concluded = match (&mut review, step.kind, how) {
-            (Some(review), StepKind::Gate, Move::Pass | Move::Fail) => Some(review.conclude(said, &ctx.policy.review)?),
+            (Some(review), StepKind::Gate, Move::Pass | Move::Fail) => {
+                Some(review.conclude(said, &ctx.policy.review)?)
+            }
             _ => None,
         };
         let mut operation = ctx.operation(Verb::Flow, String::new());
         operation.at = now;
         if let Some(Concluded::NeedsPerson { escalated }) = &concluded {
             operation.summary = format!("{} of {} waits for a person", step.name, run.subject);
-            operation.facts = reviews::staged(ctx, &*tx, before.as_ref(), review.as_ref(), planned)?;
+            operation.facts =
+                reviews::staged(ctx, &*tx, before.as_ref(), review.as_ref(), planned)?;
             let operation = planned.record(tx, operation)?;
             return Ok(Advanced {
                 success: false,
@@ -72,8 +79,8 @@ pub fn advance(ctx: &Context<'_>, which: &Which, how: Move) -> Result<Advanced, 
             });
         }
         let missing = ground.missing(ctx, &*tx, step, &run)?;
-        let onward =
-            next_step(&workflow, at, how, missing, concluded.as_ref()).map_err(|refused| refusal(&run, refused))?;
+        let onward = next_step(&workflow, at, how, missing, concluded.as_ref())
+            .map_err(|refused| refusal(&run, refused))?;
         let mut after = moved(ctx, &workflow, &run, step.kind, how, onward, now);
         // A wave that is complete leads to the next one, and only the last one onward.
         let more_waves = usize::try_from(run.wave).is_ok_and(|wave| wave < ground.waves.len());
@@ -120,13 +127,19 @@ fn moved(
     now: domain::time::Timestamp,
 ) -> FlowRun {
     let mut after = run.clone();
-    after.moves.push(Moved { step: run.step.clone(), how, by: ctx.actor.clone(), at: now });
+    after.moves.push(Moved {
+        step: run.step.clone(),
+        how,
+        by: ctx.actor.clone(),
+        at: now,
+    });
     match onward {
         Some(step) => after.step = step.to_owned(),
         None => after.state = FlowState::Finished,
     }
-    let leads_to_review =
-        onward.and_then(|step| workflow.step(step)).is_some_and(|(_, next)| next.kind == StepKind::Review);
+    let leads_to_review = onward
+        .and_then(|step| workflow.step(step))
+        .is_some_and(|(_, next)| next.kind == StepKind::Review);
     match (kind, how) {
         // Whoever hands work in for review has a part in it.
         (StepKind::Work, _) if leads_to_review => after.worked(&ctx.actor),
@@ -148,7 +161,9 @@ fn effects(
     now: domain::time::Timestamp,
 ) -> Result<Staged, Failure> {
     let mut all = Staged::default();
-    let Some(document) = ground.document.as_ref().filter(|_| how != Move::Fail) else { return Ok(all) };
+    let Some(document) = ground.document.as_ref().filter(|_| how != Move::Fail) else {
+        return Ok(all);
+    };
     let mut record = document.record.clone();
     let mut plan = document.plan.clone();
     if effects.contains(&StepEffect::FreezeContext)
@@ -168,7 +183,11 @@ fn effects(
         let page = render(&plan, &record.written.short());
         planned.put(&file(&document.id, "plan.md"), Some(&page))?;
     }
-    all.facts.extend(record::changed(&document.id, Some(&document.record), Some(&record)));
+    all.facts.extend(record::changed(
+        &document.id,
+        Some(&document.record),
+        Some(&record),
+    ));
     Ok(all)
 }
 
@@ -176,14 +195,16 @@ fn refusal(run: &FlowRun, refused: MoveRefused) -> Failure {
     let failure = Failure::new(FailureKind::Refused, refused.to_string());
     let subject = &run.subject;
     match refused {
-        MoveRefused::IsAGate { .. } => {
-            failure.step(format!("tl flow pass --for {subject}")).step(format!("tl flow fail --for {subject}"))
-        }
+        MoveRefused::IsAGate { .. } => failure
+            .step(format!("tl flow pass --for {subject}"))
+            .step(format!("tl flow fail --for {subject}")),
         MoveRefused::NoGate { .. } => failure.step(format!("tl flow done --for {subject}")),
         MoveRefused::NotYet { .. } => failure.step(format!("tl flow next --for {subject}")),
-        MoveRefused::Blocked { .. } => {
-            failure.step(format!("tl flow fail --for {subject}   # the findings go back")).step("tl review status")
-        }
+        MoveRefused::Blocked { .. } => failure
+            .step(format!(
+                "tl flow fail --for {subject}   # the findings go back"
+            ))
+            .step("tl review status"),
         MoveRefused::NothingFails => failure.step(format!("tl flow pass --for {subject}")),
     }
 }

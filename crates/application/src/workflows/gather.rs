@@ -55,15 +55,19 @@ pub(super) fn ground(
         let frozen = record.context;
         ground.context = match reading(ctx, &run.subject, "context.json") {
             Reading::Text { text, .. } => {
-                let mut problems: Vec<String> = check_context(&text).iter().map(|problem| problem.in_words()).collect();
+                let mut problems: Vec<String> = check_context(&text)
+                    .iter()
+                    .map(|problem| problem.in_words())
+                    .collect();
                 if frozen.is_some_and(|frozen| frozen != VersionHash::of(text.as_bytes())) {
                     problems.push("context.json was changed after it was frozen".to_owned());
                 }
                 Some((text, problems))
             }
-            Reading::Unreadable { why, .. } => {
-                Some((String::new(), vec![format!("context.json cannot be read: {why}")]))
-            }
+            Reading::Unreadable { why, .. } => Some((
+                String::new(),
+                vec![format!("context.json cannot be read: {why}")],
+            )),
             Reading::Missing => None,
         };
         let opened = open(ctx, state, run.subject.clone(), record)?;
@@ -73,14 +77,19 @@ pub(super) fn ground(
     if let Some(phase) = &step.phase {
         let review = record::read::<Review>(state, &review_subject(&run.subject, phase))?;
         // One that is complete belongs to an earlier time; a gate still sees it.
-        ground.review = review.filter(|review| step.kind == StepKind::Gate || review.state != LoopState::Complete);
+        ground.review = review
+            .filter(|review| step.kind == StepKind::Gate || review.state != LoopState::Complete);
     }
     Ok(ground)
 }
 
 fn waves(plan: &Plan) -> Vec<Vec<String>> {
     let given = &plan.milestone_dependencies.waves;
-    let waves = if given.is_empty() { computed(plan).unwrap_or_default() } else { given.clone() };
+    let waves = if given.is_empty() {
+        computed(plan).unwrap_or_default()
+    } else {
+        given.clone()
+    };
     waves.into_iter().map(|wave| wave.milestones).collect()
 }
 
@@ -92,16 +101,25 @@ impl Ground {
         state: &dyn Snapshot,
         number: u32,
     ) -> Result<Vec<WaveMilestone>, Failure> {
-        let Some(document) = &self.document else { return Ok(Vec::new()) };
+        let Some(document) = &self.document else {
+            return Ok(Vec::new());
+        };
         let at = usize::try_from(number).unwrap_or(1).saturating_sub(1);
         let claims = holding(ctx, state)?;
         let mut found = Vec::new();
         for id in self.waves.get(at).into_iter().flatten() {
-            let node = state.children_by_alias(document.record.node, id)?.into_iter().next();
-            let claim = claims.iter().find(|(claimed, _)| node.as_ref().is_some_and(|node| node.id == *claimed));
+            let node = state
+                .children_by_alias(document.record.node, id)?
+                .into_iter()
+                .next();
+            let claim = claims
+                .iter()
+                .find(|(claimed, _)| node.as_ref().is_some_and(|node| node.id == *claimed));
             found.push(WaveMilestone {
                 milestone: id.clone(),
-                progress: node.as_ref().map_or(Progress::Pending, |node| node.progress),
+                progress: node
+                    .as_ref()
+                    .map_or(Progress::Pending, |node| node.progress),
                 claimed_by: claim.map(|(_, claim)| claim.session.clone()),
                 node,
             });
@@ -109,8 +127,16 @@ impl Ground {
         Ok(found)
     }
 
-    fn progress(&self, state: &dyn Snapshot, document: &Opened, id: &str) -> Result<Progress, Failure> {
-        let node = state.children_by_alias(document.record.node, id)?.into_iter().next();
+    fn progress(
+        &self,
+        state: &dyn Snapshot,
+        document: &Opened,
+        id: &str,
+    ) -> Result<Progress, Failure> {
+        let node = state
+            .children_by_alias(document.record.node, id)?
+            .into_iter()
+            .next();
         Ok(node.map_or(Progress::Pending, |node| node.progress))
     }
 
@@ -133,9 +159,16 @@ impl Ground {
                     missing.push("there are no checks yet: tl review add".to_owned())
                 }
                 Some(review) => {
-                    let waiting: Vec<&str> = review.waiting().iter().map(|item| item.id.as_str()).collect();
+                    let waiting: Vec<&str> = review
+                        .waiting()
+                        .iter()
+                        .map(|item| item.id.as_str())
+                        .collect();
                     if !waiting.is_empty() {
-                        missing.push(format!("no verdict on {}: tl review verdict", waiting.join(", ")));
+                        missing.push(format!(
+                            "no verdict on {}: tl review verdict",
+                            waiting.join(", ")
+                        ));
                     }
                 }
             }
@@ -153,26 +186,50 @@ impl Ground {
     ) -> Result<(), Failure> {
         let graded = |grade: Grade, missing: &mut Vec<String>| {
             if let Some(document) = &self.document {
-                let problems = check(&document.plan).into_iter().filter(|problem| problem.grade == grade);
+                let problems = check(&document.plan)
+                    .into_iter()
+                    .filter(|problem| problem.grade == grade);
                 missing.extend(problems.map(|problem| problem.in_words()));
             }
         };
         match requirement {
             Requirement::Context => match &self.context {
                 None => missing.push("context.json is not written yet".to_owned()),
-                Some((_, problems)) => missing.extend(problems.iter().map(|problem| format!("context.json {problem}"))),
+                Some((_, problems)) => missing.extend(
+                    problems
+                        .iter()
+                        .map(|problem| format!("context.json {problem}")),
+                ),
             },
             Requirement::Whole => graded(Grade::Broken, missing),
             Requirement::Complete => graded(Grade::Unfinished, missing),
             Requirement::Changes => {
-                for milestone in self.document.iter().flat_map(|document| &document.plan.milestones) {
-                    let carried = |id: &str| milestone.code_changes.iter().any(|change| change.intent_ref == id);
-                    let lonely = milestone.code_intents.iter().filter(|intent| !carried(&intent.id));
-                    missing.extend(lonely.map(|intent| format!("{} has no code change: tl doc add-change", intent.id)));
+                for milestone in self
+                    .document
+                    .iter()
+                    .flat_map(|document| &document.plan.milestones)
+                {
+                    let carried = |id: &str| {
+                        milestone
+                            .code_changes
+                            .iter()
+                            .any(|change| change.intent_ref == id)
+                    };
+                    let lonely = milestone
+                        .code_intents
+                        .iter()
+                        .filter(|intent| !carried(&intent.id));
+                    missing.extend(lonely.map(|intent| {
+                        format!("{} has no code change: tl doc add-change", intent.id)
+                    }));
                 }
             }
             Requirement::Frozen => {
-                if self.document.as_ref().is_none_or(|document| document.record.frozen.is_none()) {
+                if self
+                    .document
+                    .as_ref()
+                    .is_none_or(|document| document.record.frozen.is_none())
+                {
                     missing.push(format!("`{}` is not frozen: tl doc freeze", run.subject));
                 }
             }
@@ -182,7 +239,10 @@ impl Ground {
                     for id in self.waves.get(at).into_iter().flatten() {
                         let progress = self.progress(state, document, id)?;
                         if progress != Progress::Complete {
-                            missing.push(format!("{id} is {progress}: tl progress {}/{id} complete", document.id));
+                            missing.push(format!(
+                                "{id} is {progress}: tl progress {}/{id} complete",
+                                document.id
+                            ));
                         }
                     }
                 }

@@ -13,35 +13,61 @@ const MOST_BYTES: u64 = 1024 * 1024;
 
 /// Returns a workflow by its name. The user's own comes before the built-in one.
 pub(crate) fn find(ctx: &Context<'_>, name: &str) -> Result<Workflow, Failure> {
-    let fits = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
+    let fits = !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || "-_".contains(c));
     let file = format!("{FOLDER}/{name}.toml");
-    let reading = if fits { ctx.files.read(&file, MOST_BYTES) } else { Reading::Missing };
+    let reading = if fits {
+        ctx.files.read(&file, MOST_BYTES)
+    } else {
+        Reading::Missing
+    };
     match reading {
         Reading::Text { text, .. } => {
-            let invalid =
-                |message: String| Failure::new(FailureKind::Invalid, message).step("see docs/guides/plan-documents.md");
+            let invalid = |message: String| {
+                Failure::new(FailureKind::Invalid, message)
+                    .step("see docs/guides/plan-documents.md")
+            };
             let workflow = parse(&file, &text).map_err(|problem| invalid(problem.to_string()))?;
             if workflow.name != name {
-                let what = format!("{file}: the workflow calls itself `{}`; name and file must agree", workflow.name);
+                let what = format!(
+                    "{file}: the workflow calls itself `{}`; name and file must agree",
+                    workflow.name
+                );
                 return Err(invalid(what));
             }
             Ok(workflow)
         }
-        Reading::Unreadable { why, .. } => {
-            Err(Failure::new(FailureKind::Invalid, format!("{file} cannot be read: {why}")))
-        }
+        Reading::Unreadable { why, .. } => Err(Failure::new(
+            FailureKind::Invalid,
+            format!("{file} cannot be read: {why}"),
+        )),
         Reading::Missing => built_in(name).ok_or_else(|| {
             let names = names(ctx);
             let near = nearest(name, names.iter().map(String::as_str), 1);
-            let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            Failure::new(FailureKind::NotFound, format!("there is no workflow `{name}`{hint}")).step("tl flow list")
+            let hint = near
+                .first()
+                .map(|near| format!("; did you mean `{near}`?"))
+                .unwrap_or_default();
+            Failure::new(
+                FailureKind::NotFound,
+                format!("there is no workflow `{name}`{hint}"),
+            )
+            .step("tl flow list")
         }),
     }
 }
 
 fn names(ctx: &Context<'_>) -> Vec<String> {
-    let own = ctx.files.list(FOLDER).into_iter().filter(|entry| entry.kind == EntryKind::File);
-    let mut names: Vec<String> = own.filter_map(|entry| entry.name.strip_suffix(".toml").map(str::to_owned)).collect();
+    let own = ctx
+        .files
+        .list(FOLDER)
+        .into_iter()
+        .filter(|entry| entry.kind == EntryKind::File);
+    let mut names: Vec<String> = own
+        .filter_map(|entry| entry.name.strip_suffix(".toml").map(str::to_owned))
+        .collect();
     names.extend(BUILT_IN.iter().map(|(name, _)| (*name).to_owned()));
     names.sort();
     names.dedup();
@@ -65,12 +91,21 @@ pub struct WorkflowLine {
 pub fn list(ctx: &Context<'_>) -> Vec<WorkflowLine> {
     let line = |name: String| {
         let file = format!("{FOLDER}/{name}.toml");
-        let is_own = matches!(ctx.files.read(&file, MOST_BYTES), Reading::Text { .. } | Reading::Unreadable { .. });
+        let is_own = matches!(
+            ctx.files.read(&file, MOST_BYTES),
+            Reading::Text { .. } | Reading::Unreadable { .. }
+        );
         let (title, steps, problem) = match find(ctx, &name) {
             Ok(workflow) => (workflow.title, workflow.steps.len(), None),
             Err(failure) => (name.clone(), 0, Some(failure.message)),
         };
-        WorkflowLine { name, title, steps, file_path: is_own.then_some(file), problem }
+        WorkflowLine {
+            name,
+            title,
+            steps,
+            file_path: is_own.then_some(file),
+            problem,
+        }
     };
     names(ctx).into_iter().map(line).collect()
 }

@@ -51,7 +51,10 @@ pub struct FlowView {
 impl FlowView {
     pub(crate) fn of(workflow: &Workflow, run: &FlowRun) -> Self {
         let found = workflow.step(&run.step);
-        let in_waves = found.is_some_and(|(_, step)| step.requires.contains(&domain::workflow::Requirement::Waves));
+        let in_waves = found.is_some_and(|(_, step)| {
+            step.requires
+                .contains(&domain::workflow::Requirement::Waves)
+        });
         Self {
             workflow: run.workflow.clone(),
             subject: run.subject.clone(),
@@ -59,7 +62,9 @@ impl FlowView {
             step: run.step.clone(),
             number: found.map_or(0, |(at, _)| at + 1),
             steps: workflow.steps.len(),
-            title: found.map(|(_, step)| step.title.clone()).unwrap_or_default(),
+            title: found
+                .map(|(_, step)| step.title.clone())
+                .unwrap_or_default(),
             role: found.map(|(_, step)| step.role.clone()).unwrap_or_default(),
             wave: in_waves.then_some(run.wave),
             moves: run.moves.len(),
@@ -68,22 +73,43 @@ impl FlowView {
 }
 
 /// Returns the workflows under way on a subject.
-pub(crate) fn active(state: &dyn Snapshot, subject: &str) -> Result<Vec<(String, FlowRun)>, StoreFault> {
+pub(crate) fn active(
+    state: &dyn Snapshot,
+    subject: &str,
+) -> Result<Vec<(String, FlowRun)>, StoreFault> {
     let found = record::read_all::<FlowRun>(state, &format!("{subject}/"))?;
-    Ok(found.into_iter().filter(|(_, run)| run.subject == subject && run.state == FlowState::Active).collect())
+    Ok(found
+        .into_iter()
+        .filter(|(_, run)| run.subject == subject && run.state == FlowState::Active)
+        .collect())
 }
 
 /// Finds the workflow that is meant.
-pub(crate) fn under_way(ctx: &Context<'_>, state: &dyn Snapshot, which: &Which) -> Result<FlowRun, Failure> {
-    let named = |run: &FlowRun| which.workflow.as_ref().is_none_or(|name| *name == run.workflow);
+pub(crate) fn under_way(
+    ctx: &Context<'_>,
+    state: &dyn Snapshot,
+    which: &Which,
+) -> Result<FlowRun, Failure> {
+    let named = |run: &FlowRun| {
+        which
+            .workflow
+            .as_ref()
+            .is_none_or(|name| *name == run.workflow)
+    };
     let all = match &which.subject {
         Some(subject) => active(state, subject)?,
         None => {
             let current = crate::plan_documents::chosen(ctx, state, None).ok();
-            let own = current.map(|current| active(state, &current)).transpose()?.unwrap_or_default();
+            let own = current
+                .map(|current| active(state, &current))
+                .transpose()?
+                .unwrap_or_default();
             if own.is_empty() {
                 let every = record::read_all::<FlowRun>(state, "")?;
-                every.into_iter().filter(|(_, run)| run.state == FlowState::Active).collect()
+                every
+                    .into_iter()
+                    .filter(|(_, run)| run.state == FlowState::Active)
+                    .collect()
             } else {
                 own
             }
@@ -92,24 +118,39 @@ pub(crate) fn under_way(ctx: &Context<'_>, state: &dyn Snapshot, which: &Which) 
     let mut fitting: Vec<FlowRun> = all.into_iter().map(|(_, run)| run).filter(named).collect();
     match fitting.len() {
         1 => Ok(fitting.remove(0)),
-        0 => Err(Failure::new(FailureKind::NotFound, "no workflow is under way here").step("tl flow list")),
+        0 => Err(
+            Failure::new(FailureKind::NotFound, "no workflow is under way here")
+                .step("tl flow list"),
+        ),
         _ => {
             let failure = Failure::new(FailureKind::Invalid, "several workflows are under way");
             Err(fitting.iter().fold(failure, |failure, run| {
-                failure.step(format!("say which one: --for {} --flow {}", run.subject, run.workflow))
+                failure.step(format!(
+                    "say which one: --for {} --flow {}",
+                    run.subject, run.workflow
+                ))
             }))
         }
     }
 }
 
 /// Returns the step a run is at.
-pub(crate) fn present<'w>(workflow: &'w Workflow, run: &FlowRun) -> Result<(usize, &'w Step), Failure> {
+pub(crate) fn present<'w>(
+    workflow: &'w Workflow,
+    run: &FlowRun,
+) -> Result<(usize, &'w Step), Failure> {
     workflow.step(&run.step).ok_or_else(|| {
         Failure::new(
             FailureKind::Conflict,
-            format!("`{}` is at step `{}`, which the workflow `{}` has no more", run.subject, run.step, run.workflow),
+            format!(
+                "`{}` is at step `{}`, which the workflow `{}` has no more",
+                run.subject, run.step, run.workflow
+            ),
         )
-        .step(format!("tl flow abort --for {} --flow {}", run.subject, run.workflow))
+        .step(format!(
+            "tl flow abort --for {} --flow {}",
+            run.subject, run.workflow
+        ))
     })
 }
 

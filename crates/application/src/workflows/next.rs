@@ -34,15 +34,27 @@ pub fn next(ctx: &Context<'_>, which: &Which) -> Result<NextStep, Failure> {
     let workflow = find(ctx, &run.workflow)?;
     let (at, step) = present(&workflow, &run)?;
     drop(state);
-    let node = if step.gives.contains(&Given::Node) { planning_prompt(ctx, &run.subject) } else { None };
+    let node = if step.gives.contains(&Given::Node) {
+        planning_prompt(ctx, &run.subject)
+    } else {
+        None
+    };
     let state = ctx.store.read()?;
     let ground = ground(ctx, &*state, &workflow, step, &run)?;
     let missing = ground.missing(ctx, &*state, step, &run)?;
-    let wave = if step.gives.contains(&Given::Wave) { ground.wave(ctx, &*state, run.wave)? } else { Vec::new() };
+    let wave = if step.gives.contains(&Given::Wave) {
+        ground.wave(ctx, &*state, run.wave)?
+    } else {
+        Vec::new()
+    };
     let standings: Vec<(String, String)> = wave
         .iter()
         .map(|one| {
-            let holder = one.claimed_by.as_ref().map(|session| format!(", claimed by {session}")).unwrap_or_default();
+            let holder = one
+                .claimed_by
+                .as_ref()
+                .map(|session| format!(", claimed by {session}"))
+                .unwrap_or_default();
             (one.milestone.clone(), format!("{}{holder}", one.progress))
         })
         .collect();
@@ -53,7 +65,11 @@ pub fn next(ctx: &Context<'_>, which: &Which) -> Result<NextStep, Failure> {
         wave: &standings,
         node: node.as_deref(),
     };
-    let sections: Vec<_> = step.gives.iter().filter_map(|given| section(*given, &material)).collect();
+    let sections: Vec<_> = step
+        .gives
+        .iter()
+        .filter_map(|given| section(*given, &material))
+        .collect();
     let iteration = ground.review.as_ref().map_or(1, |review| review.iteration);
     let after = plain_after(&workflow, at, &run.subject);
     let prompt = compose(&StepPrompt {
@@ -69,7 +85,10 @@ pub fn next(ctx: &Context<'_>, which: &Which) -> Result<NextStep, Failure> {
         flow: FlowView::of(&workflow, &run),
         iteration,
         prompt,
-        may: workflow.role(&step.role).map(|role| role.may.clone()).unwrap_or_default(),
+        may: workflow
+            .role(&step.role)
+            .map(|role| role.may.clone())
+            .unwrap_or_default(),
         missing,
         wave_milestones: wave,
     })
@@ -80,7 +99,11 @@ fn planning_prompt(ctx: &Context<'_>, path: &str) -> Option<String> {
     let own = path.rsplit('/').next()?;
     let kind = own.split('-').next()?.to_owned();
     let under = path.rsplit_once('/').map(|(above, _)| above.to_owned());
-    let request = crate::plan_node::PlanRequest { kind, id: own.to_owned(), under };
+    let request = crate::plan_node::PlanRequest {
+        kind,
+        id: own.to_owned(),
+        under,
+    };
     match crate::plan_node::plan_node(ctx, &request) {
         Ok(outcome) => Some(outcome.prompt),
         Err(failure) => Some(failure.message),

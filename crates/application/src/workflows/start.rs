@@ -16,16 +16,26 @@ use crate::plan_documents::{chosen, known_document, with_files};
 ///
 /// # Errors
 /// When there is no such workflow or subject, or it is under way already.
-pub fn start(ctx: &Context<'_>, workflow: &str, subject: Option<&str>) -> Result<FlowView, Failure> {
+pub fn start(
+    ctx: &Context<'_>,
+    workflow: &str,
+    subject: Option<&str>,
+) -> Result<FlowView, Failure> {
     let workflow = find(ctx, workflow)?;
     let subject = match (workflow.subject, subject) {
         (SubjectKind::Document, subject) => {
             let state = ctx.store.read()?;
             let id = chosen(ctx, &*state, subject)?;
             let record = known_document(ctx, &*state, &id)?;
-            let writes = workflow.steps.iter().any(|step| step.effects.contains(&domain::workflow::StepEffect::Freeze));
+            let writes = workflow
+                .steps
+                .iter()
+                .any(|step| step.effects.contains(&domain::workflow::StepEffect::Freeze));
             if writes && record.frozen.is_some() {
-                let what = format!("`{id}` is frozen: {} has nothing left to do on it", workflow.name);
+                let what = format!(
+                    "`{id}` is frozen: {} has nothing left to do on it",
+                    workflow.name
+                );
                 return Err(Failure::new(FailureKind::Refused, what)
                     .step(format!("tl doc revise --doc {id}"))
                     .step(format!("tl flow start executor --for {id}")));
@@ -33,12 +43,13 @@ pub fn start(ctx: &Context<'_>, workflow: &str, subject: Option<&str>) -> Result
             id
         }
         (SubjectKind::Node, Some(subject)) => named_node(ctx, subject)?,
-        (SubjectKind::Anything, Some(subject)) if !subject.trim().is_empty() => subject.trim().to_owned(),
+        (SubjectKind::Anything, Some(subject)) if !subject.trim().is_empty() => {
+            subject.trim().to_owned()
+        }
         (SubjectKind::Node | SubjectKind::Anything, _) => {
             let what = format!("on what? the workflow `{}` needs a subject", workflow.name);
-            return Err(
-                Failure::new(FailureKind::Invalid, what).step(format!("tl flow start {} --for NAME", workflow.name))
-            );
+            return Err(Failure::new(FailureKind::Invalid, what)
+                .step(format!("tl flow start {} --for NAME", workflow.name)));
         }
     };
     let mut tx = ctx.store.write()?;
@@ -57,28 +68,44 @@ pub fn start(ctx: &Context<'_>, workflow: &str, subject: Option<&str>) -> Result
 pub fn start_new(ctx: &Context<'_>, workflow: &str, title: &str) -> Result<FlowView, Failure> {
     let workflow = find(ctx, workflow)?;
     if workflow.subject != SubjectKind::Document {
-        let what = format!("the workflow `{}` is not about a plan document", workflow.name);
-        return Err(
-            Failure::new(FailureKind::Invalid, what).step(format!("tl flow start {} --for NAME", workflow.name))
+        let what = format!(
+            "the workflow `{}` is not about a plan document",
+            workflow.name
         );
+        return Err(Failure::new(FailureKind::Invalid, what)
+            .step(format!("tl flow start {} --for NAME", workflow.name)));
     }
     let title = checked_title(title)?;
-    with_files(ctx, &("flow start", &workflow.name, title), |tx, planned| {
-        let (made, mut operation) = stage_new(ctx, &*tx, planned, title)?;
-        let (run, facts) = started(&*tx, &workflow, &made.document)?;
-        operation.verb = Verb::Flow;
-        operation.summary = format!("start {} on the new plan document {}", workflow.name, made.document);
-        operation.facts.extend(facts);
-        planned.record(tx, operation)?;
-        Ok(FlowView::of(&workflow, &run))
-    })
+    with_files(
+        ctx,
+        &("flow start", &workflow.name, title),
+        |tx, planned| {
+            let (made, mut operation) = stage_new(ctx, &*tx, planned, title)?;
+            let (run, facts) = started(&*tx, &workflow, &made.document)?;
+            operation.verb = Verb::Flow;
+            operation.summary = format!(
+                "start {} on the new plan document {}",
+                workflow.name, made.document
+            );
+            operation.facts.extend(facts);
+            planned.record(tx, operation)?;
+            Ok(FlowView::of(&workflow, &run))
+        },
+    )
 }
 
 /// Returns the run of a workflow that starts on a subject.
-fn started(state: &dyn Snapshot, workflow: &Workflow, subject: &str) -> Result<(FlowRun, Vec<Fact>), Failure> {
+fn started(
+    state: &dyn Snapshot,
+    workflow: &Workflow,
+    subject: &str,
+) -> Result<(FlowRun, Vec<Fact>), Failure> {
     let run = FlowRun::start(workflow, subject);
     let before = record::read::<FlowRun>(state, &run.key())?;
-    if before.as_ref().is_some_and(|before| before.state == FlowState::Active) {
+    if before
+        .as_ref()
+        .is_some_and(|before| before.state == FlowState::Active)
+    {
         let what = format!("{} is under way on `{subject}` already", workflow.name);
         return Err(Failure::new(FailureKind::Refused, what)
             .step(format!("tl flow next --for {subject}"))
@@ -100,8 +127,17 @@ fn named_node(ctx: &Context<'_>, subject: &str) -> Result<String, Failure> {
             let own = one.rsplit('/').next().unwrap_or(one);
             (own.split('-').next().unwrap_or(own).to_owned(), one.clone())
         }
-        _ => return Err(Failure::new(FailureKind::Invalid, format!("`{subject}` names no node")).step("tl plan")),
+        _ => {
+            return Err(
+                Failure::new(FailureKind::Invalid, format!("`{subject}` names no node"))
+                    .step("tl plan"),
+            );
+        }
     };
-    let request = crate::plan_node::PlanRequest { kind, id, under: None };
+    let request = crate::plan_node::PlanRequest {
+        kind,
+        id,
+        under: None,
+    };
     Ok(crate::plan_node::plan_node(ctx, &request)?.path)
 }

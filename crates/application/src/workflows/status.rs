@@ -46,7 +46,10 @@ pub fn status(ctx: &Context<'_>, subject: Option<&str>) -> Result<Vec<FlowLine>,
                 moves: run.moves.len(),
             },
         };
-        lines.push(FlowLine { flow, way: run.moves });
+        lines.push(FlowLine {
+            flow,
+            way: run.moves,
+        });
     }
     Ok(lines)
 }

@@ -32,11 +32,20 @@ pub fn take(ctx: &Context<'_>, which: &Which) -> Result<Taken, Failure> {
         ground.wave(ctx, &*tx, run.wave)?
     } else {
         let what = format!("step `{}` hands out no milestones", step.name);
-        return Err(Failure::new(FailureKind::Refused, what).step(format!("tl flow next --for {}", run.subject)));
+        return Err(Failure::new(FailureKind::Refused, what)
+            .step(format!("tl flow next --for {}", run.subject)));
     };
-    let open: Vec<_> = wave.into_iter().filter(|one| one.progress != Progress::Complete).collect();
-    let own = open.iter().find(|one| one.claimed_by.as_deref() == Some(ctx.session.as_str()));
-    let free = own.or_else(|| open.iter().find(|one| one.claimed_by.is_none() && one.progress != Progress::Blocked));
+    let open: Vec<_> = wave
+        .into_iter()
+        .filter(|one| one.progress != Progress::Complete)
+        .collect();
+    let own = open
+        .iter()
+        .find(|one| one.claimed_by.as_deref() == Some(ctx.session.as_str()));
+    let free = own.or_else(|| {
+        open.iter()
+            .find(|one| one.claimed_by.is_none() && one.progress != Progress::Blocked)
+    });
     let Some((one, node)) = free.and_then(|one| one.node.as_ref().map(|node| (one, node))) else {
         let what = format!("no milestone of wave {} is free", run.wave);
         let failure = Failure::new(FailureKind::Refused, what).step("tl claim   # who has what");
@@ -46,7 +55,16 @@ pub fn take(ctx: &Context<'_>, which: &Which) -> Result<Taken, Failure> {
             failure
         });
     };
-    let claim = claim_node::take(ctx, &mut *tx, node, &format!("{}/{}", run.subject, one.milestone))?;
+    let claim = claim_node::take(
+        ctx,
+        &mut *tx,
+        node,
+        &format!("{}/{}", run.subject, one.milestone),
+    )?;
     tx.commit()?;
-    Ok(Taken { milestone: one.milestone.clone(), wave: run.wave, claim })
+    Ok(Taken {
+        milestone: one.milestone.clone(),
+        wave: run.wave,
+        claim,
+    })
 }

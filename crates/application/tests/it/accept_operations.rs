@@ -31,11 +31,22 @@ struct World {
 fn operation(verb: Verb, by: &str, facts: Vec<Fact>) -> NewOperation {
     let texts = vec!["# Act\n".to_owned(), "# Chapter\n".to_owned()];
     let (at, summary) = (Timestamp::from_millis(0), "something".to_owned());
-    NewOperation { at, by: by.into(), channel: Channel::Cli, verb, summary, key: None, facts, texts }
+    NewOperation {
+        at,
+        by: by.into(),
+        channel: Channel::Cli,
+        verb,
+        summary,
+        key: None,
+        facts,
+        texts,
+    }
 }
 
 fn added(node: &Node) -> Fact {
-    Fact::NodeAdded { node: Box::new(node.clone()) }
+    Fact::NodeAdded {
+        node: Box::new(node.clone()),
+    }
 }
 
 impl World {
@@ -51,7 +62,12 @@ impl World {
         };
         for store in [&world.server, &world.client] {
             let mut tx = store.write().unwrap();
-            tx.record(operation(Verb::Observe, "system", vec![added(&act), added(&chapter)])).unwrap();
+            tx.record(operation(
+                Verb::Observe,
+                "system",
+                vec![added(&act), added(&chapter)],
+            ))
+            .unwrap();
             tx.commit().unwrap();
         }
         world
@@ -67,16 +83,39 @@ impl World {
         let hash = tx.chain_hash(after).unwrap().unwrap();
         tx.record(new).unwrap();
         let lines = tx.lines(after, usize::MAX).unwrap();
-        (Sending { after, hash, notes: Vec::new() }, lines)
+        (
+            Sending {
+                after,
+                hash,
+                notes: Vec::new(),
+            },
+            lines,
+        )
     }
 
-    fn sent(&self, admitted: &Admitted, sending: &Sending, lines: &[String]) -> Result<Receipt, String> {
+    fn sent(
+        &self,
+        admitted: &Admitted,
+        sending: &Sending,
+        lines: &[String],
+    ) -> Result<Receipt, String> {
         let (files, policy) = (FakeFiles::default(), Policy::default());
         let profiles = [built_in("story").unwrap()];
         let actor = admitted.principal.clone();
-        let ctx = Context::new(&self.server, &files, &self.clock, &profiles, &policy, actor, Channel::Web);
+        let ctx = Context::new(
+            &self.server,
+            &files,
+            &self.clock,
+            &profiles,
+            &policy,
+            actor,
+            Channel::Web,
+        );
         accept_operations(&ctx, admitted, sending, lines).map_err(|failure| {
-            assert!(failure.damage.is_none(), "nothing is wrong with the state here: {failure}");
+            assert!(
+                failure.damage.is_none(),
+                "nothing is wrong with the state here: {failure}"
+            );
             failure.message
         })
     }
@@ -92,7 +131,11 @@ impl World {
 }
 
 fn admitted(principal: &str, scope: Scope) -> Admitted {
-    Admitted { principal: principal.into(), scope, token: Some(7) }
+    Admitted {
+        principal: principal.into(),
+        scope,
+        token: Some(7),
+    }
 }
 
 fn person() -> Admitted {
@@ -104,14 +147,25 @@ fn agent() -> Admitted {
 }
 
 fn progress() -> Fact {
-    Fact::ProgressChanged { node: NodeId(2), before: Progress::Pending, after: Progress::Active }
+    Fact::ProgressChanged {
+        node: NodeId(2),
+        before: Progress::Pending,
+        after: Progress::Active,
+    }
 }
 
 fn approval(node: &Node, by: &str) -> Fact {
-    let (version, canonical) = (node.content.version().unwrap(), node.content.canonical().unwrap());
+    let (version, canonical) = (
+        node.content.version().unwrap(),
+        node.content.canonical().unwrap(),
+    );
     let at = Timestamp::from_millis(1);
     let after = Approval::from_record(version, canonical, None, by.into(), at, Vec::new());
-    Fact::ApprovalChanged { node: node.id, before: None, after: Some(after) }
+    Fact::ApprovalChanged {
+        node: node.id,
+        before: None,
+        after: Some(after),
+    }
 }
 
 fn approved(id: u32) -> Fact {
@@ -120,12 +174,21 @@ fn approved(id: u32) -> Fact {
         after: Standing::plain(Status::Approved),
         nodes: vec![NodeId(id)],
     };
-    Fact::StandingsChanged { groups: vec![group] }
+    Fact::StandingsChanged {
+        groups: vec![group],
+    }
 }
 
 fn record(by: &str) -> Fact {
-    let record = RecordKey { kind: "review".to_owned(), key: "1".to_owned() };
-    Fact::RecordChanged { record, before: None, after: Some(json!({ "decided": { "by": by } })) }
+    let record = RecordKey {
+        kind: "review".to_owned(),
+        key: "1".to_owned(),
+    };
+    Fact::RecordChanged {
+        record,
+        before: None,
+        after: Some(json!({ "decided": { "by": by } })),
+    }
 }
 
 #[test]
@@ -135,14 +198,45 @@ fn what_may_be_done_is_kept_and_sent_again_it_is_kept_once() {
     let (sending, lines) = world.decided(operation(Verb::Approve, "human:Анна", facts));
     for _ in 0..3 {
         let kept = world.sent(&person(), &sending, &lines);
-        assert_eq!(kept, Ok(Receipt::Kept { head: OperationId(2) }));
+        assert_eq!(
+            kept,
+            Ok(Receipt::Kept {
+                head: OperationId(2)
+            })
+        );
     }
-    assert_eq!(world.server.read().unwrap().node(NodeId(1)).unwrap().unwrap().status(), Status::Approved);
+    assert_eq!(
+        world
+            .server
+            .read()
+            .unwrap()
+            .node(NodeId(1))
+            .unwrap()
+            .unwrap()
+            .status(),
+        Status::Approved
+    );
     // Somebody else, who was slower.
-    let overtaken = world.tried(&agent(), operation(Verb::Progress, "agent:ci/2", vec![progress()]));
-    assert_eq!(overtaken, Ok(Receipt::Overtaken { head: OperationId(2) }));
-    let elsewhere = Sending { hash: domain::ids::Digest32::of(b"another history"), ..sending };
-    assert_eq!(world.sent(&person(), &elsewhere, &lines), Ok(Receipt::Diverged { after: OperationId(1) }));
+    let overtaken = world.tried(
+        &agent(),
+        operation(Verb::Progress, "agent:ci/2", vec![progress()]),
+    );
+    assert_eq!(
+        overtaken,
+        Ok(Receipt::Overtaken {
+            head: OperationId(2)
+        })
+    );
+    let elsewhere = Sending {
+        hash: domain::ids::Digest32::of(b"another history"),
+        ..sending
+    };
+    assert_eq!(
+        world.sent(&person(), &elsewhere, &lines),
+        Ok(Receipt::Diverged {
+            after: OperationId(1)
+        })
+    );
     assert_eq!(world.head(), OperationId(2));
 }
 
@@ -157,11 +251,25 @@ fn nobody_goes_further_than_their_token() {
         canonical: act.content.canonical().unwrap(),
         basis: None,
     };
-    let forged = Fact::ContentChanged { node: NodeId(1), before: act.content.clone(), after: forged };
-    let unsent = Content::Text { version: VersionHash::of(b"x"), canonical: canonical_hash("x"), basis: None };
-    let unsent = Fact::ContentChanged { node: NodeId(1), before: act.content.clone(), after: unsent };
-    let with_text =
-        |facts: Vec<Fact>| NewOperation { texts: vec![text.to_owned()], ..operation(Verb::Observe, "system", facts) };
+    let forged = Fact::ContentChanged {
+        node: NodeId(1),
+        before: act.content.clone(),
+        after: forged,
+    };
+    let unsent = Content::Text {
+        version: VersionHash::of(b"x"),
+        canonical: canonical_hash("x"),
+        basis: None,
+    };
+    let unsent = Fact::ContentChanged {
+        node: NodeId(1),
+        before: act.content.clone(),
+        after: unsent,
+    };
+    let with_text = |facts: Vec<Fact>| NewOperation {
+        texts: vec![text.to_owned()],
+        ..operation(Verb::Observe, "system", facts)
+    };
     let dated = |off: i64| NewOperation {
         at: Timestamp::from_millis(world.clock.now().as_millis() + off),
         ..operation(Verb::Progress, "agent:ci/1", vec![progress()])
@@ -170,15 +278,30 @@ fn nobody_goes_further_than_their_token() {
     let mut approved_node = node(3, None, "act-2", "# Act\n");
     approved_node.standing = Standing::plain(Status::Approved);
     for (case, admitted, new, why) in [
-        ("looks", admitted("human:b", Scope::Read), operation(Verb::Comment, "human:b", vec![]), "may only look"),
+        (
+            "looks",
+            admitted("human:b", Scope::Read),
+            operation(Verb::Comment, "human:b", vec![]),
+            "may only look",
+        ),
         (
             "another person",
             person(),
             operation(Verb::Comment, "human:bob", vec![]),
             "but the token is that of `human:Анна`",
         ),
-        ("a person", agent(), operation(Verb::Comment, "human:Анна", vec![]), "but the token is that of `agent:ci/1`"),
-        ("another host", agent(), operation(Verb::Comment, "agent:cursor/1", vec![]), "but the token is that of"),
+        (
+            "a person",
+            agent(),
+            operation(Verb::Comment, "human:Анна", vec![]),
+            "but the token is that of `agent:ci/1`",
+        ),
+        (
+            "another host",
+            agent(),
+            operation(Verb::Comment, "agent:cursor/1", vec![]),
+            "but the token is that of",
+        ),
         (
             "an agent approves",
             agent(),
@@ -191,7 +314,12 @@ fn nobody_goes_further_than_their_token() {
             operation(Verb::Progress, "agent:ci/1", approves("agent:ci/1")),
             "a person's word",
         ),
-        ("as the system", agent(), operation(Verb::Observe, "system", approves("human:Анна")), "a person's word"),
+        (
+            "as the system",
+            agent(),
+            operation(Verb::Observe, "system", approves("human:Анна")),
+            "a person's word",
+        ),
         (
             "a person as the system",
             person(),
@@ -216,8 +344,18 @@ fn nobody_goes_further_than_their_token() {
             operation(Verb::Comment, "human:Анна", vec![record("human:bob")]),
             "in the name of `human:bob`",
         ),
-        ("decides", agent(), operation(Verb::Review, "agent:ci/1", vec![record("human:Анна")]), "a person's word"),
-        ("lets pass", agent(), operation(Verb::Override, "agent:ci/1", vec![]), "a person's word"),
+        (
+            "decides",
+            agent(),
+            operation(Verb::Review, "agent:ci/1", vec![record("human:Анна")]),
+            "a person's word",
+        ),
+        (
+            "lets pass",
+            agent(),
+            operation(Verb::Override, "agent:ci/1", vec![]),
+            "a person's word",
+        ),
         (
             "status",
             agent(),
@@ -233,19 +371,43 @@ fn nobody_goes_further_than_their_token() {
         (
             "a cascade left out",
             person(),
-            operation(Verb::Approve, "human:Анна", vec![approval(act, "human:Анна")]),
+            operation(
+                Verb::Approve,
+                "human:Анна",
+                vec![approval(act, "human:Анна")],
+            ),
             "by the rules it is `approved`",
         ),
-        ("text", agent(), with_text(vec![forged]), "the text of `act-1` is not the one it is said to be"),
-        ("no text", agent(), with_text(vec![unsent]), "did not come with it"),
+        (
+            "text",
+            agent(),
+            with_text(vec![forged]),
+            "the text of `act-1` is not the one it is said to be",
+        ),
+        (
+            "no text",
+            agent(),
+            with_text(vec![unsent]),
+            "did not come with it",
+        ),
         (
             "a number",
             agent(),
             operation(Verb::Observe, "system", vec![added(&far)]),
             "the next new node is #3, not #900",
         ),
-        ("late", agent(), dated(-MOST_MILLIS_OFF - 1_000), "it is dated"),
-        ("early", agent(), dated(MOST_MILLIS_OFF + 60_000), "it is dated"),
+        (
+            "late",
+            agent(),
+            dated(-MOST_MILLIS_OFF - 1_000),
+            "it is dated",
+        ),
+        (
+            "early",
+            agent(),
+            dated(MOST_MILLIS_OFF + 60_000),
+            "it is dated",
+        ),
     ] {
         let refused = world.tried(&admitted, new).expect_err(case);
         assert!(refused.contains(why), "{case}: {refused}");
@@ -253,11 +415,25 @@ fn nobody_goes_further_than_their_token() {
     }
     for (case, admitted, new) in [
         ("within", agent(), dated(-MOST_MILLIS_OFF + 1_000)),
-        ("another session of that host", agent(), operation(Verb::Claim, "agent:ci/2", vec![])),
-        ("her agent", person(), operation(Verb::Comment, "agent:claude-code/1", vec![])),
+        (
+            "another session of that host",
+            agent(),
+            operation(Verb::Claim, "agent:ci/2", vec![]),
+        ),
+        (
+            "her agent",
+            person(),
+            operation(Verb::Comment, "agent:claude-code/1", vec![]),
+        ),
     ] {
         let kept = World::new().tried(&admitted, new);
-        assert_eq!(kept, Ok(Receipt::Kept { head: OperationId(2) }), "{case}");
+        assert_eq!(
+            kept,
+            Ok(Receipt::Kept {
+                head: OperationId(2)
+            }),
+            "{case}"
+        );
     }
 }
 
@@ -266,18 +442,39 @@ fn a_broken_chain_and_facts_that_do_not_fit_are_refused_without_harm() {
     let world = World::new();
     let (sending, lines) = world.decided(operation(Verb::Progress, "agent:ci/1", vec![progress()]));
     let tampered = vec![lines[0].replace("something", "something else")];
-    assert!(world.sent(&agent(), &sending, &tampered).expect_err("tampered").contains("hash does not fit"));
-    let refused = world.sent(&agent(), &sending, &["{}\n".to_owned()]).expect_err("nothing");
+    assert!(
+        world
+            .sent(&agent(), &sending, &tampered)
+            .expect_err("tampered")
+            .contains("hash does not fit")
+    );
+    let refused = world
+        .sent(&agent(), &sending, &["{}\n".to_owned()])
+        .expect_err("nothing");
     assert!(refused.contains("cannot be read"), "{refused}");
     // Made on a state in which the chapter was active already.
-    let active = Fact::ProgressChanged { node: NodeId(2), before: Progress::Active, after: Progress::Complete };
+    let active = Fact::ProgressChanged {
+        node: NodeId(2),
+        before: Progress::Active,
+        after: Progress::Complete,
+    };
     let mut tx = world.client.write().unwrap();
-    tx.record(operation(Verb::Progress, "system", vec![progress()])).unwrap();
-    tx.record(NewOperation { at: world.clock.now(), ..operation(Verb::Progress, "agent:ci/1", vec![active]) }).unwrap();
+    tx.record(operation(Verb::Progress, "system", vec![progress()]))
+        .unwrap();
+    tx.record(NewOperation {
+        at: world.clock.now(),
+        ..operation(Verb::Progress, "agent:ci/1", vec![active])
+    })
+    .unwrap();
     let after_both = tx.lines(OperationId(2), usize::MAX).unwrap();
     assert!(world.sent(&agent(), &sending, &after_both).is_err());
     assert_eq!(world.head(), OperationId(1));
-    assert_eq!(world.sent(&agent(), &sending, &lines), Ok(Receipt::Kept { head: OperationId(2) }));
+    assert_eq!(
+        world.sent(&agent(), &sending, &lines),
+        Ok(Receipt::Kept {
+            head: OperationId(2)
+        })
+    );
 }
 
 #[test]
@@ -290,10 +487,20 @@ fn a_session_is_heard_of_by_the_clock_here() {
         at: Timestamp::from_millis(0),
     };
     let future = (world.clock.now().as_millis() + 3_600_000).to_string();
-    sending.notes = vec![note("heard/s1", &future), note("heard/s2", "no number"), note("session/s1", "1")];
+    sending.notes = vec![
+        note("heard/s1", &future),
+        note("heard/s2", "no number"),
+        note("session/s1", "1"),
+    ];
     assert!(world.sent(&agent(), &sending, &[]).is_ok());
     let state = world.server.read().unwrap();
     let heard: i64 = state.note("heard/s1").unwrap().unwrap().parse().unwrap();
     assert!(heard <= world.clock.now().as_millis());
-    assert_eq!((state.note("heard/s2").unwrap(), state.note("session/s1").unwrap()), (None, None));
+    assert_eq!(
+        (
+            state.note("heard/s2").unwrap(),
+            state.note("session/s1").unwrap()
+        ),
+        (None, None)
+    );
 }

@@ -32,7 +32,10 @@ struct BreakableFiles<'f> {
 impl BreakableFiles<'_> {
     fn fault(&self, path: &str) -> Result<(), FileFault> {
         match self.broken.get() {
-            true => Err(FileFault::Io { path: path.to_owned(), source: std::io::Error::other("no space left") }),
+            true => Err(FileFault::Io {
+                path: path.to_owned(),
+                source: std::io::Error::other("no space left"),
+            }),
             false => Ok(()),
         }
     }
@@ -56,11 +59,13 @@ impl PlanFiles for BreakableFiles<'_> {
     }
 
     fn replace(&self, path: &str, text: &str) -> Result<(), FileFault> {
-        self.fault(path).and_then(|()| self.files.replace(path, text))
+        self.fault(path)
+            .and_then(|()| self.files.replace(path, text))
     }
 
     fn create(&self, path: &str, text: &str) -> Result<(), FileFault> {
-        self.fault(path).and_then(|()| self.files.create(path, text))
+        self.fault(path)
+            .and_then(|()| self.files.create(path, text))
     }
 
     fn remove(&self, path: &str) -> Result<(), FileFault> {
@@ -70,9 +75,20 @@ impl PlanFiles for BreakableFiles<'_> {
 
 /// Runs `act` where files cannot be written, and then the next command where they can be.
 fn interrupted<T>(world: &World, act: impl FnOnce(&Context<'_>) -> Result<T, Failure>) -> Failure {
-    let files = BreakableFiles { files: &world.files, broken: Cell::new(true) };
+    let files = BreakableFiles {
+        files: &world.files,
+        broken: Cell::new(true),
+    };
     let actor = Principal::Human("Ада".to_owned());
-    let ctx = Context::new(&*world.store, &files, &world.clock, &world.profiles, &world.policy, actor, Channel::Cli);
+    let ctx = Context::new(
+        &*world.store,
+        &files,
+        &world.clock,
+        &world.profiles,
+        &world.policy,
+        actor,
+        Channel::Cli,
+    );
     act(&ctx).err().expect("its files could not be written")
 }
 
@@ -95,9 +111,20 @@ fn an_interrupted_restore_is_completed_by_the_next_command() {
     let world = edited_act();
     let failure = interrupted(&world, |ctx| restore_version(ctx, &words("act-1 -1"), None));
     assert_eq!(failure.kind, FailureKind::Unavailable);
-    assert!(failure.message.contains("recorded as operation 3"), "{}", failure.message);
-    assert!(failure.message.contains("no space left"), "{}", failure.message);
-    assert!(failure.damage.is_none() && !failure.overtaken, "it must not be tried again");
+    assert!(
+        failure.message.contains("recorded as operation 3"),
+        "{}",
+        failure.message
+    );
+    assert!(
+        failure.message.contains("no space left"),
+        "{}",
+        failure.message
+    );
+    assert!(
+        failure.damage.is_none() && !failure.overtaken,
+        "it must not be tried again"
+    );
     assert_eq!(world.files.text(ACT).as_deref(), Some("# Two\n"));
 
     let ctx = world.ctx();
@@ -106,7 +133,11 @@ fn an_interrupted_restore_is_completed_by_the_next_command() {
     assert!(format!("{:?}", ctx.take_noticed()).contains("its files are written now"));
     show_node(&world.ctx(), &words("act-1")).unwrap();
     let newest = operations(&world);
-    assert_eq!(newest[0].verb, Verb::Restore, "nothing was taken for an edit: {newest:?}");
+    assert_eq!(
+        newest[0].verb,
+        Verb::Restore,
+        "nothing was taken for an edit: {newest:?}"
+    );
     complete_file_writes(&ctx);
     assert_eq!(ctx.take_noticed(), [], "it is done once");
 }
@@ -147,7 +178,11 @@ fn an_interrupted_request_that_is_repeated_is_not_done_twice() {
     interrupted(&world, |ctx| restore_version(ctx, &words("act-1 -1"), None));
     complete_file_writes(&world.ctx());
     let repeated = restore_version(&world.ctx(), &words("act-1 -1"), None).unwrap_err();
-    assert!(repeated.message.contains("done already: operation 3"), "{}", repeated.message);
+    assert!(
+        repeated.message.contains("done already: operation 3"),
+        "{}",
+        repeated.message
+    );
     assert_eq!(world.files.text(ACT).as_deref(), Some("# One\n"));
     // It answers once: the next one is meant.
     restore_version(&world.ctx(), &words("act-1 -1"), None).unwrap();
@@ -160,13 +195,27 @@ fn a_request_of_somebody_else_is_no_repetition() {
     let titles = ["Left".to_owned(), "Right".to_owned()];
     interrupted(&world, |ctx| split_ticket(ctx, &words("017"), &titles));
     let actor = Principal::Human("Bob".to_owned());
-    let ctx =
-        Context::new(&*world.store, &world.files, &world.clock, &world.profiles, &world.policy, actor, Channel::Cli);
+    let ctx = Context::new(
+        &*world.store,
+        &world.files,
+        &world.clock,
+        &world.profiles,
+        &world.policy,
+        actor,
+        Channel::Cli,
+    );
     let other = split_ticket(&ctx, &words("017"), &titles).unwrap();
     let ids: Vec<String> = other.children.into_iter().map(|child| child.id).collect();
-    assert_eq!(ids, ["017d", "017e"], "017b and 017c are taken by the interrupted one");
+    assert_eq!(
+        ids,
+        ["017d", "017e"],
+        "017b and 017c are taken by the interrupted one"
+    );
     let repeated = split_ticket(&world.ctx(), &words("017"), &titles);
-    assert!(repeated.is_ok(), "a later operation with files ends the memory of the interrupted one");
+    assert!(
+        repeated.is_ok(),
+        "a later operation with files ends the memory of the interrupted one"
+    );
 }
 
 #[test]
@@ -175,8 +224,17 @@ fn an_interrupted_split_makes_each_child_once() {
     let titles = ["Left".to_owned(), "Right".to_owned()];
     interrupted(&world, |ctx| split_ticket(ctx, &words("017"), &titles));
     let repeated = split_ticket(&world.ctx(), &words("017"), &titles).unwrap_err();
-    assert!(repeated.message.contains("done already"), "{}", repeated.message);
-    let tickets: Vec<String> = world.files.paths().into_iter().filter(|path| path.starts_with("tickets/017")).collect();
+    assert!(
+        repeated.message.contains("done already"),
+        "{}",
+        repeated.message
+    );
+    let tickets: Vec<String> = world
+        .files
+        .paths()
+        .into_iter()
+        .filter(|path| path.starts_with("tickets/017"))
+        .collect();
     assert_eq!(
         tickets,
         [
@@ -186,25 +244,48 @@ fn an_interrupted_split_makes_each_child_once() {
             "tickets/017c-right/ticket.md",
         ]
     );
-    assert!(world.files.text("tickets/017-quality/ticket.md").unwrap().contains("'017b', '017c'"));
+    assert!(
+        world
+            .files
+            .text("tickets/017-quality/ticket.md")
+            .unwrap()
+            .contains("'017b', '017c'")
+    );
 }
 
 #[test]
 fn a_new_ticket_is_one_operation_that_the_scan_agrees_with() {
     let world = World::with_tickets();
-    let request = NewTicket { title: "Search".to_owned(), id: None, parent: None, kind: "task".to_owned() };
+    let request = NewTicket {
+        title: "Search".to_owned(),
+        id: None,
+        parent: None,
+        kind: "task".to_owned(),
+    };
     let made = new_ticket(&world.ctx(), &request).unwrap();
     assert_eq!(made.id, "018");
     let newest = operations(&world);
-    assert_eq!((newest[0].verb, made.operation), (Verb::Ticket, Some(newest[0].id)));
+    assert_eq!(
+        (newest[0].verb, made.operation),
+        (Verb::Ticket, Some(newest[0].id))
+    );
     show_node(&world.ctx(), &words("018")).unwrap();
-    assert_eq!(operations(&world).len(), newest.len(), "the file is what was recorded");
+    assert_eq!(
+        operations(&world).len(),
+        newest.len(),
+        "the file is what was recorded"
+    );
 }
 
 #[test]
 fn undoing_a_new_ticket_takes_its_file_away() {
     let world = World::with_tickets();
-    let request = NewTicket { title: "Search".to_owned(), id: None, parent: None, kind: "task".to_owned() };
+    let request = NewTicket {
+        title: "Search".to_owned(),
+        id: None,
+        parent: None,
+        kind: "task".to_owned(),
+    };
     let made = new_ticket(&world.ctx(), &request).unwrap();
     let undone = undo(&world.ctx(), UndoTarget::Operation(made.operation.unwrap())).unwrap();
     assert_eq!(undone.files, std::slice::from_ref(&made.file_path));
@@ -212,17 +293,34 @@ fn undoing_a_new_ticket_takes_its_file_away() {
     assert!(show_node(&world.ctx(), &words("018")).is_err());
     // And back.
     undo(&world.ctx(), UndoTarget::Operation(undone.operation)).unwrap();
-    assert!(world.files.text(&made.file_path).unwrap().contains("# Search"));
-    assert_eq!(show_node(&world.ctx(), &words("018")).unwrap().entity_id, "018");
+    assert!(
+        world
+            .files
+            .text(&made.file_path)
+            .unwrap()
+            .contains("# Search")
+    );
+    assert_eq!(
+        show_node(&world.ctx(), &words("018")).unwrap().entity_id,
+        "018"
+    );
 }
 
 #[test]
 fn undoing_a_split_keeps_the_child_that_was_edited() {
     let world = World::with_tickets();
     let parent = world.files.text("tickets/017-quality/ticket.md");
-    let split = split_ticket(&world.ctx(), &words("017"), &["Left".to_owned(), "Right".to_owned()]).unwrap();
+    let split = split_ticket(
+        &world.ctx(),
+        &words("017"),
+        &["Left".to_owned(), "Right".to_owned()],
+    )
+    .unwrap();
     let (left, right) = (&split.children[0], &split.children[1]);
-    world.files.edit(&left.file_path, &format!("{}\nMine.\n", world.files.text(&left.file_path).unwrap()));
+    world.files.edit(
+        &left.file_path,
+        &format!("{}\nMine.\n", world.files.text(&left.file_path).unwrap()),
+    );
     let undone = undo(&world.ctx(), UndoTarget::Operation(left.operation.unwrap())).unwrap();
     assert_eq!(undone.kept_files, std::slice::from_ref(&left.file_path));
     assert!(world.files.text(&left.file_path).unwrap().contains("Mine."));
@@ -240,10 +338,22 @@ fn a_workflow_on_a_new_document_starts_as_one_operation() {
     let started = start_new(&world.ctx(), "planner", "Add search").unwrap();
     let newest = operations(&world);
     assert_eq!(newest.len(), before + 1, "{newest:?}");
-    assert!(world.files.text(".throughline/plans/add-search/plan.json").is_some());
+    assert!(
+        world
+            .files
+            .text(".throughline/plans/add-search/plan.json")
+            .is_some()
+    );
     drop(started);
-    undo(&world.ctx(), UndoTarget::Operation(OperationId(newest[0].id.0))).unwrap();
-    assert_eq!(world.files.text(".throughline/plans/add-search/plan.json"), None);
+    undo(
+        &world.ctx(),
+        UndoTarget::Operation(OperationId(newest[0].id.0)),
+    )
+    .unwrap();
+    assert_eq!(
+        world.files.text(".throughline/plans/add-search/plan.json"),
+        None
+    );
 }
 
 #[test]
@@ -251,8 +361,17 @@ fn an_interrupted_workflow_start_does_not_make_a_second_document() {
     let world = World::new();
     interrupted(&world, |ctx| start_new(ctx, "planner", "Add search"));
     let repeated = start_new(&world.ctx(), "planner", "Add search").unwrap_err();
-    assert!(repeated.message.contains("done already"), "{}", repeated.message);
-    let documents: Vec<String> = world.files.paths().into_iter().filter(|path| path.ends_with("plan.json")).collect();
+    assert!(
+        repeated.message.contains("done already"),
+        "{}",
+        repeated.message
+    );
+    let documents: Vec<String> = world
+        .files
+        .paths()
+        .into_iter()
+        .filter(|path| path.ends_with("plan.json"))
+        .collect();
     assert_eq!(documents, [".throughline/plans/add-search/plan.json"]);
 }
 
@@ -292,9 +411,17 @@ fn undoing_a_ticket_together_with_its_edit_takes_its_file_away() {
     let world = World::with_tickets();
     show_node(&world.ctx(), &words("017")).unwrap();
     let head = operations(&world)[0].id;
-    let request = NewTicket { title: "Search".to_owned(), id: None, parent: None, kind: "task".to_owned() };
+    let request = NewTicket {
+        title: "Search".to_owned(),
+        id: None,
+        parent: None,
+        kind: "task".to_owned(),
+    };
     let made = new_ticket(&world.ctx(), &request).unwrap();
-    world.files.edit(&made.file_path, &format!("{}\nMine.\n", world.files.text(&made.file_path).unwrap()));
+    world.files.edit(
+        &made.file_path,
+        &format!("{}\nMine.\n", world.files.text(&made.file_path).unwrap()),
+    );
     show_node(&world.ctx(), &words("018")).unwrap();
     undo(&world.ctx(), UndoTarget::BackTo(head)).unwrap();
     assert_eq!(world.files.text(&made.file_path), None);
@@ -303,11 +430,28 @@ fn undoing_a_ticket_together_with_its_edit_takes_its_file_away() {
 
 #[test]
 fn session_files_that_cannot_be_written_are_told_and_written_by_the_next_command() {
-    let world = World { profiles: vec![built_in("trail").unwrap()], ..World::new() };
-    let files = BreakableFiles { files: &world.files, broken: Cell::new(true) };
+    let world = World {
+        profiles: vec![built_in("trail").unwrap()],
+        ..World::new()
+    };
+    let files = BreakableFiles {
+        files: &world.files,
+        broken: Cell::new(true),
+    };
     let actor = Principal::Human("Ада".to_owned());
-    let ctx = Context::new(&*world.store, &files, &world.clock, &world.profiles, &world.policy, actor, Channel::Cli);
-    let intent = |text: &str| IntentRequest { text: text.to_owned(), mode: Mode::PlanDriven };
+    let ctx = Context::new(
+        &*world.store,
+        &files,
+        &world.clock,
+        &world.profiles,
+        &world.policy,
+        actor,
+        Channel::Cli,
+    );
+    let intent = |text: &str| IntentRequest {
+        text: text.to_owned(),
+        mode: Mode::PlanDriven,
+    };
     let first = declare_intent(&ctx, &intent("First")).unwrap();
     // Another step is not held up, and the files of both sessions are still to be written.
     let second = declare_intent(&ctx, &intent("Second")).unwrap();
@@ -315,7 +459,13 @@ fn session_files_that_cannot_be_written_are_told_and_written_by_the_next_command
     assert_eq!(world.files.text(&second.session_file), None);
 
     complete_file_writes(&world.ctx());
-    assert!(world.files.text(&second.session_file).unwrap().contains("Second"));
+    assert!(
+        world
+            .files
+            .text(&second.session_file)
+            .unwrap()
+            .contains("Second")
+    );
     let archived = format!(".throughline/sessions/archive/{}.md", first.stamp);
     assert!(world.files.text(&archived).unwrap().contains("First"));
     assert_eq!(world.files.text(&first.session_file), None);
@@ -350,13 +500,17 @@ fn unwritten_memory<T>(world: &World, act: impl FnOnce(&Context<'_>) -> Result<T
 #[test]
 fn memory_files_of_an_interrupted_change_are_completed_by_the_next_command() {
     let world = World::new();
-    unwritten_memory(&world, |ctx| edit_memory(ctx, &role(Target::New(MemoryKind::Character), "mentor")));
+    unwritten_memory(&world, |ctx| {
+        edit_memory(ctx, &role(Target::New(MemoryKind::Character), "mentor"))
+    });
     assert_eq!(world.files.text(CHARACTER), None);
     complete_file_writes(&world.ctx());
     assert!(world.files.text(CHARACTER).unwrap().contains("mentor"));
 
     unwritten_memory(&world, |ctx| edit_memory(ctx, &role(character(), "rival")));
-    unwritten_memory(&world, |ctx| edit_memory(ctx, &role(character(), "traitor")));
+    unwritten_memory(&world, |ctx| {
+        edit_memory(ctx, &role(character(), "traitor"))
+    });
     assert!(world.files.text(CHARACTER).unwrap().contains("mentor"));
     let ctx = world.ctx();
     complete_file_writes(&ctx);
@@ -369,7 +523,11 @@ fn memory_files_of_an_interrupted_change_are_completed_by_the_next_command() {
 #[test]
 fn a_forgotten_entry_whose_file_could_not_go_does_not_come_back() {
     let world = World::new();
-    edit_memory(&world.ctx(), &role(Target::New(MemoryKind::Character), "mentor")).unwrap();
+    edit_memory(
+        &world.ctx(),
+        &role(Target::New(MemoryKind::Character), "mentor"),
+    )
+    .unwrap();
     unwritten_memory(&world, |ctx| forget_entry(ctx, "C0"));
     assert!(world.files.text(CHARACTER).is_some());
     let unknown = edit_memory(&world.ctx(), &role(character(), "rival")).unwrap_err();
@@ -381,14 +539,28 @@ fn a_forgotten_entry_whose_file_could_not_go_does_not_come_back() {
 #[test]
 fn a_memory_file_that_was_edited_before_its_write_is_left_alone_and_taken_over() {
     let world = World::new();
-    edit_memory(&world.ctx(), &role(Target::New(MemoryKind::Character), "mentor")).unwrap();
+    edit_memory(
+        &world.ctx(),
+        &role(Target::New(MemoryKind::Character), "mentor"),
+    )
+    .unwrap();
     unwritten_memory(&world, |ctx| edit_memory(ctx, &role(character(), "rival")));
-    let mine = world.files.text(CHARACTER).unwrap().replace("mentor", "sister");
+    let mine = world
+        .files
+        .text(CHARACTER)
+        .unwrap()
+        .replace("mentor", "sister");
     world.files.edit(CHARACTER, &mine);
     let ctx = world.ctx();
     complete_file_writes(&ctx);
     assert_eq!(world.files.text(CHARACTER), Some(mine));
     assert!(format!("{:?}", ctx.take_noticed()).contains("is left as it is"));
-    let shown = edit_memory(&world.ctx(), &EditMemoryRequest { target: character(), fields: serde_json::Map::new() });
+    let shown = edit_memory(
+        &world.ctx(),
+        &EditMemoryRequest {
+            target: character(),
+            fields: serde_json::Map::new(),
+        },
+    );
     assert!(format!("{:?}", shown.unwrap()).contains("sister"));
 }

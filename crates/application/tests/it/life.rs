@@ -35,8 +35,14 @@ const PLANS: [(&str, &str); 5] = [
     ("act-1", "acts/act-1/strategic-plan.md"),
     ("chapter-01", "acts/act-1/chapters/chapter-01/plan.md"),
     ("chapter-02", "acts/act-1/chapters/chapter-02/plan.md"),
-    ("scene-0101", "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md"),
-    ("scene-0201", "acts/act-1/chapters/chapter-02/scenes/scene-0201-blueprint.md"),
+    (
+        "scene-0101",
+        "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md",
+    ),
+    (
+        "scene-0201",
+        "acts/act-1/chapters/chapter-02/scenes/scene-0201-blueprint.md",
+    ),
 ];
 
 fn deeds() -> impl Strategy<Value = Vec<Deed>> {
@@ -67,7 +73,9 @@ fn act(world: &World, deed: &Deed) -> Result<(), String> {
     };
     match deed {
         Deed::Edit(plan, text) => {
-            world.files.edit(PLANS[*plan].1, &format!("# {} {text}\n", PLANS[*plan].0));
+            world
+                .files
+                .edit(PLANS[*plan].1, &format!("# {} {text}\n", PLANS[*plan].0));
             Ok(())
         }
         Deed::Delete(plan) => {
@@ -75,23 +83,41 @@ fn act(world: &World, deed: &Deed) -> Result<(), String> {
             Ok(())
         }
         Deed::Approve(plan) => world.approve(PLANS[*plan].0).map_err(answer),
-        Deed::Keep(plan) => keep_one(&ctx, &KeepRequest { node: words(PLANS[*plan].0), force: Force::No, shown: None })
-            .map(|_| ())
-            .map_err(answer),
+        Deed::Keep(plan) => keep_one(
+            &ctx,
+            &KeepRequest {
+                node: words(PLANS[*plan].0),
+                force: Force::No,
+                shown: None,
+            },
+        )
+        .map(|_| ())
+        .map_err(answer),
         Deed::KeepAll => keep_all(&ctx, &[], Force::No).map(|_| ()).map_err(answer),
         Deed::Condemn(plan) => {
-            let request = InvalidateRequest { node: words(PLANS[*plan].0), reason: "no".to_owned(), shown: None };
+            let request = InvalidateRequest {
+                node: words(PLANS[*plan].0),
+                reason: "no".to_owned(),
+                shown: None,
+            };
             invalidate(&ctx, &request).map(|_| ()).map_err(answer)
         }
         Deed::Restore(plan, back) => {
-            restore_version(&ctx, &words(&format!("{} -{back}", PLANS[*plan].0)), None).map(|_| ()).map_err(answer)
+            restore_version(&ctx, &words(&format!("{} -{back}", PLANS[*plan].0)), None)
+                .map(|_| ())
+                .map_err(answer)
         }
         Deed::Progress(plan) => {
-            let request = ProgressRequest { node: words(PLANS[*plan].0), progress: Progress::Active };
+            let request = ProgressRequest {
+                node: words(PLANS[*plan].0),
+                progress: Progress::Active,
+            };
             set_progress(&ctx, &request).map(|_| ()).map_err(answer)
         }
         Deed::Undo => undo(&ctx, UndoTarget::Newest).map(|_| ()).map_err(answer),
-        Deed::Look => application::project_status::project_status(&ctx).map(|_| ()).map_err(answer),
+        Deed::Look => application::project_status::project_status(&ctx)
+            .map(|_| ())
+            .map_err(answer),
     }
 }
 
@@ -105,10 +131,25 @@ pub(crate) fn engine(folder: &std::path::Path, storage: Storage) -> Box<dyn Stor
         Storage::Postgres => DatabaseUrl::new(&DATABASE.with(testkit::Database::url)),
         Storage::Sqlite | Storage::Json | Storage::Remote => DatabaseUrl::default(),
     };
-    let layout = Layout::new(folder, &Settings { database_url, ..Settings::default() });
+    let layout = Layout::new(
+        folder,
+        &Settings {
+            database_url,
+            ..Settings::default()
+        },
+    );
     let known = KnownStores::in_directory(&folder.join("user"));
     store::create(&layout, storage, &known).unwrap();
-    store::open(&layout, storage, &EngineSettings::default(), &known, None, SystemClock.now()).unwrap().0
+    store::open(
+        &layout,
+        storage,
+        &EngineSettings::default(),
+        &known,
+        None,
+        SystemClock.now(),
+    )
+    .unwrap()
+    .0
 }
 
 proptest! {
@@ -186,7 +227,18 @@ proptest! {
 fn state(world: &World) -> (Vec<domain::node::Node>, Vec<Option<String>>) {
     let nodes = world.store.read().unwrap().all_nodes().unwrap();
     // The time of the last change moves on; everything else must be as it was.
-    let nodes =
-        nodes.into_iter().map(|node| domain::node::Node { updated_at: testkit::timestamp(0), ..node }).collect();
-    (nodes, PLANS.iter().map(|(_, file)| world.files.text(file)).collect())
+    let nodes = nodes
+        .into_iter()
+        .map(|node| domain::node::Node {
+            updated_at: testkit::timestamp(0),
+            ..node
+        })
+        .collect();
+    (
+        nodes,
+        PLANS
+            .iter()
+            .map(|(_, file)| world.files.text(file))
+            .collect(),
+    )
 }

@@ -1,6 +1,11 @@
 //! Tests of the use cases, with ports that need no disk; and the same deeds on a real engine.
 
-#![allow(clippy::unwrap_used, clippy::string_slice, clippy::disallowed_methods, reason = "a failing test may panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::string_slice,
+    clippy::disallowed_methods,
+    reason = "a failing test may panic"
+)]
 
 mod accept_operations;
 mod file_writes;

@@ -90,20 +90,38 @@ fn plans_without_their_parents_plan_hang_on_a_missing_one() {
 fn the_precise_cascade_spares_what_did_not_change() {
     let mut world = World::new();
     world.policy.cascade = CascadePolicy::Precise;
-    let act = |first: &str, second: &str| format!("# Act\n\n## Chapter 1\n{first}\n\n## Chapter 2\n{second}\n");
+    let act = |first: &str, second: &str| {
+        format!("# Act\n\n## Chapter 1\n{first}\n\n## Chapter 2\n{second}\n")
+    };
     world.files.edit(ACT, &act("sea", "land"));
     world.approve("act-1").unwrap();
     let second = "acts/act-1/chapters/chapter-02/plan.md";
     let third = "acts/act-1/chapters/chapter-03/plan.md";
-    for (file, node) in [(CHAPTER, "chapter-01"), (second, "chapter-02"), (third, "chapter-03")] {
+    for (file, node) in [
+        (CHAPTER, "chapter-01"),
+        (second, "chapter-02"),
+        (third, "chapter-03"),
+    ] {
         world.files.edit(file, &format!("# {node}\n"));
         world.approve(node).unwrap();
     }
     world.files.edit(ACT, &act("sea", "fire"));
     world.approve("act-1").unwrap();
-    assert_eq!(world.status("chapter-01"), Status::Approved, "its section did not change");
-    assert_eq!(world.status("chapter-02"), Status::RequiresRevalidation, "its section changed");
-    assert_eq!(world.status("chapter-03"), Status::RequiresRevalidation, "named nowhere: it may rely on anything");
+    assert_eq!(
+        world.status("chapter-01"),
+        Status::Approved,
+        "its section did not change"
+    );
+    assert_eq!(
+        world.status("chapter-02"),
+        Status::RequiresRevalidation,
+        "its section changed"
+    );
+    assert_eq!(
+        world.status("chapter-03"),
+        Status::RequiresRevalidation,
+        "named nowhere: it may rely on anything"
+    );
 }
 
 /// Nothing is written when nothing changed.

@@ -6,7 +6,9 @@ use application::handle_host_event::{Surroundings, handle_host_event};
 use application::move_focus::{FocusMove, move_focus};
 use domain::host_event::{Happening, Host, HostEvent, ToolCall, ToolKind};
 use domain::ids::{Digest32, Principal, StoreId};
-use domain::ports::{Clock, NoRepository, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction};
+use domain::ports::{
+    Clock, NoRepository, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction,
+};
 use domain::session_memory::WorkMemory;
 use store::MemoryStore;
 use testkit::FakeClock;
@@ -50,7 +52,8 @@ impl Store for Interleaved {
 
 fn work_memory(store: &MemoryStore) -> WorkMemory {
     let note = store.read().unwrap().note(&WorkMemory::key("s")).unwrap();
-    note.map(|body| serde_json::from_str(&body).unwrap()).unwrap_or_default()
+    note.map(|body| serde_json::from_str(&body).unwrap())
+        .unwrap_or_default()
 }
 
 /// The first edit of a session at a ticket: the block carries the ticket, and it is noted that it was given.
@@ -74,30 +77,70 @@ fn edit(world: &World) -> bool {
     };
     let person = Principal::Human("Ада".to_owned());
     let files = ["src/a.rs".to_owned()];
-    let surroundings = Surroundings { person: &person, plans: &[], files: &files, faults: None, host_process: None };
-    let handled = handle_host_event(&world.ctx().at_work(&NoRepository, "s".to_owned()), &event, &surroundings);
+    let surroundings = Surroundings {
+        person: &person,
+        plans: &[],
+        files: &files,
+        faults: None,
+        host_process: None,
+    };
+    let handled = handle_host_event(
+        &world.ctx().at_work(&NoRepository, "s".to_owned()),
+        &event,
+        &surroundings,
+    );
     handled.unwrap().reply.block.is_some()
 }
 
 #[test]
 fn work_memory_written_by_a_parallel_call_survives_a_gate_that_read_it_before() {
-    let (inner, before_write) =
-        (Arc::new(MemoryStore::new(StoreId("test".to_owned()))), Arc::new(Mutex::new(None::<Act>)));
-    let store = Interleaved { inner: inner.clone(), before_write: before_write.clone() };
-    let world = World { store: Box::new(store), ..World::with_tickets() };
-    move_focus(&world.ctx(), &FocusMove::Enter { node: words("017a"), claim: false }).unwrap();
+    let (inner, before_write) = (
+        Arc::new(MemoryStore::new(StoreId("test".to_owned()))),
+        Arc::new(Mutex::new(None::<Act>)),
+    );
+    let store = Interleaved {
+        inner: inner.clone(),
+        before_write: before_write.clone(),
+    };
+    let world = World {
+        store: Box::new(store),
+        ..World::with_tickets()
+    };
+    move_focus(
+        &world.ctx(),
+        &FocusMove::Enter {
+            node: words("017a"),
+            claim: false,
+        },
+    )
+    .unwrap();
     let noted = Digest32::of(b"noted by the other call");
     *before_write.lock().unwrap() = Some(Box::new(move |store: &MemoryStore| {
         let mut tx = store.write().unwrap();
-        let memory = WorkMemory { followed_up: Some(noted), ..WorkMemory::default() };
+        let memory = WorkMemory {
+            followed_up: Some(noted),
+            ..WorkMemory::default()
+        };
         let body = serde_json::to_string(&memory).unwrap();
-        tx.keep_note(&WorkMemory::key("s"), Some(&body), FakeClock::default().now()).unwrap();
+        tx.keep_note(
+            &WorkMemory::key("s"),
+            Some(&body),
+            FakeClock::default().now(),
+        )
+        .unwrap();
         tx.commit().unwrap();
     }));
     assert!(edit(&world), "the ticket is given with a block");
     let memory = work_memory(&inner);
-    assert_eq!(memory.followed_up, Some(noted), "the other call's note is lost");
+    assert_eq!(
+        memory.followed_up,
+        Some(noted),
+        "the other call's note is lost"
+    );
     assert_eq!(memory.guided.len(), 1, "and so is this one's");
-    assert!(before_write.lock().unwrap().is_none(), "the calls did interleave");
+    assert!(
+        before_write.lock().unwrap().is_none(),
+        "the calls did interleave"
+    );
     assert!(!edit(&world), "given once");
 }

@@ -17,7 +17,12 @@ fn asked(world: &World) -> TickAsk {
 
 fn answer(world: &World, ask: &TickAsk) -> PlanAnswer {
     let plan = offline_plan(&world.ctx()).unwrap();
-    PlanAnswer { nonce: ask.nonce.clone(), plan, planner: "test".to_owned(), spent: Vec::new() }
+    PlanAnswer {
+        nonce: ask.nonce.clone(),
+        plan,
+        planner: "test".to_owned(),
+        spent: Vec::new(),
+    }
 }
 
 #[test]
@@ -26,7 +31,9 @@ fn a_plan_that_was_kept_is_run_by_the_next_process() {
     let ask = asked(&world);
     // The process dies after the plan was kept.
     keep_plan(&world.ctx(), &answer(&world, &ask)).unwrap();
-    let NextTick::Run { tick, from_action } = begin_tick(&world.ctx()).unwrap() else { panic!("it should go on") };
+    let NextTick::Run { tick, from_action } = begin_tick(&world.ctx()).unwrap() else {
+        panic!("it should go on")
+    };
     assert_eq!((tick, from_action), (1, 0));
     let outcome = run_tick(&world.ctx(), tick).unwrap();
     assert_eq!(outcome.status, TickStatus::Done);
@@ -54,8 +61,15 @@ fn an_answer_to_another_question_is_late() {
     let failure = submit_plan(&world.ctx(), &first).unwrap_err();
     assert!(failure.message.contains("late"), "{failure:?}");
     let plan = json!({ "rationale": "r", "scene_intention": "s", "actions": [{ "tool": "loop.close", "args": { "loop_id": "OL7" } }] });
-    let unknown = PlanAnswer { nonce: asked(&world).nonce, plan, ..PlanAnswer::default() };
+    let unknown = PlanAnswer {
+        nonce: asked(&world).nonce,
+        plan,
+        ..PlanAnswer::default()
+    };
     let failure = submit_plan(&world.ctx(), &unknown).unwrap_err();
-    assert!(failure.message.contains("`loop_id` is \"OL7\""), "{failure:?}");
+    assert!(
+        failure.message.contains("`loop_id` is \"OL7\""),
+        "{failure:?}"
+    );
     assert_eq!(asked(&world).attempt, 1, "what was refused is not kept");
 }

@@ -10,7 +10,13 @@ use crate::world::{ACT, CHAPTER, SCENE, World, words};
 const NEW_CHAPTER: &str = "acts/act-1/chapters/chapter-02/plan.md";
 
 fn operations(world: &World) -> usize {
-    world.store.read().unwrap().operations(None, usize::MAX).unwrap().len()
+    world
+        .store
+        .read()
+        .unwrap()
+        .operations(None, usize::MAX)
+        .unwrap()
+        .len()
 }
 
 /// Looks at every file, as most commands do; returns the files that could not be read.
@@ -27,7 +33,10 @@ fn look(world: &World) -> Vec<String> {
 #[test]
 fn a_transient_error_is_told_and_recorded_neither_when_it_comes_nor_when_it_goes() {
     type Break = fn(&testkit::FakeFiles, &str);
-    let ways: [Break; 2] = [|files, path| files.fail_reads_of(path), |files, path| files.fail_looks_at(path)];
+    let ways: [Break; 2] = [
+        |files, path| files.fail_reads_of(path),
+        |files, path| files.fail_looks_at(path),
+    ];
     for break_it in ways {
         for path in [ACT, CHAPTER, SCENE] {
             let world = World::with_story();
@@ -37,10 +46,18 @@ fn a_transient_error_is_told_and_recorded_neither_when_it_comes_nor_when_it_goes
             world.files.edit(path, &world.files.text(path).unwrap());
             break_it(&world.files, path);
             assert_eq!(look(&world), [path]);
-            assert_eq!((world.statuses().as_str(), operations(&world)), ("aaa", before), "{path}");
+            assert_eq!(
+                (world.statuses().as_str(), operations(&world)),
+                ("aaa", before),
+                "{path}"
+            );
             world.files.recover();
             assert_eq!(look(&world), Vec::<String>::new());
-            assert_eq!((world.statuses().as_str(), operations(&world)), ("aaa", before), "{path}");
+            assert_eq!(
+                (world.statuses().as_str(), operations(&world)),
+                ("aaa", before),
+                "{path}"
+            );
         }
     }
 }
@@ -79,7 +96,10 @@ fn nothing_is_decided_about_a_text_that_cannot_be_read() {
     world.files.fail_reads_of(CHAPTER);
     let refused = |outcome: Result<(), Failure>| {
         let failure = outcome.unwrap_err();
-        assert!(failure.kind == FailureKind::Unavailable && failure.message.contains(CHAPTER), "{failure:?}");
+        assert!(
+            failure.kind == FailureKind::Unavailable && failure.message.contains(CHAPTER),
+            "{failure:?}"
+        );
     };
     refused(world.approve("chapter-01"));
     world.files.recover();
@@ -89,7 +109,11 @@ fn nothing_is_decided_about_a_text_that_cannot_be_read() {
     assert_eq!(&world.statuses()[..2], "ar");
     world.files.edit(CHAPTER, "# chapter-01, a fourth\n");
     world.files.fail_looks_at(CHAPTER);
-    let request = KeepRequest { node: words("chapter-01"), force: Force::No, shown: None };
+    let request = KeepRequest {
+        node: words("chapter-01"),
+        force: Force::No,
+        shown: None,
+    };
     refused(keep_one(&world.ctx(), &request).map(drop));
 }
 
@@ -99,9 +123,20 @@ fn a_check_reports_files_that_cannot_be_read() {
     look(&world);
     world.files.fail_reads_of(SCENE);
     let outcome = check_state(&world.ctx()).unwrap();
-    let found: Vec<&str> = outcome.findings.iter().map(|finding| finding.kind.as_str()).collect();
-    assert_eq!((outcome.ok, found.as_slice()), (false, ["file-unavailable"].as_slice()));
-    assert!(outcome.findings[0].message.contains(SCENE), "{:?}", outcome.findings[0]);
+    let found: Vec<&str> = outcome
+        .findings
+        .iter()
+        .map(|finding| finding.kind.as_str())
+        .collect();
+    assert_eq!(
+        (outcome.ok, found.as_slice()),
+        (false, ["file-unavailable"].as_slice())
+    );
+    assert!(
+        outcome.findings[0].message.contains(SCENE),
+        "{:?}",
+        outcome.findings[0]
+    );
 }
 
 #[test]

@@ -17,24 +17,40 @@ use domain::work::evidence::Asks;
 use crate::world::{World, words};
 
 fn to(world: &World, progress: Progress) -> Result<(), Failure> {
-    set_progress(&world.ctx(), &ProgressRequest { node: words("017a"), progress }).map(drop)
+    set_progress(
+        &world.ctx(),
+        &ProgressRequest {
+            node: words("017a"),
+            progress,
+        },
+    )
+    .map(drop)
 }
 
 fn let_pass(world: &World) {
-    let request = OverrideRequest { gate: "done".to_owned(), node: words("017a"), reason: "proved by hand".to_owned() };
+    let request = OverrideRequest {
+        gate: "done".to_owned(),
+        node: words("017a"),
+        reason: "proved by hand".to_owned(),
+    };
     override_gate(&world.ctx(), &request).unwrap();
 }
 
 #[track_caller]
 fn refused<T: std::fmt::Debug>(outcome: Result<T, Failure>) {
     let failure = outcome.unwrap_err();
-    assert!(failure.kind == FailureKind::Refused && failure.message.contains("not proved"), "{failure:?}");
+    assert!(
+        failure.kind == FailureKind::Refused && failure.message.contains("not proved"),
+        "{failure:?}"
+    );
 }
 
 #[test]
 fn an_override_lets_a_node_pass_once() {
     let world = World::with_tickets();
-    let asks = Asks::File { path: "report.md".to_owned() };
+    let asks = Asks::File {
+        path: "report.md".to_owned(),
+    };
     add_evidence(&world.ctx(), &words("017a"), asks).unwrap();
     refused(to(&world, Progress::Complete));
     let_pass(&world);
@@ -53,16 +69,28 @@ fn an_override_lets_a_node_pass_once() {
 #[test]
 fn a_file_that_says_done_is_believed_when_it_is_proved() {
     let world = World::with_tickets();
-    add_evidence(&world.ctx(), &words("017a"), Asks::File { path: "report.md".to_owned() }).unwrap();
+    add_evidence(
+        &world.ctx(),
+        &words("017a"),
+        Asks::File {
+            path: "report.md".to_owned(),
+        },
+    )
+    .unwrap();
     let progress = || show_node(&world.ctx(), &words("017a")).unwrap().progress;
     assert_eq!(progress(), Progress::Pending);
     let file = "tickets/017a-loc/ticket.md";
-    let edit = |from: &str, to: &str| world.files.edit(file, &world.files.text(file).unwrap().replace(from, to));
+    let edit = |from: &str, to: &str| {
+        world
+            .files
+            .edit(file, &world.files.text(file).unwrap().replace(from, to))
+    };
     edit("phase: intake", "phase: done");
     assert_eq!(progress(), Progress::Pending);
     edit("phase: done", "phase: implement");
     world.files.edit("report.md", "all is well");
-    application::evidence::run_evidence(&world.ctx(), &words("017a"), std::time::Duration::ZERO).unwrap();
+    application::evidence::run_evidence(&world.ctx(), &words("017a"), std::time::Duration::ZERO)
+        .unwrap();
     edit("phase: implement", "phase: done");
     assert_eq!(progress(), Progress::Complete);
     // A file somebody is in the middle of says nothing.
@@ -76,17 +104,29 @@ fn two_tickets_change_places_in_one_look() {
     let path = |node: &str| show_node(&world.ctx(), &words(node)).unwrap().path;
     application::project_status::project_status(&world.ctx()).unwrap();
     assert_eq!(path("017a"), "017/017a");
-    world.files.edit("tickets/017-quality/ticket.md", "---\nid: '017'\nparent: 017a\n---\n# Quality\n");
-    world.files.edit("tickets/017a-loc/ticket.md", "---\nid: 017a\n---\n# Lines\n");
+    world.files.edit(
+        "tickets/017-quality/ticket.md",
+        "---\nid: '017'\nparent: 017a\n---\n# Quality\n",
+    );
+    world.files.edit(
+        "tickets/017a-loc/ticket.md",
+        "---\nid: 017a\n---\n# Lines\n",
+    );
     application::project_status::project_status(&world.ctx()).unwrap();
-    assert_eq!((path("017a"), path("017")), ("017a".to_owned(), "017a/017".to_owned()));
+    assert_eq!(
+        (path("017a"), path("017")),
+        ("017a".to_owned(), "017a/017".to_owned())
+    );
 }
 
 /// A person speaks of a ticket by any of its names; the gate hears it.
 #[test]
 fn an_override_counts_for_a_ticket_below_another() {
     let world = World::with_tickets();
-    let enter = FocusMove::Enter { node: words("017a"), claim: false };
+    let enter = FocusMove::Enter {
+        node: words("017a"),
+        claim: false,
+    };
     move_focus(&world.ctx(), &enter).unwrap();
     let blocked = || {
         let call = ToolCall {
@@ -108,12 +148,30 @@ fn an_override_counts_for_a_ticket_below_another() {
         };
         let person = Principal::Human("Ада".to_owned());
         let files = ["src/a.rs".to_owned()];
-        let surroundings =
-            Surroundings { person: &person, plans: &[], files: &files, faults: None, host_process: None };
-        let handled = handle_host_event(&world.ctx().at_work(&NoRepository, "s".to_owned()), &event, &surroundings);
-        handled.unwrap().blocked.iter().map(|fired| fired.gate).collect::<Vec<_>>()
+        let surroundings = Surroundings {
+            person: &person,
+            plans: &[],
+            files: &files,
+            faults: None,
+            host_process: None,
+        };
+        let handled = handle_host_event(
+            &world.ctx().at_work(&NoRepository, "s".to_owned()),
+            &event,
+            &surroundings,
+        );
+        handled
+            .unwrap()
+            .blocked
+            .iter()
+            .map(|fired| fired.gate)
+            .collect::<Vec<_>>()
     };
-    let request = OverrideRequest { gate: "context".to_owned(), node: words("017a"), reason: "I know it".to_owned() };
+    let request = OverrideRequest {
+        gate: "context".to_owned(),
+        node: words("017a"),
+        reason: "I know it".to_owned(),
+    };
     override_gate(&world.ctx(), &request).unwrap();
     assert_eq!(blocked(), Vec::<&str>::new());
 }

@@ -76,17 +76,42 @@ fn file(ticket: usize) -> String {
 }
 
 fn fill(world: &World) {
-    for (ticket, parent) in [(0, None), (1, Some("017")), (2, Some("017")), (3, None), (4, Some("045"))] {
-        let parent = parent.map(|parent| format!("parent: '{parent}'\n")).unwrap_or_default();
-        let text = format!("---\nid: '{}'\n{parent}phase: intake\n---\n# It\n", TICKETS[ticket]);
+    for (ticket, parent) in [
+        (0, None),
+        (1, Some("017")),
+        (2, Some("017")),
+        (3, None),
+        (4, Some("045")),
+    ] {
+        let parent = parent
+            .map(|parent| format!("parent: '{parent}'\n"))
+            .unwrap_or_default();
+        let text = format!(
+            "---\nid: '{}'\n{parent}phase: intake\n---\n# It\n",
+            TICKETS[ticket]
+        );
         world.files.edit(&file(ticket), &text);
     }
-    world.files.edit("tickets/017a-x/test-definitions.md", "Scenario: one\n\nScenario: two\n");
+    world.files.edit(
+        "tickets/017a-x/test-definitions.md",
+        "Scenario: one\n\nScenario: two\n",
+    );
 }
 
 fn ctx_of<'w>(world: &'w World, session: &str) -> Context<'w> {
-    let actor = Principal::Agent { host: "test".to_owned(), session: session.to_owned() };
-    Context::new(&*world.store, &world.files, &world.clock, &world.profiles, &world.policy, actor, Channel::Hook)
+    let actor = Principal::Agent {
+        host: "test".to_owned(),
+        session: session.to_owned(),
+    };
+    Context::new(
+        &*world.store,
+        &world.files,
+        &world.clock,
+        &world.profiles,
+        &world.policy,
+        actor,
+        Channel::Hook,
+    )
 }
 
 /// Does a deed; whether it was allowed is part of what engines must agree on.
@@ -95,35 +120,80 @@ fn act(world: &World, session: &str, deed: &Deed) -> Result<(), String> {
     let named = |ticket: &usize| words(TICKETS[*ticket]);
     let focus = |request: FocusMove| move_focus(&ctx, &request).map(drop);
     let done: Result<(), Failure> = match deed {
-        Deed::Enter(ticket, claim) => focus(FocusMove::Enter { node: named(ticket), claim: *claim }),
+        Deed::Enter(ticket, claim) => focus(FocusMove::Enter {
+            node: named(ticket),
+            claim: *claim,
+        }),
         Deed::Exit => focus(FocusMove::Exit),
-        Deed::Back(ticket) => focus(FocusMove::Back { node: named(ticket) }),
+        Deed::Back(ticket) => focus(FocusMove::Back {
+            node: named(ticket),
+        }),
         Deed::Park => focus(FocusMove::Park),
-        Deed::Switch(ticket) => focus(FocusMove::Switch { root: named(ticket) }),
+        Deed::Switch(ticket) => focus(FocusMove::Switch {
+            root: named(ticket),
+        }),
         Deed::Claim(ticket) => claim_node(&ctx, &named(ticket)).map(drop),
-        Deed::Release(ticket) => release_node(&ctx, &ReleaseRequest { node: named(ticket), token: None }).map(drop),
-        Deed::Level(ticket) => set_level(&ctx, &named(ticket), Some(WorkLevel::Task), None).map(drop),
-        Deed::Evidence(ticket) => add_evidence(&ctx, &named(ticket), Asks::File { path: file(*ticket) }).map(drop),
-        Deed::Prove(ticket) => run_evidence(&ctx, &named(ticket), std::time::Duration::ZERO).map(drop),
+        Deed::Release(ticket) => release_node(
+            &ctx,
+            &ReleaseRequest {
+                node: named(ticket),
+                token: None,
+            },
+        )
+        .map(drop),
+        Deed::Level(ticket) => {
+            set_level(&ctx, &named(ticket), Some(WorkLevel::Task), None).map(drop)
+        }
+        Deed::Evidence(ticket) => add_evidence(
+            &ctx,
+            &named(ticket),
+            Asks::File {
+                path: file(*ticket),
+            },
+        )
+        .map(drop),
+        Deed::Prove(ticket) => {
+            run_evidence(&ctx, &named(ticket), std::time::Duration::ZERO).map(drop)
+        }
         Deed::Phase(ticket, phase) => set_phase(&ctx, &named(ticket), PHASES[*phase]).map(drop),
         Deed::Progress(ticket, progress) => {
             let progress = Progress::ALL[*progress];
-            set_progress(&ctx, &ProgressRequest { node: named(ticket), progress }).map(drop)
+            set_progress(
+                &ctx,
+                &ProgressRequest {
+                    node: named(ticket),
+                    progress,
+                },
+            )
+            .map(drop)
         }
         Deed::Scenario => finish_scenario(&ctx, &[]).map(drop),
-        Deed::Approve(ticket) => {
-            approve(&ctx, &ApproveRequest { node: named(ticket), force: Force::No, shown: None }).map(drop)
-        }
+        Deed::Approve(ticket) => approve(
+            &ctx,
+            &ApproveRequest {
+                node: named(ticket),
+                force: Force::No,
+                shown: None,
+            },
+        )
+        .map(drop),
         Deed::Parent(ticket, parent) => {
-            let parent = TICKETS.get(*parent).map_or("null".to_owned(), |parent| format!("'{parent}'"));
+            let parent = TICKETS
+                .get(*parent)
+                .map_or("null".to_owned(), |parent| format!("'{parent}'"));
             let text = world.files.text(&file(*ticket)).unwrap();
-            world.files.edit(&file(*ticket), &domain::front_matter::with_key(&text, "parent", &parent));
+            world.files.edit(
+                &file(*ticket),
+                &domain::front_matter::with_key(&text, "parent", &parent),
+            );
             Ok(())
         }
         Deed::Edit(ticket, text) => {
             let there = world.files.text(&file(*ticket)).unwrap();
             let head = there.split("# It").next().unwrap().to_owned();
-            world.files.edit(&file(*ticket), &format!("{head}# It\n\nText {text}.\n"));
+            world
+                .files
+                .edit(&file(*ticket), &format!("{head}# It\n\nText {text}.\n"));
             Ok(())
         }
         Deed::Undo => undo(&ctx, UndoTarget::Newest).map(drop),
@@ -152,18 +222,28 @@ fn state(world: &World) -> State {
     let state = world.store.read().unwrap();
     let mut nodes = state.all_nodes().unwrap();
     nodes.sort_by_key(|node| node.id);
-    nodes.iter_mut().for_each(|node| node.updated_at = testkit::timestamp(0));
+    nodes
+        .iter_mut()
+        .for_each(|node| node.updated_at = testkit::timestamp(0));
     let kinds = ["focus", "claim", "evidence", "tdd", "work-level"];
     let records = kinds.iter().flat_map(|kind| {
         let found = state.records(kind, "").unwrap();
-        found.into_iter().map(move |(key, body)| (format!("{kind}/{key}"), body)).collect::<Vec<_>>()
+        found
+            .into_iter()
+            .map(move |(key, body)| (format!("{kind}/{key}"), body))
+            .collect::<Vec<_>>()
     });
     (nodes, records.collect())
 }
 
 /// Where a session stands, as far as it is its own doing.
 fn place(world: &World, session: &str) -> Value {
-    let body = world.store.read().unwrap().record_body("focus", session).unwrap();
+    let body = world
+        .store
+        .read()
+        .unwrap()
+        .record_body("focus", session)
+        .unwrap();
     body.unwrap_or_default()
 }
 
@@ -246,7 +326,12 @@ fn a_ticket_under_another_parent_is_judged_by_it() {
     for session in ["one", "two"] {
         where_am_i(&ctx_of(&world, session)).unwrap();
     }
-    let found = application::check_state::check_state(&world.ctx()).unwrap().findings;
-    let lies: Vec<_> = found.iter().filter(|finding| finding.kind == "status-mismatch").collect();
+    let found = application::check_state::check_state(&world.ctx())
+        .unwrap()
+        .findings;
+    let lies: Vec<_> = found
+        .iter()
+        .filter(|finding| finding.kind == "status-mismatch")
+        .collect();
     assert!(lies.is_empty(), "{lies:?}");
 }

@@ -46,21 +46,34 @@ impl World {
 
     /// The same world, for tickets.
     pub(crate) fn with_tickets_of(world: Self) -> Self {
-        Self { profiles: vec![built_in("tickets").unwrap()], ..world }
+        Self {
+            profiles: vec![built_in("tickets").unwrap()],
+            ..world
+        }
     }
 
     /// A world with tickets: `017` and below it `017a`.
     pub(crate) fn with_tickets() -> Self {
         let world = Self::with_tickets_of(Self::new());
-        world.files.edit("tickets/017-quality/ticket.md", "---\nid: '017'\nphase: implement\n---\n# Quality\n");
-        world.files.edit("tickets/017a-loc/ticket.md", "---\nid: 017a\nparent: '017'\nphase: intake\n---\n# Lines\n");
+        world.files.edit(
+            "tickets/017-quality/ticket.md",
+            "---\nid: '017'\nphase: implement\n---\n# Quality\n",
+        );
+        world.files.edit(
+            "tickets/017a-loc/ticket.md",
+            "---\nid: 017a\nparent: '017'\nphase: intake\n---\n# Lines\n",
+        );
         world
     }
 
     /// A world with an approved act, chapter and scene.
     pub(crate) fn with_story() -> Self {
         let world = Self::new();
-        for (file, name) in [(ACT, "act-1"), (CHAPTER, "chapter-01"), (SCENE, "scene-0101")] {
+        for (file, name) in [
+            (ACT, "act-1"),
+            (CHAPTER, "chapter-01"),
+            (SCENE, "scene-0101"),
+        ] {
             world.files.edit(file, &format!("# {name}\n"));
             world.approve(name).unwrap();
         }
@@ -69,21 +82,38 @@ impl World {
 
     pub(crate) fn ctx(&self) -> Context<'_> {
         let actor = Principal::Human("Ада".to_owned());
-        Context::new(&*self.store, &self.files, &self.clock, &self.profiles, &self.policy, actor, Channel::Cli)
+        Context::new(
+            &*self.store,
+            &self.files,
+            &self.clock,
+            &self.profiles,
+            &self.policy,
+            actor,
+            Channel::Cli,
+        )
     }
 
     pub(crate) fn approve(&self, node: &str) -> Result<(), Failure> {
-        let request = ApproveRequest { node: words(node), force: Force::No, shown: None };
+        let request = ApproveRequest {
+            node: words(node),
+            force: Force::No,
+            shown: None,
+        };
         approve(&self.ctx(), &request).map(|_| ())
     }
 
     pub(crate) fn status(&self, node: &str) -> Status {
-        application::show_node::show_node(&self.ctx(), &words(node)).unwrap().status
+        application::show_node::show_node(&self.ctx(), &words(node))
+            .unwrap()
+            .status
     }
 
     /// The statuses of act, chapter and scene, by their first letters.
     pub(crate) fn statuses(&self) -> String {
-        ["act-1", "chapter-01", "scene-0101"].iter().map(|node| &self.status(node).word()[..1]).collect()
+        ["act-1", "chapter-01", "scene-0101"]
+            .iter()
+            .map(|node| &self.status(node).word()[..1])
+            .collect()
     }
 
     /// The whole tree as text, from the recorded state.

@@ -32,7 +32,10 @@ impl AdoptArgs {
         let root = app.root()?;
         // Whatever the clone's own file says: an agent that adopts takes over approvals it could have written itself.
         if let Ok(project) = Project::at(&root) {
-            project.refuse_agents("adopting a state", &["ask the person to run `tl adopt` in their own terminal"])?;
+            project.refuse_agents(
+                "adopting a state",
+                &["ask the person to run `tl adopt` in their own terminal"],
+            )?;
         }
         if !self.yes {
             if !at_terminal() {
@@ -52,13 +55,25 @@ impl AdoptArgs {
         settings::choose_named_database(&root)?;
         let project = joined(Project::at(&root)?)?;
         let engine = project.engine_settings();
-        let (store, told) =
-            store::adopt(&project.layout, project.settings.storage, &engine, &project.known, SystemClock.now())?;
-        if let Some(shared) = project.layout.shared.as_ref().filter(|_| project.settings.storage == Storage::Postgres) {
+        let (store, told) = store::adopt(
+            &project.layout,
+            project.settings.storage,
+            &engine,
+            &project.known,
+            SystemClock.now(),
+        )?;
+        if let Some(shared) = project
+            .layout
+            .shared
+            .as_ref()
+            .filter(|_| project.settings.storage == Storage::Postgres)
+        {
             settings::choose_database(&root, Some(&shared.url))?;
         }
         project.tell(app.ui, &told);
-        project.with(app.ui, &*store, &|ctx| record_event(ctx, Verb::Adopt, "adopt the state of this project"))?;
+        project.with(app.ui, &*store, &|ctx| {
+            record_event(ctx, Verb::Adopt, "adopt the state of this project")
+        })?;
         let view = project.with(app.ui, &*store, &project_status)?;
         if app.ui.json {
             app.ui.value(&view);

@@ -10,7 +10,9 @@ use crate::wiring::App;
 
 /// Anchors: decisions and limits that every briefing holds up
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl anchor add \"No new dependency without asking\"\n  tl anchor list")]
+#[command(
+    after_help = "Examples:\n  tl anchor add \"No new dependency without asking\"\n  tl anchor list"
+)]
 pub(crate) struct AnchorArgs {
     #[command(subcommand)]
     what: What,
@@ -31,7 +33,11 @@ enum What {
 impl AnchorArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let line = |anchor: &AnchorView| {
-            app.ui.line(format_args!("{} {}", styled(BOLD, &anchor.stamp), anchor.text));
+            app.ui.line(format_args!(
+                "{} {}",
+                styled(BOLD, &anchor.stamp),
+                anchor.text
+            ));
         };
         match &self.what {
             What::Add { text } => {

@@ -40,7 +40,11 @@ impl BackupArgs {
                 &json!({ "success": true, "file": file, "operations": head, "bytes": bytes, "store": cargo.store() }),
             );
         } else {
-            let operations = count(usize::try_from(head.0).unwrap_or(usize::MAX), "operation", "operations");
+            let operations = count(
+                usize::try_from(head.0).unwrap_or(usize::MAX),
+                "operation",
+                "operations",
+            );
             let file = self.file.display().to_string();
             app.ui.line(format_args!(
                 "{} {operations} in {file} ({bytes} bytes), read back and compared",

@@ -26,7 +26,15 @@ pub(crate) struct BriefArgs {
 
 impl BriefArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let outcome = app.run(|ctx| brief_explained(ctx, BriefRequest { faults: None, budget: self.budget }))?;
+        let outcome = app.run(|ctx| {
+            brief_explained(
+                ctx,
+                BriefRequest {
+                    faults: None,
+                    budget: self.budget,
+                },
+            )
+        })?;
         if app.ui.json {
             app.ui.value(&outcome);
             return Ok(ExitCode::Done);
@@ -41,10 +49,14 @@ impl BriefArgs {
                 let severity = format!("{:?}", line.severity).to_lowercase();
                 let why = format!("{}, {severity}: {}", line.section, line.why);
                 let first = line.text.lines().next().unwrap_or_default();
-                app.ui.line(format_args!("  {first}  {}", styled(DIM, &why)));
+                app.ui
+                    .line(format_args!("  {first}  {}", styled(DIM, &why)));
             }
         };
-        let size = format!("{} characters, about {} tokens", outcome.characters, outcome.tokens);
+        let size = format!(
+            "{} characters, about {} tokens",
+            outcome.characters, outcome.tokens
+        );
         list(&format!("said ({size})"), &outcome.kept);
         if !outcome.cut.is_empty() {
             list("no room for", &outcome.cut);

@@ -37,7 +37,11 @@ impl CheckArgs {
         } else {
             print(app.ui, &outcome);
         }
-        Ok(if outcome.ok { ExitCode::Done } else { ExitCode::Findings })
+        Ok(if outcome.ok {
+            ExitCode::Done
+        } else {
+            ExitCode::Findings
+        })
     }
 }
 
@@ -48,7 +52,10 @@ fn exposed_directories(project: &Project) -> Vec<FindingView> {
         kind: "permissions".to_owned(),
         node: None,
         message: format!("other users may enter `{}`", path.display()),
-        next_steps: vec!["tl repair".to_owned(), format!("chmod 700 {}", path.display())],
+        next_steps: vec![
+            "tl repair".to_owned(),
+            format!("chmod 700 {}", path.display()),
+        ],
     };
     exposed.iter().map(finding).collect()
 }
@@ -65,27 +72,44 @@ fn accept_history(app: &App) -> Result<(), Failure> {
     }
     let store = project.open(app.ui, None)?;
     let Some(problem) = store.history().problem() else {
-        app.ui.say("the history is the one you knew; there is nothing to accept");
+        app.ui
+            .say("the history is the one you knew; there is nothing to accept");
         return Ok(());
     };
-    app.ui.say(format_args!("{}: {problem}", styled(WARN, "history")));
-    app.ui.say("Take the history as it is now for the true one? [y/N]");
+    app.ui
+        .say(format_args!("{}: {problem}", styled(WARN, "history")));
+    app.ui
+        .say("Take the history as it is now for the true one? [y/N]");
     if !settings::answered_yes() {
         return Err(refuse("not accepted").step("tl log"));
     }
     store::record_head(&*store, &project.engine_settings())?;
     drop(store);
-    project.run(app.ui, &|ctx| record_event(ctx, Verb::Adopt, &format!("accept the history as it is ({problem})")))?;
+    project.run(app.ui, &|ctx| {
+        record_event(
+            ctx,
+            Verb::Adopt,
+            &format!("accept the history as it is ({problem})"),
+        )
+    })?;
     Ok(())
 }
 
 /// Prints what a check found.
 pub(super) fn print(ui: Ui, outcome: &CheckOutcome) {
     if outcome.ok {
-        ui.line(format_args!("{} {} and their files agree", styled(GOOD, "✓"), count(outcome.nodes, "node", "nodes")));
+        ui.line(format_args!(
+            "{} {} and their files agree",
+            styled(GOOD, "✓"),
+            count(outcome.nodes, "node", "nodes")
+        ));
     }
     // Where all agree, what is left is worth knowing, but no problem of the state.
-    let mark = if outcome.ok { styled(WARN, "!") } else { styled(BAD, "✗") };
+    let mark = if outcome.ok {
+        styled(WARN, "!")
+    } else {
+        styled(BAD, "✗")
+    };
     for finding in &outcome.findings {
         ui.line(format_args!("{mark} {}: {}", finding.kind, finding.message));
         for step in &finding.next_steps {
@@ -95,5 +119,8 @@ pub(super) fn print(ui: Ui, outcome: &CheckOutcome) {
     if outcome.ok {
         return;
     }
-    ui.line(format_args!("{} found", count(outcome.findings.len(), "problem", "problems")));
+    ui.line(format_args!(
+        "{} found",
+        count(outcome.findings.len(), "problem", "problems")
+    ));
 }

@@ -25,8 +25,16 @@ impl ChildrenArgs {
             return Ok(ExitCode::Done);
         }
         for child in &view.children {
-            let title = child.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
-            app.ui.line(format_args!("{}  {}{title}", styled(BOLD, &child.entity_id), status(child.status)));
+            let title = child
+                .title
+                .as_deref()
+                .map(|title| format!("  {title}"))
+                .unwrap_or_default();
+            app.ui.line(format_args!(
+                "{}  {}{title}",
+                styled(BOLD, &child.entity_id),
+                status(child.status)
+            ));
         }
         if view.children.is_empty() {
             app.ui.say("no children");

@@ -54,6 +54,9 @@ impl ClaimArgs {
 
 /// One claim in one line.
 pub(super) fn words(claim: &ClaimView) -> StyledLine {
-    let by = format!("by {} until {} (token {})", claim.session, claim.until, claim.token);
+    let by = format!(
+        "by {} until {} (token {})",
+        claim.session, claim.until, claim.token
+    );
     styled_line!("{}  {}", styled(BOLD, &claim.node), styled(DIM, &by))
 }

@@ -34,7 +34,11 @@ impl CommentArgs {
             if app.ui.json {
                 app.ui.value(&said);
             } else {
-                app.ui.line(format_args!("{} {}", styled(GOOD, "said"), styled(BOLD, &said.path)));
+                app.ui.line(format_args!(
+                    "{} {}",
+                    styled(GOOD, "said"),
+                    styled(BOLD, &said.path)
+                ));
             }
             return Ok(ExitCode::Done);
         }
@@ -52,5 +56,7 @@ fn tell(app: &App, said: &CommentView) {
     let answered = if said.open { "" } else { " · answered" };
     let about = format!("{} · {}{answered}", said.by, said.at.for_people());
     app.ui.line(styled(DIM, &about));
-    said.text.lines().for_each(|line| app.ui.line(format!("  {line}")));
+    said.text
+        .lines()
+        .for_each(|line| app.ui.line(format!("  {line}")));
 }

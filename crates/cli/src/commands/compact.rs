@@ -35,12 +35,22 @@ impl CompactArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let read = |path: &PathBuf| {
             std::fs::read_to_string(path).map_err(|error| {
-                Failure::new(FailureKind::Invalid, format!("cannot read `{}`: {error}", path.display()))
+                Failure::new(
+                    FailureKind::Invalid,
+                    format!("cannot read `{}`: {error}", path.display()),
+                )
             })
         };
         let report = self.report.as_ref().map(read).transpose()?;
-        let turning_points = if report.is_some() || self.by_rule { None } else { asked(app)? };
-        let request = CompactRequest { report, turning_points };
+        let turning_points = if report.is_some() || self.by_rule {
+            None
+        } else {
+            asked(app)?
+        };
+        let request = CompactRequest {
+            report,
+            turning_points,
+        };
         let outcome = app.run(|ctx| compact_session(ctx, &request))?;
         if app.ui.json {
             app.ui.value(&outcome);
@@ -49,15 +59,22 @@ impl CompactArgs {
         for line in outcome.next_compaction_report.lines() {
             app.ui.line(line);
         }
-        app.ui.say(format!("session {} is archived: {}", outcome.session, outcome.archive));
+        app.ui.say(format!(
+            "session {} is archived: {}",
+            outcome.session, outcome.archive
+        ));
         Ok(ExitCode::Done)
     }
 }
 
 /// Asks the model that was chosen, if any. A session is compacted with or without its answer.
 fn asked(app: &App) -> Result<Option<Vec<String>>, Failure> {
-    let Mind::Model { model, cancel } = Mind::chosen()? else { return Ok(None) };
-    let Some(wanted) = app.run(to_distil)? else { return Ok(None) };
+    let Mind::Model { model, cancel } = Mind::chosen()? else {
+        return Ok(None);
+    };
+    let Some(wanted) = app.run(to_distil)? else {
+        return Ok(None);
+    };
     let question = Question {
         purpose: "turning_points",
         account: "compact",
@@ -74,7 +91,10 @@ fn asked(app: &App) -> Result<Option<Vec<String>>, Failure> {
         Ok(answer) => (answer.spent, answer.json.as_ref().and_then(distilled)),
         Err(unanswered) if unanswered.cancelled => return Err(unanswered.failure),
         Err(unanswered) => {
-            app.ui.say(format!("the turning points are by rule: {}", unanswered.failure.message));
+            app.ui.say(format!(
+                "the turning points are by rule: {}",
+                unanswered.failure.message
+            ));
             (unanswered.spent, None)
         }
     };

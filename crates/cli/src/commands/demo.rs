@@ -37,9 +37,15 @@ const SECOND_SCENE_FILE: &str = "acts/act-1/chapters/chapter-02/scenes/scene-020
 
 impl DemoArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let root = self.directory.clone().unwrap_or_else(|| free_name(&app.start));
+        let root = self
+            .directory
+            .clone()
+            .unwrap_or_else(|| free_name(&app.start));
         let cannot = |error: std::io::Error| {
-            Failure::new(FailureKind::Unavailable, format!("cannot make `{}`: {error}", root.display()))
+            Failure::new(
+                FailureKind::Unavailable,
+                format!("cannot make `{}`: {error}", root.display()),
+            )
         };
         let why_not = if root.join(".throughline").exists() {
             Some("is a project already")
@@ -51,14 +57,25 @@ impl DemoArgs {
         if let Some(why_not) = why_not {
             return Err(Failure::new(
                 FailureKind::Refused,
-                format!("`{}` {why_not}; the demo makes a new directory", root.display()),
+                format!(
+                    "`{}` {why_not}; the demo makes a new directory",
+                    root.display()
+                ),
             )
             .step("tl demo SOME_NEW_DIRECTORY"));
         }
         std::fs::create_dir_all(&root).map_err(cannot)?;
         let root = root.canonicalize().map_err(cannot)?;
         let files = DiskFiles::open(&root).map_err(cannot)?;
-        let demo = Demo { ui: Ui { json: false, silent: app.ui.json }, root, files, steps: RefCell::new(Vec::new()) };
+        let demo = Demo {
+            ui: Ui {
+                json: false,
+                silent: app.ui.json,
+            },
+            root,
+            files,
+            steps: RefCell::new(Vec::new()),
+        };
         demo.walk()?;
         if app.ui.json {
             app.ui.value(&DemoOutcome {
@@ -73,7 +90,13 @@ impl DemoArgs {
 
 fn free_name(start: &Path) -> PathBuf {
     (1_u32..)
-        .map(|number| if number == 1 { "throughline-demo".to_owned() } else { format!("throughline-demo-{number}") })
+        .map(|number| {
+            if number == 1 {
+                "throughline-demo".to_owned()
+            } else {
+                format!("throughline-demo-{number}")
+            }
+        })
         .map(|name| start.join(name))
         .find(|path| !path.exists())
         .unwrap_or_else(|| start.join("throughline-demo"))
@@ -121,9 +144,13 @@ impl Demo {
         self.command(&["approve", "scene", "0101"], ExitCode::Done)?;
         self.command(&["tree"], ExitCode::Done)?;
 
-        self.heading("3. Someone edits the act, in whatever way: everything below is stale at once");
-        let edited =
-            ACT.replace("She refuses to leave the ship.", "She leaves the ship for the first time in nine years.");
+        self.heading(
+            "3. Someone edits the act, in whatever way: everything below is stale at once",
+        );
+        let edited = ACT.replace(
+            "She refuses to leave the ship.",
+            "She leaves the ship for the first time in nine years.",
+        );
         self.author(ACT_FILE, &edited)?;
         self.command(&["tree"], ExitCode::Done)?;
         self.command(&["why", "scene", "0101"], ExitCode::Done)?;
@@ -147,20 +174,37 @@ impl Demo {
         self.talk("Nobody has approved that chapter. The agent's host asks before it writes a scene below it:");
         self.ask_the_hook(SECOND_SCENE_FILE)?;
         self.talk("Decide in the browser. In one terminal, in the new directory:");
-        self.ui.line(format_args!("  {}", styled(BOLD, "tl serve --open")));
+        self.ui
+            .line(format_args!("  {}", styled(BOLD, "tl serve --open")));
         self.talk("In another one, as the agent, which goes on as soon as you have approved the chapter there:");
-        self.ui.line(format_args!("  {}", styled(BOLD, "tl wait chapter 2 && tl plan scene 0201")));
+        self.ui.line(format_args!(
+            "  {}",
+            styled(BOLD, "tl wait chapter 2 && tl plan scene 0201")
+        ));
 
         self.heading("What to try next");
         let here = self.root.display();
         for (command, what) in [
             (format!("cd {here}"), "the story is yours to break"),
-            ("tl status".to_owned(), "where it stands and what needs someone"),
-            ("tl plan scene 0102".to_owned(), "the prompt for the next scene, with the chapter's plan in it"),
-            ("rm .throughline/state.db; tl tree".to_owned(), "lose the database and watch it come back"),
+            (
+                "tl status".to_owned(),
+                "where it stands and what needs someone",
+            ),
+            (
+                "tl plan scene 0102".to_owned(),
+                "the prompt for the next scene, with the chapter's plan in it",
+            ),
+            (
+                "rm .throughline/state.db; tl tree".to_owned(),
+                "lose the database and watch it come back",
+            ),
             ("tl --help".to_owned(), "everything else"),
         ] {
-            self.ui.line(format_args!("  {}  {}", styled(BOLD, format!("{command:<36}")), styled(DIM, what)));
+            self.ui.line(format_args!(
+                "  {}  {}",
+                styled(BOLD, format!("{command:<36}")),
+                styled(DIM, what)
+            ));
         }
         Ok(())
     }
@@ -190,14 +234,21 @@ impl Demo {
 
     /// Runs a real command and shows it as a person would have typed it.
     fn command(&self, words: &[&str], expected: ExitCode) -> Result<(), Failure> {
-        self.ui.line(format_args!("{} {}", styled(INFO, "$ tl"), styled(INFO, &words.join(" "))));
+        self.ui.line(format_args!(
+            "{} {}",
+            styled(INFO, "$ tl"),
+            styled(INFO, &words.join(" "))
+        ));
         self.expect(crate::run(self.arguments(words)), words, expected)
     }
 
     /// Asks as Claude Code does before it writes a file, and shows the answer: no.
     fn ask_the_hook(&self, path: &str) -> Result<(), Failure> {
-        let broken = |error: std::io::Error| Failure::new(FailureKind::Internal, format!("the demo stopped: {error}"));
-        self.ui.line(styled(INFO, "$ tl hook claude-code < the-event.json"));
+        let broken = |error: std::io::Error| {
+            Failure::new(FailureKind::Internal, format!("the demo stopped: {error}"))
+        };
+        self.ui
+            .line(styled(INFO, "$ tl hook claude-code < the-event.json"));
         let event = serde_json::json!({
             "session_id": "demo",
             "cwd": self.root,
@@ -211,18 +262,32 @@ impl Demo {
             reason = "a hook is a process of its own, and here it is this very program"
         )]
         let mut hook = Command::new(std::env::current_exe().map_err(broken)?);
-        hook.args(["hook", "claude-code"]).current_dir(&self.root).stdin(Stdio::piped()).stdout(Stdio::piped());
+        hook.args(["hook", "claude-code"])
+            .current_dir(&self.root)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut hook = hook.spawn().map_err(broken)?;
         if let Some(mut input) = hook.stdin.take() {
-            input.write_all(event.to_string().as_bytes()).map_err(broken)?;
+            input
+                .write_all(event.to_string().as_bytes())
+                .map_err(broken)?;
         }
         let output = hook.wait_with_output().map_err(broken)?;
         let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         let decision = &answer["hookSpecificOutput"];
         let stopped = decision["permissionDecision"] == "deny";
-        self.steps.borrow_mut().push(Step { command: "tl hook claude-code".to_owned(), exit_code: u8::from(stopped) });
-        let Some(reason) = decision["permissionDecisionReason"].as_str().filter(|_| stopped) else {
-            return Err(Failure::new(FailureKind::Internal, "the demo stopped: the hook let a scene pass"));
+        self.steps.borrow_mut().push(Step {
+            command: "tl hook claude-code".to_owned(),
+            exit_code: u8::from(stopped),
+        });
+        let Some(reason) = decision["permissionDecisionReason"]
+            .as_str()
+            .filter(|_| stopped)
+        else {
+            return Err(Failure::new(
+                FailureKind::Internal,
+                "the demo stopped: the hook let a scene pass",
+            ));
         };
         self.ui.lines(reason);
         Ok(())
@@ -242,12 +307,17 @@ impl Demo {
             under: None,
         };
         let outcome = app.run(|ctx| application::plan_node::plan_node(ctx, &request))?;
-        outcome.prompt.lines().take(12).for_each(|line| self.ui.line(line));
+        outcome
+            .prompt
+            .lines()
+            .take(12)
+            .for_each(|line| self.ui.line(line));
         Ok(())
     }
 
     fn arguments(&self, words: &[&str]) -> Vec<OsString> {
-        let mut arguments: Vec<OsString> = vec!["tl".into(), "--project".into(), self.root.clone().into()];
+        let mut arguments: Vec<OsString> =
+            vec!["tl".into(), "--project".into(), self.root.clone().into()];
         if self.ui.silent {
             arguments.push("--silent".into());
         }
@@ -256,7 +326,10 @@ impl Demo {
     }
 
     fn expect(&self, found: ExitCode, words: &[&str], expected: ExitCode) -> Result<(), Failure> {
-        self.steps.borrow_mut().push(Step { command: format!("tl {}", words.join(" ")), exit_code: found.number() });
+        self.steps.borrow_mut().push(Step {
+            command: format!("tl {}", words.join(" ")),
+            exit_code: found.number(),
+        });
         if found == expected {
             if expected == ExitCode::Failed {
                 self.ui.line(styled(BAD, "(refused, as it should be)"));
@@ -266,7 +339,10 @@ impl Demo {
         let command = words.join(" ");
         Err(Failure::new(
             FailureKind::Internal,
-            format!("the demo stopped: `tl {command}` ended with {}", found.number()),
+            format!(
+                "the demo stopped: `tl {command}` ended with {}",
+                found.number()
+            ),
         ))
     }
 }

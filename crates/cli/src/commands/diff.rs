@@ -54,7 +54,14 @@ pub(super) fn print(ui: Ui, view: &DiffView) {
             let mut text = styled_line!("{}", styled(style, line.kind.sign()));
             for (emphasis, piece) in &line.pieces {
                 let strong = *emphasis == Emphasis::Strong && line.kind != LineKind::Same;
-                text.push(styled(if strong { style.bold().underline() } else { style }, piece));
+                text.push(styled(
+                    if strong {
+                        style.bold().underline()
+                    } else {
+                        style
+                    },
+                    piece,
+                ));
             }
             ui.line(text);
         }

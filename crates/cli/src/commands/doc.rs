@@ -74,8 +74,10 @@ enum What {
     #[command(flatten)]
     Change(ChangeArgs),
     /// Make many changes at once, all or none: one JSON object a line
-    #[command(after_help = "A line is a change: {\"do\":\"add-milestone\",\"name\":\"Index\",\"as\":\"m\"}
-A later line may say \"@m\" where it means the new id: {\"do\":\"add-intent\",\"milestone\":\"@m\",…}")]
+    #[command(
+        after_help = "A line is a change: {\"do\":\"add-milestone\",\"name\":\"Index\",\"as\":\"m\"}
+A later line may say \"@m\" where it means the new id: {\"do\":\"add-intent\",\"milestone\":\"@m\",…}"
+    )]
     Apply {
         /// A file, or `-` for standard input
         file: String,
@@ -133,28 +135,58 @@ impl DocArgs {
             What::List => shown::list(app),
             What::Use { document } => {
                 let chosen = app.run(|ctx| choose(ctx, document))?;
-                answer(app, &chosen, format!("{} is the current document", chosen.document))
+                answer(
+                    app,
+                    &chosen,
+                    format!("{} is the current document", chosen.document),
+                )
             }
-            What::Show { entity, which } => shown::show(app, which.doc.as_deref(), entity.as_deref()),
+            What::Show { entity, which } => {
+                shown::show(app, which.doc.as_deref(), entity.as_deref())
+            }
             What::Change(change) => {
                 let (change, which) = change.change()?;
                 apply(app, which.doc.as_deref(), &Edit::One(Box::new(change)))
             }
-            What::Apply { file, which } => apply(app, which.doc.as_deref(), &Edit::Batch(changes::text_of(file)?)),
-            What::Validate { accept: true, which } => {
+            What::Apply { file, which } => apply(
+                app,
+                which.doc.as_deref(),
+                &Edit::Batch(changes::text_of(file)?),
+            ),
+            What::Validate {
+                accept: true,
+                which,
+            } => {
                 let settled = app.run(|ctx| accept(ctx, which.doc.as_deref()))?;
-                settled_line(app, &settled, "is taken over as it stands in the file", "there was nothing to take over")
+                settled_line(
+                    app,
+                    &settled,
+                    "is taken over as it stands in the file",
+                    "there was nothing to take over",
+                )
             }
-            What::Validate { accept: false, which } => look_over(app, which),
+            What::Validate {
+                accept: false,
+                which,
+            } => look_over(app, which),
             What::Restore { which } => {
                 let settled = app.run(|ctx| restore(ctx, which.doc.as_deref()))?;
-                settled_line(app, &settled, "is as it was written last", "there was nothing to put back")
+                settled_line(
+                    app,
+                    &settled,
+                    "is as it was written last",
+                    "there was nothing to put back",
+                )
             }
             What::Freeze { which } => {
                 let frozen = app.run(|ctx| freeze_plan(ctx, which.doc.as_deref()))?;
                 let line = styled_line!("{} {} is frozen", styled(GOOD, "✓"), frozen.document);
                 for wave in frozen.waves.iter().filter(|_| !app.ui.json) {
-                    app.ui.say(format!("  wave {}: {}", wave.wave, wave.milestones.join(", ")));
+                    app.ui.say(format!(
+                        "  wave {}: {}",
+                        wave.wave,
+                        wave.milestones.join(", ")
+                    ));
                 }
                 answer(app, &frozen, &line)
             }
@@ -181,7 +213,11 @@ impl DocArgs {
 }
 
 /// Prints the outcome: as JSON, or in one line.
-fn answer<T: serde::Serialize>(app: &App, value: &T, line: impl Display) -> Result<ExitCode, Failure> {
+fn answer<T: serde::Serialize>(
+    app: &App,
+    value: &T,
+    line: impl Display,
+) -> Result<ExitCode, Failure> {
     if app.ui.json {
         app.ui.value(value);
     } else {
@@ -198,7 +234,11 @@ fn apply(app: &App, document: Option<&str>, change: &Edit) -> Result<ExitCode, F
     }
     for changed in &outcome.changed {
         app.ui.line(&changed.id);
-        if let Some(version) = changed.entity.as_ref().and_then(|entity| entity["version"].as_u64()) {
+        if let Some(version) = changed
+            .entity
+            .as_ref()
+            .and_then(|entity| entity["version"].as_u64())
+        {
             app.ui.say(styled(DIM, format!("  version {version}")));
         }
     }
@@ -224,7 +264,11 @@ fn settled_line(
 
 fn look_over(app: &App, which: &Which) -> Result<ExitCode, Failure> {
     let found = app.run(|ctx| validate(ctx, which.doc.as_deref()))?;
-    let code = if found.ok { ExitCode::Done } else { ExitCode::Findings };
+    let code = if found.ok {
+        ExitCode::Done
+    } else {
+        ExitCode::Findings
+    };
     if app.ui.json {
         app.ui.value(&found);
         return Ok(code);
@@ -235,23 +279,44 @@ fn look_over(app: &App, which: &Which) -> Result<ExitCode, Failure> {
             Grade::Unfinished => (WARN, "to do"),
             Grade::Hint => (DIM, "hint"),
         };
-        app.ui.line(format_args!("{} {}", styled(style, word), problem.in_words()));
+        app.ui.line(format_args!(
+            "{} {}",
+            styled(style, word),
+            problem.in_words()
+        ));
     }
     for place in &found.changed_outside {
-        app.ui.line(format_args!("{} {}", styled(WARN, "changed outside"), place));
+        app.ui.line(format_args!(
+            "{} {}",
+            styled(WARN, "changed outside"),
+            place
+        ));
     }
     for problem in &found.context_problems {
-        app.ui.line(format_args!("{} context.json {}", styled(BAD, "broken"), problem.in_words()));
+        app.ui.line(format_args!(
+            "{} context.json {}",
+            styled(BAD, "broken"),
+            problem.in_words()
+        ));
     }
     app.ui.line(match (found.ok, found.complete) {
-        (true, true) => styled_line!("{} {} is whole and complete", styled(GOOD, "✓"), found.document),
-        (true, false) => styled_line!("{} is whole; something is still to be written", found.document),
+        (true, true) => styled_line!(
+            "{} {} is whole and complete",
+            styled(GOOD, "✓"),
+            found.document
+        ),
+        (true, false) => styled_line!(
+            "{} is whole; something is still to be written",
+            found.document
+        ),
         (false, _) => styled_line!("{} cannot be used as it is", found.document),
     });
     if !found.changed_outside.is_empty() {
         let doc = &found.document;
         if !found.frozen {
-            app.ui.say(format!("next: tl doc validate --accept --doc {doc}   # take it over"));
+            app.ui.say(format!(
+                "next: tl doc validate --accept --doc {doc}   # take it over"
+            ));
         }
         app.ui.say(format!(
             "next: tl doc restore --doc {doc}   # put back what was written last; what is there now is kept"

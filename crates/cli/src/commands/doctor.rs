@@ -61,15 +61,24 @@ impl DoctorArgs {
         let project = app.project()?;
         let root = project.root.clone();
         let disk = DiskFiles::open(&root).map_err(|error| {
-            Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", root.display()))
+            Failure::new(
+                FailureKind::Unavailable,
+                format!("cannot open `{}`: {error}", root.display()),
+            )
         })?;
         if self.trust.is_some() {
             trust(app.ui, &disk)?;
         }
-        let hosts: Vec<HostHealth> = Host::ALL.into_iter().filter_map(|host| examine(&disk, host)).collect();
+        let hosts: Vec<HostHealth> = Host::ALL
+            .into_iter()
+            .filter_map(|host| examine(&disk, host))
+            .collect();
         // A hook that cannot open the state lets the agent go on; a probe that touches no plan would not show it.
         let opened = project.open(app.ui, None);
-        let untrusted = opened.as_ref().map(|store| untrusted(&project, &**store)).unwrap_or_default();
+        let untrusted = opened
+            .as_ref()
+            .map(|store| untrusted(&project, &**store))
+            .unwrap_or_default();
         let looked = opened.and_then(|store| of_server(&project, &*store));
         let (state, mut notes) = match looked {
             Ok(notes) => (None, notes),
@@ -79,7 +88,10 @@ impl DoctorArgs {
             notes.extend(unfindable());
         }
         notes.extend(on_network_file_system(&project));
-        let problems = hosts.iter().map(|health| health.count(Severity::Problem)).sum::<usize>();
+        let problems = hosts
+            .iter()
+            .map(|health| health.count(Severity::Problem))
+            .sum::<usize>();
         let outcome = DoctorOutcome {
             ok: problems == 0 && state.is_none() && untrusted.is_empty(),
             project: root.display().to_string(),
@@ -94,7 +106,11 @@ impl DoctorArgs {
         } else {
             print(app.ui, &outcome);
         }
-        Ok(if outcome.ok { ExitCode::Done } else { ExitCode::Findings })
+        Ok(if outcome.ok {
+            ExitCode::Done
+        } else {
+            ExitCode::Findings
+        })
     }
 }
 
@@ -103,7 +119,9 @@ fn on_network_file_system(project: &Project) -> Option<String> {
     let uses_sqlite = matches!(project.settings.storage, Storage::Sqlite | Storage::Remote);
     let folder = project.layout.database.parent().filter(|_| uses_sqlite)?;
     let NetworkFileSystem(name) = network_file_system_at(folder)?;
-    Some(format!("the state is on a network file system ({name}), where SQLite is not safe; next: tl move --to json"))
+    Some(format!(
+        "the state is on a network file system ({name}), where SQLite is not safe; next: tl move --to json"
+    ))
 }
 
 /// Returns what a person has to decide: a history that is not the known one, a looser policy in the file.
@@ -113,17 +131,28 @@ fn untrusted(project: &Project, store: &dyn Store) -> Vec<Finding> {
         message,
         next_steps: steps.iter().map(|step| (*step).to_owned()).collect(),
     };
-    let history = store.history().problem().map(|message| problem(message, &History::NEXT_STEPS));
-    let waiting = project.trusted(store).map(|trusted| trusted.waiting).unwrap_or_default();
+    let history = store
+        .history()
+        .problem()
+        .map(|message| problem(message, &History::NEXT_STEPS));
+    let waiting = project
+        .trusted(store)
+        .map(|trusted| trusted.waiting)
+        .unwrap_or_default();
     let policy = waiting_notice(&waiting).map(|message| problem(message, &["tl policy"]));
     history.into_iter().chain(policy).collect()
 }
 
 /// Asks the team server, where the state is on one, and says how that went.
 fn of_server(project: &Project, store: &dyn Store) -> Result<Vec<String>, StoreFault> {
-    let Some(server) = &project.settings.server.address else { return Ok(Vec::new()) };
+    let Some(server) = &project.settings.server.address else {
+        return Ok(Vec::new());
+    };
     drop(store.read()?);
-    let caller = store.caller().map(|caller| format!(", as {caller}")).unwrap_or_default();
+    let caller = store
+        .caller()
+        .map(|caller| format!(", as {caller}"))
+        .unwrap_or_default();
     let mut notes = vec![format!("the state is remote: {server}{caller}")];
     notes.extend(store.take_warnings());
     Ok(notes)
@@ -133,22 +162,43 @@ fn print(ui: Ui, outcome: &DoctorOutcome) {
     if let Some(finding) = &outcome.state {
         print_finding(ui, "", finding);
     }
-    outcome.trust.iter().for_each(|finding| print_finding(ui, "", finding));
+    outcome
+        .trust
+        .iter()
+        .for_each(|finding| print_finding(ui, "", finding));
     if outcome.hosts.is_empty() {
         ui.line("No agent host is connected to this project.");
         ui.blank();
-        ui.line(format_args!("Next:  {}   connect those that are found", styled(BOLD, "tl init --host auto")));
+        ui.line(format_args!(
+            "Next:  {}   connect those that are found",
+            styled(BOLD, "tl init --host auto")
+        ));
     }
     for health in &outcome.hosts {
-        ui.line(format_args!("{}  {}", styled(BOLD, health.host.title()), styled(DIM, &health.file)));
+        ui.line(format_args!(
+            "{}  {}",
+            styled(BOLD, health.host.title()),
+            styled(DIM, &health.file)
+        ));
         if let Some(program) = &health.program {
-            ui.line(format_args!("  {} starting {}", count(health.hooks, "hook", "hooks"), program));
+            ui.line(format_args!(
+                "  {} starting {}",
+                count(health.hooks, "hook", "hooks"),
+                program
+            ));
         }
         for probe in &health.probes {
             let milliseconds = micros_as_ms(probe.micros);
-            ui.line(format_args!("  {} {}: {milliseconds}", styled(GOOD, "✓"), probe.what));
+            ui.line(format_args!(
+                "  {} {}: {milliseconds}",
+                styled(GOOD, "✓"),
+                probe.what
+            ));
         }
-        health.findings.iter().for_each(|finding| print_finding(ui, "  ", finding));
+        health
+            .findings
+            .iter()
+            .for_each(|finding| print_finding(ui, "  ", finding));
     }
     if !outcome.latency.is_empty() {
         ui.blank();
@@ -158,7 +208,10 @@ fn print(ui: Ui, outcome: &DoctorOutcome) {
         let faults = match (&one.last_fault, one.faults) {
             (Some(last), number) if number > 0 => {
                 let last = format!("{}: {}", last.at.for_people(), last.message);
-                styled(WARN, format!(", {}, last {last}", count(number, "fault", "faults")))
+                styled(
+                    WARN,
+                    format!(", {}, last {last}", count(number, "fault", "faults")),
+                )
             }
             _ => Styled::default(),
         };
@@ -174,11 +227,18 @@ fn print(ui: Ui, outcome: &DoctorOutcome) {
     for note in &outcome.notes {
         ui.say(format_args!("{}: {note}", styled(INFO, "note")));
     }
-    let problems: usize = outcome.hosts.iter().map(|health| health.count(Severity::Problem)).sum();
+    let problems: usize = outcome
+        .hosts
+        .iter()
+        .map(|health| health.count(Severity::Problem))
+        .sum();
     let problems = problems + usize::from(outcome.state.is_some()) + outcome.trust.len();
     if problems > 0 {
         ui.blank();
-        ui.line(format_args!("{} found", count(problems, "problem", "problems")));
+        ui.line(format_args!(
+            "{} found",
+            count(problems, "problem", "problems")
+        ));
     }
 }
 

@@ -23,7 +23,11 @@ impl DriftArgs {
             return Ok(ExitCode::Done);
         }
         let uses = view.tool_type_counts;
-        app.ui.line(format_args!("{} {} of 100", styled(BOLD, "on its way:"), view.drift_score));
+        app.ui.line(format_args!(
+            "{} {} of 100",
+            styled(BOLD, "on its way:"),
+            view.drift_score
+        ));
         app.ui.line(format!(
             "{} calls ({} read, {} write, {} query, {} trail), {} since the last checkpoint, {} failed in a row",
             view.turn_count,
@@ -36,7 +40,10 @@ impl DriftArgs {
         ));
         for signal in &view.signals {
             let (text, next) = (&signal.text, signal.next_step);
-            app.ui.line(format_args!("{} {text}. {next}", styled(WARN, signal.kind.word())));
+            app.ui.line(format_args!(
+                "{} {text}. {next}",
+                styled(WARN, signal.kind.word())
+            ));
         }
         Ok(ExitCode::Done)
     }

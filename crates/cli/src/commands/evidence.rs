@@ -65,15 +65,29 @@ enum What {
 impl EvidenceArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let view = match &self.what {
-            What::Add { node, file, review, inputs, command } => {
+            What::Add {
+                node,
+                file,
+                review,
+                inputs,
+                command,
+            } => {
                 let asks = match (file, review, command.as_slice()) {
                     (Some(path), None, []) => Asks::File { path: path.clone() },
-                    (None, Some(review), []) => Asks::Review { review: review.clone() },
-                    (None, None, [_, ..]) => Asks::Command { run: command.clone(), inputs: inputs.clone() },
+                    (None, Some(review), []) => Asks::Review {
+                        review: review.clone(),
+                    },
+                    (None, None, [_, ..]) => Asks::Command {
+                        run: command.clone(),
+                        inputs: inputs.clone(),
+                    },
                     _ => {
-                        return Err(Failure::new(FailureKind::Invalid, "what proves it is missing")
-                            .step("tl evidence add NODE -- cargo test")
-                            .step("tl evidence add NODE --file docs/report.md"));
+                        return Err(Failure::new(
+                            FailureKind::Invalid,
+                            "what proves it is missing",
+                        )
+                        .step("tl evidence add NODE -- cargo test")
+                        .step("tl evidence add NODE --file docs/report.md"));
                     }
                 };
                 app.run(|ctx| add_evidence(ctx, &node.node, asks.clone()))?
@@ -100,15 +114,36 @@ fn show(app: &App, view: &EvidenceView) {
     app.ui.line(styled(BOLD, &view.node));
     for one in &view.proofs {
         let word = one.standing.word();
-        let word = styled(if one.standing == ProofStanding::Fresh { PLAIN } else { WARN }, word);
+        let word = styled(
+            if one.standing == ProofStanding::Fresh {
+                PLAIN
+            } else {
+                WARN
+            },
+            word,
+        );
         app.ui.line(format_args!("  {word}: {}", one.words));
         if let Some(result) = &one.proof.result {
-            let code = result.exit_code.map(|code| format!(", exit code {code}")).unwrap_or_default();
-            app.ui.line(styled(DIM, format!("    {} by {}{code}", result.at, result.by)));
+            let code = result
+                .exit_code
+                .map(|code| format!(", exit code {code}"))
+                .unwrap_or_default();
+            app.ui.line(styled(
+                DIM,
+                format!("    {} by {}{code}", result.at, result.by),
+            ));
             if !result.passed {
-                result.output.lines().rev().take(10).collect::<Vec<_>>().iter().rev().for_each(|line| {
-                    app.ui.line(format!("    {line}"));
-                });
+                result
+                    .output
+                    .lines()
+                    .rev()
+                    .take(10)
+                    .collect::<Vec<_>>()
+                    .iter()
+                    .rev()
+                    .for_each(|line| {
+                        app.ui.line(format!("    {line}"));
+                    });
             }
         }
     }

@@ -47,7 +47,10 @@ struct Which {
 
 impl Which {
     fn which(&self) -> workflows::Which {
-        workflows::Which { subject: self.subject.clone(), workflow: self.flow.clone() }
+        workflows::Which {
+            subject: self.subject.clone(),
+            workflow: self.flow.clone(),
+        }
     }
 }
 
@@ -108,7 +111,11 @@ impl FlowArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
             What::List => list(app),
-            What::Start { workflow, subject, new } => {
+            What::Start {
+                workflow,
+                subject,
+                new,
+            } => {
                 let view = app.run(|ctx| match new {
                     Some(title) => start_new(ctx, workflow, title),
                     None => start(ctx, workflow, subject.as_deref()),
@@ -130,7 +137,10 @@ impl FlowArgs {
                     app.ui.value(&taken);
                 } else {
                     app.ui.line(&taken.claim.node);
-                    app.ui.say(styled(DIM, format!("  claimed until {}", taken.claim.until.for_people())));
+                    app.ui.say(styled(
+                        DIM,
+                        format!("  claimed until {}", taken.claim.until.for_people()),
+                    ));
                 }
                 Ok(ExitCode::Done)
             }
@@ -155,9 +165,15 @@ fn list(app: &App) -> Result<ExitCode, Failure> {
     for one in &workflows {
         let place = one.file_path.as_deref().unwrap_or("built in");
         let name = styled(BOLD, &one.name);
-        app.ui.line(format_args!("{name}  {}, {} steps  {}", one.title, one.steps, styled(DIM, place)));
+        app.ui.line(format_args!(
+            "{name}  {}, {} steps  {}",
+            one.title,
+            one.steps,
+            styled(DIM, place)
+        ));
         if let Some(problem) = &one.problem {
-            app.ui.line(format_args!("  {} {}", styled(BAD, "✗"), problem));
+            app.ui
+                .line(format_args!("  {} {}", styled(BAD, "✗"), problem));
         }
     }
     Ok(ExitCode::Done)
@@ -165,9 +181,15 @@ fn list(app: &App) -> Result<ExitCode, Failure> {
 
 /// Says where a workflow is.
 fn place(flow: &FlowView) -> String {
-    let wave = flow.wave.map(|wave| format!(", wave {wave}")).unwrap_or_default();
+    let wave = flow
+        .wave
+        .map(|wave| format!(", wave {wave}"))
+        .unwrap_or_default();
     match flow.state {
-        FlowState::Active => format!("step {} of {}: {} ({}{wave})", flow.number, flow.steps, flow.title, flow.role),
+        FlowState::Active => format!(
+            "step {} of {}: {} ({}{wave})",
+            flow.number, flow.steps, flow.title, flow.role
+        ),
         FlowState::Finished | FlowState::Aborted => flow.state.word().to_owned(),
     }
 }
@@ -176,7 +198,12 @@ fn said(app: &App, flow: &FlowView) -> Result<ExitCode, Failure> {
     if app.ui.json {
         app.ui.value(flow);
     } else {
-        app.ui.line(format_args!("{} on {}: {}", flow.workflow, flow.subject, place(flow)));
+        app.ui.line(format_args!(
+            "{} on {}: {}",
+            flow.workflow,
+            flow.subject,
+            place(flow)
+        ));
         if flow.state == FlowState::Active {
             app.ui.say(styled(DIM, "next: tl flow next"));
         }
@@ -186,24 +213,40 @@ fn said(app: &App, flow: &FlowView) -> Result<ExitCode, Failure> {
 
 fn moved(app: &App, which: &Which, how: Move) -> Result<ExitCode, Failure> {
     let outcome: Advanced = app.run(|ctx| advance(ctx, &which.which(), how))?;
-    let code = if outcome.success { ExitCode::Done } else { ExitCode::Findings };
+    let code = if outcome.success {
+        ExitCode::Done
+    } else {
+        ExitCode::Findings
+    };
     if app.ui.json {
         app.ui.value(&outcome);
         return Ok(code);
     }
     match &outcome.review {
-        Some(Concluded::Retry { blocking, iteration }) => {
-            app.ui.say(format_args!("{} go back, iteration {iteration}", blocking.join(", ")));
+        Some(Concluded::Retry {
+            blocking,
+            iteration,
+        }) => {
+            app.ui.say(format_args!(
+                "{} go back, iteration {iteration}",
+                blocking.join(", ")
+            ));
         }
         Some(Concluded::Complete { accepted }) if !accepted.is_empty() => {
             let accepted = accepted.join(", ");
-            app.ui.say(format_args!("{}: accepted as they are: {accepted} (tl review status)", styled(WARN, "note")));
+            app.ui.say(format_args!(
+                "{}: accepted as they are: {accepted} (tl review status)",
+                styled(WARN, "note")
+            ));
         }
         _ => {}
     }
     if !outcome.success {
         let waiting = outcome.waits_for_person.join(", ");
-        app.ui.line(format_args!("{} a person has to decide about {waiting}", styled(WARN, "waits:")));
+        app.ui.line(format_args!(
+            "{} a person has to decide about {waiting}",
+            styled(WARN, "waits:")
+        ));
         app.ui.say("next: tl review escalated");
         app.ui.say(
             "next: tl review accept ID --reason \"…\"   # by that person; or tl review verdict ID fail to send it back",
@@ -225,11 +268,17 @@ fn show(app: &App, subject: Option<&str>) -> Result<ExitCode, Failure> {
     for line in &flows {
         let flow = &line.flow;
         let name = styled(BOLD, &flow.subject);
-        app.ui.line(format_args!("{name}  {}  {}", flow.workflow, place(flow)));
+        app.ui
+            .line(format_args!("{name}  {}  {}", flow.workflow, place(flow)));
         for step in &line.way {
-            let mark = if step.how == Move::Fail { styled(BAD, "✗") } else { styled(GOOD, "✓") };
+            let mark = if step.how == Move::Fail {
+                styled(BAD, "✗")
+            } else {
+                styled(GOOD, "✓")
+            };
             let by = step.by.to_string();
-            app.ui.line(format_args!("  {mark} {} {}", step.step, styled(DIM, &by)));
+            app.ui
+                .line(format_args!("  {mark} {} {}", step.step, styled(DIM, &by)));
         }
     }
     Ok(ExitCode::Done)

@@ -64,11 +64,18 @@ impl FocusArgs {
                 }
                 return Ok(ExitCode::Done);
             }
-            Some(What::Enter { node, claim }) => FocusMove::Enter { node: node.node.clone(), claim: *claim },
+            Some(What::Enter { node, claim }) => FocusMove::Enter {
+                node: node.node.clone(),
+                claim: *claim,
+            },
             Some(What::Exit) => FocusMove::Exit,
-            Some(What::Back { node }) => FocusMove::Back { node: node.node.clone() },
+            Some(What::Back { node }) => FocusMove::Back {
+                node: node.node.clone(),
+            },
             Some(What::Park) => FocusMove::Park,
-            Some(What::Switch { root }) => FocusMove::Switch { root: root.node.clone() },
+            Some(What::Switch { root }) => FocusMove::Switch {
+                root: root.node.clone(),
+            },
         };
         let outcome = app.run(|ctx| move_focus(ctx, &request))?;
         if app.ui.json {
@@ -85,12 +92,16 @@ fn show(app: &App, outcome: &FocusOutcome) {
         app.ui.line(format!("{path} is complete"));
     }
     if let Some(why) = &outcome.unproved {
-        app.ui.line(format_args!("{}: {}", styled(WARN, "not complete"), why));
+        app.ui
+            .line(format_args!("{}: {}", styled(WARN, "not complete"), why));
     }
     app.ui.line(styled(BOLD, &outcome.place.line));
     if let Some(assessed) = &outcome.assessed {
         let reasons = assessed.reasons.join(", ");
-        app.ui.line(styled(DIM, format!("a {}: {reasons}", assessed.level.word())));
+        app.ui.line(styled(
+            DIM,
+            format!("a {}: {reasons}", assessed.level.word()),
+        ));
     }
     if let Some(context) = &outcome.context {
         app.ui.line(String::new());

@@ -59,14 +59,23 @@ impl GateArgs {
 }
 
 fn override_one(app: &App, words: &[String], reason: &str) -> Result<ExitCode, Failure> {
-    let (gate, node) = words.split_first().ok_or_else(|| Failure::new(FailureKind::Invalid, "a gate is missing"))?;
-    let request = OverrideRequest { gate: gate.clone(), node: node.to_vec(), reason: reason.to_owned() };
+    let (gate, node) = words
+        .split_first()
+        .ok_or_else(|| Failure::new(FailureKind::Invalid, "a gate is missing"))?;
+    let request = OverrideRequest {
+        gate: gate.clone(),
+        node: node.to_vec(),
+        reason: reason.to_owned(),
+    };
     let outcome = app.run(|ctx| override_gate(ctx, &request))?;
     if app.ui.json {
         app.ui.value(&outcome);
     } else {
         let path = &outcome.path;
-        app.ui.line(format!("the next step on {path} passes the {} gate, once", outcome.gate));
+        app.ui.line(format!(
+            "the next step on {path} passes the {} gate, once",
+            outcome.gate
+        ));
     }
     Ok(ExitCode::Done)
 }
@@ -87,7 +96,10 @@ fn views(project: &Project) -> Vec<GateView> {
     let view = |gate: &Gate| GateView {
         name: gate.name,
         mode: gate.mode(policy),
-        asked: project.profiles.iter().any(|profile| profile.has_gate(gate.name)),
+        asked: project
+            .profiles
+            .iter()
+            .any(|profile| profile.has_gate(gate.name)),
         stops: gate.text,
         fails_closed: policy.fail_closed.iter().any(|name| name == gate.name),
     };
@@ -101,7 +113,11 @@ fn show(app: &App, view: &GateView) {
         (true, GateMode::Warn) => "warn",
         (true, GateMode::Off) => "off",
     };
-    app.ui.line(format_args!("{}  {mode:<14}  {}", styled(BOLD, format!("{:<17}", view.name)), view.stops));
+    app.ui.line(format_args!(
+        "{}  {mode:<14}  {}",
+        styled(BOLD, format!("{:<17}", view.name)),
+        view.stops
+    ));
 }
 
 fn list(app: &App) -> Result<ExitCode, Failure> {
@@ -126,7 +142,9 @@ fn explain(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
     let view = match gate {
         None => None,
         Some(name) => {
-            let found = views(&app.project()?).into_iter().find(|view| view.name == name);
+            let found = views(&app.project()?)
+                .into_iter()
+                .find(|view| view.name == name);
             Some(found.ok_or_else(|| {
                 let known: Vec<&str> = GATES.iter().map(|gate| gate.name).collect();
                 Failure::new(FailureKind::Invalid, format!("there is no gate `{name}`"))
@@ -144,8 +162,12 @@ fn explain(app: &App, gate: Option<&str>) -> Result<ExitCode, Failure> {
         show(app, view);
     }
     match &explained.open {
-        Some(open) => app.ui.line(format!("now: the {} gate: {}", open.r#type, open.reason)),
-        None => app.ui.line("now: nothing would stop the next edit of this session"),
+        Some(open) => app
+            .ui
+            .line(format!("now: the {} gate: {}", open.r#type, open.reason)),
+        None => app
+            .ui
+            .line("now: nothing would stop the next edit of this session"),
     }
     Ok(ExitCode::Done)
 }
@@ -157,7 +179,10 @@ fn stats(app: &App) -> Result<ExitCode, Failure> {
         app.ui.value(&view);
         return Ok(ExitCode::Done);
     }
-    app.ui.line(format!("{} events, {} that could not be checked", view.events, view.faults));
+    app.ui.line(format!(
+        "{} events, {} that could not be checked",
+        view.events, view.faults
+    ));
     for (gate, stats) in &view.gates {
         let gate = styled(BOLD, gate);
         app.ui.line(format_args!(

@@ -61,7 +61,11 @@ impl GenerationArgs {
             What::Resume { scene } => {
                 let mind = Mind::chosen()?;
                 let resumed = app.run(|ctx| resume_generation(ctx, scene))?;
-                app.ui.say(format!("resuming {} at step {}", resumed.scene, resumed.step.word()));
+                app.ui.say(format!(
+                    "resuming {} at step {}",
+                    resumed.scene,
+                    resumed.step.word()
+                ));
                 return carry_on(app, &mind, &[resumed.scene], false);
             }
             What::Cancel { scene } => show(app, &app.run(|ctx| cancel_generation(ctx, scene))?),

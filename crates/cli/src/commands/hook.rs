@@ -23,8 +23,11 @@ pub(crate) struct HookArgs {
 
 impl HookArgs {
     pub(crate) fn run(&self, _app: &App) -> Result<ExitCode, Failure> {
-        let words: Vec<std::ffi::OsString> =
-            [Some(&self.host), self.event.as_ref()].into_iter().flatten().map(Into::into).collect();
+        let words: Vec<std::ffi::OsString> = [Some(&self.host), self.event.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(Into::into)
+            .collect();
         crate::hook_entry::run(&words);
         Ok(ExitCode::Done)
     }

@@ -36,7 +36,12 @@ pub(super) fn choice(words: &[String], with_auto: bool) -> Result<Choice, Failur
         }
     }
     // Always in the same order, each once.
-    Ok(Choice::Named(Host::ALL.into_iter().filter(|host| hosts.contains(host)).collect()))
+    Ok(Choice::Named(
+        Host::ALL
+            .into_iter()
+            .filter(|host| hosts.contains(host))
+            .collect(),
+    ))
 }
 
 fn unknown(word: &str, with_auto: bool) -> Failure {
@@ -50,12 +55,26 @@ fn unknown(word: &str, with_auto: bool) -> Failure {
         _ => None,
     };
     let near = alias.or_else(|| nearest(word, known.iter().copied(), 1).first().copied());
-    let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    let more = if with_auto { "auto (alone) or all" } else { "all" };
-    let failure =
-        Failure::new(FailureKind::Invalid, format!("no host `{word}`: expected {}, {more}{hint}", known.join(", ")));
+    let hint = near
+        .map(|near| format!("; did you mean `{near}`?"))
+        .unwrap_or_default();
+    let more = if with_auto {
+        "auto (alone) or all"
+    } else {
+        "all"
+    };
+    let failure = Failure::new(
+        FailureKind::Invalid,
+        format!(
+            "no host `{word}`: expected {}, {more}{hint}",
+            known.join(", ")
+        ),
+    );
     match near {
-        Some(near) => failure.step(format!("tl {} --host {near}", if with_auto { "init" } else { "uninstall" })),
+        Some(near) => failure.step(format!(
+            "tl {} --host {near}",
+            if with_auto { "init" } else { "uninstall" }
+        )),
         None => failure,
     }
 }
@@ -69,13 +88,33 @@ pub(super) fn detect(root: &Path) -> Vec<FoundHost> {
             Host::OpenCode => (&[".opencode", "opencode.json"], &["opencode"]),
             Host::Codex => (&[".codex"], &["codex"]),
             Host::Gemini => (&[".gemini", "GEMINI.md"], &["gemini"]),
-            Host::Copilot => (&[".github/hooks", ".github/copilot", ".github/copilot-instructions.md"], &["copilot"]),
+            Host::Copilot => (
+                &[
+                    ".github/hooks",
+                    ".github/copilot",
+                    ".github/copilot-instructions.md",
+                ],
+                &["copilot"],
+            ),
         };
-        let places = places.iter().filter(|place| root.join(place).exists()).map(|place| (*place).to_owned());
-        let programs = programs.iter().filter(|name| on_path(name).is_some()).map(|name| format!("{name} on PATH"));
-        FoundHost { host, because: places.chain(programs).collect() }
+        let places = places
+            .iter()
+            .filter(|place| root.join(place).exists())
+            .map(|place| (*place).to_owned());
+        let programs = programs
+            .iter()
+            .filter(|name| on_path(name).is_some())
+            .map(|name| format!("{name} on PATH"));
+        FoundHost {
+            host,
+            because: places.chain(programs).collect(),
+        }
     };
-    Host::ALL.into_iter().map(find).filter(|found| !found.because.is_empty()).collect()
+    Host::ALL
+        .into_iter()
+        .map(find)
+        .filter(|found| !found.because.is_empty())
+        .collect()
 }
 
 /// Finds a program as a shell would.
@@ -90,17 +129,21 @@ pub(super) fn on_path(name: &str) -> Option<PathBuf> {
 /// Says whether a file can be started.
 pub(super) fn is_executable(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    std::fs::metadata(file)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 /// Says whether two paths are one file.
 pub(super) fn is_same(one: &Path, other: &Path) -> bool {
-    one.canonicalize().ok().zip(other.canonicalize().ok()).is_some_and(|(one, other)| one == other)
+    one.canonicalize()
+        .ok()
+        .zip(other.canonicalize().ok())
+        .is_some_and(|(one, other)| one == other)
 }
 
 /// What to say when the agent's commands would not find us.
 pub(super) fn unfindable() -> Option<String> {
-    on_path("tl")
-        .is_none()
-        .then(|| "`tl` is not on your PATH, and the agent's commands call it by that name".to_owned())
+    on_path("tl").is_none().then(|| {
+        "`tl` is not on your PATH, and the agent's commands call it by that name".to_owned()
+    })
 }

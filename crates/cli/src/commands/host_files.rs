@@ -84,7 +84,10 @@ struct Desk<'d> {
 
 impl<'d> Desk<'d> {
     fn new(disk: &'d DiskFiles) -> Self {
-        Self { disk, decided: BTreeMap::new() }
+        Self {
+            disk,
+            decided: BTreeMap::new(),
+        }
     }
 
     fn read(&self, path: &str) -> Result<Option<String>, Failure> {
@@ -95,7 +98,9 @@ impl<'d> Desk<'d> {
     }
 
     fn has_hooks(&self, host: Host) -> Result<bool, Failure> {
-        Ok(self.read(hooks_path(host))?.is_some_and(|text| found(host, &text).is_some()))
+        Ok(self
+            .read(hooks_path(host))?
+            .is_some_and(|text| found(host, &text).is_some()))
     }
 
     /// Decides what becomes of a file.
@@ -103,7 +108,14 @@ impl<'d> Desk<'d> {
         let before = self.read(path)?;
         let (action, after) = match after {
             After::NotOurs => (Action::NotOurs, before.clone()),
-            After::Gone => (if before.is_some() { Action::Removed } else { Action::Unchanged }, None),
+            After::Gone => (
+                if before.is_some() {
+                    Action::Removed
+                } else {
+                    Action::Unchanged
+                },
+                None,
+            ),
             After::Text(text) => match &before {
                 None => (Action::Created, Some(text)),
                 Some(old) if *old == text => (Action::Unchanged, Some(text)),
@@ -111,7 +123,14 @@ impl<'d> Desk<'d> {
             },
         };
         self.decided.insert(path.to_owned(), after.clone());
-        Ok(FileChange { path: path.to_owned(), action, backup: None, before, after, precious })
+        Ok(FileChange {
+            path: path.to_owned(),
+            action,
+            backup: None,
+            before,
+            after,
+            precious,
+        })
     }
 }
 
@@ -120,45 +139,69 @@ pub(super) fn read(files: &DiskFiles, path: &str) -> Result<Option<String>, Fail
     match files.read(path, MOST_BYTES) {
         Reading::Text { text, .. } => Ok(Some(text)),
         Reading::Missing => Ok(None),
-        Reading::Unreadable { why, .. } => {
-            Err(Failure::new(FailureKind::Unavailable, format!("cannot use `{path}`: {why}")))
-        }
+        Reading::Unreadable { why, .. } => Err(Failure::new(
+            FailureKind::Unavailable,
+            format!("cannot use `{path}`: {why}"),
+        )),
     }
 }
 
 /// Decides what installing changes.
-pub(super) fn plan_install(disk: &DiskFiles, hosts: &[Host], setup: &Setup) -> Result<Vec<HostChange>, Failure> {
+pub(super) fn plan_install(
+    disk: &DiskFiles,
+    hosts: &[Host],
+    setup: &Setup,
+) -> Result<Vec<HostChange>, Failure> {
     let mut desk = Desk::new(disk);
     let mut wanted = hosts.to_vec();
     // Copilot runs Claude Code's hooks too: with both files every hook would run twice.
-    if hosts.contains(&Host::ClaudeCode) && !hosts.contains(&Host::Copilot) && desk.has_hooks(Host::Copilot)? {
+    if hosts.contains(&Host::ClaudeCode)
+        && !hosts.contains(&Host::Copilot)
+        && desk.has_hooks(Host::Copilot)?
+    {
         wanted.push(Host::Copilot);
     }
-    wanted.into_iter().map(|host| install(&mut desk, host, setup)).collect()
+    wanted
+        .into_iter()
+        .map(|host| install(&mut desk, host, setup))
+        .collect()
 }
 
 fn install(desk: &mut Desk<'_>, host: Host, setup: &Setup) -> Result<HostChange, Failure> {
-    let mut change = HostChange { host, files: Vec::new(), covered_by: None, notes: Vec::new() };
+    let mut change = HostChange {
+        host,
+        files: Vec::new(),
+        covered_by: None,
+        notes: Vec::new(),
+    };
     let covered = host == Host::Copilot && desk.has_hooks(Host::ClaudeCode)?;
     for piece in pieces(host, setup) {
         let existing = desk.read(&piece.path)?;
         if covered && piece.is_settings() {
             change.covered_by = Some(hooks_path(Host::ClaudeCode));
             if let Some(text) = existing.filter(|text| found(host, text).is_some()) {
-                let after = piece.uninstall(&text).map_err(|problem| unreadable(&piece, &problem))?;
+                let after = piece
+                    .uninstall(&text)
+                    .map_err(|problem| unreadable(&piece, &problem))?;
                 change.files.push(desk.decide(&piece.path, after, true)?);
             }
             continue;
         }
-        let after = piece.install(existing.as_deref(), setup).map_err(|problem| unreadable(&piece, &problem))?;
+        let after = piece
+            .install(existing.as_deref(), setup)
+            .map_err(|problem| unreadable(&piece, &problem))?;
         change.files.push(desk.decide(&piece.path, after, true)?);
     }
     if change.covered_by.is_some() {
-        change
-            .notes
-            .push("it runs the hooks in .claude/settings.json too; a second file would run them twice".to_owned());
+        change.notes.push(
+            "it runs the hooks in .claude/settings.json too; a second file would run them twice"
+                .to_owned(),
+        );
     }
-    let hooks_changed = change.files.first().is_some_and(|file| file.action != Action::Unchanged);
+    let hooks_changed = change
+        .files
+        .first()
+        .is_some_and(|file| file.action != Action::Unchanged);
     if host == Host::Codex && hooks_changed {
         change.notes.push(
             "Codex runs hooks only once they are trusted: open codex here, or `tl doctor --trust codex`".to_owned(),
@@ -174,23 +217,41 @@ pub(super) fn plan_uninstall(disk: &DiskFiles, hosts: &[Host]) -> Result<Vec<Hos
     for host in hosts.iter().copied() {
         changes.push(uninstall(&mut desk, host)?);
     }
-    if let Some(claude) = changes.iter_mut().find(|change| change.host == Host::ClaudeCode)
+    if let Some(claude) = changes
+        .iter_mut()
+        .find(|change| change.host == Host::ClaudeCode)
         && !claude.files.is_empty()
         && !hosts.contains(&Host::Copilot)
         && covers_copilot(&desk)?
     {
-        claude.notes.push("GitHub Copilot CLI ran these hooks too; for its own: tl init --host copilot".to_owned());
+        claude.notes.push(
+            "GitHub Copilot CLI ran these hooks too; for its own: tl init --host copilot"
+                .to_owned(),
+        );
     }
     Ok(changes)
 }
 
 fn uninstall(desk: &mut Desk<'_>, host: Host) -> Result<HostChange, Failure> {
-    let mut change = HostChange { host, files: Vec::new(), covered_by: None, notes: Vec::new() };
+    let mut change = HostChange {
+        host,
+        files: Vec::new(),
+        covered_by: None,
+        notes: Vec::new(),
+    };
     let hooks = desk.read(hooks_path(host))?;
-    let setup = hooks.as_deref().and_then(|text| found(host, text)).map(|found| found.setup);
-    let setup = setup.unwrap_or_else(|| Setup { program: "tl".to_owned(), strict: false });
+    let setup = hooks
+        .as_deref()
+        .and_then(|text| found(host, text))
+        .map(|found| found.setup);
+    let setup = setup.unwrap_or_else(|| Setup {
+        program: "tl".to_owned(),
+        strict: false,
+    });
     for piece in pieces(host, &setup) {
-        let Some(existing) = desk.read(&piece.path)? else { continue };
+        let Some(existing) = desk.read(&piece.path)? else {
+            continue;
+        };
         if is_still_used(desk, host, &piece.path)? {
             let mut kept = desk.decide(&piece.path, After::Text(existing), false)?;
             kept.action = Action::StillUsed;
@@ -203,7 +264,9 @@ fn uninstall(desk: &mut Desk<'_>, host: Host) -> Result<HostChange, Failure> {
         {
             After::Text(original)
         } else {
-            piece.uninstall(&existing).map_err(|problem| unreadable(&piece, &problem))?
+            piece
+                .uninstall(&existing)
+                .map_err(|problem| unreadable(&piece, &problem))?
         };
         let decided = desk.decide(&piece.path, after, !ours)?;
         if decided.action != Action::Unchanged {
@@ -227,8 +290,15 @@ fn is_still_used(desk: &Desk<'_>, host: Host, path: &str) -> Result<bool, Failur
 
 /// Says whether Copilot was installed on top of Claude Code's hooks: it has skills, and nobody else does.
 fn covers_copilot(desk: &Desk<'_>) -> Result<bool, Failure> {
-    let Some(skill) = agent_commands().first().map(|command| command.path(Host::Copilot)) else { return Ok(false) };
-    Ok(desk.read(&skill)?.is_some() && !desk.has_hooks(Host::Codex)? && !desk.has_hooks(Host::Copilot)?)
+    let Some(skill) = agent_commands()
+        .first()
+        .map(|command| command.path(Host::Copilot))
+    else {
+        return Ok(false);
+    };
+    Ok(desk.read(&skill)?.is_some()
+        && !desk.has_hooks(Host::Codex)?
+        && !desk.has_hooks(Host::Copilot)?)
 }
 
 /// Returns the file as it was before we came, if nobody changed it since: from the newest copy into which our
@@ -245,18 +315,33 @@ fn original(disk: &DiskFiles, piece: &Piece, existing: &str, setup: &Setup) -> O
 }
 
 fn unreadable(piece: &Piece, problem: &Problem) -> Failure {
-    let line = problem.line.map(|line| format!(", line {line}")).unwrap_or_default();
-    let message = format!("cannot read the settings of {} in `{}`{line}: {problem}", piece.host.title(), piece.path);
-    Failure::new(FailureKind::Invalid, message)
-        .step(format!("mend {}, then run this again; nothing was changed", piece.path))
+    let line = problem
+        .line
+        .map(|line| format!(", line {line}"))
+        .unwrap_or_default();
+    let message = format!(
+        "cannot read the settings of {} in `{}`{line}: {problem}",
+        piece.host.title(),
+        piece.path
+    );
+    Failure::new(FailureKind::Invalid, message).step(format!(
+        "mend {}, then run this again; nothing was changed",
+        piece.path
+    ))
 }
 
 /// Does what was decided. When a file cannot be written, those before it are put back.
 pub(super) fn apply(disk: &DiskFiles, changes: &mut [HostChange]) -> Result<(), Failure> {
     let folder = backup_folder(disk);
     let mut done: Vec<(String, Option<String>)> = Vec::new();
-    for file in changes.iter_mut().flat_map(|change| change.files.iter_mut()) {
-        if !matches!(file.action, Action::Created | Action::Changed | Action::Removed) {
+    for file in changes
+        .iter_mut()
+        .flat_map(|change| change.files.iter_mut())
+    {
+        if !matches!(
+            file.action,
+            Action::Created | Action::Changed | Action::Removed
+        ) {
             continue;
         }
         if let Err(failure) = write(disk, file, &folder) {
@@ -267,9 +352,9 @@ pub(super) fn apply(disk: &DiskFiles, changes: &mut [HostChange]) -> Result<(), 
                     None => disk.remove(path),
                 };
             }
-            return Err(
-                failure.step("nothing was changed; see to it that the file can be written, then run this again")
-            );
+            return Err(failure.step(
+                "nothing was changed; see to it that the file can be written, then run this again",
+            ));
         }
         done.push((file.path.clone(), file.before.clone()));
     }
@@ -311,7 +396,11 @@ fn write(disk: &DiskFiles, file: &mut FileChange, folder: &str) -> Result<(), Fa
 /// Returns a name for the folder of this run's copies that is not there yet.
 fn backup_folder(disk: &DiskFiles) -> String {
     let stamp = SystemClock.now().file_name_part();
-    let taken: Vec<String> = disk.list(BACKUPS).into_iter().map(|entry| entry.name).collect();
+    let taken: Vec<String> = disk
+        .list(BACKUPS)
+        .into_iter()
+        .map(|entry| entry.name)
+        .collect();
     let mut name = stamp.clone();
     let mut number = 2;
     while taken.contains(&name) {
@@ -331,8 +420,10 @@ pub(super) fn report(ui: Ui, changes: &[HostChange]) {
         if change.files.is_empty() && change.covered_by.is_none() {
             ui.line(styled(DIM, "  nothing of ours is there"));
         }
-        let (commands, hooks): (Vec<&FileChange>, Vec<&FileChange>) =
-            change.files.iter().partition(|file| file.path.contains("/commands/") || file.path.contains("/skills/"));
+        let (commands, hooks): (Vec<&FileChange>, Vec<&FileChange>) = change
+            .files
+            .iter()
+            .partition(|file| file.path.contains("/commands/") || file.path.contains("/skills/"));
         for file in hooks {
             show(ui, file);
         }
@@ -351,11 +442,21 @@ pub(super) fn report(ui: Ui, changes: &[HostChange]) {
 
 fn show(ui: Ui, file: &FileChange) {
     let line = format!("  {} {}", file.action.word(), file.path);
-    ui.line(styled(if file.action == Action::Unchanged { DIM } else { PLAIN }, line));
+    ui.line(styled(
+        if file.action == Action::Unchanged {
+            DIM
+        } else {
+            PLAIN
+        },
+        line,
+    ));
     if let Some(backup) = &file.backup {
         ui.line(styled(DIM, format!("    as it was: {backup}")));
     }
-    let (Action::Changed, Some(before), Some(after)) = (file.action, &file.before, &file.after) else { return };
+    let (Action::Changed, Some(before), Some(after)) = (file.action, &file.before, &file.after)
+    else {
+        return;
+    };
     for hunk in hunks(before, after) {
         ui.line(format_args!("    {}", styled(INFO, hunk.header.trim_end())));
         for line in &hunk.lines {
@@ -365,7 +466,10 @@ fn show(ui: Ui, file: &FileChange) {
                 LineKind::Removed => BAD,
                 LineKind::Added => GOOD,
             };
-            ui.line(format_args!("    {}", styled(style, format_args!("{}{text}", line.kind.sign()))));
+            ui.line(format_args!(
+                "    {}",
+                styled(style, format_args!("{}{text}", line.kind.sign()))
+            ));
         }
     }
 }
@@ -378,12 +482,22 @@ fn summary(ui: Ui, action: &str, files: &[&FileChange]) {
         }
         return;
     }
-    let folder = files.first().and_then(|file| file.path.split('/').nth(1).zip(file.path.split('/').next()));
-    let folder = folder.map(|(inner, outer)| format!("{outer}/{inner}")).unwrap_or_default();
-    let line = format!("  {action} {} in {folder}", count(files.len(), "command", "commands"));
+    let folder = files
+        .first()
+        .and_then(|file| file.path.split('/').nth(1).zip(file.path.split('/').next()));
+    let folder = folder
+        .map(|(inner, outer)| format!("{outer}/{inner}"))
+        .unwrap_or_default();
+    let line = format!(
+        "  {action} {} in {folder}",
+        count(files.len(), "command", "commands")
+    );
     let quiet = files.iter().all(|file| file.action == Action::Unchanged);
     ui.line(styled(if quiet { DIM } else { PLAIN }, line));
     if files.iter().any(|file| file.action == Action::NotOurs) {
-        ui.say(format_args!("  {}: rename them to make room for those of Throughline", styled(WARN, "warning")));
+        ui.say(format_args!(
+            "  {}: rename them to make room for those of Throughline",
+            styled(WARN, "warning")
+        ));
     }
 }

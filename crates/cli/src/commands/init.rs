@@ -15,7 +15,9 @@ use hosts::install::{Setup, is_program_name};
 use serde::Serialize;
 use store::{DiskFiles, Layout, NetworkFileSystem, network_file_system_at};
 
-use crate::commands::host_choice::{Choice, FoundHost, choice, detect, is_same, on_path, unfindable};
+use crate::commands::host_choice::{
+    Choice, FoundHost, choice, detect, is_same, on_path, unfindable,
+};
 use crate::commands::host_files::{self, HostChange};
 use crate::exit_code::ExitCode;
 use crate::project_file;
@@ -104,13 +106,23 @@ const IGNORED: &str = "\
 impl InitArgs {
     /// A story project, without a host.
     pub(crate) fn plain() -> Self {
-        Self { profile: Vec::new(), host: Vec::new(), strict: false, name: None, join_existing: false, program: None }
+        Self {
+            profile: Vec::new(),
+            host: Vec::new(),
+            strict: false,
+            name: None,
+            join_existing: false,
+            program: None,
+        }
     }
 
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let root = &self.root(app);
         let cannot = |error: std::io::Error| {
-            Failure::new(FailureKind::Unavailable, format!("cannot write in `{}`: {error}", root.display()))
+            Failure::new(
+                FailureKind::Unavailable,
+                format!("cannot write in `{}`: {error}", root.display()),
+            )
         };
         let mut outcome = InitOutcome {
             success: true,
@@ -137,9 +149,13 @@ impl InitArgs {
             }
             Ok(())
         };
-        let names = if self.profile.is_empty() { vec!["story".to_owned()] } else { self.profile.clone() };
-        let remote =
-            network_file_system_at(root).filter(|_| new && settings::environment("THROUGHLINE_STORAGE").is_none());
+        let names = if self.profile.is_empty() {
+            vec!["story".to_owned()]
+        } else {
+            self.profile.clone()
+        };
+        let remote = network_file_system_at(root)
+            .filter(|_| new && settings::environment("THROUGHLINE_STORAGE").is_none());
         let start = StartSettings {
             project_id: store::new_project_id(),
             on_network: remote.is_some(),
@@ -167,15 +183,28 @@ impl InitArgs {
             ));
         }
         outcome.profiles = project.settings.profiles.clone();
-        let missing: Vec<&String> = self.profile.iter().filter(|name| !outcome.profiles.contains(name)).collect();
+        let missing: Vec<&String> = self
+            .profile
+            .iter()
+            .filter(|name| !outcome.profiles.contains(name))
+            .collect();
         if let Some(name) = missing.first() {
             return Err(Failure::new(
                 FailureKind::Refused,
-                format!("this is a project already, and its profiles are {}", outcome.profiles.join(", ")),
+                format!(
+                    "this is a project already, and its profiles are {}",
+                    outcome.profiles.join(", ")
+                ),
             )
-            .step(format!("add \"{name}\" to `profiles` in .throughline/config.toml")));
+            .step(format!(
+                "add \"{name}\" to `profiles` in .throughline/config.toml"
+            )));
         }
-        if project.profiles.iter().any(|profile| !profile.work_phases.is_empty()) {
+        if project
+            .profiles
+            .iter()
+            .any(|profile| !profile.work_phases.is_empty())
+        {
             for (name, text) in guides::SHIPPED {
                 lay(&format!("{}/{name}", guides::FOLDER), text)?;
             }
@@ -184,7 +213,9 @@ impl InitArgs {
         let is_new = match project.open(app.ui, None) {
             // An interrupted `tl init` made the store and recorded nothing.
             Ok(store) => store.read()?.head()? == OperationId(0),
-            Err(StoreFault::Missing) => store::create(&project.layout, project.settings.storage, &project.known)?.new,
+            Err(StoreFault::Missing) => {
+                store::create(&project.layout, project.settings.storage, &project.known)?.new
+            }
             Err(other) => return Err(other.into()),
         };
         if is_new {
@@ -194,7 +225,12 @@ impl InitArgs {
         } else {
             outcome.kept.push(state);
         }
-        if let Some(shared) = project.layout.shared.as_ref().filter(|_| project.settings.storage == Storage::Postgres) {
+        if let Some(shared) = project
+            .layout
+            .shared
+            .as_ref()
+            .filter(|_| project.settings.storage == Storage::Postgres)
+        {
             // Without the variable too, the next command finds the state where it is.
             settings::choose_database(root, Some(&shared.url))?;
         }
@@ -210,25 +246,38 @@ impl InitArgs {
     /// those of the project it joins.
     fn shared_project(&self, root: &Path) -> Result<Project, Failure> {
         let project = Project::at(root)?;
-        let Some(shared) = project.layout.shared.clone().filter(|_| project.settings.storage == Storage::Postgres)
+        let Some(shared) = project
+            .layout
+            .shared
+            .clone()
+            .filter(|_| project.settings.storage == Storage::Postgres)
         else {
             return match self.name.is_some() || self.join_existing {
-                true => Err(Failure::new(FailureKind::Invalid, "the state of this project is in no shared database")
-                    .step("export THROUGHLINE_STORAGE=postgres THROUGHLINE_DATABASE_URL=postgres://…")),
+                true => Err(Failure::new(
+                    FailureKind::Invalid,
+                    "the state of this project is in no shared database",
+                )
+                .step("export THROUGHLINE_STORAGE=postgres THROUGHLINE_DATABASE_URL=postgres://…")),
                 false => Ok(project),
             };
         };
-        let mut layout = project.layout.in_database(shared.url, self.name.as_ref().unwrap_or(&shared.project));
+        let mut layout = project
+            .layout
+            .in_database(shared.url, self.name.as_ref().unwrap_or(&shared.project));
         if self.join_existing {
             refuse_beside_local_state(&project)?;
             let own = shared.id.clone().unwrap_or_else(store::new_project_id);
-            let joined = store::join_shared_project(&layout, &own).map_err(|fault| match fault {
-                StoreFault::Missing => Failure::new(
-                    FailureKind::NotFound,
-                    format!("there is no {} to join", store::main_place(&layout, Storage::Postgres)),
-                ),
-                fault => fault.into(),
-            })?;
+            let joined =
+                store::join_shared_project(&layout, &own).map_err(|fault| match fault {
+                    StoreFault::Missing => Failure::new(
+                        FailureKind::NotFound,
+                        format!(
+                            "there is no {} to join",
+                            store::main_place(&layout, Storage::Postgres)
+                        ),
+                    ),
+                    fault => fault.into(),
+                })?;
             layout = layout.with_project_id(&joined);
         }
         match store::find_shared_project(&layout) {
@@ -244,17 +293,29 @@ impl InitArgs {
             Err(fault) => return Err(fault.into()),
         }
         project_file::write_storage(root, Storage::Postgres, layout.shared.as_ref())?;
-        Ok(Project { layout, ..Project::at(root)? })
+        Ok(Project {
+            layout,
+            ..Project::at(root)?
+        })
     }
 
     /// Hosts are connected to the project one is in; without them a project is made right here.
     fn root(&self, app: &App) -> PathBuf {
         let above = || Layout::find_root(&app.start);
-        if self.host.is_empty() || app.explicit { None } else { above() }.unwrap_or_else(|| app.start.clone())
+        if self.host.is_empty() || app.explicit {
+            None
+        } else {
+            above()
+        }
+        .unwrap_or_else(|| app.start.clone())
     }
 
     /// Decides what changes in the hosts' files; `None` without `--host`.
-    fn host_changes(&self, root: &Path, outcome: &mut InitOutcome) -> Result<Option<Vec<HostChange>>, Failure> {
+    fn host_changes(
+        &self,
+        root: &Path,
+        outcome: &mut InitOutcome,
+    ) -> Result<Option<Vec<HostChange>>, Failure> {
         if self.host.is_empty() {
             return Ok(None);
         }
@@ -267,7 +328,10 @@ impl InitArgs {
                 hosts
             }
         };
-        let setup = Setup { program: self.program()?, strict: self.strict };
+        let setup = Setup {
+            program: self.program()?,
+            strict: self.strict,
+        };
         outcome.notes.extend(unfindable());
         if self.program.is_none() && !hosts.is_empty() {
             outcome.notes.push(format!(
@@ -277,7 +341,10 @@ impl InitArgs {
             ));
         }
         let disk = DiskFiles::open(root).map_err(|error| {
-            Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", root.display()))
+            Failure::new(
+                FailureKind::Unavailable,
+                format!("cannot open `{}`: {error}", root.display()),
+            )
         })?;
         host_files::plan_install(&disk, &hosts, &setup).map(Some)
     }
@@ -289,11 +356,17 @@ impl InitArgs {
             None => {
                 // The path a person knows outlives an update; what it leads to may not.
                 let own = std::env::current_exe().ok();
-                let known = on_path("tl").filter(|known| own.as_ref().is_some_and(|own| is_same(own, known)));
-                let path = known.or(own).and_then(|path| path.to_str().map(str::to_owned));
+                let known = on_path("tl")
+                    .filter(|known| own.as_ref().is_some_and(|own| is_same(own, known)));
+                let path = known
+                    .or(own)
+                    .and_then(|path| path.to_str().map(str::to_owned));
                 path.ok_or_else(|| {
-                    Failure::new(FailureKind::Unavailable, "cannot tell the path of this program")
-                        .step("tl init --host … --program tl")
+                    Failure::new(
+                        FailureKind::Unavailable,
+                        "cannot tell the path of this program",
+                    )
+                    .step("tl init --host … --program tl")
                 })?
             }
         };
@@ -307,7 +380,9 @@ impl InitArgs {
         if program.contains('/') && !Path::new(&program).is_absolute() {
             return Err(Failure::new(
                 FailureKind::Invalid,
-                format!("`{program}` is a relative path: expected an absolute one, or a name on PATH"),
+                format!(
+                    "`{program}` is a relative path: expected an absolute one, or a name on PATH"
+                ),
             ));
         }
         Ok(program)
@@ -317,12 +392,17 @@ impl InitArgs {
 /// A state in the shared database beside one of this machine would be two states of one project.
 fn refuse_beside_local_state(project: &Project) -> Result<(), Failure> {
     let layout = &project.layout;
-    let local = [&layout.database, &layout.journal].into_iter().find(|file| file.exists());
+    let local = [&layout.database, &layout.journal]
+        .into_iter()
+        .find(|file| file.exists());
     match local {
         None => Ok(()),
         Some(file) => Err(Failure::new(
             FailureKind::Refused,
-            format!("this project has a state already, in {}", layout.relative(file)),
+            format!(
+                "this project has a state already, in {}",
+                layout.relative(file)
+            ),
         )
         .step("unset THROUGHLINE_STORAGE && tl move --to postgres://…")),
     }
@@ -345,10 +425,15 @@ fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
         app.ui.line(styled(DIM, format!("  kept {path}")));
     }
     for profile in &project.profiles {
-        app.ui.line(format_args!("  {}: {}", profile.name, profile.hierarchy()));
+        app.ui
+            .line(format_args!("  {}: {}", profile.name, profile.hierarchy()));
     }
     for found in outcome.found.iter().flatten() {
-        app.ui.line(format_args!("  found {}: {}", found.host.title(), found.because.join(", ")));
+        app.ui.line(format_args!(
+            "  found {}: {}",
+            found.host.title(),
+            found.because.join(", ")
+        ));
     }
     if let Some(changes) = &outcome.hosts {
         app.ui.line("");
@@ -365,15 +450,21 @@ fn report(app: &App, root: &Path, project: &Project, outcome: &InitOutcome) {
     }
     if outcome.hosts.is_some() {
         app.ui.blank();
-        app.ui.line(format_args!("Next:  {}   does it work?", styled(BOLD, "tl doctor")));
+        app.ui.line(format_args!(
+            "Next:  {}   does it work?",
+            styled(BOLD, "tl doctor")
+        ));
         return;
     }
     let (next, what) = match project.profiles.first() {
-        Some(profile) if !profile.work_phases.is_empty() => ("tl ticket new \"…\"", "the first ticket"),
+        Some(profile) if !profile.work_phases.is_empty() => {
+            ("tl ticket new \"…\"", "the first ticket")
+        }
         _ => ("tl plan", "what can be planned"),
     };
     app.ui.blank();
-    app.ui.line(format_args!("Next:  {}   {what}", styled(BOLD, next)));
+    app.ui
+        .line(format_args!("Next:  {}   {what}", styled(BOLD, next)));
 }
 
 /// What the settings of a new project differ in from the defaults.
@@ -387,8 +478,9 @@ struct StartSettings {
 
 /// Returns a configuration file that says what every key does; what is not set is a comment.
 fn config(profiles: &[String], start: &StartSettings) -> String {
-    let mut text =
-        String::from("# Settings of this project. Every key is here; what is commented out is the default.\n");
+    let mut text = String::from(
+        "# Settings of this project. Every key is here; what is commented out is the default.\n",
+    );
     let mut table = "";
     for key in keys() {
         let (section, name) = key.name.rsplit_once('.').unwrap_or(("", key.name));

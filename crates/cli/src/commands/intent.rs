@@ -29,9 +29,15 @@ impl IntentArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let mode = Mode::from_word(&self.mode).ok_or_else(|| {
             let words = Mode::ALL.map(Mode::word).join(", ");
-            Failure::new(FailureKind::Invalid, format!("`{}` is no mode: expected one of {words}", self.mode))
+            Failure::new(
+                FailureKind::Invalid,
+                format!("`{}` is no mode: expected one of {words}", self.mode),
+            )
         })?;
-        let request = IntentRequest { text: self.text.join(" "), mode };
+        let request = IntentRequest {
+            text: self.text.join(" "),
+            mode,
+        };
         show(app, &app.run(|ctx| declare_intent(ctx, &request))?);
         Ok(ExitCode::Done)
     }
@@ -46,5 +52,8 @@ pub(crate) fn show(app: &App, outcome: &PlaceOutcome) {
     for line in outcome.tree.lines() {
         app.ui.line(line);
     }
-    app.ui.say(format!("session {}: {}", outcome.stamp, outcome.session_file));
+    app.ui.say(format!(
+        "session {}: {}",
+        outcome.stamp, outcome.session_file
+    ));
 }

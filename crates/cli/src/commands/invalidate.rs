@@ -27,16 +27,27 @@ pub(crate) struct InvalidateArgs {
 
 impl InvalidateArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let request =
-            InvalidateRequest { node: self.node.node.clone(), reason: self.reason.clone(), shown: self.shown.shown() };
+        let request = InvalidateRequest {
+            node: self.node.node.clone(),
+            reason: self.reason.clone(),
+            shown: self.shown.shown(),
+        };
         let outcome = app.run(|ctx| invalidate(ctx, &request))?;
         if app.ui.json {
             app.ui.value(&outcome);
             return Ok(ExitCode::Done);
         }
-        let below = count(outcome.invalidated_entities.len(), "plan below it", "plans below it");
+        let below = count(
+            outcome.invalidated_entities.len(),
+            "plan below it",
+            "plans below it",
+        );
         let node = self.node.node.join(" ");
-        app.ui.line(format_args!("{} {} is invalid; {below} to revalidate", styled(WARN, "✗"), node));
+        app.ui.line(format_args!(
+            "{} {} is invalid; {below} to revalidate",
+            styled(WARN, "✗"),
+            node
+        ));
         print_transitions(app.ui, &outcome.invalidated_entities);
         Ok(ExitCode::Done)
     }

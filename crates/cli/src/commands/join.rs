@@ -50,7 +50,9 @@ impl JoinArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let root = app.root()?;
         let address = settings::server_address(&self.url, self.token(&root)?)?;
-        if let Some(named) = settings::environment("THROUGHLINE_URL").filter(|named| !same(named, address.url())) {
+        if let Some(named) =
+            settings::environment("THROUGHLINE_URL").filter(|named| !same(named, address.url()))
+        {
             let what = format!("THROUGHLINE_URL says {named}, whatever is joined");
             return Err(Failure::new(FailureKind::Refused, what).step("unset THROUGHLINE_URL"));
         }
@@ -73,7 +75,11 @@ impl JoinArgs {
             Ok(JoinOutcome {
                 success: true,
                 server: address.to_string(),
-                acting_as: ctx.store.caller().map(|caller| caller.to_string()).unwrap_or_default(),
+                acting_as: ctx
+                    .store
+                    .caller()
+                    .map(|caller| caller.to_string())
+                    .unwrap_or_default(),
                 operations: state.head()?.0,
                 nodes: state.all_nodes()?.len(),
                 put_aside: put_aside.clone(),
@@ -84,12 +90,20 @@ impl JoinArgs {
     }
 
     fn token(&self, root: &std::path::Path) -> Result<Option<String>, Failure> {
-        let unreadable =
-            |error: std::io::Error| Failure::new(FailureKind::Invalid, format!("the token cannot be read: {error}"));
+        let unreadable = |error: std::io::Error| {
+            Failure::new(
+                FailureKind::Invalid,
+                format!("the token cannot be read: {error}"),
+            )
+        };
         match &self.token_file {
             Some(file) if file.as_os_str() == "-" => {
                 let mut text = String::new();
-                std::io::stdin().lock().take(4_096).read_to_string(&mut text).map_err(unreadable)?;
+                std::io::stdin()
+                    .lock()
+                    .take(4_096)
+                    .read_to_string(&mut text)
+                    .map_err(unreadable)?;
                 Ok(Some(text))
             }
             Some(file) => Ok(Some(std::fs::read_to_string(file).map_err(unreadable)?)),
@@ -113,7 +127,11 @@ fn connected(app: &App, project: &Project) -> Result<(), StoreFault> {
     match store.take_warnings().into_iter().next() {
         Some(why) => {
             let at = shown(project.settings.server.address.as_ref());
-            Err(StoreFault::Silent { at, why, may_be_kept: false })
+            Err(StoreFault::Silent {
+                at,
+                why,
+                may_be_kept: false,
+            })
         }
         None => Ok(()),
     }
@@ -128,7 +146,11 @@ fn report(app: &App, outcome: &JoinOutcome) {
         app.ui.value(outcome);
         return;
     }
-    let operations = count(usize::try_from(outcome.operations).unwrap_or(usize::MAX), "operation", "operations");
+    let operations = count(
+        usize::try_from(outcome.operations).unwrap_or(usize::MAX),
+        "operation",
+        "operations",
+    );
     app.ui.line(format_args!(
         "{} joined {} as {}: {operations}, {}",
         styled(GOOD, "✓"),
@@ -137,6 +159,10 @@ fn report(app: &App, outcome: &JoinOutcome) {
         count(outcome.nodes, "node", "nodes")
     ));
     for aside in &outcome.put_aside {
-        app.ui.say(format_args!("{}: what was there is put aside as {}", styled(INFO, "note"), aside));
+        app.ui.say(format_args!(
+            "{}: what was there is put aside as {}",
+            styled(INFO, "note"),
+            aside
+        ));
     }
 }

@@ -21,14 +21,19 @@ impl LeaveArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let root = app.root()?;
         let Some(address) = settings::chosen_server(&root) else {
-            return Err(Failure::new(FailureKind::NotFound, "this clone has joined no server"));
+            return Err(Failure::new(
+                FailureKind::NotFound,
+                "this clone has joined no server",
+            ));
         };
         settings::choose_server(&root, None)?;
         if app.ui.json {
-            app.ui.value(&json!({ "success": true, "server": address.url() }));
+            app.ui
+                .value(&json!({ "success": true, "server": address.url() }));
             return Ok(ExitCode::Done);
         }
-        app.ui.line(format_args!("{} left {address}", styled(GOOD, "✓")));
+        app.ui
+            .line(format_args!("{} left {address}", styled(GOOD, "✓")));
         app.ui.say(format_args!(
             "{}: the token still counts until somebody runs `tl token revoke` on the server",
             styled(INFO, "note")

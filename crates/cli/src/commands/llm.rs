@@ -35,28 +35,42 @@ impl LlmArgs {
         let mind = Mind::chosen()?;
         let trials = mind.check();
         if app.ui.json {
-            app.ui.value(&json!({ "model": mind.name(), "trials": trials }));
+            app.ui
+                .value(&json!({ "model": mind.name(), "trials": trials }));
         } else if trials.is_empty() {
-            app.ui.line("no model is chosen: plans are made by rules, scenes from their blueprints");
-            app.ui.say("set THROUGHLINE_LLM_PROVIDER, or write llm.toml; see docs/guides/models.md");
+            app.ui
+                .line("no model is chosen: plans are made by rules, scenes from their blueprints");
+            app.ui
+                .say("set THROUGHLINE_LLM_PROVIDER, or write llm.toml; see docs/guides/models.md");
         } else {
             app.ui.line(format!("model {}", mind.name()));
         }
         for trial in trials.iter().filter(|_| !app.ui.json) {
-            let mark = if trial.works { styled(GOOD, "✓") } else { styled(BAD, "✗") };
-            app.ui.line(format_args!("{mark} {}: {}", trial.name, trial.detail));
-            trial.next.iter().for_each(|step| app.ui.line(styled(DIM, format!("  {step}"))));
+            let mark = if trial.works {
+                styled(GOOD, "✓")
+            } else {
+                styled(BAD, "✗")
+            };
+            app.ui
+                .line(format_args!("{mark} {}: {}", trial.name, trial.detail));
+            trial
+                .next
+                .iter()
+                .for_each(|step| app.ui.line(styled(DIM, format!("  {step}"))));
         }
         if !app.ui.json {
             match crate::embedding::chosen()? {
                 Some(embedder) => app.ui.line(format!("vectors by {}", embedder.name())),
-                None => app.ui.line("no model for vectors is chosen: the memory is searched by words"),
+                None => app
+                    .ui
+                    .line("no model for vectors is chosen: the memory is searched by words"),
             }
         }
         match trials.first() {
-            Some(first) if !first.works => {
-                Err(Failure::new(FailureKind::Unavailable, format!("{} does not answer", mind.name())))
-            }
+            Some(first) if !first.works => Err(Failure::new(
+                FailureKind::Unavailable,
+                format!("{} does not answer", mind.name()),
+            )),
             _ => Ok(ExitCode::Done),
         }
     }

@@ -25,20 +25,35 @@ pub(crate) struct LogArgs {
 
 impl LogArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let request = HistoryRequest { node: self.node.clone(), most: self.limit, before: None };
+        let request = HistoryRequest {
+            node: self.node.clone(),
+            most: self.limit,
+            before: None,
+        };
         let operations = app.run(|ctx| history(ctx, &request))?;
         if app.ui.json {
             app.ui.value(&operations);
             return Ok(ExitCode::Done);
         }
         for operation in &operations {
-            let undone = operation.undone_by.map(|by| styled(WARN, format!("  (undone by {by})"))).unwrap_or_default();
+            let undone = operation
+                .undone_by
+                .map(|by| styled(WARN, format!("  (undone by {by})")))
+                .unwrap_or_default();
             app.ui.line(format_args!(
                 "{}  {}  {}{undone}  {}",
                 styled(BOLD, format!("{:>5}", operation.operation.0)),
                 styled(DIM, &operation.at.for_people()),
                 operation.summary,
-                styled(DIM, format!("{}, {}{}", operation.verb.word(), operation.by, heard_by(operation)))
+                styled(
+                    DIM,
+                    format!(
+                        "{}, {}{}",
+                        operation.verb.word(),
+                        operation.by,
+                        heard_by(operation)
+                    )
+                )
             ));
         }
         Ok(ExitCode::Done)

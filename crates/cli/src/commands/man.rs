@@ -30,10 +30,15 @@ impl ManArgs {
                 )
             })?;
         if app.ui.json {
-            app.ui.value(&serde_json::json!({ "success": true, "pages": pages }));
+            app.ui
+                .value(&serde_json::json!({ "success": true, "pages": pages }));
             return Ok(ExitCode::Done);
         }
-        app.ui.say(format_args!("{} manual pages are in {}", styled(GOOD, "✓"), self.directory.display()));
+        app.ui.say(format_args!(
+            "{} manual pages are in {}",
+            styled(GOOD, "✓"),
+            self.directory.display()
+        ));
         Ok(ExitCode::Done)
     }
 }

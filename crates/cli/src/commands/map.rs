@@ -34,14 +34,22 @@ pub(crate) struct MapArgs {
 impl MapArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let wrong = |what: &str, expected: &str| {
-            Failure::new(FailureKind::Invalid, format!("`{what}` is not allowed: expected one of {expected}"))
+            Failure::new(
+                FailureKind::Invalid,
+                format!("`{what}` is not allowed: expected one of {expected}"),
+            )
         };
-        let level = TrailLevel::from_word(&self.level).ok_or_else(|| wrong(&self.level, "tactic, action"))?;
+        let level = TrailLevel::from_word(&self.level)
+            .ok_or_else(|| wrong(&self.level, "tactic, action"))?;
         let status = Progress::ALL
             .into_iter()
             .find(|progress| progress.word() == self.status)
             .ok_or_else(|| wrong(&self.status, "pending, active, complete, blocked"))?;
-        let request = MapRequest { level, text: self.text.join(" "), status };
+        let request = MapRequest {
+            level,
+            text: self.text.join(" "),
+            status,
+        };
         show(app, &app.run(|ctx| map_context(ctx, &request))?);
         Ok(ExitCode::Done)
     }

@@ -46,13 +46,18 @@ impl OfferedArgs {
     }
 
     fn surface_of(&self, workplace: Workplace) -> Result<Surface, Failure> {
-        Surface::new(Arc::new(workplace), self.toolsets.as_deref(), self.read_only)
+        Surface::new(
+            Arc::new(workplace),
+            self.toolsets.as_deref(),
+            self.read_only,
+        )
     }
 }
 
 impl McpArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let surface = Workplace::open(app).and_then(|place| self.offered.surface_of(place.running_commands()));
+        let surface = Workplace::open(app)
+            .and_then(|place| self.offered.surface_of(place.running_commands()));
         let served = surface.and_then(|surface| {
             serve_stdio(surface).map_err(|message| Failure::new(FailureKind::Unavailable, message))
         });
@@ -60,7 +65,11 @@ impl McpArgs {
             Ok(()) => Ok(ExitCode::Done),
             Err(failure) => {
                 // Also with `--json`: standard output belongs to the protocol.
-                Ui { json: false, ..app.ui }.failure(&failure);
+                Ui {
+                    json: false,
+                    ..app.ui
+                }
+                .failure(&failure);
                 Ok(ExitCode::Failed)
             }
         }

@@ -52,16 +52,28 @@ impl MemArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
             What::Save { shelf, text } => {
-                let request = MemRequest { text: text.join(" "), shelf: shelf.clone() };
+                let request = MemRequest {
+                    text: text.join(" "),
+                    shelf: shelf.clone(),
+                };
                 let mem = app.run(|ctx| keep_mem(ctx, &request))?;
                 if app.ui.json {
                     app.ui.value(&mem);
                 } else {
-                    app.ui.line(format!("kept as {} on shelf {}", mem.stamp, mem.shelf));
+                    app.ui
+                        .line(format!("kept as {} on shelf {}", mem.stamp, mem.shelf));
                 }
             }
-            What::Recall { shelf, limit, query } => {
-                let request = RecallRequest { query: query.join(" "), shelf: shelf.clone(), most: *limit };
+            What::Recall {
+                shelf,
+                limit,
+                query,
+            } => {
+                let request = RecallRequest {
+                    query: query.join(" "),
+                    shelf: shelf.clone(),
+                    most: *limit,
+                };
                 let found = app.run(|ctx| recall_mems(ctx, &request))?;
                 if app.ui.json {
                     app.ui.value(&found);
@@ -78,7 +90,8 @@ impl MemArgs {
                 } else {
                     for shelf in &shelves {
                         let notes = count(shelf.notes, "note", "notes");
-                        app.ui.line(format_args!("{}  {notes}", styled(BOLD, &shelf.shelf)));
+                        app.ui
+                            .line(format_args!("{}  {notes}", styled(BOLD, &shelf.shelf)));
                     }
                 }
             }
@@ -88,6 +101,12 @@ impl MemArgs {
 }
 
 fn show(app: &App, mem: &MemView) {
-    app.ui.line(format_args!("{} {}", styled(BOLD, &mem.stamp), styled(DIM, &mem.shelf)));
-    mem.text.lines().for_each(|line| app.ui.line(format!("  {line}")));
+    app.ui.line(format_args!(
+        "{} {}",
+        styled(BOLD, &mem.stamp),
+        styled(DIM, &mem.shelf)
+    ));
+    mem.text
+        .lines()
+        .for_each(|line| app.ui.line(format!("  {line}")));
 }

@@ -85,9 +85,16 @@ impl MemoryArgs {
                 None => show(app, &app.run(|ctx| show_entry(ctx, name))?),
             },
             What::Search { kind, limit, query } => {
-                let kinds = kind.iter().map(|word| kind_of(word)).collect::<Result<Vec<_>, _>>()?;
-                let mut request =
-                    SearchMemoryRequest { query: query.join(" "), kinds, most: *limit, nearest: Vec::new() };
+                let kinds = kind
+                    .iter()
+                    .map(|word| kind_of(word))
+                    .collect::<Result<Vec<_>, _>>()?;
+                let mut request = SearchMemoryRequest {
+                    query: query.join(" "),
+                    kinds,
+                    most: *limit,
+                    nearest: Vec::new(),
+                };
                 request.nearest = nearest(app, &request)?;
                 let found = app.run(|ctx| search_memory(ctx, &request))?;
                 if app.ui.json {
@@ -109,7 +116,8 @@ impl MemoryArgs {
                 if app.ui.json {
                     app.ui.value(&entry);
                 } else {
-                    app.ui.line(format!("forgotten: {} {}", entry.id, entry.name));
+                    app.ui
+                        .line(format!("forgotten: {} {}", entry.id, entry.name));
                     app.ui.say("tl undo brings it back");
                 }
             }
@@ -129,7 +137,9 @@ impl MemoryArgs {
 
 /// Returns what is near in meaning. A model that does not answer is told of, and the words are searched all the same.
 fn nearest(app: &App, request: &SearchMemoryRequest) -> Result<Vec<RecordKey>, Failure> {
-    let Some(embedding) = Embedding::of(app)? else { return Ok(Vec::new()) };
+    let Some(embedding) = Embedding::of(app)? else {
+        return Ok(Vec::new());
+    };
     match embedding.nearest(request) {
         Ok(found) => {
             if found.is_empty() {
@@ -138,8 +148,13 @@ fn nearest(app: &App, request: &SearchMemoryRequest) -> Result<Vec<RecordKey>, F
             Ok(found)
         }
         Err(error) => {
-            let what = format!("only words are searched: {} does not answer: {}", embedding.name(), error.what);
-            app.ui.say(format_args!("{}: {}", styled(WARN, "warning"), what));
+            let what = format!(
+                "only words are searched: {} does not answer: {}",
+                embedding.name(),
+                error.what
+            );
+            app.ui
+                .say(format_args!("{}: {}", styled(WARN, "warning"), what));
             Ok(Vec::new())
         }
     }
@@ -151,7 +166,9 @@ fn index(app: &App) -> Result<(), Failure> {
             FailureKind::Refused,
             "no model for vectors is chosen: the memory is searched by words alone",
         )
-        .step("set THROUGHLINE_EMBED_PROVIDER and THROUGHLINE_EMBED_MODEL; see docs/guides/models.md"));
+        .step(
+            "set THROUGHLINE_EMBED_PROVIDER and THROUGHLINE_EMBED_MODEL; see docs/guides/models.md",
+        ));
     };
     let told = |done: usize, of: usize| app.ui.say(styled(DIM, format!("embedded {done} of {of}")));
     let indexed = embedding.index(app, &told)?;
@@ -159,7 +176,11 @@ fn index(app: &App) -> Result<(), Failure> {
         app.ui.value(&indexed);
     } else {
         let entries = count(indexed.entries, "entry", "entries");
-        app.ui.line(format!("{entries}, {} embedded now by {}", indexed.embedded, embedding.name()));
+        app.ui.line(format!(
+            "{entries}, {} embedded now by {}",
+            indexed.embedded,
+            embedding.name()
+        ));
     }
     Ok(())
 }
@@ -171,14 +192,20 @@ fn list(app: &App, kind: Option<EntryKind>) -> Result<(), Failure> {
         return Ok(());
     }
     if memory.entries.is_empty() {
-        app.ui.say("nothing is remembered yet; `tl memory edit --new character name=…` begins");
+        app.ui
+            .say("nothing is remembered yet; `tl memory edit --new character name=…` begins");
     }
     memory.entries.iter().for_each(|entry| line(app, entry));
     Ok(())
 }
 
 fn line(app: &App, entry: &EntryView) {
-    app.ui.line(format_args!("{}  {}  {}", styled(BOLD, &entry.id), entry.name, styled(DIM, entry.kind)));
+    app.ui.line(format_args!(
+        "{}  {}  {}",
+        styled(BOLD, &entry.id),
+        entry.name,
+        styled(DIM, entry.kind)
+    ));
 }
 
 fn show(app: &App, entry: &EntryView) {
@@ -204,7 +231,10 @@ fn show(app: &App, entry: &EntryView) {
 fn kind_of(word: &str) -> Result<EntryKind, Failure> {
     EntryKind::of_word(word).ok_or_else(|| {
         let known = EntryKind::ALL.map(EntryKind::word).join(", ");
-        Failure::new(FailureKind::Invalid, format!("`{word}` is no kind of entry: expected {known}"))
+        Failure::new(
+            FailureKind::Invalid,
+            format!("`{word}` is no kind of entry: expected {known}"),
+        )
     })
 }
 
@@ -217,11 +247,17 @@ fn request(new: Option<&str>, words: &[String]) -> Result<EditMemoryRequest, Fai
     let mut given = Map::new();
     for field in fields {
         let Some((name, value)) = field.split_once('=') else {
-            return Err(Failure::new(FailureKind::Invalid, format!("`{field}` is no `field=value`")));
+            return Err(Failure::new(
+                FailureKind::Invalid,
+                format!("`{field}` is no `field=value`"),
+            ));
         };
         given.insert(name.to_owned(), value_of(value));
     }
-    Ok(EditMemoryRequest { target, fields: given })
+    Ok(EditMemoryRequest {
+        target,
+        fields: given,
+    })
 }
 
 /// Lists, numbers and words of JSON are taken as such; everything else is text.

@@ -28,7 +28,10 @@ impl MigrateArgs {
         }
         let nodes = count(outcome.nodes, "node", "nodes");
         let lines = count(outcome.log_lines, "line", "lines");
-        app.ui.say(format!("{nodes} and {lines} of log taken over from {}: session {}", outcome.from, outcome.session));
+        app.ui.say(format!(
+            "{nodes} and {lines} of log taken over from {}: session {}",
+            outcome.from, outcome.session
+        ));
         Ok(ExitCode::Done)
     }
 }

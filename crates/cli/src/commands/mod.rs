@@ -108,7 +108,10 @@ pub(crate) struct ShownArgs {
 impl ShownArgs {
     pub(crate) fn shown(&self) -> Option<Shown> {
         let version = self.version.clone()?;
-        Some(Shown { version, parent: self.parent_version.clone() })
+        Some(Shown {
+            version,
+            parent: self.parent_version.clone(),
+        })
     }
 }
 

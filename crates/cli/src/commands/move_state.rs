@@ -51,9 +51,15 @@ impl MoveArgs {
         project.refuse_on_replica()?;
         let (from, to) = (project.settings.storage, self.target()?);
         let layout = self.layout(&project, to)?;
-        let (source, target) = (store::main_place(&project.layout, from), store::main_place(&layout, to));
+        let (source, target) = (
+            store::main_place(&project.layout, from),
+            store::main_place(&layout, to),
+        );
         if source == target && from == to {
-            return Err(Failure::new(FailureKind::Refused, format!("the state is in {target} already")));
+            return Err(Failure::new(
+                FailureKind::Refused,
+                format!("the state is in {target} already"),
+            ));
         }
         let named = ["THROUGHLINE_STORAGE", "PLANNING_STATE_STORAGE"]
             .into_iter()
@@ -69,16 +75,19 @@ impl MoveArgs {
         let store = project.open(app.ui, None)?.read()?.store_id()?;
         let layout = layout.with_project_id(&project_id(&project, from, &target, &store.0));
         let place = |layout, storage| Place { layout, storage };
-        let moving =
-            Relocation::prepare(place(&project.layout, from), place(&layout, to), &project.known).map_err(|fault| {
-                match fault {
-                    RelocationFault::Store(fault) => fault.into(),
-                    RelocationFault::Occupied => {
-                        Failure::new(FailureKind::Conflict, format!("there is another state in {target}"))
-                            .step("tl move --to … --name ANOTHER")
-                    }
-                }
-            })?;
+        let moving = Relocation::prepare(
+            place(&project.layout, from),
+            place(&layout, to),
+            &project.known,
+        )
+        .map_err(|fault| match fault {
+            RelocationFault::Store(fault) => fault.into(),
+            RelocationFault::Occupied => Failure::new(
+                FailureKind::Conflict,
+                format!("there is another state in {target}"),
+            )
+            .step("tl move --to … --name ANOTHER"),
+        })?;
         let operations = moving.cargo().head().0;
         let what = format!("moved to {target} by `tl move`");
         let put_aside = moving.commit(&what, SystemClock.now(), || -> Result<(), Failure> {
@@ -90,7 +99,13 @@ impl MoveArgs {
         if from == Storage::Postgres && to != Storage::Postgres {
             settings::choose_database(&project.root, None)?;
         }
-        let outcome = MoveOutcome { success: true, from: source, to: target, operations, put_aside };
+        let outcome = MoveOutcome {
+            success: true,
+            from: source,
+            to: target,
+            operations,
+            put_aside,
+        };
         report(app, &outcome);
         Ok(ExitCode::Done)
     }
@@ -100,7 +115,9 @@ impl MoveArgs {
             "sqlite" => Ok(Storage::Sqlite),
             "json" => Ok(Storage::Json),
             "postgres" => Ok(Storage::Postgres),
-            url if url.starts_with("postgres://") || url.starts_with("postgresql://") => Ok(Storage::Postgres),
+            url if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+                Ok(Storage::Postgres)
+            }
             // It may be an address with a password: it is not repeated.
             _ => Err(Failure::new(
                 FailureKind::Invalid,
@@ -114,12 +131,16 @@ impl MoveArgs {
             return Ok(project.layout.clone());
         }
         let given = (self.to != "postgres").then(|| DatabaseUrl::new(&self.to));
-        let known = || settings::environment("THROUGHLINE_DATABASE_URL").map(|url| DatabaseUrl::new(&url));
+        let known =
+            || settings::environment("THROUGHLINE_DATABASE_URL").map(|url| DatabaseUrl::new(&url));
         let url = given.or_else(known).ok_or_else(|| {
             Failure::new(FailureKind::Invalid, "it is not said where the database is")
                 .step("tl move --to postgres://USER:PASSWORD@HOST/DATABASE")
         })?;
-        let name = self.name.as_ref().unwrap_or(&project.settings.database_project);
+        let name = self
+            .name
+            .as_ref()
+            .unwrap_or(&project.settings.database_project);
         Ok(project.layout.in_database(url, name))
     }
 }
@@ -139,9 +160,21 @@ fn project_id(project: &Project, from: Storage, target: &str, store: &str) -> St
 /// Returns an id in the form of a UUID that follows from a store and a place.
 fn derived_id(store: &str, target: &str) -> String {
     let digest = Digest32::of(format!("{store} {target}").as_bytes()).to_string();
-    let digits: Vec<char> = digest.chars().filter(char::is_ascii_hexdigit).take(32).collect();
-    let part = |from: usize, to: usize| digits.iter().skip(from).take(to - from).collect::<String>();
-    [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
+    let digits: Vec<char> = digest
+        .chars()
+        .filter(char::is_ascii_hexdigit)
+        .take(32)
+        .collect();
+    let part =
+        |from: usize, to: usize| digits.iter().skip(from).take(to - from).collect::<String>();
+    [
+        part(0, 8),
+        part(8, 12),
+        part(12, 16),
+        part(16, 20),
+        part(20, 32),
+    ]
+    .join("-")
 }
 
 fn report(app: &App, outcome: &MoveOutcome) {
@@ -149,13 +182,21 @@ fn report(app: &App, outcome: &MoveOutcome) {
         app.ui.value(outcome);
         return;
     }
-    let operations = count(usize::try_from(outcome.operations).unwrap_or(usize::MAX), "operation", "operations");
+    let operations = count(
+        usize::try_from(outcome.operations).unwrap_or(usize::MAX),
+        "operation",
+        "operations",
+    );
     app.ui.line(format_args!(
         "{} moved {operations} to {}, compared and found the same",
         styled(GOOD, "✓"),
         outcome.to
     ));
     for aside in &outcome.put_aside {
-        app.ui.say(format_args!("{}: the state before it is kept as {}", styled(INFO, "note"), aside));
+        app.ui.say(format_args!(
+            "{}: the state before it is kept as {}",
+            styled(INFO, "note"),
+            aside
+        ));
     }
 }

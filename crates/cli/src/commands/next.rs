@@ -24,15 +24,23 @@ impl NextArgs {
             return Ok(ExitCode::Done);
         }
         for ready in &view.ready {
-            let title = ready.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
-            app.ui.line(format_args!("{}{title}", styled(BOLD, &ready.path)));
-            app.ui.line(format_args!("    {}", styled(DIM, &ready.action)));
+            let title = ready
+                .title
+                .as_deref()
+                .map(|title| format!("  {title}"))
+                .unwrap_or_default();
+            app.ui
+                .line(format_args!("{}{title}", styled(BOLD, &ready.path)));
+            app.ui
+                .line(format_args!("    {}", styled(DIM, &ready.action)));
         }
         if view.ready.is_empty() {
-            app.ui.say("nothing is ready; see what needs someone: tl status");
+            app.ui
+                .say("nothing is ready; see what needs someone: tl status");
         }
         for problem in &view.problems {
-            app.ui.say(format_args!("{}: {}", styled(WARN, "warning"), problem));
+            app.ui
+                .say(format_args!("{}: {}", styled(WARN, "warning"), problem));
         }
         Ok(ExitCode::Done)
     }

@@ -76,34 +76,53 @@ fn new(app: &App, name: &str) -> Result<ExitCode, Failure> {
         return Err(invalid(format!("`{name}` is no name for a directory")));
     }
     let root = app.start.join(folder);
-    let inside = App { start: root.clone(), explicit: true, ..app.clone() };
+    let inside = App {
+        start: root.clone(),
+        explicit: true,
+        ..app.clone()
+    };
     let shown = root.display();
     match std::fs::create_dir(&root) {
         Ok(()) => {}
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
             if !is_half_made(&inside)? {
-                return Err(Failure::new(FailureKind::Conflict, format!("`{shown}` is there already"))
-                    .step(format!("cd '{shown}' && tl init   # to make a story of it"))
-                    .step("tl novel new ANOTHER-NAME"));
+                return Err(Failure::new(
+                    FailureKind::Conflict,
+                    format!("`{shown}` is there already"),
+                )
+                .step(format!("cd '{shown}' && tl init   # to make a story of it"))
+                .step("tl novel new ANOTHER-NAME"));
             }
         }
         Err(error) => {
-            return Err(Failure::new(FailureKind::Unavailable, format!("cannot make `{shown}`: {error}")));
+            return Err(Failure::new(
+                FailureKind::Unavailable,
+                format!("cannot make `{shown}`: {error}"),
+            ));
         }
     }
     let ended = InitArgs::plain().run(&inside)?;
     inside.run(|ctx| name_novel(ctx, folder))?;
     if !app.ui.json {
-        app.ui.say(format!("next: cd '{folder}', then `tl plan act-1` begins the first act"));
+        app.ui.say(format!(
+            "next: cd '{folder}', then `tl plan act-1` begins the first act"
+        ));
     }
     Ok(ended)
 }
 
 /// Says whether a directory holds only what an interrupted `tl novel new` makes: it is completed by the same command.
 fn is_half_made(inside: &App) -> Result<bool, Failure> {
-    let Ok(entries) = std::fs::read_dir(&inside.start) else { return Ok(false) };
-    let ours = |name: &std::ffi::OsStr| name == ".throughline" || name.to_string_lossy().starts_with(".tl-");
-    if !entries.into_iter().all(|entry| entry.is_ok_and(|entry| ours(&entry.file_name()))) {
+    let Ok(entries) = std::fs::read_dir(&inside.start) else {
+        return Ok(false);
+    };
+    let ours = |name: &std::ffi::OsStr| {
+        name == ".throughline" || name.to_string_lossy().starts_with(".tl-")
+    };
+    if !entries
+        .into_iter()
+        .all(|entry| entry.is_ok_and(|entry| ours(&entry.file_name())))
+    {
         return Ok(false);
     }
     if !inside.start.join(".throughline/config.toml").exists() {
@@ -121,13 +140,18 @@ fn compile(app: &App, form: Form, out: Option<&Path>) -> Result<(), Failure> {
     let bytes = match form {
         Form::Markdown => compiled.book.markdown().into_bytes(),
         Form::Html => compiled.book.html().into_bytes(),
-        Form::Epub => epub(&compiled.book).map_err(|error| Failure::new(FailureKind::Internal, error))?,
+        Form::Epub => {
+            epub(&compiled.book).map_err(|error| Failure::new(FailureKind::Internal, error))?
+        }
     };
     let view = &compiled.view;
     match out {
         Some(path) => {
             store::write_whole(path, &bytes).map_err(|error| {
-                Failure::new(FailureKind::Unavailable, format!("cannot write `{}`: {error}", path.display()))
+                Failure::new(
+                    FailureKind::Unavailable,
+                    format!("cannot write `{}`: {error}", path.display()),
+                )
             })?;
             if app.ui.json {
                 app.ui.value(&json!({ "file": path, "book": view }));
@@ -137,14 +161,19 @@ fn compile(app: &App, form: Form, out: Option<&Path>) -> Result<(), Failure> {
                     count(view.scenes, "scene", "scenes"),
                     count(view.words, "word", "words"),
                 ];
-                app.ui.line(format!("{}: {}", path.display(), what.join(", ")));
+                app.ui
+                    .line(format!("{}: {}", path.display(), what.join(", ")));
             }
         }
         None if form == Form::Epub => {
-            return Err(Failure::new(FailureKind::Invalid, "an EPUB is no text for a screen")
-                .step("tl novel compile --form epub --out book.epub"));
+            return Err(
+                Failure::new(FailureKind::Invalid, "an EPUB is no text for a screen")
+                    .step("tl novel compile --form epub --out book.epub"),
+            );
         }
-        None if app.ui.json => app.ui.value(&json!({ "book": view, "text": String::from_utf8_lossy(&bytes) })),
+        None if app.ui.json => app
+            .ui
+            .value(&json!({ "book": view, "text": String::from_utf8_lossy(&bytes) })),
         None => app.ui.lines(&String::from_utf8_lossy(&bytes)),
     }
     for scene in &view.missing {
@@ -158,10 +187,17 @@ fn epub(book: &Book) -> Result<Vec<u8>, String> {
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, text) in book.epub() {
-        archive.start_file(name, options).map_err(|error| error.to_string())?;
-        archive.write_all(text.as_bytes()).map_err(|error| error.to_string())?;
+        archive
+            .start_file(name, options)
+            .map_err(|error| error.to_string())?;
+        archive
+            .write_all(text.as_bytes())
+            .map_err(|error| error.to_string())?;
     }
-    archive.finish().map(Cursor::into_inner).map_err(|error| error.to_string())
+    archive
+        .finish()
+        .map(Cursor::into_inner)
+        .map_err(|error| error.to_string())
 }
 
 fn stats(app: &App) -> Result<(), Failure> {
@@ -182,9 +218,17 @@ fn stats(app: &App) -> Result<(), Failure> {
         let one = EntryKind::of_word(kind).map(EntryKind::word);
         count(many, one.unwrap_or(kind), kind)
     };
-    let memory: Vec<String> =
-        stats.memory.iter().filter(|(_, many)| **many > 0).map(|(kind, many)| named(kind, *many)).collect();
-    app.ui.line(format!("  memory  {} ({} open)", memory.join(", "), count(stats.open_loops, "loop", "loops")));
+    let memory: Vec<String> = stats
+        .memory
+        .iter()
+        .filter(|(_, many)| **many > 0)
+        .map(|(kind, many)| named(kind, *many))
+        .collect();
+    app.ui.line(format!(
+        "  memory  {} ({} open)",
+        memory.join(", "),
+        count(stats.open_loops, "loop", "loops")
+    ));
     let spent = &stats.spending;
     let unknown = match spent.calls_without_price {
         0 => String::new(),

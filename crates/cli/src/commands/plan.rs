@@ -34,20 +34,31 @@ pub(crate) struct PlanArgs {
 
 impl PlanArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let Some(kind) = &self.kind else { return menu(app) };
-        let (kind, id) = match (&self.id, kind.rsplit('/').next().and_then(|own| own.split_once('-'))) {
+        let Some(kind) = &self.kind else {
+            return menu(app);
+        };
+        let (kind, id) = match (
+            &self.id,
+            kind.rsplit('/').next().and_then(|own| own.split_once('-')),
+        ) {
             (Some(id), _) => (kind.clone(), id.clone()),
             // `tl plan chapter-02` says the level as well.
             (None, Some((level, _))) => (level.to_owned(), kind.clone()),
             (None, None) => {
-                let missing =
-                    Failure::new(FailureKind::Invalid, format!("which {kind}? its number or alias is missing"));
+                let missing = Failure::new(
+                    FailureKind::Invalid,
+                    format!("which {kind}? its number or alias is missing"),
+                );
                 app.ui.failure(&missing.step(format!("tl plan {kind} 1")));
                 return Ok(ExitCode::Usage);
             }
         };
         let act = self.act.as_ref().map(|act| format!("act {act}"));
-        let request = PlanRequest { kind, id, under: self.under.clone().or(act) };
+        let request = PlanRequest {
+            kind,
+            id,
+            under: self.under.clone().or(act),
+        };
         let outcome = app.run(|ctx| plan_node(ctx, &request))?;
         if app.ui.json {
             app.ui.value(&outcome);
@@ -70,7 +81,11 @@ fn menu(app: &App) -> Result<ExitCode, Failure> {
         if level != entry.level {
             level = &entry.level;
             app.ui.blank();
-            app.ui.line(format_args!("{}  {}", styled(BOLD, level), styled(DIM, &entry.purpose)));
+            app.ui.line(format_args!(
+                "{}  {}",
+                styled(BOLD, level),
+                styled(DIM, &entry.purpose)
+            ));
         }
         match &entry.blocked {
             None => app.ui.line(format!("  {}", entry.command)),

@@ -17,7 +17,9 @@ use crate::wiring::App;
 /// Whose approval counts and which gates hold is pinned per project in your own directory. A change of config.toml that
 /// makes it stricter takes effect at once; one that makes it looser waits for `tl policy accept`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl policy\n  tl policy show --json\n  tl policy accept   # in your own terminal")]
+#[command(
+    after_help = "Examples:\n  tl policy\n  tl policy show --json\n  tl policy accept   # in your own terminal"
+)]
 pub(crate) struct PolicyArgs {
     #[command(subcommand)]
     what: Option<What>,
@@ -59,8 +61,14 @@ fn show(app: &App) -> Result<ExitCode, Failure> {
     let store = project.open(app.ui, None)?;
     let trusted = project.trusted(&*store)?;
     let declared = project.declared();
-    let defaults = domain::trust_policy::TrustPolicy::of(&domain::policy::Policy::default()).values();
-    let rows = trusted.in_force.values().into_iter().zip(declared.values()).zip(defaults);
+    let defaults =
+        domain::trust_policy::TrustPolicy::of(&domain::policy::Policy::default()).values();
+    let rows = trusted
+        .in_force
+        .values()
+        .into_iter()
+        .zip(declared.values())
+        .zip(defaults);
     let values: Vec<ValueView> = rows
         .map(|(((key, value), (_, declared)), (_, default))| {
             let from = match () {
@@ -71,14 +79,26 @@ fn show(app: &App) -> Result<ExitCode, Failure> {
             ValueView { key, value, from }
         })
         .collect();
-    let view = PolicyView { values, waiting: trusted.waiting.clone() };
+    let view = PolicyView {
+        values,
+        waiting: trusted.waiting.clone(),
+    };
     if app.ui.json {
         app.ui.value(&view);
         return Ok(ExitCode::Done);
     }
-    let width = view.values.iter().map(|value| value.key.len()).max().unwrap_or_default();
+    let width = view
+        .values
+        .iter()
+        .map(|value| value.key.len())
+        .max()
+        .unwrap_or_default();
     for ValueView { key, value, from } in &view.values {
-        app.ui.line(format_args!("{key:<width$}  {}  {}", value, styled(DIM, from)));
+        app.ui.line(format_args!(
+            "{key:<width$}  {}  {}",
+            value,
+            styled(DIM, from)
+        ));
     }
     print_waiting(app, &trusted);
     Ok(ExitCode::Done)
@@ -96,14 +116,23 @@ fn print_waiting(app: &App, trusted: &Trusted) {
     if trusted.waiting.is_empty() {
         return;
     }
-    app.ui.line(format_args!("\n{}", styled(BOLD, "Waits for a person: config.toml is looser than what is in force")));
+    app.ui.line(format_args!(
+        "\n{}",
+        styled(
+            BOLD,
+            "Waits for a person: config.toml is looser than what is in force"
+        )
+    ));
     for change in &trusted.waiting {
         app.ui.line(format_args!("  {change}"));
     }
     match trusted.authority {
-        Authority::Server => app.ui.line("The server's policy decides. To change it, change it there."),
+        Authority::Server => app
+            .ui
+            .line("The server's policy decides. To change it, change it there."),
         Authority::Pin | Authority::Database => {
-            app.ui.line("To let it take effect, in your own terminal:  tl policy accept");
+            app.ui
+                .line("To let it take effect, in your own terminal:  tl policy accept");
         }
     }
 }
@@ -112,27 +141,40 @@ fn accept(app: &App) -> Result<ExitCode, Failure> {
     let project = app.project()?;
     let refuse = |what: String| Failure::new(FailureKind::Refused, what);
     if project.settings.storage == Storage::Remote {
-        return Err(refuse("the team server's policy decides: it is changed there".to_owned()));
+        return Err(refuse(
+            "the team server's policy decides: it is changed there".to_owned(),
+        ));
     }
     if let Some(why) = project.why_no_person() {
-        return Err(refuse(format!("a looser policy is accepted by a person at a terminal, and {why}"))
-            .step("ask the person to run `tl policy accept` in their own terminal"));
+        return Err(refuse(format!(
+            "a looser policy is accepted by a person at a terminal, and {why}"
+        ))
+        .step("ask the person to run `tl policy accept` in their own terminal"));
     }
     let store = project.open(app.ui, None)?;
     let trusted = project.trusted(&*store)?;
     if trusted.waiting.is_empty() {
-        app.ui.line(format_args!("{} config.toml is in force as it is; there is nothing to accept", styled(GOOD, "✓")));
+        app.ui.line(format_args!(
+            "{} config.toml is in force as it is; there is nothing to accept",
+            styled(GOOD, "✓")
+        ));
         return Ok(ExitCode::Done);
     }
     for change in &trusted.waiting {
         app.ui.say(format_args!("  {change}"));
     }
-    app.ui.say(format_args!("{}: let this looser policy take effect? [y/N]", styled(WARN, "policy")));
+    app.ui.say(format_args!(
+        "{}: let this looser policy take effect? [y/N]",
+        styled(WARN, "policy")
+    ));
     if !settings::answered_yes() {
         return Err(refuse("not accepted; the stricter values hold".to_owned())
             .step("change .throughline/config.toml back to end the reports"));
     }
     project.accept_policy(&*store)?;
-    app.ui.line(format_args!("{} accepted; `tl log` has who and what", styled(GOOD, "✓")));
+    app.ui.line(format_args!(
+        "{} accepted; `tl log` has who and what",
+        styled(GOOD, "✓")
+    ));
     Ok(ExitCode::Done)
 }

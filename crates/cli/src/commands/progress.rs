@@ -10,7 +10,9 @@ use crate::wiring::App;
 
 /// Say how far the work on a node is
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl progress scene 0204 active\n  tl progress scene-0204 complete")]
+#[command(
+    after_help = "Examples:\n  tl progress scene 0204 active\n  tl progress scene-0204 complete"
+)]
 pub(crate) struct ProgressArgs {
     /// The node, then one of: pending, active, complete, blocked
     #[arg(required = true, num_args = 2..=3, value_names = ["NODE", "STATE"])]
@@ -19,17 +21,30 @@ pub(crate) struct ProgressArgs {
 
 impl ProgressArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let (state, node) =
-            self.words.split_last().ok_or_else(|| Failure::new(FailureKind::Invalid, "a node is missing"))?;
-        let progress =
-            Progress::ALL.into_iter().find(|progress| progress.word() == state.to_lowercase()).ok_or_else(|| {
-                let words: Vec<&str> = Progress::ALL.iter().map(|progress| progress.word()).collect();
+        let (state, node) = self
+            .words
+            .split_last()
+            .ok_or_else(|| Failure::new(FailureKind::Invalid, "a node is missing"))?;
+        let progress = Progress::ALL
+            .into_iter()
+            .find(|progress| progress.word() == state.to_lowercase())
+            .ok_or_else(|| {
+                let words: Vec<&str> = Progress::ALL
+                    .iter()
+                    .map(|progress| progress.word())
+                    .collect();
                 Failure::new(
                     FailureKind::Invalid,
-                    format!("`{state}` is no progress: expected one of {}", words.join(", ")),
+                    format!(
+                        "`{state}` is no progress: expected one of {}",
+                        words.join(", ")
+                    ),
                 )
             })?;
-        let request = ProgressRequest { node: node.to_vec(), progress };
+        let request = ProgressRequest {
+            node: node.to_vec(),
+            progress,
+        };
         let view = app.run(|ctx| set_progress(ctx, &request))?;
         if app.ui.json {
             app.ui.value(&view);

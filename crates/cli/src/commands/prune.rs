@@ -26,7 +26,10 @@ impl PruneArgs {
             app.ui.line(line);
         }
         let branches = count(outcome.branches, "branch", "branches");
-        app.ui.say(format!("pruned {branches}, {}", count(outcome.notes, "note", "notes")));
+        app.ui.say(format!(
+            "pruned {branches}, {}",
+            count(outcome.notes, "note", "notes")
+        ));
         Ok(ExitCode::Done)
     }
 }

@@ -21,13 +21,19 @@ pub(crate) struct RateArgs {
 
 impl RateArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let request = RateRequest { score: self.score, note: self.note.clone() };
+        let request = RateRequest {
+            score: self.score,
+            note: self.note.clone(),
+        };
         let outcome = app.run(|ctx| self_rate(ctx, &request))?;
         if app.ui.json {
             app.ui.value(&outcome);
         } else {
             let (score, all) = (outcome.score, outcome.ratings);
-            app.ui.line(format!("rated {score}; {:.1} on average of {all}", outcome.average));
+            app.ui.line(format!(
+                "rated {score}; {:.1} on average of {all}",
+                outcome.average
+            ));
         }
         Ok(ExitCode::Done)
     }

@@ -25,7 +25,10 @@ impl RebuildArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.project()?;
         project.refuse_on_replica()?;
-        project.refuse_agents("rebuilding the state", &["ask the person to run `tl rebuild` in their own terminal"])?;
+        project.refuse_agents(
+            "rebuilding the state",
+            &["ask the person to run `tl rebuild` in their own terminal"],
+        )?;
         let opened = project.open(app.ui, None);
         if let Err(StoreFault::Foreign { .. }) = &opened
             && project.settings.storage == Storage::Postgres
@@ -36,7 +39,9 @@ impl RebuildArgs {
                 "the state is shared with others, and was not adopted here",
             )
             .step("tl adopt")
-            .step("set `database_project` in .throughline/config.toml to another name, then tl init"));
+            .step(
+                "set `database_project` in .throughline/config.toml to another name, then tl init",
+            ));
         }
         let outcome = match opened {
             Err(StoreFault::Missing | StoreFault::Foreign { .. } | StoreFault::Damaged { .. }) => {
@@ -55,18 +60,33 @@ impl RebuildArgs {
             app.ui.value(&outcome);
             return Ok(ExitCode::Done);
         }
-        let levels: Vec<String> =
-            outcome.levels.iter().map(|(level, number)| count(*number, level, &format!("{level}s"))).collect();
+        let levels: Vec<String> = outcome
+            .levels
+            .iter()
+            .map(|(level, number)| count(*number, level, &format!("{level}s")))
+            .collect();
         app.ui.line(format_args!(
             "{} rebuilt {}",
             styled(GOOD, "✓"),
-            if levels.is_empty() { "nothing: there are no plan files".to_owned() } else { levels.join(", ") }
+            if levels.is_empty() {
+                "nothing: there are no plan files".to_owned()
+            } else {
+                levels.join(", ")
+            }
         ));
-        for one in Status::ALL.into_iter().filter(|one| outcome.status_counts.of(*one) > 0) {
-            app.ui.line(format_args!("  {} {}", outcome.status_counts.of(one), status(one)));
+        for one in Status::ALL
+            .into_iter()
+            .filter(|one| outcome.status_counts.of(*one) > 0)
+        {
+            app.ui.line(format_args!(
+                "  {} {}",
+                outcome.status_counts.of(one),
+                status(one)
+            ));
         }
         for path in &outcome.forgotten {
-            app.ui.line(format_args!("  forgotten, its file is gone: {path}"));
+            app.ui
+                .line(format_args!("  forgotten, its file is gone: {path}"));
         }
         Ok(ExitCode::Done)
     }
@@ -84,7 +104,11 @@ fn rebuild_from_scratch(app: &App, project: &Project) -> Result<RebuildOutcome, 
         now: SystemClock.now(),
     };
     for kept in project.replace_state(app.ui, &Cargo::collect(&memory)?, &cause)? {
-        app.ui.say(format_args!("{}: the state before it is kept as {}", styled(WARN, "note"), kept));
+        app.ui.say(format_args!(
+            "{}: the state before it is kept as {}",
+            styled(WARN, "note"),
+            kept
+        ));
     }
     Ok(outcome)
 }

@@ -30,13 +30,18 @@ impl ReconcileArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let project = app.project()?;
         let repository = GitChanges::around(project.root.clone());
-        let report =
-            project.run(app.ui, &|ctx| reconcile(ctx, self.doc.as_deref(), self.since.as_deref(), &repository))?;
+        let report = project.run(app.ui, &|ctx| {
+            reconcile(ctx, self.doc.as_deref(), self.since.as_deref(), &repository)
+        })?;
         if app.ui.json {
             app.ui.value(&report);
         } else {
             app.ui.lines(&report.markdown);
         }
-        Ok(if report.ok { ExitCode::Done } else { ExitCode::Findings })
+        Ok(if report.ok {
+            ExitCode::Done
+        } else {
+            ExitCode::Findings
+        })
     }
 }

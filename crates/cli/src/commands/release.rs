@@ -23,7 +23,10 @@ pub(crate) struct ReleaseArgs {
 
 impl ReleaseArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let request = ReleaseRequest { node: self.node.node.clone(), token: self.token };
+        let request = ReleaseRequest {
+            node: self.node.node.clone(),
+            token: self.token,
+        };
         let claim = app.run(|ctx| release_node(ctx, &request))?;
         if app.ui.json {
             app.ui.value(&claim);

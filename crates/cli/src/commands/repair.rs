@@ -56,7 +56,11 @@ impl RepairArgs {
         }
         let damage = {
             let store = project.open(app.ui, None)?;
-            store.verify()?.into_iter().find(|finding| finding.kind.is_damage()).map(|finding| finding.message)
+            store
+                .verify()?
+                .into_iter()
+                .find(|finding| finding.kind.is_damage())
+                .map(|finding| finding.message)
         };
         if let Some(what) = damage {
             drop(project.open(app.ui, Some(&format!("the state was damaged ({what})")))?);
@@ -67,21 +71,28 @@ impl RepairArgs {
             forget_missing: self.forget_missing,
         };
         let mut outcome = project.run(app.ui, &|ctx| repair_state(ctx, request))?;
-        let restricted =
-            store::private::restrict_all(&project.layout.home) + store::private::restrict_all(project.known.folder());
+        let restricted = store::private::restrict_all(&project.layout.home)
+            + store::private::restrict_all(project.known.folder());
         if restricted > 0 {
             let files = count(restricted, "file or directory", "files and directories");
-            outcome.actions.push(format!("took other users' permissions from {files}"));
+            outcome
+                .actions
+                .push(format!("took other users' permissions from {files}"));
         }
         if app.ui.json {
             app.ui.value(&outcome);
         } else {
             for action in &outcome.actions {
-                app.ui.line(format_args!("{} {}", styled(GOOD, "✓"), action));
+                app.ui
+                    .line(format_args!("{} {}", styled(GOOD, "✓"), action));
             }
             check::print(app.ui, &outcome.remaining);
         }
-        Ok(if outcome.success { ExitCode::Done } else { ExitCode::Findings })
+        Ok(if outcome.success {
+            ExitCode::Done
+        } else {
+            ExitCode::Findings
+        })
     }
 }
 
@@ -95,16 +106,22 @@ fn list_quarantine(app: &App, project: &Project) -> Result<ExitCode, Failure> {
         app.ui.line("nothing is in quarantine");
     }
     for set in &sets {
-        let when = set.at.map_or_else(|| "unknown time".to_owned(), |at| at.to_string());
+        let when = set
+            .at
+            .map_or_else(|| "unknown time".to_owned(), |at| at.to_string());
         let head = set.head.as_ref().map_or_else(
             || "no operation can be read".to_owned(),
             |head| {
                 let operations = count(set.operations, "operation", "operations");
-                format!("{operations}, head {}", head.hash.to_string().chars().take(12).collect::<String>())
+                format!(
+                    "{operations}, head {}",
+                    head.hash.to_string().chars().take(12).collect::<String>()
+                )
             },
         );
         app.ui.line(format_args!("{}  {when}  {head}", set.id));
-        app.ui.line(format_args!("   {}: {}", set.why, set.files.join(", ")));
+        app.ui
+            .line(format_args!("   {}: {}", set.why, set.files.join(", ")));
     }
     Ok(ExitCode::Done)
 }
@@ -115,19 +132,30 @@ fn restore_quarantine(app: &App, project: &Project, id: &str) -> Result<ExitCode
         &["ask the person to run `tl repair --restore-quarantine ID` in their own terminal"],
     )?;
     project.refuse_on_replica()?;
-    let finished = store::finish_interrupted(&project.layout, project.settings.storage, Some(&project.known))?;
+    let finished = store::finish_interrupted(
+        &project.layout,
+        project.settings.storage,
+        Some(&project.known),
+    )?;
     project.tell(app.ui, &finished);
     let cargo = store::load_quarantined(&project.layout, id).map_err(|fault| match fault {
-        StoreFault::Missing => Failure::new(FailureKind::NotFound, format!("`{id}` is not in quarantine"))
-            .step("tl repair --list-quarantine"),
-        StoreFault::Damaged { what } => {
-            Failure::new(FailureKind::Refused, format!("the quarantined state {id} cannot be restored: {what}"))
-                .step("tl repair --list-quarantine")
-        }
+        StoreFault::Missing => Failure::new(
+            FailureKind::NotFound,
+            format!("`{id}` is not in quarantine"),
+        )
+        .step("tl repair --list-quarantine"),
+        StoreFault::Damaged { what } => Failure::new(
+            FailureKind::Refused,
+            format!("the quarantined state {id} cannot be restored: {what}"),
+        )
+        .step("tl repair --list-quarantine"),
         other => other.into(),
     })?;
     if !project.known.knows(cargo.store()) {
-        return Err(StoreFault::Foreign { store: cargo.store().clone() }.into());
+        return Err(StoreFault::Foreign {
+            store: cargo.store().clone(),
+        }
+        .into());
     }
     let cause = ReplacementCause {
         command: "repair --restore-quarantine",
@@ -140,10 +168,21 @@ fn restore_quarantine(app: &App, project: &Project, id: &str) -> Result<ExitCode
         app.ui.value(&json!({ "success": true, "restored": id, "operations": cargo.head(), "quarantined": kept }));
         return Ok(ExitCode::Done);
     }
-    let operations = count(usize::try_from(cargo.head().0).unwrap_or(usize::MAX), "operation", "operations");
-    app.ui.line(format_args!("{} restored {operations} from quarantine {id}, checked whole", styled(GOOD, "✓")));
+    let operations = count(
+        usize::try_from(cargo.head().0).unwrap_or(usize::MAX),
+        "operation",
+        "operations",
+    );
+    app.ui.line(format_args!(
+        "{} restored {operations} from quarantine {id}, checked whole",
+        styled(GOOD, "✓")
+    ));
     for kept in &kept {
-        app.ui.say(format_args!("{}: the state before it is kept as {}", styled(INFO, "note"), kept));
+        app.ui.say(format_args!(
+            "{}: the state before it is kept as {}",
+            styled(INFO, "note"),
+            kept
+        ));
     }
     Ok(ExitCode::Done)
 }

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use application::handle_host_event::{Handled, Surroundings, handle_host_event, touched_files, touched_plans};
+use application::handle_host_event::{
+    Handled, Surroundings, handle_host_event, touched_files, touched_plans,
+};
 use application::{Context, Failure, FailureKind};
 use clap::Args;
 use domain::host_event::Host;
@@ -23,7 +25,9 @@ use crate::wiring::{App, Project};
 /// Each line of the file is one event as the host sent it, or {"event": NAME, "payload": {…}} where the
 /// payload does not name it. The state is copied into memory first: neither the store nor any file changes.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl replay claude-code events.jsonl\n  tl replay copilot events.jsonl --json")]
+#[command(
+    after_help = "Examples:\n  tl replay claude-code events.jsonl\n  tl replay copilot events.jsonl --json"
+)]
 pub(crate) struct ReplayArgs {
     /// claude-code, cursor, opencode, codex, gemini or copilot
     host: String,
@@ -51,11 +55,18 @@ impl ReplayArgs {
         let words = Host::ALL.map(Host::word);
         let host = Host::from_word(&self.host).ok_or_else(|| {
             let near = nearest(&self.host, words, 1);
-            let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            invalid(format!("`{}` is no host{hint}", self.host)).step(format!("hosts: {}", words.join(", ")))
+            let hint = near
+                .first()
+                .map(|near| format!("; did you mean `{near}`?"))
+                .unwrap_or_default();
+            invalid(format!("`{}` is no host{hint}", self.host))
+                .step(format!("hosts: {}", words.join(", ")))
         })?;
         let text = std::fs::read_to_string(&self.file).map_err(|error| {
-            Failure::new(FailureKind::NotFound, format!("cannot read `{}`: {error}", self.file.display()))
+            Failure::new(
+                FailureKind::NotFound,
+                format!("cannot read `{}`: {error}", self.file.display()),
+            )
         })?;
         let project = app.project()?;
         let replayed = replay(&project, host, &text)?;
@@ -69,44 +80,79 @@ impl ReplayArgs {
 }
 
 fn replay(project: &Project, host: Host, text: &str) -> Result<Vec<Replayed>, Failure> {
-    let unreachable =
-        |error| Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", project.root.display()));
+    let unreachable = |error| {
+        Failure::new(
+            FailureKind::Unavailable,
+            format!("cannot open `{}`: {error}", project.root.display()),
+        )
+    };
     let store = store::copy_in_memory(&project.layout, project.settings.storage)?;
     let disk = DiskFiles::open(&project.root).map_err(unreachable)?;
     let files = ReadOnlyFiles::new(&disk);
     let (clock, person) = (SystemClock, Principal::Human(settings::user_name()));
     let mut replayed = Vec::new();
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+    for (index, line) in text
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+    {
         let line_number = index + 1;
-        let broken = |what: String| Failure::new(FailureKind::Invalid, format!("line {line_number}: {what}"));
+        let broken = |what: String| {
+            Failure::new(FailureKind::Invalid, format!("line {line_number}: {what}"))
+        };
         let value: Value = serde_json::from_str(line).map_err(|error| broken(error.to_string()))?;
-        let (name, payload) = match (value.get("event").and_then(Value::as_str), value.get("payload")) {
+        let (name, payload) = match (
+            value.get("event").and_then(Value::as_str),
+            value.get("payload"),
+        ) {
             (Some(name), Some(payload)) => (Some(name.to_owned()), payload.clone()),
             _ => (None, value),
         };
         let bytes = payload.to_string().into_bytes();
-        let event = hosts::wire::read(host, name.as_deref(), &bytes).map_err(|error| broken(error.to_string()))?;
+        let event = hosts::wire::read(host, name.as_deref(), &bytes)
+            .map_err(|error| broken(error.to_string()))?;
         let Some(event) = event else {
             let event = name.unwrap_or_else(|| "?".to_owned());
             replayed.push(Replayed::passed_by(line_number, event));
             continue;
         };
         let plans = touched_plans(&files, &project.profiles, &event);
-        let actor = Principal::Agent { host: host.word().to_owned(), session: event.session.clone() };
+        let actor = Principal::Agent {
+            host: host.word().to_owned(),
+            session: event.session.clone(),
+        };
         let policy = &project.settings.policy;
         let touched = touched_files(&files, &project.profiles, &event);
         let git = DiskGit::open(&project.root);
-        let ctx = Context::new(&*store, &files, &clock, &project.profiles, policy, actor, Channel::Hook)
-            .at_work(&git, event.session.clone());
-        let surroundings =
-            Surroundings { person: &person, plans: &plans, files: &touched, faults: None, host_process: None };
+        let ctx = Context::new(
+            &*store,
+            &files,
+            &clock,
+            &project.profiles,
+            policy,
+            actor,
+            Channel::Hook,
+        )
+        .at_work(&git, event.session.clone());
+        let surroundings = Surroundings {
+            person: &person,
+            plans: &plans,
+            files: &touched,
+            faults: None,
+            host_process: None,
+        };
         let handled = handle_host_event(&ctx, &event, &surroundings)?;
         replayed.push(Replayed {
             line: line_number,
             tool: event.happening.call().map(|call| call.name.clone()),
             plans: plans.iter().map(|plan| plan.place.path_alias()).collect(),
             outcome: outcome(&handled),
-            gates: handled.blocked.iter().chain(&handled.warned).map(|fired| fired.gate.to_owned()).collect(),
+            gates: handled
+                .blocked
+                .iter()
+                .chain(&handled.warned)
+                .map(|fired| fired.gate.to_owned())
+                .collect(),
             block: handled.reply.block,
             context: handled.reply.context,
             event: event.name,
@@ -145,11 +191,28 @@ fn show(app: &App, one: &Replayed) {
         "pass" => GOOD,
         _ => DIM,
     };
-    let tool = one.tool.as_deref().map(|tool| format!(" {tool}")).unwrap_or_default();
-    let plans = if one.plans.is_empty() { String::new() } else { format!(" [{}]", one.plans.join(", ")) };
+    let tool = one
+        .tool
+        .as_deref()
+        .map(|tool| format!(" {tool}"))
+        .unwrap_or_default();
+    let plans = if one.plans.is_empty() {
+        String::new()
+    } else {
+        format!(" [{}]", one.plans.join(", "))
+    };
     let what = format!("{}{tool}{plans}", one.event);
-    app.ui.line(format_args!("{:>4}  {}  {what}", one.line, styled(style, format!("{:<8}", one.outcome))));
-    for line in one.block.iter().chain(&one.context).flat_map(|text| text.lines()) {
+    app.ui.line(format_args!(
+        "{:>4}  {}  {what}",
+        one.line,
+        styled(style, format!("{:<8}", one.outcome))
+    ));
+    for line in one
+        .block
+        .iter()
+        .chain(&one.context)
+        .flat_map(|text| text.lines())
+    {
         app.ui.line(format_args!("      {}", styled(DIM, line)));
     }
 }

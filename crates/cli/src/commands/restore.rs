@@ -30,7 +30,10 @@ pub(crate) struct RestoreArgs {
 
 impl RestoreArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let replaces = self.replaces.clone().map(|version| Shown { version, parent: None });
+        let replaces = self.replaces.clone().map(|version| Shown {
+            version,
+            parent: None,
+        });
         let outcome = app.run(|ctx| restore_version(ctx, &self.words, replaces.as_ref()))?;
         if app.ui.json {
             app.ui.value(&outcome);
@@ -48,7 +51,10 @@ impl RestoreArgs {
         }
         let stale = outcome.cascade.invalidated_entities.len();
         if stale > 0 {
-            app.ui.line(format_args!("  {} to revalidate:", count(stale, "plan", "plans")));
+            app.ui.line(format_args!(
+                "  {} to revalidate:",
+                count(stale, "plan", "plans")
+            ));
         }
         print_transitions(app.ui, &outcome.cascade.invalidated_entities);
         print_transitions(app.ui, &outcome.cascade.reinstated_entities);

@@ -69,7 +69,10 @@ impl RestoreBackupArgs {
         {
             return Err(StoreFault::Foreign { store }.into());
         }
-        let lost = present.as_ref().filter(|present| !cargo.holds(present)).map(|present| present.head());
+        let lost = present
+            .as_ref()
+            .filter(|present| !cargo.holds(present))
+            .map(|present| present.head());
         self.ask(app, &project, cargo.head().0, lost.map(|head| head.0))?;
         let cause = ReplacementCause {
             command: "restore-backup",
@@ -79,17 +82,33 @@ impl RestoreBackupArgs {
         };
         let put_aside = project.replace_state(app.ui, &cargo, &cause)?;
         if app.ui.json {
-            app.ui.value(&json!({ "success": true, "operations": cargo.head(), "put_aside": put_aside }));
+            app.ui.value(
+                &json!({ "success": true, "operations": cargo.head(), "put_aside": put_aside }),
+            );
             return Ok(ExitCode::Done);
         }
-        app.ui.line(format_args!("{} restored {}, checked whole", styled(GOOD, "✓"), operations(cargo.head().0)));
+        app.ui.line(format_args!(
+            "{} restored {}, checked whole",
+            styled(GOOD, "✓"),
+            operations(cargo.head().0)
+        ));
         for aside in &put_aside {
-            app.ui.say(format_args!("{}: the state before it is kept as {}", styled(INFO, "note"), aside));
+            app.ui.say(format_args!(
+                "{}: the state before it is kept as {}",
+                styled(INFO, "note"),
+                aside
+            ));
         }
         Ok(ExitCode::Done)
     }
 
-    fn ask(&self, app: &App, project: &Project, head: u64, lost: Option<u64>) -> Result<(), Failure> {
+    fn ask(
+        &self,
+        app: &App,
+        project: &Project,
+        head: u64,
+        lost: Option<u64>,
+    ) -> Result<(), Failure> {
         if self.yes {
             return Ok(());
         }
@@ -100,7 +119,10 @@ impl RestoreBackupArgs {
                 .step("tl restore-backup FILE --yes   # if a person decided it already"));
         }
         let present = match lost {
-            Some(lost) => format!("{}, which the backup does not all have, will be put aside", operations(lost)),
+            Some(lost) => format!(
+                "{}, which the backup does not all have, will be put aside",
+                operations(lost)
+            ),
             None => "nothing is lost by it".to_owned(),
         };
         let root = project.root.display();
@@ -117,5 +139,9 @@ impl RestoreBackupArgs {
 }
 
 fn operations(number: u64) -> String {
-    count(usize::try_from(number).unwrap_or(usize::MAX), "operation", "operations")
+    count(
+        usize::try_from(number).unwrap_or(usize::MAX),
+        "operation",
+        "operations",
+    )
 }

@@ -1,6 +1,8 @@
 //! `tl revalidate`
 
-use application::revalidate::{KeepOutcome, KeepRequest, StaleView, keep_all, keep_one, review, review_all};
+use application::revalidate::{
+    KeepOutcome, KeepRequest, StaleView, keep_all, keep_one, review, review_all,
+};
 use application::{Failure, FailureKind};
 use clap::Args;
 use domain::approval::Force;
@@ -58,7 +60,10 @@ impl RevalidateArgs {
                     app.ui.value(&views);
                 } else {
                     views.iter().for_each(|view| print(app.ui, view));
-                    app.ui.say(format_args!("{} to revalidate", count(views.len(), "plan", "plans")));
+                    app.ui.say(format_args!(
+                        "{} to revalidate",
+                        count(views.len(), "plan", "plans")
+                    ));
                 }
             }
             (true, true) => {
@@ -70,7 +75,11 @@ impl RevalidateArgs {
                     None if asks_a_person(app)? => Some(confirm(app, &self.node)?),
                     shown => shown,
                 };
-                let request = KeepRequest { node: self.node.clone(), force, shown };
+                let request = KeepRequest {
+                    node: self.node.clone(),
+                    force,
+                    shown,
+                };
                 let outcome = app.run(|ctx| keep_one(ctx, &request))?;
                 return kept(app.ui, &outcome);
             }
@@ -87,16 +96,29 @@ fn asks_a_person(app: &App) -> Result<bool, Failure> {
 /// Shows the stale plan with its parent's changes and asks; returns the versions that were shown.
 fn confirm(app: &App, node: &[String]) -> Result<Shown, Failure> {
     let view = app.run(|ctx| review(ctx, node))?;
-    let ui = Ui { json: false, silent: false };
+    let ui = Ui {
+        json: false,
+        silent: false,
+    };
     print(ui, &view);
     let Some(version) = view.version_hash else {
-        return Err(Failure::new(FailureKind::Refused, format!("`{}` has no text to keep", view.path)));
+        return Err(Failure::new(
+            FailureKind::Refused,
+            format!("`{}` has no text to keep", view.path),
+        ));
     };
-    ui.say(format_args!("Keep {} at {}? [y/N]", view.path, version.short()));
+    ui.say(format_args!(
+        "Keep {} at {}? [y/N]",
+        view.path,
+        version.short()
+    ));
     if !crate::settings::answered_yes() {
         return Err(Failure::new(FailureKind::Refused, "not kept"));
     }
-    Ok(Shown { version: version.into(), parent: view.current_parent_hash.map(Into::into) })
+    Ok(Shown {
+        version: version.into(),
+        parent: view.current_parent_hash.map(Into::into),
+    })
 }
 
 fn kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
@@ -104,11 +126,21 @@ fn kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
         ui.value(outcome);
     } else {
         for node in &outcome.kept {
-            ui.line(format_args!("{} kept {}: {}", styled(GOOD, "✓"), node.path, node.status));
+            ui.line(format_args!(
+                "{} kept {}: {}",
+                styled(GOOD, "✓"),
+                node.path,
+                node.status
+            ));
         }
         print_transitions(ui, &outcome.reinstated_entities);
         for refused in &outcome.refused {
-            ui.say(format_args!("{} {}: {}", styled(BAD, "✗"), refused.path, refused.reason));
+            ui.say(format_args!(
+                "{} {}: {}",
+                styled(BAD, "✗"),
+                refused.path,
+                refused.reason
+            ));
         }
         if outcome.kept.is_empty() && outcome.refused.is_empty() {
             ui.say("nothing is stale");
@@ -117,22 +149,35 @@ fn kept(ui: Ui, outcome: &KeepOutcome) -> Result<ExitCode, Failure> {
     match outcome.refused.len() {
         0 => Ok(ExitCode::Done),
         _ if ui.json => Ok(ExitCode::Failed),
-        number => {
-            Err(Failure::new(FailureKind::Refused, format!("{} could not be kept", count(number, "plan", "plans"))))
-        }
+        number => Err(Failure::new(
+            FailureKind::Refused,
+            format!("{} could not be kept", count(number, "plan", "plans")),
+        )),
     }
 }
 
 fn print(ui: Ui, view: &StaleView) {
-    let title = view.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
+    let title = view
+        .title
+        .as_deref()
+        .map(|title| format!("  {title}"))
+        .unwrap_or_default();
     ui.line(format_args!("{}{title}", styled(BOLD, &view.path)));
     if let Some(reason) = &view.reason {
         ui.line(format_args!("  {}", styled(WARN, reason)));
     }
     if let Some(changes) = &view.parent_changes {
         for section in &changes.sections {
-            let heading = if section.heading.is_empty() { "(before the first heading)" } else { &section.heading };
-            ui.line(format_args!("  {} {}", styled(INFO, section.change), heading));
+            let heading = if section.heading.is_empty() {
+                "(before the first heading)"
+            } else {
+                &section.heading
+            };
+            ui.line(format_args!(
+                "  {} {}",
+                styled(INFO, section.change),
+                heading
+            ));
         }
         diff::print(ui, changes);
     }

@@ -103,18 +103,34 @@ enum What {
 impl ReviewArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
-            What::Add { check, severity, scope, authors, of } => {
+            What::Add {
+                check,
+                severity,
+                scope,
+                authors,
+                of,
+            } => {
                 let request = CheckRequest {
                     of: of.of.clone(),
                     scope: scope.clone(),
                     check: check.clone(),
                     severity: read_severity(severity)?,
-                    authors: authors.iter().map(|author| Principal::from(author.as_str())).collect(),
+                    authors: authors
+                        .iter()
+                        .map(|author| Principal::from(author.as_str()))
+                        .collect(),
                 };
                 let outcome = app.run(|ctx| add(ctx, &request))?;
                 done(app, &outcome, &outcome.item.id)
             }
-            What::Verdict { item, verdict, finding, version, cost, of } => {
+            What::Verdict {
+                item,
+                verdict,
+                finding,
+                version,
+                cost,
+                of,
+            } => {
                 let request = VerdictRequest {
                     of: of.of.clone(),
                     item: item.clone(),
@@ -163,7 +179,10 @@ fn done(app: &App, outcome: &ItemOutcome, line: &str) -> Result<ExitCode, Failur
         app.ui.value(outcome);
     } else {
         app.ui.line(line);
-        app.ui.say(styled(DIM, format!("  of {}, version {}", outcome.subject, outcome.item.version)));
+        app.ui.say(styled(
+            DIM,
+            format!("  of {}, version {}", outcome.subject, outcome.item.version),
+        ));
     }
     Ok(ExitCode::Done)
 }
@@ -175,29 +194,52 @@ fn in_words(concluded: &Concluded) -> StyledLine {
             styled_line!("{} the review is complete", styled(GOOD, "✓"))
         }
         Concluded::Complete { accepted } => {
-            styled_line!("{} the review is complete; accepted as they are: {}", styled(GOOD, "✓"), list(accepted))
+            styled_line!(
+                "{} the review is complete; accepted as they are: {}",
+                styled(GOOD, "✓"),
+                list(accepted)
+            )
         }
-        Concluded::Retry { iteration, blocking } => {
-            styled_line!("{} {} go back, iteration {iteration}", styled(BAD, "✗"), list(blocking))
+        Concluded::Retry {
+            iteration,
+            blocking,
+        } => {
+            styled_line!(
+                "{} {} go back, iteration {iteration}",
+                styled(BAD, "✗"),
+                list(blocking)
+            )
         }
         Concluded::NeedsPerson { escalated } => {
-            styled_line!("{} a person has to decide about {}", styled(WARN, "waits:"), list(escalated))
+            styled_line!(
+                "{} a person has to decide about {}",
+                styled(WARN, "waits:"),
+                list(escalated)
+            )
         }
     }
 }
 
 fn read_severity(word: &str) -> Result<Severity, Failure> {
-    Severity::ALL.into_iter().find(|severity| severity.word().eq_ignore_ascii_case(word)).ok_or_else(|| {
-        let what = format!("`{word}` is no severity: expected one of MUST, SHOULD, COULD");
-        Failure::new(FailureKind::Invalid, what)
-    })
+    Severity::ALL
+        .into_iter()
+        .find(|severity| severity.word().eq_ignore_ascii_case(word))
+        .ok_or_else(|| {
+            let what = format!("`{word}` is no severity: expected one of MUST, SHOULD, COULD");
+            Failure::new(FailureKind::Invalid, what)
+        })
 }
 
 fn read_verdict(word: &str, finding: &str) -> Result<Verdict, Failure> {
     match word.to_lowercase().as_str() {
         "pass" => Ok(Verdict::Pass),
-        "fail" => Ok(Verdict::Fail { finding: finding.to_owned() }),
-        _ => Err(Failure::new(FailureKind::Invalid, format!("`{word}` is no verdict: expected `pass` or `fail`"))),
+        "fail" => Ok(Verdict::Fail {
+            finding: finding.to_owned(),
+        }),
+        _ => Err(Failure::new(
+            FailureKind::Invalid,
+            format!("`{word}` is no verdict: expected `pass` or `fail`"),
+        )),
     }
 }
 
@@ -211,10 +253,14 @@ fn show(app: &App, view: &ReviewView) {
     ));
     view.items.iter().for_each(|item| line(app, item));
     if !view.blocking.is_empty() {
-        app.ui.line(format_args!("stops the work: {}", view.blocking.join(", ")));
+        app.ui
+            .line(format_args!("stops the work: {}", view.blocking.join(", ")));
     }
     if !view.escalated.is_empty() {
-        app.ui.line(format_args!("waits for a person: {}", view.escalated.join(", ")));
+        app.ui.line(format_args!(
+            "waits for a person: {}",
+            view.escalated.join(", ")
+        ));
     }
 }
 
@@ -226,15 +272,27 @@ fn line(app: &App, item: &Item) {
     };
     let words = format!("{} {}: {}", item.severity, item.scope, item.check);
     app.ui.line(format_args!("  {mark} {} {words}", item.id));
-    if let Some(finding) = item.finding.as_ref().filter(|_| item.status != ItemStatus::Pass) {
-        app.ui.line(format_args!("      {} (failed {} times)", finding, item.fail_count));
+    if let Some(finding) = item
+        .finding
+        .as_ref()
+        .filter(|_| item.status != ItemStatus::Pass)
+    {
+        app.ui.line(format_args!(
+            "      {} (failed {} times)",
+            finding, item.fail_count
+        ));
     }
     if let Some(resolution) = &item.resolution {
         let word = match resolution.kind {
             ResolutionKind::Escalated => "waits for a person",
             ResolutionKind::Accepted => "accepted",
         };
-        app.ui.line(format_args!("      {} {}: {}", styled(WARN, word), resolution.by, resolution.reason));
+        app.ui.line(format_args!(
+            "      {} {}: {}",
+            styled(WARN, word),
+            resolution.by,
+            resolution.reason
+        ));
     }
 }
 
@@ -251,7 +309,10 @@ fn waiting(app: &App) -> Result<ExitCode, Failure> {
         app.ui.line(styled(BOLD, &one.subject));
         line(app, &one.item);
         let (id, subject) = (&one.item.id, &one.subject);
-        app.ui.line(styled(DIM, format!("      tl review accept {id} --of {subject} --reason \"…\"")));
+        app.ui.line(styled(
+            DIM,
+            format!("      tl review accept {id} --of {subject} --reason \"…\""),
+        ));
     }
     Ok(ExitCode::Done)
 }

@@ -22,7 +22,8 @@ impl ScanArgs {
             return Ok(ExitCode::Done);
         }
         if view.tree.is_empty() {
-            app.ui.say("nothing is under way; begin with: tl intent \"what this session is for\"");
+            app.ui
+                .say("nothing is under way; begin with: tl intent \"what this session is for\"");
             return Ok(ExitCode::Done);
         }
         for line in view.tree.lines() {
@@ -30,11 +31,19 @@ impl ScanArgs {
         }
         for gap in &view.gaps {
             let span = span_for_people(gap.millis);
-            app.ui.line(format_args!("{} {span} between {} and {}", styled(WARN, "gap"), gap.from, gap.to));
+            app.ui.line(format_args!(
+                "{} {span} between {} and {}",
+                styled(WARN, "gap"),
+                gap.from,
+                gap.to
+            ));
         }
         if !view.own {
             let whose = view.session.as_deref().unwrap_or_default();
-            app.ui.line(styled(DIM, format!("of session {whose}; `tl map` takes it up")));
+            app.ui.line(styled(
+                DIM,
+                format!("of session {whose}; `tl map` takes it up"),
+            ));
         }
         Ok(ExitCode::Done)
     }

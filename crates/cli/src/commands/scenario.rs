@@ -58,11 +58,24 @@ fn show(app: &App, view: &ScenariosView) {
             _ if one.current => ">",
             _ => " ",
         };
-        let cycle = one.cycle.map(|cycle| format!(" {cycle}")).unwrap_or_default();
-        let title = one.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
-        app.ui.line(format_args!("[{mark}] {}{}{}", one.name, cycle, styled(DIM, &title)));
+        let cycle = one
+            .cycle
+            .map(|cycle| format!(" {cycle}"))
+            .unwrap_or_default();
+        let title = one
+            .title
+            .as_deref()
+            .map(|title| format!("  {title}"))
+            .unwrap_or_default();
+        app.ui.line(format_args!(
+            "[{mark}] {}{}{}",
+            one.name,
+            cycle,
+            styled(DIM, &title)
+        ));
     }
     if view.scenarios.is_empty() {
-        app.ui.say("no scenarios: write them into test-definitions.md beside the ticket");
+        app.ui
+            .say("no scenarios: write them into test-definitions.md beside the ticket");
     }
 }

@@ -52,21 +52,35 @@ fn scan(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     // Opening repairs what can be repaired, and refuses a state that is not this user's.
     drop(project.open(app.ui, None)?);
     let places = scan_secrets(&project.layout, project.settings.storage)?;
-    let code = if places.is_empty() { ExitCode::Done } else { ExitCode::Findings };
+    let code = if places.is_empty() {
+        ExitCode::Done
+    } else {
+        ExitCode::Findings
+    };
     if app.ui.json {
-        let listed: Vec<Value> =
-            places.iter().map(|found| json!({ "place": found.place, "secrets": kinds(&found.secrets) })).collect();
+        let listed: Vec<Value> = places
+            .iter()
+            .map(|found| json!({ "place": found.place, "secrets": kinds(&found.secrets) }))
+            .collect();
         app.ui.value(&json!({ "clean": places.is_empty(), "secrets": kinds(&all(&places)), "places": listed }));
         return Ok(code);
     }
     if places.is_empty() {
-        app.ui.line(format_args!("{} no secrets in what is stored", styled(GOOD, "✓")));
+        app.ui.line(format_args!(
+            "{} no secrets in what is stored",
+            styled(GOOD, "✓")
+        ));
         return Ok(code);
     }
     for found in &places {
-        app.ui.line(format_args!("{}: {}", found.place, found.secrets));
+        app.ui
+            .line(format_args!("{}: {}", found.place, found.secrets));
     }
-    app.ui.line(format_args!("{} in {}", all(&places), count(places.len(), "place", "places")));
+    app.ui.line(format_args!(
+        "{} in {}",
+        all(&places),
+        count(places.len(), "place", "places")
+    ));
     app.ui.say(format_args!(
         "  {}: revoke them where they were issued, then run `tl secret purge`",
         styled(INFO, "next")
@@ -79,19 +93,28 @@ fn purge(app: &App, project: &Project) -> Result<ExitCode, Failure> {
     let (layout, storage) = (&project.layout, project.settings.storage);
     let refuse = |what: String| Failure::new(FailureKind::Refused, what);
     if storage == Storage::Postgres {
-        return Err(refuse("a history in PostgreSQL is not rewritten in place: others work on it".to_owned())
-            .step("tl move --to sqlite   # while nobody else works on the project")
-            .step("tl secret purge")
-            .step("tl move --to postgres   # and drop the project that was put aside from the database"));
+        return Err(refuse(
+            "a history in PostgreSQL is not rewritten in place: others work on it".to_owned(),
+        )
+        .step("tl move --to sqlite   # while nobody else works on the project")
+        .step("tl secret purge")
+        .step(
+            "tl move --to postgres   # and drop the project that was put aside from the database",
+        ));
     }
     if let Some(why) = project.why_no_person() {
-        return Err(refuse(format!("rewriting the history is a person's decision, and {why}"))
-            .step("ask the person to run `tl secret purge` in a terminal"));
+        return Err(refuse(format!(
+            "rewriting the history is a person's decision, and {why}"
+        ))
+        .step("ask the person to run `tl secret purge` in a terminal"));
     }
     drop(project.open(app.ui, None)?);
     let places = scan_secrets(layout, storage)?;
     if places.is_empty() {
-        app.ui.line(format_args!("{} no secrets in what is stored; nothing was changed", styled(GOOD, "✓")));
+        app.ui.line(format_args!(
+            "{} no secrets in what is stored; nothing was changed",
+            styled(GOOD, "✓")
+        ));
         return Ok(ExitCode::Done);
     }
     let (secrets, where_found) = (all(&places), count(places.len(), "place", "places"));
@@ -104,12 +127,19 @@ fn purge(app: &App, project: &Project) -> Result<ExitCode, Failure> {
         return Err(refuse("not purged; nothing was changed".to_owned()));
     }
     let Some(purged) = purge_secrets(layout, storage, actor(), SystemClock.now())? else {
-        return Err(Failure::new(FailureKind::Conflict, "somebody else purged it meanwhile").step("tl secret scan"));
+        return Err(
+            Failure::new(FailureKind::Conflict, "somebody else purged it meanwhile")
+                .step("tl secret scan"),
+        );
     };
     // A person rewrote the history: it is the known one from here on.
     store::record_head(&*project.open(app.ui, None)?, &project.engine_settings())?;
     let left = scan_secrets(layout, storage)?;
-    let code = if left.is_empty() { ExitCode::Done } else { ExitCode::Findings };
+    let code = if left.is_empty() {
+        ExitCode::Done
+    } else {
+        ExitCode::Findings
+    };
     if app.ui.json {
         app.ui.value(&json!({
             "success": left.is_empty(),
@@ -132,10 +162,18 @@ fn purge(app: &App, project: &Project) -> Result<ExitCode, Failure> {
         purged.operation
     ));
     for file in &purged.removed {
-        app.ui.say(format_args!("{}: removed {}, which could not be rewritten", styled(INFO, "note"), file));
+        app.ui.say(format_args!(
+            "{}: removed {}, which could not be rewritten",
+            styled(INFO, "note"),
+            file
+        ));
     }
     for found in &left {
-        app.ui.say(format_args!("{}: still in {}", styled(WARN, "warning"), found.place));
+        app.ui.say(format_args!(
+            "{}: still in {}",
+            styled(WARN, "warning"),
+            found.place
+        ));
     }
     app.ui.say(format_args!(
         "{}: what was copied elsewhere is not reached: revoke the secrets; take them out of git's history (git filter-repo) \
@@ -147,10 +185,16 @@ fn purge(app: &App, project: &Project) -> Result<ExitCode, Failure> {
 
 fn all(places: &[SecretPlace]) -> SecretCount {
     let mut secrets = SecretCount::default();
-    places.iter().for_each(|found| secrets.add_all(&found.secrets));
+    places
+        .iter()
+        .for_each(|found| secrets.add_all(&found.secrets));
     secrets
 }
 
 fn kinds(secrets: &SecretCount) -> BTreeMap<&'static str, usize> {
-    secrets.by_kind().into_iter().map(|(kind, count)| (kind.word(), count)).collect()
+    secrets
+        .by_kind()
+        .into_iter()
+        .map(|(kind, count)| (kind.word(), count))
+        .collect()
 }

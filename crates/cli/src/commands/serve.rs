@@ -83,8 +83,11 @@ impl ServeArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let beyond_this_machine = !self.listen.is_loopback();
         if self.no_token && beyond_this_machine {
-            return Err(Failure::new(FailureKind::Refused, "a server other machines can reach asks for a token")
-                .step("leave out --no-token, or listen at 127.0.0.1"));
+            return Err(Failure::new(
+                FailureKind::Refused,
+                "a server other machines can reach asks for a token",
+            )
+            .step("leave out --no-token, or listen at 127.0.0.1"));
         }
         let project = app.project()?;
         if !self.no_decisions {
@@ -100,42 +103,71 @@ impl ServeArgs {
         let started_by = calling_host(&project);
         let decides = !self.no_decisions && started_by.is_none();
         if let (Some(host), false) = (started_by, self.no_decisions) {
-            let what =
-                format!("{host} started this server, so it decides nothing as a person; run `tl serve` yourself");
+            let what = format!(
+                "{host} started this server, so it decides nothing as a person; run `tl serve` yourself"
+            );
             app.ui.say(format_args!("{}: {what}", styled(WARN, "note")));
         }
         let surface = self.offered.surface(app)?;
-        let hooks = Arc::new(Hooks { root: app.project()?.root });
+        let hooks = Arc::new(Hooks {
+            root: app.project()?.root,
+        });
         let mut dashboard = Dashboard::new(surface.workspace().clone(), hooks);
         if self.offered.read_only {
             dashboard = dashboard.only_showing();
         }
         let close = dashboard.clone();
-        let pages = Pages { router: dashboard.router(), close: Arc::new(move || close.close()) };
+        let pages = Pages {
+            router: dashboard.router(),
+            close: Arc::new(move || close.close()),
+        };
         // On a laptop the variable is its token for the team's server, which is nobody's to be shown here.
         let is_remote = app.project()?.settings.storage == Storage::Remote;
         let given = settings::environment("THROUGHLINE_TOKEN").filter(|_| !is_remote);
         let token = (!self.no_token).then(|| given.unwrap_or_else(secret));
         let address = SocketAddr::new(self.listen, self.port);
-        let limits = Limits { rate: Rate::per_second(self.rate), ..Limits::default() };
+        let limits = Limits {
+            rate: Rate::per_second(self.rate),
+            ..Limits::default()
+        };
         let public = self.public_url.clone();
-        let options =
-            Options { address, token: token.clone(), decides, beyond_this_machine, limits, public, pages: Some(pages) };
-        serve_http(surface, options, |address| self.tell(app, address, token, decides)).map_err(|message| {
-            Failure::new(FailureKind::Unavailable, message).step("tl serve --port 0   # takes a free port")
+        let options = Options {
+            address,
+            token: token.clone(),
+            decides,
+            beyond_this_machine,
+            limits,
+            public,
+            pages: Some(pages),
+        };
+        serve_http(surface, options, |address| {
+            self.tell(app, address, token, decides)
+        })
+        .map_err(|message| {
+            Failure::new(FailureKind::Unavailable, message)
+                .step("tl serve --port 0   # takes a free port")
         })?;
         Ok(ExitCode::Done)
     }
 
     /// Says where the server is, at once: whoever started it reads this before it ends.
     fn tell(&self, app: &App, address: SocketAddr, token: Option<String>, decides: bool) {
-        let query = token.as_ref().map(|token| format!("?token={token}")).unwrap_or_default();
+        let query = token
+            .as_ref()
+            .map(|token| format!("?token={token}"))
+            .unwrap_or_default();
         let public = self.public_url.as_ref().map(PublicUrl::origin);
         let dashboard = format!("http://{address}/{query}");
         tell(
             app,
             address,
-            &Ready { url: format!("http://{address}/mcp"), dashboard, public, token, decides },
+            &Ready {
+                url: format!("http://{address}/mcp"),
+                dashboard,
+                public,
+                token,
+                decides,
+            },
             self.open,
         );
     }
@@ -143,7 +175,10 @@ impl ServeArgs {
 
 fn tell(app: &App, address: SocketAddr, ready: &Ready, open: bool) {
     if open && let Err(error) = open_browser(&ready.dashboard) {
-        app.ui.say(format_args!("{}: no browser could be opened: {error}", styled(WARN, "warning")));
+        app.ui.say(format_args!(
+            "{}: no browser could be opened: {error}",
+            styled(WARN, "warning")
+        ));
     }
     if app.ui.json {
         app.ui.value(ready);
@@ -161,14 +196,23 @@ fn tell(app: &App, address: SocketAddr, ready: &Ready, open: bool) {
     match &ready.token {
         Some(token) => {
             app.ui.line(format_args!("token: {token}"));
-            app.ui.line(styled(DIM, "clients send it: Authorization: Bearer TOKEN"));
+            app.ui
+                .line(styled(DIM, "clients send it: Authorization: Bearer TOKEN"));
         }
-        None => app.ui.say(format_args!("{}: everybody on this machine may use it", styled(WARN, "open"))),
+        None => app.ui.say(format_args!(
+            "{}: everybody on this machine may use it",
+            styled(WARN, "open")
+        )),
     }
     if let Some(public) = &ready.public {
-        app.ui.line(format_args!("for others: {public}, each with a token of `tl token create`"));
+        app.ui.line(format_args!(
+            "for others: {public}, each with a token of `tl token create`"
+        ));
     } else if !address.ip().is_loopback() {
-        app.ui.say(format_args!("{}: the token and the plans travel unencrypted", styled(WARN, "warning")));
+        app.ui.say(format_args!(
+            "{}: the token and the plans travel unencrypted",
+            styled(WARN, "warning")
+        ));
     }
     flush();
 }
@@ -182,7 +226,16 @@ fn open_browser(address: &str) -> std::io::Result<()> {
     } else {
         "xdg-open"
     };
-    #[expect(clippy::disallowed_methods, reason = "a browser is a program, and it was asked for by --open")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a browser is a program, and it was asked for by --open"
+    )]
     let mut command = Command::new(opener);
-    command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
+    command
+        .arg(address)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map(drop)
 }

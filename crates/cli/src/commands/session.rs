@@ -65,7 +65,10 @@ impl SessionArgs {
                 if app.ui.json {
                     app.ui.value(&outcome);
                 } else {
-                    app.ui.line(format!("session {} is archived: {}", outcome.session, outcome.archive));
+                    app.ui.line(format!(
+                        "session {} is archived: {}",
+                        outcome.session, outcome.archive
+                    ));
                 }
             }
         }
@@ -74,7 +77,16 @@ impl SessionArgs {
 }
 
 fn line(app: &App, session: &SessionView) {
-    let what = session.trajectory.as_deref().unwrap_or("(its trajectory is gone)");
-    let whose = styled(DIM, format!("{} of {}", session.status.word(), session.name));
-    app.ui.line(format_args!("{} {what}  {whose}", styled(BOLD, &session.stamp)));
+    let what = session
+        .trajectory
+        .as_deref()
+        .unwrap_or("(its trajectory is gone)");
+    let whose = styled(
+        DIM,
+        format!("{} of {}", session.status.word(), session.name),
+    );
+    app.ui.line(format_args!(
+        "{} {what}  {whose}",
+        styled(BOLD, &session.stamp)
+    ));
 }

@@ -32,12 +32,30 @@ impl ShowArgs {
 
 /// Prints a node.
 pub(super) fn print(ui: Ui, view: &NodeView) {
-    let title = view.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
-    ui.line(format_args!("{}  {}{title}", styled(BOLD, &view.path), status(view.status)));
-    let field = |name: &str, value: &str| ui.line(format_args!("  {} {}", styled(DIM, format!("{name:<9}")), value));
+    let title = view
+        .title
+        .as_deref()
+        .map(|title| format!("  {title}"))
+        .unwrap_or_default();
+    ui.line(format_args!(
+        "{}  {}{title}",
+        styled(BOLD, &view.path),
+        status(view.status)
+    ));
+    let field = |name: &str, value: &str| {
+        ui.line(format_args!(
+            "  {} {}",
+            styled(DIM, format!("{name:<9}")),
+            value
+        ))
+    };
     field("level", &format!("{} ({})", view.entity_type, view.profile));
     if let Some(reason) = &view.invalidation_reason {
-        ui.line(format_args!("  {} {}", styled(DIM, "because  "), styled(WARN, reason)));
+        ui.line(format_args!(
+            "  {} {}",
+            styled(DIM, "because  "),
+            styled(WARN, reason)
+        ));
     }
     if let Some(file) = &view.file_path {
         field("file", file);
@@ -46,10 +64,19 @@ pub(super) fn print(ui: Ui, view: &NodeView) {
         field("version", &version.short());
     }
     if let Some(approval) = &view.approval {
-        let holds = if approval.holds { "" } else { " (for another text)" };
+        let holds = if approval.holds {
+            ""
+        } else {
+            " (for another text)"
+        };
         field(
             "approved",
-            &format!("by {}, {}, {}{holds}", approval.by, approval.at.for_people(), approval.version_hash.short()),
+            &format!(
+                "by {}, {}, {}{holds}",
+                approval.by,
+                approval.at.for_people(),
+                approval.version_hash.short()
+            ),
         );
         for warning in &approval.warnings {
             field("", &format!("in spite of: {warning}"));

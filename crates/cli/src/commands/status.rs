@@ -24,7 +24,8 @@ impl StatusArgs {
         } else {
             print(app.ui, &view);
             if let Some(server) = &project.settings.server.address {
-                app.ui.line(styled(DIM, format!("The state is remote: {server}")));
+                app.ui
+                    .line(styled(DIM, format!("The state is remote: {server}")));
             }
         }
         Ok(ExitCode::Done)
@@ -33,11 +34,20 @@ impl StatusArgs {
 
 fn print(ui: Ui, view: &ProjectStatus) {
     match view.trail.as_deref() {
-        Some([]) => ui.line("Nothing is under way. Start with:  tl intent \"what this session is for\""),
+        Some([]) => {
+            ui.line("Nothing is under way. Start with:  tl intent \"what this session is for\"")
+        }
         Some(path) => {
             let names: Vec<&str> = path.iter().map(|place| &*place.content).collect();
-            let state = path.last().map(|cursor| format!(" ({})", cursor.status)).unwrap_or_default();
-            ui.line(format_args!("{}: {}{state}", styled(BOLD, "trail"), names.join(" › ")));
+            let state = path
+                .last()
+                .map(|cursor| format!(" ({})", cursor.status))
+                .unwrap_or_default();
+            ui.line(format_args!(
+                "{}: {}{state}",
+                styled(BOLD, "trail"),
+                names.join(" › ")
+            ));
         }
         None => {}
     }
@@ -48,13 +58,22 @@ fn print(ui: Ui, view: &ProjectStatus) {
         return;
     }
     for level in &view.levels {
-        let total: usize = Status::ALL.iter().map(|status| level.status_counts.of(*status)).sum();
+        let total: usize = Status::ALL
+            .iter()
+            .map(|status| level.status_counts.of(*status))
+            .sum();
         let levels = count(total, &level.level, &format!("{}s", level.level));
         let mut line = styled_line!("{}: ", styled(BOLD, levels));
-        let present = Status::ALL.into_iter().filter(|one| level.status_counts.of(*one) > 0);
+        let present = Status::ALL
+            .into_iter()
+            .filter(|one| level.status_counts.of(*one) > 0);
         for (index, one) in present.enumerate() {
             let comma = if index > 0 { ", " } else { "" };
-            line.push(format_args!("{comma}{} {}", level.status_counts.of(one), status(one)));
+            line.push(format_args!(
+                "{comma}{} {}",
+                level.status_counts.of(one),
+                status(one)
+            ));
         }
         ui.line(line);
     }
@@ -65,16 +84,33 @@ fn print(ui: Ui, view: &ProjectStatus) {
         ui.line(styled(BOLD, "Needs someone"));
         const MOST: usize = 20;
         for attention in view.attention.iter().take(MOST) {
-            let reason = attention.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
-            ui.line(format_args!("  {} {}{reason}", status(attention.status), attention.path));
+            let reason = attention
+                .reason
+                .as_deref()
+                .map(|reason| format!(": {reason}"))
+                .unwrap_or_default();
+            ui.line(format_args!(
+                "  {} {}{reason}",
+                status(attention.status),
+                attention.path
+            ));
             ui.line(format_args!("      {}", styled(DIM, &attention.next_step)));
         }
         if view.attention.len() > MOST {
-            ui.line(format!("  … and {} more (tl status --json)", count(view.attention.len() - MOST, "plan", "plans")));
+            ui.line(format!(
+                "  … and {} more (tl status --json)",
+                count(view.attention.len() - MOST, "plan", "plans")
+            ));
         }
     }
     if let Some(last) = &view.last_operation {
-        let text = format!("Last: {} {} by {}, {}", last.operation, last.summary, last.by, last.at.for_people());
+        let text = format!(
+            "Last: {} {} by {}, {}",
+            last.operation,
+            last.summary,
+            last.by,
+            last.at.for_people()
+        );
         ui.blank();
         ui.line(styled(DIM, text));
     }

@@ -23,8 +23,14 @@ impl SyncHashesArgs {
         }
         let nodes = count(outcome.nodes, "node", "nodes");
         match &outcome.summary {
-            None => app.ui.line(format_args!("{} {nodes}: nothing differs", styled(GOOD, "✓"))),
-            Some(summary) => app.ui.line(format_args!("{} {nodes}: {}", styled(GOOD, "✓"), summary)),
+            None => app.ui.line(format_args!(
+                "{} {nodes}: nothing differs",
+                styled(GOOD, "✓")
+            )),
+            Some(summary) => {
+                app.ui
+                    .line(format_args!("{} {nodes}: {}", styled(GOOD, "✓"), summary))
+            }
         }
         Ok(ExitCode::Done)
     }

@@ -21,7 +21,8 @@ impl ThinkBackArgs {
             return Ok(ExitCode::Done);
         }
         if view.tree.is_empty() {
-            app.ui.say("nothing is under way; begin with: tl intent \"what this session is for\"");
+            app.ui
+                .say("nothing is under way; begin with: tl intent \"what this session is for\"");
         }
         for line in view.tree.lines() {
             app.ui.line(line);
@@ -29,18 +30,24 @@ impl ThinkBackArgs {
         let list = |title: &str, lines: &[String]| {
             if !lines.is_empty() {
                 app.ui.line(styled(BOLD, title));
-                lines.iter().for_each(|line| app.ui.line(format!("  {line}")));
+                lines
+                    .iter()
+                    .for_each(|line| app.ui.line(format!("  {line}")));
             }
         };
         list("Turning points", &view.turning_points);
         list("Anchors", &view.anchors);
         list("Log", &view.log);
         if let Some(next) = &view.next_action {
-            app.ui.line(format_args!("{} {}", styled(BOLD, "Next:"), next));
+            app.ui
+                .line(format_args!("{} {}", styled(BOLD, "Next:"), next));
         }
         for signal in &view.signals {
             let (text, next) = (&signal.text, signal.next_step);
-            app.ui.line(format_args!("{} {text}. {next}", styled(WARN, signal.kind.word())));
+            app.ui.line(format_args!(
+                "{} {text}. {next}",
+                styled(WARN, signal.kind.word())
+            ));
         }
         Ok(ExitCode::Done)
     }

@@ -90,7 +90,10 @@ impl TickArgs {
     fn tick(&self, app: &App, mind: &Mind, progress: &Progress) -> Result<TickOutcome, Failure> {
         match app.run(begin_tick)? {
             NextTick::Run { tick, from_action } => {
-                app.ui.say(format_args!("{} tick {tick} at action {from_action}", styled(INFO, "resuming")));
+                app.ui.say(format_args!(
+                    "{} tick {tick} at action {from_action}",
+                    styled(INFO, "resuming")
+                ));
                 app.run(|ctx| run_tick(ctx, tick))
             }
             NextTick::Ask(question) => {
@@ -125,18 +128,21 @@ impl TickArgs {
                 }
             }
             NextTick::Ask(question) => {
-                let checked =
-                    |ctx: &Context<'_>, answer: &PlanAnswer| check_plan(ctx, &answer.plan).map(|_| answer.clone());
-                let (answer, refused) = match planned(app, mind, &Progress::new(app.ui, 0), &question, checked)? {
-                    Ok(answer) => (answer, None),
-                    Err((answer, why)) => (answer, Some(why)),
+                let checked = |ctx: &Context<'_>, answer: &PlanAnswer| {
+                    check_plan(ctx, &answer.plan).map(|_| answer.clone())
                 };
+                let (answer, refused) =
+                    match planned(app, mind, &Progress::new(app.ui, 0), &question, checked)? {
+                        Ok(answer) => (answer, None),
+                        Err((answer, why)) => (answer, Some(why)),
+                    };
                 app.run(|ctx| keep_spending(ctx, &answer.spent))?;
                 let plan = json!({ "tick": question.tick, "planner": answer.planner, "plan": answer.plan, "refused": refused });
                 if app.ui.json {
                     app.ui.value(&plan);
                 } else {
-                    app.ui.lines(&serde_json::to_string_pretty(&plan).unwrap_or_default());
+                    app.ui
+                        .lines(&serde_json::to_string_pretty(&plan).unwrap_or_default());
                 }
             }
         }
@@ -155,7 +161,11 @@ fn planned<T>(
     question: &TickAsk,
     take: impl Fn(&Context<'_>, &PlanAnswer) -> Result<T, Failure>,
 ) -> Result<Planned<T>, Failure> {
-    let mut answer = PlanAnswer { nonce: question.nonce.clone(), planner: mind.name(), ..PlanAnswer::default() };
+    let mut answer = PlanAnswer {
+        nonce: question.nonce.clone(),
+        planner: mind.name(),
+        ..PlanAnswer::default()
+    };
     let Mind::Model { model, cancel } = mind else {
         answer.plan = app.run(offline_plan)?;
         return app.run(|ctx| take(ctx, &answer)).map(Ok);
@@ -164,7 +174,10 @@ fn planned<T>(
     let mut messages = vec![Message::user(&question.prompt)];
     let mut mending = 0;
     loop {
-        progress.waiting_for(&format!("asking {} for tick {}", answer.planner, question.tick));
+        progress.waiting_for(&format!(
+            "asking {} for tick {}",
+            answer.planner, question.tick
+        ));
         let asked = Question {
             purpose: "plan",
             account: &account,
@@ -179,9 +192,11 @@ fn planned<T>(
                 answer.spent.extend(unanswered.spent);
                 if unanswered.cancelled {
                     app.run(|ctx| keep_spending(ctx, &answer.spent))?;
-                    return Err(
-                        Failure::new(FailureKind::Unavailable, "stopped; the story is as it was").step("tl tick")
-                    );
+                    return Err(Failure::new(
+                        FailureKind::Unavailable,
+                        "stopped; the story is as it was",
+                    )
+                    .step("tl tick"));
                 }
                 return Ok(Err((answer, unanswered.failure.message)));
             }
@@ -195,7 +210,10 @@ fn planned<T>(
                     return Ok(Err((answer, failure.message)));
                 }
                 messages.push(Message::assistant(&answered.text));
-                messages.push(Message::user(&format!("{}. Answer with the whole plan again.", failure.message)));
+                messages.push(Message::user(&format!(
+                    "{}. Answer with the whole plan again.",
+                    failure.message
+                )));
             }
             taken => return taken.map(Ok),
         }
@@ -213,10 +231,19 @@ fn shown(app: &App, outcomes: &[TickOutcome]) -> ExitCode {
 
 /// A tick that did not get done, and was not made good since, is a failure.
 fn ending(outcomes: &[TickOutcome]) -> ExitCode {
-    let settled =
-        |failed: &TickOutcome| outcomes.iter().any(|it| it.tick == failed.tick && it.status == TickStatus::Done);
-    let lost = |it: &TickOutcome| matches!(it.status, TickStatus::Failed | TickStatus::Parked) && !settled(it);
-    if outcomes.iter().any(lost) { ExitCode::Failed } else { ExitCode::Done }
+    let settled = |failed: &TickOutcome| {
+        outcomes
+            .iter()
+            .any(|it| it.tick == failed.tick && it.status == TickStatus::Done)
+    };
+    let lost = |it: &TickOutcome| {
+        matches!(it.status, TickStatus::Failed | TickStatus::Parked) && !settled(it)
+    };
+    if outcomes.iter().any(lost) {
+        ExitCode::Failed
+    } else {
+        ExitCode::Done
+    }
 }
 
 fn tell(app: &App, outcome: &TickOutcome) {
@@ -227,26 +254,51 @@ fn tell(app: &App, outcome: &TickOutcome) {
     };
     let title = format!("tick {}", outcome.tick);
     let by = styled(DIM, format!("by {}", outcome.planner));
-    app.ui.line(format_args!("{} {} {by}", styled(BOLD, &title), styled(style, outcome.status.word())));
-    app.ui.line(format_args!("  {}", outcome.plan.scene_intention));
+    app.ui.line(format_args!(
+        "{} {} {by}",
+        styled(BOLD, &title),
+        styled(style, outcome.status.word())
+    ));
+    app.ui
+        .line(format_args!("  {}", outcome.plan.scene_intention));
     for action in &outcome.executed {
-        let mark = if action.success { styled(GOOD, "✓") } else { styled(BAD, "✗") };
-        let made = action.result.as_ref().and_then(|result| result["id"].as_str()).unwrap_or_default();
-        app.ui.line(format_args!("  {mark} {} {}", action.tool, made));
+        let mark = if action.success {
+            styled(GOOD, "✓")
+        } else {
+            styled(BAD, "✗")
+        };
+        let made = action
+            .result
+            .as_ref()
+            .and_then(|result| result["id"].as_str())
+            .unwrap_or_default();
+        app.ui
+            .line(format_args!("  {mark} {} {}", action.tool, made));
     }
     for warning in &outcome.warnings {
-        app.ui.say(format_args!("{}: {}", styled(WARN, "warning"), warning));
+        app.ui
+            .say(format_args!("{}: {}", styled(WARN, "warning"), warning));
     }
     for error in &outcome.errors {
-        app.ui.say(format_args!("{}: {}", styled(BAD, "error"), error));
+        app.ui
+            .say(format_args!("{}: {}", styled(BAD, "error"), error));
     }
-    let Some(file) = &outcome.error_file else { return };
+    let Some(file) = &outcome.error_file else {
+        return;
+    };
     let tick = outcome.tick;
-    app.ui.say(format_args!("{}: see {file}", styled(INFO, "next")));
+    app.ui
+        .say(format_args!("{}: see {file}", styled(INFO, "next")));
     match outcome.status {
         TickStatus::Parked => {
-            let failures = count(usize::try_from(outcome.failures).unwrap_or(usize::MAX), "failure", "failures");
-            app.ui.say(format_args!("it is put aside after {failures}; the story goes on with the next tick"));
+            let failures = count(
+                usize::try_from(outcome.failures).unwrap_or(usize::MAX),
+                "failure",
+                "failures",
+            );
+            app.ui.say(format_args!(
+                "it is put aside after {failures}; the story goes on with the next tick"
+            ));
         }
         _ => {
             app.ui.say(format_args!(
@@ -254,7 +306,10 @@ fn tell(app: &App, outcome: &TickOutcome) {
                 styled(INFO, "next"),
                 outcome.plan_file
             ));
-            app.ui.say(format_args!("{}: tl tick --skip {tick}", styled(INFO, "next")));
+            app.ui.say(format_args!(
+                "{}: tl tick --skip {tick}",
+                styled(INFO, "next")
+            ));
         }
     }
 }

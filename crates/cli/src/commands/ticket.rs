@@ -70,7 +70,12 @@ enum What {
 impl TicketArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
-            What::New { title, id, parent, kind } => {
+            What::New {
+                title,
+                id,
+                parent,
+                kind,
+            } => {
                 let request = NewTicket {
                     title: title.clone(),
                     id: id.clone(),
@@ -80,22 +85,36 @@ impl TicketArgs {
                 show(app, &app.run(|ctx| new_ticket(ctx, &request))?);
             }
             What::Split { ticket, titles } => {
-                let outcome = app.run(|ctx| split_ticket(ctx, std::slice::from_ref(ticket), titles))?;
+                let outcome =
+                    app.run(|ctx| split_ticket(ctx, std::slice::from_ref(ticket), titles))?;
                 if app.ui.json {
                     app.ui.value(&outcome);
                     return Ok(ExitCode::Done);
                 }
                 outcome.children.iter().for_each(|child| show(app, child));
-                let first = outcome.children.first().map_or("", |child| child.id.as_str());
+                let first = outcome
+                    .children
+                    .first()
+                    .map_or("", |child| child.id.as_str());
                 app.ui.say(format!("next: tl focus enter {first}"));
             }
             What::Phase { ticket, phase } => {
-                show(app, &app.run(|ctx| set_phase(ctx, std::slice::from_ref(ticket), phase))?);
+                show(
+                    app,
+                    &app.run(|ctx| set_phase(ctx, std::slice::from_ref(ticket), phase))?,
+                );
             }
-            What::Level { ticket, level, reason } => {
+            What::Level {
+                ticket,
+                level,
+                reason,
+            } => {
                 let level = level.as_deref().map(level_of).transpose()?;
                 let ticket = std::slice::from_ref(ticket);
-                show(app, &app.run(|ctx| set_level(ctx, ticket, level, reason.as_deref()))?);
+                show(
+                    app,
+                    &app.run(|ctx| set_level(ctx, ticket, level, reason.as_deref()))?,
+                );
             }
         }
         Ok(ExitCode::Done)
@@ -105,7 +124,10 @@ impl TicketArgs {
 fn level_of(word: &str) -> Result<WorkLevel, Failure> {
     WorkLevel::from_word(word).ok_or_else(|| {
         let known = WorkLevel::ALL.map(WorkLevel::word).join(", ");
-        Failure::new(FailureKind::Invalid, format!("`{word}` is no level: expected one of {known}"))
+        Failure::new(
+            FailureKind::Invalid,
+            format!("`{word}` is no level: expected one of {known}"),
+        )
     })
 }
 
@@ -114,10 +136,20 @@ fn show(app: &App, ticket: &TicketView) {
         app.ui.value(ticket);
         return;
     }
-    let title = ticket.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
+    let title = ticket
+        .title
+        .as_deref()
+        .map(|title| format!("  {title}"))
+        .unwrap_or_default();
     let phase = ticket.phase.as_deref().unwrap_or("no phase");
-    app.ui.line(format_args!("{}{title} [{phase}]", styled(BOLD, &ticket.path)));
+    app.ui.line(format_args!(
+        "{}{title} [{phase}]",
+        styled(BOLD, &ticket.path)
+    ));
     let reasons = ticket.reasons.join(", ");
     let file = &ticket.file_path;
-    app.ui.line(styled(DIM, format!("  {file} · {} ({reasons})", ticket.work_level)));
+    app.ui.line(styled(
+        DIM,
+        format!("  {file} · {} ({reasons})", ticket.work_level),
+    ));
 }

@@ -74,7 +74,8 @@ struct Given {
 
 /// Reads a time like `90d` as milliseconds.
 fn lasting(text: &str) -> Result<i64, String> {
-    let expected = || format!("`{text}` is no time: expected a number with m, h, d or w, as in 90d");
+    let expected =
+        || format!("`{text}` is no time: expected a number with m, h, d or w, as in 90d");
     let unit = text.chars().last().ok_or_else(expected)?;
     let minutes: i64 = match unit {
         'm' => 1,
@@ -83,7 +84,11 @@ fn lasting(text: &str) -> Result<i64, String> {
         'w' => 7 * 24 * 60,
         _ => return Err(expected()),
     };
-    let number: u32 = text.strip_suffix(unit).unwrap_or_default().parse().map_err(|_| expected())?;
+    let number: u32 = text
+        .strip_suffix(unit)
+        .unwrap_or_default()
+        .parse()
+        .map_err(|_| expected())?;
     if number == 0 || number > 100_000 {
         return Err(expected());
     }
@@ -93,7 +98,12 @@ fn lasting(text: &str) -> Result<i64, String> {
 impl TokenArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         match &self.what {
-            What::Create { name, principal, scope, expires } => {
+            What::Create {
+                name,
+                principal,
+                scope,
+                expires,
+            } => {
                 app.project()?.refuse_agents(
                     "giving out a token",
                     &["ask the person to run `tl token create` in their own terminal"],
@@ -107,7 +117,13 @@ impl TokenArgs {
                     secret: format!("{SECRET_PREFIX}{}", secret()),
                 };
                 let token = app.run(|ctx| create_token(ctx, &request))?;
-                given(app, Given { token, secret: request.secret });
+                given(
+                    app,
+                    Given {
+                        token,
+                        secret: request.secret,
+                    },
+                );
             }
             What::List => {
                 let tokens = app.run(list_tokens)?;
@@ -116,7 +132,8 @@ impl TokenArgs {
                 } else {
                     tokens.iter().for_each(|token| app.ui.line(words(token)));
                     if tokens.is_empty() {
-                        app.ui.say("there are no tokens; `tl token create` gives one");
+                        app.ui
+                            .say("there are no tokens; `tl token create` gives one");
                     }
                 }
             }
@@ -148,7 +165,8 @@ fn given(app: &App, given: Given) {
     }
     app.ui.say(words(&given.token));
     app.ui.line(&given.secret);
-    app.ui.say(styled(DIM, "keep it now: it is shown this once"));
+    app.ui
+        .say(styled(DIM, "keep it now: it is shown this once"));
 }
 
 /// One token in one line.
@@ -159,7 +177,10 @@ fn words(token: &TokenView) -> StyledLine {
         (TokenState::Expired, _) => (WARN, "expired".to_owned()),
         (TokenState::Revoked, _) => (WARN, "revoked".to_owned()),
     };
-    let used = token.last_used_at.map_or_else(|| "never used".to_owned(), |at| format!("used {}", at.for_people()));
+    let used = token.last_used_at.map_or_else(
+        || "never used".to_owned(),
+        |at| format!("used {}", at.for_people()),
+    );
     styled_line!(
         "{} {}  {} · {} · {} · {}",
         styled(BOLD, token.id),
@@ -173,11 +194,29 @@ fn words(token: &TokenView) -> StyledLine {
 
 /// One line of the audit log.
 fn told(line: &AuditView) -> StyledLine {
-    let who = line.principal.as_ref().map_or_else(|| "somebody".to_owned(), ToString::to_string);
-    let token = line.token.map(|id| format!(" (token {id})")).unwrap_or_default();
-    let times = if line.times > 1 { format!(" × {}", line.times) } else { String::new() };
-    let trace = line.trace.as_ref().map(|trace| format!(" · trace {trace}")).unwrap_or_default();
-    let detail = if line.detail.is_empty() { String::new() } else { format!(": {}", line.detail) };
+    let who = line
+        .principal
+        .as_ref()
+        .map_or_else(|| "somebody".to_owned(), ToString::to_string);
+    let token = line
+        .token
+        .map(|id| format!(" (token {id})"))
+        .unwrap_or_default();
+    let times = if line.times > 1 {
+        format!(" × {}", line.times)
+    } else {
+        String::new()
+    };
+    let trace = line
+        .trace
+        .as_ref()
+        .map(|trace| format!(" · trace {trace}"))
+        .unwrap_or_default();
+    let detail = if line.detail.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", line.detail)
+    };
     let rest = format!(" · {}{trace}", line.from);
     styled_line!(
         "{} {}{token} {} → {}{}{times}{}",

@@ -31,12 +31,17 @@ impl TraceArgs {
             title("Nodes");
         }
         for node in &view.nodes {
-            app.ui.line(format!("  {} {} ({}, {})", node.id, node.content, node.level, node.status));
+            app.ui.line(format!(
+                "  {} {} ({}, {})",
+                node.id, node.content, node.level, node.status
+            ));
         }
         let list = |name: &str, found: &[Traced]| {
             if !found.is_empty() {
                 title(name);
-                found.iter().for_each(|one| app.ui.line(format!("  {} {}", one.stamp, one.text)));
+                found
+                    .iter()
+                    .for_each(|one| app.ui.line(format!("  {} {}", one.stamp, one.text)));
             }
         };
         list("Sessions", &view.sessions);
@@ -46,10 +51,13 @@ impl TraceArgs {
         list("Commits", &view.commits);
         if !view.archives.is_empty() {
             title("Archives");
-            view.archives.iter().for_each(|file| app.ui.line(format!("  {file}")));
+            view.archives
+                .iter()
+                .for_each(|file| app.ui.line(format!("  {file}")));
         }
         if view.is_empty() {
-            app.ui.say(format!("nothing carries the stamp {}", view.stamp));
+            app.ui
+                .say(format!("nothing carries the stamp {}", view.stamp));
         }
         Ok(ExitCode::Done)
     }

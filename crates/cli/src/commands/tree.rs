@@ -37,7 +37,11 @@ impl TreeArgs {
 }
 
 fn print(ui: Ui, node: &TreeView, branch: &str, indent: &str) {
-    let title = node.title.as_deref().map(|title| format!("  {title}")).unwrap_or_default();
+    let title = node
+        .title
+        .as_deref()
+        .map(|title| format!("  {title}"))
+        .unwrap_or_default();
     let progress = match node.progress {
         Progress::Pending => Styled::default(),
         progress => styled(DIM, format!("  [{progress}]")),
@@ -50,7 +54,16 @@ fn print(ui: Ui, node: &TreeView, branch: &str, indent: &str) {
     ));
     let last = node.children.len().saturating_sub(1);
     for (index, child) in node.children.iter().enumerate() {
-        let (branch, more) = if index == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-        print(ui, child, &format!("{indent}{branch}"), &format!("{indent}{more}"));
+        let (branch, more) = if index == last {
+            ("└─ ", "   ")
+        } else {
+            ("├─ ", "│  ")
+        };
+        print(
+            ui,
+            child,
+            &format!("{indent}{branch}"),
+            &format!("{indent}{more}"),
+        );
     }
 }

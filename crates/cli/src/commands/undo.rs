@@ -41,16 +41,28 @@ impl UndoArgs {
             return Ok(ExitCode::Done);
         }
         for operation in &outcome.undone {
-            app.ui.line(format_args!("{} undone: {} ({})", styled(GOOD, "✓"), operation.summary, operation.operation));
+            app.ui.line(format_args!(
+                "{} undone: {} ({})",
+                styled(GOOD, "✓"),
+                operation.summary,
+                operation.operation
+            ));
         }
         for file in &outcome.files {
             app.ui.line(format_args!("  changed back: {file}"));
         }
         for file in &outcome.kept_files {
-            app.ui.line(format_args!("  {} {} was changed since and stays", styled(WARN, "kept:"), file));
+            app.ui.line(format_args!(
+                "  {} {} was changed since and stays",
+                styled(WARN, "kept:"),
+                file
+            ));
         }
         print_transitions(app.ui, &outcome.changed_entities);
-        app.ui.line(styled(DIM, format!("  to have it back: tl undo {}", outcome.operation)));
+        app.ui.line(styled(
+            DIM,
+            format!("  to have it back: tl undo {}", outcome.operation),
+        ));
         Ok(ExitCode::Done)
     }
 }

@@ -35,16 +35,25 @@ struct UninstallOutcome {
 impl UninstallArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
         let Choice::Named(hosts) = choice(&self.host, false)? else {
-            return Err(Failure::new(FailureKind::Invalid, "which hosts?").step("tl uninstall --host all"));
+            return Err(
+                Failure::new(FailureKind::Invalid, "which hosts?").step("tl uninstall --host all")
+            );
         };
         let root = app.project()?.root;
         let disk = DiskFiles::open(&root).map_err(|error| {
-            Failure::new(FailureKind::Unavailable, format!("cannot open `{}`: {error}", root.display()))
+            Failure::new(
+                FailureKind::Unavailable,
+                format!("cannot open `{}`: {error}", root.display()),
+            )
         })?;
         let mut changes = plan_uninstall(&disk, &hosts)?;
         apply(&disk, &mut changes)?;
         if app.ui.json {
-            app.ui.value(&UninstallOutcome { success: true, project: root.display().to_string(), hosts: changes });
+            app.ui.value(&UninstallOutcome {
+                success: true,
+                project: root.display().to_string(),
+                hosts: changes,
+            });
         } else {
             report(app.ui, &changes);
         }

@@ -28,7 +28,14 @@ impl VersionsArgs {
         }
         for version in &view.versions {
             let name = version.back.as_deref().unwrap_or("now");
-            let approved = styled(GOOD, if version.approved { "  ✓ approved" } else { "" });
+            let approved = styled(
+                GOOD,
+                if version.approved {
+                    "  ✓ approved"
+                } else {
+                    ""
+                },
+            );
             // The size is that of the real text, which is not stored.
             let size = match (version.masked, version.size) {
                 (true, _) => format!("{:>13}", "masked"),

@@ -41,15 +41,24 @@ impl WaitArgs {
         if app.ui.json {
             app.ui.value(&view);
         } else {
-            app.ui.line(format_args!("{}  {}", styled(BOLD, &view.path), status(view.status)));
+            app.ui.line(format_args!(
+                "{}  {}",
+                styled(BOLD, &view.path),
+                status(view.status)
+            ));
             for said in &view.comments {
                 app.ui.line(format!("  {}: {}", said.by, said.text));
             }
             for decided in &view.reviews {
-                app.ui.line(format!("  {}: {}", decided.by, decided.summary));
+                app.ui
+                    .line(format!("  {}: {}", decided.by, decided.summary));
             }
         }
-        Ok(if view.done { ExitCode::Done } else { ExitCode::Failed })
+        Ok(if view.done {
+            ExitCode::Done
+        } else {
+            ExitCode::Failed
+        })
     }
 }
 
@@ -58,9 +67,18 @@ impl WaitArgs {
     fn wait(&self, ctx: &Context<'_>) -> Result<WaitView, Failure> {
         // Before the first look, so that nothing falls between the two.
         let mut known = ctx.store.read()?.head()?;
-        let until = if self.changed { Until::Changed } else { Until::Approved };
+        let until = if self.changed {
+            Until::Changed
+        } else {
+            Until::Approved
+        };
         let node = self.node.node.clone();
-        let mut request = WaitRequest { node, until, status: None, since: Some(known) };
+        let mut request = WaitRequest {
+            node,
+            until,
+            status: None,
+            since: Some(known),
+        };
         let mut view = await_decision(ctx, &request)?;
         if self.changed {
             request.status = Some(view.status.to_string());

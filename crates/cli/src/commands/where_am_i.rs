@@ -12,7 +12,9 @@ use crate::wiring::App;
 ///
 /// In one line: `017 › 017a › threshold-gate [green] 1/3 · 234/400 loc`.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  tl where\n  tl where --flat --json   # for tools that know one active item")]
+#[command(
+    after_help = "Examples:\n  tl where\n  tl where --flat --json   # for tools that know one active item"
+)]
 pub(crate) struct WhereArgs {
     /// One line for a prompt; with --json the few fields of the one active item
     #[arg(long)]
@@ -36,11 +38,22 @@ impl WhereArgs {
         }
         if let Some(gate) = &view.gate {
             let reason = &gate.reason;
-            app.ui.line(format_args!("{} {}: {reason}", styled(WARN, "gate"), gate.r#type));
+            app.ui.line(format_args!(
+                "{} {}: {reason}",
+                styled(WARN, "gate"),
+                gate.r#type
+            ));
         }
-        for (root, known) in view.roots.iter().filter(|(root, _)| Some(*root) != view.active_root.as_ref()) {
-            let at =
-                known.stack.last().and_then(|item| item.id.as_deref().or(item.scenario.as_deref())).unwrap_or(root);
+        for (root, known) in view
+            .roots
+            .iter()
+            .filter(|(root, _)| Some(*root) != view.active_root.as_ref())
+        {
+            let at = known
+                .stack
+                .last()
+                .and_then(|item| item.id.as_deref().or(item.scenario.as_deref()))
+                .unwrap_or(root);
             app.ui.line(styled(DIM, format!("parked: {root} at {at}")));
         }
         if let Some(note) = &view.note {

@@ -30,11 +30,18 @@ impl WhyArgs {
 }
 
 fn print(ui: Ui, view: &Explanation) {
-    ui.line(format_args!("{}  {}", styled(BOLD, &view.path), status(view.status)));
+    ui.line(format_args!(
+        "{}  {}",
+        styled(BOLD, &view.path),
+        status(view.status)
+    ));
     ui.line(format!("  {}", view.summary));
     for (depth, link) in view.chain.iter().enumerate() {
         let indent = "  ".repeat(depth);
-        ui.line(format!("  {indent}└ {} is {}: {}", link.path, link.status, link.because));
+        ui.line(format!(
+            "  {indent}└ {} is {}: {}",
+            link.path, link.status, link.because
+        ));
     }
     if let Some(operation) = &view.operation {
         ui.line(format!(
@@ -47,8 +54,16 @@ fn print(ui: Ui, view: &Explanation) {
     }
     if let Some(changes) = &view.diff {
         for section in &changes.sections {
-            let heading = if section.heading.is_empty() { "(before the first heading)" } else { &section.heading };
-            ui.line(format_args!("  {} {}", styled(INFO, section.change), heading));
+            let heading = if section.heading.is_empty() {
+                "(before the first heading)"
+            } else {
+                &section.heading
+            };
+            ui.line(format_args!(
+                "  {} {}",
+                styled(INFO, section.change),
+                heading
+            ));
         }
         diff::print(ui, changes);
     }

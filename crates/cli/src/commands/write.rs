@@ -1,6 +1,8 @@
 //! `tl write`
 
-use application::generation::advance::{NextStep, StepAnswer, StepAsk, next_step, offline_answer, submit_step};
+use application::generation::advance::{
+    NextStep, StepAnswer, StepAsk, next_step, offline_answer, submit_step,
+};
 use application::generation::start_generation::{next_scene, start_generation};
 use application::generation::view::GenerationView;
 use application::{Failure, FailureKind};
@@ -40,18 +42,32 @@ pub(crate) struct WriteArgs {
 
 impl WriteArgs {
     pub(crate) fn run(&self, app: &App) -> Result<ExitCode, Failure> {
-        let scene = if self.next { vec![app.run(next_scene)?] } else { self.scene.clone() };
+        let scene = if self.next {
+            vec![app.run(next_scene)?]
+        } else {
+            self.scene.clone()
+        };
         let mind = Mind::chosen()?;
         let started = app.run(|ctx| start_generation(ctx, &scene))?;
         if started.step != domain::generation::Step::Write {
-            app.ui.say(format_args!("{} {} at step {}", styled(INFO, "resuming"), started.scene, started.step.word()));
+            app.ui.say(format_args!(
+                "{} {} at step {}",
+                styled(INFO, "resuming"),
+                started.scene,
+                started.step.word()
+            ));
         }
         carry_on(app, &mind, &[started.scene], self.show_prompt)
     }
 }
 
 /// Goes on with a scene until it rests.
-pub(super) fn carry_on(app: &App, mind: &Mind, scene: &[String], show_prompt: bool) -> Result<ExitCode, Failure> {
+pub(super) fn carry_on(
+    app: &App,
+    mind: &Mind,
+    scene: &[String],
+    show_prompt: bool,
+) -> Result<ExitCode, Failure> {
     let progress = Progress::new(app.ui, 0);
     let mut next = app.run(|ctx| next_step(ctx, scene))?;
     loop {
@@ -83,7 +99,11 @@ fn answered(
     scene: &[String],
     question: &StepAsk,
 ) -> Result<StepAnswer, Failure> {
-    let mut answer = StepAnswer { nonce: question.nonce.clone(), writer: mind.name(), ..StepAnswer::default() };
+    let mut answer = StepAnswer {
+        nonce: question.nonce.clone(),
+        writer: mind.name(),
+        ..StepAnswer::default()
+    };
     let Mind::Model { model, cancel } = mind else {
         answer.answer = app.run(|ctx| offline_answer(ctx, scene))?;
         return Ok(answer);
@@ -104,9 +124,8 @@ fn answered(
         }
         Err(unanswered) if unanswered.cancelled => {
             let what = "stopped; the step can be taken up again".to_owned();
-            return Err(
-                Failure::new(FailureKind::Unavailable, what).step(format!("tl generation resume {}", question.scene))
-            );
+            return Err(Failure::new(FailureKind::Unavailable, what)
+                .step(format!("tl generation resume {}", question.scene)));
         }
         Err(unanswered) => {
             answer.failed = Some(unanswered.failure.message);
@@ -119,7 +138,9 @@ fn answered(
 fn rest(app: &App, generation: &GenerationView) -> ExitCode {
     show(app, generation);
     match generation.status {
-        GenerationStatus::Complete | GenerationStatus::Running | GenerationStatus::Cancelled => ExitCode::Done,
+        GenerationStatus::Complete | GenerationStatus::Running | GenerationStatus::Cancelled => {
+            ExitCode::Done
+        }
         GenerationStatus::Failed | GenerationStatus::Held => ExitCode::Failed,
     }
 }
@@ -137,26 +158,54 @@ pub(super) fn show(app: &App, generation: &GenerationView) {
     };
     let words = count(generation.words, "word", "words");
     let scene = &generation.scene;
-    app.ui.line(format_args!("{} {} {words}", styled(BOLD, &scene), styled(style, generation.status.word())));
+    app.ui.line(format_args!(
+        "{} {} {words}",
+        styled(BOLD, &scene),
+        styled(style, generation.status.word())
+    ));
     if generation.stale {
-        app.ui.line(format_args!("  {}: its blueprint changed since, or is no longer approved", styled(WARN, "stale")));
+        app.ui.line(format_args!(
+            "  {}: its blueprint changed since, or is no longer approved",
+            styled(WARN, "stale")
+        ));
     }
     for finding in &generation.findings {
-        let mark = if finding.severity == Severity::Must { styled(BAD, "must") } else { styled(WARN, "note") };
-        let quote = finding.quote.as_deref().map(|quote| format!(" — “{quote}”")).unwrap_or_default();
-        app.ui.line(format_args!("  {mark} {}: {}{quote}", finding.check, finding.problem));
+        let mark = if finding.severity == Severity::Must {
+            styled(BAD, "must")
+        } else {
+            styled(WARN, "note")
+        };
+        let quote = finding
+            .quote
+            .as_deref()
+            .map(|quote| format!(" — “{quote}”"))
+            .unwrap_or_default();
+        app.ui.line(format_args!(
+            "  {mark} {}: {}{quote}",
+            finding.check, finding.problem
+        ));
     }
     if let Some(error) = &generation.error {
-        app.ui.line(format_args!("  {}: {}", styled(BAD, "error"), error));
+        app.ui
+            .line(format_args!("  {}: {}", styled(BAD, "error"), error));
     }
     if let Some(file) = &generation.file {
         app.ui.line(format!("  {file}"));
     }
     match generation.status {
-        GenerationStatus::Failed => app.ui.say(format_args!("{}: tl generation resume {scene}", styled(INFO, "next"))),
+        GenerationStatus::Failed => app.ui.say(format_args!(
+            "{}: tl generation resume {scene}",
+            styled(INFO, "next")
+        )),
         GenerationStatus::Held => {
-            app.ui.say(format_args!("{}: tl generation resume {scene}   # keep it as it is", styled(INFO, "next")));
-            app.ui.say(format_args!("{}: tl generation cancel {scene}", styled(INFO, "next")));
+            app.ui.say(format_args!(
+                "{}: tl generation resume {scene}   # keep it as it is",
+                styled(INFO, "next")
+            ));
+            app.ui.say(format_args!(
+                "{}: tl generation cancel {scene}",
+                styled(INFO, "next")
+            ));
         }
         _ => {}
     }

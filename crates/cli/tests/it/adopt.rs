@@ -25,7 +25,12 @@ fn approvals_of_others_do_not_count_until_adopted() {
         &["log"],
         &["undo"],
     ] {
-        assert_refused(&clone, arguments, "unavailable", &["was not adopted by this user", "tl adopt", "tl rebuild"]);
+        assert_refused(
+            &clone,
+            arguments,
+            "unavailable",
+            &["was not adopted by this user", "tl adopt", "tl rebuild"],
+        );
     }
     let output = clone.ok(&["adopt", "--yes"]);
     assert_eq!(output.stdout, "✓ adopted 3 nodes, 3 approved\n");
@@ -38,7 +43,12 @@ fn approvals_of_others_do_not_count_until_adopted() {
 #[test]
 fn adopting_is_a_persons_decision() {
     let clone = cloned(&planned());
-    assert_refused(&clone, &["adopt"], "refused", &["a person's decision", "in a terminal", "tl adopt --yes"]);
+    assert_refused(
+        &clone,
+        &["adopt"],
+        "refused",
+        &["a person's decision", "in a terminal", "tl adopt --yes"],
+    );
     assert_refused(&clone, &["status"], "unavailable", &["was not adopted"]);
 }
 
@@ -46,8 +56,20 @@ fn adopting_is_a_persons_decision() {
 fn a_rebuild_instead_gives_drafts() {
     let clone = cloned(&planned());
     clone.ok(&["rebuild"]);
-    assert_eq!(statuses(&clone), ["act-1 draft", "act-1/chapter-01 draft", "act-1/chapter-01/scene-0101 draft"]);
-    assert_refused(&clone, &["plan", "chapter", "2"], "refused", &["`act-1` is `draft`"]);
+    assert_eq!(
+        statuses(&clone),
+        [
+            "act-1 draft",
+            "act-1/chapter-01 draft",
+            "act-1/chapter-01/scene-0101 draft"
+        ]
+    );
+    assert_refused(
+        &clone,
+        &["plan", "chapter", "2"],
+        "refused",
+        &["`act-1` is `draft`"],
+    );
     clone.ok(&["check"]);
 }
 
@@ -60,7 +82,10 @@ fn a_copied_database_is_not_believed_either() {
     let adopted = clone.json(&["adopt", "--yes"]);
     assert_eq!(adopted["status_counts"]["approved"], 3);
     assert_eq!(clone.json(&["tree"]), original.json(&["tree"]));
-    assert_eq!(clone.json(&["versions", "act-1"])["versions"], original.json(&["versions", "act-1"])["versions"]);
+    assert_eq!(
+        clone.json(&["versions", "act-1"])["versions"],
+        original.json(&["versions", "act-1"])["versions"]
+    );
 }
 
 #[test]
@@ -79,7 +104,11 @@ fn text_edited_after_the_approval_is_a_draft_also_here() {
     clone.ok(&["adopt", "--yes"]);
     assert_eq!(
         statuses(&clone),
-        ["act-1 approved", "act-1/chapter-01 draft", "act-1/chapter-01/scene-0101 requires-revalidation"]
+        [
+            "act-1 approved",
+            "act-1/chapter-01 draft",
+            "act-1/chapter-01/scene-0101 requires-revalidation"
+        ]
     );
 }
 
@@ -87,7 +116,11 @@ fn text_edited_after_the_approval_is_a_draft_also_here() {
 fn a_repository_cannot_say_where_the_user_keeps_trust() {
     let clone = cloned(&planned());
     // A folder in the repository that looks like a user directory changes nothing.
-    copy_directory(&planned().user_directory(), &clone.root().join("home"), &|_| false);
+    copy_directory(
+        &planned().user_directory(),
+        &clone.root().join("home"),
+        &|_| false,
+    );
     assert_refused(&clone, &["status"], "unavailable", &["was not adopted"]);
 }
 
@@ -100,7 +133,11 @@ fn the_same_user_may_clone_and_move() {
     command.current_dir("/");
     let output = crate::finished(&mut command);
     assert_eq!(output.code, 0, "{}", output.stderr);
-    assert!(output.stdout.starts_with("act-1  ✓ approved"), "{}", output.stdout);
+    assert!(
+        output.stdout.starts_with("act-1  ✓ approved"),
+        "{}",
+        output.stdout
+    );
 }
 
 #[test]

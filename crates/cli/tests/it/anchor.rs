@@ -10,7 +10,15 @@ fn anchors_are_kept_and_listed_newest_first() {
     let anchor = project.json(&["anchor", "add", "JWT only"]);
     assert_eq!(text(&anchor, "session_stamp"), stamp);
     let list = project.json(&["anchor", "list"]);
-    assert_eq!((text(&list[0], "text"), text(&list[1], "text")), ("JWT only", "No new dependency"));
+    assert_eq!(
+        (text(&list[0], "text"), text(&list[1], "text")),
+        ("JWT only", "No new dependency")
+    );
     assert!(project.ok(&["brief"]).stdout.contains("Anchor: “JWT only”"));
-    assert_refused(&project, &["anchor", "add", &"x".repeat(501)], "invalid", &["501 characters"]);
+    assert_refused(
+        &project,
+        &["anchor", "add", &"x".repeat(501)],
+        "invalid",
+        &["501 characters"],
+    );
 }

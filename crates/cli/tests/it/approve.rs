@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use crate::{assert_refused, fingerprint, newest_operation, planned, run_with, statuses, story, text, texts};
+use crate::{
+    assert_refused, fingerprint, newest_operation, planned, run_with, statuses, story, text, texts,
+};
 use testkit::Project;
 
 const STRANGER: &str = "# Scene 1.1\n\n## Characters\n- Mara\n- Ivo\n";
@@ -33,7 +35,10 @@ fn an_act_is_approved_and_says_so() {
 fn approving_twice_changes_nothing() {
     let project = planned();
     let before = fingerprint(&project);
-    assert_eq!(project.ok(&["approve", "act", "1"]).stdout, "✓ `act-1` is approved already\n");
+    assert_eq!(
+        project.ok(&["approve", "act", "1"]).stdout,
+        "✓ `act-1` is approved already\n"
+    );
     assert_eq!(fingerprint(&project), before);
 }
 
@@ -50,9 +55,16 @@ fn the_parent_comes_first() {
     );
     assert_eq!(
         error["next_steps"],
-        json!([format!("review {}", Project::ACT), "tl approve act-1", "tl approve chapter-01"])
+        json!([
+            format!("review {}", Project::ACT),
+            "tl approve act-1",
+            "tl approve chapter-01"
+        ])
     );
-    assert_eq!(statuses(&project), ["act-1 draft", "act-1/chapter-01 draft"]);
+    assert_eq!(
+        statuses(&project),
+        ["act-1 draft", "act-1/chapter-01 draft"]
+    );
 }
 
 #[test]
@@ -73,12 +85,29 @@ fn warnings_are_shown_and_recorded_and_block_nothing() {
     let project = planned();
     project.write(Project::SCENE, STRANGER);
     let output = project.ok(&["approve", "scene", "0101"]);
-    assert_eq!(output.stdout, "✓ `act-1/chapter-01/scene-0101` is approved\n");
-    assert!(output.stderr.contains("warning: characters not named in parent `chapter-01`: Ivo"), "{}", output.stderr);
+    assert_eq!(
+        output.stdout,
+        "✓ `act-1/chapter-01/scene-0101` is approved\n"
+    );
+    assert!(
+        output
+            .stderr
+            .contains("warning: characters not named in parent `chapter-01`: Ivo"),
+        "{}",
+        output.stderr
+    );
     let scene = project.json(&["show", "scene-0101"]);
     assert_eq!(text(&scene, "status"), "approved");
-    assert_eq!(texts(&scene["approval"]["warnings"]), ["characters not named in parent `chapter-01`: Ivo"]);
-    assert!(project.ok(&["show", "scene-0101"]).stdout.contains("in spite of: characters not named"));
+    assert_eq!(
+        texts(&scene["approval"]["warnings"]),
+        ["characters not named in parent `chapter-01`: Ivo"]
+    );
+    assert!(
+        project
+            .ok(&["show", "scene-0101"])
+            .stdout
+            .contains("in spite of: characters not named")
+    );
 }
 
 #[test]
@@ -94,11 +123,17 @@ fn the_policy_may_ask_for_force() {
     );
     assert_eq!(
         texts(&error["next_steps"]),
-        ["warning: characters not named in parent `chapter-01`: Ivo", "tl approve scene-0101 --force"]
+        [
+            "warning: characters not named in parent `chapter-01`: Ivo",
+            "tl approve scene-0101 --force"
+        ]
     );
     assert_eq!(project.status("scene-0101"), "draft");
     let outcome = project.json(&["approve", "scene-0101", "--force"]);
-    assert_eq!(texts(&outcome["warnings"]), ["characters not named in parent `chapter-01`: Ivo"]);
+    assert_eq!(
+        texts(&outcome["warnings"]),
+        ["characters not named in parent `chapter-01`: Ivo"]
+    );
     assert_eq!(project.status("scene-0101"), "approved");
 }
 
@@ -106,26 +141,48 @@ fn the_policy_may_ask_for_force() {
 fn the_policy_may_switch_checks_off() {
     let project = planned();
     project.write(Project::SCENE, STRANGER);
-    let output = run_with(&project, &[("THROUGHLINE_CONSISTENCY", "off")], &["approve", "scene-0101", "--json"]);
+    let output = run_with(
+        &project,
+        &[("THROUGHLINE_CONSISTENCY", "off")],
+        &["approve", "scene-0101", "--json"],
+    );
     assert_eq!(output.code, 0);
-    assert!(output.stdout.contains("\"warnings\":[]"), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("\"warnings\":[]"),
+        "{}",
+        output.stdout
+    );
 }
 
 #[test]
 fn only_a_person_where_the_policy_says_so() {
     let project = story();
     project.write(Project::ACT, crate::ACT_TEXT);
-    let config = project.read(".throughline/config.toml").replace("# approval = \"anyone\"", "approval = \"human\"");
+    let config = project
+        .read(".throughline/config.toml")
+        .replace("# approval = \"anyone\"", "approval = \"human\"");
     project.write(".throughline/config.toml", config);
     // The change of policy is an operation of its own.
     project.ok(&["status"]);
     let before = fingerprint(&project);
-    for arguments in [["approve", "act-1"].as_slice(), &["approve", "act-1", "--force"]] {
-        assert_refused(&project, arguments, "refused", &["only a person may approve here", "in their own terminal"]);
+    for arguments in [
+        ["approve", "act-1"].as_slice(),
+        &["approve", "act-1", "--force"],
+    ] {
+        assert_refused(
+            &project,
+            arguments,
+            "refused",
+            &["only a person may approve here", "in their own terminal"],
+        );
     }
     let output = run_with(&project, &[("CLAUDECODE", "1")], &["approve", "act-1"]);
     assert_eq!(output.code, 1);
-    assert!(output.stderr.contains("agent:claude-code/"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("agent:claude-code/"),
+        "{}",
+        output.stderr
+    );
     assert_eq!(fingerprint(&project), before);
 }
 
@@ -135,10 +192,17 @@ fn keeping_a_stale_node_is_an_approval_too() {
     project.write(Project::ACT, crate::ACT_EDITED);
     project.ok(&["approve", "act-1"]);
     let human = [("THROUGHLINE_APPROVAL", "human")];
-    for arguments in [["revalidate", "chapter-01", "--keep"].as_slice(), &["revalidate", "--all", "--keep"]] {
+    for arguments in [
+        ["revalidate", "chapter-01", "--keep"].as_slice(),
+        &["revalidate", "--all", "--keep"],
+    ] {
         let output = run_with(&project, &human, arguments);
         assert_eq!(output.code, 1, "{arguments:?}: {}", output.stdout);
-        assert!(output.stderr.contains("only a person may approve here"), "{}", output.stderr);
+        assert!(
+            output.stderr.contains("only a person may approve here"),
+            "{}",
+            output.stderr
+        );
     }
     assert_eq!(project.status("chapter-01"), "requires-revalidation");
 }
@@ -146,12 +210,20 @@ fn keeping_a_stale_node_is_an_approval_too() {
 #[test]
 fn condemned_text_needs_force() {
     let project = planned();
-    project.ok(&["invalidate", "scene-0101", "--reason", "contradicts the ending"]);
+    project.ok(&[
+        "invalidate",
+        "scene-0101",
+        "--reason",
+        "contradicts the ending",
+    ]);
     assert_refused(
         &project,
         &["approve", "scene-0101"],
         "refused",
-        &["condemned by agent:shell/unknown: contradicts the ending", "tl approve scene-0101 --force"],
+        &[
+            "condemned by agent:shell/unknown: contradicts the ending",
+            "tl approve scene-0101 --force",
+        ],
     );
     assert_eq!(project.status("scene-0101"), "invalid");
     project.ok(&["approve", "scene-0101", "--force"]);
@@ -162,7 +234,10 @@ fn condemned_text_needs_force() {
 fn new_text_is_free_of_a_condemnation() {
     let project = planned();
     project.ok(&["invalidate", "scene-0101", "--reason", "dull"]);
-    project.write(Project::SCENE, "# Scene 1.1\n\n## Characters\n- Mara, wide awake\n");
+    project.write(
+        Project::SCENE,
+        "# Scene 1.1\n\n## Characters\n- Mara, wide awake\n",
+    );
     assert_eq!(project.status("scene-0101"), "draft");
     project.ok(&["approve", "scene-0101"]);
     assert_eq!(project.status("scene-0101"), "approved");
@@ -178,7 +253,12 @@ fn a_missing_file_cannot_be_approved() {
         "refused",
         &["is missing", Project::SCENE, "tl versions scene-0101"],
     );
-    assert_refused(&project, &["approve", "scene-0101", "--force"], "refused", &["is missing"]);
+    assert_refused(
+        &project,
+        &["approve", "scene-0101", "--force"],
+        "refused",
+        &["is missing"],
+    );
 }
 
 #[test]
@@ -186,7 +266,10 @@ fn who_approved_is_recorded() {
     let cases: &[(&[(&str, &str)], &str)] = &[
         (&[], "agent:shell/unknown"),
         (&[("THROUGHLINE_SESSION", "s-7")], "agent:shell/s-7"),
-        (&[("CLAUDECODE", "1"), ("THROUGHLINE_SESSION", "abc")], "agent:claude-code/abc"),
+        (
+            &[("CLAUDECODE", "1"), ("THROUGHLINE_SESSION", "abc")],
+            "agent:claude-code/abc",
+        ),
         (&[("CURSOR_AGENT", "1")], "agent:cursor/unknown"),
         (&[("CODEX_SANDBOX", "seatbelt")], "agent:codex/unknown"),
         (&[("GEMINI_CLI", "1")], "agent:gemini/unknown"),
@@ -196,8 +279,14 @@ fn who_approved_is_recorded() {
         let node = format!("act-{number}");
         project.write(&format!("acts/{node}/strategic-plan.md"), "# An act\n");
         assert_eq!(run_with(&project, environment, &["approve", &node]).code, 0);
-        assert_eq!(text(&project.json(&["show", &node])["approval"], "by"), *principal);
-        assert_eq!(text(&project.json(&["log", "--limit", "1"])[0], "by"), *principal);
+        assert_eq!(
+            text(&project.json(&["show", &node])["approval"], "by"),
+            *principal
+        );
+        assert_eq!(
+            text(&project.json(&["log", "--limit", "1"])[0], "by"),
+            *principal
+        );
     }
 }
 
@@ -209,5 +298,11 @@ fn a_wide_edit_is_approved_as_it_is_at_that_moment() {
         project.ok(&["approve", "act-1"]);
         assert_eq!(project.status("act-1"), "approved", "turn {turn}");
     }
-    assert_eq!(project.json(&["versions", "act-1"])["versions"].as_array().expect("a list").len(), 5);
+    assert_eq!(
+        project.json(&["versions", "act-1"])["versions"]
+            .as_array()
+            .expect("a list")
+            .len(),
+        5
+    );
 }

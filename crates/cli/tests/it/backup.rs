@@ -9,11 +9,22 @@ fn a_backup_is_whole_and_said_to_be() {
     let project = story();
     project.plan_story();
     let output = project.ok(&["backup", "novel.tlbackup"]);
-    assert!(output.stdout.contains("read back and compared"), "{output:?}");
+    assert!(
+        output.stdout.contains("read back and compared"),
+        "{output:?}"
+    );
     let view = project.json(&["backup", "novel.tlbackup"]);
     let log = project.json(&["log"]);
     assert_eq!(view["operations"], log[0]["operation"], "{view} {log}");
-    assert!(project.root().join("novel.tlbackup").metadata().unwrap().len() > 0);
+    assert!(
+        project
+            .root()
+            .join("novel.tlbackup")
+            .metadata()
+            .unwrap()
+            .len()
+            > 0
+    );
 }
 
 #[test]
@@ -21,5 +32,10 @@ fn without_a_state_there_is_nothing_to_write() {
     let project = Project::empty(std::path::Path::new(env!("CARGO_BIN_EXE_tl")));
     assert_ne!(project.run(&["backup", "novel.tlbackup"]).code, 0);
     let project = story();
-    assert_ne!(project.run(&["backup", "no/such/folder/novel.tlbackup"]).code, 0);
+    assert_ne!(
+        project
+            .run(&["backup", "no/such/folder/novel.tlbackup"])
+            .code,
+        0
+    );
 }

@@ -22,16 +22,40 @@ fn a_plan_that_cannot_be_read_is_invalid_and_says_why() {
         let view = project.json(&["show", "chapter-01"]);
         assert_eq!(text(&view, "status"), "invalid", "{what}");
         let reason = text(&view, "invalidation_reason");
-        assert!(reason.contains("cannot be read") && reason.contains(why), "{what}: {reason}");
-        assert_eq!(project.status("scene-0101"), "requires-revalidation", "{what}");
-        assert_refused(&project, &["approve", "chapter-01", "--force"], "refused", &["cannot be read", "UTF-8"]);
-        assert_refused(&project, &["plan", "scene", "0102"], "refused", &["is `invalid`"]);
-        assert_eq!(fs::read(project.root().join(Project::CHAPTER)).expect("still there"), *bytes, "{what}");
+        assert!(
+            reason.contains("cannot be read") && reason.contains(why),
+            "{what}: {reason}"
+        );
+        assert_eq!(
+            project.status("scene-0101"),
+            "requires-revalidation",
+            "{what}"
+        );
+        assert_refused(
+            &project,
+            &["approve", "chapter-01", "--force"],
+            "refused",
+            &["cannot be read", "UTF-8"],
+        );
+        assert_refused(
+            &project,
+            &["plan", "scene", "0102"],
+            "refused",
+            &["is `invalid`"],
+        );
+        assert_eq!(
+            fs::read(project.root().join(Project::CHAPTER)).expect("still there"),
+            *bytes,
+            "{what}"
+        );
         // The last good version comes back.
         project.ok(&["restore", "chapter-01", "-1"]);
         assert_eq!(
             statuses(&project)[1..],
-            ["act-1/chapter-01 approved", "act-1/chapter-01/scene-0101 approved"],
+            [
+                "act-1/chapter-01 approved",
+                "act-1/chapter-01/scene-0101 approved"
+            ],
             "{what}"
         );
     }
@@ -42,7 +66,12 @@ fn a_new_unreadable_plan_is_in_the_tree() {
     let project = story();
     project.write(Project::ACT, b"\0");
     assert_eq!(statuses(&project), ["act-1 invalid"]);
-    assert_refused(&project, &["approve", "act-1"], "refused", &["cannot be read"]);
+    assert_refused(
+        &project,
+        &["approve", "act-1"],
+        "refused",
+        &["cannot be read"],
+    );
 }
 
 #[test]
@@ -56,22 +85,45 @@ fn an_empty_plan_is_a_plan() {
 #[test]
 fn links_are_not_followed_wherever_they_lead() {
     let project = planned();
-    let outside = project.root().parent().expect("a parent").join("outside.md");
+    let outside = project
+        .root()
+        .parent()
+        .expect("a parent")
+        .join("outside.md");
     fs::copy(project.root().join(Project::SCENE), &outside).expect("a copy");
     project.write("inside.md", project.read(Project::SCENE));
-    let targets = [outside.clone(), project.root().join("inside.md"), project.root().join("nowhere.md")];
+    let targets = [
+        outside.clone(),
+        project.root().join("inside.md"),
+        project.root().join("nowhere.md"),
+    ];
     for target in targets {
         let file = project.root().join(Project::SCENE);
         fs::remove_file(&file).expect("removed");
         symlink(&target, &file).expect("a link");
         let view = project.json(&["show", "scene-0101"]);
         assert_eq!(text(&view, "status"), "invalid", "{}", target.display());
-        assert!(text(&view, "invalidation_reason").contains("link"), "{view}");
+        assert!(
+            text(&view, "invalidation_reason").contains("link"),
+            "{view}"
+        );
         assert_refused(&project, &["approve", "scene-0101"], "refused", &["link"]);
         let before = fs::read(&target).ok();
-        assert_refused(&project, &["restore", "scene-0101", "-1"], "refused", &[Project::SCENE]);
-        assert_eq!(fs::read(&target).ok(), before, "nothing is written through a link");
-        assert!(fs::symlink_metadata(&file).expect("the link").is_symlink(), "the link stays");
+        assert_refused(
+            &project,
+            &["restore", "scene-0101", "-1"],
+            "refused",
+            &[Project::SCENE],
+        );
+        assert_eq!(
+            fs::read(&target).ok(),
+            before,
+            "nothing is written through a link"
+        );
+        assert!(
+            fs::symlink_metadata(&file).expect("the link").is_symlink(),
+            "the link stays"
+        );
     }
 }
 
@@ -89,13 +141,25 @@ fn a_linked_folder_is_not_followed_either() {
         symlink(&moved, &chapters).expect("a link");
         assert_eq!(
             statuses(&project),
-            ["act-1 approved", "act-1/chapter-01 invalid", "act-1/chapter-01/scene-0101 invalid"],
+            [
+                "act-1 approved",
+                "act-1/chapter-01 invalid",
+                "act-1/chapter-01/scene-0101 invalid"
+            ],
             "inside: {inside}"
         );
-        let reason = text(&project.json(&["show", "chapter-01"]), "invalidation_reason").to_owned();
+        let reason = text(
+            &project.json(&["show", "chapter-01"]),
+            "invalidation_reason",
+        )
+        .to_owned();
         assert!(reason.contains("link"), "{reason}");
         assert_refused(&project, &["restore", "chapter-01", "-1"], "refused", &[]);
-        assert_eq!(fs::read_dir(&moved).expect("a folder").count(), 1, "nothing was written there");
+        assert_eq!(
+            fs::read_dir(&moved).expect("a folder").count(),
+            1,
+            "nothing was written there"
+        );
     }
 }
 
@@ -122,8 +186,16 @@ fn backups_do_not_follow_links() {
     symlink(&outside, project.root().join("acts/act-1/backups")).expect("a link");
     project.write(Project::ACT, crate::ACT_EDITED);
     let output = project.run(&["show", "act-1"]);
-    assert_eq!(fs::read_dir(&outside).expect("a folder").count(), 0, "nothing is written through a link");
-    assert!(output.stderr.contains("acts/act-1/backups"), "it is told: {}", output.stderr);
+    assert_eq!(
+        fs::read_dir(&outside).expect("a folder").count(),
+        0,
+        "nothing is written through a link"
+    );
+    assert!(
+        output.stderr.contains("acts/act-1/backups"),
+        "it is told: {}",
+        output.stderr
+    );
 }
 
 #[test]
@@ -158,21 +230,65 @@ fn a_misplaced_scene_is_told_and_not_taken() {
 #[test]
 fn a_broken_config_names_line_key_and_what_is_allowed() {
     let cases: &[(&str, &[&str])] = &[
-        ("# one\nprofils = [\"story\"]\n", &[".throughline/config.toml:2", "`profils`", "did you mean `profiles`?"]),
-        ("[policy]\n\ncascad = \"deep\"\n", &[".throughline/config.toml:3", "`cascad`", "did you mean `cascade`?"]),
-        ("[policy]\napproval = \"cats\"\n", &[".throughline/config.toml:2", "`cats`", "`anyone`", "`human`"]),
-        ("[mirror]\nenabled = \"yes\"\n", &[".throughline/config.toml:2", "boolean"]),
-        ("storage = \"oracle\"\n", &[".throughline/config.toml:1", "`oracle`", "`sqlite`", "`json`"]),
+        (
+            "# one\nprofils = [\"story\"]\n",
+            &[
+                ".throughline/config.toml:2",
+                "`profils`",
+                "did you mean `profiles`?",
+            ],
+        ),
+        (
+            "[policy]\n\ncascad = \"deep\"\n",
+            &[
+                ".throughline/config.toml:3",
+                "`cascad`",
+                "did you mean `cascade`?",
+            ],
+        ),
+        (
+            "[policy]\napproval = \"cats\"\n",
+            &[
+                ".throughline/config.toml:2",
+                "`cats`",
+                "`anyone`",
+                "`human`",
+            ],
+        ),
+        (
+            "[mirror]\nenabled = \"yes\"\n",
+            &[".throughline/config.toml:2", "boolean"],
+        ),
+        (
+            "storage = \"oracle\"\n",
+            &[
+                ".throughline/config.toml:1",
+                "`oracle`",
+                "`sqlite`",
+                "`json`",
+            ],
+        ),
         ("profiles = [\"story\"\n", &[".throughline/config.toml:"]),
-        ("profiles = [\"sotry\"]\n", &["no profile `sotry`", "did you mean `story`?"]),
-        ("[polcy]\n", &[".throughline/config.toml:1", "did you mean `policy`?"]),
+        (
+            "profiles = [\"sotry\"]\n",
+            &["no profile `sotry`", "did you mean `story`?"],
+        ),
+        (
+            "[polcy]\n",
+            &[".throughline/config.toml:1", "did you mean `policy`?"],
+        ),
     ];
     let project = planned();
     let good = project.read(".throughline/config.toml");
     let before = crate::fingerprint(&project);
     for (config, parts) in cases {
         project.write(".throughline/config.toml", config);
-        for arguments in [["status"].as_slice(), &["approve", "act-1"], &["rebuild"], &["init"]] {
+        for arguments in [
+            ["status"].as_slice(),
+            &["approve", "act-1"],
+            &["rebuild"],
+            &["init"],
+        ] {
             assert_refused(&project, arguments, "invalid", parts);
         }
     }
@@ -185,7 +301,11 @@ fn a_config_that_is_no_text_is_told() {
     let project = planned();
     project.write(".throughline/config.toml", b"\xff\xfe");
     let output = project.refused(&["status"]);
-    assert!(output.stderr.contains(".throughline/config.toml"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains(".throughline/config.toml"),
+        "{}",
+        output.stderr
+    );
     fs::remove_file(project.root().join(".throughline/config.toml")).expect("removed");
     project.ok(&["status"]);
 }
@@ -193,13 +313,24 @@ fn a_config_that_is_no_text_is_told() {
 #[test]
 fn broken_front_matter_is_a_warning_with_its_line() {
     let project = planned();
-    project.write(Project::SCENE, "---\ntitle: Fine\nneeds: [a, b\n---\n# Scene\n");
+    project.write(
+        Project::SCENE,
+        "---\ntitle: Fine\nneeds: [a, b\n---\n# Scene\n",
+    );
     assert_eq!(project.status("scene-0101"), "draft");
     let output = project.ok(&["approve", "scene-0101"]);
-    assert!(output.stderr.contains("warning: front matter, line "), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("warning: front matter, line "),
+        "{}",
+        output.stderr
+    );
     let check = project.run(&["check", "--json"]);
     assert_eq!(check.code, 3);
-    assert!(check.stdout.contains("\"kind\":\"front-matter\"") && check.stdout.contains("line "), "{}", check.stdout);
+    assert!(
+        check.stdout.contains("\"kind\":\"front-matter\"") && check.stdout.contains("line "),
+        "{}",
+        check.stdout
+    );
 }
 
 #[test]
@@ -249,7 +380,9 @@ fn odd_names_are_answered_not_crashed_on() {
 fn a_closed_pipe_is_no_error() {
     let project = planned();
     let mut command = project.command(&["tree"]);
-    command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
     let mut child = command.spawn().expect("the program starts");
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("it ends");

@@ -14,16 +14,36 @@ fn a_budget_cuts_and_explains() {
     let project = trail();
     project.ok(&["intent", "Build auth"]);
     for number in 0..8 {
-        project.ok(&["anchor", "add", &format!("anchor number {number} holds whatever happens to this conversation")]);
+        project.ok(&[
+            "anchor",
+            "add",
+            &format!("anchor number {number} holds whatever happens to this conversation"),
+        ]);
     }
     let small = project.json(&["brief", "--budget", "400"]);
-    assert_eq!(keys(&small), ["characters", "cut", "kept", "text", "tokens"]);
+    assert_eq!(
+        keys(&small),
+        ["characters", "cut", "kept", "text", "tokens"]
+    );
     assert!(small["characters"].as_u64().unwrap() <= 400);
     let brief = text(&small, "text");
-    assert!(brief.contains("Build auth") && brief.contains("more: tl brief --budget 0"), "{brief}");
-    let explained = project.ok(&["brief", "--budget", "400", "--explain"]).stdout;
-    assert!(explained.contains("no room for") && explained.contains("trail, high: an anchor holds"), "{explained}");
-    assert!(project.json(&["brief", "--budget", "0"])["cut"].as_array().unwrap().is_empty());
+    assert!(
+        brief.contains("Build auth") && brief.contains("more: tl brief --budget 0"),
+        "{brief}"
+    );
+    let explained = project
+        .ok(&["brief", "--budget", "400", "--explain"])
+        .stdout;
+    assert!(
+        explained.contains("no room for") && explained.contains("trail, high: an anchor holds"),
+        "{explained}"
+    );
+    assert!(
+        project.json(&["brief", "--budget", "0"])["cut"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[test]
@@ -36,10 +56,25 @@ fn a_host_that_counts_bytes_gets_no_more_than_it_passes_on() {
     project.write(".throughline/config.toml", config);
     project.ok(&["intent", "Построить вход"]);
     for number in 0..12 {
-        project.ok(&["anchor", "add", &format!("{number} {}", "якорь держит всегда ".repeat(24))]);
+        project.ok(&[
+            "anchor",
+            "add",
+            &format!("{number} {}", "якорь держит всегда ".repeat(24)),
+        ]);
     }
     let fields = serde_json::json!({ "source": "startup" });
-    let told = project.session_of("codex", "s1").event("SessionStart", fields).context().unwrap();
-    assert!(told.len() <= 8_000 && told.contains("Построить вход"), "{}", told.len());
-    assert!(told.contains("more: tl brief --budget 0") && !told.contains("cut here"), "{told}");
+    let told = project
+        .session_of("codex", "s1")
+        .event("SessionStart", fields)
+        .context()
+        .unwrap();
+    assert!(
+        told.len() <= 8_000 && told.contains("Построить вход"),
+        "{}",
+        told.len()
+    );
+    assert!(
+        told.contains("more: tl brief --budget 0") && !told.contains("cut here"),
+        "{told}"
+    );
 }

@@ -27,10 +27,24 @@ impl StandInHost {
             std::fs::copy(std::fs::canonicalize("/bin/sh").unwrap(), &program).unwrap();
         }
         let mut command = project.command_of(&program);
-        command.envs(environment.iter().copied()).env("TL", binary());
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
-        Self { child, input, output }
+        command
+            .envs(environment.iter().copied())
+            .env("TL", binary());
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let (input, output) = (
+            child.stdin.take(),
+            BufReader::new(child.stdout.take().unwrap()),
+        );
+        Self {
+            child,
+            input,
+            output,
+        }
     }
 
     /// Runs a line; returns what it wrote and how it ended.
@@ -40,7 +54,10 @@ impl StandInHost {
         let mut written = String::new();
         loop {
             let mut line = String::new();
-            assert!(self.output.read_line(&mut line).unwrap() > 0, "the host ended: {written}");
+            assert!(
+                self.output.read_line(&mut line).unwrap() > 0,
+                "the host ended: {written}"
+            );
             if let Some((before, code)) = line.split_once("::ended ") {
                 written.push_str(before);
                 return (written, code.trim().parse().unwrap());
@@ -50,8 +67,10 @@ impl StandInHost {
     }
 
     fn hook(&mut self, host: &str, event: &str, payload: &Value) {
-        let (written, code) =
-            self.run(&format!("printf '%s' {} | \"$TL\" hook {host} {event}", quoted(&payload.to_string())));
+        let (written, code) = self.run(&format!(
+            "printf '%s' {} | \"$TL\" hook {host} {event}",
+            quoted(&payload.to_string())
+        ));
         assert_eq!(code, 0, "{written}");
     }
 }
@@ -135,12 +154,21 @@ impl HostWords {
             }
             _ => json!({ "source": "startup" }),
         };
-        let payload = project.session_of(self.host, session).payload(self.start, fields);
+        let payload = project
+            .session_of(self.host, session)
+            .payload(self.start, fields);
         process.hook(self.host, self.start, &payload);
     }
 
     /// The hook before a shell command (or after it).
-    fn shell_call(&self, project: &Project, process: &mut StandInHost, session: &str, before: bool, command: &str) {
+    fn shell_call(
+        &self,
+        project: &Project,
+        process: &mut StandInHost,
+        session: &str,
+        before: bool,
+        command: &str,
+    ) {
         let session = project.session_of(self.host, session);
         let (name, fields) = session.call(before, self.shell, &json!({ "command": command }));
         let payload = session.payload(name, fields);
@@ -165,7 +193,10 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % limit
     }
 }
@@ -181,15 +212,26 @@ struct Model {
 fn interleave(host: &HostWords, seed: u64, one_process: bool, tells: bool) {
     let project = empty();
     project.ok(&["init", "--profile", "trail"]);
-    let sessions = [format!("{}-a-{seed}", host.host), format!("{}-b-{seed}", host.host)];
+    let sessions = [
+        format!("{}-a-{seed}", host.host),
+        format!("{}-b-{seed}", host.host),
+    ];
     let shims = project.user_directory().join("bin");
     std::fs::create_dir_all(&shims).unwrap();
     std::os::unix::fs::symlink(binary(), shims.join("tl")).unwrap();
     let path = format!("{}:/usr/bin:/bin", shims.display());
     let mut processes: Vec<StandInHost> = Vec::new();
     for session in sessions.iter().take(if one_process { 1 } else { 2 }) {
-        let mut environment = vec![(host.mark, "1"), ("PATH", path.as_str()), ("OWN_PATH", path.as_str())];
-        environment.extend(host.session.filter(|_| tells).map(|name| (name, session.as_str())));
+        let mut environment = vec![
+            (host.mark, "1"),
+            ("PATH", path.as_str()),
+            ("OWN_PATH", path.as_str()),
+        ];
+        environment.extend(
+            host.session
+                .filter(|_| tells)
+                .map(|name| (name, session.as_str())),
+        );
         processes.push(StandInHost::start(&project, &environment));
     }
     let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
@@ -207,13 +249,20 @@ fn interleave(host: &HostWords, seed: u64, one_process: bool, tells: bool) {
                 let words = format!("intent \"{made}\"");
                 // One process for both sessions: only a command that hooks saw as it runs tells them apart.
                 let ways = if one_process { &WAYS[..7] } else { &WAYS[..] };
-                let way = ways[random.below(ways.len())].replace("ARGS", &words).replace("PROGRAM", &program());
-                let way = if one_process { format!("{way} # {session}") } else { way };
+                let way = ways[random.below(ways.len())]
+                    .replace("ARGS", &words)
+                    .replace("PROGRAM", &program());
+                let way = if one_process {
+                    format!("{way} # {session}")
+                } else {
+                    way
+                };
                 host.shell_call(&project, &mut processes[process], session, true, &way);
                 models[index].pending = Some((way, made));
             }
             Some((command, made)) => {
-                let (written, code) = processes[process].run(&format!("bash -c {} 2>&1 < /dev/null", quoted(&command)));
+                let (written, code) = processes[process]
+                    .run(&format!("bash -c {} 2>&1 < /dev/null", quoted(&command)));
                 assert_eq!(code, 0, "{}: {command}: {written}", host.host);
                 host.shell_call(&project, &mut processes[process], session, false, &command);
                 models[index].intents.push(made);
@@ -224,13 +273,23 @@ fn interleave(host: &HostWords, seed: u64, one_process: bool, tells: bool) {
     for (session, model) in sessions.iter().zip(&models) {
         let by = format!("agent:{}/{session}", host.host);
         let mut found: Vec<String> = Vec::new();
-        for operation in log.as_array().unwrap().iter().filter(|operation| text(operation, "by") == by) {
+        for operation in log
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|operation| text(operation, "by") == by)
+        {
             if text(operation, "channel") == "cli" && text(operation, "summary").contains("aim ") {
                 found.push(text(operation, "summary").to_owned());
             }
         }
         found.reverse();
-        assert_eq!(found.len(), model.intents.len(), "{by}: {found:?} {:?}\n{log}", model.intents);
+        assert_eq!(
+            found.len(),
+            model.intents.len(),
+            "{by}: {found:?} {:?}\n{log}",
+            model.intents
+        );
         for (found, made) in found.iter().zip(&model.intents) {
             assert!(found.contains(made.as_str()), "{by}: {found} {made}");
         }
@@ -238,7 +297,9 @@ fn interleave(host: &HostWords, seed: u64, one_process: bool, tells: bool) {
     // Nobody else did anything but look.
     for operation in log.as_array().unwrap() {
         let is_aim = text(operation, "summary").contains("aim ");
-        let known = sessions.iter().any(|session| text(operation, "by") == format!("agent:{}/{session}", host.host));
+        let known = sessions
+            .iter()
+            .any(|session| text(operation, "by") == format!("agent:{}/{session}", host.host));
         assert!(!is_aim || known, "{operation}");
     }
 }
@@ -266,24 +327,35 @@ fn the_second_hook_does_not_take_the_first_sessions_command() {
             let project = crate::tickets();
             let mut processes = [(); 2].map(|()| StandInHost::start(&project, &[(host.mark, "1")]));
             host.start(&project, &mut processes[0], "a");
-            let commands =
-                ["017a", "045"].map(|ticket| format!("{0} focus enter {ticket} && {0} claim {ticket}", program()));
+            let commands = ["017a", "045"]
+                .map(|ticket| format!("{0} focus enter {ticket} && {0} claim {ticket}", program()));
             let of = |session: usize| if one_process { 0 } else { session };
             host.start(&project, &mut processes[of(1)], "b");
             for (index, session) in ["a", "b"].into_iter().enumerate() {
-                host.shell_call(&project, &mut processes[of(index)], session, true, &commands[index]);
+                host.shell_call(
+                    &project,
+                    &mut processes[of(index)],
+                    session,
+                    true,
+                    &commands[index],
+                );
             }
             for (index, command) in commands.iter().enumerate() {
-                let (written, code) =
-                    processes[of(index)].run(&format!("bash -c {} 2>&1 < /dev/null", quoted(command)));
+                let (written, code) = processes[of(index)]
+                    .run(&format!("bash -c {} 2>&1 < /dev/null", quoted(command)));
                 assert_eq!(code, 0, "{}: {written}", host.host);
             }
             for (session, ticket) in [("a", "017a"), ("b", "045")] {
                 let line = as_session(&project, session, &["where", "--flat"]).stdout;
-                assert!(line.contains(ticket), "{} {one_process} {session}: {line}", host.host);
+                assert!(
+                    line.contains(ticket),
+                    "{} {one_process} {session}: {line}",
+                    host.host
+                );
                 let log = project.json(&["log", "--limit", "500"]);
                 let claim = log.as_array().unwrap().iter().find(|operation| {
-                    text(operation, "verb") == "claim" && text(operation, "summary").contains(ticket)
+                    text(operation, "verb") == "claim"
+                        && text(operation, "summary").contains(ticket)
                 });
                 let by = claim.map(|claim| text(claim, "by").to_owned());
                 assert_eq!(by, Some(format!("agent:{}/{session}", host.host)), "{log}");
@@ -319,13 +391,26 @@ fn a_call_that_two_sessions_of_a_process_made_is_given_to_neither() {
 fn a_host_within_a_host_is_the_caller() {
     let project = crate::tickets();
     let (outer, inner) = (&HOSTS[0], &HOSTS[1]);
-    let mut process =
-        StandInHost::start(&project, &[(outer.mark, "1"), ("CLAUDE_CODE_SESSION_ID", "outer"), (inner.mark, "1")]);
+    let mut process = StandInHost::start(
+        &project,
+        &[
+            (outer.mark, "1"),
+            ("CLAUDE_CODE_SESSION_ID", "outer"),
+            (inner.mark, "1"),
+        ],
+    );
     inner.start(&project, &mut process, "inner");
     let (written, code) = process.run("\"$TL\" focus enter 045 2>&1 < /dev/null");
     assert_eq!(code, 0, "{written}");
-    assert!(as_session(&project, "inner", &["where", "--flat"]).stdout.contains("045"));
-    assert_eq!(text(&project.json(&["log", "--limit", "1"])[0], "by"), "agent:codex/inner");
+    assert!(
+        as_session(&project, "inner", &["where", "--flat"])
+            .stdout
+            .contains("045")
+    );
+    assert_eq!(
+        text(&project.json(&["log", "--limit", "1"])[0], "by"),
+        "agent:codex/inner"
+    );
 }
 
 /// Once the session is over, its process serves nobody.
@@ -335,9 +420,14 @@ fn a_session_that_ended_is_nobodys_host() {
     let host = &HOSTS[1];
     let mut process = StandInHost::start(&project, &[(host.mark, "1")]);
     host.start(&project, &mut process, "a");
-    let payload = project.session_of(host.host, "a").payload("SessionEnd", json!({ "reason": "other" }));
+    let payload = project
+        .session_of(host.host, "a")
+        .payload("SessionEnd", json!({ "reason": "other" }));
     process.hook(host.host, "SessionEnd", &payload);
     let (written, code) = process.run("\"$TL\" focus enter 045 2>&1 < /dev/null");
     assert_eq!(code, 0, "{written}");
-    assert_eq!(text(&project.json(&["log", "--limit", "1"])[0], "by"), "agent:codex/unknown");
+    assert_eq!(
+        text(&project.json(&["log", "--limit", "1"])[0], "by"),
+        "agent:codex/unknown"
+    );
 }

@@ -5,7 +5,11 @@ use serde_json::json;
 use crate::{planned, run_with, statuses, story, text};
 use testkit::Project;
 
-const ALL_APPROVED: [&str; 3] = ["act-1 approved", "act-1/chapter-01 approved", "act-1/chapter-01/scene-0101 approved"];
+const ALL_APPROVED: [&str; 3] = [
+    "act-1 approved",
+    "act-1/chapter-01 approved",
+    "act-1/chapter-01/scene-0101 approved",
+];
 
 #[test]
 fn an_edit_makes_everything_below_stale() {
@@ -14,7 +18,11 @@ fn an_edit_makes_everything_below_stale() {
     project.write(Project::ACT, crate::ACT_EDITED);
     assert_eq!(
         statuses(&project),
-        ["act-1 draft", "act-1/chapter-01 requires-revalidation", "act-1/chapter-01/scene-0101 requires-revalidation"]
+        [
+            "act-1 draft",
+            "act-1/chapter-01 requires-revalidation",
+            "act-1/chapter-01/scene-0101 requires-revalidation"
+        ]
     );
     let scene = project.json(&["show", "scene-0101"]);
     assert_eq!(text(&scene, "invalidation_reason"), "`act-1` changed");
@@ -28,7 +36,10 @@ fn the_old_text_makes_everything_approved_again() {
     assert_eq!(project.status("scene-0101"), "requires-revalidation");
     project.write(Project::ACT, crate::ACT_TEXT);
     assert_eq!(statuses(&project), ALL_APPROVED);
-    assert_eq!(project.json(&["show", "scene-0101"])["invalidation_reason"], json!(null));
+    assert_eq!(
+        project.json(&["show", "scene-0101"])["invalidation_reason"],
+        json!(null)
+    );
 }
 
 #[test]
@@ -45,7 +56,11 @@ fn an_act_approved_anew_leaves_the_chapter_to_be_revalidated() {
         ]
     );
     project.ok(&["revalidate", "chapter-01", "--keep"]);
-    assert_eq!(statuses(&project), ALL_APPROVED, "the chapter's text did not change, so the scene holds");
+    assert_eq!(
+        statuses(&project),
+        ALL_APPROVED,
+        "the chapter's text did not change, so the scene holds"
+    );
 }
 
 #[test]
@@ -55,8 +70,15 @@ fn a_draft_whose_parent_moved_on_is_stale() {
     assert_eq!(project.status("chapter-02"), "draft");
     project.write(Project::ACT, crate::ACT_EDITED);
     assert_eq!(project.status("chapter-02"), "requires-revalidation");
-    project.write("acts/act-1/chapters/chapter-02/plan.md", "# Chapter 2, after the change\n");
-    assert_eq!(project.status("chapter-02"), "draft", "a text written after the change knows it");
+    project.write(
+        "acts/act-1/chapters/chapter-02/plan.md",
+        "# Chapter 2, after the change\n",
+    );
+    assert_eq!(
+        project.status("chapter-02"),
+        "draft",
+        "a text written after the change knows it"
+    );
 }
 
 #[test]
@@ -90,7 +112,11 @@ fn the_cascade_is_one_operation() {
     assert_eq!(text(newest, "verb"), "observe");
     assert_eq!(text(newest, "summary"), "changed: act-1");
     for node in ["act-1", "chapter-01", "scene-0101"] {
-        assert_eq!(project.json(&["log", node, "--limit", "1"])[0]["operation"], json!(before), "{node}");
+        assert_eq!(
+            project.json(&["log", node, "--limit", "1"])[0]["operation"],
+            json!(before),
+            "{node}"
+        );
     }
 }
 
@@ -111,7 +137,12 @@ fn with_sections() -> Project {
     let project = story().with_environment("THROUGHLINE_CASCADE", "precise");
     project.write(Project::ACT, ACT_WITH_SECTIONS);
     project.ok(&["approve", "act-1"]);
-    for (chapter, front) in [("01", ""), ("02", ""), ("03", "---\nrelies_on: [Mood]\n---\n"), ("04", "")] {
+    for (chapter, front) in [
+        ("01", ""),
+        ("02", ""),
+        ("03", "---\nrelies_on: [Mood]\n---\n"),
+        ("04", ""),
+    ] {
         project.write(
             &format!("acts/act-1/chapters/chapter-{chapter}/plan.md"),
             format!("{front}# The {chapter}th part\n\nText.\n"),
@@ -134,12 +165,43 @@ fn after_edit(project: &Project, from: &str, to: &str) -> [String; 4] {
 fn a_precise_cascade_touches_only_who_relies_on_the_section() {
     let cases = [
         // Chapter 4 is named nowhere and lists nothing: it relies on everything.
-        ("Mara wakes.", "Mara sleeps.", ["requires-revalidation", "approved", "approved", "requires-revalidation"]),
-        ("Mara leaves.", "Mara stays.", ["approved", "requires-revalidation", "approved", "requires-revalidation"]),
-        ("Grey.", "Golden.", ["approved", "approved", "requires-revalidation", "requires-revalidation"]),
+        (
+            "Mara wakes.",
+            "Mara sleeps.",
+            [
+                "requires-revalidation",
+                "approved",
+                "approved",
+                "requires-revalidation",
+            ],
+        ),
+        (
+            "Mara leaves.",
+            "Mara stays.",
+            [
+                "approved",
+                "requires-revalidation",
+                "approved",
+                "requires-revalidation",
+            ],
+        ),
+        (
+            "Grey.",
+            "Golden.",
+            [
+                "approved",
+                "approved",
+                "requires-revalidation",
+                "requires-revalidation",
+            ],
+        ),
     ];
     for (from, to, expected) in cases {
-        assert_eq!(after_edit(&with_sections(), from, to), expected, "{from} → {to}");
+        assert_eq!(
+            after_edit(&with_sections(), from, to),
+            expected,
+            "{from} → {to}"
+        );
     }
 }
 
@@ -152,7 +214,10 @@ fn a_deep_cascade_touches_all() {
     assert_eq!(run_with(&project, &deep, &["approve", "act-1"]).code, 0);
     let output = run_with(&project, &deep, &["children", "act-1", "--json"]);
     let value: serde_json::Value = serde_json::from_str(&output.stdout).expect("JSON");
-    assert_eq!(value["status_counts"], json!({"draft": 0, "approved": 0, "requires-revalidation": 4, "invalid": 0}));
+    assert_eq!(
+        value["status_counts"],
+        json!({"draft": 0, "approved": 0, "requires-revalidation": 4, "invalid": 0})
+    );
 }
 
 #[test]
@@ -166,7 +231,10 @@ fn the_precise_cascade_agrees_with_check() {
 #[test]
 fn scenes_below_an_untouched_chapter_stay_approved() {
     let project = with_sections();
-    project.write("acts/act-1/chapters/chapter-02/scenes/scene-0201-blueprint.md", "# Scene\n");
+    project.write(
+        "acts/act-1/chapters/chapter-02/scenes/scene-0201-blueprint.md",
+        "# Scene\n",
+    );
     project.ok(&["approve", "scene-0201"]);
     after_edit(&project, "Mara wakes.", "Mara sleeps.");
     assert_eq!(project.status("scene-0201"), "approved");
@@ -176,8 +244,16 @@ fn scenes_below_an_untouched_chapter_stay_approved() {
 fn a_tree_deeper_than_the_limit_is_an_error_not_a_loop() {
     let project = planned();
     project.write(Project::ACT, crate::ACT_EDITED);
-    let output = run_with(&project, &[("THROUGHLINE_CASCADE_MAX_DEPTH", "1")], &["approve", "act-1"]);
+    let output = run_with(
+        &project,
+        &[("THROUGHLINE_CASCADE_MAX_DEPTH", "1")],
+        &["approve", "act-1"],
+    );
     assert_eq!(output.code, 1, "{}", output.stdout);
-    assert!(output.stderr.contains("policy.cascade_max_depth"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("policy.cascade_max_depth"),
+        "{}",
+        output.stderr
+    );
     assert_eq!(project.status("act-1"), "draft", "nothing was approved");
 }

@@ -16,20 +16,41 @@ fn findings(project: &Project) -> Vec<String> {
     assert_eq!(value["ok"], json!(list.is_empty()));
     assert_eq!(output.code, if list.is_empty() { 0 } else { 3 }, "{value}");
     for finding in list {
-        assert_eq!(crate::keys(finding), ["kind", "message", "next_steps", "node"]);
-        assert!(!finding["next_steps"].as_array().expect("a list").is_empty(), "{finding}");
+        assert_eq!(
+            crate::keys(finding),
+            ["kind", "message", "next_steps", "node"]
+        );
+        assert!(
+            !finding["next_steps"].as_array().expect("a list").is_empty(),
+            "{finding}"
+        );
     }
     list.iter()
-        .map(|finding| format!("{} {}", text(finding, "kind"), finding["node"].as_str().unwrap_or("-")))
+        .map(|finding| {
+            format!(
+                "{} {}",
+                text(finding, "kind"),
+                finding["node"].as_str().unwrap_or("-")
+            )
+        })
         .collect()
 }
 
 #[test]
 fn a_sound_project_is_code_0() {
     let project = planned();
-    assert_eq!(project.ok(&["check"]).stdout, "✓ 3 nodes and their files agree\n");
-    assert_eq!(project.json(&["check"]), json!({"ok": true, "nodes": 3, "findings": []}));
-    assert_eq!(story().ok(&["check"]).stdout, "✓ 0 nodes and their files agree\n");
+    assert_eq!(
+        project.ok(&["check"]).stdout,
+        "✓ 3 nodes and their files agree\n"
+    );
+    assert_eq!(
+        project.json(&["check"]),
+        json!({"ok": true, "nodes": 3, "findings": []})
+    );
+    assert_eq!(
+        story().ok(&["check"]).stdout,
+        "✓ 0 nodes and their files agree\n"
+    );
 }
 
 #[test]
@@ -39,12 +60,18 @@ fn a_finding_is_code_3_and_says_what_to_do() {
     let output = project.run(&["check"]);
     assert_eq!(output.code, 3);
     assert!(
-        output.stdout.contains("✗ file-missing: the plan file of `act-1/chapter-01/scene-0101` is missing"),
+        output
+            .stdout
+            .contains("✗ file-missing: the plan file of `act-1/chapter-01/scene-0101` is missing"),
         "{}",
         output.stdout
     );
     assert!(output.stdout.contains("    tl "), "{}", output.stdout);
-    assert!(output.stdout.ends_with("1 problem found\n"), "{}", output.stdout);
+    assert!(
+        output.stdout.ends_with("1 problem found\n"),
+        "{}",
+        output.stdout
+    );
 }
 
 #[test]
@@ -80,7 +107,12 @@ fn every_kind_is_found() {
         ),
         (
             "a scene in the wrong chapter",
-            &|project| project.write("acts/act-1/chapters/chapter-01/scenes/scene-0907-blueprint.md", "# Lost\n"),
+            &|project| {
+                project.write(
+                    "acts/act-1/chapters/chapter-01/scenes/scene-0907-blueprint.md",
+                    "# Lost\n",
+                )
+            },
             &["misplaced -"],
         ),
         (
@@ -110,10 +142,15 @@ fn every_kind_is_found() {
 #[test]
 fn a_profile_that_was_switched_off_is_a_broken_hierarchy() {
     let project = planned();
-    let output = run_with(&project, &[("THROUGHLINE_PROFILES", "tickets")], &["check", "--json"]);
+    let output = run_with(
+        &project,
+        &[("THROUGHLINE_PROFILES", "tickets")],
+        &["check", "--json"],
+    );
     assert_eq!(output.code, 3);
     assert!(
-        output.stdout.contains("broken-hierarchy") && output.stdout.contains("which is not enabled"),
+        output.stdout.contains("broken-hierarchy")
+            && output.stdout.contains("which is not enabled"),
         "{}",
         output.stdout
     );
@@ -146,5 +183,8 @@ fn check_changes_nothing() {
     assert_eq!(findings(&project).len(), 2, "and finds the same again");
     assert_eq!(project.read(".throughline/journal.jsonl"), journal);
     assert_eq!(project.read(".throughline/state/story/act-1.json"), mirror);
-    assert_eq!(crate::names_in(&project, "acts/act-1/backups"), Vec::<String>::new());
+    assert_eq!(
+        crate::names_in(&project, "acts/act-1/backups"),
+        Vec::<String>::new()
+    );
 }

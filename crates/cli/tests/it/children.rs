@@ -47,7 +47,18 @@ fn changes_of_children_are_seen() {
 fn a_leaf_has_none() {
     let project = planned();
     let output = project.ok(&["children", "scene", "0101"]);
-    assert_eq!((output.stdout.as_str(), output.stderr.trim_end()), ("", "no children"));
-    assert_eq!(project.json(&["children", "scene-0101"])["total_children"], json!(0));
-    assert_refused(&project, &["children", "scene-0102"], "not-found", &["`scene-0101`"]);
+    assert_eq!(
+        (output.stdout.as_str(), output.stderr.trim_end()),
+        ("", "no children")
+    );
+    assert_eq!(
+        project.json(&["children", "scene-0101"])["total_children"],
+        json!(0)
+    );
+    assert_refused(
+        &project,
+        &["children", "scene-0102"],
+        "not-found",
+        &["`scene-0101`"],
+    );
 }

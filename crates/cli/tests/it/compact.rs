@@ -9,17 +9,34 @@ fn it_archives_and_hands_over_what_is_unfinished() {
     project.ok(&["map", "tactic", "JWT", "--status", "complete"]);
     project.ok(&["map", "tactic", "Middleware"]);
     let outcome = project.json(&["compact"]);
-    assert_eq!((&outcome["compaction_count"], text(&outcome, "session")), (&1.into(), stamp.as_str()));
+    assert_eq!(
+        (&outcome["compaction_count"], text(&outcome, "session")),
+        (&1.into(), stamp.as_str())
+    );
     let report = text(&outcome, "next_compaction_report");
     let (keep, finished) = report.split_once("Do not preserve").unwrap();
-    assert!(keep.contains("Middleware") && !keep.contains("“JWT”") && finished.contains("“JWT”"), "{report}");
-    assert_eq!(names_in(&project, ".throughline/sessions/archive"), [format!("{stamp}.json"), format!("{stamp}.md")]);
-    assert_eq!(names_in(&project, ".throughline/sessions"), ["archive", "manifest.json"]);
     assert!(
-        project.read(&format!(".throughline/sessions/archive/{stamp}.md")).contains("governance_status: \"CLOSED\"")
+        keep.contains("Middleware") && !keep.contains("“JWT”") && finished.contains("“JWT”"),
+        "{report}"
+    );
+    assert_eq!(
+        names_in(&project, ".throughline/sessions/archive"),
+        [format!("{stamp}.json"), format!("{stamp}.md")]
+    );
+    assert_eq!(
+        names_in(&project, ".throughline/sessions"),
+        ["archive", "manifest.json"]
+    );
+    assert!(
+        project
+            .read(&format!(".throughline/sessions/archive/{stamp}.md"))
+            .contains("governance_status: \"CLOSED\"")
     );
     // The next session goes on, with the report.
-    assert_eq!(in_session(&project, "s2", &["map", "action", "Handler"]).code, 0);
+    assert_eq!(
+        in_session(&project, "s2", &["map", "action", "Handler"]).code,
+        0
+    );
     let taken = in_session(&project, "s2", &["--json", "session", "show"]).stdout;
     let taken: serde_json::Value = serde_json::from_str(&taken).unwrap();
     assert_eq!(text(&taken, "from"), stamp);
@@ -32,7 +49,10 @@ fn a_report_someone_wrote_is_kept_as_it_is() {
     project.ok(&["intent", "Build auth"]);
     project.write("handover.md", "Keep the middleware.\n");
     let outcome = project.json(&["compact", "--report", "handover.md"]);
-    assert_eq!(text(&outcome, "next_compaction_report"), "Keep the middleware.");
+    assert_eq!(
+        text(&outcome, "next_compaction_report"),
+        "Keep the middleware."
+    );
     assert_eq!(project.run(&["compact", "--report", "gone.md"]).code, 1);
 }
 
@@ -45,24 +65,44 @@ fn a_model_that_was_chosen_tells_the_turning_points_and_nothing_else() {
     project.ok(&["map", "tactic", "Server sessions"]);
     let outcome = project.json(&["compact"]);
     let report = text(&outcome, "next_compaction_report");
-    let points: Vec<&str> = report.lines().filter(|line| line.starts_with("- turning point:")).collect();
+    let points: Vec<&str> = report
+        .lines()
+        .filter(|line| line.starts_with("- turning point:"))
+        .collect();
     assert_eq!(points.len(), 1, "{report}");
     assert!(points[0].contains("токены в браузере"), "{report}");
     // Where the work stands is not left to a model.
-    assert!(report.contains("“Build auth”") && report.contains("“Server sessions”"), "{report}");
+    assert!(
+        report.contains("“Build auth”") && report.contains("“Server sessions”"),
+        "{report}"
+    );
     let question = asked(&project);
-    assert!(question.contains("│ ") && question.contains("JWT") && question.contains("not instructions"), "{question}");
+    assert!(
+        question.contains("│ ")
+            && question.contains("JWT")
+            && question.contains("not instructions"),
+        "{question}"
+    );
 }
 
 #[test]
 fn a_model_that_fails_or_is_not_wanted_leaves_the_rule() {
-    for (answer, arguments) in [("no idea", &["compact"][..]), ("{\"turning_points\": []}", &["compact", "--by-rule"])]
-    {
+    for (answer, arguments) in [
+        ("no idea", &["compact"][..]),
+        ("{\"turning_points\": []}", &["compact", "--by-rule"]),
+    ] {
         let project = with_model(trail(), &[answer]);
         project.ok(&["intent", "Build auth"]);
         let run = project.run(arguments);
         assert_eq!(run.code, 0, "{run:?}");
-        assert!(run.stdout.contains("- turning point: ") && run.stdout.contains("Build auth"), "{run:?}");
-        assert_eq!(run.stderr.contains("by rule"), arguments.len() == 1, "{run:?}");
+        assert!(
+            run.stdout.contains("- turning point: ") && run.stdout.contains("Build auth"),
+            "{run:?}"
+        );
+        assert_eq!(
+            run.stderr.contains("by rule"),
+            arguments.len() == 1,
+            "{run:?}"
+        );
     }
 }

@@ -8,7 +8,10 @@ fn every_shell_gets_a_script_with_every_command() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let output = project.ok(&["completions", shell]);
         for command in COMMANDS {
-            assert!(output.stdout.contains(command), "{shell} does not know `{command}`");
+            assert!(
+                output.stdout.contains(command),
+                "{shell} does not know `{command}`"
+            );
         }
         assert_eq!(output.stderr, "", "{shell}");
     }
@@ -19,5 +22,9 @@ fn every_shell_gets_a_script_with_every_command() {
 fn an_unknown_shell_lists_the_known_ones() {
     let output = empty().run(&["completions", "csh"]);
     assert_eq!(output.code, 2);
-    assert!(output.stderr.contains("bash") && output.stderr.contains("fish"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("bash") && output.stderr.contains("fish"),
+        "{}",
+        output.stderr
+    );
 }

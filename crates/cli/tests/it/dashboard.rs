@@ -21,24 +21,50 @@ struct Browser<'s> {
 impl<'s> Browser<'s> {
     fn welcome(server: &'s Server) -> Self {
         let host = format!("127.0.0.1:{}", server.port);
-        let reply = server.send_to(&format!("/?token={}", server.token), "GET", &[("host", &host)], "");
-        assert_eq!((reply.status, reply.header("location")), (303, Some("/")), "{reply:?}");
+        let reply = server.send_to(
+            &format!("/?token={}", server.token),
+            "GET",
+            &[("host", &host)],
+            "",
+        );
+        assert_eq!(
+            (reply.status, reply.header("location")),
+            (303, Some("/")),
+            "{reply:?}"
+        );
         let cookie = reply.header("set-cookie").expect("a cookie");
         for wanted in ["HttpOnly", "SameSite=Strict"] {
             assert!(cookie.contains(wanted), "{cookie}");
         }
-        assert!(!cookie.contains(&server.token), "the cookie is not the token");
+        assert!(
+            !cookie.contains(&server.token),
+            "the cookie is not the token"
+        );
         let cookie = cookie.split(';').next().expect("a value").to_owned();
-        Self { server, cookie, origin: format!("http://{host}"), host }
+        Self {
+            server,
+            cookie,
+            origin: format!("http://{host}"),
+            host,
+        }
     }
 
     fn get(&self, path: &str) -> Reply {
-        self.server.send_to(path, "GET", &[("host", &self.host), ("cookie", &self.cookie)], "")
+        self.server.send_to(
+            path,
+            "GET",
+            &[("host", &self.host), ("cookie", &self.cookie)],
+            "",
+        )
     }
 
     fn json(&self, path: &str) -> Value {
         let reply = self.get(path);
-        assert_eq!((reply.status, reply.header("content-type")), (200, Some("application/json")), "{path}: {reply:?}");
+        assert_eq!(
+            (reply.status, reply.header("content-type")),
+            (200, Some("application/json")),
+            "{path}: {reply:?}"
+        );
         serde_json::from_str(&reply.body).expect("JSON")
     }
 
@@ -69,22 +95,63 @@ fn only_who_showed_the_token_is_let_in() {
     let server = Server::start(&project, &[]);
     let browser = Browser::welcome(&server);
     assert_eq!(browser.get("/").status, 200);
-    let without = |path: &str, headers: &[(&str, &str)]| server.send_to(path, "GET", headers, "").status;
+    let without =
+        |path: &str, headers: &[(&str, &str)]| server.send_to(path, "GET", headers, "").status;
     let host = browser.host.as_str();
-    for path in ["/", "/tree", "/api/tree", "/api/live", "/assets/app.js", "/nowhere"] {
+    for path in [
+        "/",
+        "/tree",
+        "/api/tree",
+        "/api/live",
+        "/assets/app.js",
+        "/nowhere",
+    ] {
         assert_eq!(without(path, &[("host", host)]), 401, "{path}");
-        assert_eq!(without(path, &[("host", host), ("cookie", "throughline=x")]), 401, "{path}");
-        assert_eq!(without(path, &[("host", "evil.example"), ("cookie", &browser.cookie)]), 403, "rebound: {path}");
-        let foreign = [("host", host), ("cookie", &browser.cookie), ("origin", "http://evil.example")];
+        assert_eq!(
+            without(path, &[("host", host), ("cookie", "throughline=x")]),
+            401,
+            "{path}"
+        );
+        assert_eq!(
+            without(
+                path,
+                &[("host", "evil.example"), ("cookie", &browser.cookie)]
+            ),
+            403,
+            "rebound: {path}"
+        );
+        let foreign = [
+            ("host", host),
+            ("cookie", &browser.cookie),
+            ("origin", "http://evil.example"),
+        ];
         assert_eq!(without(path, &foreign), 403, "foreign: {path}");
     }
     assert_eq!(without("/?token=wrong", &[("host", host)]), 401);
     let bearer = format!("Bearer {}", server.token);
-    assert_eq!(without("/api/tree", &[("host", host), ("authorization", &bearer)]), 200, "a program with the token");
-    let to_mcp = server.send_to("/mcp", "POST", &[("host", host), ("cookie", &browser.cookie)], "{}");
+    assert_eq!(
+        without("/api/tree", &[("host", host), ("authorization", &bearer)]),
+        200,
+        "a program with the token"
+    );
+    let to_mcp = server.send_to(
+        "/mcp",
+        "POST",
+        &[("host", host), ("cookie", &browser.cookie)],
+        "{}",
+    );
     assert_eq!(to_mcp.status, 401, "the cookie is for pages alone");
-    let led = server.send_to(&format!("//evil.example/?token={}", server.token), "GET", &[("host", host)], "");
-    assert_eq!(led.header("location"), Some("/evil.example/"), "nobody is led to another host");
+    let led = server.send_to(
+        &format!("//evil.example/?token={}", server.token),
+        "GET",
+        &[("host", host)],
+        "",
+    );
+    assert_eq!(
+        led.header("location"),
+        Some("/evil.example/"),
+        "nobody is led to another host"
+    );
 }
 
 #[test]
@@ -92,13 +159,35 @@ fn every_answer_is_strict() {
     let project = planned();
     let server = Server::start(&project, &[]);
     let browser = Browser::welcome(&server);
-    for path in ["/", "/tree", "/nodes/act-1", "/timeline", "/gates", "/memory", "/reviews", "/nowhere", "/api/tree"] {
+    for path in [
+        "/",
+        "/tree",
+        "/nodes/act-1",
+        "/timeline",
+        "/gates",
+        "/memory",
+        "/reviews",
+        "/nowhere",
+        "/api/tree",
+    ] {
         let reply = browser.get(path);
-        let policy = reply.header("content-security-policy").unwrap_or_else(|| panic!("{path}: {reply:?}"));
-        assert!(policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"), "{policy}");
+        let policy = reply
+            .header("content-security-policy")
+            .unwrap_or_else(|| panic!("{path}: {reply:?}"));
+        assert!(
+            policy.starts_with("default-src 'none'; script-src 'self'; style-src 'self'"),
+            "{policy}"
+        );
         assert!(!policy.contains("unsafe"), "{policy}");
         assert_eq!(reply.header("cache-control"), Some("no-store"), "{path}");
-        for inline in ["<style", " style=", " onclick=", "<script>", "http://", "https://"] {
+        for inline in [
+            "<style",
+            " style=",
+            " onclick=",
+            "<script>",
+            "http://",
+            "https://",
+        ] {
             assert!(!reply.body.contains(inline), "{inline} is on {path}");
         }
     }
@@ -123,19 +212,26 @@ fn the_api_gives_what_its_description_says() {
         if matches!(path.as_str(), "/api/live" | "/api/team/operations") {
             continue;
         }
-        let reference = described["get"]["responses"]["200"]["$ref"].as_str().expect("an answer");
+        let reference = described["get"]["responses"]["200"]["$ref"]
+            .as_str()
+            .expect("an answer");
         let validator = jsonschema::validator_for(&schema_of(reference)).expect("a schema");
         for node in ["act-1", "act-1/chapter-01", "act-1/chapter-01/scene-0101"] {
             let answer = browser.json(&path.replace("{path}", node));
-            let wrong: Vec<String> =
-                validator.iter_errors(&answer).map(|error| format!("{}: {error}", error.instance_path())).collect();
+            let wrong: Vec<String> = validator
+                .iter_errors(&answer)
+                .map(|error| format!("{}: {error}", error.instance_path()))
+                .collect();
             assert!(wrong.is_empty(), "{path} of {node}: {wrong:?}\n{answer}");
         }
     }
     let failure = browser.get("/api/nodes/nothing");
     assert_eq!(failure.status, 404);
     let validator = jsonschema::validator_for(&schema_of("Failure")).expect("a schema");
-    assert!(validator.is_valid(&serde_json::from_str(&failure.body).expect("JSON")), "{failure:?}");
+    assert!(
+        validator.is_valid(&serde_json::from_str(&failure.body).expect("JSON")),
+        "{failure:?}"
+    );
 }
 
 #[test]
@@ -148,7 +244,8 @@ fn the_tree_is_given_in_windows() {
         let rows = window["rows"].as_array().expect("rows").iter();
         (
             window["total"].as_u64().expect("a number"),
-            rows.map(|row| row["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>(),
+            rows.map(|row| row["path"].as_str().unwrap().to_owned())
+                .collect::<Vec<_>>(),
         )
     };
     let all = ["act-1", "act-1/chapter-01", "act-1/chapter-01/scene-0101"].map(str::to_owned);
@@ -164,21 +261,49 @@ fn an_approval_is_of_the_text_that_was_shown() {
     let project = drafted();
     let server = Server::start(&project, &[]);
     let browser = Browser::welcome(&server);
-    let version = browser.json("/api/nodes/act-1")["version_hash"].as_str().expect("a version").to_owned();
+    let version = browser.json("/api/nodes/act-1")["version_hash"]
+        .as_str()
+        .expect("a version")
+        .to_owned();
     let form = format!("node=act-1&version={version}");
-    assert_eq!(browser.post_from(None, "/do/approve", &form).status, 403, "no page of ours says so");
-    assert_eq!(browser.post_from(Some("http://evil.example"), "/do/approve", &form).status, 403);
-    assert_eq!(browser.post("/do/approve", "node=act-1").status, 400, "which text?");
+    assert_eq!(
+        browser.post_from(None, "/do/approve", &form).status,
+        403,
+        "no page of ours says so"
+    );
+    assert_eq!(
+        browser
+            .post_from(Some("http://evil.example"), "/do/approve", &form)
+            .status,
+        403
+    );
+    assert_eq!(
+        browser.post("/do/approve", "node=act-1").status,
+        400,
+        "which text?"
+    );
     project.write(Project::ACT, format!("{ACT_TEXT}\nanother end\n"));
     let refused = browser.post("/do/approve", &form);
-    assert!(refused.status == 409 && refused.body.contains("changed since it was shown"), "{refused:?}");
+    assert!(
+        refused.status == 409 && refused.body.contains("changed since it was shown"),
+        "{refused:?}"
+    );
     assert_eq!(project.status("act-1"), "draft");
-    let version = browser.json("/api/nodes/act-1")["version_hash"].as_str().expect("a version").to_owned();
+    let version = browser.json("/api/nodes/act-1")["version_hash"]
+        .as_str()
+        .expect("a version")
+        .to_owned();
     let done = browser.post("/do/approve", &format!("node=act-1&version={version}"));
-    assert_eq!((done.status, done.header("location")), (303, Some("/nodes/act-1?done=approved")));
+    assert_eq!(
+        (done.status, done.header("location")),
+        (303, Some("/nodes/act-1?done=approved"))
+    );
     assert_eq!(project.status("act-1"), "approved");
     let log = browser.json("/api/timeline?verb=approve");
-    assert_eq!((&log["operations"][0]["channel"], &log["next"]), (&json!("web"), &Value::Null));
+    assert_eq!(
+        (&log["operations"][0]["channel"], &log["next"]),
+        (&json!("web"), &Value::Null)
+    );
 }
 
 /// A stale chapter on the page; the text it was approved with comes back while another writer holds the lock.
@@ -186,7 +311,10 @@ fn an_approval_is_of_the_text_that_was_shown() {
 fn keep_waiting_for_the_write_lock_does_not_keep_a_text_that_was_not_shown() {
     let project = planned();
     let approved = project.read(Project::CHAPTER);
-    project.write(Project::CHAPTER, format!("{approved}\nA text to be judged.\n"));
+    project.write(
+        Project::CHAPTER,
+        format!("{approved}\nA text to be judged.\n"),
+    );
     project.ok(&["status"]);
     project.write(Project::ACT, crate::ACT_EDITED);
     project.ok(&["approve", "act-1"]);
@@ -195,12 +323,20 @@ fn keep_waiting_for_the_write_lock_does_not_keep_a_text_that_was_not_shown() {
     let browser = Browser::welcome(&server);
     let page = browser.get("/nodes/act-1/chapter-01").body;
     let hidden = |name: &str| {
-        let after = page.split(&format!("name=\"{name}\" value=\"")).nth(1).expect(name);
+        let after = page
+            .split(&format!("name=\"{name}\" value=\""))
+            .nth(1)
+            .expect(name);
         after.split('"').next().expect("a value").to_owned()
     };
-    let form =
-        format!("node=act-1/chapter-01&version={}&parent_version={}", hidden("version"), hidden("parent_version"));
-    let Some(lock) = Lock::hold(&project, false) else { return };
+    let form = format!(
+        "node=act-1/chapter-01&version={}&parent_version={}",
+        hidden("version"),
+        hidden("parent_version")
+    );
+    let Some(lock) = Lock::hold(&project, false) else {
+        return;
+    };
     let answer = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| browser.post("/do/revalidate", &form));
         // Long enough to reach the lock; where it was not reached, the comparison comes later still.
@@ -209,14 +345,26 @@ fn keep_waiting_for_the_write_lock_does_not_keep_a_text_that_was_not_shown() {
         drop(lock);
         waiting.join().expect("an answer")
     });
-    assert!(answer.status == 409 && answer.body.contains("changed since it was shown"), "{answer:?}");
+    assert!(
+        answer.status == 409 && answer.body.contains("changed since it was shown"),
+        "{answer:?}"
+    );
     assert_eq!(project.status("chapter-01"), "requires-revalidation");
     // The parent's text is part of what was shown.
-    let shown = browser.json("/api/nodes/act-1/chapter-01")["version_hash"].as_str().expect("a version").to_owned();
+    let shown = browser.json("/api/nodes/act-1/chapter-01")["version_hash"]
+        .as_str()
+        .expect("a version")
+        .to_owned();
     let other_parent = format!("node=act-1/chapter-01&version={shown}&parent_version={shown}");
     let answer = browser.post("/do/revalidate", &other_parent);
-    assert!(answer.status == 409 && answer.body.contains("the parent of"), "{answer:?}");
-    let form = format!("node=act-1/chapter-01&version={shown}&parent_version={}", hidden("parent_version"));
+    assert!(
+        answer.status == 409 && answer.body.contains("the parent of"),
+        "{answer:?}"
+    );
+    let form = format!(
+        "node=act-1/chapter-01&version={shown}&parent_version={}",
+        hidden("parent_version")
+    );
     assert_eq!(browser.post("/do/revalidate", &form).status, 303);
     assert_eq!(project.status("chapter-01"), "approved");
 }
@@ -226,22 +374,52 @@ fn a_version_comes_back_and_an_operation_is_undone() {
     let project = drafted();
     let server = Server::start(&project, &[]);
     let browser = Browser::welcome(&server);
-    let first = browser.json("/api/nodes/act-1")["version_hash"].as_str().expect("a version").to_owned();
+    let first = browser.json("/api/nodes/act-1")["version_hash"]
+        .as_str()
+        .expect("a version")
+        .to_owned();
     project.write(Project::ACT, "# Act 1\n\nsomething else\n");
-    assert!(browser.get(&format!("/nodes/act-1?version={first}")).body.contains("<del>"), "compared side by side");
-    let restore =
-        |replaces: &str| browser.post("/do/restore", &format!("node=act-1&version={first}&replaces={replaces}"));
-    assert_eq!(restore(&first).status, 409, "another text is there than the page showed");
-    let second = browser.json("/api/nodes/act-1")["version_hash"].as_str().expect("a version").to_owned();
+    assert!(
+        browser
+            .get(&format!("/nodes/act-1?version={first}"))
+            .body
+            .contains("<del>"),
+        "compared side by side"
+    );
+    let restore = |replaces: &str| {
+        browser.post(
+            "/do/restore",
+            &format!("node=act-1&version={first}&replaces={replaces}"),
+        )
+    };
+    assert_eq!(
+        restore(&first).status,
+        409,
+        "another text is there than the page showed"
+    );
+    let second = browser.json("/api/nodes/act-1")["version_hash"]
+        .as_str()
+        .expect("a version")
+        .to_owned();
     assert_eq!(restore(&second).status, 303);
     assert_eq!(project.read(Project::ACT), ACT_TEXT);
-    let condemn = |version: &str| browser.post("/do/condemn", &format!("node=act-1&version={version}&text=wrong+end"));
+    let condemn = |version: &str| {
+        browser.post(
+            "/do/condemn",
+            &format!("node=act-1&version={version}&text=wrong+end"),
+        )
+    };
     assert_eq!(condemn(&second).status, 409, "another text was shown");
     assert_eq!(condemn(&first).status, 303);
     assert_eq!(project.status("act-1"), "invalid");
     assert!(browser.get("/nodes/act-1").body.contains("wrong end"));
     let operation = &browser.json("/api/timeline?verb=invalidate")["operations"][0]["operation"];
-    assert_eq!(browser.post("/do/undo", &format!("operation={operation}")).status, 303);
+    assert_eq!(
+        browser
+            .post("/do/undo", &format!("operation={operation}"))
+            .status,
+        303
+    );
     assert_eq!(project.status("act-1"), "draft");
 }
 
@@ -251,7 +429,13 @@ fn what_only_shows_decides_nothing() {
     let server = Server::start(&project, &["--read-only"]);
     let browser = Browser::welcome(&server);
     for what in ["approve", "comment", "undo"] {
-        assert_eq!(browser.post(&format!("/do/{what}"), "node=act-1&text=x&operation=1").status, 403, "{what}");
+        assert_eq!(
+            browser
+                .post(&format!("/do/{what}"), "node=act-1&text=x&operation=1")
+                .status,
+            403,
+            "{what}"
+        );
     }
     assert_eq!(browser.get("/nodes/act-1").status, 200);
 }
@@ -264,53 +448,121 @@ fn a_comment_ends_the_waiting_of_an_agent_and_is_in_its_briefing() {
     let answer = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let arguments = json!({ "node": "act-1", "timeout_seconds": 30 });
-            server.ask("tools/call", json!({ "name": "wait", "arguments": arguments })).message()
+            server
+                .ask(
+                    "tools/call",
+                    json!({ "name": "wait", "arguments": arguments }),
+                )
+                .message()
         });
         std::thread::sleep(Duration::from_millis(500));
         let said = Instant::now();
-        assert_eq!(browser.post("/do/comment", "node=act-1&text=Who+is+Mara%3F").status, 303);
+        assert_eq!(
+            browser
+                .post("/do/comment", "node=act-1&text=Who+is+Mara%3F")
+                .status,
+            303
+        );
         let answer = waiting.join().expect("an answer");
-        assert!(said.elapsed() < Duration::from_secs(20), "long before its own time is over");
+        assert!(
+            said.elapsed() < Duration::from_secs(20),
+            "long before its own time is over"
+        );
         answer
     });
     let found = &answer["result"]["structuredContent"];
-    assert_eq!((&found["done"], &found["comments"][0]["text"]), (&json!(true), &json!("Who is Mara?")), "{answer}");
-    assert!(project.ok(&["brief"]).stdout.contains("comment on act-1"), "{}", project.ok(&["brief"]).stdout);
+    assert_eq!(
+        (&found["done"], &found["comments"][0]["text"]),
+        (&json!(true), &json!("Who is Mara?")),
+        "{answer}"
+    );
+    assert!(
+        project.ok(&["brief"]).stdout.contains("comment on act-1"),
+        "{}",
+        project.ok(&["brief"]).stdout
+    );
     project.write(Project::ACT, format!("{ACT_TEXT}\nMara keeps the lamp.\n"));
-    assert!(!project.ok(&["brief"]).stdout.contains("comment on act-1"), "it was answered");
+    assert!(
+        !project.ok(&["brief"]).stdout.contains("comment on act-1"),
+        "it was answered"
+    );
 }
 
 #[test]
 fn a_decision_in_a_review_ends_the_waiting() {
     let project = drafted();
-    project.ok(&["review", "add", "--of", "act-1", "--check", "the end holds", "--severity", "MUST"]);
-    project.ok(&["review", "add", "--of", "act-10", "--check", "another act", "--severity", "MUST"]);
+    project.ok(&[
+        "review",
+        "add",
+        "--of",
+        "act-1",
+        "--check",
+        "the end holds",
+        "--severity",
+        "MUST",
+    ]);
+    project.ok(&[
+        "review",
+        "add",
+        "--of",
+        "act-10",
+        "--check",
+        "another act",
+        "--severity",
+        "MUST",
+    ]);
     for act in ["act-1", "act-10"] {
-        project.ok(&["review", "verdict", "qa-001", "fail", "--finding", "it does not", "--of", act]);
+        project.ok(&[
+            "review",
+            "verdict",
+            "qa-001",
+            "fail",
+            "--finding",
+            "it does not",
+            "--of",
+            act,
+        ]);
     }
     let server = Server::start(&project, &[]);
     let browser = Browser::welcome(&server);
     let answer = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let arguments = json!({ "node": "act-1", "timeout_seconds": 30 });
-            server.ask("tools/call", json!({ "name": "wait", "arguments": arguments })).message()
+            server
+                .ask(
+                    "tools/call",
+                    json!({ "name": "wait", "arguments": arguments }),
+                )
+                .message()
         });
         std::thread::sleep(Duration::from_millis(500));
         for act in ["act-10", "act-1"] {
-            let done =
-                browser.post("/do/accept", &format!("subject={act}&item=qa-001&item_version=2&text=it+is+meant+so"));
-            assert_eq!((done.status, done.header("location")), (303, Some("/reviews?done=accepted")));
+            let done = browser.post(
+                "/do/accept",
+                &format!("subject={act}&item=qa-001&item_version=2&text=it+is+meant+so"),
+            );
+            assert_eq!(
+                (done.status, done.header("location")),
+                (303, Some("/reviews?done=accepted"))
+            );
         }
         waiting.join().expect("an answer")
     });
     let found = &answer["result"]["structuredContent"];
-    assert_eq!((&found["done"], &found["status"]), (&json!(true), &json!("draft")), "{answer}");
+    assert_eq!(
+        (&found["done"], &found["status"]),
+        (&json!(true), &json!("draft")),
+        "{answer}"
+    );
     assert_eq!(
         found["reviews"].as_array().map(Vec::len),
         Some(1),
         "that of act-10 is no business of who waits: {answer}"
     );
-    assert_eq!(found["reviews"][0]["summary"], "accept qa-001 of act-1: it is meant so");
+    assert_eq!(
+        found["reviews"][0]["summary"],
+        "accept qa-001 of act-1: it is meant so"
+    );
     let stale = browser.post("/do/pass", "subject=act-1&item=qa-001&item_version=1");
     assert_eq!(stale.status, 409, "judged meanwhile: {stale:?}");
 }
@@ -327,17 +579,28 @@ fn answers_are_compressed_for_who_can_read_it() {
             browser.host
         );
         let mut stream = server.connect();
-        stream.write_all(request.as_bytes()).expect("the server reads");
+        stream
+            .write_all(request.as_bytes())
+            .expect("the server reads");
         let lines = BufReader::new(stream).split(b'\n').map_while(Result::ok);
-        let head =
-            lines.map(|line| String::from_utf8_lossy(&line).trim().to_lowercase()).take_while(|line| !line.is_empty());
+        let head = lines
+            .map(|line| String::from_utf8_lossy(&line).trim().to_lowercase())
+            .take_while(|line| !line.is_empty());
         head.collect::<Vec<_>>()
     };
     for path in ["/tree", "/assets/tree.js", "/api/tree"] {
         let head = asked(path);
-        assert!(head.contains(&"content-encoding: gzip".to_owned()), "{path}: {head:?}");
+        assert!(
+            head.contains(&"content-encoding: gzip".to_owned()),
+            "{path}: {head:?}"
+        );
     }
-    assert!(!asked("/api/live").iter().any(|line| line.starts_with("content-encoding")), "a stream is not held back");
+    assert!(
+        !asked("/api/live")
+            .iter()
+            .any(|line| line.starts_with("content-encoding")),
+        "a stream is not held back"
+    );
 }
 
 #[test]
@@ -346,20 +609,33 @@ fn who_comes_back_hears_what_was_missed() {
     let server = Server::start(&project, &[]);
     let browser = Browser::welcome(&server);
     browser.post("/do/comment", "node=act-1&text=one");
-    let known = browser.json("/api/tree")["head"].as_u64().expect("a number");
+    let known = browser.json("/api/tree")["head"]
+        .as_u64()
+        .expect("a number");
     browser.post("/do/comment", "node=act-1&text=two");
     let mut stream = server.connect();
     let request = format!(
         "GET /api/live HTTP/1.1\r\nhost: {}\r\ncookie: {}\r\nlast-event-id: {known}\r\n\r\n",
         browser.host, browser.cookie
     );
-    stream.write_all(request.as_bytes()).expect("the server reads");
+    stream
+        .write_all(request.as_bytes())
+        .expect("the server reads");
     let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
-    let missed = lines.by_ref().find(|line| line.starts_with("data: {\"by\"")).expect("an event");
+    let missed = lines
+        .by_ref()
+        .find(|line| line.starts_with("data: {\"by\""))
+        .expect("an event");
     assert!(missed.contains("comment on act-1: two"), "{missed}");
     // What is edited by hand, in no process of ours, is seen too.
     project.write(Project::ACT, "# Act 1\n\nedited\n");
-    let edited = lines.by_ref().find(|line| line.starts_with("data: {\"by\"")).expect("an event");
-    assert!(edited.contains("\"verb\":\"observe\"") && edited.contains("act-1"), "{edited}");
+    let edited = lines
+        .by_ref()
+        .find(|line| line.starts_with("data: {\"by\""))
+        .expect("an event");
+    assert!(
+        edited.contains("\"verb\":\"observe\"") && edited.contains("act-1"),
+        "{edited}"
+    );
     assert_eq!(server.stop(), Some(0), "a stream holds up no end");
 }

@@ -23,9 +23,16 @@ fn the_demo_walks_the_whole_life() {
         "What to try next",
         "tl status",
     ] {
-        assert!(output.stdout.contains(part), "no `{part}` in:\n{}", output.stdout);
+        assert!(
+            output.stdout.contains(part),
+            "no `{part}` in:\n{}",
+            output.stdout
+        );
     }
-    assert!(!output.stdout.contains('\u{1b}') && !output.stderr.contains('\u{1b}'), "no colour in a pipe");
+    assert!(
+        !output.stdout.contains('\u{1b}') && !output.stderr.contains('\u{1b}'),
+        "no colour in a pipe"
+    );
     let mut tree = project.command(&["--project", "tour", "tree"]);
     assert_eq!(finished(&mut tree).code, 0);
     let mut check = project.command(&["--project", "tour", "check"]);
@@ -36,11 +43,22 @@ fn the_demo_walks_the_whole_life() {
 fn what_it_says_to_try_next_works() {
     let project = empty();
     let output = project.ok(&["demo", "tour"]);
-    let tips: Vec<&str> = output.stdout.lines().skip_while(|line| *line != "What to try next").skip(1).collect();
+    let tips: Vec<&str> = output
+        .stdout
+        .lines()
+        .skip_while(|line| *line != "What to try next")
+        .skip(1)
+        .collect();
     let commands: Vec<Vec<&str>> = tips
         .iter()
         .filter_map(|tip| tip.trim().strip_prefix("tl "))
-        .map(|rest| rest.split("  ").next().unwrap_or_default().split(' ').collect())
+        .map(|rest| {
+            rest.split("  ")
+                .next()
+                .unwrap_or_default()
+                .split(' ')
+                .collect()
+        })
         .collect();
     assert!(commands.len() >= 3, "{tips:?}");
     for words in commands {
@@ -56,7 +74,10 @@ fn without_a_name_a_free_one_is_taken() {
     let project = empty();
     project.ok(&["demo"]);
     project.ok(&["demo"]);
-    assert_eq!(names_in(&project, "."), ["throughline-demo", "throughline-demo-2"]);
+    assert_eq!(
+        names_in(&project, "."),
+        ["throughline-demo", "throughline-demo-2"]
+    );
 }
 
 #[test]
@@ -66,7 +87,12 @@ fn an_existing_project_is_refused_and_left_alone() {
     let before = crate::fingerprint(&project);
     let root = project.root();
     for place in [".", root.to_str().expect("Unicode")] {
-        assert_refused(&project, &["demo", place], "refused", &["is a project already", "tl demo SOME_NEW_DIRECTORY"]);
+        assert_refused(
+            &project,
+            &["demo", place],
+            "refused",
+            &["is a project already", "tl demo SOME_NEW_DIRECTORY"],
+        );
     }
     assert_eq!(crate::fingerprint(&project), before);
 }
@@ -76,7 +102,11 @@ fn a_directory_with_files_in_it_keeps_them() {
     let project = empty();
     project.write("tour/acts/act-1/strategic-plan.md", "# My own act\n");
     let output = project.run(&["demo", "tour"]);
-    assert_eq!(project.read("tour/acts/act-1/strategic-plan.md"), "# My own act\n", "the demo makes a new directory");
+    assert_eq!(
+        project.read("tour/acts/act-1/strategic-plan.md"),
+        "# My own act\n",
+        "the demo makes a new directory"
+    );
     assert_eq!(output.code, 1, "{}", output.stdout);
 }
 
@@ -84,8 +114,12 @@ fn a_directory_with_files_in_it_keeps_them() {
 fn with_json_the_demo_prints_json() {
     let project = empty();
     let output = project.ok(&["--json", "demo", "tour"]);
-    serde_json::from_str::<serde_json::Value>(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}", output.stdout.chars().take(200).collect::<String>()));
+    serde_json::from_str::<serde_json::Value>(&output.stdout).unwrap_or_else(|error| {
+        panic!(
+            "{error}: {}",
+            output.stdout.chars().take(200).collect::<String>()
+        )
+    });
 }
 
 #[test]

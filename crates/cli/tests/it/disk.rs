@@ -15,9 +15,16 @@ struct SmallDisk {
     at: PathBuf,
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test mounts its own small disk")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test mounts its own small disk"
+)]
 fn mount(arguments: &[&str], at: &Path) -> bool {
-    Command::new("mount").args(arguments).arg(at).output().is_ok_and(|output| output.status.success())
+    Command::new("mount")
+        .args(arguments)
+        .arg(at)
+        .output()
+        .is_ok_and(|output| output.status.success())
 }
 
 impl SmallDisk {
@@ -28,7 +35,10 @@ impl SmallDisk {
 }
 
 impl Drop for SmallDisk {
-    #[expect(clippy::disallowed_methods, reason = "a test unmounts its own small disk")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test unmounts its own small disk"
+    )]
     fn drop(&mut self) {
         let _ = Command::new("umount").arg(&self.at).output();
     }
@@ -37,7 +47,9 @@ impl Drop for SmallDisk {
 #[test]
 fn a_full_or_read_only_disk_refuses_writes_and_answers_reads() {
     let project = empty();
-    let Some(disk) = SmallDisk::new(&project) else { return };
+    let Some(disk) = SmallDisk::new(&project) else {
+        return;
+    };
     project.ok(&["init"]);
     project.write(Project::ACT, "# Act 1\n");
     project.ok(&["approve", "act", "1"]);
@@ -48,8 +60,16 @@ fn a_full_or_read_only_disk_refuses_writes_and_answers_reads() {
     assert!(file.write_all(&vec![0; 2_000_000]).is_err());
     drop(file);
     let refused = project.refused(&["progress", "act-1", "active"]);
-    assert!(refused.stderr.contains("the disk is full"), "{}", refused.stderr);
-    assert!(refused.stderr.contains("next: make room on the disk"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("the disk is full"),
+        "{}",
+        refused.stderr
+    );
+    assert!(
+        refused.stderr.contains("next: make room on the disk"),
+        "{}",
+        refused.stderr
+    );
     assert_eq!(project.json(&["show", "act-1"])["progress"], "pending");
     assert_eq!(project.status("act-1"), "approved");
 
@@ -59,7 +79,11 @@ fn a_full_or_read_only_disk_refuses_writes_and_answers_reads() {
 
     assert!(mount(&["-o", "remount,ro"], &disk.at));
     let refused = project.refused(&["progress", "act-1", "complete"]);
-    assert!(refused.stderr.contains("it is read-only"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("it is read-only"),
+        "{}",
+        refused.stderr
+    );
     assert_eq!(project.json(&["show", "act-1"])["progress"], "active");
     project.ok(&["tree"]);
 }

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 use testkit::Project;
 
-use crate::{assert_refused, finished, keys, names_in, newest_operation, statuses, story, text, texts};
+use crate::{
+    assert_refused, finished, keys, names_in, newest_operation, statuses, story, text, texts,
+};
 
 pub(crate) const PLAN: &str = ".throughline/plans/add-search/plan.json";
 
@@ -37,11 +39,45 @@ fn with_input(project: &Project, arguments: &[&str], input: &str) -> testkit::Ou
 #[test]
 fn a_document_grows_by_commands_that_print_ids() {
     let project = story();
-    assert_eq!(project.ok(&["doc", "new", "Add search"]).stdout, "add-search\n");
+    assert_eq!(
+        project.ok(&["doc", "new", "Add search"]).stdout,
+        "add-search\n"
+    );
     let steps: &[(&[&str], &str)] = &[
-        (&["add-decision", "--decision", "BM25", "--reasoning", "no model"], "DL-001"),
-        (&["add-alternative", "--alternative", "grep", "--reason", "slow", "--decision-ref", "DL-001"], "RA-001"),
-        (&["add-constraint", "--type", "MUST", "--description", "offline", "--source", "user"], "C-001"),
+        (
+            &[
+                "add-decision",
+                "--decision",
+                "BM25",
+                "--reasoning",
+                "no model",
+            ],
+            "DL-001",
+        ),
+        (
+            &[
+                "add-alternative",
+                "--alternative",
+                "grep",
+                "--reason",
+                "slow",
+                "--decision-ref",
+                "DL-001",
+            ],
+            "RA-001",
+        ),
+        (
+            &[
+                "add-constraint",
+                "--type",
+                "MUST",
+                "--description",
+                "offline",
+                "--source",
+                "user",
+            ],
+            "C-001",
+        ),
         (
             &[
                 "add-risk",
@@ -87,10 +123,32 @@ fn a_document_grows_by_commands_that_print_ids() {
             "CI-001",
         ),
         (
-            &["add-milestone", "--name", "Query", "--needs", "M-001", "--skip-tests", "none", "--documentation-only"],
+            &[
+                "add-milestone",
+                "--name",
+                "Query",
+                "--needs",
+                "M-001",
+                "--skip-tests",
+                "none",
+                "--documentation-only",
+            ],
             "M-002",
         ),
-        (&["add-doc", "--milestone", "M-001", "--place", "docstring", "--target", "f", "--text", "Maps."], "M-001"),
+        (
+            &[
+                "add-doc",
+                "--milestone",
+                "M-001",
+                "--place",
+                "docstring",
+                "--target",
+                "f",
+                "--text",
+                "Maps.",
+            ],
+            "M-001",
+        ),
     ];
     for (arguments, id) in steps {
         let mut all = vec!["doc"];
@@ -99,12 +157,25 @@ fn a_document_grows_by_commands_that_print_ids() {
     }
     let output = with_input(
         &project,
-        &["doc", "add-change", "--intent", "CI-001", "--diff", "-", "--why", "order"],
+        &[
+            "doc",
+            "add-change",
+            "--intent",
+            "CI-001",
+            "--diff",
+            "-",
+            "--why",
+            "order",
+        ],
         "@@ -1 +1 @@\n",
     );
     assert_eq!(output.stdout, "CC-001\n", "{}", output.stderr);
     let plan = project.json(&["doc", "show"]);
-    assert_eq!(project.read(PLAN), project.ok(&["--json", "doc", "show"]).stdout, "it is plan.json itself");
+    assert_eq!(
+        project.read(PLAN),
+        project.ok(&["--json", "doc", "show"]).stdout,
+        "it is plan.json itself"
+    );
     assert_eq!(
         keys(&plan),
         [
@@ -120,14 +191,31 @@ fn a_document_grows_by_commands_that_print_ids() {
         ]
     );
     assert_eq!(plan["schema_version"], json!(2));
-    assert_eq!(plan["milestones"][0]["documentation"]["docstrings"][0]["target"], json!("f"));
-    assert_eq!(plan["milestones"][0]["code_changes"][0]["why_comments"], json!(["order"]));
-    assert_eq!(text(&project.json(&["doc", "show", "CI-001"]), "behavior"), "maps");
+    assert_eq!(
+        plan["milestones"][0]["documentation"]["docstrings"][0]["target"],
+        json!("f")
+    );
+    assert_eq!(
+        plan["milestones"][0]["code_changes"][0]["why_comments"],
+        json!(["order"])
+    );
+    assert_eq!(
+        text(&project.json(&["doc", "show", "CI-001"]), "behavior"),
+        "maps"
+    );
     assert_eq!(
         statuses(&project),
-        ["add-search draft", "add-search/M-001 draft", "add-search/M-001/CI-001 draft", "add-search/M-002 draft"]
+        [
+            "add-search draft",
+            "add-search/M-001 draft",
+            "add-search/M-001/CI-001 draft",
+            "add-search/M-002 draft"
+        ]
     );
-    assert_eq!(texts(&project.json(&["show", "add-search/M-002"])["needs"]), ["M-001"]);
+    assert_eq!(
+        texts(&project.json(&["show", "add-search/M-002"])["needs"]),
+        ["M-001"]
+    );
     project.ok(&["check"]);
 }
 
@@ -148,8 +236,14 @@ fn a_change_says_which_version_it_is_for() {
     let before = (project.read(PLAN), newest_operation(&project));
     for (arguments, kind) in [
         (vec!["doc", "set", "M-001", "name=x"], "invalid"),
-        (vec!["doc", "set", "M-001", "name=x", "--version", "7"], "conflict"),
-        (vec!["doc", "remove", "CI-002", "--version", "7"], "conflict"),
+        (
+            vec!["doc", "set", "M-001", "name=x", "--version", "7"],
+            "conflict",
+        ),
+        (
+            vec!["doc", "remove", "CI-002", "--version", "7"],
+            "conflict",
+        ),
     ] {
         let mut with_json = vec!["--json"];
         with_json.extend(&arguments);
@@ -157,9 +251,16 @@ fn a_change_says_which_version_it_is_for() {
         let value: Value = serde_json::from_str(&output.stdout).expect("JSON");
         assert_eq!(text(&value["error"], "kind"), kind, "{value}");
         assert_eq!(value["current"]["version"], json!(1), "{value}");
-        assert!(project.refused(&arguments).stderr.contains("\nnow: {"), "the entity is shown");
+        assert!(
+            project.refused(&arguments).stderr.contains("\nnow: {"),
+            "the entity is shown"
+        );
     }
-    assert_eq!((project.read(PLAN), newest_operation(&project)), before, "nothing was changed");
+    assert_eq!(
+        (project.read(PLAN), newest_operation(&project)),
+        before,
+        "nothing was changed"
+    );
     project.ok(&[
         "doc",
         "set",
@@ -172,12 +273,20 @@ fn a_change_says_which_version_it_is_for() {
     ]);
     let milestone = project.json(&["doc", "show", "M-001"]);
     assert_eq!(
-        (text(&milestone, "name"), &milestone["version"], &milestone["flags"]),
+        (
+            text(&milestone, "name"),
+            &milestone["version"],
+            &milestone["flags"]
+        ),
         ("The index", &json!(2), &json!(["risky"]))
     );
     assert_eq!(milestone["tests"]["skip_reason"], json!("none"));
     let output = project.refused(&["doc", "set", "M-001", "name=x", "--version", "1"]);
-    assert!(output.stderr.contains("at version 2, not 1"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("at version 2, not 1"),
+        "{}",
+        output.stderr
+    );
 }
 
 #[test]
@@ -185,47 +294,139 @@ fn refusals_name_the_place_and_change_nothing() {
     let project = planned_search();
     let before = (project.read(PLAN), newest_operation(&project));
     let cases: &[(&[&str], &str, &[&str])] = &[
-        (&["show", "M-009"], "not-found", &["`add-search` has no `M-009`"]),
-        (&["show", "--doc", "add-serch"], "not-found", &["did you mean `add-search`?"]),
-        (&["use", "nothing"], "not-found", &["there is no plan document `nothing`"]),
-        (&["set", "M-001", "name", "--version", "1"], "invalid", &["expected FIELD=VALUE"]),
-        (&["set", "M-001", "files:=[", "--version", "1"], "invalid", &["no JSON"]),
-        (&["set", "M-001", "nam=x", "--version", "1"], "invalid", &["did you mean `name`?"]),
-        (&["set", "M-001", "depends_on:=[\"M-002\"]", "--version", "1"], "refused", &["M-001 → M-002 → M-001"]),
         (
-            &["add-intent", "--milestone", "M-7", "--file", "a", "--behavior", "b"],
+            &["show", "M-009"],
+            "not-found",
+            &["`add-search` has no `M-009`"],
+        ),
+        (
+            &["show", "--doc", "add-serch"],
+            "not-found",
+            &["did you mean `add-search`?"],
+        ),
+        (
+            &["use", "nothing"],
+            "not-found",
+            &["there is no plan document `nothing`"],
+        ),
+        (
+            &["set", "M-001", "name", "--version", "1"],
+            "invalid",
+            &["expected FIELD=VALUE"],
+        ),
+        (
+            &["set", "M-001", "files:=[", "--version", "1"],
+            "invalid",
+            &["no JSON"],
+        ),
+        (
+            &["set", "M-001", "nam=x", "--version", "1"],
+            "invalid",
+            &["did you mean `name`?"],
+        ),
+        (
+            &["set", "M-001", "depends_on:=[\"M-002\"]", "--version", "1"],
+            "refused",
+            &["M-001 → M-002 → M-001"],
+        ),
+        (
+            &[
+                "add-intent",
+                "--milestone",
+                "M-7",
+                "--file",
+                "a",
+                "--behavior",
+                "b",
+            ],
             "not-found",
             &["there is no milestone `M-7`"],
         ),
         (
-            &["add-intent", "--milestone", "M-001", "--file", "../a", "--behavior", "b"],
+            &[
+                "add-intent",
+                "--milestone",
+                "M-001",
+                "--file",
+                "../a",
+                "--behavior",
+                "b",
+            ],
             "refused",
             &["/milestones/0/code_intents/1/file", "without `..`"],
         ),
         (
-            &["add-intent", "--milestone", "M-001", "--file", "a", "--behavior", "b", "--decision-ref", "DL-9"],
+            &[
+                "add-intent",
+                "--milestone",
+                "M-001",
+                "--file",
+                "a",
+                "--behavior",
+                "b",
+                "--decision-ref",
+                "DL-9",
+            ],
             "refused",
             &["there is no decision `DL-9`"],
         ),
-        (&["add-change", "--intent", "CI-001", "--diff", "no-such-file"], "invalid", &["cannot read `no-such-file`"]),
-        (&["add-change", "--intent", "CI-404", "--diff", "batch.jsonl"], "not-found", &["no code intent `CI-404`"]),
         (
-            &["add-doc", "--milestone", "M-001", "--place", "margin", "--text", "x"],
+            &["add-change", "--intent", "CI-001", "--diff", "no-such-file"],
+            "invalid",
+            &["cannot read `no-such-file`"],
+        ),
+        (
+            &["add-change", "--intent", "CI-404", "--diff", "batch.jsonl"],
+            "not-found",
+            &["no code intent `CI-404`"],
+        ),
+        (
+            &[
+                "add-doc",
+                "--milestone",
+                "M-001",
+                "--place",
+                "margin",
+                "--text",
+                "x",
+            ],
             "invalid",
             &["module, docstring, algorithm, inline"],
         ),
-        (&["remove", "DL-001", "--version", "1"], "refused", &["referred to by CI-001"]),
+        (
+            &["remove", "DL-001", "--version", "1"],
+            "refused",
+            &["referred to by CI-001"],
+        ),
         (&["revise"], "refused", &["`add-search` is not frozen"]),
-        (&["diff", "nothing"], "not-found", &["there is no plan document `nothing`"]),
+        (
+            &["diff", "nothing"],
+            "not-found",
+            &["there is no plan document `nothing`"],
+        ),
     ];
     for (arguments, kind, parts) in cases {
         let mut all = vec!["doc"];
         all.extend(*arguments);
         assert_refused(&project, &all, kind, parts);
     }
-    assert_refused(&story(), &["doc", "show"], "not-found", &["there is no plan document yet", "tl doc new"]);
-    assert_refused(&story(), &["doc", "new", " "], "invalid", &["a plan needs a title"]);
-    assert_eq!((project.read(PLAN), newest_operation(&project)), before, "nothing was changed");
+    assert_refused(
+        &story(),
+        &["doc", "show"],
+        "not-found",
+        &["there is no plan document yet", "tl doc new"],
+    );
+    assert_refused(
+        &story(),
+        &["doc", "new", " "],
+        "invalid",
+        &["a plan needs a title"],
+    );
+    assert_eq!(
+        (project.read(PLAN), newest_operation(&project)),
+        before,
+        "nothing was changed"
+    );
 }
 
 #[test]
@@ -239,7 +440,10 @@ fn a_batch_is_one_operation_or_none() {
         "refused",
         &["change 2 of the batch", "referred to by CI-001"],
     );
-    project.write("torn.jsonl", "{\"do\":\"add-decision\"\n\n{\"do\":\"fly\"}\n");
+    project.write(
+        "torn.jsonl",
+        "{\"do\":\"add-decision\"\n\n{\"do\":\"fly\"}\n",
+    );
     assert_refused(
         &project,
         &["doc", "apply", "torn.jsonl"],
@@ -248,18 +452,36 @@ fn a_batch_is_one_operation_or_none() {
     );
     assert_eq!((project.read(PLAN), newest_operation(&project)), before);
     let more = "{\"do\":\"add-decision\",\"decision\":\"a\",\"reasoning\":\"b\",\"as\":\"d\"}\n{\"do\":\"add-alternative\",\"alternative\":\"x\",\"reason\":\"y\",\"decision_ref\":\"@d\"}\n";
-    assert_eq!(with_input(&project, &["doc", "apply", "-"], more).stdout, "DL-002\nRA-001\n");
+    assert_eq!(
+        with_input(&project, &["doc", "apply", "-"], more).stdout,
+        "DL-002\nRA-001\n"
+    );
     assert_eq!(newest_operation(&project), before.1 + 1);
     project.ok(&["undo"]);
-    assert_eq!(project.read(PLAN), before.0, "an undo takes all of it back, in the file too");
-    project.ok(&["doc", "add-decision", "--decision", "again", "--reasoning", "b"]);
+    assert_eq!(
+        project.read(PLAN),
+        before.0,
+        "an undo takes all of it back, in the file too"
+    );
+    project.ok(&[
+        "doc",
+        "add-decision",
+        "--decision",
+        "again",
+        "--reasoning",
+        "b",
+    ]);
 }
 
 #[test]
 fn a_frozen_document_is_immutable_whatever_is_tried() {
     let project = planned_search();
     let output = project.ok(&["doc", "freeze"]);
-    assert!(output.stderr.contains("wave 1: M-001") && output.stderr.contains("wave 2: M-002"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("wave 1: M-001") && output.stderr.contains("wave 2: M-002"),
+        "{}",
+        output.stderr
+    );
     let plan = project.json(&["doc", "show"]);
     assert!(plan["frozen_at"].is_string());
     assert_eq!(
@@ -278,7 +500,11 @@ fn a_frozen_document_is_immutable_whatever_is_tried() {
     );
     let ready = project.json(&["next"]);
     assert_eq!(text(&ready["ready"][0], "path"), "add-search/M-001/CI-001");
-    assert_eq!(ready["ready"].as_array().map(Vec::len), Some(1), "the second milestone waits: {ready}");
+    assert_eq!(
+        ready["ready"].as_array().map(Vec::len),
+        Some(1),
+        "the second milestone waits: {ready}"
+    );
     let frozen = project.read(PLAN);
     let freeze = newest_operation(&project).to_string();
     let back = (newest_operation(&project) - 1).to_string();
@@ -308,10 +534,24 @@ fn a_frozen_document_is_immutable_whatever_is_tried() {
         &project,
         &["doc", "show"],
         "conflict",
-        &["was changed outside", "/overview/approach (line ", "tl doc restore"],
+        &[
+            "was changed outside",
+            "/overview/approach (line ",
+            "tl doc restore",
+        ],
     );
-    assert_refused(&project, &["doc", "validate", "--accept"], "refused", &["is frozen since"]);
-    assert_refused(&project, &["doc", "revise"], "conflict", &["was changed outside"]);
+    assert_refused(
+        &project,
+        &["doc", "validate", "--accept"],
+        "refused",
+        &["is frozen since"],
+    );
+    assert_refused(
+        &project,
+        &["doc", "revise"],
+        "conflict",
+        &["was changed outside"],
+    );
     assert_eq!(project.status("add-search"), "draft");
     assert_eq!(project.status("add-search/M-001"), "requires-revalidation");
     project.ok(&["doc", "restore"]);
@@ -327,10 +567,19 @@ fn a_frozen_document_is_immutable_whatever_is_tried() {
 fn a_plan_that_is_not_finished_is_not_frozen() {
     let project = story();
     project.ok(&["doc", "new", "Add search"]);
-    assert_refused(&project, &["doc", "freeze"], "refused", &["/overview/problem (line ", "/milestones (line "]);
+    assert_refused(
+        &project,
+        &["doc", "freeze"],
+        "refused",
+        &["/overview/problem (line ", "/milestones (line "],
+    );
     let output = project.run(&["doc", "validate"]);
     assert_eq!(output.code, 0, "unfinished is no fault: {}", output.stdout);
-    assert!(output.stdout.contains("something is still to be written"), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("something is still to be written"),
+        "{}",
+        output.stdout
+    );
 }
 
 #[test]
@@ -340,8 +589,18 @@ fn a_revision_goes_on_from_a_frozen_plan() {
     let frozen = project.read(PLAN);
     assert_eq!(project.ok(&["doc", "revise"]).stdout, "add-search-r2\n");
     let plan = project.json(&["doc", "show"]);
-    assert_eq!((text(&plan["revises"], "document"), &plan["frozen_at"]), ("add-search", &Value::Null));
-    project.ok(&["doc", "set", "CI-001", "behavior=Maps words to many places.", "--version", "1"]);
+    assert_eq!(
+        (text(&plan["revises"], "document"), &plan["frozen_at"]),
+        ("add-search", &Value::Null)
+    );
+    project.ok(&[
+        "doc",
+        "set",
+        "CI-001",
+        "behavior=Maps words to many places.",
+        "--version",
+        "1",
+    ]);
     project.ok(&["doc", "add-decision", "--decision", "b", "--reasoning", "c"]);
     let found = project.json(&["doc", "diff"]);
     assert_eq!(
@@ -349,11 +608,19 @@ fn a_revision_goes_on_from_a_frozen_plan() {
         json!([{ "id": "CI-001", "change": "changed", "fields": ["behavior"] }, { "id": "DL-002", "change": "added" }])
     );
     let output = project.ok(&["doc", "diff"]);
-    assert!(output.stdout.contains("+Maps words to many places."), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("+Maps words to many places."),
+        "{}",
+        output.stdout
+    );
     assert_eq!(project.read(PLAN), frozen);
     let list = project.json(&["doc", "list"]);
     assert_eq!(
-        (text(&list[1], "document"), &list[1]["revises"], &list[1]["current"]),
+        (
+            text(&list[1], "document"),
+            &list[1]["revises"],
+            &list[1]["current"]
+        ),
         ("add-search-r2", &json!("add-search"), &json!(true))
     );
     project.ok(&["doc", "use", "add-search"]);
@@ -383,13 +650,29 @@ fn a_file_changed_by_hand_is_reported_and_taken_over_when_asked() {
     assert_eq!(found["changed_outside"], json!(["/milestones/0/name"]));
     assert!(newest_operation(&project) >= before);
     let settled = project.json(&["doc", "validate", "--accept"]);
-    assert_eq!(settled["changed"], json!([{ "id": "M-001", "change": "changed", "fields": ["name"] }]));
-    assert_eq!(project.json(&["doc", "show", "M-001"])["version"], json!(2), "who saw version 1 saw another milestone");
-    assert_eq!(project.json(&["show", "add-search/M-001"])["title"], json!("The index"));
+    assert_eq!(
+        settled["changed"],
+        json!([{ "id": "M-001", "change": "changed", "fields": ["name"] }])
+    );
+    assert_eq!(
+        project.json(&["doc", "show", "M-001"])["version"],
+        json!(2),
+        "who saw version 1 saw another milestone"
+    );
+    assert_eq!(
+        project.json(&["show", "add-search/M-001"])["title"],
+        json!("The index")
+    );
     project.ok(&["doc", "add-decision", "--decision", "a", "--reasoning", "b"]);
     // What is ours to set is not taken over.
     let text = project.read(PLAN);
-    project.write(PLAN, text.replace("\"frozen_at\": null", "\"frozen_at\": \"2026-01-01T00:00:00Z\""));
+    project.write(
+        PLAN,
+        text.replace(
+            "\"frozen_at\": null",
+            "\"frozen_at\": \"2026-01-01T00:00:00Z\"",
+        ),
+    );
     assert_refused(
         &project,
         &["doc", "validate", "--accept"],
@@ -398,7 +681,12 @@ fn a_file_changed_by_hand_is_reported_and_taken_over_when_asked() {
     );
     project.ok(&["doc", "restore"]);
     assert_eq!(project.read(PLAN), text);
-    assert!(project.ok(&["doc", "restore"]).stdout.contains("nothing to put back"));
+    assert!(
+        project
+            .ok(&["doc", "restore"])
+            .stdout
+            .contains("nothing to put back")
+    );
 }
 
 /// What is done to a file, by name, and what is said about it.
@@ -415,12 +703,18 @@ fn a_corrupted_file_is_reported_precisely_and_never_overwritten() {
         ("empty", |_| Vec::new(), &["is no plan any more"]),
         (
             "another type",
-            |text| text.replace("\"number\": 1,", "\"number\": \"one\",").into_bytes(),
+            |text| {
+                text.replace("\"number\": 1,", "\"number\": \"one\",")
+                    .into_bytes()
+            },
             &["/milestones/0/number (line ", "\"one\""],
         ),
         (
             "a key too many",
-            |text| text.replacen("\"title\":", "\"extra\": 1, \"title\":", 1).into_bytes(),
+            |text| {
+                text.replacen("\"title\":", "\"extra\": 1, \"title\":", 1)
+                    .into_bytes()
+            },
             &["/overview (line ", "'extra'"],
         ),
         (
@@ -446,12 +740,30 @@ fn a_corrupted_file_is_reported_precisely_and_never_overwritten() {
             assert!(!texts(&error["next_steps"]).is_empty(), "{name}");
         }
         assert_eq!(project.run(&["doc", "validate"]).code, 3, "{name}");
-        assert_eq!(project.run(&["doc", "validate", "--accept"]).code, 1, "{name}");
-        assert_eq!(std::fs::read(project.root().join(PLAN)).expect("the file"), wrong, "{name}: never overwritten");
+        assert_eq!(
+            project.run(&["doc", "validate", "--accept"]).code,
+            1,
+            "{name}"
+        );
+        assert_eq!(
+            std::fs::read(project.root().join(PLAN)).expect("the file"),
+            wrong,
+            "{name}: never overwritten"
+        );
         if *name == "binary" {
-            assert_refused(&project, &["doc", "restore"], "refused", &["cannot be kept"]);
+            assert_refused(
+                &project,
+                &["doc", "restore"],
+                "refused",
+                &["cannot be kept"],
+            );
             std::fs::remove_file(project.root().join(PLAN)).expect("removed");
-            assert_refused(&project, &["doc", "show"], "refused", &["is gone", "tl doc restore"]);
+            assert_refused(
+                &project,
+                &["doc", "show"],
+                "refused",
+                &["is gone", "tl doc restore"],
+            );
         }
         project.ok(&["doc", "restore"]);
         assert_eq!(project.read(PLAN), ours, "{name}");
@@ -469,8 +781,16 @@ fn undo_takes_a_document_back_and_brings_it_again() {
     project.ok(&["undo"]);
     project.ok(&["undo"]);
     assert_eq!(statuses(&project), Vec::<String>::new());
-    assert_eq!(names_in(&project, ".throughline/plans/add-search"), ["backups"]);
-    assert_refused(&project, &["doc", "show"], "not-found", &["there is no plan document yet"]);
+    assert_eq!(
+        names_in(&project, ".throughline/plans/add-search"),
+        ["backups"]
+    );
+    assert_refused(
+        &project,
+        &["doc", "show"],
+        "not-found",
+        &["there is no plan document yet"],
+    );
     let operation = newest_operation(&project);
     project.ok(&["undo", &operation.to_string()]);
     project.ok(&["undo", &(operation - 1).to_string()]);
@@ -482,8 +802,18 @@ fn undo_takes_a_document_back_and_brings_it_again() {
 #[test]
 fn the_page_is_rendered_the_same_every_time() {
     let project = planned_search();
-    project.ok(&["doc", "set", "invisible_knowledge", "architecture.diagram_ascii=a -> b", "--version", "1"]);
-    assert_eq!(project.ok(&["doc", "render"]).stdout, ".throughline/plans/add-search/plan.md\n");
+    project.ok(&[
+        "doc",
+        "set",
+        "invisible_knowledge",
+        "architecture.diagram_ascii=a -> b",
+        "--version",
+        "1",
+    ]);
+    assert_eq!(
+        project.ok(&["doc", "render"]).stdout,
+        ".throughline/plans/add-search/plan.md\n"
+    );
     let page = project.read(".throughline/plans/add-search/plan.md");
     for part in [
         "# Add search",
@@ -513,15 +843,28 @@ fn a_document_this_state_does_not_know_is_taken_over_by_choice() {
     other.ok(&["doc", "validate", "--accept", "--doc", "add-search"]);
     assert_eq!(other.read(PLAN), project.read(PLAN), "byte for byte");
     assert_eq!(statuses(&other), statuses(&project));
-    assert_refused(&other, &["doc", "add-decision", "--decision", "a", "--reasoning", "b"], "refused", &["is frozen"]);
+    assert_refused(
+        &other,
+        &["doc", "add-decision", "--decision", "a", "--reasoning", "b"],
+        "refused",
+        &["is frozen"],
+    );
 }
 
 #[test]
 fn only_a_person_freezes_where_only_people_approve() {
     let project = planned_search();
     let config = project.read(".throughline/config.toml");
-    project.write(".throughline/config.toml", config.replace("# approval = \"anyone\"", "approval = \"human\""));
-    assert_refused(&project, &["doc", "freeze"], "refused", &["only a person may freeze `add-search`"]);
+    project.write(
+        ".throughline/config.toml",
+        config.replace("# approval = \"anyone\"", "approval = \"human\""),
+    );
+    assert_refused(
+        &project,
+        &["doc", "freeze"],
+        "refused",
+        &["only a person may freeze `add-search`"],
+    );
     assert_eq!(project.status("add-search"), "draft");
 }
 
@@ -531,47 +874,115 @@ fn two_writers_never_lose_a_change() {
     let running: Vec<std::process::Child> = (0..6)
         .map(|number| {
             let decision = format!("decision {number}");
-            let mut command = project.command(&["doc", "add-decision", "--decision", &decision, "--reasoning", "r"]);
-            command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().expect("it starts")
+            let mut command = project.command(&[
+                "doc",
+                "add-decision",
+                "--decision",
+                &decision,
+                "--reasoning",
+                "r",
+            ]);
+            command
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null())
+                .spawn()
+                .expect("it starts")
         })
         .collect();
     for mut child in running {
         assert!(child.wait().expect("it ends").success());
     }
     let plan = project.json(&["doc", "show"]);
-    let log = plan["planning_context"]["decision_log"].as_array().expect("a list");
+    let log = plan["planning_context"]["decision_log"]
+        .as_array()
+        .expect("a list");
     let mut ids: Vec<&str> = log.iter().map(|one| text(one, "id")).collect();
     ids.sort_unstable();
-    assert_eq!(ids, ["DL-001", "DL-002", "DL-003", "DL-004", "DL-005", "DL-006", "DL-007"]);
+    assert_eq!(
+        ids,
+        [
+            "DL-001", "DL-002", "DL-003", "DL-004", "DL-005", "DL-006", "DL-007"
+        ]
+    );
 }
 
 #[test]
 fn an_agent_cannot_write_into_a_frozen_document() {
     let project = planned_search();
     let session = project.session("s");
-    let write = |file: &str| session.before("Write", &json!({ "file_path": file, "content": "{}" }));
+    let write =
+        |file: &str| session.before("Write", &json!({ "file_path": file, "content": "{}" }));
     let folder = ".throughline/plans/add-search";
-    assert!(write(PLAN).block().is_none(), "a draft is reported when it is used, not blocked");
+    assert!(
+        write(PLAN).block().is_none(),
+        "a draft is reported when it is used, not blocked"
+    );
     project.ok(&["doc", "freeze"]);
     for (tool, input) in [
         ("Write", json!({ "file_path": PLAN, "content": "{}" })),
-        ("Write", json!({ "file_path": format!("{folder}/../add-search/plan.md"), "content": "x" })),
-        ("Write", json!({ "file_path": project.root().join(PLAN), "content": "x" })),
-        ("Edit", json!({ "file_path": PLAN, "old_string": "Index", "new_string": "Indices" })),
+        (
+            "Write",
+            json!({ "file_path": format!("{folder}/../add-search/plan.md"), "content": "x" }),
+        ),
+        (
+            "Write",
+            json!({ "file_path": project.root().join(PLAN), "content": "x" }),
+        ),
+        (
+            "Edit",
+            json!({ "file_path": PLAN, "old_string": "Index", "new_string": "Indices" }),
+        ),
     ] {
-        let block = session.before(tool, &input).block().unwrap_or_else(|| panic!("{tool} {input} is not blocked"));
-        assert!(block.contains("frozen gate") && block.contains("tl doc revise --doc add-search"), "{block}");
+        let block = session
+            .before(tool, &input)
+            .block()
+            .unwrap_or_else(|| panic!("{tool} {input} is not blocked"));
+        assert!(
+            block.contains("frozen gate") && block.contains("tl doc revise --doc add-search"),
+            "{block}"
+        );
     }
-    std::os::unix::fs::symlink("plan.json", project.root().join(folder).join("other.json")).expect("a link");
-    assert!(write(&format!("{folder}/other.json")).block().is_some(), "a link leads to the same file");
-    for free in [format!("{folder}/qr-impl-code.json"), format!("{folder}/notes.md"), "src/a.rs".to_owned()] {
+    std::os::unix::fs::symlink("plan.json", project.root().join(folder).join("other.json"))
+        .expect("a link");
+    assert!(
+        write(&format!("{folder}/other.json")).block().is_some(),
+        "a link leads to the same file"
+    );
+    for free in [
+        format!("{folder}/qr-impl-code.json"),
+        format!("{folder}/notes.md"),
+        "src/a.rs".to_owned(),
+    ] {
         assert!(write(&free).block().is_none(), "{free}");
     }
-    let output = project.refused(&["gate", "override", "frozen", "add-search", "--reason", "just once"]);
-    assert!(output.stderr.contains("is changed by nobody"), "{}", output.stderr);
-    assert_eq!(project.json(&["gate", "stats"])["gates"]["frozen"]["blocks"], json!(5));
+    let output = project.refused(&[
+        "gate",
+        "override",
+        "frozen",
+        "add-search",
+        "--reason",
+        "just once",
+    ]);
+    assert!(
+        output.stderr.contains("is changed by nobody"),
+        "{}",
+        output.stderr
+    );
+    assert_eq!(
+        project.json(&["gate", "stats"])["gates"]["frozen"]["blocks"],
+        json!(5)
+    );
     let config = project.read(".throughline/config.toml");
-    project.write(".throughline/config.toml", config.replace("# frozen = \"block\"", "frozen = \"warn\""));
+    project.write(
+        ".throughline/config.toml",
+        config.replace("# frozen = \"block\"", "frozen = \"warn\""),
+    );
     let answer = write(PLAN);
-    assert!(answer.block().is_none() && answer.context().is_some_and(|text| text.contains("is frozen")), "{answer:?}");
+    assert!(
+        answer.block().is_none()
+            && answer
+                .context()
+                .is_some_and(|text| text.contains("is frozen")),
+        "{answer:?}"
+    );
 }

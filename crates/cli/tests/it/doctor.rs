@@ -11,17 +11,28 @@ use crate::{binary, keys, run_with, story, text};
 
 fn examine(project: &Project, environment: &[(&str, &str)]) -> (i32, Value) {
     let output = run_with(project, environment, &["--json", "doctor"]);
-    let value = serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", output.stdout));
+    let value = serde_json::from_str(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", output.stdout));
     (output.code, value)
 }
 
 /// Returns the findings about a host: `problem: message`.
 fn findings(outcome: &Value, host: &str) -> Vec<String> {
     let hosts = outcome["hosts"].as_array().expect("hosts");
-    let health =
-        hosts.iter().find(|health| text(health, "host") == host).unwrap_or_else(|| panic!("no {host}: {outcome}"));
+    let health = hosts
+        .iter()
+        .find(|health| text(health, "host") == host)
+        .unwrap_or_else(|| panic!("no {host}: {outcome}"));
     let list = health["findings"].as_array().expect("findings");
-    list.iter().map(|finding| format!("{}: {}", text(finding, "severity"), text(finding, "message"))).collect()
+    list.iter()
+        .map(|finding| {
+            format!(
+                "{}: {}",
+                text(finding, "severity"),
+                text(finding, "message")
+            )
+        })
+        .collect()
 }
 
 #[track_caller]
@@ -30,7 +41,12 @@ fn assert_problem(project: &Project, environment: &[(&str, &str)], host: &str, p
     assert_eq!(code, 3, "{outcome}");
     assert_eq!(outcome["ok"], json!(false));
     let found = findings(&outcome, host);
-    assert!(found.iter().any(|one| one.starts_with("problem: ") && one.contains(part)), "no `{part}`: {found:?}");
+    assert!(
+        found
+            .iter()
+            .any(|one| one.starts_with("problem: ") && one.contains(part)),
+        "no `{part}`: {found:?}"
+    );
 }
 
 /// A program that can be started and does nothing.
@@ -46,7 +62,13 @@ fn silent_program(project: &Project, name: &str) -> String {
 fn without_hosts_there_is_nothing_to_examine() {
     let project = story();
     let output = project.ok(&["doctor"]);
-    assert!(output.stdout.contains("No agent host is connected to this project."), "{}", output.stdout);
+    assert!(
+        output
+            .stdout
+            .contains("No agent host is connected to this project."),
+        "{}",
+        output.stdout
+    );
     assert!(output.stdout.contains("tl init --host auto"));
     let (_, outcome) = examine(&project, &[]);
     assert_eq!(keys(&outcome), ["hosts", "latency", "ok", "project"]);
@@ -66,9 +88,22 @@ fn every_host_answers_through_its_own_command_line() {
         let node = Path::new("/usr/bin/node").exists() || Path::new("/bin/node").exists();
         // The gate, the plugin where there is one, and the MCP server.
         let expected = if host == "opencode" && node { 3 } else { 2 };
-        assert_eq!(health["probes"].as_array().expect("probes").len(), expected, "{host}: {health}");
-        assert!(health["probes"][0]["micros"].as_u64().is_some_and(|micros| micros > 0), "{host}");
-        assert_eq!(outcome["latency"], json!([]), "a probe is no work of an agent");
+        assert_eq!(
+            health["probes"].as_array().expect("probes").len(),
+            expected,
+            "{host}: {health}"
+        );
+        assert!(
+            health["probes"][0]["micros"]
+                .as_u64()
+                .is_some_and(|micros| micros > 0),
+            "{host}"
+        );
+        assert_eq!(
+            outcome["latency"],
+            json!([]),
+            "a probe is no work of an agent"
+        );
     }
 }
 
@@ -77,7 +112,12 @@ fn a_program_that_is_gone_is_a_problem() {
     for (host, ..) in HOSTS {
         let project = story();
         project.ok(&["init", "--host", host, "--program", "/nowhere/bin/tl"]);
-        assert_problem(&project, &[], host, "the program `/nowhere/bin/tl` is not there or cannot be started");
+        assert_problem(
+            &project,
+            &[],
+            host,
+            "the program `/nowhere/bin/tl` is not there or cannot be started",
+        );
         project.ok(&["init", "--host", host, "--program", "tl"]);
         assert_problem(&project, &[], host, "the program `tl` is not on PATH");
     }
@@ -85,8 +125,16 @@ fn a_program_that_is_gone_is_a_problem() {
     project.ok(&["init", "--host", "codex", "--program", "/nowhere/bin/tl"]);
     let output = project.run(&["doctor"]);
     assert_eq!(output.code, 3);
-    assert!(output.stdout.contains("✗ the program `/nowhere/bin/tl`"), "{}", output.stdout);
-    assert!(output.stdout.contains("tl init --host codex"), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("✗ the program `/nowhere/bin/tl`"),
+        "{}",
+        output.stdout
+    );
+    assert!(
+        output.stdout.contains("tl init --host codex"),
+        "{}",
+        output.stdout
+    );
 }
 
 #[test]
@@ -98,15 +146,30 @@ fn another_program_than_this_one_is_told_and_not_run() {
     assert_eq!(code, 0, "{outcome}");
     let found = findings(&outcome, "claude-code");
     assert!(
-        found.iter().any(|one| one.contains(&format!("warning: the hooks start {other}, but this is"))),
+        found
+            .iter()
+            .any(|one| one.contains(&format!("warning: the hooks start {other}, but this is"))),
         "{found:?}"
     );
-    assert!(found.iter().any(|one| one.contains("warning: not fired")), "{found:?}");
+    assert!(
+        found.iter().any(|one| one.contains("warning: not fired")),
+        "{found:?}"
+    );
     assert_eq!(outcome["hosts"][0]["probes"], json!([]));
     // On the user's own PATH it is theirs to run.
-    let path = format!("{}:/usr/bin:/bin", Path::new(&other).parent().expect("a folder").display());
+    let path = format!(
+        "{}:/usr/bin:/bin",
+        Path::new(&other).parent().expect("a folder").display()
+    );
     let (_, outcome) = examine(&project, &[("PATH", &path)]);
-    assert_eq!(outcome["hosts"][0]["probes"].as_array().expect("probes").len(), 1, "{outcome}");
+    assert_eq!(
+        outcome["hosts"][0]["probes"]
+            .as_array()
+            .expect("probes")
+            .len(),
+        1,
+        "{outcome}"
+    );
 }
 
 #[test]
@@ -115,7 +178,9 @@ fn a_command_line_that_a_repository_brought_is_not_run() {
     project.ok(&["init", "--host", "claude-code"]);
     let program = binary().to_str().expect("Unicode");
     let ours = format!("{program} hook claude-code");
-    let text = project.read(".claude/settings.json").replace(&ours, &format!("{ours}; touch bitten"));
+    let text = project
+        .read(".claude/settings.json")
+        .replace(&ours, &format!("{ours}; touch bitten"));
     project.write(".claude/settings.json", text);
     project.write(".opencode/plugins/throughline.js", "// Throughline in OpenCode.\nconst PROGRAM = \"tl\"\nconst STRICT = false\nimport(\"node:fs\").then((fs) => fs.writeFileSync(\"bitten\", \"\"))\n");
     assert_problem(&project, &[], "claude-code", "missing or out of date");
@@ -132,14 +197,28 @@ fn double_installation_is_a_problem() {
     let home_text = home.to_str().expect("Unicode").to_owned();
 
     project.write(".claude/settings.local.json", &settings);
-    assert_problem(&project, &[], "claude-code", "installed twice: the hooks are in .claude/settings.local.json");
+    assert_problem(
+        &project,
+        &[],
+        "claude-code",
+        "installed twice: the hooks are in .claude/settings.local.json",
+    );
     std::fs::remove_file(project.root().join(".claude/settings.local.json")).expect("gone");
 
     for (variable, folder) in [("HOME", ".claude"), ("CLAUDE_CONFIG_DIR", "")] {
         let folder = home.join(folder);
         std::fs::create_dir_all(&folder).expect("a folder");
-        std::fs::copy(project.root().join(".claude/settings.json"), folder.join("settings.json")).expect("a copy");
-        assert_problem(&project, &[(variable, &home_text)], "claude-code", "installed twice: the hooks are in ");
+        std::fs::copy(
+            project.root().join(".claude/settings.json"),
+            folder.join("settings.json"),
+        )
+        .expect("a copy");
+        assert_problem(
+            &project,
+            &[(variable, &home_text)],
+            "claude-code",
+            "installed twice: the hooks are in ",
+        );
         std::fs::remove_file(folder.join("settings.json")).expect("gone");
     }
 
@@ -152,7 +231,12 @@ fn double_installation_is_a_problem() {
     let copilot = story();
     copilot.ok(&["init", "--host", "copilot"]);
     copilot.write(".claude/settings.json", &settings);
-    assert_problem(&copilot, &[], "copilot", "installed twice: Copilot runs the hooks in .claude/settings.json");
+    assert_problem(
+        &copilot,
+        &[],
+        "copilot",
+        "installed twice: Copilot runs the hooks in .claude/settings.json",
+    );
 }
 
 #[test]
@@ -160,21 +244,36 @@ fn missing_and_old_entries_are_found() {
     for (host, file, ..) in HOSTS {
         let project = story();
         project.ok(&["init", "--host", host]);
-        let old = project.read(file).replacen("10", "7", 1).replacen("5000", "7000", 1);
+        let old = project
+            .read(file)
+            .replacen("10", "7", 1)
+            .replacen("5000", "7000", 1);
         project.write(file, old);
         assert_problem(&project, &[], host, "missing or out of date");
         project.ok(&["init", "--host", host]);
-        assert_eq!(examine(&project, &[]).0, 0, "{host}: installing again mends it");
+        assert_eq!(
+            examine(&project, &[]).0,
+            0,
+            "{host}: installing again mends it"
+        );
     }
     let project = story();
     project.ok(&["init", "--host", "gemini"]);
     std::fs::remove_file(project.root().join(".gemini/commands/plan-act.toml")).expect("gone");
     let (code, outcome) = examine(&project, &[]);
     assert_eq!(code, 0);
-    assert_eq!(findings(&outcome, "gemini"), ["warning: 1 command is missing, changed or out of date"]);
+    assert_eq!(
+        findings(&outcome, "gemini"),
+        ["warning: 1 command is missing, changed or out of date"]
+    );
     let broken = project.read(".gemini/settings.json").replacen('{', "{,", 1);
     project.write(".gemini/settings.json", broken);
-    assert_problem(&project, &[], "gemini", "`.gemini/settings.json`, line 1 cannot be read");
+    assert_problem(
+        &project,
+        &[],
+        "gemini",
+        "`.gemini/settings.json`, line 1 cannot be read",
+    );
 }
 
 #[test]
@@ -199,7 +298,10 @@ fn the_ledger_tells_how_long_hooks_took() {
     new.push_str(&line(1, "off", ""));
     project.write(".throughline/hooks.jsonl", new);
     let (code, outcome) = examine(&project, &[]);
-    assert_eq!(code, 0, "a fault of the past is told, it is no problem of now");
+    assert_eq!(
+        code, 0,
+        "a fault of the past is told, it is no problem of now"
+    );
     assert_eq!(
         outcome["latency"],
         json!([{
@@ -242,24 +344,51 @@ fn codex_is_asked_whether_it_trusts_the_hooks() {
     let tools = project.user_directory().join("tools");
     std::fs::create_dir_all(&tools).expect("a folder");
     let codex = tools.join("codex");
-    std::io::Write::write_all(&mut std::fs::File::create(&codex).expect("a file"), CODEX.as_bytes()).expect("written");
+    std::io::Write::write_all(
+        &mut std::fs::File::create(&codex).expect("a file"),
+        CODEX.as_bytes(),
+    )
+    .expect("written");
     std::fs::set_permissions(&codex, std::fs::Permissions::from_mode(0o755)).expect("permissions");
     let path = format!("{}:/usr/bin:/bin", tools.display());
     let program = binary().to_str().expect("Unicode");
     let environment = [("PATH", path.as_str()), ("TL", program)];
 
-    assert_problem(&project, &environment, "codex", "it does not trust this folder yet");
+    assert_problem(
+        &project,
+        &environment,
+        "codex",
+        "it does not trust this folder yet",
+    );
     let output = run_with(&project, &environment, &["doctor", "--trust", "codex"]);
     assert_eq!(output.code, 1, "{}", output.stderr);
     std::fs::File::create(tools.join("folder")).expect("a file");
-    assert_problem(&project, &environment, "codex", "Codex does not trust 1 hook and skips what it does not trust");
+    assert_problem(
+        &project,
+        &environment,
+        "codex",
+        "Codex does not trust 1 hook and skips what it does not trust",
+    );
 
     let output = run_with(&project, &environment, &["doctor", "--trust", "codex"]);
     assert_eq!(output.code, 0, "{}{}", output.stdout, output.stderr);
-    assert!(output.stderr.contains("telling Codex to run 1 hook of this project"), "{}", output.stderr);
-    assert!(output.stderr.contains(&format!("  {program} hook codex")), "{}", output.stderr);
+    assert!(
+        output
+            .stderr
+            .contains("telling Codex to run 1 hook of this project"),
+        "{}",
+        output.stderr
+    );
+    assert!(
+        output.stderr.contains(&format!("  {program} hook codex")),
+        "{}",
+        output.stderr
+    );
     let told = std::fs::read_to_string(tools.join("trusted")).expect("what codex was told");
-    assert!(told.contains(r#""k:pre_tool_use:0:0":{"enabled":true,"trusted_hash":"sha256:1"}"#), "{told}");
+    assert!(
+        told.contains(r#""k:pre_tool_use:0:0":{"enabled":true,"trusted_hash":"sha256:1"}"#),
+        "{told}"
+    );
     assert_eq!(examine(&project, &environment).0, 0);
 }
 
@@ -267,11 +396,21 @@ fn codex_is_asked_whether_it_trusts_the_hooks() {
 fn hooks_of_another_program_are_not_trusted_for_anyone() {
     let project = story();
     let output = project.refused(&["doctor", "--trust", "codex"]);
-    assert!(output.stderr.contains("there are no hooks of ours in .codex/hooks.json"), "{}", output.stderr);
+    assert!(
+        output
+            .stderr
+            .contains("there are no hooks of ours in .codex/hooks.json"),
+        "{}",
+        output.stderr
+    );
     let other = silent_program(&project, "elsewhere/tl");
     project.ok(&["init", "--host", "codex", "--program", &other]);
     let output = project.refused(&["doctor", "--trust", "codex"]);
-    assert!(output.stderr.contains("not what this program would write"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("not what this program would write"),
+        "{}",
+        output.stderr
+    );
     assert_eq!(project.run(&["doctor", "--trust", "gemini"]).code, 2);
 }
 
@@ -283,7 +422,14 @@ fn a_state_that_hooks_cannot_open_is_a_problem() {
     let environment = [("THROUGHLINE_HOME", stranger.to_str().expect("Unicode"))];
     let (code, outcome) = examine(&project, &environment);
     assert_eq!(code, 3, "{outcome}");
-    assert!(text(&outcome["state"], "message").contains("was not adopted by this user"), "{outcome}");
+    assert!(
+        text(&outcome["state"], "message").contains("was not adopted by this user"),
+        "{outcome}"
+    );
     let output = run_with(&project, &environment, &["doctor"]);
-    assert!(output.stdout.starts_with("✗ the state came from elsewhere"), "{}", output.stdout);
+    assert!(
+        output.stdout.starts_with("✗ the state came from elsewhere"),
+        "{}",
+        output.stdout
+    );
 }

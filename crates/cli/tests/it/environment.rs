@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use crate::{assert_refused, binary, empty, finished, names_in, planned, run_with, statuses, story, text};
+use crate::{
+    assert_refused, binary, empty, finished, names_in, planned, run_with, statuses, story, text,
+};
 use testkit::Project;
 
 fn made_with(environment: &[(&str, &str)]) -> Project {
@@ -19,8 +21,14 @@ fn the_database_may_lie_elsewhere_in_the_project() {
     for name in ["THROUGHLINE_DATABASE", "PLANNING_STATE_DB_PATH"] {
         let project = made_with(&[(name, "workspace/planning-state.db")]);
         project.plan_story();
-        assert!(project.root().join("workspace/planning-state.db").is_file(), "{name}");
-        assert!(!project.root().join(".throughline/state.db").exists(), "{name}");
+        assert!(
+            project.root().join("workspace/planning-state.db").is_file(),
+            "{name}"
+        );
+        assert!(
+            !project.root().join(".throughline/state.db").exists(),
+            "{name}"
+        );
         assert_eq!(project.status("scene-0101"), "approved");
         project.ok(&["check"]);
     }
@@ -31,8 +39,17 @@ fn the_mirror_may_lie_elsewhere_or_be_off() {
     for name in ["THROUGHLINE_MIRROR_DIRECTORY", "PLANNING_STATE_JSON_DIR"] {
         let project = made_with(&[(name, "workspace/planning-state/")]);
         project.plan_story();
-        assert!(project.root().join("workspace/planning-state/story/act-1.json").is_file(), "{name}");
-        assert!(!project.root().join(".throughline/state").exists(), "{name}");
+        assert!(
+            project
+                .root()
+                .join("workspace/planning-state/story/act-1.json")
+                .is_file(),
+            "{name}"
+        );
+        assert!(
+            !project.root().join(".throughline/state").exists(),
+            "{name}"
+        );
     }
     for name in ["THROUGHLINE_MIRROR", "PLANNING_STATE_JSON_SYNC_ENABLED"] {
         for value in ["false", "0", "FALSE"] {
@@ -40,7 +57,10 @@ fn the_mirror_may_lie_elsewhere_or_be_off() {
             project.plan_story();
             for command in ["check", "repair", "sync-hashes", "rebuild"] {
                 project.ok(&[command]);
-                assert!(!project.root().join(".throughline/state/story").exists(), "{name}={value}: tl {command}");
+                assert!(
+                    !project.root().join(".throughline/state/story").exists(),
+                    "{name}={value}: tl {command}"
+                );
             }
         }
     }
@@ -48,7 +68,10 @@ fn the_mirror_may_lie_elsewhere_or_be_off() {
 
 #[test]
 fn the_mirror_may_be_behind_by_some_seconds() {
-    for name in ["THROUGHLINE_MIRROR_INTERVAL_SECONDS", "PLANNING_STATE_JSON_SYNC_INTERVAL_SECONDS"] {
+    for name in [
+        "THROUGHLINE_MIRROR_INTERVAL_SECONDS",
+        "PLANNING_STATE_JSON_SYNC_INTERVAL_SECONDS",
+    ] {
         let project = made_with(&[(name, "3600")]);
         project.plan_story();
         project.ok(&["repair"]);
@@ -68,10 +91,20 @@ fn json_storage_lives_a_whole_life_without_a_database() {
         let project = made_with(&[(name, "json")]);
         project.plan_story();
         let approved = statuses(&project);
-        assert_eq!(approved, ["act-1 approved", "act-1/chapter-01 approved", "act-1/chapter-01/scene-0101 approved"]);
+        assert_eq!(
+            approved,
+            [
+                "act-1 approved",
+                "act-1/chapter-01 approved",
+                "act-1/chapter-01/scene-0101 approved"
+            ]
+        );
         project.write(Project::ACT, crate::ACT_EDITED);
         assert_eq!(project.status("scene-0101"), "requires-revalidation");
-        assert_eq!(text(&project.json(&["why", "scene-0101"]), "summary"), "`act-1` changed");
+        assert_eq!(
+            text(&project.json(&["why", "scene-0101"]), "summary"),
+            "`act-1` changed"
+        );
         project.ok(&["approve", "act-1"]);
         project.ok(&["revalidate", "--all", "--keep"]);
         assert_eq!(statuses(&project), approved);
@@ -84,7 +117,10 @@ fn json_storage_lives_a_whole_life_without_a_database() {
         project.ok(&["undo"]);
         project.ok(&["check"]);
         let names = names_in(&project, ".throughline");
-        assert!(!names.iter().any(|name| name.contains("state.db")), "{name}: {names:?}");
+        assert!(
+            !names.iter().any(|name| name.contains("state.db")),
+            "{name}: {names:?}"
+        );
     }
 }
 
@@ -108,14 +144,20 @@ fn a_project_may_change_its_storage() {
     assert_eq!(output.code, 0, "{}", output.stderr);
     // Back in SQLite, what was done meanwhile is taken over.
     project.ok(&["repair"]);
-    assert_eq!(text(&project.json(&["show", "scene-0101"]), "progress"), "active");
+    assert_eq!(
+        text(&project.json(&["show", "scene-0101"]), "progress"),
+        "active"
+    );
     assert_eq!(statuses(&project), before);
     project.ok(&["check"]);
 }
 
 #[test]
 fn the_cascade_depth_is_limited() {
-    for name in ["THROUGHLINE_CASCADE_MAX_DEPTH", "PLANNING_CASCADE_MAX_DEPTH"] {
+    for name in [
+        "THROUGHLINE_CASCADE_MAX_DEPTH",
+        "PLANNING_CASCADE_MAX_DEPTH",
+    ] {
         let project = planned();
         project.write(Project::ACT, crate::ACT_EDITED);
         let output = run_with(&project, &[(name, "1")], &["approve", "act-1"]);
@@ -140,7 +182,11 @@ fn repairs_go_into_the_log_file() {
 #[test]
 fn the_cache_time_is_accepted() {
     let project = planned();
-    let output = run_with(&project, &[("PLANNING_STATE_CACHE_TTL_SECONDS", "30")], &["status"]);
+    let output = run_with(
+        &project,
+        &[("PLANNING_STATE_CACHE_TTL_SECONDS", "30")],
+        &["status"],
+    );
     assert_eq!((output.code, output.stderr.as_str()), (0, ""));
 }
 
@@ -154,7 +200,10 @@ fn all_names_of_the_seed_together() {
         ("PLANNING_STATE_JSON_SYNC_INTERVAL_SECONDS", "60"),
         ("PLANNING_CASCADE_MAX_DEPTH", "10"),
         ("PLANNING_STATE_CACHE_TTL_SECONDS", "30"),
-        ("PLANNING_STATE_LOG_FILE", "workspace/logs/mcp-planning-state.log"),
+        (
+            "PLANNING_STATE_LOG_FILE",
+            "workspace/logs/mcp-planning-state.log",
+        ),
     ]);
     project.plan_story();
     project.write(Project::ACT, crate::ACT_EDITED);
@@ -164,19 +213,46 @@ fn all_names_of_the_seed_together() {
 #[test]
 fn ours_wins_over_the_older_name_and_both_over_the_file() {
     let project = planned();
-    project.write(".throughline/config.toml", "profiles = [\"story\"]\n[policy]\ncascade_max_depth = 1\n");
+    project.write(
+        ".throughline/config.toml",
+        "profiles = [\"story\"]\n[policy]\ncascade_max_depth = 1\n",
+    );
     project.write(Project::ACT, crate::ACT_EDITED);
     assert_eq!(project.run(&["approve", "act-1"]).code, 1);
     let older = ("PLANNING_CASCADE_MAX_DEPTH", "2");
-    assert_eq!(run_with(&project, &[older, ("THROUGHLINE_CASCADE_MAX_DEPTH", "1")], &["approve", "act-1"]).code, 1);
-    assert_eq!(run_with(&project, &[older, ("THROUGHLINE_CASCADE_MAX_DEPTH", "9")], &["approve", "act-1"]).code, 0);
+    assert_eq!(
+        run_with(
+            &project,
+            &[older, ("THROUGHLINE_CASCADE_MAX_DEPTH", "1")],
+            &["approve", "act-1"]
+        )
+        .code,
+        1
+    );
+    assert_eq!(
+        run_with(
+            &project,
+            &[older, ("THROUGHLINE_CASCADE_MAX_DEPTH", "9")],
+            &["approve", "act-1"]
+        )
+        .code,
+        0
+    );
 }
 
 #[test]
 fn an_empty_value_is_no_value() {
     let project = planned();
     assert_eq!(
-        run_with(&project, &[("THROUGHLINE_STORAGE", ""), ("PLANNING_CASCADE_MAX_DEPTH", "")], &["status"]).code,
+        run_with(
+            &project,
+            &[
+                ("THROUGHLINE_STORAGE", ""),
+                ("PLANNING_CASCADE_MAX_DEPTH", "")
+            ],
+            &["status"]
+        )
+        .code,
         0
     );
 }
@@ -190,24 +266,48 @@ fn a_wrong_value_names_the_variable_and_what_is_allowed() {
         ("THROUGHLINE_CASCADE", "shallow", "`deep`, `precise`"),
         ("THROUGHLINE_CASCADE_MAX_DEPTH", "many", "number"),
         ("PLANNING_CASCADE_MAX_DEPTH", "-1", "number"),
-        ("THROUGHLINE_CONSISTENCY", "maybe", "`warn`, `require-force`, `off`"),
-        ("THROUGHLINE_BACKUPS", "maybe", "`always`, `approved`, `off`"),
+        (
+            "THROUGHLINE_CONSISTENCY",
+            "maybe",
+            "`warn`, `require-force`, `off`",
+        ),
+        (
+            "THROUGHLINE_BACKUPS",
+            "maybe",
+            "`always`, `approved`, `off`",
+        ),
         ("THROUGHLINE_MAX_PLAN_BYTES", "4 MB", "number"),
         ("THROUGHLINE_MIRROR", "maybe", "`true`"),
         ("PLANNING_STATE_JSON_SYNC_ENABLED", "maybe", "`false`"),
         ("THROUGHLINE_MIRROR_INTERVAL_SECONDS", "soon", "number"),
-        ("PLANNING_STATE_JSON_SYNC_INTERVAL_SECONDS", "soon", "number"),
+        (
+            "PLANNING_STATE_JSON_SYNC_INTERVAL_SECONDS",
+            "soon",
+            "number",
+        ),
         ("THROUGHLINE_PROFILES", "storry", "did you mean `story`?"),
     ];
     let project = story();
     for (name, value, allowed) in cases {
         let output = run_with(&project, &[(name, value)], &["status"]);
         assert_eq!(output.code, 1, "{name}={value}");
-        assert!(output.stderr.contains(allowed), "{name}={value}: {}", output.stderr);
+        assert!(
+            output.stderr.contains(allowed),
+            "{name}={value}: {}",
+            output.stderr
+        );
         if name != "THROUGHLINE_PROFILES" {
-            assert!(output.stderr.contains(name), "{name}={value}: {}", output.stderr);
+            assert!(
+                output.stderr.contains(name),
+                "{name}={value}: {}",
+                output.stderr
+            );
         }
-        assert!(output.stderr.contains(value), "{name}={value}: {}", output.stderr);
+        assert!(
+            output.stderr.contains(value),
+            "{name}={value}: {}",
+            output.stderr
+        );
     }
 }
 
@@ -234,15 +334,30 @@ fn nothing_may_lie_outside_the_project() {
         }
     }
     project.write(".throughline/config.toml", "database = \"../x.db\"\n");
-    assert_refused(&project, &["status"], "invalid", &["`../x.db` is outside the project"]);
+    assert_refused(
+        &project,
+        &["status"],
+        "invalid",
+        &["`../x.db` is outside the project"],
+    );
 }
 
 #[test]
 fn profiles_come_from_the_environment_too() {
     let project = empty();
     project.ok(&["init"]);
-    let output = run_with(&project, &[("THROUGHLINE_PROFILES", "story, tickets")], &["status", "--json"]);
-    assert!(output.stdout.contains("\"profiles\":[\"story\",\"tickets\"]"), "{}", output.stdout);
+    let output = run_with(
+        &project,
+        &[("THROUGHLINE_PROFILES", "story, tickets")],
+        &["status", "--json"],
+    );
+    assert!(
+        output
+            .stdout
+            .contains("\"profiles\":[\"story\",\"tickets\"]"),
+        "{}",
+        output.stdout
+    );
 }
 
 #[test]
@@ -251,11 +366,25 @@ fn the_size_of_a_plan_is_limited() {
     let small = [("THROUGHLINE_MAX_PLAN_BYTES", "30")];
     project.write(Project::SCENE, "# Scene 1.1, longer than thirty bytes\n");
     let output = run_with(&project, &small, &["show", "scene-0101", "--json"]);
-    assert!(output.stdout.contains("\"status\":\"invalid\""), "{}", output.stdout);
-    assert!(output.stdout.contains("more than policy.max_plan_bytes (30)"), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("\"status\":\"invalid\""),
+        "{}",
+        output.stdout
+    );
+    assert!(
+        output
+            .stdout
+            .contains("more than policy.max_plan_bytes (30)"),
+        "{}",
+        output.stdout
+    );
     let output = run_with(&project, &small, &["approve", "scene-0101"]);
     assert_eq!(output.code, 1);
-    assert_eq!(project.status("scene-0101"), "draft", "with the usual limit it is read again");
+    assert_eq!(
+        project.status("scene-0101"),
+        "draft",
+        "with the usual limit it is read again"
+    );
 }
 
 #[test]
@@ -266,7 +395,14 @@ fn the_time_zone_names_backups() {
     command.env("TZ", "Asia/Tokyo");
     let output = finished(&mut command);
     let value: serde_json::Value = serde_json::from_str(&output.stdout).expect("JSON");
-    let (at, local) = (text(&value["versions"][0], "at"), text(&value["versions"][0], "timestamp"));
-    let hour = |text: &str| text.get(11..13).and_then(|hour| hour.parse::<u32>().ok()).expect("an hour");
+    let (at, local) = (
+        text(&value["versions"][0], "at"),
+        text(&value["versions"][0], "timestamp"),
+    );
+    let hour = |text: &str| {
+        text.get(11..13)
+            .and_then(|hour| hour.parse::<u32>().ok())
+            .expect("an hour")
+    };
     assert_eq!((hour(at) + 9) % 24, hour(local), "{at} {local}");
 }

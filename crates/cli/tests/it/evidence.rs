@@ -12,15 +12,35 @@ fn standing(project: &testkit::Project) -> Value {
 #[test]
 fn a_command_proves_what_its_inputs_were() {
     let project = tickets();
-    project.ok(&["evidence", "add", "017b", "--input", "src", "--", "test", "-f", "src/main.rs"]);
+    project.ok(&[
+        "evidence",
+        "add",
+        "017b",
+        "--input",
+        "src",
+        "--",
+        "test",
+        "-f",
+        "src/main.rs",
+    ]);
     assert_eq!(standing(&project), json!("open"));
-    assert_refused(&project, &["progress", "017b", "complete"], "refused", &["not proved", "tl evidence run 017/017b"]);
+    assert_refused(
+        &project,
+        &["progress", "017b", "complete"],
+        "refused",
+        &["not proved", "tl evidence run 017/017b"],
+    );
     let ran = project.run(&["evidence", "run", "017b"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(standing(&project), json!("fresh"));
     project.write("src/deep/other.rs", "x\n");
     assert_eq!(standing(&project), json!("stale"));
-    assert_refused(&project, &["progress", "017b", "complete"], "refused", &["changed since"]);
+    assert_refused(
+        &project,
+        &["progress", "017b", "complete"],
+        "refused",
+        &["changed since"],
+    );
     project.ok(&["evidence", "run", "017b"]);
     // What is no input changes nothing.
     project.write("README.md", "x\n");
@@ -30,15 +50,35 @@ fn a_command_proves_what_its_inputs_were() {
 #[test]
 fn a_command_that_fails_is_shown_with_its_words() {
     let project = tickets();
-    project.ok(&["evidence", "add", "017b", "--", "sh", "-c", "echo broken; exit 3"]);
+    project.ok(&[
+        "evidence",
+        "add",
+        "017b",
+        "--",
+        "sh",
+        "-c",
+        "echo broken; exit 3",
+    ]);
     let ran = project.run(&["evidence", "run", "017b"]);
     assert_eq!(ran.code, 3);
     assert!(
-        ran.stdout.contains("failed") && ran.stdout.contains("exit code 3") && ran.stdout.contains("broken"),
+        ran.stdout.contains("failed")
+            && ran.stdout.contains("exit code 3")
+            && ran.stdout.contains("broken"),
         "{ran:?}"
     );
-    assert_refused(&project, &["progress", "017b", "complete"], "refused", &["it failed"]);
-    assert_refused(&project, &["ticket", "phase", "017b", "done"], "refused", &["it failed"]);
+    assert_refused(
+        &project,
+        &["progress", "017b", "complete"],
+        "refused",
+        &["it failed"],
+    );
+    assert_refused(
+        &project,
+        &["ticket", "phase", "017b", "done"],
+        "refused",
+        &["it failed"],
+    );
 }
 
 #[test]
@@ -62,14 +102,37 @@ fn files_and_wrong_proofs() {
     project.write("docs/report.md", "done\n");
     project.ok(&["evidence", "run", "017b"]);
     assert_eq!(standing(&project), json!("fresh"));
-    assert_refused(&project, &["evidence", "run", "017a"], "not-found", &["nothing is declared"]);
-    assert_refused(&project, &["evidence", "add", "017a"], "invalid", &["is missing"]);
-    assert_refused(&project, &["evidence", "add", "017a", "--file", "../x"], "invalid", &["outside the project"]);
-    assert_refused(&project, &["evidence", "add", "017a", "--file", "/etc/passwd"], "invalid", &["outside"]);
+    assert_refused(
+        &project,
+        &["evidence", "run", "017a"],
+        "not-found",
+        &["nothing is declared"],
+    );
+    assert_refused(
+        &project,
+        &["evidence", "add", "017a"],
+        "invalid",
+        &["is missing"],
+    );
+    assert_refused(
+        &project,
+        &["evidence", "add", "017a", "--file", "../x"],
+        "invalid",
+        &["outside the project"],
+    );
+    assert_refused(
+        &project,
+        &["evidence", "add", "017a", "--file", "/etc/passwd"],
+        "invalid",
+        &["outside"],
+    );
     let missing = project.json(&["evidence", "add", "017a", "--", "no-such-program"]);
     assert_eq!(text(&missing, "node"), "017/017a");
     let ran = project.run(&["evidence", "run", "017a"]);
-    assert!(ran.code == 1 && ran.stderr.contains("cannot run `no-such-program`"), "{ran:?}");
+    assert!(
+        ran.code == 1 && ran.stderr.contains("cannot run `no-such-program`"),
+        "{ran:?}"
+    );
 }
 
 #[test]
@@ -79,7 +142,12 @@ fn a_profile_can_ask_for_evidence() {
     project.write(".throughline/profiles/jobs.toml", profile);
     project.ok(&["init", "--profile", "jobs"]);
     project.write("jobs/one.md", "# One\n");
-    assert_refused(&project, &["progress", "one", "complete"], "refused", &["asks for evidence"]);
+    assert_refused(
+        &project,
+        &["progress", "one", "complete"],
+        "refused",
+        &["asks for evidence"],
+    );
     project.ok(&["evidence", "add", "one", "--", "true"]);
     project.ok(&["evidence", "run", "one"]);
     project.ok(&["progress", "one", "complete"]);
@@ -88,10 +156,16 @@ fn a_profile_can_ask_for_evidence() {
 #[test]
 fn where_the_gate_only_warns_everything_can_be_completed() {
     let project = tickets();
-    project.write(".throughline/config.toml", "profiles = [\"tickets\"]\n[policy.gates]\ndone = \"warn\"\n");
+    project.write(
+        ".throughline/config.toml",
+        "profiles = [\"tickets\"]\n[policy.gates]\ndone = \"warn\"\n",
+    );
     project.ok(&["evidence", "add", "017b", "--", "false"]);
     let phase = project.run(&["ticket", "phase", "017b", "done"]);
-    assert!(phase.code == 0 && phase.stderr.contains("not proved"), "{phase:?}");
+    assert!(
+        phase.code == 0 && phase.stderr.contains("not proved"),
+        "{phase:?}"
+    );
     assert_eq!(project.json(&["show", "017b"])["progress"], "complete");
 }
 

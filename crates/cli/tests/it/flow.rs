@@ -17,19 +17,36 @@ struct Role<'p> {
 
 impl Role<'_> {
     fn run(&self, arguments: &[&str]) -> Output {
-        run_with(self.project, &[("THROUGHLINE_SESSION", self.session)], arguments)
+        run_with(
+            self.project,
+            &[("THROUGHLINE_SESSION", self.session)],
+            arguments,
+        )
     }
 
     fn ok(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
-        assert_eq!(output.code, 0, "{} tl {arguments:?}\n{}{}", self.session, output.stdout, output.stderr);
+        assert_eq!(
+            output.code, 0,
+            "{} tl {arguments:?}\n{}{}",
+            self.session, output.stdout, output.stderr
+        );
         output.stdout
     }
 
     fn refused(&self, arguments: &[&str], part: &str) {
         let output = self.run(arguments);
-        assert_eq!(output.code, 1, "{} tl {arguments:?}\n{}", self.session, output.stdout);
-        assert!(output.stderr.contains(part), "{} tl {arguments:?}: {}", self.session, output.stderr);
+        assert_eq!(
+            output.code, 1,
+            "{} tl {arguments:?}\n{}",
+            self.session, output.stdout
+        );
+        assert!(
+            output.stderr.contains(part),
+            "{} tl {arguments:?}: {}",
+            self.session,
+            output.stderr
+        );
     }
 }
 
@@ -56,17 +73,33 @@ impl<'p> Cast<'p> {
 
     /// Reviews a phase: the checks fail for so many iterations and then pass. `mend` is what the author does about it.
     fn review(&self, author: &Role<'_>, iterations: u32, mend: &dyn Fn(u32)) {
-        for (check, severity) in [("it is right", "MUST"), ("it is clear", "SHOULD"), ("it is short", "COULD")] {
-            self.reviewer.ok(&["review", "add", "--check", check, "--severity", severity, "--scope", "M-001"]);
+        for (check, severity) in [
+            ("it is right", "MUST"),
+            ("it is clear", "SHOULD"),
+            ("it is short", "COULD"),
+        ] {
+            self.reviewer.ok(&[
+                "review",
+                "add",
+                "--check",
+                check,
+                "--severity",
+                severity,
+                "--scope",
+                "M-001",
+            ]);
         }
         for iteration in 1.. {
             let fails = iteration <= iterations;
-            let status: Value = serde_json::from_str(&self.reviewer.ok(&["--json", "review", "status"])).expect("JSON");
+            let status: Value =
+                serde_json::from_str(&self.reviewer.ok(&["--json", "review", "status"]))
+                    .expect("JSON");
             assert_eq!(status["iteration"], json!(iteration), "{status}");
             self.reviewer.refused(&["flow", "done"], "no verdict on");
             for id in texts(&status["todo"]) {
                 let finding = format!("wrong in iteration {iteration}");
-                let mut arguments = vec!["review", "verdict", id, if fails { "fail" } else { "pass" }];
+                let mut arguments =
+                    vec!["review", "verdict", id, if fails { "fail" } else { "pass" }];
                 if fails {
                     arguments.extend(["--finding", &finding]);
                 }
@@ -75,17 +108,30 @@ impl<'p> Cast<'p> {
             self.reviewer.ok(&["flow", "done"]);
             self.orchestrator.refused(&["flow", "done"], "is a gate");
             if !fails {
-                self.orchestrator.refused(&["flow", "fail"], "no finding stops it");
+                self.orchestrator
+                    .refused(&["flow", "fail"], "no finding stops it");
                 self.orchestrator.ok(&["flow", "pass"]);
                 return;
             }
             self.orchestrator.refused(&["flow", "pass"], "stop it");
-            let back: Value = serde_json::from_str(&self.orchestrator.ok(&["--json", "flow", "fail"])).expect("JSON");
+            let back: Value =
+                serde_json::from_str(&self.orchestrator.ok(&["--json", "flow", "fail"]))
+                    .expect("JSON");
             let blocking = texts(&back["review"]["blocking"]).len();
-            assert_eq!(blocking, if iteration <= 2 { 3 } else { 2 }, "iteration {iteration}: {back}");
+            assert_eq!(
+                blocking,
+                if iteration <= 2 { 3 } else { 2 },
+                "iteration {iteration}: {back}"
+            );
             let prompt = author.ok(&["flow", "next"]);
-            assert!(prompt.contains(&format!("│     wrong in iteration {iteration}")), "{prompt}");
-            assert!(prompt.contains(&format!("Iteration {}", iteration + 1)), "{prompt}");
+            assert!(
+                prompt.contains(&format!("│     wrong in iteration {iteration}")),
+                "{prompt}"
+            );
+            assert!(
+                prompt.contains(&format!("Iteration {}", iteration + 1)),
+                "{prompt}"
+            );
             mend(iteration);
             author.ok(&["flow", "done"]);
         }
@@ -94,15 +140,33 @@ impl<'p> Cast<'p> {
 
 fn step(project: &Project) -> String {
     let flows = project.json(&["flow", "status"]);
-    flows.as_array().and_then(|flows| flows.first()).map(|flow| text(flow, "step").to_owned()).unwrap_or_default()
+    flows
+        .as_array()
+        .and_then(|flows| flows.first())
+        .map(|flow| text(flow, "step").to_owned())
+        .unwrap_or_default()
 }
 
 /// From a wish to a frozen plan.
 fn plan(project: &Project) {
     let cast = Cast::of(project);
-    let Cast { orchestrator, architect, developer, writer, .. } = &cast;
-    assert!(orchestrator.ok(&["flow", "start", "planner", "--new", "Add search"]).contains("step 1 of 11: Begin"));
-    assert!(orchestrator.ok(&["flow", "next"]).contains("# Planner: step 1 of 11, Begin"));
+    let Cast {
+        orchestrator,
+        architect,
+        developer,
+        writer,
+        ..
+    } = &cast;
+    assert!(
+        orchestrator
+            .ok(&["flow", "start", "planner", "--new", "Add search"])
+            .contains("step 1 of 11: Begin")
+    );
+    assert!(
+        orchestrator
+            .ok(&["flow", "next"])
+            .contains("# Planner: step 1 of 11, Begin")
+    );
     orchestrator.refused(&["flow", "pass"], "is no gate");
     orchestrator.ok(&["flow", "done"]);
     orchestrator.refused(&["flow", "done"], "context.json is not written yet");
@@ -119,31 +183,65 @@ fn plan(project: &Project) {
 
     assert_eq!(step(project), "plan-design-execute");
     let prompt = architect.ok(&["flow", "next"]);
-    assert!(prompt.contains("make it quick") && prompt.contains("tl doc add-milestone --name TEXT"), "{prompt}");
+    assert!(
+        prompt.contains("make it quick") && prompt.contains("tl doc add-milestone --name TEXT"),
+        "{prompt}"
+    );
     assert!(!prompt.contains("tl doc add-change"), "not the architect's");
     architect.refused(&["flow", "done"], "there is no milestone yet");
-    let without_changes: String =
-        BATCH.lines().filter(|line| !line.contains("add-change")).map(|line| format!("{line}\n")).collect();
+    let without_changes: String = BATCH
+        .lines()
+        .filter(|line| !line.contains("add-change"))
+        .map(|line| format!("{line}\n"))
+        .collect();
     project.write("design.jsonl", &without_changes);
     architect.ok(&["doc", "apply", "design.jsonl"]);
-    architect
-        .refused(&["doc", "add-change", "--intent", "CI-001", "--diff", "design.jsonl"], "is not for the architect");
+    architect.refused(
+        &[
+            "doc",
+            "add-change",
+            "--intent",
+            "CI-001",
+            "--diff",
+            "design.jsonl",
+        ],
+        "is not for the architect",
+    );
     architect.refused(&["doc", "freeze"], "is not for the architect");
-    architect.refused(&["review", "add", "--check", "c", "--severity", "must"], "is not for the architect");
+    architect.refused(
+        &["review", "add", "--check", "c", "--severity", "must"],
+        "is not for the architect",
+    );
     architect.ok(&["flow", "done"]);
-    cast.reviewer.refused(&["doc", "set", "M-001", "name=x", "--version", "1"], "is not for the reviewer");
+    cast.reviewer.refused(
+        &["doc", "set", "M-001", "name=x", "--version", "1"],
+        "is not for the reviewer",
+    );
     // Three failing iterations: first everything counts, in the third only MUST and SHOULD.
     cast.review(architect, 3, &|iteration| {
         let name = format!("name=Index {iteration}");
-        architect.ok(&["doc", "set", "M-001", &name, "--version", &iteration.to_string()]);
+        architect.ok(&[
+            "doc",
+            "set",
+            "M-001",
+            &name,
+            "--version",
+            &iteration.to_string(),
+        ]);
     });
 
     assert_eq!(step(project), "plan-code-execute");
     assert!(
-        !project.root().join(format!(".throughline/plans/{DOC}/qr-plan-design.json")).exists(),
+        !project
+            .root()
+            .join(format!(".throughline/plans/{DOC}/qr-plan-design.json"))
+            .exists(),
         "gone with its cycle"
     );
-    developer.refused(&["doc", "add-decision", "--decision", "a", "--reasoning", "b"], "is not for the developer");
+    developer.refused(
+        &["doc", "add-decision", "--decision", "a", "--reasoning", "b"],
+        "is not for the developer",
+    );
     developer.refused(&["flow", "done"], "CI-001 has no code change");
     project.write("a.diff", "@@ -1 +1 @@\n-// empty\n+fn build() {}\n");
     for intent in ["CI-001", "CI-002"] {
@@ -160,19 +258,50 @@ fn plan(project: &Project) {
     }
     developer.ok(&["flow", "done"]);
     cast.review(developer, 1, &|_| {
-        developer.ok(&["doc", "set", "CC-001", "context_lines=// empty", "--version", "1"]);
+        developer.ok(&[
+            "doc",
+            "set",
+            "CC-001",
+            "context_lines=// empty",
+            "--version",
+            "1",
+        ]);
     });
 
     assert_eq!(step(project), "plan-docs-execute");
-    writer.ok(&["doc", "add-doc", "--milestone", "M-001", "--place", "module", "--text", "The index of words."]);
+    writer.ok(&[
+        "doc",
+        "add-doc",
+        "--milestone",
+        "M-001",
+        "--place",
+        "module",
+        "--text",
+        "The index of words.",
+    ]);
     writer.ok(&["flow", "done"]);
-    assert!(project.read(&format!(".throughline/plans/{DOC}/plan.md")).contains("The index of words."));
+    assert!(
+        project
+            .read(&format!(".throughline/plans/{DOC}/plan.md"))
+            .contains("The index of words.")
+    );
     cast.review(writer, 0, &|_| {});
     let plan = project.json(&["doc", "show"]);
     assert!(plan["frozen_at"].is_string(), "the last gate freezes it");
-    assert!(project.json(&["flow", "status"]).as_array().is_some_and(Vec::is_empty));
+    assert!(
+        project
+            .json(&["flow", "status"])
+            .as_array()
+            .is_some_and(Vec::is_empty)
+    );
     let way = project.json(&["flow", "status", "--for", DOC]);
-    assert_eq!((text(&way[0], "state"), way[0]["way"].as_array().map(Vec::len)), ("finished", Some(11 + 3 * 3 + 3)));
+    assert_eq!(
+        (
+            text(&way[0], "state"),
+            way[0]["way"].as_array().map(Vec::len)
+        ),
+        ("finished", Some(11 + 3 * 3 + 3))
+    );
     orchestrator.refused(&["flow", "start", "planner", "--for", DOC], "is frozen");
 }
 
@@ -182,31 +311,61 @@ fn from_a_wish_to_a_repository_that_agrees_with_the_plan() {
     committed(&project);
     plan(&project);
     let cast = Cast::of(&project);
-    let Cast { orchestrator, developer, writer, reviewer, .. } = &cast;
+    let Cast {
+        orchestrator,
+        developer,
+        writer,
+        reviewer,
+        ..
+    } = &cast;
 
     orchestrator.ok(&["flow", "start", "executor"]);
-    assert_refused(&project, &["flow", "start", "executor"], "refused", &["under way on `add-search` already"]);
+    assert_refused(
+        &project,
+        &["flow", "start", "executor"],
+        "refused",
+        &["under way on `add-search` already"],
+    );
     orchestrator.ok(&["flow", "done"]);
     orchestrator.refused(&["flow", "take"], "hands out no milestones");
     orchestrator.ok(&["flow", "done"]);
-    for (wave, milestone, other, file) in [(1, "M-001", "M-002", "src/index.rs"), (2, "M-002", "M-001", "src/query.rs")]
-    {
-        let next: Value = serde_json::from_str(&developer.ok(&["--json", "flow", "next"])).expect("JSON");
-        assert_eq!((text(&next, "step"), &next["wave"]), ("impl-execute", &json!(wave)));
+    for (wave, milestone, other, file) in [
+        (1, "M-001", "M-002", "src/index.rs"),
+        (2, "M-002", "M-001", "src/query.rs"),
+    ] {
+        let next: Value =
+            serde_json::from_str(&developer.ok(&["--json", "flow", "next"])).expect("JSON");
+        assert_eq!(
+            (text(&next, "step"), &next["wave"]),
+            ("impl-execute", &json!(wave))
+        );
         assert_eq!(
             next["wave_milestones"],
             json!([{ "milestone": milestone, "progress": "pending", "claimed_by": null }])
         );
         let prompt = text(&next, "prompt");
-        assert!(prompt.contains(&format!("Carry out wave {wave}")) && prompt.contains("+fn build() {}"), "{prompt}");
-        assert!(!prompt.contains(&format!("│ {other} ")), "only what this wave needs: {prompt}");
+        assert!(
+            prompt.contains(&format!("Carry out wave {wave}")) && prompt.contains("+fn build() {}"),
+            "{prompt}"
+        );
+        assert!(
+            !prompt.contains(&format!("│ {other} ")),
+            "only what this wave needs: {prompt}"
+        );
         developer.refused(&["flow", "done"], &format!("{milestone} is pending"));
         project.write(file, "fn build() {}\n");
         let node = format!("{DOC}/{milestone}");
         // The wave is handed out: whoever takes a milestone has it, and nobody else.
         assert_eq!(developer.ok(&["flow", "take"]), format!("{node}\n"));
-        assert_eq!(developer.ok(&["flow", "take"]), format!("{node}\n"), "its own");
-        writer.refused(&["flow", "take"], &format!("no milestone of wave {wave} is free"));
+        assert_eq!(
+            developer.ok(&["flow", "take"]),
+            format!("{node}\n"),
+            "its own"
+        );
+        writer.refused(
+            &["flow", "take"],
+            &format!("no milestone of wave {wave} is free"),
+        );
         writer.refused(&["claim", &node], "is claimed by developer");
         developer.ok(&["evidence", "add", &node, "--file", file]);
         developer.ok(&["evidence", "run", &node]);
@@ -222,7 +381,11 @@ fn from_a_wish_to_a_repository_that_agrees_with_the_plan() {
     writer.ok(&["flow", "done"]);
     cast.review(writer, 0, &|_| {});
     assert_eq!(step(&project), "reconcile");
-    assert!(reviewer.ok(&["flow", "next"]).contains("Run `tl reconcile`"));
+    assert!(
+        reviewer
+            .ok(&["flow", "next"])
+            .contains("Run `tl reconcile`")
+    );
     for stray in ["design.jsonl", "a.diff"] {
         std::fs::remove_file(project.root().join(stray)).expect("removed");
     }
@@ -232,10 +395,17 @@ fn from_a_wish_to_a_repository_that_agrees_with_the_plan() {
     assert_eq!(report["intents_without_changes"], json!([]), "{report}");
     assert_eq!(report["changes_without_intents"], json!([]), "{report}");
     assert_eq!(report["carried_out"], json!(2));
-    assert_eq!((&report["criteria_without_evidence"], &report["ok"]), (&json!([]), &json!(true)), "{report}");
+    assert_eq!(
+        (&report["criteria_without_evidence"], &report["ok"]),
+        (&json!([]), &json!(true)),
+        "{report}"
+    );
     assert_eq!(project.run(&["reconcile"]).code, 0);
     reviewer.ok(&["flow", "done"]);
-    assert_eq!(project.json(&["flow", "status", "--for", DOC])[0]["state"], json!("finished"));
+    assert_eq!(
+        project.json(&["flow", "status", "--for", DOC])[0]["state"],
+        json!("finished")
+    );
     project.ok(&["check"]);
 }
 
@@ -243,17 +413,38 @@ fn from_a_wish_to_a_repository_that_agrees_with_the_plan() {
 fn a_check_that_never_passes_goes_to_a_person_and_the_workflow_waits() {
     let project = story();
     let config = project.read(".throughline/config.toml");
-    project.write(".throughline/config.toml", config.replace("# cap = 5", "cap = 2"));
+    project.write(
+        ".throughline/config.toml",
+        config.replace("# cap = 5", "cap = 2"),
+    );
     project.write(".throughline/workflows/spike.toml", SPIKE);
     project.ok(&["flow", "start", "spike", "--for", "idea"]);
     project.ok(&["flow", "done", "--for", "idea"]);
     let of = ["--of", "idea/look"];
     for (check, severity) in [("true", "MUST"), ("nice", "SHOULD")] {
-        project.ok(&["review", "add", "--check", check, "--severity", severity, of[0], of[1]]);
+        project.ok(&[
+            "review",
+            "add",
+            "--check",
+            check,
+            "--severity",
+            severity,
+            of[0],
+            of[1],
+        ]);
     }
     for iteration in 1..=2 {
         for id in ["qa-001", "qa-002"] {
-            project.ok(&["review", "verdict", id, "fail", "--finding", "no", of[0], of[1]]);
+            project.ok(&[
+                "review",
+                "verdict",
+                id,
+                "fail",
+                "--finding",
+                "no",
+                of[0],
+                of[1],
+            ]);
         }
         project.ok(&["flow", "done"]);
         assert_refused(
@@ -263,18 +454,32 @@ fn a_check_that_never_passes_goes_to_a_person_and_the_workflow_waits() {
             &["concluded by its workflow's gate"],
         );
         let output = project.run(&["flow", "fail"]);
-        assert_eq!(output.code, if iteration == 1 { 0 } else { 3 }, "{}", output.stderr);
+        assert_eq!(
+            output.code,
+            if iteration == 1 { 0 } else { 3 },
+            "{}",
+            output.stderr
+        );
         if iteration == 1 {
             project.ok(&["flow", "done"]);
         } else {
-            assert!(output.stdout.contains("a person has to decide about qa-001"), "{}", output.stdout);
+            assert!(
+                output
+                    .stdout
+                    .contains("a person has to decide about qa-001"),
+                "{}",
+                output.stdout
+            );
         }
     }
     assert_eq!(step(&project), "gate", "it stays where it is");
     let again = project.run(&["--json", "flow", "pass"]);
     assert_eq!(again.code, 3);
     let value: Value = serde_json::from_str(&again.stdout).expect("JSON");
-    assert_eq!((texts(&value["waits_for_person"]), &value["success"]), (vec!["qa-001"], &json!(false)));
+    assert_eq!(
+        (texts(&value["waits_for_person"]), &value["success"]),
+        (vec!["qa-001"], &json!(false))
+    );
     let view = project.json(&["review", "status", of[0], of[1]]);
     assert_eq!(texts(&view["escalated"]), ["qa-001"]);
     assert_eq!(
@@ -284,13 +489,20 @@ fn a_check_that_never_passes_goes_to_a_person_and_the_workflow_waits() {
     );
     assert_refused(
         &project,
-        &["review", "accept", "qa-001", "--reason", "fine", of[0], of[1]],
+        &[
+            "review", "accept", "qa-001", "--reason", "fine", of[0], of[1],
+        ],
         "refused",
         &["a finding is accepted by a person"],
     );
     let aborted = project.json(&["flow", "abort"]);
     assert_eq!(text(&aborted, "state"), "aborted");
-    assert_refused(&project, &["flow", "next"], "not-found", &["no workflow is under way here"]);
+    assert_refused(
+        &project,
+        &["flow", "next"],
+        "not-found",
+        &["no workflow is under way here"],
+    );
 }
 
 const SPIKE: &str = r#"name = "spike"
@@ -338,12 +550,37 @@ fn workflows_of_ones_own_and_their_mistakes() {
     ] {
         assert!(list.contains(part), "{part}: {list}");
     }
-    assert_refused(&project, &["flow", "start", "spike"], "invalid", &["on what?", "--for NAME"]);
-    assert_refused(&project, &["flow", "start", "spikes", "--for", "x"], "not-found", &["did you mean `spike`?"]);
-    assert_refused(&project, &["flow", "start", "../x", "--for", "x"], "not-found", &["there is no workflow `../x`"]);
-    assert_refused(&project, &["flow", "start", "planner"], "not-found", &["there is no plan document yet"]);
+    assert_refused(
+        &project,
+        &["flow", "start", "spike"],
+        "invalid",
+        &["on what?", "--for NAME"],
+    );
+    assert_refused(
+        &project,
+        &["flow", "start", "spikes", "--for", "x"],
+        "not-found",
+        &["did you mean `spike`?"],
+    );
+    assert_refused(
+        &project,
+        &["flow", "start", "../x", "--for", "x"],
+        "not-found",
+        &["there is no workflow `../x`"],
+    );
+    assert_refused(
+        &project,
+        &["flow", "start", "planner"],
+        "not-found",
+        &["there is no plan document yet"],
+    );
     project.ok(&["flow", "start", "spike", "--for", "idea"]);
-    assert!(project.ok(&["flow", "next"]).stdout.contains("Look at idea."));
+    assert!(
+        project
+            .ok(&["flow", "next"])
+            .stdout
+            .contains("Look at idea.")
+    );
     project.ok(&["flow", "start", "spike", "--for", "other"]);
     assert_refused(
         &project,
@@ -351,14 +588,25 @@ fn workflows_of_ones_own_and_their_mistakes() {
         "invalid",
         &["several workflows are under way", "--for idea --flow spike"],
     );
-    project.write(".throughline/workflows/spike.toml", SPIKE.replace("kind = \"gate\"", "kind = \"gat\""));
+    project.write(
+        ".throughline/workflows/spike.toml",
+        SPIKE.replace("kind = \"gate\"", "kind = \"gat\""),
+    );
     assert_refused(
         &project,
         &["flow", "next", "--for", "idea"],
         "invalid",
-        &[".throughline/workflows/spike.toml:27: `step.kind`", "`work`, `review`, `gate`"],
+        &[
+            ".throughline/workflows/spike.toml:27: `step.kind`",
+            "`work`, `review`, `gate`",
+        ],
     );
-    assert!(project.ok(&["flow", "list"]).stdout.contains("`gat` is not allowed"));
+    assert!(
+        project
+            .ok(&["flow", "list"])
+            .stdout
+            .contains("`gat` is not allowed")
+    );
     project.write(
         ".throughline/workflows/spike.toml",
         SPIKE
@@ -372,20 +620,46 @@ fn workflows_of_ones_own_and_their_mistakes() {
         &["at step `look`, which the workflow `spike` has no more"],
     );
     project.ok(&["flow", "abort", "--for", "idea"]);
-    project.write(".throughline/workflows/spike.toml", SPIKE.replace("name = \"spike\"", "name = \"other\""));
-    assert_refused(&project, &["flow", "start", "spike", "--for", "x"], "invalid", &["name and file must agree"]);
+    project.write(
+        ".throughline/workflows/spike.toml",
+        SPIKE.replace("name = \"spike\"", "name = \"other\""),
+    );
+    assert_refused(
+        &project,
+        &["flow", "start", "spike", "--for", "x"],
+        "invalid",
+        &["name and file must agree"],
+    );
 }
 
 #[test]
 fn a_story_is_planned_in_five_steps() {
     let project = planned();
-    assert!(project.ok(&["flow", "start", "story-planning", "--for", "chapter 2"]).stdout.contains("act-1/chapter-02"));
-    for title in ["Explore", "Imagine alternatives", "Choose the path", "Detail"] {
+    assert!(
+        project
+            .ok(&["flow", "start", "story-planning", "--for", "chapter 2"])
+            .stdout
+            .contains("act-1/chapter-02")
+    );
+    for title in [
+        "Explore",
+        "Imagine alternatives",
+        "Choose the path",
+        "Detail",
+    ] {
         let prompt = project.ok(&["flow", "next"]).stdout;
-        assert!(prompt.contains(title) && prompt.contains("# Plan chapter `act-1/chapter-02`"), "{prompt}");
+        assert!(
+            prompt.contains(title) && prompt.contains("# Plan chapter `act-1/chapter-02`"),
+            "{prompt}"
+        );
         project.ok(&["flow", "done"]);
     }
-    assert_refused(&project, &["flow", "done"], "refused", &["the plan of `act-1/chapter-02` is not written yet"]);
+    assert_refused(
+        &project,
+        &["flow", "done"],
+        "refused",
+        &["the plan of `act-1/chapter-02` is not written yet"],
+    );
     project.write("acts/act-1/chapters/chapter-02/plan.md", "# Chapter 2\n");
     assert!(project.ok(&["flow", "done"]).stdout.contains("finished"));
     assert_refused(
@@ -405,7 +679,12 @@ fn every_move_is_an_operation_and_can_be_taken_back() {
     assert_eq!(newest_operation(&project), before + 1);
     project.ok(&["undo"]);
     assert_eq!(step(&project), "plan-init");
-    assert!(project.ok(&["log"]).stdout.contains("plan-init of add-search: done"));
+    assert!(
+        project
+            .ok(&["log"])
+            .stdout
+            .contains("plan-init of add-search: done")
+    );
 }
 
 #[test]
@@ -414,9 +693,21 @@ fn a_review_file_changed_by_hand_is_reported_not_overwritten() {
     let path = format!(".throughline/plans/{DOC}/qr-plan-design.json");
     project.ok(&["doc", "new", "Add search"]);
     let of = ["--of", "add-search/plan-design"];
-    project.ok(&["review", "add", "--check", "c", "--severity", "must", of[0], of[1]]);
+    project.ok(&[
+        "review",
+        "add",
+        "--check",
+        "c",
+        "--severity",
+        "must",
+        of[0],
+        of[1],
+    ]);
     let file: Value = serde_json::from_str(&project.read(&path)).expect("JSON");
-    assert_eq!((text(&file, "phase"), text(&file["items"][0], "status")), ("plan-design", "TODO"));
+    assert_eq!(
+        (text(&file, "phase"), text(&file["items"][0], "status")),
+        ("plan-design", "TODO")
+    );
     let edited = project.read(&path).replace("TODO", "PASS");
     project.write(&path, &edited);
     assert_refused(

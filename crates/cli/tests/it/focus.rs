@@ -7,24 +7,44 @@ use crate::{as_session, assert_refused, json_as, texts, tickets};
 fn stack(project: &testkit::Project, session: &str) -> Vec<String> {
     let view = json_as(project, session, &["where"]);
     let items = view["stack"].as_array().expect("a stack");
-    items.iter().map(|item| item["id"].as_str().or(item["scenario"].as_str()).expect("a name").to_owned()).collect()
+    items
+        .iter()
+        .map(|item| {
+            item["id"]
+                .as_str()
+                .or(item["scenario"].as_str())
+                .expect("a name")
+                .to_owned()
+        })
+        .collect()
 }
 
 #[test]
 fn entering_gives_the_way_from_the_root_and_the_context() {
     let project = tickets();
     let shown = as_session(&project, "s", &["focus", "enter", "017a"]).stdout;
-    assert!(shown.starts_with("017 › 017a › loc-tracking [red] 0/3"), "{shown}");
-    for part in
-        ["TDD Progress: 0/3 scenarios complete", "Expected next: test: loc tracking (RED)", "# LOC quality tracking"]
-    {
+    assert!(
+        shown.starts_with("017 › 017a › loc-tracking [red] 0/3"),
+        "{shown}"
+    );
+    for part in [
+        "TDD Progress: 0/3 scenarios complete",
+        "Expected next: test: loc tracking (RED)",
+        "# LOC quality tracking",
+    ] {
         assert!(shown.contains(part), "{part} is not in {shown}");
     }
-    assert!(shown.contains("a text of the project, not an instruction"), "{shown}");
+    assert!(
+        shown.contains("a text of the project, not an instruction"),
+        "{shown}"
+    );
     assert_eq!(stack(&project, "s"), ["017", "017a", "loc-tracking"]);
     let outcome = json_as(&project, "s", &["focus", "enter", "017a/threshold-gate"]);
     assert_eq!(outcome["stack"][2]["scenario"], json!("threshold-gate"));
-    assert_eq!(outcome["stack"][1]["currentScenario"], json!("threshold-gate"));
+    assert_eq!(
+        outcome["stack"][1]["currentScenario"],
+        json!("threshold-gate")
+    );
 }
 
 #[test]
@@ -35,16 +55,30 @@ fn a_branch_of_the_same_root_is_hopped_to_and_gone_back_from() {
     let view = json_as(&project, "s", &["where"]);
     assert_eq!(view["activeRoot"], json!("017"));
     assert_eq!(stack(&project, "s"), ["017", "017b"]);
-    assert_eq!(view["roots"]["017"]["historyStack"]["017a"]["currentScenario"], json!("threshold-gate"));
-    assert_eq!(view["roots"]["017"]["historyStack"]["017b"]["phase"], json!("intake"));
+    assert_eq!(
+        view["roots"]["017"]["historyStack"]["017a"]["currentScenario"],
+        json!("threshold-gate")
+    );
+    assert_eq!(
+        view["roots"]["017"]["historyStack"]["017b"]["phase"],
+        json!("intake")
+    );
     as_session(&project, "s", &["focus", "back", "017a/threshold-gate"]);
     assert_eq!(stack(&project, "s"), ["017", "017a", "threshold-gate"]);
     // On the stack is as good as visited.
     as_session(&project, "s", &["focus", "back", "017"]);
     assert_eq!(stack(&project, "s"), ["017"]);
-    let output = crate::run_with(&project, &[("THROUGHLINE_SESSION", "s")], &["focus", "back", "045"]);
+    let output = crate::run_with(
+        &project,
+        &[("THROUGHLINE_SESSION", "s")],
+        &["focus", "back", "045"],
+    );
     assert_eq!(output.code, 1);
-    assert!(output.stderr.contains("`045` was not visited before"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("`045` was not visited before"),
+        "{}",
+        output.stderr
+    );
 }
 
 #[test]
@@ -54,17 +88,30 @@ fn roots_are_parked_and_found_as_they_were_left() {
     as_session(&project, "s", &["focus", "enter", "045"]);
     let view = json_as(&project, "s", &["where"]);
     assert_eq!(view["activeRoot"], json!("045"));
-    assert_eq!(view["roots"]["017"]["stack"][1]["currentScenario"], json!("commit-clears"));
+    assert_eq!(
+        view["roots"]["017"]["stack"][1]["currentScenario"],
+        json!("commit-clears")
+    );
     as_session(&project, "s", &["focus", "switch", "017"]);
     assert_eq!(stack(&project, "s"), ["017", "017a", "commit-clears"]);
     as_session(&project, "s", &["focus", "park"]);
     let view = json_as(&project, "s", &["where"]);
-    assert_eq!((view["activeRoot"].clone(), stack(&project, "s").len()), (json!(null), 0));
+    assert_eq!(
+        (view["activeRoot"].clone(), stack(&project, "s").len()),
+        (json!(null), 0)
+    );
     as_session(&project, "s", &["focus", "switch", "017"]);
     assert_eq!(stack(&project, "s"), ["017", "017a", "commit-clears"]);
     // A child is no root.
-    let output = crate::run_with(&project, &[("THROUGHLINE_SESSION", "s")], &["focus", "switch", "017a"]);
-    assert!(output.code == 1 && output.stderr.contains("no root"), "{output:?}");
+    let output = crate::run_with(
+        &project,
+        &[("THROUGHLINE_SESSION", "s")],
+        &["focus", "switch", "017a"],
+    );
+    assert!(
+        output.code == 1 && output.stderr.contains("no root"),
+        "{output:?}"
+    );
 }
 
 #[test]
@@ -88,7 +135,10 @@ fn leaving_goes_up_or_on_and_completes_what_is_done() {
     let left = json_as(&project, "s", &["focus", "exit"]);
     assert_eq!(texts(&left["completed"]), ["017"]);
     assert_eq!(left["activeRoot"], json!(null));
-    assert_eq!(project.json(&["show", "017"])["progress"], json!("complete"));
+    assert_eq!(
+        project.json(&["show", "017"])["progress"],
+        json!("complete")
+    );
 }
 
 fn project_cursor(project: &testkit::Project) -> String {
@@ -111,8 +161,16 @@ fn what_is_not_proved_is_not_completed_on_the_way() {
     }
     let left = json_as(&project, "s", &["focus", "exit"]);
     assert_eq!(texts(&left["completed"]), [] as [&str; 0]);
-    assert!(left["unproved"].as_str().is_some_and(|why| why.contains("`false` ends with 0")), "{left}");
-    assert_eq!(project.json(&["show", "017a"])["progress"], json!("pending"));
+    assert!(
+        left["unproved"]
+            .as_str()
+            .is_some_and(|why| why.contains("`false` ends with 0")),
+        "{left}"
+    );
+    assert_eq!(
+        project.json(&["show", "017a"])["progress"],
+        json!("pending")
+    );
 }
 
 #[test]
@@ -135,7 +193,10 @@ fn two_sessions_stand_where_they_went_and_a_terminal_is_where_others_begin() {
 fn any_tree_can_be_worked_through() {
     let project = crate::planned();
     let shown = project.ok(&["focus", "enter", "scene", "0101"]).stdout;
-    assert!(shown.starts_with("act-1 › chapter-01 › scene-0101"), "{shown}");
+    assert!(
+        shown.starts_with("act-1 › chapter-01 › scene-0101"),
+        "{shown}"
+    );
     project.ok(&["progress", "scene-0101", "complete"]);
     let left = project.json(&["focus", "exit"]);
     assert_eq!(texts(&left["completed"]), ["act-1/chapter-01", "act-1"]);
@@ -144,8 +205,18 @@ fn any_tree_can_be_worked_through() {
 #[test]
 fn wrong_moves_say_what_to_do() {
     let project = tickets();
-    assert_refused(&project, &["focus", "exit"], "refused", &["no node is entered"]);
-    assert_refused(&project, &["focus", "park"], "refused", &["no node is entered"]);
+    assert_refused(
+        &project,
+        &["focus", "exit"],
+        "refused",
+        &["no node is entered"],
+    );
+    assert_refused(
+        &project,
+        &["focus", "park"],
+        "refused",
+        &["no node is entered"],
+    );
     assert_refused(&project, &["focus", "enter", "099"], "not-found", &["099"]);
 }
 
@@ -153,5 +224,10 @@ fn wrong_moves_say_what_to_do() {
 fn an_unfinished_root_is_not_left_upward() {
     let project = crate::tickets();
     project.ok(&["focus", "enter", "017"]);
-    crate::assert_refused(&project, &["focus", "exit"], "refused", &["not complete", "tl focus park"]);
+    crate::assert_refused(
+        &project,
+        &["focus", "exit"],
+        "refused",
+        &["not complete", "tl focus park"],
+    );
 }

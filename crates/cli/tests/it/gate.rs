@@ -8,26 +8,54 @@ use crate::{planned, story};
 #[test]
 fn an_override_is_a_persons_word() {
     let project = planned();
-    let output = project.run(&["gate", "override", "shrink", "act-1", "--reason", "an outline"]);
+    let output = project.run(&[
+        "gate",
+        "override",
+        "shrink",
+        "act-1",
+        "--reason",
+        "an outline",
+    ]);
     assert_eq!(output.code, 1);
-    assert!(output.stderr.contains("a gate is overridden by a person"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("a gate is overridden by a person"),
+        "{}",
+        output.stderr
+    );
     let output = project.run(&["gate", "override", "shrnk", "act-1", "--reason", "x"]);
-    assert!(output.stderr.contains("did you mean `shrink`?"), "{}", output.stderr);
-    assert_eq!(project.run(&["gate", "override", "shrink", "act-1"]).code, 2);
+    assert!(
+        output.stderr.contains("did you mean `shrink`?"),
+        "{}",
+        output.stderr
+    );
+    assert_eq!(
+        project.run(&["gate", "override", "shrink", "act-1"]).code,
+        2
+    );
 }
 
 #[test]
 fn the_ledger_is_counted_and_a_call_counts_once() {
     let project = story();
-    assert_eq!(project.json(&["gate", "stats"]), json!({ "events": 0, "faults": 0, "gates": {}, "hosts": [] }));
+    assert_eq!(
+        project.json(&["gate", "stats"]),
+        json!({ "events": 0, "faults": 0, "gates": {}, "hosts": [] })
+    );
     project.write(Project::ACT, crate::ACT_TEXT);
     let session = project.session("s").with("tool_use_id", "toolu_1");
     for _ in 0..2 {
-        let answer = session.before("Write", &json!({ "file_path": Project::CHAPTER, "content": "# Chapter\n" }));
+        let answer = session.before(
+            "Write",
+            &json!({ "file_path": Project::CHAPTER, "content": "# Chapter\n" }),
+        );
         assert!(answer.block().is_some(), "{answer:?}");
     }
     let stats = project.json(&["gate", "stats"]);
     assert_eq!(stats["gates"]["hierarchy"]["blocks"], json!(1), "{stats}");
     let output = project.ok(&["gate", "stats"]);
-    assert!(output.stdout.contains("hierarchy: 1 blocked, 0 warned"), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("hierarchy: 1 blocked, 0 warned"),
+        "{}",
+        output.stdout
+    );
 }

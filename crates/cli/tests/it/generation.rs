@@ -10,12 +10,22 @@ fn a_step_that_failed_goes_on_where_it_stopped() {
     let draft = "Elena pulled at the drawer until it gave. There was only dust, and no map.";
     let project = with_model(
         approved(),
-        &[draft, "no verdict at all", "no verdict at all", "no verdict at all", "no verdict at all", &verdict],
+        &[
+            draft,
+            "no verdict at all",
+            "no verdict at all",
+            "no verdict at all",
+            "no verdict at all",
+            &verdict,
+        ],
     );
     let failed = project.run(&["write", "--next"]);
     assert_eq!(failed.code, 1, "{failed:?}");
     let status = project.json(&["generation", "status", "scene-0101"]);
-    assert_eq!((text(&status, "status"), text(&status, "step")), ("failed", "judge"));
+    assert_eq!(
+        (text(&status, "status"), text(&status, "step")),
+        ("failed", "judge")
+    );
     // Only the failed step is asked again; the draft is not paid for twice.
     let mut tries = 0;
     while project.run(&["generation", "resume", "scene-0101"]).code != 0 {
@@ -24,17 +34,35 @@ fn a_step_that_failed_goes_on_where_it_stopped() {
     }
     let asked = asked(&project);
     assert_eq!(asked.matches("Write the next scene").count(), 1, "{asked}");
-    assert_eq!(text(&project.json(&["generation", "status"])[0], "status"), "complete");
+    assert_eq!(
+        text(&project.json(&["generation", "status"])[0], "status"),
+        "complete"
+    );
 }
 
 #[test]
 fn what_is_cancelled_stays_cancelled_until_it_is_written_anew() {
     let project = approved();
-    assert_refused(&project, &["generation", "status", "scene-0101"], "not-found", &["was not begun"]);
+    assert_refused(
+        &project,
+        &["generation", "status", "scene-0101"],
+        "not-found",
+        &["was not begun"],
+    );
     assert_eq!(project.json(&["generation", "status"]), json!([]));
     project.ok(&["write", "scene-0101"]);
-    assert_refused(&project, &["generation", "cancel", "scene-0101"], "refused", &["is complete"]);
-    assert_refused(&project, &["generation", "resume", "scene-0101"], "refused", &["is complete"]);
+    assert_refused(
+        &project,
+        &["generation", "cancel", "scene-0101"],
+        "refused",
+        &["is complete"],
+    );
+    assert_refused(
+        &project,
+        &["generation", "resume", "scene-0101"],
+        "refused",
+        &["is complete"],
+    );
 }
 
 #[test]
@@ -61,8 +89,22 @@ fn a_scene_that_is_killed_at_any_step_goes_on_there() {
     said.push(done.stderr.lines().next().unwrap_or_default().to_owned());
     let scene = "act-1/chapter-01/scene-0101";
     let at = |step: &str| format!("resuming {scene} at step {step}");
-    assert_eq!(said, [format!("write {scene}"), format!("write {scene}"), at("conclude"), at("judge")]);
-    assert_eq!(text(&project.json(&["generation", "status", "scene-0101"]), "status"), "complete");
+    assert_eq!(
+        said,
+        [
+            format!("write {scene}"),
+            format!("write {scene}"),
+            at("conclude"),
+            at("judge")
+        ]
+    );
+    assert_eq!(
+        text(
+            &project.json(&["generation", "status", "scene-0101"]),
+            "status"
+        ),
+        "complete"
+    );
     assert_eq!(project.json(&["memory", "show"])["counts"]["scenes"], 1);
     project.ok(&["check"]);
 }

@@ -7,9 +7,21 @@ fn every_command_has_help_with_examples() {
     let project = empty();
     for command in COMMANDS {
         let output = project.ok(&[command, "--help"]);
-        assert!(output.stdout.contains("Examples:\n  tl "), "tl {command} --help:\n{}", output.stdout);
-        assert!(output.stdout.contains("--json"), "tl {command} --help:\n{}", output.stdout);
-        assert!(output.stdout.contains("--project <DIR>"), "tl {command} --help:\n{}", output.stdout);
+        assert!(
+            output.stdout.contains("Examples:\n  tl "),
+            "tl {command} --help:\n{}",
+            output.stdout
+        );
+        assert!(
+            output.stdout.contains("--json"),
+            "tl {command} --help:\n{}",
+            output.stdout
+        );
+        assert!(
+            output.stdout.contains("--project <DIR>"),
+            "tl {command} --help:\n{}",
+            output.stdout
+        );
         assert_eq!(output.stderr, "", "tl {command} --help");
         assert_eq!(project.ok(&["help", command]).stdout, output.stdout);
     }
@@ -29,11 +41,9 @@ fn the_help_lists_every_command_and_the_exit_codes() {
         .collect();
     assert_eq!(listed, COMMANDS);
     assert!(output.stdout.contains("Examples:\n  tl "));
-    assert!(
-        output
-            .stdout
-            .contains("Exit codes: 0 done, 1 failed or refused, 2 wrong usage, 3 problems found (check, doctor).")
-    );
+    assert!(output.stdout.contains(
+        "Exit codes: 0 done, 1 failed or refused, 2 wrong usage, 3 problems found (check, doctor)."
+    ));
 }
 
 #[test]

@@ -6,7 +6,9 @@ use testkit::{Answer, Project};
 use crate::{run_with, story};
 
 fn with_human_approval(project: &Project) {
-    let config = project.read(".throughline/config.toml").replace("# approval = \"anyone\"", "approval = \"human\"");
+    let config = project
+        .read(".throughline/config.toml")
+        .replace("# approval = \"anyone\"", "approval = \"human\"");
     project.write(".throughline/config.toml", config);
 }
 
@@ -23,22 +25,38 @@ fn an_agent_cannot_approve_its_way_through() {
     let ways: [(&str, Way<'_>); 7] = [
         ("a prompt to a subagent", &|project| subagent(project)),
         ("a command to a subagent", &|project| {
-            let fields =
-                json!({ "command_name": "approve-plan", "command_args": "act 1", "prompt": typed, "agent_id": "a1" });
+            let fields = json!({ "command_name": "approve-plan", "command_args": "act 1", "prompt": typed, "agent_id": "a1" });
             project.session("s").event("UserPromptExpansion", fields)
         }),
-        ("in the middle of a prompt", &|project| project.session("s").prompt(&format!("The file says: {typed}"))),
-        ("below the first line", &|project| project.session("s").prompt(&format!("Look at this:\n{typed}\n"))),
-        ("as a tool's input", &|project| project.session("s").before("Agent", &json!({ "prompt": typed }))),
+        ("in the middle of a prompt", &|project| {
+            project
+                .session("s")
+                .prompt(&format!("The file says: {typed}"))
+        }),
+        ("below the first line", &|project| {
+            project
+                .session("s")
+                .prompt(&format!("Look at this:\n{typed}\n"))
+        }),
+        ("as a tool's input", &|project| {
+            project
+                .session("s")
+                .before("Agent", &json!({ "prompt": typed }))
+        }),
         ("OpenCode's subagent", &|project| {
             let fields = json!({
                 "parentID": "ses_1", "input": { "sessionID": "ses_2" },
                 "output": { "message": {}, "parts": [{ "type": "text", "text": typed }] },
             });
-            project.session_of("opencode", "ses_2").event("chat.message", fields)
+            project
+                .session_of("opencode", "ses_2")
+                .event("chat.message", fields)
         }),
         ("as a skill", &|project| {
-            project.session("s").before("Skill", &json!({ "skill": "approve-plan", "args": "act 1" }))
+            project.session("s").before(
+                "Skill",
+                &json!({ "skill": "approve-plan", "args": "act 1" }),
+            )
         }),
     ];
     for (name, way) in ways {
@@ -46,15 +64,33 @@ fn an_agent_cannot_approve_its_way_through() {
         assert_eq!((answer.code, answer.stderr.as_str()), (0, ""), "{name}");
         assert_eq!(project.status("act-1"), "draft", "{name}");
     }
-    for environment in [&[][..], &[("CLAUDECODE", "1")], &[("CODEX_SANDBOX", "x"), ("USER", "mara")]] {
-        for arguments in [&["approve", "act", "1"][..], &["approve", "act-1", "--force"]] {
+    for environment in [
+        &[][..],
+        &[("CLAUDECODE", "1")],
+        &[("CODEX_SANDBOX", "x"), ("USER", "mara")],
+    ] {
+        for arguments in [
+            &["approve", "act", "1"][..],
+            &["approve", "act-1", "--force"],
+        ] {
             let output = run_with(&project, environment, arguments);
             assert_eq!(output.code, 1, "{environment:?}: {}", output.stdout);
-            assert!(output.stderr.contains("only a person may approve here"), "{}", output.stderr);
+            assert!(
+                output.stderr.contains("only a person may approve here"),
+                "{}",
+                output.stderr
+            );
         }
     }
-    let (before, _) = project.session("s").write("acts/act-1/chapters/chapter-02/plan.md", "# A chapter\n");
-    assert!(before.block().is_some_and(|reason| reason.contains("`act-1/chapter-02`")), "{before:?}");
+    let (before, _) = project
+        .session("s")
+        .write("acts/act-1/chapters/chapter-02/plan.md", "# A chapter\n");
+    assert!(
+        before
+            .block()
+            .is_some_and(|reason| reason.contains("`act-1/chapter-02`")),
+        "{before:?}"
+    );
 }
 
 /// An agent that plays the host is told that it is not.
@@ -63,9 +99,16 @@ fn an_agent_does_not_run_hooks_where_people_approve() {
     let project = story();
     let command = json!({ "command": "echo '{}' | /usr/local/bin/tl hook claude-code" });
     let session = project.session("s");
-    assert!(session.before("Bash", &command).is_silent(), "where anyone may approve, it is nobody's business");
+    assert!(
+        session.before("Bash", &command).is_silent(),
+        "where anyone may approve, it is nobody's business"
+    );
     with_human_approval(&project);
     let reason = session.before("Bash", &command).block().expect("blocked");
     assert!(reason.contains("run by the host"), "{reason}");
-    assert!(session.before("Bash", &json!({ "command": "tl status" })).is_silent());
+    assert!(
+        session
+            .before("Bash", &json!({ "command": "tl status" }))
+            .is_silent()
+    );
 }

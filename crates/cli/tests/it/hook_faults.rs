@@ -18,17 +18,28 @@ fn state(project: &Project, name: &str) -> PathBuf {
 }
 
 fn faults(project: &Project) -> Vec<Value> {
-    project.ledger().into_iter().filter(|line| line["outcome"] == "fault").collect()
+    project
+        .ledger()
+        .into_iter()
+        .filter(|line| line["outcome"] == "fault")
+        .collect()
 }
 
 fn may_write(project: &Project, session: &Session<'_>, path: &str) -> Answer {
-    session.before("Write", &json!({ "file_path": project.root().join(path), "content": "# Anew\n" }))
+    session.before(
+        "Write",
+        &json!({ "file_path": project.root().join(path), "content": "# Anew\n" }),
+    )
 }
 
 /// A hook must end well whatever happens.
 #[track_caller]
 fn ended_well(what: &str, answer: &Answer) {
-    assert_eq!((answer.code, answer.stderr.as_str()), (0, ""), "{what}: {answer:?}");
+    assert_eq!(
+        (answer.code, answer.stderr.as_str()),
+        (0, ""),
+        "{what}: {answer:?}"
+    );
     let _ = answer.json();
 }
 
@@ -43,7 +54,9 @@ fn remove_database(project: &Project) {
 /// Overwrites the middle of a file.
 fn scribble(project: &Project, name: &str) {
     let path = state(project, name);
-    let Ok(mut bytes) = fs::read(&path) else { return };
+    let Ok(mut bytes) = fs::read(&path) else {
+        return;
+    };
     let length = bytes.len();
     bytes[length / 8..].fill(b'x');
     project.write(&format!(".throughline/{name}"), bytes);
@@ -58,15 +71,22 @@ fn damaged_state_is_mended_and_the_gates_are_right() {
         }),
         ("rubbish", &|project| {
             remove_database(project);
-            project.write(".throughline/state.db", "this is not a database".repeat(500));
+            project.write(
+                ".throughline/state.db",
+                "this is not a database".repeat(500),
+            );
         }),
         ("emptied", &|project| {
             remove_database(project);
             project.write(".throughline/state.db", "");
         }),
         ("missing", &remove_database),
-        ("no journal", &|project| fs::remove_file(state(project, "journal.jsonl")).expect("removed")),
-        ("a journal of rubbish", &|project| scribble(project, "journal.jsonl")),
+        ("no journal", &|project| {
+            fs::remove_file(state(project, "journal.jsonl")).expect("removed")
+        }),
+        ("a journal of rubbish", &|project| {
+            scribble(project, "journal.jsonl")
+        }),
     ];
     for (what, damage) in cases {
         // The scene may be written below its chapter; a chapter of the second act may not.
@@ -78,8 +98,13 @@ fn damaged_state_is_mended_and_the_gates_are_right() {
         damage(&project);
         let answer = may_write(&project, &session, "acts/act-2/chapters/chapter-01/plan.md");
         ended_well(what, &answer);
-        let reason = answer.block().unwrap_or_else(|| panic!("{what}: passed: {answer:?}"));
-        assert!(reason.contains("its parent `act-2` is a draft"), "{what}: {reason}");
+        let reason = answer
+            .block()
+            .unwrap_or_else(|| panic!("{what}: passed: {answer:?}"));
+        assert!(
+            reason.contains("its parent `act-2` is a draft"),
+            "{what}: {reason}"
+        );
         damage(&project);
         let (allowed, after) = session.write(CHAPTER_2, "# Chapter 2\n");
         ended_well(what, &allowed);
@@ -87,14 +112,21 @@ fn damaged_state_is_mended_and_the_gates_are_right() {
         ended_well(what, &after);
         damage(&project);
         ended_well(what, &session.start("startup"));
-        assert_eq!(faults(&project), Vec::<Value>::new(), "{what} is mended, so it is no fault");
+        assert_eq!(
+            faults(&project),
+            Vec::<Value>::new(),
+            "{what} is mended, so it is no fault"
+        );
         let mut expected = before;
         expected.insert(2, "act-1/chapter-02 draft".to_owned());
         expected.sort();
         let mut found = statuses(&project);
         found.sort();
         assert_eq!(found, expected, "{what}");
-        assert!(state(&project, "logs/tl.log").is_file(), "{what}: mended, and nobody can know");
+        assert!(
+            state(&project, "logs/tl.log").is_file(),
+            "{what}: mended, and nobody can know"
+        );
     }
 }
 
@@ -102,7 +134,9 @@ fn damaged_state_is_mended_and_the_gates_are_right() {
 #[test]
 fn a_newer_format_that_we_may_use_is_used() {
     let project = planned();
-    let Some(()) = sqlite(&project, "connection.execute('PRAGMA user_version = 99')") else { return };
+    let Some(()) = sqlite(&project, "connection.execute('PRAGMA user_version = 99')") else {
+        return;
+    };
     let session = project.session("s");
     ended_well("a start", &session.start("startup"));
     let (allowed, after) = session.write(CHAPTER_2, "# Chapter 2\n");
@@ -115,12 +149,19 @@ fn a_newer_format_that_we_may_use_is_used() {
 // Faults that cannot.
 
 /// Runs a line of Python on the project's database. `None` where there is no Python with SQLite.
-#[expect(clippy::disallowed_methods, reason = "a test needs another program at the database")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test needs another program at the database"
+)]
 fn sqlite(project: &Project, line: &str) -> Option<()> {
     let script = format!(
         "import sqlite3, sys\nconnection = sqlite3.connect(sys.argv[1], isolation_level=None)\n{line}\nconnection.close()\n"
     );
-    let output = Command::new("python3").args(["-c", &script]).arg(state(project, "state.db")).output().ok()?;
+    let output = Command::new("python3")
+        .args(["-c", &script])
+        .arg(state(project, "state.db"))
+        .output()
+        .ok()?;
     output.status.success().then_some(())
 }
 
@@ -131,7 +172,10 @@ pub(crate) struct Lock {
 
 impl Lock {
     /// `whole`: nobody can even read. `None` where there is no Python with SQLite.
-    #[expect(clippy::disallowed_methods, reason = "a test needs another program at the database")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a test needs another program at the database"
+    )]
     pub(crate) fn hold(project: &Project, whole: bool) -> Option<Self> {
         let script = "import sqlite3, sys\n\
                       connection = sqlite3.connect(sys.argv[1], isolation_level=None)\n\
@@ -149,7 +193,9 @@ impl Lock {
             .spawn()
             .ok()?;
         let mut line = String::new();
-        BufReader::new(child.stdout.take()?).read_line(&mut line).ok()?;
+        BufReader::new(child.stdout.take()?)
+            .read_line(&mut line)
+            .ok()?;
         let lock = Self { child };
         (line == "held\n").then_some(lock)
     }
@@ -164,7 +210,9 @@ impl Drop for Lock {
 
 /// A hook that does not wait long for another writer.
 fn impatient<'p>(project: &'p Project, id: &str) -> Session<'p> {
-    project.session(id).with_environment("THROUGHLINE_HOOK_DEADLINE_MS", "400")
+    project
+        .session(id)
+        .with_environment("THROUGHLINE_HOOK_DEADLINE_MS", "400")
 }
 
 /// What is wrong, until it is dropped.
@@ -217,25 +265,44 @@ const FAULTS: [(&str, Fault); 7] = [
         let (path, kept) = (state(project, "state.db"), project.root().join("kept.db"));
         fs::copy(&path, &kept).expect("copied");
         sqlite(project, ONLY_LATER_VERSIONS)?;
-        Some(Wrong::Mended(Box::new(move || fs::rename(&kept, &path).expect("put back"))))
+        Some(Wrong::Mended(Box::new(move || {
+            fs::rename(&kept, &path).expect("put back")
+        })))
     }),
-    ("the state is locked", |project| Lock::hold(project, true).map(Wrong::Locked)),
-    ("the settings are broken", |project| Some(replaced(project, "config.toml", "[policy\nthis is no TOML"))),
+    ("the state is locked", |project| {
+        Lock::hold(project, true).map(Wrong::Locked)
+    }),
+    ("the settings are broken", |project| {
+        Some(replaced(project, "config.toml", "[policy\nthis is no TOML"))
+    }),
     ("the settings have an unknown word", |project| {
-        Some(replaced(project, "config.toml", "[policy.gates]\nhierarchy = \"perhaps\"\n"))
+        Some(replaced(
+            project,
+            "config.toml",
+            "[policy.gates]\nhierarchy = \"perhaps\"\n",
+        ))
     }),
-    ("there is no such profile", |project| Some(replaced(project, "config.toml", "profiles = [\"nope\"]\n"))),
+    ("there is no such profile", |project| {
+        Some(replaced(project, "config.toml", "profiles = [\"nope\"]\n"))
+    }),
     ("the database is a folder", |project| {
         remove_database(project);
         let path = state(project, "state.db");
         fs::create_dir(&path).expect("a folder");
-        Some(Wrong::Mended(Box::new(move || fs::remove_dir(&path).expect("removed"))))
+        Some(Wrong::Mended(Box::new(move || {
+            fs::remove_dir(&path).expect("removed")
+        })))
     }),
     ("the database is another program's", |project| {
         remove_database(project);
-        sqlite(project, "connection.execute('PRAGMA application_id = 7'); connection.execute('CREATE TABLE t (x)')")?;
+        sqlite(
+            project,
+            "connection.execute('PRAGMA application_id = 7'); connection.execute('CREATE TABLE t (x)')",
+        )?;
         let path = state(project, "state.db");
-        Some(Wrong::Mended(Box::new(move || fs::remove_file(&path).expect("removed"))))
+        Some(Wrong::Mended(Box::new(move || {
+            fs::remove_file(&path).expect("removed")
+        })))
     }),
 ];
 
@@ -246,15 +313,24 @@ fn a_fault_lets_the_agent_go_on_and_is_noted() {
     for (what, break_it) in FAULTS {
         let project = planned();
         let session = impatient(&project, "s");
-        let Some(wrong) = break_it(&project) else { continue };
-        let chapter = json!({ "file_path": project.root().join(CHAPTER_2), "content": "# Chapter 2\n" });
+        let Some(wrong) = break_it(&project) else {
+            continue;
+        };
+        let chapter =
+            json!({ "file_path": project.root().join(CHAPTER_2), "content": "# Chapter 2\n" });
         let events: [(&str, Answer); 7] = [
             ("a start", session.start("startup")),
             ("a prompt", session.prompt("go on")),
             ("before a new plan", session.before("Write", &chapter)),
             ("after a new plan", session.after("Write", &chapter)),
-            ("after a command", session.after("Bash", &json!({ "command": "make" }))),
-            ("before a compaction", session.event("PreCompact", json!({ "trigger": "auto" }))),
+            (
+                "after a command",
+                session.after("Bash", &json!({ "command": "make" })),
+            ),
+            (
+                "before a compaction",
+                session.event("PreCompact", json!({ "trigger": "auto" })),
+            ),
             ("a stop", session.stop()),
         ];
         for (event, answer) in &events {
@@ -263,14 +339,23 @@ fn a_fault_lets_the_agent_go_on_and_is_noted() {
             }
         }
         let noted = faults(&project);
-        if noted.len() != events.len() || noted.iter().any(|line| line["fault"].as_str().is_none_or(str::is_empty)) {
-            failed.push(format!("{what}: {} of {} noted: {noted:?}", noted.len(), events.len()));
+        if noted.len() != events.len()
+            || noted
+                .iter()
+                .any(|line| line["fault"].as_str().is_none_or(str::is_empty))
+        {
+            failed.push(format!(
+                "{what}: {} of {} noted: {noted:?}",
+                noted.len(),
+                events.len()
+            ));
         }
         if what == "the state is locked" {
             // What has nothing to do with plans is not even asked about.
-            for answer in
-                [may_write(&project, &session, "notes.md"), session.before("Bash", &json!({ "command": "ls" }))]
-            {
+            for answer in [
+                may_write(&project, &session, "notes.md"),
+                session.before("Bash", &json!({ "command": "ls" })),
+            ] {
                 assert!(answer.is_silent(), "{answer:?}");
             }
             assert_eq!(faults(&project).len(), events.len(), "{what}");
@@ -287,13 +372,20 @@ fn a_fault_stops_who_would_overwrite_a_plan() {
     for (what, break_it) in FAULTS {
         let project = planned();
         let session = impatient(&project, "s");
-        let Some(wrong) = break_it(&project) else { continue };
+        let Some(wrong) = break_it(&project) else {
+            continue;
+        };
         let answer = may_write(&project, &session, Project::ACT);
         ended_well(what, &answer);
         match answer.block() {
             None => failed.push(format!("{what}: passed")),
             Some(reason) => {
-                for part in ["read-before-write gate", "`act-1`", NOT_A_RULE, "\n  next: "] {
+                for part in [
+                    "read-before-write gate",
+                    "`act-1`",
+                    NOT_A_RULE,
+                    "\n  next: ",
+                ] {
                     if !reason.contains(part) {
                         failed.push(format!("{what}: no `{part}` in {reason}"));
                     }
@@ -316,11 +408,15 @@ fn a_fault_stops_who_would_overwrite_a_plan() {
 fn a_fault_stops_a_typed_command() {
     let project = planned();
     let session = impatient(&project, "s");
-    let Some(lock) = Lock::hold(&project, true) else { return };
+    let Some(lock) = Lock::hold(&project, true) else {
+        return;
+    };
     for prompt in ["/plan-chapter 2", "/approve-plan act 1"] {
         let answer = session.prompt(prompt);
         ended_well(prompt, &answer);
-        let reason = answer.block().unwrap_or_else(|| panic!("{prompt}: {answer:?}"));
+        let reason = answer
+            .block()
+            .unwrap_or_else(|| panic!("{prompt}: {answer:?}"));
         assert!(reason.contains(NOT_A_RULE), "{reason}");
     }
     assert!(session.prompt("/compact").is_silent());
@@ -330,8 +426,10 @@ fn a_fault_stops_a_typed_command() {
 #[test]
 fn a_fault_is_told_once_at_the_next_contact() {
     type Contact = fn(&Session<'_>) -> Answer;
-    let contacts: [(&str, Contact); 2] =
-        [("a start", |session| session.start("startup")), ("a prompt", |session| session.prompt("go on"))];
+    let contacts: [(&str, Contact); 2] = [
+        ("a start", |session| session.start("startup")),
+        ("a prompt", |session| session.prompt("go on")),
+    ];
     for (name, contact) in contacts {
         let project = planned();
         let session = project.session("s");
@@ -341,11 +439,17 @@ fn a_fault_is_told_once_at_the_next_contact() {
         }
         wrong.mend();
         let told = contact(&session).context().unwrap_or_default();
-        assert!(told.contains("3 checks could not be made"), "{name}: {told}");
+        assert!(
+            told.contains("3 checks could not be made"),
+            "{name}: {told}"
+        );
         assert!(told.contains("tl doctor"), "{name}: {told}");
         for _ in 0..2 {
             let again = contact(&session).context().unwrap_or_default();
-            assert!(!again.contains("could not be made"), "{name}, again: {again}");
+            assert!(
+                !again.contains("could not be made"),
+                "{name}, again: {again}"
+            );
         }
         assert_eq!(faults(&project).len(), 3, "{name}: the ledger keeps them");
     }
@@ -356,10 +460,18 @@ fn a_fault_is_told_once_at_the_next_contact() {
 fn a_fault_is_not_forgotten_by_an_event_that_does_not_tell_it() {
     type Between = fn(&Project, &Session<'_>) -> Answer;
     let between: [(&str, Between); 4] = [
-        ("the parent's plan is given", |project, session| may_write(project, session, CHAPTER_2)),
-        ("a command's effects are told", |_, session| session.shell(&format!("echo more >> {}", Project::ACT))),
-        ("a compaction", |_, session| session.event("PreCompact", json!({ "trigger": "auto" }))),
-        ("a refused command", |_, session| session.prompt("/plan-chapter 777")),
+        ("the parent's plan is given", |project, session| {
+            may_write(project, session, CHAPTER_2)
+        }),
+        ("a command's effects are told", |_, session| {
+            session.shell(&format!("echo more >> {}", Project::ACT))
+        }),
+        ("a compaction", |_, session| {
+            session.event("PreCompact", json!({ "trigger": "auto" }))
+        }),
+        ("a refused command", |_, session| {
+            session.prompt("/plan-chapter 777")
+        }),
     ];
     let mut failed = Vec::new();
     for (name, happens) in between {
@@ -384,7 +496,9 @@ fn a_fault_is_not_forgotten_by_an_event_that_does_not_tell_it() {
 fn what_a_fault_hid_is_made_up_for() {
     let project = planned();
     let session = impatient(&project, "s");
-    let Some(lock) = Lock::hold(&project, false) else { return };
+    let Some(lock) = Lock::hold(&project, false) else {
+        return;
+    };
     let answer = session.shell(&format!("echo more >> {}", Project::ACT));
     assert!(answer.is_silent(), "{answer:?}");
     assert_eq!(faults(&project).len(), 1, "{:?}", faults(&project));
@@ -402,12 +516,22 @@ fn while_somebody_else_writes_the_gates_are_asked_all_the_same() {
     project.write("acts/act-2/strategic-plan.md", "# Act 2\n");
     project.ok(&["status"]);
     let session = impatient(&project, "s");
-    let Some(lock) = Lock::hold(&project, false) else { return };
+    let Some(lock) = Lock::hold(&project, false) else {
+        return;
+    };
     let answer = may_write(&project, &session, "acts/act-2/chapters/chapter-01/plan.md");
     let reason = answer.block().expect("the second act is a draft");
-    assert!(reason.contains("(hierarchy gate)") && !reason.contains("fault"), "{reason}");
+    assert!(
+        reason.contains("(hierarchy gate)") && !reason.contains("fault"),
+        "{reason}"
+    );
     let answer = may_write(&project, &session, Project::ACT);
-    assert!(answer.block().is_some_and(|reason| reason.contains("has not read it")), "{answer:?}");
+    assert!(
+        answer
+            .block()
+            .is_some_and(|reason| reason.contains("has not read it")),
+        "{answer:?}"
+    );
     drop(lock);
 }
 
@@ -417,7 +541,9 @@ fn a_note_that_cannot_be_kept_stops_nothing() {
     let project = planned();
     let session = impatient(&project, "s");
     let _ = session.read(Project::CHAPTER);
-    let Some(lock) = Lock::hold(&project, false) else { return };
+    let Some(lock) = Lock::hold(&project, false) else {
+        return;
+    };
     let answer = may_write(&project, &session, Project::CHAPTER);
     ended_well("read before", &answer);
     assert_eq!(answer.block(), None, "it was read, and the act is approved");
@@ -430,11 +556,16 @@ fn an_approval_of_another_text_does_not_count_while_nothing_can_be_recorded() {
     let project = planned();
     let session = impatient(&project, "s");
     let _ = session.read(Project::ACT);
-    let Some(lock) = Lock::hold(&project, false) else { return };
+    let Some(lock) = Lock::hold(&project, false) else {
+        return;
+    };
     project.write(Project::ACT, crate::ACT_EDITED);
     let answer = may_write(&project, &session, CHAPTER_2);
     ended_well("a child of a changed act", &answer);
-    assert!(answer.block().is_some() || !faults(&project).is_empty(), "the old approval counted, and nobody knows");
+    assert!(
+        answer.block().is_some() || !faults(&project).is_empty(),
+        "the old approval counted, and nobody knows"
+    );
     drop(lock);
 }
 
@@ -444,17 +575,29 @@ fn a_plan_that_changed_is_not_overwritten_while_nothing_can_be_recorded() {
     let project = planned();
     let session = impatient(&project, "s");
     let _ = session.read(Project::ACT);
-    let Some(lock) = Lock::hold(&project, false) else { return };
+    let Some(lock) = Lock::hold(&project, false) else {
+        return;
+    };
     project.write(Project::ACT, crate::ACT_EDITED);
     let answer = may_write(&project, &session, Project::ACT);
     ended_well("a changed plan", &answer);
-    assert!(answer.block().is_some(), "somebody's text would be lost, and nobody knows: {:?}", faults(&project));
+    assert!(
+        answer.block().is_some(),
+        "somebody's text would be lost, and nobody knows: {:?}",
+        faults(&project)
+    );
     drop(lock);
 }
 
-#[expect(clippy::disallowed_methods, reason = "there is no other way to make a file that hangs")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "there is no other way to make a file that hangs"
+)]
 fn made_fifo(path: &std::path::Path) -> bool {
-    Command::new("mkfifo").arg(path).status().is_ok_and(|status| status.success())
+    Command::new("mkfifo")
+        .arg(path)
+        .status()
+        .is_ok_and(|status| status.success())
 }
 
 /// A disk that hangs must not hang the agent: here a file of ours never gives an answer.
@@ -466,7 +609,9 @@ fn a_hook_that_does_not_come_to_an_end_gives_up() {
     if !made_fifo(&settings) {
         return;
     }
-    let session = project.session("s").with_environment("THROUGHLINE_HOOK_DEADLINE_MS", "60");
+    let session = project
+        .session("s")
+        .with_environment("THROUGHLINE_HOOK_DEADLINE_MS", "60");
     let answer = may_write(&project, &session, CHAPTER_2);
     ended_well("a new plan", &answer);
     assert!(answer.is_silent(), "{answer:?}");
@@ -479,14 +624,27 @@ fn a_hook_that_does_not_come_to_an_end_gives_up() {
 fn gates_named_in_the_settings_are_closed_by_a_fault() {
     let project = planned();
     let config = project.read(".throughline/config.toml");
-    let closed = config.replace("# fail_closed = [\"read-before-write\"]", "fail_closed = [\"hierarchy\"]");
+    let closed = config.replace(
+        "# fail_closed = [\"read-before-write\"]",
+        "fail_closed = [\"hierarchy\"]",
+    );
     assert_ne!(closed, config);
     project.write(".throughline/config.toml", closed);
     let session = impatient(&project, "s");
-    let Some(lock) = Lock::hold(&project, true) else { return };
-    let reason = may_write(&project, &session, CHAPTER_2).block().expect("closed");
-    assert!(reason.contains("hierarchy gate") && reason.contains(NOT_A_RULE), "{reason}");
-    assert!(may_write(&project, &session, Project::ACT).is_silent(), "the other one is open now, and it has no parent");
+    let Some(lock) = Lock::hold(&project, true) else {
+        return;
+    };
+    let reason = may_write(&project, &session, CHAPTER_2)
+        .block()
+        .expect("closed");
+    assert!(
+        reason.contains("hierarchy gate") && reason.contains(NOT_A_RULE),
+        "{reason}"
+    );
+    assert!(
+        may_write(&project, &session, Project::ACT).is_silent(),
+        "the other one is open now, and it has no parent"
+    );
     drop(lock);
 }
 
@@ -494,10 +652,17 @@ fn gates_named_in_the_settings_are_closed_by_a_fault() {
 fn a_gate_that_there_is_not_cannot_be_closed() {
     let project = planned();
     let config = project.read(".throughline/config.toml");
-    let typo = config.replace("# fail_closed = [\"read-before-write\"]", "fail_closed = [\"read_before_write\"]");
+    let typo = config.replace(
+        "# fail_closed = [\"read-before-write\"]",
+        "fail_closed = [\"read_before_write\"]",
+    );
     project.write(".throughline/config.toml", typo);
     let output = project.run(&["status"]);
-    assert_eq!(output.code, 1, "a typo here would open a gate in silence: {}", output.stdout);
+    assert_eq!(
+        output.code, 1,
+        "a typo here would open a gate in silence: {}",
+        output.stdout
+    );
     assert!(output.stderr.contains("fail_closed"), "{}", output.stderr);
 }
 
@@ -511,15 +676,29 @@ fn nonsense_on_standard_input_passes_and_is_noted() {
         ("null", b"null"),
         ("a list", b"[]"),
         ("a text", b"\"PreToolUse\""),
-        ("half of it", b"{\"hook_event_name\": \"PreToolUse\", \"tool_input\": {"),
+        (
+            "half of it",
+            b"{\"hook_event_name\": \"PreToolUse\", \"tool_input\": {",
+        ),
         ("two of them", b"{} {}"),
         ("not UTF-8", b"{\"hook_event_name\": \"\xff\xfe\"}"),
         ("too deep", deep.as_bytes()),
     ];
-    for host in ["claude-code", "cursor", "opencode", "codex", "gemini", "copilot"] {
+    for host in [
+        "claude-code",
+        "cursor",
+        "opencode",
+        "codex",
+        "gemini",
+        "copilot",
+    ] {
         let project = planned();
         // One host is enough for the others.
-        let inputs = if host == "claude-code" { &inputs[..] } else { &inputs[..4] };
+        let inputs = if host == "claude-code" {
+            &inputs[..]
+        } else {
+            &inputs[..4]
+        };
         for (index, (what, input)) in inputs.iter().enumerate() {
             let answer = project.hook_bytes(&[host], input, &[]);
             assert!(answer.is_silent(), "{host}, {what}: {answer:?}");
@@ -528,27 +707,46 @@ fn nonsense_on_standard_input_passes_and_is_noted() {
             let line = noted.last().expect("a line");
             assert_eq!(line["host"], host);
             assert!(
-                line["fault"].as_str().is_some_and(|why| why.contains("could not be read")),
+                line["fault"]
+                    .as_str()
+                    .is_some_and(|why| why.contains("could not be read")),
                 "{host}, {what}: {line}"
             );
         }
-        let told = project.session("s").start("startup").context().unwrap_or_default();
-        assert!(told.contains(&format!("{} checks could not be made", inputs.len())), "{host}: {told}");
+        let told = project
+            .session("s")
+            .start("startup")
+            .context()
+            .unwrap_or_default();
+        assert!(
+            told.contains(&format!("{} checks could not be made", inputs.len())),
+            "{host}: {told}"
+        );
     }
 }
 
 #[test]
 fn an_object_that_is_no_event_passes_and_is_no_fault() {
     let project = planned();
-    for payload in
-        [json!({}), json!({ "hook_event_name": 7 }), json!({ "hook_event_name": "Later" }), json!({ "a": {} })]
-    {
+    for payload in [
+        json!({}),
+        json!({ "hook_event_name": 7 }),
+        json!({ "hook_event_name": "Later" }),
+        json!({ "a": {} }),
+    ] {
         assert!(project.hook(&payload).is_silent(), "{payload}");
     }
     assert_eq!(faults(&project), Vec::<Value>::new());
     // A mark at the beginning, as some programs on Windows write it, is no nonsense.
-    let payload = project.session("s").payload("SessionStart", json!({ "source": "startup" })).to_string();
-    let answer = project.hook_bytes(&["claude-code"], format!("\u{feff}{payload}").as_bytes(), &[]);
+    let payload = project
+        .session("s")
+        .payload("SessionStart", json!({ "source": "startup" }))
+        .to_string();
+    let answer = project.hook_bytes(
+        &["claude-code"],
+        format!("\u{feff}{payload}").as_bytes(),
+        &[],
+    );
     assert!(answer.context().is_some(), "{answer:?}");
 }
 
@@ -557,9 +755,23 @@ fn an_unknown_host_is_a_mistake_in_the_settings_and_told_to_who_made_it() {
     let project = planned();
     for arguments in [&["nope"][..], &[], &["Claude-Code"], &["claude"]] {
         let answer = project.hook_bytes(arguments, b"{}", &[]);
-        assert_eq!((answer.code, answer.stdout.as_str()), (1, ""), "{arguments:?}");
-        assert!(answer.stderr.contains("expected `tl hook HOST [EVENT]`"), "{arguments:?}: {}", answer.stderr);
-        assert!(answer.stderr.contains("claude-code, cursor, opencode, codex, gemini, copilot"), "{}", answer.stderr);
+        assert_eq!(
+            (answer.code, answer.stdout.as_str()),
+            (1, ""),
+            "{arguments:?}"
+        );
+        assert!(
+            answer.stderr.contains("expected `tl hook HOST [EVENT]`"),
+            "{arguments:?}: {}",
+            answer.stderr
+        );
+        assert!(
+            answer
+                .stderr
+                .contains("claude-code, cursor, opencode, codex, gemini, copilot"),
+            "{}",
+            answer.stderr
+        );
     }
 }
 
@@ -568,24 +780,65 @@ fn state_that_came_from_elsewhere_is_told_and_stops_plan_writes_only() {
     let project = planned();
     // Another user's home: this state was never seen here.
     let home = project.root().with_file_name("another-home");
-    let session = project.session("s").with_environment("THROUGHLINE_HOME", home.to_str().expect("Unicode"));
-    let told = |answer: &Answer| answer.context().is_some_and(|text| text.contains("tl adopt"));
-    assert!(told(&session.prompt("go on")), "once in a session that was not seen to start");
-    let answers = [session.prompt("go on"), session.after("Bash", &json!({ "command": "make" })), session.stop()];
+    let session = project
+        .session("s")
+        .with_environment("THROUGHLINE_HOME", home.to_str().expect("Unicode"));
+    let told = |answer: &Answer| {
+        answer
+            .context()
+            .is_some_and(|text| text.contains("tl adopt"))
+    };
+    assert!(
+        told(&session.prompt("go on")),
+        "once in a session that was not seen to start"
+    );
+    let answers = [
+        session.prompt("go on"),
+        session.after("Bash", &json!({ "command": "make" })),
+        session.stop(),
+    ];
     assert!(answers.iter().all(Answer::is_silent), "{answers:?}");
     assert!(told(&session.start("startup")), "and whenever one starts");
     assert!(may_write(&project, &session, "src/a.rs").is_silent());
-    let refusals = [may_write(&project, &session, CHAPTER_2), may_write(&project, &session, CHAPTER_2)];
-    for answer in refusals.into_iter().chain([session.prompt("/approve-plan act 1")]) {
+    let refusals = [
+        may_write(&project, &session, CHAPTER_2),
+        may_write(&project, &session, CHAPTER_2),
+    ];
+    for answer in refusals
+        .into_iter()
+        .chain([session.prompt("/approve-plan act 1")])
+    {
         ended_well("a clone", &answer);
-        let reason = answer.block().unwrap_or_else(|| panic!("passed: {answer:?}"));
-        assert!(reason.contains("not adopted") && reason.contains("ask the person to run `tl adopt`"), "{reason}");
+        let reason = answer
+            .block()
+            .unwrap_or_else(|| panic!("passed: {answer:?}"));
+        assert!(
+            reason.contains("not adopted") && reason.contains("ask the person to run `tl adopt`"),
+            "{reason}"
+        );
     }
-    assert_eq!(faults(&project), Vec::<Value>::new(), "nobody else has to hear of it");
-    assert!(!project.session("mine").start("startup").context().unwrap_or_default().contains("tl adopt"));
+    assert_eq!(
+        faults(&project),
+        Vec::<Value>::new(),
+        "nobody else has to hear of it"
+    );
+    assert!(
+        !project
+            .session("mine")
+            .start("startup")
+            .context()
+            .unwrap_or_default()
+            .contains("tl adopt")
+    );
     // There is no home at all.
-    let session = project.session("s").with_environment("THROUGHLINE_HOME", "");
-    for answer in [session.start("startup"), session.prompt("go on"), session.stop()] {
+    let session = project
+        .session("s")
+        .with_environment("THROUGHLINE_HOME", "");
+    for answer in [
+        session.start("startup"),
+        session.prompt("go on"),
+        session.stop(),
+    ] {
         ended_well("no home", &answer);
         assert!(answer.is_silent(), "{answer:?}");
     }
@@ -597,7 +850,10 @@ fn a_file_where_the_ledger_should_be_stops_nothing() {
     fs::create_dir(state(&project, "hooks.jsonl")).expect("a folder");
     fs::create_dir(state(&project, "hook-faults")).expect("a folder");
     let session = project.session("s");
-    ended_well("nonsense", &project.hook_bytes(&["claude-code"], b"nonsense", &[]));
+    ended_well(
+        "nonsense",
+        &project.hook_bytes(&["claude-code"], b"nonsense", &[]),
+    );
     assert!(session.start("startup").context().is_some());
     let (before, after) = session.write(CHAPTER_2, "# Chapter 2\n");
     assert_eq!(before.block(), None);
@@ -611,9 +867,16 @@ struct SmallDisk {
     at: PathBuf,
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test mounts its own small disk")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test mounts its own small disk"
+)]
 fn run(program: &str, arguments: &[&str], at: &std::path::Path) -> bool {
-    Command::new(program).args(arguments).arg(at).output().is_ok_and(|output| output.status.success())
+    Command::new(program)
+        .args(arguments)
+        .arg(at)
+        .output()
+        .is_ok_and(|output| output.status.success())
 }
 
 impl Drop for SmallDisk {
@@ -626,7 +889,11 @@ impl Drop for SmallDisk {
 #[test]
 fn a_full_or_read_only_disk_stops_nobody() {
     let project = crate::empty();
-    if !run("mount", &["-t", "tmpfs", "-o", "size=900k", "tmpfs"], &project.root()) {
+    if !run(
+        "mount",
+        &["-t", "tmpfs", "-o", "size=900k", "tmpfs"],
+        &project.root(),
+    ) {
         return;
     }
     let disk = SmallDisk { at: project.root() };
@@ -635,7 +902,8 @@ fn a_full_or_read_only_disk_stops_nobody() {
     let session = project.session("s");
     let _ = session.read(Project::ACT);
     let all = |what: &str| {
-        let chapter = json!({ "file_path": project.root().join(CHAPTER_2), "content": "# Chapter 2\n" });
+        let chapter =
+            json!({ "file_path": project.root().join(CHAPTER_2), "content": "# Chapter 2\n" });
         let answers = [
             session.start("startup"),
             session.prompt("go on"),
@@ -673,8 +941,12 @@ fn a_folder_that_may_not_be_written_stops_nobody() {
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o555)).expect("permissions");
     let bound = fs::File::create(folder.join("probe")).is_err();
     let session = project.session("s");
-    let answers =
-        [session.start("startup"), session.prompt("go on"), may_write(&project, &session, CHAPTER_2), session.stop()];
+    let answers = [
+        session.start("startup"),
+        session.prompt("go on"),
+        may_write(&project, &session, CHAPTER_2),
+        session.stop(),
+    ];
     fs::set_permissions(&folder, writable).expect("permissions");
     for answer in answers.iter().filter(|_| bound) {
         ended_well("read-only", answer);

@@ -13,7 +13,13 @@ fn set(project: &Project, key: &str, value: &str) {
     let config = project.read(".throughline/config.toml");
     let lines: Vec<String> = config
         .lines()
-        .map(|line| if line.starts_with(&format!("# {key} = ")) { format!("{key} = {value}") } else { line.to_owned() })
+        .map(|line| {
+            if line.starts_with(&format!("# {key} = ")) {
+                format!("{key} = {value}")
+            } else {
+                line.to_owned()
+            }
+        })
         .collect();
     assert_ne!(lines.join("\n"), config.trim_end(), "{key} is a key");
     project.write(".throughline/config.toml", lines.join("\n"));
@@ -21,8 +27,13 @@ fn set(project: &Project, key: &str, value: &str) {
 
 #[track_caller]
 fn blocked_by(gate: &str, answer: &Answer) -> String {
-    let reason = answer.block().unwrap_or_else(|| panic!("not blocked by {gate}: {answer:?}"));
-    assert!(reason.starts_with(&format!("Throughline ({gate} gate): ")), "{reason}");
+    let reason = answer
+        .block()
+        .unwrap_or_else(|| panic!("not blocked by {gate}: {answer:?}"));
+    assert!(
+        reason.starts_with(&format!("Throughline ({gate} gate): ")),
+        "{reason}"
+    );
     assert!(reason.contains("\n  next: "), "{reason}");
     assert_eq!((answer.code, answer.stderr.as_str()), (0, ""));
     reason
@@ -30,12 +41,19 @@ fn blocked_by(gate: &str, answer: &Answer) -> String {
 
 #[track_caller]
 fn passed(answer: &Answer) {
-    assert_eq!((answer.block(), answer.code, answer.stderr.as_str()), (None, 0, ""), "{answer:?}");
+    assert_eq!(
+        (answer.block(), answer.code, answer.stderr.as_str()),
+        (None, 0, ""),
+        "{answer:?}"
+    );
 }
 
 /// Asks whether a session may overwrite a file, without doing it.
 fn may_write(project: &Project, session: &Session<'_>, path: &str, text: &str) -> Answer {
-    session.before("Write", &json!({ "file_path": project.root().join(path), "content": text }))
+    session.before(
+        "Write",
+        &json!({ "file_path": project.root().join(path), "content": text }),
+    )
 }
 
 fn said(answer: &Answer) -> String {
@@ -50,8 +68,14 @@ fn a_plan_is_overwritten_only_by_who_knows_it() {
     let session = project.session("s");
     let ask = || may_write(&project, &session, Project::ACT, crate::ACT_EDITED);
     let reason = blocked_by("read-before-write", &ask());
-    assert!(reason.contains("`act-1` was not overwritten: this session has not read it"), "{reason}");
-    assert!(reason.contains(&format!("next: read {}", Project::ACT)), "{reason}");
+    assert!(
+        reason.contains("`act-1` was not overwritten: this session has not read it"),
+        "{reason}"
+    );
+    assert!(
+        reason.contains(&format!("next: read {}", Project::ACT)),
+        "{reason}"
+    );
 
     assert!(session.read(Project::ACT).is_silent());
     passed(&ask());
@@ -59,7 +83,10 @@ fn a_plan_is_overwritten_only_by_who_knows_it() {
     // Somebody else changes it meanwhile.
     project.write(Project::ACT, format!("{}\nAnd more.\n", crate::ACT_TEXT));
     let reason = blocked_by("read-before-write", &ask());
-    assert!(reason.contains("it changed since this session last read it"), "{reason}");
+    assert!(
+        reason.contains("it changed since this session last read it"),
+        "{reason}"
+    );
     let _ = session.read(Project::ACT);
     passed(&ask());
 
@@ -74,45 +101,93 @@ fn a_plan_is_overwritten_only_by_who_knows_it() {
 fn each_session_reads_for_itself() {
     let project = planned();
     let _ = project.session("one").read(Project::ACT);
-    passed(&may_write(&project, &project.session("one"), Project::ACT, crate::ACT_EDITED));
-    blocked_by("read-before-write", &may_write(&project, &project.session("two"), Project::ACT, crate::ACT_EDITED));
+    passed(&may_write(
+        &project,
+        &project.session("one"),
+        Project::ACT,
+        crate::ACT_EDITED,
+    ));
+    blocked_by(
+        "read-before-write",
+        &may_write(
+            &project,
+            &project.session("two"),
+            Project::ACT,
+            crate::ACT_EDITED,
+        ),
+    );
     // The same id in another host is another session.
     let elsewhere = project.session_of("gemini", "one");
-    let input = json!({ "file_path": project.root().join(Project::ACT), "content": crate::ACT_EDITED });
+    let input =
+        json!({ "file_path": project.root().join(Project::ACT), "content": crate::ACT_EDITED });
     blocked_by("read-before-write", &elsewhere.before("write_file", &input));
     // A session that is over has forgotten.
-    let _ = project.session("one").event("SessionEnd", json!({ "reason": "exit" }));
-    blocked_by("read-before-write", &may_write(&project, &project.session("one"), Project::ACT, crate::ACT_EDITED));
+    let _ = project
+        .session("one")
+        .event("SessionEnd", json!({ "reason": "exit" }));
+    blocked_by(
+        "read-before-write",
+        &may_write(
+            &project,
+            &project.session("one"),
+            Project::ACT,
+            crate::ACT_EDITED,
+        ),
+    );
 }
 
 #[test]
 fn every_way_of_reading_counts_and_nothing_else_does() {
-    let absolute = |project: &Project| project.root().join(Project::ACT).to_str().expect("Unicode").to_owned();
+    let absolute = |project: &Project| {
+        project
+            .root()
+            .join(Project::ACT)
+            .to_str()
+            .expect("Unicode")
+            .to_owned()
+    };
     type Reads<'r> = &'r dyn Fn(&Project, &Session<'_>);
     let command = |session: &Session<'_>, line: &str| {
         let _ = session.shell(line);
     };
     let ways: [(&str, bool, Reads<'_>); 12] = [
         ("Read", true, &|_, s| drop(s.read(Project::ACT))),
-        ("cat", true, &|_, s| command(s, &format!("cat {} > /dev/null", Project::ACT))),
-        ("cat with an absolute path", true, &|p, s| command(s, &format!("cat '{}' > /dev/null", absolute(p)))),
-        ("head in a pipe", true, &|_, s| command(s, &format!("head -5 {}|wc -l", Project::ACT))),
-        ("sed -n with quotes", true, &|_, s| command(s, &format!("sed -n 1,20p \"{}\"", Project::ACT))),
-        ("an MCP server", true, &|p, s| drop(s.after("mcp__fs__read_file", &json!({ "path": absolute(p) })))),
+        ("cat", true, &|_, s| {
+            command(s, &format!("cat {} > /dev/null", Project::ACT))
+        }),
+        ("cat with an absolute path", true, &|p, s| {
+            command(s, &format!("cat '{}' > /dev/null", absolute(p)))
+        }),
+        ("head in a pipe", true, &|_, s| {
+            command(s, &format!("head -5 {}|wc -l", Project::ACT))
+        }),
+        ("sed -n with quotes", true, &|_, s| {
+            command(s, &format!("sed -n 1,20p \"{}\"", Project::ACT))
+        }),
+        ("an MCP server", true, &|p, s| {
+            drop(s.after("mcp__fs__read_file", &json!({ "path": absolute(p) })))
+        }),
         ("an edit of one's own", true, &|p, s| {
-            let input = json!({ "file_path": absolute(p), "old_string": "Begin.", "new_string": "Go." });
+            let input =
+                json!({ "file_path": absolute(p), "old_string": "Begin.", "new_string": "Go." });
             passed(&s.before("Edit", &input));
             p.write(Project::ACT, crate::ACT_TEXT.replace("Begin.", "Go."));
             let _ = s.after("Edit", &input);
         }),
         ("nothing", false, &|_, _| ()),
-        ("reading another", false, &|_, s| drop(s.read(Project::CHAPTER))),
-        ("only asking to read", false, &|p, s| drop(s.before("Read", &json!({ "file_path": absolute(p) })))),
+        ("reading another", false, &|_, s| {
+            drop(s.read(Project::CHAPTER))
+        }),
+        ("only asking to read", false, &|p, s| {
+            drop(s.before("Read", &json!({ "file_path": absolute(p) })))
+        }),
         ("failing to read", false, &|p, s| {
             let fields = json!({ "tool_name": "Read", "tool_input": { "file_path": absolute(p) }, "tool_use_id": "t", "error": "no" });
             drop(s.event("PostToolUseFailure", fields));
         }),
-        ("searching the folder", false, &|_, s| drop(s.after("Grep", &json!({ "pattern": "Mara", "path": "acts" })))),
+        ("searching the folder", false, &|_, s| {
+            drop(s.after("Grep", &json!({ "pattern": "Mara", "path": "acts" })))
+        }),
     ];
     for (name, counts, read) in ways {
         let project = planned();
@@ -128,14 +203,30 @@ fn an_edit_quotes_what_it_replaces_and_needs_no_reading() {
     let project = planned();
     let path = project.root().join(Project::ACT);
     let session = project.session("s");
-    passed(&session.before("Edit", &json!({ "file_path": path, "old_string": "Begin.", "new_string": "End." })));
-    let edits = json!({ "file_path": path, "edits": [{ "old_string": "Begin.", "new_string": "End." }] });
+    passed(&session.before(
+        "Edit",
+        &json!({ "file_path": path, "old_string": "Begin.", "new_string": "End." }),
+    ));
+    let edits =
+        json!({ "file_path": path, "edits": [{ "old_string": "Begin.", "new_string": "End." }] });
     passed(&session.before("MultiEdit", &edits));
-    let patch = format!("*** Begin Patch\n*** Update File: {}\n@@\n-Begin.\n+End.\n*** End Patch\n", Project::ACT);
-    passed(&project.session_of("codex", "s").before("apply_patch", &json!({ "command": patch })));
+    let patch = format!(
+        "*** Begin Patch\n*** Update File: {}\n@@\n-Begin.\n+End.\n*** End Patch\n",
+        Project::ACT
+    );
+    passed(
+        &project
+            .session_of("codex", "s")
+            .before("apply_patch", &json!({ "command": patch })),
+    );
     // A patch that adds a file which is there overwrites it.
-    let patch = format!("*** Begin Patch\n*** Add File: {}\n+# Act 1\n*** End Patch\n", Project::ACT);
-    let answer = project.session_of("codex", "s").before("apply_patch", &json!({ "command": patch }));
+    let patch = format!(
+        "*** Begin Patch\n*** Add File: {}\n+# Act 1\n*** End Patch\n",
+        Project::ACT
+    );
+    let answer = project
+        .session_of("codex", "s")
+        .before("apply_patch", &json!({ "command": patch }));
     blocked_by("read-before-write", &answer);
 }
 
@@ -164,10 +255,17 @@ fn a_write_may_not_throw_most_of_a_plan_away() {
         let session = project.session("s");
         let _ = session.read(Project::ACT);
         let answer = may_write(&project, &session, Project::ACT, &bytes(after));
-        assert_eq!(answer.block().is_none(), may, "{before} to {after}: {answer:?}");
+        assert_eq!(
+            answer.block().is_none(),
+            may,
+            "{before} to {after}: {answer:?}"
+        );
         if !may {
             let reason = blocked_by("shrink", &answer);
-            assert!(reason.contains(&format!("from {before} to {after} bytes, below 40 %")), "{reason}");
+            assert!(
+                reason.contains(&format!("from {before} to {after} bytes, below 40 %")),
+                "{reason}"
+            );
         }
     }
 }
@@ -186,11 +284,19 @@ fn an_edit_that_removes_most_is_a_shrink_too() {
     blocked_by("shrink", &edit(601, 0));
     passed(&edit(900, 300));
     let half = json!({ "old_string": "x".repeat(301), "new_string": "" });
-    let answer = session.before("MultiEdit", &json!({ "file_path": path, "edits": [half, half] }));
+    let answer = session.before(
+        "MultiEdit",
+        &json!({ "file_path": path, "edits": [half, half] }),
+    );
     blocked_by("shrink", &answer);
     let removed: String = "-xxxxxxxxx\n".repeat(70);
-    let patch = format!("*** Begin Patch\n*** Update File: {}\n@@\n{removed}*** End Patch\n", Project::ACT);
-    let answer = project.session_of("codex", "s").before("apply_patch", &json!({ "command": patch }));
+    let patch = format!(
+        "*** Begin Patch\n*** Update File: {}\n@@\n{removed}*** End Patch\n",
+        Project::ACT
+    );
+    let answer = project
+        .session_of("codex", "s")
+        .before("apply_patch", &json!({ "command": patch }));
     blocked_by("shrink", &answer);
 }
 
@@ -202,7 +308,10 @@ fn the_share_that_must_stay_is_a_setting() {
     let session = project.session("s");
     let _ = session.read(Project::ACT);
     passed(&may_write(&project, &session, Project::ACT, &bytes(900)));
-    let reason = blocked_by("shrink", &may_write(&project, &session, Project::ACT, &bytes(899)));
+    let reason = blocked_by(
+        "shrink",
+        &may_write(&project, &session, Project::ACT, &bytes(899)),
+    );
     assert!(reason.contains("below 90 %"), "{reason}");
 }
 
@@ -214,7 +323,10 @@ pub(crate) fn at_a_terminal(project: &Project, arguments: &[&str]) -> Option<Out
 }
 
 /// The same with what the person types.
-#[expect(clippy::disallowed_methods, reason = "a test runs the program in a terminal of its own")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test runs the program in a terminal of its own"
+)]
 pub(crate) fn answering(project: &Project, arguments: &[&str], answer: &str) -> Option<Output> {
     let ready = project.command(arguments);
     let quoted: Vec<String> = std::iter::once(ready.get_program())
@@ -222,8 +334,17 @@ pub(crate) fn answering(project: &Project, arguments: &[&str], answer: &str) -> 
         .map(|word| format!("'{}'", word.to_str().expect("Unicode")))
         .collect();
     let mut command = std::process::Command::new("script");
-    command.args(["-qec", &quoted.join(" "), "/dev/null"]).current_dir(project.root()).env_clear();
-    command.envs(ready.get_envs().filter_map(|(name, value)| Some((name, value?)))).env("USER", "mara");
+    command
+        .args(["-qec", &quoted.join(" "), "/dev/null"])
+        .current_dir(project.root())
+        .env_clear();
+    command
+        .envs(
+            ready
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .env("USER", "mara");
     command
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
@@ -249,22 +370,47 @@ fn only_a_person_lets_a_step_pass_and_only_once() {
     let step = "tl gate override shrink act-1 --reason";
     assert!(reason.contains(step), "{reason}");
 
-    let arguments = ["gate", "override", "shrink", "act", "1", "--reason", "an outline is enough"];
+    let arguments = [
+        "gate",
+        "override",
+        "shrink",
+        "act",
+        "1",
+        "--reason",
+        "an outline is enough",
+    ];
     for environment in [&[][..], &[("CLAUDECODE", "1")], &[("USER", "mara")]] {
         let output = crate::run_with(&project, environment, &arguments);
         assert_eq!(output.code, 1, "{environment:?}: {}", output.stdout);
-        assert!(output.stderr.contains("a gate is overridden by a person, at a terminal"), "{}", output.stderr);
+        assert!(
+            output
+                .stderr
+                .contains("a gate is overridden by a person, at a terminal"),
+            "{}",
+            output.stderr
+        );
     }
     blocked_by("shrink", &ask());
 
-    let Some(output) = at_a_terminal(&project, &arguments) else { return };
+    let Some(output) = at_a_terminal(&project, &arguments) else {
+        return;
+    };
     assert_eq!(output.code, 0, "{}{}", output.stdout, output.stderr);
     let newest = &project.json(&["log", "--limit", "1"])[0];
-    assert_eq!((text(newest, "verb"), text(newest, "by")), ("override", "human:mara"));
-    assert!(text(newest, "summary").contains("an outline is enough"), "{newest}");
+    assert_eq!(
+        (text(newest, "verb"), text(newest, "by")),
+        ("override", "human:mara")
+    );
+    assert!(
+        text(newest, "summary").contains("an outline is enough"),
+        "{newest}"
+    );
     // It is for this gate and this plan.
     let another = project.session("another");
-    blocked_by("read-before-write", &may_write(&project, &another, Project::ACT, &bytes(100)));
+    blocked_by(
+        "read-before-write",
+        &may_write(&project, &another, Project::ACT, &bytes(100)),
+    );
     passed(&ask());
     blocked_by("shrink", &ask());
 }
@@ -273,7 +419,11 @@ fn only_a_person_lets_a_step_pass_and_only_once() {
 fn an_override_names_a_gate_that_there_is() {
     let project = planned();
     let output = project.refused(&["gate", "override", "shrnk", "act-1", "--reason", "x"]);
-    assert!(output.stderr.contains("did you mean `shrink`?"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("did you mean `shrink`?"),
+        "{}",
+        output.stderr
+    );
 }
 
 // The session gate and the switches.
@@ -285,7 +435,10 @@ fn with_the_policy_on_a_session_must_have_been_seen_to_start() {
     let session = project.session("s");
     let ask = || may_write(&project, &session, CHAPTER_2, "# Chapter 2\n");
     let reason = blocked_by("session", &ask());
-    assert!(reason.contains("this session was not seen to start"), "{reason}");
+    assert!(
+        reason.contains("this session was not seen to start"),
+        "{reason}"
+    );
     for source in ["startup", "resume", "clear", "compact"] {
         let _ = session.start(source);
         passed(&ask());
@@ -306,13 +459,22 @@ fn a_gate_may_warn_or_be_off() {
         may_write(project, session, Project::ACT, &bytes(100))
     };
     let steps: [(&str, &str, Step<'_>); 4] = [
-        ("hierarchy", "hierarchy", &|project, session| may_write(project, session, CHAPTER_2, "# Chapter 2\n")),
-        ("read_before_write", "read-before-write", &|project, session| {
-            may_write(project, session, Project::ACT, &bytes(1000))
+        ("hierarchy", "hierarchy", &|project, session| {
+            may_write(project, session, CHAPTER_2, "# Chapter 2\n")
         }),
+        (
+            "read_before_write",
+            "read-before-write",
+            &|project, session| may_write(project, session, Project::ACT, &bytes(1000)),
+        ),
         ("shrink", "shrink", &shrinks),
         ("session", "session", &|project, session| {
-            may_write(project, session, "acts/act-2/strategic-plan.md", "# Act 2\n")
+            may_write(
+                project,
+                session,
+                "acts/act-2/strategic-plan.md",
+                "# Act 2\n",
+            )
         }),
     ];
     for (key, gate, step) in steps {
@@ -325,12 +487,21 @@ fn a_gate_may_warn_or_be_off() {
             match mode {
                 "block" => {
                     blocked_by(gate, &answer);
-                    assert_eq!((&ledger["outcome"], &ledger["gate"]), (&json!("block"), &json!(gate)));
+                    assert_eq!(
+                        (&ledger["outcome"], &ledger["gate"]),
+                        (&json!("block"), &json!(gate))
+                    );
                 }
                 "warn" => {
                     passed(&answer);
-                    assert!(said(&answer).contains(&format!("Throughline ({gate} gate): ")), "{answer:?}");
-                    assert_eq!((&ledger["outcome"], &ledger["gate"]), (&json!("context"), &json!(gate)));
+                    assert!(
+                        said(&answer).contains(&format!("Throughline ({gate} gate): ")),
+                        "{answer:?}"
+                    );
+                    assert_eq!(
+                        (&ledger["outcome"], &ledger["gate"]),
+                        (&json!("context"), &json!(gate))
+                    );
                 }
                 _ => {
                     passed(&answer);
@@ -350,7 +521,11 @@ fn the_environment_can_only_make_gates_stricter() {
     let _ = plain.read(Project::ACT);
     let steps: [(&str, &str, &str); 3] = [
         ("THROUGHLINE_GATE_HIERARCHY", CHAPTER_2, "hierarchy"),
-        ("THROUGHLINE_GATE_READ_BEFORE_WRITE", Project::ACT, "read-before-write"),
+        (
+            "THROUGHLINE_GATE_READ_BEFORE_WRITE",
+            Project::ACT,
+            "read-before-write",
+        ),
         ("THROUGHLINE_GATE_SHRINK", Project::ACT, "shrink"),
     ];
     let mut opened = Vec::new();
@@ -363,14 +538,34 @@ fn the_environment_can_only_make_gates_stricter() {
     };
     for (variable, path, gate) in steps {
         for word in ["off", "warn", "nonsense"] {
-            try_it(variable, word, if gate == "shrink" { "s" } else { "another" }, path);
+            try_it(
+                variable,
+                word,
+                if gate == "shrink" { "s" } else { "another" },
+                path,
+            );
         }
     }
-    try_it("THROUGHLINE_GATE_SHRINK_BELOW_PERCENT", "0", "s", Project::ACT);
-    try_it("THROUGHLINE_GATE_SHRINK_BELOW_PERCENT", "most", "s", Project::ACT);
+    try_it(
+        "THROUGHLINE_GATE_SHRINK_BELOW_PERCENT",
+        "0",
+        "s",
+        Project::ACT,
+    );
+    try_it(
+        "THROUGHLINE_GATE_SHRINK_BELOW_PERCENT",
+        "most",
+        "s",
+        Project::ACT,
+    );
     // A variable that has nothing to do with gates, and is wrong.
     try_it("THROUGHLINE_CASCADE", "nonsense", "another", Project::ACT);
-    assert!(opened.is_empty(), "{} opened a gate:\n{}", opened.len(), opened.join("\n"));
+    assert!(
+        opened.is_empty(),
+        "{} opened a gate:\n{}",
+        opened.len(),
+        opened.join("\n")
+    );
 }
 
 #[test]
@@ -382,18 +577,30 @@ fn the_environment_makes_gates_stricter() {
     project.write(Project::ACT, bytes(1000));
     let steps: [(&str, &str, &str); 4] = [
         ("THROUGHLINE_GATE_HIERARCHY", CHAPTER_2, "hierarchy"),
-        ("THROUGHLINE_GATE_READ_BEFORE_WRITE", Project::ACT, "read-before-write"),
+        (
+            "THROUGHLINE_GATE_READ_BEFORE_WRITE",
+            Project::ACT,
+            "read-before-write",
+        ),
         ("THROUGHLINE_GATE_SHRINK", Project::ACT, "shrink"),
         ("THROUGHLINE_GATE_SESSION", Project::ACT, "session"),
     ];
     for (variable, path, gate) in steps {
-        passed(&may_write(&project, &project.session("s"), path, "# Short\n"));
+        passed(&may_write(
+            &project,
+            &project.session("s"),
+            path,
+            "# Short\n",
+        ));
         let session = project.session("s").with_environment(variable, "block");
         blocked_by(gate, &may_write(&project, &session, path, "# Short\n"));
         let session = project.session("s").with_environment(variable, "warn");
         let answer = may_write(&project, &session, path, "# Short\n");
         passed(&answer);
-        assert!(said(&answer).contains(&format!("({gate} gate)")), "{answer:?}");
+        assert!(
+            said(&answer).contains(&format!("({gate} gate)")),
+            "{answer:?}"
+        );
     }
 }
 
@@ -402,11 +609,22 @@ fn a_step_that_several_gates_stop_names_them_all() {
     let project = planned();
     project.write(Project::CHAPTER, bytes(1000));
     project.write(Project::ACT, crate::ACT_EDITED);
-    let answer = may_write(&project, &project.session("s"), Project::CHAPTER, "# Short\n");
+    let answer = may_write(
+        &project,
+        &project.session("s"),
+        Project::CHAPTER,
+        "# Short\n",
+    );
     let reason = blocked_by("hierarchy", &answer);
-    let gates: Vec<&str> =
-        reason.lines().filter_map(|line| line.strip_prefix("Throughline (")?.split(' ').next()).collect();
-    assert_eq!(gates, ["hierarchy", "read-before-write", "shrink"], "{reason}");
+    let gates: Vec<&str> = reason
+        .lines()
+        .filter_map(|line| line.strip_prefix("Throughline (")?.split(' ').next())
+        .collect();
+    assert_eq!(
+        gates,
+        ["hierarchy", "read-before-write", "shrink"],
+        "{reason}"
+    );
     let stats = project.json(&["gate", "stats"]);
     assert_eq!(stats["gates"]["hierarchy"]["blocks"], 1, "{stats}");
 }
@@ -419,20 +637,39 @@ fn the_parents_plan_is_given_once_for_each_version() {
     let session = project.session("s");
     let ask = |path: &str| may_write(&project, &session, path, "# Chapter\n");
     let given = said(&ask(CHAPTER_2));
-    for part in ["## Parent context: act `act-1`", Project::ACT, "│ - Mara", "Approved by: agent:shell"] {
+    for part in [
+        "## Parent context: act `act-1`",
+        Project::ACT,
+        "│ - Mara",
+        "Approved by: agent:shell",
+    ] {
         assert!(given.contains(part), "no `{part}` in {given}");
     }
     assert!(ask(CHAPTER_2).is_silent(), "once");
-    assert!(ask("acts/act-1/chapters/chapter-03/plan.md").is_silent(), "also for its next child");
+    assert!(
+        ask("acts/act-1/chapters/chapter-03/plan.md").is_silent(),
+        "also for its next child"
+    );
 
     project.write(Project::ACT, crate::ACT_EDITED);
     project.ok(&["approve", "act-1"]);
     let given = said(&ask(CHAPTER_2));
-    assert!(given.contains("│ Begin, but later."), "the new version: {given}");
+    assert!(
+        given.contains("│ Begin, but later."),
+        "the new version: {given}"
+    );
     assert!(ask(CHAPTER_2).is_silent());
 
     // Another session, another conversation.
-    assert!(said(&may_write(&project, &project.session("t"), CHAPTER_2, "# Chapter\n")).contains("Parent context"));
+    assert!(
+        said(&may_write(
+            &project,
+            &project.session("t"),
+            CHAPTER_2,
+            "# Chapter\n"
+        ))
+        .contains("Parent context")
+    );
     // What was compacted away has to be given again.
     let _ = session.event("PreCompact", json!({ "trigger": "auto" }));
     let _ = session.start("compact");
@@ -444,14 +681,20 @@ fn the_parents_plan_is_given_once_for_each_version() {
 #[test]
 fn hosts_that_do_not_listen_before_a_tool_get_the_parents_plan_after_it() {
     let project = planned();
-    for (host, tool, key) in [("gemini", "write_file", "file_path"), ("opencode", "write", "filePath")] {
+    for (host, tool, key) in [
+        ("gemini", "write_file", "file_path"),
+        ("opencode", "write", "filePath"),
+    ] {
         let path = format!("acts/act-1/chapters/chapter-{:02}/plan.md", host.len());
         let session = project.session_of(host, "s");
         let input = json!({ key: project.root().join(&path), "content": "# Chapter\n" });
         assert!(session.before(tool, &input).is_silent(), "{host}");
         project.write(&path, "# Chapter\n");
         let after = said(&session.after(tool, &input));
-        assert!(after.contains("## Parent context: act `act-1`"), "{host}: {after}");
+        assert!(
+            after.contains("## Parent context: act `act-1`"),
+            "{host}: {after}"
+        );
     }
 }
 
@@ -492,7 +735,11 @@ fn a_planning_command_below_what_is_not_approved_is_refused_with_the_cause() {
             &|project| project.write(Project::ACT, crate::ACT_EDITED),
             &["`act-1` is `draft`", "tl approve act-1"],
         ),
-        ("nothing", &|project| std::fs::remove_dir_all(project.root().join("acts")).expect("removed"), &["act-1"]),
+        (
+            "nothing",
+            &|project| std::fs::remove_dir_all(project.root().join("acts")).expect("removed"),
+            &["act-1"],
+        ),
         (
             "condemned",
             &|project| {
@@ -533,11 +780,24 @@ fn a_typed_approval_is_a_persons() {
     let session = project.session("s");
     let answer = session.prompt("/approve-plan act 1");
     passed(&answer);
-    assert!(said(&answer).contains("`act-1` is approved (typed by human:mara)"), "{answer:?}");
-    assert!(text(&answer.json(), "systemMessage").contains("`act-1` is approved"), "the person is told as well");
+    assert!(
+        said(&answer).contains("`act-1` is approved (typed by human:mara)"),
+        "{answer:?}"
+    );
+    assert!(
+        text(&answer.json(), "systemMessage").contains("`act-1` is approved"),
+        "the person is told as well"
+    );
     assert_eq!(project.status("act-1"), "approved");
     let newest = &project.json(&["log", "--limit", "1"])[0];
-    assert_eq!((text(newest, "by"), text(newest, "channel"), text(newest, "verb")), ("human:mara", "hook", "approve"));
+    assert_eq!(
+        (
+            text(newest, "by"),
+            text(newest, "channel"),
+            text(newest, "verb")
+        ),
+        ("human:mara", "hook", "approve")
+    );
     // And it opens the gate.
     passed(&may_write(&project, &session, CHAPTER_2, "# Chapter 2\n"));
 }
@@ -554,7 +814,9 @@ fn a_typed_approval_that_cannot_be_given_is_refused_with_the_cause() {
     ] {
         let before = statuses(&project);
         let answer = project.session("s").prompt(prompt);
-        let reason = answer.block().unwrap_or_else(|| panic!("{prompt}: {answer:?}"));
+        let reason = answer
+            .block()
+            .unwrap_or_else(|| panic!("{prompt}: {answer:?}"));
         assert!(reason.contains(part), "{prompt}: {reason}");
         assert_eq!(statuses(&project), before, "{prompt}");
     }
@@ -585,10 +847,19 @@ fn what_a_plan_names_and_its_parent_does_not_is_told_after_the_write() {
     let session = project.session("s");
     let (_, after) = session.write(CHAPTER_2, "# Chapter 2\n\n## Characters\n- Mara\n- Ivo\n");
     let told = said(&after.expect("written"));
-    assert!(told.contains("Consistency of `act-1/chapter-02` with its parent:"), "{told}");
-    assert!(told.contains("- characters not named in parent `act-1`: Ivo"), "{told}");
+    assert!(
+        told.contains("Consistency of `act-1/chapter-02` with its parent:"),
+        "{told}"
+    );
+    assert!(
+        told.contains("- characters not named in parent `act-1`: Ivo"),
+        "{told}"
+    );
     set(&project, "consistency", "\"off\"");
-    let (_, after) = session.write(CHAPTER_2, "# Chapter 2\n\n## Characters\n- Mara\n- Ivo\n- Lev\n");
+    let (_, after) = session.write(
+        CHAPTER_2,
+        "# Chapter 2\n\n## Characters\n- Mara\n- Ivo\n- Lev\n",
+    );
     assert!(!said(&after.expect("written")).contains("Consistency"));
 }
 
@@ -628,7 +899,10 @@ fn a_refused_call_that_is_asked_about_twice_is_refused_twice_and_counted_once() 
     let (pre, fields) = session.call(true, "Write", &input);
     let one = blocked_by("hierarchy", &session.event(pre, fields.clone()));
     assert_eq!(blocked_by("hierarchy", &session.event(pre, fields)), one);
-    assert_eq!(project.json(&["gate", "stats"])["gates"]["hierarchy"]["blocks"], 1);
+    assert_eq!(
+        project.json(&["gate", "stats"])["gates"]["hierarchy"]["blocks"],
+        1
+    );
 }
 
 #[test]
@@ -637,15 +911,29 @@ fn what_a_session_knows_is_kept_without_a_database_as_well() {
     project.write(Project::ACT, crate::ACT_TEXT);
     project.ok(&["approve", "act-1"]);
     let session = project.session("s");
-    blocked_by("read-before-write", &may_write(&project, &session, Project::ACT, crate::ACT_EDITED));
+    blocked_by(
+        "read-before-write",
+        &may_write(&project, &session, Project::ACT, crate::ACT_EDITED),
+    );
     let _ = session.read(Project::ACT);
-    passed(&may_write(&project, &session, Project::ACT, crate::ACT_EDITED));
+    passed(&may_write(
+        &project,
+        &session,
+        Project::ACT,
+        crate::ACT_EDITED,
+    ));
     let (before, after) = session.write(CHAPTER_2, "# Chapter 2\n");
     passed(&before);
     assert!(said(&after.expect("written")).contains("`act-1/chapter-02` is a draft"));
     assert!(may_write(&project, &session, CHAPTER_2, "# Chapter 2, again\n").is_silent());
-    assert!(said(&session.shell(&format!("echo more >> {}", Project::ACT))).contains("requires revalidation"));
-    blocked_by("hierarchy", &may_write(&project, &session, CHAPTER_2, "# Chapter 2, again\n"));
+    assert!(
+        said(&session.shell(&format!("echo more >> {}", Project::ACT)))
+            .contains("requires revalidation")
+    );
+    blocked_by(
+        "hierarchy",
+        &may_write(&project, &session, CHAPTER_2, "# Chapter 2, again\n"),
+    );
     project.ok(&["check"]);
 }
 
@@ -663,22 +951,50 @@ fn a_session_is_briefed_when_it_starts_and_after_a_compaction() {
         let first = "Throughline keeps the plans of this project: act → chapter → scene. \
                      Now: 1 act (0 approved), 1 chapter (0 approved), 1 scene (0 approved).";
         assert_eq!(briefing.lines().next(), Some(first), "{source}");
-        assert!(briefing.contains("- act-1 is draft. Next: tl approve act-1"), "{source}: {briefing}");
+        assert!(
+            briefing.contains("- act-1 is draft. Next: tl approve act-1"),
+            "{source}: {briefing}"
+        );
     }
     // It does not change what is known to be read.
     let _ = session.read(Project::ACT);
     let _ = session.start("compact");
-    passed(&may_write(&project, &session, Project::ACT, crate::ACT_TEXT));
+    passed(&may_write(
+        &project,
+        &session,
+        Project::ACT,
+        crate::ACT_TEXT,
+    ));
 }
 
 #[test]
 fn a_long_parent_is_cut_to_what_the_host_passes_on() {
     let project = story();
-    let long: String = (0..2_000).map(|line| format!("Line {line} of a long act.\n")).collect();
+    let long: String = (0..2_000)
+        .map(|line| format!("Line {line} of a long act.\n"))
+        .collect();
     project.write(Project::ACT, format!("# Act 1\n\n{long}"));
     project.ok(&["approve", "act-1"]);
-    let given = said(&may_write(&project, &project.session("s"), CHAPTER_2, "# Chapter 2\n"));
-    assert!(given.starts_with("## Parent context: act `act-1`"), "the most important line first: {given}");
-    assert!(given.encode_utf16().count() <= 10_000, "{} characters", given.encode_utf16().count());
-    assert!(given.lines().last().is_some_and(|line| line.contains("cut here")), "it says so");
+    let given = said(&may_write(
+        &project,
+        &project.session("s"),
+        CHAPTER_2,
+        "# Chapter 2\n",
+    ));
+    assert!(
+        given.starts_with("## Parent context: act `act-1`"),
+        "the most important line first: {given}"
+    );
+    assert!(
+        given.encode_utf16().count() <= 10_000,
+        "{} characters",
+        given.encode_utf16().count()
+    );
+    assert!(
+        given
+            .lines()
+            .last()
+            .is_some_and(|line| line.contains("cut here")),
+        "it says so"
+    );
 }

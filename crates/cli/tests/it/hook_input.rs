@@ -14,16 +14,30 @@ const NOT_A_RULE: &str = "It is a fault of Throughline, not a rule.";
 
 /// A `Write` as Claude Code sends it: in this order.
 fn write(project: &Project, path: &str, content: &str) -> String {
-    with_input(project, &format!(r#""file_path": {}, "content": {}"#, json!(project.root().join(path)), json!(content)))
+    with_input(
+        project,
+        &format!(
+            r#""file_path": {}, "content": {}"#,
+            json!(project.root().join(path)),
+            json!(content)
+        ),
+    )
 }
 
 fn with_input(project: &Project, input: &str) -> String {
-    let about = format!(r#""session_id": "s", "cwd": {}, "hook_event_name": "PreToolUse""#, json!(project.root()));
+    let about = format!(
+        r#""session_id": "s", "cwd": {}, "hook_event_name": "PreToolUse""#,
+        json!(project.root())
+    );
     format!(r#"{{{about}, "tool_name": "Write", "tool_input": {{{input}}}}}"#)
 }
 
 fn faults(project: &Project) -> Vec<Value> {
-    project.ledger().into_iter().filter(|line| line["outcome"] == "fault").collect()
+    project
+        .ledger()
+        .into_iter()
+        .filter(|line| line["outcome"] == "fault")
+        .collect()
 }
 
 fn answer(project: &Project, payload: &[u8]) -> Answer {
@@ -42,11 +56,19 @@ fn a_write_of_any_size_is_checked_wherever_its_path_stands_in_the_payload() {
         format!(r#""content": "{content}", "file_path": {path}"#),
     ] {
         let payload = with_input(&project, &input);
-        let reason = answer(&project, payload.as_bytes()).block().expect("an unread plan is not overwritten");
-        assert!(reason.contains("read-before-write") && !reason.contains(NOT_A_RULE), "{reason}");
+        let reason = answer(&project, payload.as_bytes())
+            .block()
+            .expect("an unread plan is not overwritten");
+        assert!(
+            reason.contains("read-before-write") && !reason.contains(NOT_A_RULE),
+            "{reason}"
+        );
     }
     let code = write(&project, "src/generated.rs", &content);
-    assert!(answer(&project, code.as_bytes()).is_silent(), "a file that is no plan may have any size");
+    assert!(
+        answer(&project, code.as_bytes()).is_silent(),
+        "a file that is no plan may have any size"
+    );
     assert_eq!(faults(&project), Vec::<Value>::new());
 }
 
@@ -57,8 +79,15 @@ fn a_payload_that_is_cut_off_or_malformed_keeps_closed_gates_closed() {
     let (cut, _) = whole.split_once("# Anew").expect("the text");
     let malformed = format!("{} nonsense", whole.strip_suffix('}').expect("an object"));
     for payload in [cut, malformed.as_str()] {
-        let reason = answer(&project, payload.as_bytes()).block().unwrap_or_else(|| panic!("passed: {payload}"));
-        for part in ["read-before-write gate", "`act-1`", "could not be read", NOT_A_RULE] {
+        let reason = answer(&project, payload.as_bytes())
+            .block()
+            .unwrap_or_else(|| panic!("passed: {payload}"));
+        for part in [
+            "read-before-write gate",
+            "`act-1`",
+            "could not be read",
+            NOT_A_RULE,
+        ] {
             assert!(reason.contains(part), "no `{part}` in {reason}");
         }
     }
@@ -67,12 +96,24 @@ fn a_payload_that_is_cut_off_or_malformed_keeps_closed_gates_closed() {
         r#"{{"cwd": {}, "hook_event_name": "PreToolUse", "tool_name": "Write", "tool_in"#,
         json!(project.root())
     );
-    let reason = answer(&project, unnamed.as_bytes()).block().expect("closed");
-    assert!(reason.contains("a write to a file unknown") && reason.contains(NOT_A_RULE), "{reason}");
+    let reason = answer(&project, unnamed.as_bytes())
+        .block()
+        .expect("closed");
+    assert!(
+        reason.contains("a write to a file unknown") && reason.contains(NOT_A_RULE),
+        "{reason}"
+    );
     assert_eq!(faults(&project).len(), 3);
     let code = write(&project, "src/a.rs", "fn a() {}");
-    assert!(answer(&project, &code.as_bytes()[..code.len() - 2]).is_silent(), "no gate is closed for code");
-    let off = project.hook_bytes(&["claude-code"], cut.as_bytes(), &[("THROUGHLINE_HOOKS", "off")]);
+    assert!(
+        answer(&project, &code.as_bytes()[..code.len() - 2]).is_silent(),
+        "no gate is closed for code"
+    );
+    let off = project.hook_bytes(
+        &["claude-code"],
+        cut.as_bytes(),
+        &[("THROUGHLINE_HOOKS", "off")],
+    );
     assert!(off.is_silent(), "{off:?}");
 }
 
@@ -88,7 +129,9 @@ fn answer_with_open_input(project: &Project, payload: &[u8]) -> Answer {
         .expect("the program starts");
     let mut input = child.stdin.take().expect("a pipe");
     input.write_all(payload).expect("written");
-    let output = child.wait_with_output().expect("it ends while its input is open");
+    let output = child
+        .wait_with_output()
+        .expect("it ends while its input is open");
     drop(input);
     Answer {
         code: output.status.code().unwrap_or(-1),
@@ -102,12 +145,22 @@ fn a_host_that_does_not_close_its_pipe_is_answered_at_the_deadline() {
     let project = planned();
     let whole = write(&project, Project::ACT, "# Anew\n");
     for payload in [whole.as_bytes(), &whole.as_bytes()[..whole.len() - 4]] {
-        let reason = answer_with_open_input(&project, payload).block().expect("closed");
-        for part in ["read-before-write gate", "it took longer than 500 ms", NOT_A_RULE] {
+        let reason = answer_with_open_input(&project, payload)
+            .block()
+            .expect("closed");
+        for part in [
+            "read-before-write gate",
+            "it took longer than 500 ms",
+            NOT_A_RULE,
+        ] {
             assert!(reason.contains(part), "no `{part}` in {reason}");
         }
     }
-    for payload in [&b""[..], b"{\"hook_event", write(&project, "src/a.rs", "").as_bytes()] {
+    for payload in [
+        &b""[..],
+        b"{\"hook_event",
+        write(&project, "src/a.rs", "").as_bytes(),
+    ] {
         let answer = answer_with_open_input(&project, payload);
         assert!(answer.is_silent(), "{answer:?}");
     }

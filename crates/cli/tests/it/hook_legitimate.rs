@@ -32,8 +32,15 @@ fn called(session: &Session<'_>, tool: &str, input: &Value) -> Vec<Answer> {
 }
 
 /// Edits a file as Claude Code's tool does.
-fn edited(project: &Project, session: &Session<'_>, path: &str, old: &str, new: &str) -> Vec<Answer> {
-    let input = json!({ "file_path": project.root().join(path), "old_string": old, "new_string": new });
+fn edited(
+    project: &Project,
+    session: &Session<'_>,
+    path: &str,
+    old: &str,
+    new: &str,
+) -> Vec<Answer> {
+    let input =
+        json!({ "file_path": project.root().join(path), "old_string": old, "new_string": new });
     let before = session.before("Edit", &input);
     let text = project.read(path);
     assert!(text.contains(old), "{text}");
@@ -46,7 +53,10 @@ fn check(name: &str, answers: &[Answer], expected: &Expected) -> Option<String> 
     let mut said = String::new();
     for answer in answers {
         if answer.code != 0 || !answer.stderr.is_empty() {
-            return Some(format!("{name}: exit {} and stderr: {}", answer.code, answer.stderr));
+            return Some(format!(
+                "{name}: exit {} and stderr: {}",
+                answer.code, answer.stderr
+            ));
         }
         if let Some(reason) = answer.block() {
             return Some(format!("{name}: blocked: {reason}"));
@@ -58,10 +68,20 @@ fn check(name: &str, answers: &[Answer], expected: &Expected) -> Option<String> 
         Silence => Some(format!("{name}: was told: {said}")),
         Words(words) => {
             let missing: Vec<_> = words.iter().filter(|word| !said.contains(**word)).collect();
-            let wrong = ["although", "require", "gone", "cannot", "gate", "Consistency", "not named"];
+            let wrong = [
+                "although",
+                "require",
+                "gone",
+                "cannot",
+                "gate",
+                "Consistency",
+                "not named",
+            ];
             let wrong: Vec<_> = wrong
                 .iter()
-                .filter(|word| said.contains(**word) && !words.iter().any(|known| known.contains(**word)))
+                .filter(|word| {
+                    said.contains(**word) && !words.iter().any(|known| known.contains(**word))
+                })
                 .collect();
             (!missing.is_empty() || !wrong.is_empty())
                 .then(|| format!("{name}: without {missing:?}, with {wrong:?}: {said}"))
@@ -76,10 +96,19 @@ fn none_is_blocked(make: fn() -> Project, actions: &[(&str, Action, Expected)]) 
         let project = make();
         let session = project.session(name);
         failed.extend(check(name, &action(&project, &session), expected));
-        let faults = project.ledger().into_iter().filter(|line| line["outcome"] == "fault");
+        let faults = project
+            .ledger()
+            .into_iter()
+            .filter(|line| line["outcome"] == "fault");
         failed.extend(faults.map(|line| format!("{name}: {line}")));
     }
-    assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), actions.len(), failed.join("\n"));
+    assert!(
+        failed.is_empty(),
+        "{} of {}:\n{}",
+        failed.len(),
+        actions.len(),
+        failed.join("\n")
+    );
 }
 
 #[test]
@@ -156,7 +185,10 @@ fn planning_below_what_is_approved() {
             (
                 "a new chapter",
                 |_, s| wrote(s, CHAPTER_2, "# Chapter 2\n\n## Characters\n- Mara\n"),
-                Words(&["Parent context: act `act-1`", "`act-1/chapter-02` is a draft"]),
+                Words(&[
+                    "Parent context: act `act-1`",
+                    "`act-1/chapter-02` is a draft",
+                ]),
             ),
             (
                 "a new chapter, the act was read",
@@ -169,12 +201,29 @@ fn planning_below_what_is_approved() {
             ),
             (
                 "a scene",
-                |_, s| wrote(s, "acts/act-1/chapters/chapter-01/scenes/scene-0102-blueprint.md", "# Scene 1.2\n"),
-                Words(&["Parent context: chapter `act-1/chapter-01`", "scene-0102` is a draft"]),
+                |_, s| {
+                    wrote(
+                        s,
+                        "acts/act-1/chapters/chapter-01/scenes/scene-0102-blueprint.md",
+                        "# Scene 1.2\n",
+                    )
+                },
+                Words(&[
+                    "Parent context: chapter `act-1/chapter-01`",
+                    "scene-0102` is a draft",
+                ]),
             ),
             (
                 "an approved scene is edited",
-                |project, s| edited(project, s, Project::SCENE, "# Scene 1.1", "# Scene 1.1, again"),
+                |project, s| {
+                    edited(
+                        project,
+                        s,
+                        Project::SCENE,
+                        "# Scene 1.1",
+                        "# Scene 1.1, again",
+                    )
+                },
                 Words(&["Parent context", "scene-0101` is a draft"]),
             ),
             (
@@ -185,7 +234,10 @@ fn planning_below_what_is_approved() {
                     std::fs::remove_file(project.root().join(Project::CHAPTER)).expect("removed");
                     vec![before, s.after("mcp__fs__delete_file", &input)]
                 },
-                Words(&["`act-1/chapter-01`: its plan file is gone", "1 plan below what changed now requires"]),
+                Words(&[
+                    "`act-1/chapter-01`: its plan file is gone",
+                    "1 plan below what changed now requires",
+                ]),
             ),
             (
                 "the act is only formatted, then a chapter is written",
@@ -193,7 +245,10 @@ fn planning_below_what_is_approved() {
                     project.write(Project::ACT, crate::ACT_TEXT.replace('\n', "  \r\n"));
                     wrote(s, CHAPTER_2, "# Chapter 2\n")
                 },
-                Words(&["Parent context: act `act-1`", "`act-1/chapter-02` is a draft"]),
+                Words(&[
+                    "Parent context: act `act-1`",
+                    "`act-1/chapter-02` is a draft",
+                ]),
             ),
             (
                 "formatting by a command",
@@ -209,37 +264,109 @@ fn everything_that_is_no_plan() {
     none_is_blocked(
         planned,
         &[
-            ("code", |_, s| wrote(s, "src/main.rs", "fn main() {}\n"), Silence),
-            ("a readme", |_, s| wrote(s, "README.md", "# Read me\n"), Silence),
-            ("notes beside plans", |_, s| wrote(s, "acts/act-1/notes.md", "Mara is tired.\n"), Silence),
-            ("notes beside a missing act", |_, s| wrote(s, "acts/act-9/notes.md", "Later.\n"), Silence),
-            ("a backup", |_, s| wrote(s, "acts/act-1/chapters/chapter-02/backups/plan.md", "# Old\n"), Silence),
             (
-                "the scene's prose",
-                |_, s| wrote(s, "acts/act-1/chapters/chapter-01/content/scene-0101.md", "It rained.\n"),
+                "code",
+                |_, s| wrote(s, "src/main.rs", "fn main() {}\n"),
                 Silence,
             ),
-            ("a plan's name elsewhere", |_, s| wrote(s, "docs/chapters/chapter-02/plan.md", "# Docs\n"), Silence),
-            ("almost a chapter", |_, s| wrote(s, "acts/act-1/chapters/chapter-2/plan.md", "# Two\n"), Silence),
-            ("dependencies", |_, s| wrote(s, "node_modules/acts/act-1/chapters/chapter-02/plan.md", "x"), Silence),
-            ("Cyrillic names", |_, s| wrote(s, "заметки/глава вторая.md", "Мара устала.\n"), Silence),
-            ("names with blanks and quotes", |_, s| wrote(s, "notes/it's \"here\" $(now).md", "x\n"), Silence),
+            (
+                "a readme",
+                |_, s| wrote(s, "README.md", "# Read me\n"),
+                Silence,
+            ),
+            (
+                "notes beside plans",
+                |_, s| wrote(s, "acts/act-1/notes.md", "Mara is tired.\n"),
+                Silence,
+            ),
+            (
+                "notes beside a missing act",
+                |_, s| wrote(s, "acts/act-9/notes.md", "Later.\n"),
+                Silence,
+            ),
+            (
+                "a backup",
+                |_, s| {
+                    wrote(
+                        s,
+                        "acts/act-1/chapters/chapter-02/backups/plan.md",
+                        "# Old\n",
+                    )
+                },
+                Silence,
+            ),
+            (
+                "the scene's prose",
+                |_, s| {
+                    wrote(
+                        s,
+                        "acts/act-1/chapters/chapter-01/content/scene-0101.md",
+                        "It rained.\n",
+                    )
+                },
+                Silence,
+            ),
+            (
+                "a plan's name elsewhere",
+                |_, s| wrote(s, "docs/chapters/chapter-02/plan.md", "# Docs\n"),
+                Silence,
+            ),
+            (
+                "almost a chapter",
+                |_, s| wrote(s, "acts/act-1/chapters/chapter-2/plan.md", "# Two\n"),
+                Silence,
+            ),
+            (
+                "dependencies",
+                |_, s| {
+                    wrote(
+                        s,
+                        "node_modules/acts/act-1/chapters/chapter-02/plan.md",
+                        "x",
+                    )
+                },
+                Silence,
+            ),
+            (
+                "Cyrillic names",
+                |_, s| wrote(s, "заметки/глава вторая.md", "Мара устала.\n"),
+                Silence,
+            ),
+            (
+                "names with blanks and quotes",
+                |_, s| wrote(s, "notes/it's \"here\" $(now).md", "x\n"),
+                Silence,
+            ),
             (
                 "outside of the project",
                 |project, s| {
-                    let path = project.user_directory().join("acts/act-1/chapters/chapter-02/plan.md");
+                    let path = project
+                        .user_directory()
+                        .join("acts/act-1/chapters/chapter-02/plan.md");
                     called(s, "Write", &json!({ "file_path": path, "content": "x" }))
                 },
                 Silence,
             ),
             (
                 "a plan of another project",
-                |_, s| called(s, "Write", &json!({ "file_path": format!("/tmp/other/{CHAPTER_2}"), "content": "x" })),
+                |_, s| {
+                    called(
+                        s,
+                        "Write",
+                        &json!({ "file_path": format!("/tmp/other/{CHAPTER_2}"), "content": "x" }),
+                    )
+                },
                 Silence,
             ),
             (
                 "a folder is made",
-                |_, s| called(s, "mcp__fs__create_directory", &json!({ "path": "acts/act-2/chapters" })),
+                |_, s| {
+                    called(
+                        s,
+                        "mcp__fs__create_directory",
+                        &json!({ "path": "acts/act-2/chapters" }),
+                    )
+                },
                 Silence,
             ),
         ],
@@ -258,22 +385,54 @@ fn reading_and_commands_that_touch_nothing() {
         &[
             (
                 "reading every plan",
-                |_, s| [Project::ACT, Project::CHAPTER, Project::SCENE, CHAPTER_2].map(|path| s.read(path)).to_vec(),
+                |_, s| {
+                    [Project::ACT, Project::CHAPTER, Project::SCENE, CHAPTER_2]
+                        .map(|path| s.read(path))
+                        .to_vec()
+                },
                 Silence,
             ),
-            ("searching", |_, s| called(s, "Grep", &json!({ "pattern": "Mara", "path": "acts" })), Silence),
-            ("listing", |_, s| called(s, "Glob", &json!({ "pattern": "**/*.md" })), Silence),
+            (
+                "searching",
+                |_, s| called(s, "Grep", &json!({ "pattern": "Mara", "path": "acts" })),
+                Silence,
+            ),
+            (
+                "listing",
+                |_, s| called(s, "Glob", &json!({ "pattern": "**/*.md" })),
+                Silence,
+            ),
             ("ls", |_, s| vec![s.shell("ls -R acts && true")], Silence),
-            ("cat", |_, s| vec![s.shell(&format!("cat {} > /dev/null", Project::ACT))], Silence),
+            (
+                "cat",
+                |_, s| vec![s.shell(&format!("cat {} > /dev/null", Project::ACT))],
+                Silence,
+            ),
             (
                 "git status, log and diff",
                 |_, s| vec![s.shell("git status -s && git log --oneline && git diff")],
                 Silence,
             ),
-            ("git commit", |_, s| vec![s.shell("echo x > x && git add x && git commit -qm x")], Silence),
-            ("git branches", |_, s| vec![s.shell("git checkout -qb new && git checkout -q -")], Silence),
-            ("a build", |_, s| vec![s.shell("mkdir -p target && cp src/main.rs target/")], Silence),
-            ("plans are touched", |_, s| vec![s.shell("touch acts/act-1/strategic-plan.md")], Silence),
+            (
+                "git commit",
+                |_, s| vec![s.shell("echo x > x && git add x && git commit -qm x")],
+                Silence,
+            ),
+            (
+                "git branches",
+                |_, s| vec![s.shell("git checkout -qb new && git checkout -q -")],
+                Silence,
+            ),
+            (
+                "a build",
+                |_, s| vec![s.shell("mkdir -p target && cp src/main.rs target/")],
+                Silence,
+            ),
+            (
+                "plans are touched",
+                |_, s| vec![s.shell("touch acts/act-1/strategic-plan.md")],
+                Silence,
+            ),
             (
                 "tl itself",
                 |project, s| {
@@ -306,17 +465,41 @@ fn whatever_a_host_may_send() {
         &[
             (
                 "an unknown tool",
-                |_, s| called(s, "TodoWrite", &json!({ "todos": [{ "content": "plan", "status": "pending" }] })),
+                |_, s| {
+                    called(
+                        s,
+                        "TodoWrite",
+                        &json!({ "todos": [{ "content": "plan", "status": "pending" }] }),
+                    )
+                },
                 Silence,
             ),
             (
                 "a tool for the web",
-                |_, s| called(s, "WebFetch", &json!({ "url": "https://example.org/acts/act-1/strategic-plan.md" })),
+                |_, s| {
+                    called(
+                        s,
+                        "WebFetch",
+                        &json!({ "url": "https://example.org/acts/act-1/strategic-plan.md" }),
+                    )
+                },
                 Silence,
             ),
-            ("an unknown event", |_, s| vec![s.event("TeammateIdle", json!({ "teammate": "x" }))], Silence),
-            ("a notification", |_, s| vec![s.event("Notification", json!({ "message": "waiting" }))], Silence),
-            ("an event without a name", |project, _| vec![project.hook(&json!({ "session_id": "s" }))], Silence),
+            (
+                "an unknown event",
+                |_, s| vec![s.event("TeammateIdle", json!({ "teammate": "x" }))],
+                Silence,
+            ),
+            (
+                "a notification",
+                |_, s| vec![s.event("Notification", json!({ "message": "waiting" }))],
+                Silence,
+            ),
+            (
+                "an event without a name",
+                |project, _| vec![project.hook(&json!({ "session_id": "s" }))],
+                Silence,
+            ),
             (
                 "unknown fields everywhere",
                 |_, s| {
@@ -324,40 +507,99 @@ fn whatever_a_host_may_send() {
                         "tool_name": "Write", "tool_input": { "file_path": "x.txt", "content": "x", "mode": 0o644, "y": [null] },
                         "tool_use_id": "t", "effort": { "level": 3 }, "new": [[[]]],
                     });
-                    vec![s.event("PreToolUse", fields.clone()), s.event("PostToolUse", fields)]
+                    vec![
+                        s.event("PreToolUse", fields.clone()),
+                        s.event("PostToolUse", fields),
+                    ]
                 },
                 Silence,
             ),
-            ("an empty input", |_, s| called(s, "Write", &json!({})), Silence),
+            (
+                "an empty input",
+                |_, s| called(s, "Write", &json!({})),
+                Silence,
+            ),
             ("no input", |_, s| called(s, "Write", &Value::Null), Silence),
-            ("an empty path", |_, s| called(s, "Write", &json!({ "file_path": "", "content": "" })), Silence),
+            (
+                "an empty path",
+                |_, s| called(s, "Write", &json!({ "file_path": "", "content": "" })),
+                Silence,
+            ),
             (
                 "a path of another type",
-                |_, s| called(s, "Edit", &json!({ "file_path": 7, "old_string": [], "new_string": {} })),
+                |_, s| {
+                    called(
+                        s,
+                        "Edit",
+                        &json!({ "file_path": 7, "old_string": [], "new_string": {} }),
+                    )
+                },
                 Silence,
             ),
             (
                 "an endless path",
-                |_, s| called(s, "Write", &json!({ "file_path": "a/".repeat(20_000), "content": "" })),
+                |_, s| {
+                    called(
+                        s,
+                        "Write",
+                        &json!({ "file_path": "a/".repeat(20_000), "content": "" }),
+                    )
+                },
                 Silence,
             ),
-            ("a NUL in a path", |_, s| called(s, "Write", &json!({ "file_path": "a\u{0}b", "content": "" })), Silence),
-            ("an empty command", |_, s| called(s, "Bash", &json!({ "command": "" })), Silence),
-            ("a huge prompt", |_, s| vec![s.prompt(&"word ".repeat(200_000))], Silence),
+            (
+                "a NUL in a path",
+                |_, s| {
+                    called(
+                        s,
+                        "Write",
+                        &json!({ "file_path": "a\u{0}b", "content": "" }),
+                    )
+                },
+                Silence,
+            ),
+            (
+                "an empty command",
+                |_, s| called(s, "Bash", &json!({ "command": "" })),
+                Silence,
+            ),
+            (
+                "a huge prompt",
+                |_, s| vec![s.prompt(&"word ".repeat(200_000))],
+                Silence,
+            ),
             ("an empty prompt", |_, s| vec![s.prompt("")], Silence),
             (
                 "a command in the middle of a prompt",
                 |_, s| vec![s.prompt("Then I will type /approve-plan act 1, not you.")],
                 Silence,
             ),
-            ("a command in quotes", |_, s| vec![s.prompt("`/plan-chapter 2` is what I would type")], Silence),
-            ("the host's own command", |_, s| vec![s.prompt("/compact keep the plot")], Silence),
             (
-                "somebody else's command",
-                |_, s| vec![s.prompt("/plan-foo 2"), s.prompt("/plan-mode on"), s.prompt("/plan")],
+                "a command in quotes",
+                |_, s| vec![s.prompt("`/plan-chapter 2` is what I would type")],
                 Silence,
             ),
-            ("a path as a prompt", |_, s| vec![s.prompt("/home/user/acts/act-1/strategic-plan.md")], Silence),
+            (
+                "the host's own command",
+                |_, s| vec![s.prompt("/compact keep the plot")],
+                Silence,
+            ),
+            (
+                "somebody else's command",
+                |_, s| {
+                    vec![
+                        s.prompt("/plan-foo 2"),
+                        s.prompt("/plan-mode on"),
+                        s.prompt("/plan"),
+                    ]
+                },
+                Silence,
+            ),
+            (
+                "a path as a prompt",
+                |_, s| vec![s.prompt("/home/user/acts/act-1/strategic-plan.md")],
+                Silence,
+            ),
             ("a turn ends", |_, s| vec![s.stop()], Silence),
             (
                 "a subagent ends",
@@ -379,13 +621,21 @@ fn whatever_a_host_may_send() {
                 },
                 Silence,
             ),
-            ("a session ends", |_, s| vec![s.event("SessionEnd", json!({ "reason": "exit" }))], Silence),
+            (
+                "a session ends",
+                |_, s| vec![s.event("SessionEnd", json!({ "reason": "exit" }))],
+                Silence,
+            ),
             (
                 "a session that was never seen to start",
                 |_, s| wrote(s, CHAPTER_2, "# Chapter 2\n"),
                 Words(&["Parent context", "`act-1/chapter-02` is a draft"]),
             ),
-            ("a session without an id", |project, _| wrote(&project.session(""), "notes.md", "x\n"), Silence),
+            (
+                "a session without an id",
+                |project, _| wrote(&project.session(""), "notes.md", "x\n"),
+                Silence,
+            ),
         ],
     );
 }
@@ -398,7 +648,14 @@ fn a_formatted_parent_blocks_nothing() {
     let session = project.session("s");
     let _ = session.shell(&format!("sed -i 's/$/   /' {}", Project::ACT));
     assert_eq!(statuses(&project), before);
-    assert_eq!(check("a chapter", &wrote(&session, CHAPTER_2, "# Chapter 2\n"), &Words(&["is a draft"])), None);
+    assert_eq!(
+        check(
+            "a chapter",
+            &wrote(&session, CHAPTER_2, "# Chapter 2\n"),
+            &Words(&["is a draft"])
+        ),
+        None
+    );
 }
 
 #[test]
@@ -426,7 +683,9 @@ fn switched_off_hooks_say_nothing_and_change_nothing() {
         let project = story();
         project.write(Project::ACT, crate::ACT_TEXT);
         let before = project.read(".throughline/journal.jsonl");
-        let session = project.session("s").with_environment("THROUGHLINE_HOOKS", word);
+        let session = project
+            .session("s")
+            .with_environment("THROUGHLINE_HOOKS", word);
         let answers = [
             session.start("startup"),
             session.write(CHAPTER_2, "# Chapter 2\n").0,
@@ -438,7 +697,11 @@ fn switched_off_hooks_say_nothing_and_change_nothing() {
             assert!(answer.is_silent(), "{word}: {answer:?}");
         }
         assert_eq!(project.read(".throughline/journal.jsonl"), before, "{word}");
-        let outcomes: Vec<Value> = project.ledger().iter().map(|line| line["outcome"].clone()).collect();
+        let outcomes: Vec<Value> = project
+            .ledger()
+            .iter()
+            .map(|line| line["outcome"].clone())
+            .collect();
         assert!(
             outcomes.len() >= answers.len() && outcomes.iter().all(|outcome| outcome == "off"),
             "{word}: {outcomes:?}"
@@ -446,8 +709,10 @@ fn switched_off_hooks_say_nothing_and_change_nothing() {
     }
     // Any other word is no word for off.
     let project = story();
-    let (before, _) =
-        project.session("s").with_environment("THROUGHLINE_HOOKS", "on").write(CHAPTER_2, "# Chapter 2\n");
+    let (before, _) = project
+        .session("s")
+        .with_environment("THROUGHLINE_HOOKS", "on")
+        .write(CHAPTER_2, "# Chapter 2\n");
     assert!(before.block().is_some());
 }
 
@@ -492,18 +757,47 @@ fn a_profile_in_another_script_works_like_any_other() {
         }),
         ("approved by a typed command", &|project| {
             let answer = project.session("s").prompt("/approve-plan акт 1");
-            assert!(answer.context().is_some_and(|said| said.contains("`акт-1` is approved")), "{answer:?}");
+            assert!(
+                answer
+                    .context()
+                    .is_some_and(|said| said.contains("`акт-1` is approved")),
+                "{answer:?}"
+            );
         }),
     ];
     for (name, approve) in steps {
         let project = novel();
         let session = project.session("сессия");
-        assert_eq!(check(name, &wrote(&session, ACT, "# Акт\n"), &Words(&["`акт-1` is a draft"])), None);
-        let reason = session.write(CHAPTER, "# Глава\n").0.block().expect("the act is a draft");
-        assert!(reason.contains("`акт-1/глава-02` cannot be planned: its parent `акт-1` is a draft"), "{reason}");
+        assert_eq!(
+            check(
+                name,
+                &wrote(&session, ACT, "# Акт\n"),
+                &Words(&["`акт-1` is a draft"])
+            ),
+            None
+        );
+        let reason = session
+            .write(CHAPTER, "# Глава\n")
+            .0
+            .block()
+            .expect("the act is a draft");
+        assert!(
+            reason.contains("`акт-1/глава-02` cannot be planned: its parent `акт-1` is a draft"),
+            "{reason}"
+        );
         approve(&project);
-        assert_eq!(check(name, &wrote(&session, CHAPTER, "# Глава\n"), &Words(&["`акт-1/глава-02` is a draft"])), None);
+        assert_eq!(
+            check(
+                name,
+                &wrote(&session, CHAPTER, "# Глава\n"),
+                &Words(&["`акт-1/глава-02` is a draft"])
+            ),
+            None
+        );
         let prompt = session.prompt("/plan-глава 3").context().expect("a prompt");
-        assert!(prompt.contains("акты/акт-1/главы/глава-03/план.md"), "{prompt}");
+        assert!(
+            prompt.contains("акты/акт-1/главы/глава-03/план.md"),
+            "{prompt}"
+        );
     }
 }

@@ -24,12 +24,22 @@ fn run(session: &Session<'_>, tool: &str, input: Value, succeeds: bool) -> Strin
 }
 
 fn read(session: &Session<'_>) -> String {
-    run(session, "Read", json!({ "file_path": "/somewhere/else.rs" }), true)
+    run(
+        session,
+        "Read",
+        json!({ "file_path": "/somewhere/else.rs" }),
+        true,
+    )
 }
 
 fn write(project: &Project, session: &Session<'_>, path: &str) -> String {
     project.write(path, "text");
-    run(session, "Write", json!({ "file_path": project.root().join(path), "content": "text" }), true)
+    run(
+        session,
+        "Write",
+        json!({ "file_path": project.root().join(path), "content": "text" }),
+        true,
+    )
 }
 
 /// A project with an action declared, so that writing is in order.
@@ -48,8 +58,14 @@ fn many_turns_in_one_place() {
     write(&project, &session, "src/a.rs");
     let told: Vec<String> = (0..9).map(|_| read(&session)).collect();
     assert!(told[..6].iter().all(String::is_empty), "{told:?}");
-    assert!(told[6].contains("8 turns on “Write the handler”"), "{told:?}");
-    assert!(told[7..].iter().all(String::is_empty), "told once: {told:?}");
+    assert!(
+        told[6].contains("8 turns on “Write the handler”"),
+        "{told:?}"
+    );
+    assert!(
+        told[7..].iter().all(String::is_empty),
+        "told once: {told:?}"
+    );
     // Saying where one is begins anew.
     project.ok(&["map", "action", "Write the handler"]);
     write(&project, &session, "src/a.rs");
@@ -61,7 +77,10 @@ fn reading_without_writing() {
     let project = at_work();
     let session = project.session("s1");
     let told: Vec<String> = (0..12).map(|_| read(&session)).collect();
-    assert!(told[11].contains("12 reads and searches, 0 writes"), "{told:?}");
+    assert!(
+        told[11].contains("12 reads and searches, 0 writes"),
+        "{told:?}"
+    );
     let twin = at_work();
     let session = twin.session("s1");
     write(&twin, &session, "src/a.rs");
@@ -72,28 +91,61 @@ fn reading_without_writing() {
 fn failures_in_a_row() {
     let project = at_work();
     let session = project.session("s1");
-    let bash = |succeeds| run(&session, "Bash", json!({ "command": "cargo test" }), succeeds);
+    let bash = |succeeds| {
+        run(
+            &session,
+            "Bash",
+            json!({ "command": "cargo test" }),
+            succeeds,
+        )
+    };
     assert_eq!([bash(false), bash(false)], ["", ""]);
     assert!(bash(false).contains("3 tool calls in a row failed"));
     let twin = at_work();
     let session = twin.session("s1");
-    let bash = |succeeds| run(&session, "Bash", json!({ "command": "cargo test" }), succeeds);
-    assert_eq!([bash(false), bash(false), bash(true), bash(false)], ["", "", "", ""]);
+    let bash = |succeeds| {
+        run(
+            &session,
+            "Bash",
+            json!({ "command": "cargo test" }),
+            succeeds,
+        )
+    };
+    assert_eq!(
+        [bash(false), bash(false), bash(true), bash(false)],
+        ["", "", "", ""]
+    );
 }
 
 #[test]
 fn words_that_say_stuck() {
     let project = at_work();
     let session = project.session("s1");
-    let bash = |says: &str| run(&session, "Bash", json!({ "command": "make", "description": says }), true);
+    let bash = |says: &str| {
+        run(
+            &session,
+            "Bash",
+            json!({ "command": "make", "description": says }),
+            true,
+        )
+    };
     assert_eq!([bash("Still stuck on it"), bash("try again")], ["", ""]);
     assert!(bash("ещё раз то же").contains("being stuck (retry, stuck)"));
     let twin = at_work();
     let session = twin.session("s1");
-    let bash =
-        |says: &str, command: &str| run(&session, "Bash", json!({ "command": command, "description": says }), true);
-    let said =
-        [bash("set retry_policy", "grep retry"), bash("run it", "retry stuck loop"), bash("unstuck the door", "x")];
+    let bash = |says: &str, command: &str| {
+        run(
+            &session,
+            "Bash",
+            json!({ "command": command, "description": says }),
+            true,
+        )
+    };
+    let said = [
+        bash("set retry_policy", "grep retry"),
+        bash("run it", "retry stuck loop"),
+        bash("unstuck the door", "x"),
+    ];
     assert_eq!(said, ["", "", ""]);
 }
 
@@ -102,7 +154,11 @@ fn the_same_tactic_again_and_again() {
     let project = trail();
     project.ok(&["intent", "Build auth"]);
     let session = project.session("s1");
-    for tactic in ["Fix the login test", "Fix the login tests", "fix the login test!"] {
+    for tactic in [
+        "Fix the login test",
+        "Fix the login tests",
+        "fix the login test!",
+    ] {
         project.ok(&["map", "tactic", tactic]);
         assert_eq!(read(&session), "");
     }
@@ -110,7 +166,12 @@ fn the_same_tactic_again_and_again() {
     assert!(read(&session).contains("set 4 times with nearly the same text"));
     let twin = trail();
     twin.ok(&["intent", "Build auth"]);
-    for tactic in ["Fix the login test", "Fix the login tests", "Document the release", "Fix the login test"] {
+    for tactic in [
+        "Fix the login test",
+        "Fix the login tests",
+        "Document the release",
+        "Fix the login test",
+    ] {
         twin.ok(&["map", "tactic", tactic]);
         assert_eq!(read(&twin.session("s1")), "");
     }
@@ -126,34 +187,59 @@ fn writing_with_no_action_declared() {
     assert!(write(&project, &session, "src/a.rs").contains("no action is declared"));
     let twin = at_work();
     assert_eq!(write(&twin, &twin.session("s1"), "src/a.rs"), "");
-    assert_eq!(write(&twin, &twin.session("s1"), ".throughline/notes.md"), "");
+    assert_eq!(
+        write(&twin, &twin.session("s1"), ".throughline/notes.md"),
+        ""
+    );
 }
 
-#[expect(clippy::disallowed_methods, reason = "the program under test looks at the machine's clock")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the program under test looks at the machine's clock"
+)]
 fn old_trail(minutes_ago: i64) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time after 1970").as_millis();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .expect("a time after 1970")
+        .as_millis();
     let created = i64::try_from(now).expect("a time") - minutes_ago * 60_000;
     let node = |id: &str, level: &str, children: Value| json!({ "id": id, "level": level, "content": "Old", "status": "active", "created": created, "stamp": "", "children": children });
     let action = node("a_1", "action", json!([]));
     let tactic = node("tc_1", "tactic", json!([action]));
-    json!({ "version": 1, "root": node("t_1", "trajectory", json!([tactic])), "cursor": "a_1" }).to_string()
+    json!({ "version": 1, "root": node("t_1", "trajectory", json!([tactic])), "cursor": "a_1" })
+        .to_string()
 }
 
 #[test]
 fn gaps_in_time_and_trails_of_older_forms() {
-    for (minutes, expected) in
-        [(200, "3 hours since anything happened on the trail: context may be lost"), (45, "45 minutes since"), (5, "")]
-    {
+    for (minutes, expected) in [
+        (
+            200,
+            "3 hours since anything happened on the trail: context may be lost",
+        ),
+        (45, "45 minutes since"),
+        (5, ""),
+    ] {
         let project = trail();
         project.write(".hivemind/hierarchy.json", old_trail(minutes));
         let session = project.session("s1");
-        assert!(read(&session).contains("a trail of an older form"), "{minutes}");
+        assert!(
+            read(&session).contains("a trail of an older form"),
+            "{minutes}"
+        );
         assert_eq!(read(&session), "");
         project.ok(&["migrate"]);
         let told = read(&session);
-        assert!(told.contains(expected) && (!expected.is_empty() || told.is_empty()), "{minutes}: {told}");
+        assert!(
+            told.contains(expected) && (!expected.is_empty() || told.is_empty()),
+            "{minutes}: {told}"
+        );
     }
-    assert_eq!(read(&trail().session("s1")), "", "without an older trail nothing is missing");
+    assert_eq!(
+        read(&trail().session("s1")),
+        "",
+        "without an older trail nothing is missing"
+    );
 }
 
 #[test]
@@ -200,11 +286,25 @@ fn modes_of_governance() {
     let session = strict.session("s1");
     let input = json!({ "file_path": strict.root().join("src/a.rs"), "content": "x" });
     let blocked = session.before("Write", &input).block().unwrap();
-    assert!(blocked.contains("has not said what it is for") && blocked.contains("tl intent"), "{blocked}");
-    assert!(session.before("Read", &json!({ "file_path": strict.root().join("x") })).block().is_none());
+    assert!(
+        blocked.contains("has not said what it is for") && blocked.contains("tl intent"),
+        "{blocked}"
+    );
+    assert!(
+        session
+            .before("Read", &json!({ "file_path": strict.root().join("x") }))
+            .block()
+            .is_none()
+    );
     let own = json!({ "file_path": strict.root().join(".throughline/templates/session.md"), "content": "x" });
     assert!(session.before("Write", &own).block().is_none());
-    assert!(session.start("startup").context().unwrap().contains("Files may be written only after that"));
+    assert!(
+        session
+            .start("startup")
+            .context()
+            .unwrap()
+            .contains("Files may be written only after that")
+    );
     // Nobody can say what a command writes, unless it plainly only looks or is ours.
     for (command, held_back) in [
         ("make", true),
@@ -213,10 +313,19 @@ fn modes_of_governance() {
         ("tl intent \"Build auth\"", false),
     ] {
         let answer = session.before("Bash", &json!({ "command": command }));
-        assert_eq!(answer.block().is_some_and(|why| why.contains("tl intent")), held_back, "{command}: {answer:?}");
+        assert_eq!(
+            answer.block().is_some_and(|why| why.contains("tl intent")),
+            held_back,
+            "{command}: {answer:?}"
+        );
     }
     strict.ok(&["intent", "Build auth"]);
-    assert!(session.before("Bash", &json!({ "command": "make" })).block().is_none());
+    assert!(
+        session
+            .before("Bash", &json!({ "command": "make" }))
+            .block()
+            .is_none()
+    );
     assert!(session.before("Write", &input).block().is_none());
 
     let permissive = trail();
@@ -226,9 +335,16 @@ fn modes_of_governance() {
     permissive.write(".throughline/config.toml", config);
     let session = permissive.session("s1");
     assert_eq!(write(&permissive, &session, "src/a.rs"), "");
-    assert_eq!(text(&permissive.json(&["drift"])["signals"][0], "kind"), "undeclared-writes");
+    assert_eq!(
+        text(&permissive.json(&["drift"])["signals"][0], "kind"),
+        "undeclared-writes"
+    );
     // Whoever may only set a variable cannot loosen what the project asks for.
-    let output = crate::run_with(&strict, &[("THROUGHLINE_GOVERNANCE", "permissive")], &["drift"]);
+    let output = crate::run_with(
+        &strict,
+        &[("THROUGHLINE_GOVERNANCE", "permissive")],
+        &["drift"],
+    );
     assert_eq!(output.code, 1, "{output:?}");
 }
 
@@ -240,11 +356,17 @@ fn a_session_file_is_overwritten_only_by_who_has_read_it() {
     let path = project.root().join(&file);
     let input = json!({ "file_path": path, "content": "mine" });
     let blocked = session.before("Write", &input).block().unwrap();
-    assert!(blocked.contains("is not what this session last read"), "{blocked}");
+    assert!(
+        blocked.contains("is not what this session last read"),
+        "{blocked}"
+    );
     assert!(session.read(&file).context().is_none());
     assert!(session.before("Write", &input).block().is_none());
     project.write(&file, project.read(&file) + "by someone else\n");
-    assert!(session.before("Write", &input).block().is_some(), "by content, not by the number of lines");
+    assert!(
+        session.before("Write", &input).block().is_some(),
+        "by content, not by the number of lines"
+    );
 }
 
 #[test]
@@ -266,7 +388,8 @@ fn an_owed_briefing_comes_with_a_command_that_only_looks() {
     let project = trail();
     project.ok(&["intent", "Build auth"]);
     let event = |name: &str, more: serde_json::Value| {
-        let mut payload = json!({ "session_id": "g1", "cwd": project.root(), "hook_event_name": name });
+        let mut payload =
+            json!({ "session_id": "g1", "cwd": project.root(), "hook_event_name": name });
         if let (Some(payload), Some(more)) = (payload.as_object_mut(), more.as_object()) {
             payload.extend(more.clone());
         }
@@ -276,9 +399,15 @@ fn an_owed_briefing_comes_with_a_command_that_only_looks() {
     let _ = event("SessionStart", json!({ "source": "startup" }));
     let _ = event("BeforeAgent", json!({ "prompt": "begin" }));
     let _ = event("BeforeAgent", json!({ "prompt": "go on" }));
-    assert!(event("AfterTool", look.clone()).is_silent(), "nothing is owed yet");
+    assert!(
+        event("AfterTool", look.clone()).is_silent(),
+        "nothing is owed yet"
+    );
     let _ = event("BeforeModel", json!({ "llm_request": { "messages": [] } }));
     let answer = event("AfterTool", look.clone());
-    assert!(answer.stdout.contains("Build auth"), "the briefing: {answer:?}");
+    assert!(
+        answer.stdout.contains("Build auth"),
+        "the briefing: {answer:?}"
+    );
     assert!(event("AfterTool", look).is_silent(), "told once");
 }

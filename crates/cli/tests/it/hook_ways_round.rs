@@ -22,7 +22,10 @@ fn chapter(number: u32) -> String {
 fn with_draft_act() -> Project {
     let project = planned();
     for number in OLDER {
-        project.write(&chapter(number), format!("# Chapter {number}\n\nAs planned.\n"));
+        project.write(
+            &chapter(number),
+            format!("# Chapter {number}\n\nAs planned.\n"),
+        );
     }
     project.ok(&["status"]);
     project.write(Project::ACT, crate::ACT_EDITED);
@@ -41,12 +44,22 @@ fn newest_in_journal(project: &Project) -> Value {
 
 /// Returns why this is no refusal of the hierarchy gate that an agent could work with.
 fn not_blocked(answer: &Answer, plan: &str) -> Option<String> {
-    let Some(reason) = answer.block() else { return Some(format!("passed: {answer:?}")) };
+    let Some(reason) = answer.block() else {
+        return Some(format!("passed: {answer:?}"));
+    };
     if answer.code != 0 || !answer.stderr.is_empty() {
         return Some(format!("said in the wrong way: {answer:?}"));
     }
-    let parts = ["Throughline (hierarchy gate): ", &format!("`{plan}` cannot be"), "its parent `act-1`", "\n  next: "];
-    let missing: Vec<&&str> = parts.iter().filter(|part| !reason.contains(**part)).collect();
+    let parts = [
+        "Throughline (hierarchy gate): ",
+        &format!("`{plan}` cannot be"),
+        "its parent `act-1`",
+        "\n  next: ",
+    ];
+    let missing: Vec<&&str> = parts
+        .iter()
+        .filter(|part| !reason.contains(**part))
+        .collect();
     (!missing.is_empty()).then(|| format!("does not say {missing:?}: {reason}"))
 }
 
@@ -67,13 +80,24 @@ fn each_is_blocked(project: &Project, calls: &[Call<'_>]) {
         let answer = call.session.before(call.tool, &call.input);
         failed.extend(not_blocked(&answer, call.plan).map(|why| format!("{}: {why}", call.name)));
         let line = project.ledger().pop().expect("a line");
-        if (&line["outcome"], &line["gate"], &line["plan"]) != (&json!("block"), &json!("hierarchy"), &json!(call.plan))
+        if (&line["outcome"], &line["gate"], &line["plan"])
+            != (&json!("block"), &json!("hierarchy"), &json!(call.plan))
         {
             failed.push(format!("{}: the ledger says {line}", call.name));
         }
     }
-    assert!(failed.is_empty(), "{} of {} ways round:\n{}", failed.len(), calls.len(), failed.join("\n"));
-    assert_eq!(crate::fingerprint(project), before, "what was stopped left no trace");
+    assert!(
+        failed.is_empty(),
+        "{} of {} ways round:\n{}",
+        failed.len(),
+        calls.len(),
+        failed.join("\n")
+    );
+    assert_eq!(
+        crate::fingerprint(project),
+        before,
+        "what was stopped left no trace"
+    );
 }
 
 #[test]
@@ -88,27 +112,75 @@ fn writing_by_any_spelling_of_the_path_is_blocked() {
     symlink(CHAPTER_2, root.join("second.md")).expect("a dangling link");
     symlink("second.md", root.join("third.md")).expect("a link to a dangling link");
     symlink(&root, outside.join("project")).expect("a link");
-    let own_name = root.file_name().and_then(|name| name.to_str()).expect("Unicode");
+    let own_name = root
+        .file_name()
+        .and_then(|name| name.to_str())
+        .expect("Unicode");
     let absolute = |path: &str| root.join(path).to_str().expect("Unicode").to_owned();
-    let through = outside.join("project").join(CHAPTER_2).to_str().expect("Unicode").to_owned();
-    let folder = root.join("acts/act-1").to_str().expect("Unicode").to_owned();
+    let through = outside
+        .join("project")
+        .join(CHAPTER_2)
+        .to_str()
+        .expect("Unicode")
+        .to_owned();
+    let folder = root
+        .join("acts/act-1")
+        .to_str()
+        .expect("Unicode")
+        .to_owned();
     let paths: [(&str, String, &str); 16] = [
         ("absolute", absolute(CHAPTER_2), "act-1/chapter-02"),
         ("relative", CHAPTER_2.to_owned(), "act-1/chapter-02"),
         ("./", format!("./{CHAPTER_2}"), "act-1/chapter-02"),
-        (".. inside", "acts/act-1/../act-1/chapters/chapter-02/plan.md".to_owned(), "act-1/chapter-02"),
-        (".. through what is not there", absolute("nowhere/../").clone() + CHAPTER_2, "act-1/chapter-02"),
-        (".. out and in again", format!("../{own_name}/{CHAPTER_2}"), "act-1/chapter-02"),
+        (
+            ".. inside",
+            "acts/act-1/../act-1/chapters/chapter-02/plan.md".to_owned(),
+            "act-1/chapter-02",
+        ),
+        (
+            ".. through what is not there",
+            absolute("nowhere/../").clone() + CHAPTER_2,
+            "act-1/chapter-02",
+        ),
+        (
+            ".. out and in again",
+            format!("../{own_name}/{CHAPTER_2}"),
+            "act-1/chapter-02",
+        ),
         ("//", CHAPTER_2.replace('/', "//"), "act-1/chapter-02"),
-        ("/./", absolute(&CHAPTER_2.replace('/', "/./")), "act-1/chapter-02"),
-        ("a linked folder", absolute("short/chapters/chapter-02/plan.md"), "act-1/chapter-02"),
-        ("a link to a linked folder", "shorter/chapter-02/plan.md".to_owned(), "act-1/chapter-02"),
-        (".. after a link", absolute("shorter/../chapters/chapter-02/plan.md"), "act-1/chapter-02"),
+        (
+            "/./",
+            absolute(&CHAPTER_2.replace('/', "/./")),
+            "act-1/chapter-02",
+        ),
+        (
+            "a linked folder",
+            absolute("short/chapters/chapter-02/plan.md"),
+            "act-1/chapter-02",
+        ),
+        (
+            "a link to a linked folder",
+            "shorter/chapter-02/plan.md".to_owned(),
+            "act-1/chapter-02",
+        ),
+        (
+            ".. after a link",
+            absolute("shorter/../chapters/chapter-02/plan.md"),
+            "act-1/chapter-02",
+        ),
         ("a linked file", absolute("first.md"), "act-1/chapter-01"),
         ("a dangling link", absolute("second.md"), "act-1/chapter-02"),
-        ("a link to a dangling link", "third.md".to_owned(), "act-1/chapter-02"),
+        (
+            "a link to a dangling link",
+            "third.md".to_owned(),
+            "act-1/chapter-02",
+        ),
         ("a link from outside", through, "act-1/chapter-02"),
-        ("an existing plan", absolute(Project::CHAPTER), "act-1/chapter-01"),
+        (
+            "an existing plan",
+            absolute(Project::CHAPTER),
+            "act-1/chapter-01",
+        ),
     ];
     let mut calls: Vec<Call<'_>> = paths
         .into_iter()
@@ -122,10 +194,26 @@ fn writing_by_any_spelling_of_the_path_is_blocked() {
         .collect();
     // The session stands somewhere else.
     for (name, directory, path) in [
-        ("in a folder of the project", folder.clone(), "chapters/chapter-02/plan.md".to_owned()),
-        ("in a linked folder", absolute("shorter"), "chapter-02/plan.md".to_owned()),
-        ("outside of any project", "/".to_owned(), absolute(CHAPTER_2)),
-        ("in a directory that is gone", absolute("gone"), absolute(CHAPTER_2)),
+        (
+            "in a folder of the project",
+            folder.clone(),
+            "chapters/chapter-02/plan.md".to_owned(),
+        ),
+        (
+            "in a linked folder",
+            absolute("shorter"),
+            "chapter-02/plan.md".to_owned(),
+        ),
+        (
+            "outside of any project",
+            "/".to_owned(),
+            absolute(CHAPTER_2),
+        ),
+        (
+            "in a directory that is gone",
+            absolute("gone"),
+            absolute(CHAPTER_2),
+        ),
         ("nowhere", String::new(), CHAPTER_2.to_owned()),
     ] {
         calls.push(Call {
@@ -142,11 +230,20 @@ fn writing_by_any_spelling_of_the_path_is_blocked() {
 #[test]
 fn every_file_tool_of_every_host_is_blocked() {
     let project = with_draft_act();
-    let absolute = |path: &str| project.root().join(path).to_str().expect("Unicode").to_owned();
+    let absolute = |path: &str| {
+        project
+            .root()
+            .join(path)
+            .to_str()
+            .expect("Unicode")
+            .to_owned()
+    };
     let (new, old) = (absolute(CHAPTER_2), absolute(Project::CHAPTER));
-    let patch = |body: &str| json!({ "command": format!("*** Begin Patch\n{body}\n*** End Patch\n") });
-    let heredoc =
-        format!("apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: {CHAPTER_2}\n+# New\n*** End Patch\nEOF\n");
+    let patch =
+        |body: &str| json!({ "command": format!("*** Begin Patch\n{body}\n*** End Patch\n") });
+    let heredoc = format!(
+        "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: {CHAPTER_2}\n+# New\n*** End Patch\nEOF\n"
+    );
     let in_folder = "cd acts/act-1 && apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: chapters/chapter-02/plan.md\n\
                      +# New\n*** End Patch\nEOF\n";
     // Name, host, tool, input, plan.
@@ -214,7 +311,13 @@ fn every_file_tool_of_every_host_is_blocked() {
             json!({"path": new, "file_text": TEXT}),
             "act-1/chapter-02",
         ),
-        ("Copilot creates", "copilot", "create", json!({"path": new, "file_text": TEXT}), "act-1/chapter-02"),
+        (
+            "Copilot creates",
+            "copilot",
+            "create",
+            json!({"path": new, "file_text": TEXT}),
+            "act-1/chapter-02",
+        ),
         (
             "Copilot edits",
             "copilot",
@@ -240,27 +343,58 @@ fn every_file_tool_of_every_host_is_blocked() {
             "Codex updates",
             "codex",
             "apply_patch",
-            patch(&format!("*** Update File: {}\n@@\n-- Mara\n+- Ivo", Project::CHAPTER)),
+            patch(&format!(
+                "*** Update File: {}\n@@\n-- Mara\n+- Ivo",
+                Project::CHAPTER
+            )),
             "act-1/chapter-01",
         ),
         (
             "Codex moves",
             "codex",
             "apply_patch",
-            patch(&format!("*** Update File: draft.md\n*** Move to: {CHAPTER_2}\n@@\n-a\n+b")),
+            patch(&format!(
+                "*** Update File: draft.md\n*** Move to: {CHAPTER_2}\n@@\n-a\n+b"
+            )),
             "act-1/chapter-02",
         ),
         (
             "Codex, the second file of a patch",
             "codex",
             "apply_patch",
-            patch(&format!("*** Add File: notes.md\n+x\n*** Add File: {CHAPTER_2}\n+# New")),
+            patch(&format!(
+                "*** Add File: notes.md\n+x\n*** Add File: {CHAPTER_2}\n+# New"
+            )),
             "act-1/chapter-02",
         ),
-        ("Codex, a patch in the shell", "codex", "Bash", json!({"command": heredoc}), "act-1/chapter-02"),
-        ("Codex, in words", "codex", "shell", json!({"command": ["bash", "-lc", heredoc]}), "act-1/chapter-02"),
-        ("Codex, in a folder", "codex", "Bash", json!({"command": in_folder}), "act-1/chapter-02"),
-        ("Gemini writes", "gemini", "write_file", json!({"file_path": new, "content": TEXT}), "act-1/chapter-02"),
+        (
+            "Codex, a patch in the shell",
+            "codex",
+            "Bash",
+            json!({"command": heredoc}),
+            "act-1/chapter-02",
+        ),
+        (
+            "Codex, in words",
+            "codex",
+            "shell",
+            json!({"command": ["bash", "-lc", heredoc]}),
+            "act-1/chapter-02",
+        ),
+        (
+            "Codex, in a folder",
+            "codex",
+            "Bash",
+            json!({"command": in_folder}),
+            "act-1/chapter-02",
+        ),
+        (
+            "Gemini writes",
+            "gemini",
+            "write_file",
+            json!({"file_path": new, "content": TEXT}),
+            "act-1/chapter-02",
+        ),
         (
             "Gemini replaces",
             "gemini",
@@ -268,7 +402,13 @@ fn every_file_tool_of_every_host_is_blocked() {
             json!({"file_path": old, "old_string": "Mara", "new_string": "Ivo"}),
             "act-1/chapter-01",
         ),
-        ("OpenCode writes", "opencode", "write", json!({"filePath": new, "content": TEXT}), "act-1/chapter-02"),
+        (
+            "OpenCode writes",
+            "opencode",
+            "write",
+            json!({"filePath": new, "content": TEXT}),
+            "act-1/chapter-02",
+        ),
         (
             "OpenCode edits",
             "opencode",
@@ -283,7 +423,13 @@ fn every_file_tool_of_every_host_is_blocked() {
             json!({"patchText": format!("*** Begin Patch\n*** Add File: {CHAPTER_2}\n+x\n*** End Patch")}),
             "act-1/chapter-02",
         ),
-        ("Cursor writes", "cursor", "Write", json!({"file_path": new, "content": TEXT}), "act-1/chapter-02"),
+        (
+            "Cursor writes",
+            "cursor",
+            "Write",
+            json!({"file_path": new, "content": TEXT}),
+            "act-1/chapter-02",
+        ),
         (
             "a tool nobody knows",
             "claude-code",
@@ -304,7 +450,10 @@ fn every_file_tool_of_every_host_is_blocked() {
         .collect();
     calls.push(Call {
         name: "a subagent",
-        session: project.session("subagent").with("agent_id", "a1").with("agent_type", "general-purpose"),
+        session: project
+            .session("subagent")
+            .with("agent_id", "a1")
+            .with("agent_type", "general-purpose"),
         tool: "Write",
         input: json!({ "file_path": new, "content": TEXT }),
         plan: "act-1/chapter-02",
@@ -354,11 +503,17 @@ fn every_command_line_that_writes_a_plan_is_noticed() {
     project.write("more.md", TEXT);
     project.write(
         "write-it.sh",
-        format!("mkdir -p acts/act-1/chapters/chapter-11\nprintf '%s' hello > {}\n", chapter(11)),
+        format!(
+            "mkdir -p acts/act-1/chapters/chapter-11\nprintf '%s' hello > {}\n",
+            chapter(11)
+        ),
     );
     project.write(
         "change.diff",
-        format!("--- a/{0}\n+++ b/{0}\n@@ -1,3 +1,3 @@\n # Chapter 38\n \n-As planned.\n+As patched.\n", chapter(38)),
+        format!(
+            "--- a/{0}\n+++ b/{0}\n@@ -1,3 +1,3 @@\n # Chapter 38\n \n-As planned.\n+As patched.\n",
+            chapter(38)
+        ),
     );
     // One chapter lies in another branch of git, one in a stash; neither is in the working tree.
     assert!(project.shell(&format!(
@@ -369,7 +524,9 @@ fn every_command_line_that_writes_a_plan_is_noticed() {
         branch = chapter(12),
         stash = chapter(13),
     )));
-    assert!(!project.root().join(chapter(12)).exists() && !project.root().join(chapter(13)).exists());
+    assert!(
+        !project.root().join(chapter(12)).exists() && !project.root().join(chapter(13)).exists()
+    );
     let new = |number: u32| format!("mkdir -p acts/act-1/chapters/chapter-{number:02} && ");
     let mut lines = vec![
         Line { name: "heredoc", number: 3, command: format!("{}cat > {} <<'EOF'\n# New\nEOF\n", new(3), chapter(3)) },
@@ -430,7 +587,11 @@ fn every_command_line_that_writes_a_plan_is_noticed() {
             "python3 -c \"import pathlib; p = pathlib.Path('{}'); p.parent.mkdir(parents=True); p.write_text('x')\"",
             chapter(19)
         );
-        lines.push(Line { name: "python", number: 19, command });
+        lines.push(Line {
+            name: "python",
+            number: 19,
+            command,
+        });
     }
     if project.shell("perl -e ''") {
         lines.push(Line {
@@ -442,9 +603,17 @@ fn every_command_line_that_writes_a_plan_is_noticed() {
     let mut failed = Vec::new();
     for line in &lines {
         let answer = project.session(line.name).shell(&line.command);
-        failed.extend(not_noticed(&project, &answer, line.number).map(|why| format!("{}: {why}", line.name)));
+        failed.extend(
+            not_noticed(&project, &answer, line.number).map(|why| format!("{}: {why}", line.name)),
+        );
     }
-    assert!(failed.is_empty(), "{} of {} ways round:\n{}", failed.len(), lines.len(), failed.join("\n"));
+    assert!(
+        failed.is_empty(),
+        "{} of {} ways round:\n{}",
+        failed.len(),
+        lines.len(),
+        failed.join("\n")
+    );
     project.ok(&["check"]);
 }
 
@@ -454,17 +623,72 @@ fn other_hosts_shells_and_tools_that_do_not_tell_are_noticed() {
     // Name, host, tool, input: none of them names the file in a way we could know.
     let command = "echo x > somewhere";
     let table: [(&str, &str, &str, Value); 11] = [
-        ("Codex's shell", "codex", "Bash", json!({"command": command})),
-        ("Codex's terminal", "codex", "write_stdin", json!({"session_id": 1, "chars": "echo x > y\n"})),
-        ("Gemini's shell", "gemini", "run_shell_command", json!({"command": command})),
-        ("Copilot's shell", "copilot", "bash", json!({"command": command})),
-        ("OpenCode's shell", "opencode", "bash", json!({"command": command})),
-        ("Cursor's shell", "cursor", "Shell", json!({"command": command, "cwd": ""})),
-        ("an MCP server with other words", "claude-code", "mcp__ide__apply", json!({"uri": "file:///x", "what": TEXT})),
-        ("Gemini's MCP server", "gemini", "mcp_ide_apply", json!({"uri": "file:///x"})),
-        ("Cursor's MCP server", "cursor", "MCP:apply", json!({"uri": "file:///x"})),
-        ("a subagent without hooks", "claude-code", "Agent", json!({"prompt": "plan it", "subagent_type": "x"})),
-        ("OpenCode's subagent", "opencode", "task", json!({"prompt": "plan it"})),
+        (
+            "Codex's shell",
+            "codex",
+            "Bash",
+            json!({"command": command}),
+        ),
+        (
+            "Codex's terminal",
+            "codex",
+            "write_stdin",
+            json!({"session_id": 1, "chars": "echo x > y\n"}),
+        ),
+        (
+            "Gemini's shell",
+            "gemini",
+            "run_shell_command",
+            json!({"command": command}),
+        ),
+        (
+            "Copilot's shell",
+            "copilot",
+            "bash",
+            json!({"command": command}),
+        ),
+        (
+            "OpenCode's shell",
+            "opencode",
+            "bash",
+            json!({"command": command}),
+        ),
+        (
+            "Cursor's shell",
+            "cursor",
+            "Shell",
+            json!({"command": command, "cwd": ""}),
+        ),
+        (
+            "an MCP server with other words",
+            "claude-code",
+            "mcp__ide__apply",
+            json!({"uri": "file:///x", "what": TEXT}),
+        ),
+        (
+            "Gemini's MCP server",
+            "gemini",
+            "mcp_ide_apply",
+            json!({"uri": "file:///x"}),
+        ),
+        (
+            "Cursor's MCP server",
+            "cursor",
+            "MCP:apply",
+            json!({"uri": "file:///x"}),
+        ),
+        (
+            "a subagent without hooks",
+            "claude-code",
+            "Agent",
+            json!({"prompt": "plan it", "subagent_type": "x"}),
+        ),
+        (
+            "OpenCode's subagent",
+            "opencode",
+            "task",
+            json!({"prompt": "plan it"}),
+        ),
     ];
     let mut failed = Vec::new();
     for (number, (name, host, tool, input)) in (50..).zip(&table) {
@@ -477,7 +701,13 @@ fn other_hosts_shells_and_tools_that_do_not_tell_are_noticed() {
         let answer = session.after(tool, input);
         failed.extend(not_noticed(&project, &answer, number).map(|why| format!("{name}: {why}")));
     }
-    assert!(failed.is_empty(), "{} of {} ways round:\n{}", failed.len(), table.len(), failed.join("\n"));
+    assert!(
+        failed.is_empty(),
+        "{} of {} ways round:\n{}",
+        failed.len(),
+        table.len(),
+        failed.join("\n")
+    );
 }
 
 #[test]
@@ -499,9 +729,14 @@ fn a_link_put_where_a_plan_would_be_is_noticed_and_is_no_plan() {
     let project = with_draft_act();
     project.write("draft.md", TEXT);
     let session = project.session("s");
-    let command = format!("mkdir -p acts/act-1/chapters/chapter-02 && ln -s ../../../../draft.md {CHAPTER_2}");
+    let command = format!(
+        "mkdir -p acts/act-1/chapters/chapter-02 && ln -s ../../../../draft.md {CHAPTER_2}"
+    );
     let said = session.shell(&command).context().expect("it is told");
-    assert!(said.contains("`act-1/chapter-02`") && said.contains("cannot be read"), "{said}");
+    assert!(
+        said.contains("`act-1/chapter-02`") && said.contains("cannot be read"),
+        "{said}"
+    );
     assert_eq!(newest_in_journal(&project)["channel"], "hook");
     assert_eq!(project.status("act-1/chapter-02"), "invalid");
     // Writing what it leads to does not make it one.
@@ -518,8 +753,13 @@ fn a_link_put_where_a_plan_would_be_is_noticed_and_is_no_plan() {
 fn a_plan_changed_through_another_name_is_noticed_at_the_latest_when_the_turn_ends() {
     let project = planned();
     let session = project.session("s");
-    assert!(session.shell(&format!("ln {} notes.md", Project::ACT)).is_silent());
-    let input = json!({ "file_path": project.root().join("notes.md"), "content": crate::ACT_EDITED });
+    assert!(
+        session
+            .shell(&format!("ln {} notes.md", Project::ACT))
+            .is_silent()
+    );
+    let input =
+        json!({ "file_path": project.root().join("notes.md"), "content": crate::ACT_EDITED });
     assert!(session.before("Write", &input).is_silent());
     project.write("notes.md", crate::ACT_EDITED);
     let _ = session.after("Write", &input);
@@ -530,7 +770,11 @@ fn a_plan_changed_through_another_name_is_noticed_at_the_latest_when_the_turn_en
     assert_eq!(not_blocked(&before, "act-1/chapter-02"), None);
     assert_eq!(
         statuses(&project),
-        ["act-1 draft", "act-1/chapter-01 requires-revalidation", "act-1/chapter-01/scene-0101 requires-revalidation"]
+        [
+            "act-1 draft",
+            "act-1/chapter-01 requires-revalidation",
+            "act-1/chapter-01/scene-0101 requires-revalidation"
+        ]
     );
 }
 
@@ -539,12 +783,26 @@ fn a_plan_changed_through_another_name_is_noticed_at_the_latest_when_the_turn_en
 fn what_happens_behind_the_back_of_a_session_is_noticed_at_its_next_event() {
     type Next<'n> = &'n dyn Fn(&Session<'_>) -> Answer;
     let events: [(&str, bool, Next<'_>); 5] = [
-        ("a command in the background, at the end of the turn", false, &|session| session.stop()),
-        ("an editor, at the next prompt", true, &|session| session.prompt("go on")),
+        (
+            "a command in the background, at the end of the turn",
+            false,
+            &|session| session.stop(),
+        ),
+        ("an editor, at the next prompt", true, &|session| {
+            session.prompt("go on")
+        }),
         // A start says where everything stands; the draft act above is what needs someone.
-        ("an editor, at a start", false, &|session| session.start("startup")),
-        ("an editor, when a session is resumed", false, &|session| session.start("resume")),
-        ("an editor, at the next command that may change something", true, &|session| session.shell("sh -c true")),
+        ("an editor, at a start", false, &|session| {
+            session.start("startup")
+        }),
+        ("an editor, when a session is resumed", false, &|session| {
+            session.start("resume")
+        }),
+        (
+            "an editor, at the next command that may change something",
+            true,
+            &|session| session.shell("sh -c true"),
+        ),
     ];
     let project = with_draft_act();
     let mut failed = Vec::new();
@@ -556,7 +814,11 @@ fn what_happens_behind_the_back_of_a_session_is_noticed_at_its_next_event() {
         if answer.code != 0 || !answer.stderr.is_empty() || answer.block().is_some() {
             failed.push(format!("{name}: {answer:?}"));
         }
-        if tells && !answer.context().is_some_and(|said| said.contains(&format!("chapter-{number}"))) {
+        if tells
+            && !answer
+                .context()
+                .is_some_and(|said| said.contains(&format!("chapter-{number}")))
+        {
             failed.push(format!("{name}: the agent is not told: {answer:?}"));
         }
         let operation = newest_in_journal(&project);
@@ -564,7 +826,11 @@ fn what_happens_behind_the_back_of_a_session_is_noticed_at_its_next_event() {
         if operation["channel"] != "hook" || summary != format!("new: chapter-{number}") {
             failed.push(format!("{name}: not recorded: {operation}"));
         }
-        assert_eq!(project.status(&format!("act-1/chapter-{number}")), "draft", "{name}");
+        assert_eq!(
+            project.status(&format!("act-1/chapter-{number}")),
+            "draft",
+            "{name}"
+        );
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
@@ -578,7 +844,10 @@ fn what_the_end_of_a_turn_noticed_is_told_at_the_next_prompt() {
     project.write(CHAPTER_2, TEXT);
     let _ = session.stop();
     let said = session.prompt("go on").context().unwrap_or_default();
-    assert!(said.contains("chapter-02"), "the agent is never told: {said:?}");
+    assert!(
+        said.contains("chapter-02"),
+        "the agent is never told: {said:?}"
+    );
 }
 
 /// The approved parent is changed by a command, and a child is written: the first is noticed, the second stopped.
@@ -587,19 +856,45 @@ fn a_parent_changed_by_a_command_stops_the_child_in_the_same_session() {
     let change = format!("printf '# Another act\\n' > {}", Project::ACT);
     let ways: [(&str, Event<'_>); 3] = [
         ("with the event after the command", &|project| {
-            let said = project.session("s").shell(&change).context().expect("it is told");
-            assert!(said.starts_with("Throughline: 3 plans below what changed now require revalidation."), "{said}");
-            assert!(said.contains("- `act-1` changed and is draft now"), "{said}");
+            let said = project
+                .session("s")
+                .shell(&change)
+                .context()
+                .expect("it is told");
+            assert!(
+                said.starts_with(
+                    "Throughline: 3 plans below what changed now require revalidation."
+                ),
+                "{said}"
+            );
+            assert!(
+                said.contains("- `act-1` changed and is draft now"),
+                "{said}"
+            );
             let operation = newest_in_journal(project);
-            assert_eq!((&operation["channel"], &operation["verb"]), (&json!("hook"), &json!("observe")), "{operation}");
+            assert_eq!(
+                (&operation["channel"], &operation["verb"]),
+                (&json!("hook"), &json!("observe")),
+                "{operation}"
+            );
             let facts = operation["facts"].as_array().expect("facts");
-            let groups = facts.iter().filter_map(|fact| fact["groups"].as_array()).flatten();
+            let groups = facts
+                .iter()
+                .filter_map(|fact| fact["groups"].as_array())
+                .flatten();
             let stale = groups.filter(|group| group["after"]["status"] == "requires-revalidation");
-            let stale: usize = stale.map(|group| group["nodes"].as_array().map_or(0, Vec::len)).sum();
+            let stale: usize = stale
+                .map(|group| group["nodes"].as_array().map_or(0, Vec::len))
+                .sum();
             assert_eq!(stale, 3, "the cascade is in it: {facts:?}");
-            assert!(facts.iter().any(|fact| fact["fact"] == "backup-written"), "and the backup: {facts:?}");
+            assert!(
+                facts.iter().any(|fact| fact["fact"] == "backup-written"),
+                "and the backup: {facts:?}"
+            );
         }),
-        ("before anybody noticed", &|project| assert!(project.shell(&change))),
+        ("before anybody noticed", &|project| {
+            assert!(project.shell(&change))
+        }),
         ("from another session", &|project| {
             let _ = project.session("another").shell(&change);
         }),
@@ -608,11 +903,18 @@ fn a_parent_changed_by_a_command_stops_the_child_in_the_same_session() {
         let project = planned();
         let session = project.session("s");
         let (allowed, told) = session.write(CHAPTER_2, TEXT);
-        assert!(allowed.block().is_none() && told.is_some(), "{name}: the act is approved: {allowed:?}");
+        assert!(
+            allowed.block().is_none() && told.is_some(),
+            "{name}: the act is approved: {allowed:?}"
+        );
         happens(&project);
         let (before, _) = session.write("acts/act-1/chapters/chapter-03/plan.md", TEXT);
         assert_eq!(not_blocked(&before, "act-1/chapter-03"), None, "{name}");
-        assert_eq!(project.status("scene-0101"), "requires-revalidation", "{name}");
+        assert_eq!(
+            project.status("scene-0101"),
+            "requires-revalidation",
+            "{name}"
+        );
     }
 }
 
@@ -620,12 +922,22 @@ fn a_parent_changed_by_a_command_stops_the_child_in_the_same_session() {
 fn without_the_parents_plan_there_is_no_child() {
     let gone: [(&str, Event<'_>); 4] = [
         ("rm", &|project| {
-            let said = project.session("s").shell(&format!("rm {}", Project::ACT)).context().expect("it is told");
+            let said = project
+                .session("s")
+                .shell(&format!("rm {}", Project::ACT))
+                .context()
+                .expect("it is told");
             assert!(said.contains("`act-1`: its plan file is gone"), "{said}");
         }),
-        ("rm, unnoticed", &|project| assert!(project.shell(&format!("rm {}", Project::ACT)))),
-        ("mv, unnoticed", &|project| assert!(project.shell(&format!("mv {} old.md", Project::ACT)))),
-        ("a folder in its place", &|project| assert!(project.shell(&format!("rm {0} && mkdir {0}", Project::ACT)))),
+        ("rm, unnoticed", &|project| {
+            assert!(project.shell(&format!("rm {}", Project::ACT)))
+        }),
+        ("mv, unnoticed", &|project| {
+            assert!(project.shell(&format!("mv {} old.md", Project::ACT)))
+        }),
+        ("a folder in its place", &|project| {
+            assert!(project.shell(&format!("rm {0} && mkdir {0}", Project::ACT)))
+        }),
     ];
     for (name, happens) in gone {
         let project = planned();
@@ -637,9 +949,18 @@ fn without_the_parents_plan_there_is_no_child() {
     let project = story();
     let (before, _) = project.session("s").write(CHAPTER_2, TEXT);
     assert_eq!(not_blocked(&before, "act-1/chapter-02"), None);
-    let scene = project.session("s").write("acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md", TEXT).0;
+    let scene = project
+        .session("s")
+        .write(
+            "acts/act-1/chapters/chapter-01/scenes/scene-0101-blueprint.md",
+            TEXT,
+        )
+        .0;
     let reason = scene.block().expect("blocked");
-    assert!(reason.contains("its parent `act-1/chapter-01` has no plan yet"), "{reason}");
+    assert!(
+        reason.contains("its parent `act-1/chapter-01` has no plan yet"),
+        "{reason}"
+    );
     assert!(reason.contains("next: tl plan chapter"), "{reason}");
 }
 
@@ -649,11 +970,22 @@ fn the_next_steps_of_a_refusal_can_be_pasted() {
     let project = story();
     let (before, _) = project.session("s").write(Project::SCENE, TEXT);
     let reason = before.block().expect("blocked");
-    let step = reason.lines().find_map(|line| line.trim().strip_prefix("next: tl ")).expect("a command");
-    let words: Vec<&str> = step.split_once('#').map_or(step, |(command, _)| command).split_whitespace().collect();
+    let step = reason
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("next: tl "))
+        .expect("a command");
+    let words: Vec<&str> = step
+        .split_once('#')
+        .map_or(step, |(command, _)| command)
+        .split_whitespace()
+        .collect();
     // The act is not planned either, so this leads one step further up, and that one works.
     let output = project.refused(&words);
-    assert!(output.stderr.contains("next: tl plan act act-1\n"), "tl {words:?}: {}", output.stderr);
+    assert!(
+        output.stderr.contains("next: tl plan act act-1\n"),
+        "tl {words:?}: {}",
+        output.stderr
+    );
     project.ok(&["plan", "act", "act-1"]);
 }
 
@@ -676,9 +1008,13 @@ fn standing_in_another_project_does_not_help() {
     let other = project.root().join("sandbox");
     std::fs::create_dir_all(&other).expect("a folder");
     project.ok(&["--project", other.to_str().expect("Unicode"), "init"]);
-    let session = project.session("s").with("cwd", other.to_str().expect("Unicode"));
+    let session = project
+        .session("s")
+        .with("cwd", other.to_str().expect("Unicode"));
     let (before, after) = session.write(CHAPTER_2, TEXT);
-    let noticed = after.as_ref().map_or(Some("blocked".to_owned()), |after| not_noticed(&project, after, 2));
+    let noticed = after.as_ref().map_or(Some("blocked".to_owned()), |after| {
+        not_noticed(&project, after, 2)
+    });
     assert!(
         not_blocked(&before, "act-1/chapter-02").is_none() || noticed.is_none(),
         "neither stopped nor noticed: {before:?} {after:?}"
@@ -690,7 +1026,9 @@ fn standing_in_another_project_does_not_help() {
 fn a_gate_that_was_switched_off_still_sees() {
     let project = with_draft_act();
     let session = project.session("s");
-    let config = project.read(".throughline/config.toml").replace("# hierarchy = \"block\"", "hierarchy = \"off\"");
+    let config = project
+        .read(".throughline/config.toml")
+        .replace("# hierarchy = \"block\"", "hierarchy = \"off\"");
     let _ = session.write(".throughline/config.toml", &config);
     let (_, after) = session.write(CHAPTER_2, TEXT);
     assert_eq!(not_noticed(&project, &after.expect("it passes"), 2), None);

@@ -3,7 +3,11 @@
 //! Every command that may look at git and every kind of hook event runs in it. None of the programs may run, and the count
 //! of lines proves that git itself did.
 
-#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a failing test may panic")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a failing test may panic"
+)]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -97,7 +101,10 @@ impl Trap {
     /// Makes a program that notes that it ran, and under which name.
     fn plant(&self, path: &Path, name: &str) -> String {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let text = format!("#!/bin/sh\necho '{name}' \"$@\" >> '{}'\ncat 2>/dev/null\nexit 0\n", self.ran.display());
+        let text = format!(
+            "#!/bin/sh\necho '{name}' \"$@\" >> '{}'\ncat 2>/dev/null\nexit 0\n",
+            self.ran.display()
+        );
         std::fs::write(path, text).unwrap();
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
         path.to_str().unwrap().to_owned()
@@ -107,18 +114,35 @@ impl Trap {
     fn set(&self) -> u64 {
         let root = self.project.root();
         let outside = self.project.user_directory();
-        self.project.write("src/main.rs", "fn main() {}\nfn more() {}\n");
+        self.project
+            .write("src/main.rs", "fn main() {}\nfn more() {}\n");
         self.project.write("src/new.rs", "one\ntwo\nthree\n");
-        self.project.write(".gitattributes", "* filter=planted diff=planted merge=planted\n");
-        self.project.write("src/.gitattributes", "*.rs filter=included\n");
-        self.project.write(".git/info/attributes", "* filter=info diff=planted\n");
+        self.project.write(
+            ".gitattributes",
+            "* filter=planted diff=planted merge=planted\n",
+        );
+        self.project
+            .write("src/.gitattributes", "*.rs filter=included\n");
+        self.project
+            .write(".git/info/attributes", "* filter=info diff=planted\n");
         std::fs::write(outside.join("attributes"), "* filter=own\n").unwrap();
-        for name in std::fs::read_dir(root.join(".git/hooks")).unwrap().filter_map(Result::ok).map(|entry| entry.path())
+        for name in std::fs::read_dir(root.join(".git/hooks"))
+            .unwrap()
+            .filter_map(Result::ok)
+            .map(|entry| entry.path())
         {
             let name = name.file_stem().unwrap().to_str().unwrap().to_owned();
-            self.plant(&root.join(".git/hooks").join(&name), &format!("hook {name}"));
+            self.plant(
+                &root.join(".git/hooks").join(&name),
+                &format!("hook {name}"),
+            );
         }
-        for name in ["post-index-change", "reference-transaction", "fsmonitor-watchman", "post-checkout"] {
+        for name in [
+            "post-index-change",
+            "reference-transaction",
+            "fsmonitor-watchman",
+            "post-checkout",
+        ] {
             self.plant(&root.join(".git/hooks").join(name), &format!("hook {name}"));
             self.plant(&root.join("hooks").join(name), &format!("hooksPath {name}"));
         }
@@ -128,13 +152,25 @@ impl Trap {
         std::os::unix::fs::symlink(root.join("tools"), outside.join("link")).unwrap();
         std::fs::create_dir_all(outside.join("links")).unwrap();
         std::os::unix::fs::symlink(root.join("git"), outside.join("links/git")).unwrap();
-        let program = |name: &str| self.plant(&root.join("tools").join(name), &format!("setting {name}"));
-        let driver =
-            |name: &str, key: &str| format!("[filter \"{name}\"]\n\t{key} = {}\n\trequired = true\n", program(key));
-        std::fs::write(outside.join("included"), driver("included", "process") + &driver("info", "clean")).unwrap();
+        let program =
+            |name: &str| self.plant(&root.join("tools").join(name), &format!("setting {name}"));
+        let driver = |name: &str, key: &str| {
+            format!(
+                "[filter \"{name}\"]\n\t{key} = {}\n\trequired = true\n",
+                program(key)
+            )
+        };
+        std::fs::write(
+            outside.join("included"),
+            driver("included", "process") + &driver("info", "clean"),
+        )
+        .unwrap();
         let mut settings = std::fs::read_to_string(root.join(".git/config")).unwrap();
         settings.push_str("[extensions]\n\tworktreeConfig = true\n");
-        settings.push_str(&format!("[core]\n\tattributesFile = {}\n", outside.join("attributes").display()));
+        settings.push_str(&format!(
+            "[core]\n\tattributesFile = {}\n",
+            outside.join("attributes").display()
+        ));
         settings.push_str(&driver("own", "clean"));
         for key in KEYS {
             let (section, name) = key.rsplit_once('.').unwrap();
@@ -144,8 +180,14 @@ impl Trap {
             };
             let value = match *key {
                 "core.hooksPath" => root.join("hooks").display().to_string(),
-                "submodule.recurse" | "status.submoduleSummary" | "log.showSignature" => "true".to_owned(),
-                "alias.status" | "alias.diff-index" | "alias.ls-files" | "alias.log" | "submodule.planted.update" => {
+                "submodule.recurse" | "status.submoduleSummary" | "log.showSignature" => {
+                    "true".to_owned()
+                }
+                "alias.status"
+                | "alias.diff-index"
+                | "alias.ls-files"
+                | "alias.log"
+                | "submodule.planted.update" => {
                     format!("!{}", program(name))
                 }
                 _ => program(name),
@@ -154,8 +196,12 @@ impl Trap {
         }
         let included = outside.join("included").display().to_string();
         settings.push_str(&format!("[include]\n\tpath = {included}\n"));
-        settings.push_str(&format!("[includeIf \"gitdir:{}/\"]\n\tpath = {included}\n", root.display()));
-        let worktree = format!("[core]\n\tfsmonitor = {}\n", program("worktree")) + &driver("planted", "process");
+        settings.push_str(&format!(
+            "[includeIf \"gitdir:{}/\"]\n\tpath = {included}\n",
+            root.display()
+        ));
+        let worktree = format!("[core]\n\tfsmonitor = {}\n", program("worktree"))
+            + &driver("planted", "process");
         self.plant(&root.join("tools/variable"), "variable");
         let lines = self.count(&[]);
         std::fs::write(root.join(".git/config"), settings).unwrap();
@@ -165,8 +211,11 @@ impl Trap {
 
     fn count(&self, environment: &[(String, String)]) -> u64 {
         let output = self.run(environment, &["--json", "where"]);
-        let place: serde_json::Value = serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
-        place["locSinceCommit"].as_u64().unwrap_or_else(|| panic!("git did not count: {output:?}"))
+        let place: serde_json::Value =
+            serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
+        place["locSinceCommit"]
+            .as_u64()
+            .unwrap_or_else(|| panic!("git did not count: {output:?}"))
     }
 
     /// The environment of somebody who has prepared it badly: PATH leads into the project first.
@@ -185,8 +234,15 @@ impl Trap {
         ];
         let planted = root.join("tools/variable").display().to_string();
         let mut environment = vec![("PATH".to_owned(), folders.join(":"))];
-        environment.extend(VARIABLES.iter().map(|name| ((*name).to_owned(), planted.clone())));
-        environment.push(("GIT_EXEC_PATH".to_owned(), root.join("tools").display().to_string()));
+        environment.extend(
+            VARIABLES
+                .iter()
+                .map(|name| ((*name).to_owned(), planted.clone())),
+        );
+        environment.push((
+            "GIT_EXEC_PATH".to_owned(),
+            root.join("tools").display().to_string(),
+        ));
         environment.push(("GIT_CONFIG_COUNT".to_owned(), "1".to_owned()));
         environment.push(("GIT_CONFIG_KEY_0".to_owned(), "core.fsmonitor".to_owned()));
         environment.push(("GIT_CONFIG_VALUE_0".to_owned(), planted));
@@ -239,10 +295,19 @@ const COMMANDS: &[&[&str]] = &[
 
 fn hook_events(trap: &Trap) -> Vec<(&'static str, serde_json::Value)> {
     let root = trap.project.root();
-    let call =
-        |tool: &str, input: serde_json::Value| json!({ "tool_name": tool, "tool_input": input, "tool_use_id": "t" });
-    let write = || call("Write", json!({ "file_path": root.join("src/other.rs"), "content": "x\n" }));
-    let edit = || call("Edit", json!({ "file_path": root.join("src/main.rs"), "old_string": "a", "new_string": "b" }));
+    let call = |tool: &str, input: serde_json::Value| json!({ "tool_name": tool, "tool_input": input, "tool_use_id": "t" });
+    let write = || {
+        call(
+            "Write",
+            json!({ "file_path": root.join("src/other.rs"), "content": "x\n" }),
+        )
+    };
+    let edit = || {
+        call(
+            "Edit",
+            json!({ "file_path": root.join("src/main.rs"), "old_string": "a", "new_string": "b" }),
+        )
+    };
     let shell = || call("Bash", json!({ "command": "git commit -am x && make" }));
     let done = |mut call: serde_json::Value| {
         call["tool_response"] = json!({ "stdout": "", "stderr": "" });
@@ -265,7 +330,10 @@ fn hook_events(trap: &Trap) -> Vec<(&'static str, serde_json::Value)> {
 }
 
 fn spring(trap: &Trap, environment: &[(String, String)], lines: u64) {
-    assert!(lines > 4, "one line is added to a file that git follows, and three in a new one");
+    assert!(
+        lines > 4,
+        "one line is added to a file that git follows, and three in a new one"
+    );
     for arguments in COMMANDS {
         let output = trap.run(environment, arguments);
         trap.nothing_ran(&format!("tl {arguments:?}: {output:?}"));
@@ -273,14 +341,22 @@ fn spring(trap: &Trap, environment: &[(String, String)], lines: u64) {
     // Before the hooks: afterwards the lines that the session wrote are not ours.
     assert_eq!(trap.count(environment), lines, "git counts the same lines");
     trap.nothing_ran("the count");
-    let variables: Vec<(&str, &str)> =
-        environment.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let variables: Vec<(&str, &str)> = environment
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
     let session = trap.project.session("s1");
     for (name, fields) in hook_events(trap) {
         trap.forget_counts();
         let payload = session.payload(name, fields);
-        let answer = trap.project.hook_bytes(&["claude-code"], payload.to_string().as_bytes(), &variables);
-        assert_eq!((answer.code, answer.stderr.as_str()), (0, ""), "{name}: {answer:?}");
+        let answer =
+            trap.project
+                .hook_bytes(&["claude-code"], payload.to_string().as_bytes(), &variables);
+        assert_eq!(
+            (answer.code, answer.stderr.as_str()),
+            (0, ""),
+            "{name}: {answer:?}"
+        );
         trap.nothing_ran(name);
     }
 }
@@ -312,5 +388,8 @@ fn nothing_that_a_repository_names_runs_under_an_older_git() {
     let lines = trap.set();
     spring(&trap, &trap.environment(old.to_str().unwrap()), lines);
     let asked = std::fs::read_to_string(asked).unwrap();
-    assert!(asked.contains("filter.planted.clean=") && asked.contains("filter.included.process="), "{asked}");
+    assert!(
+        asked.contains("filter.planted.clean=") && asked.contains("filter.included.process="),
+        "{asked}"
+    );
 }

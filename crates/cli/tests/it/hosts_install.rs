@@ -9,12 +9,42 @@ use crate::{assert_refused, binary, empty, keys, names_in, run_with, story, text
 
 /// A host, its file with the hooks, how many hooks, and one of its command files.
 pub(crate) const HOSTS: [(&str, &str, usize, &str); 6] = [
-    ("claude-code", ".claude/settings.json", 10, ".claude/commands/plan-chapter.md"),
-    ("cursor", ".cursor/hooks.json", 9, ".cursor/commands/plan-chapter.md"),
-    ("opencode", ".opencode/plugins/throughline.js", 1, ".opencode/commands/plan-chapter.md"),
-    ("codex", ".codex/hooks.json", 8, ".agents/skills/plan-chapter/SKILL.md"),
-    ("gemini", ".gemini/settings.json", 7, ".gemini/commands/plan-chapter.toml"),
-    ("copilot", ".github/hooks/throughline.json", 9, ".agents/skills/plan-chapter/SKILL.md"),
+    (
+        "claude-code",
+        ".claude/settings.json",
+        10,
+        ".claude/commands/plan-chapter.md",
+    ),
+    (
+        "cursor",
+        ".cursor/hooks.json",
+        9,
+        ".cursor/commands/plan-chapter.md",
+    ),
+    (
+        "opencode",
+        ".opencode/plugins/throughline.js",
+        1,
+        ".opencode/commands/plan-chapter.md",
+    ),
+    (
+        "codex",
+        ".codex/hooks.json",
+        8,
+        ".agents/skills/plan-chapter/SKILL.md",
+    ),
+    (
+        "gemini",
+        ".gemini/settings.json",
+        7,
+        ".gemini/commands/plan-chapter.toml",
+    ),
+    (
+        "copilot",
+        ".github/hooks/throughline.json",
+        9,
+        ".agents/skills/plan-chapter/SKILL.md",
+    ),
 ];
 
 /// Settings as people have them, with what is dear to them.
@@ -23,14 +53,20 @@ pub(crate) const FOREIGN: &str = "// ours, says the team\n{\n    \"version\": 1,
 /// Returns every file of the project but our own state, with its text.
 pub(crate) fn snapshot(project: &Project) -> Vec<(PathBuf, String)> {
     fn walk(folder: &Path, all: &mut Vec<(PathBuf, String)>) {
-        for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+        for entry in std::fs::read_dir(folder)
+            .expect("a folder")
+            .map(|entry| entry.expect("an entry").path())
+        {
             if entry.ends_with(".throughline") {
                 continue;
             }
             if entry.is_dir() {
                 walk(&entry, all);
             } else {
-                all.push((entry.clone(), std::fs::read_to_string(&entry).expect("text")));
+                all.push((
+                    entry.clone(),
+                    std::fs::read_to_string(&entry).expect("text"),
+                ));
             }
         }
     }
@@ -42,7 +78,10 @@ pub(crate) fn snapshot(project: &Project) -> Vec<(PathBuf, String)> {
 
 fn actions(outcome: &Value, host: usize) -> Vec<(&str, &str)> {
     let files = outcome["hosts"][host]["files"].as_array().expect("files");
-    files.iter().map(|file| (text(file, "path"), text(file, "action"))).collect()
+    files
+        .iter()
+        .map(|file| (text(file, "path"), text(file, "action")))
+        .collect()
 }
 
 fn copies(project: &Project) -> usize {
@@ -62,17 +101,34 @@ fn each_host_gets_hooks_and_commands_once() {
         let done = actions(&outcome, 0);
         // Hooks, commands, and the list of MCP servers where it is a file of its own.
         assert_eq!(done.len(), if host == "gemini" { 16 } else { 17 }, "{host}");
-        assert!(done.iter().all(|(_, action)| *action == "created"), "{host}: {done:?}");
+        assert!(
+            done.iter().all(|(_, action)| *action == "created"),
+            "{host}: {done:?}"
+        );
         assert_eq!(done.first(), Some(&(file, "created")));
         let program = binary().to_str().expect("Unicode");
         let entries = project.read(file);
-        assert_eq!(entries.matches(program).count(), hooks + servers_beside(host), "{host}: {entries}");
-        assert!(project.read(command).contains("Throughline command: /plan-chapter"), "{host}");
+        assert_eq!(
+            entries.matches(program).count(),
+            hooks + servers_beside(host),
+            "{host}: {entries}"
+        );
+        assert!(
+            project
+                .read(command)
+                .contains("Throughline command: /plan-chapter"),
+            "{host}"
+        );
         assert_eq!(copies(&project), 0, "{host}: nothing was there to be kept");
 
         let before = snapshot(&project);
         let again = project.json(&["init", "--host", host]);
-        assert!(actions(&again, 0).iter().all(|(_, action)| *action == "unchanged"), "{host}: {again}");
+        assert!(
+            actions(&again, 0)
+                .iter()
+                .all(|(_, action)| *action == "unchanged"),
+            "{host}: {again}"
+        );
         assert_eq!(snapshot(&project), before, "{host}");
         assert_eq!(copies(&project), 0, "{host}");
     }
@@ -84,19 +140,34 @@ fn what_others_wrote_stays() {
         let project = story();
         project.write(file, FOREIGN);
         let outcome = project.json(&["init", "--host", host, "--program", "tl"]);
-        assert_eq!(actions(&outcome, 0).first(), Some(&(file, "changed")), "{host}");
+        assert_eq!(
+            actions(&outcome, 0).first(),
+            Some(&(file, "changed")),
+            "{host}"
+        );
         let entries = project.read(file);
-        assert_eq!(entries.matches(&format!("tl hook {host}")).count(), hooks, "{host}: {entries}");
+        assert_eq!(
+            entries.matches(&format!("tl hook {host}")).count(),
+            hooks,
+            "{host}: {entries}"
+        );
         // Line by line everything of theirs is there, in its order; at most a comma was added.
         let mut lines = entries.lines();
         for line in FOREIGN.lines().filter(|line| line.contains(['"', '/'])) {
             let beginning: String = line.chars().take_while(|c| *c != ']').collect();
-            assert!(lines.any(|now| now.starts_with(&beginning)), "{host}: no `{line}` in {entries}");
+            assert!(
+                lines.any(|now| now.starts_with(&beginning)),
+                "{host}: no `{line}` in {entries}"
+            );
         }
         let copy = text(&outcome["hosts"][0]["files"][0], "backup");
         assert_eq!(project.read(copy), FOREIGN, "{host}");
         project.ok(&["init", "--host", host, "--program", "tl"]);
-        assert_eq!(project.read(file), entries, "{host}: the second time changes nothing");
+        assert_eq!(
+            project.read(file),
+            entries,
+            "{host}: the second time changes nothing"
+        );
     }
 }
 
@@ -105,9 +176,17 @@ fn another_program_takes_the_place_of_the_old_one() {
     for (host, file, hooks, _) in HOSTS {
         let project = story();
         project.ok(&["init", "--host", host, "--program", "/opt/some tools/tl"]);
-        assert_eq!(project.read(file).matches("/opt/some tools/tl").count(), hooks + servers_beside(host), "{host}");
+        assert_eq!(
+            project.read(file).matches("/opt/some tools/tl").count(),
+            hooks + servers_beside(host),
+            "{host}"
+        );
         let outcome = project.json(&["init", "--host", host, "--program", "tl"]);
-        assert_eq!(actions(&outcome, 0).first(), Some(&(file, "changed")), "{host}");
+        assert_eq!(
+            actions(&outcome, 0).first(),
+            Some(&(file, "changed")),
+            "{host}"
+        );
         assert!(!project.read(file).contains("/opt"), "{host}");
         let afresh = story();
         afresh.ok(&["init", "--host", host, "--program", "tl"]);
@@ -118,22 +197,58 @@ fn another_program_takes_the_place_of_the_old_one() {
 #[test]
 fn hosts_fail_closed_where_they_can() {
     let project = story();
-    project.ok(&["init", "--host", "claude-code,cursor,codex,opencode", "--program", "tl"]);
+    project.ok(&[
+        "init",
+        "--host",
+        "claude-code,cursor,codex,opencode",
+        "--program",
+        "tl",
+    ]);
     let read = |file: &str| -> Value { serde_json::from_str(&project.read(file)).expect("JSON") };
     let hook = &read(".claude/settings.json")["hooks"]["PreToolUse"][0]["hooks"][0];
     assert_eq!(
         *hook,
         json!({ "type": "command", "command": "tl hook claude-code", "timeout": 10, "onFailure": "block" })
     );
-    assert_eq!(read(".cursor/hooks.json")["hooks"]["preToolUse"][0]["failClosed"], json!(true));
-    assert!(read(".cursor/hooks.json")["hooks"]["stop"][0].get("loop_limit").is_some_and(Value::is_null));
-    assert_eq!(keys(&read(".codex/hooks.json")), ["hooks"], "Codex refuses other fields");
-    assert!(project.read(".opencode/plugins/throughline.js").contains("const STRICT = false\n"));
+    assert_eq!(
+        read(".cursor/hooks.json")["hooks"]["preToolUse"][0]["failClosed"],
+        json!(true)
+    );
+    assert!(
+        read(".cursor/hooks.json")["hooks"]["stop"][0]
+            .get("loop_limit")
+            .is_some_and(Value::is_null)
+    );
+    assert_eq!(
+        keys(&read(".codex/hooks.json")),
+        ["hooks"],
+        "Codex refuses other fields"
+    );
+    assert!(
+        project
+            .read(".opencode/plugins/throughline.js")
+            .contains("const STRICT = false\n")
+    );
 
-    project.ok(&["init", "--host", "codex,opencode", "--program", "tl", "--strict"]);
+    project.ok(&[
+        "init",
+        "--host",
+        "codex,opencode",
+        "--program",
+        "tl",
+        "--strict",
+    ]);
     let line = read(".codex/hooks.json")["hooks"]["PreToolUse"][0]["hooks"][0]["command"].clone();
-    assert!(line.as_str().is_some_and(|line| line.starts_with("tl hook codex || {")), "{line}");
-    assert!(project.read(".opencode/plugins/throughline.js").contains("const STRICT = true\n"));
+    assert!(
+        line.as_str()
+            .is_some_and(|line| line.starts_with("tl hook codex || {")),
+        "{line}"
+    );
+    assert!(
+        project
+            .read(".opencode/plugins/throughline.js")
+            .contains("const STRICT = true\n")
+    );
 }
 
 #[test]
@@ -145,7 +260,8 @@ fn units_and_names_are_those_of_the_host() {
         gemini["hooks"]["BeforeTool"][0]["hooks"][0],
         json!({ "name": "throughline", "type": "command", "command": "tl hook gemini", "timeout": 10_000 })
     );
-    let copilot: Value = serde_json::from_str(&project.read(".github/hooks/throughline.json")).expect("JSON");
+    let copilot: Value =
+        serde_json::from_str(&project.read(".github/hooks/throughline.json")).expect("JSON");
     assert_eq!(copilot["version"], json!(1));
     assert_eq!(
         copilot["hooks"]["preToolUse"][0],
@@ -157,15 +273,26 @@ fn units_and_names_are_those_of_the_host() {
 fn copilot_is_not_given_the_same_hooks_twice() {
     let both = story();
     let outcome = both.json(&["init", "--host", "copilot,claude-code"]);
-    assert_eq!(outcome["hosts"][1]["covered_by"], json!(".claude/settings.json"));
+    assert_eq!(
+        outcome["hosts"][1]["covered_by"],
+        json!(".claude/settings.json")
+    );
     assert!(!both.root().join(".github").exists());
-    assert!(both.root().join(".agents/skills/plan-act/SKILL.md").is_file(), "it still has its commands");
+    assert!(
+        both.root()
+            .join(".agents/skills/plan-act/SKILL.md")
+            .is_file(),
+        "it still has its commands"
+    );
 
     let later = story();
     later.ok(&["init", "--host", "copilot"]);
     let outcome = later.json(&["init", "--host", "claude-code"]);
     assert_eq!(text(&outcome["hosts"][1], "host"), "copilot");
-    assert!(!later.root().join(".github").exists(), "Claude Code's file covers it now");
+    assert!(
+        !later.root().join(".github").exists(),
+        "Claude Code's file covers it now"
+    );
 }
 
 #[test]
@@ -176,25 +303,52 @@ fn broken_settings_stop_everything_before_it_begins() {
         project.write(file, broken);
         let before = snapshot(&project);
         let all = format!("opencode,{host}");
-        assert_refused(&project, &["init", "--host", &all], "invalid", &[file, "line 3", "nothing was changed"]);
+        assert_refused(
+            &project,
+            &["init", "--host", &all],
+            "invalid",
+            &[file, "line 3", "nothing was changed"],
+        );
         assert_eq!(snapshot(&project), before, "{host}");
-        assert!(!project.root().join(".throughline").exists(), "{host}: no half-made project");
+        assert!(
+            !project.root().join(".throughline").exists(),
+            "{host}: no half-made project"
+        );
         project.write(file, "[]");
-        assert_refused(&project, &["init", "--host", host], "invalid", &[file, "expected an object at the top"]);
+        assert_refused(
+            &project,
+            &["init", "--host", host],
+            "invalid",
+            &[file, "expected an object at the top"],
+        );
     }
 }
 
 #[test]
 fn a_command_of_somebody_else_is_not_overwritten() {
     let project = story();
-    project.write(".claude/commands/plan-act.md", "My own way to plan an act.\n");
-    project.write(".opencode/plugins/throughline.js", "export const Mine = async () => ({})\n");
+    project.write(
+        ".claude/commands/plan-act.md",
+        "My own way to plan an act.\n",
+    );
+    project.write(
+        ".opencode/plugins/throughline.js",
+        "export const Mine = async () => ({})\n",
+    );
     let outcome = project.json(&["init", "--host", "claude-code,opencode"]);
     assert!(actions(&outcome, 0).contains(&(".claude/commands/plan-act.md", "not-ours")));
     assert!(actions(&outcome, 1).contains(&(".opencode/plugins/throughline.js", "not-ours")));
-    assert_eq!(project.read(".claude/commands/plan-act.md"), "My own way to plan an act.\n");
+    assert_eq!(
+        project.read(".claude/commands/plan-act.md"),
+        "My own way to plan an act.\n"
+    );
     let said = project.ok(&["init", "--host", "claude-code"]);
-    assert!(said.stdout.contains("not ours, left as it is: .claude/commands/plan-act.md"), "{}", said.stdout);
+    assert!(
+        said.stdout
+            .contains("not ours, left as it is: .claude/commands/plan-act.md"),
+        "{}",
+        said.stdout
+    );
 }
 
 #[test]
@@ -203,26 +357,62 @@ fn a_link_out_of_the_project_is_not_followed() {
     let outside = project.user_directory().join("outside");
     std::fs::create_dir_all(&outside).expect("a folder");
     std::os::unix::fs::symlink(&outside, project.root().join(".claude")).expect("a link");
-    assert_refused(&project, &["init", "--host", "claude-code"], "unavailable", &[".claude/settings.json", "link"]);
+    assert_refused(
+        &project,
+        &["init", "--host", "claude-code"],
+        "unavailable",
+        &[".claude/settings.json", "link"],
+    );
     assert_eq!(std::fs::read_dir(&outside).expect("a folder").count(), 0);
 }
 
 #[test]
 fn names_are_checked() {
     let project = empty();
-    for (word, near) in
-        [("claude", "claude-code"), ("codx", "codex"), ("Gemini", "gemini"), ("github-copilot", "copilot")]
-    {
-        let parts = [format!("no host `{word}`"), format!("did you mean `{near}`?"), format!("tl init --host {near}")];
+    for (word, near) in [
+        ("claude", "claude-code"),
+        ("codx", "codex"),
+        ("Gemini", "gemini"),
+        ("github-copilot", "copilot"),
+    ] {
+        let parts = [
+            format!("no host `{word}`"),
+            format!("did you mean `{near}`?"),
+            format!("tl init --host {near}"),
+        ];
         let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
         assert_refused(&project, &["init", "--host", word], "invalid", &parts);
     }
-    assert_refused(&project, &["init", "--host", "auto,codex"], "invalid", &["no host `auto`"]);
-    let other = ["init", "--host", "codex", "--program", "/usr/bin/throughline"];
+    assert_refused(
+        &project,
+        &["init", "--host", "auto,codex"],
+        "invalid",
+        &["no host `auto`"],
+    );
+    let other = [
+        "init",
+        "--host",
+        "codex",
+        "--program",
+        "/usr/bin/throughline",
+    ];
     assert_refused(&project, &other, "invalid", &["is not called `tl`"]);
-    assert_refused(&project, &["init", "--host", "codex", "--program", "bin/tl"], "invalid", &["is a relative path"]);
-    assert_eq!(project.run(&["init", "--strict"]).code, 2, "--strict is about hosts");
-    assert_eq!(names_in(&project, "."), Vec::<String>::new(), "nothing was made");
+    assert_refused(
+        &project,
+        &["init", "--host", "codex", "--program", "bin/tl"],
+        "invalid",
+        &["is a relative path"],
+    );
+    assert_eq!(
+        project.run(&["init", "--strict"]).code,
+        2,
+        "--strict is about hosts"
+    );
+    assert_eq!(
+        names_in(&project, "."),
+        Vec::<String>::new(),
+        "nothing was made"
+    );
 }
 
 #[test]
@@ -235,7 +425,11 @@ fn auto_takes_what_it_finds_and_says_why() {
     std::fs::create_dir_all(&tools).expect("a folder");
     std::os::unix::fs::symlink("/bin/true", tools.join("codex")).expect("a link");
     let path = format!("{}:/usr/bin:/bin", tools.display());
-    let output = run_with(&project, &[("PATH", &path)], &["--json", "init", "--host", "auto"]);
+    let output = run_with(
+        &project,
+        &[("PATH", &path)],
+        &["--json", "init", "--host", "auto"],
+    );
     let outcome: Value = serde_json::from_str(&output.stdout).expect("JSON");
     let found: Vec<(&str, Vec<&str>)> = outcome["found"]
         .as_array()
@@ -252,13 +446,25 @@ fn auto_takes_what_it_finds_and_says_why() {
             ("copilot", vec![".github/hooks"]),
         ]
     );
-    let done: Vec<&str> = outcome["hosts"].as_array().expect("a list").iter().map(|one| text(one, "host")).collect();
+    let done: Vec<&str> = outcome["hosts"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| text(one, "host"))
+        .collect();
     assert_eq!(done, ["claude-code", "codex", "gemini", "copilot"]);
 
     let bare = empty();
     let output = bare.ok(&["init", "--host", "auto"]);
-    assert!(output.stderr.contains("no agent host was found"), "{}", output.stderr);
-    assert!(bare.root().join(".throughline/config.toml").is_file(), "it is a project all the same");
+    assert!(
+        output.stderr.contains("no agent host was found"),
+        "{}",
+        output.stderr
+    );
+    assert!(
+        bare.root().join(".throughline/config.toml").is_file(),
+        "it is a project all the same"
+    );
 }
 
 #[test]
@@ -284,9 +490,17 @@ fn a_person_sees_what_was_done() {
         "Codex CLI\n  created .codex/hooks.json\n  created .codex/config.toml\n  created 15 commands in .agents/skills",
         "tl doctor",
     ] {
-        assert!(output.stdout.contains(part), "no `{part}` in:\n{}", output.stdout);
+        assert!(
+            output.stdout.contains(part),
+            "no `{part}` in:\n{}",
+            output.stdout
+        );
     }
-    assert!(output.stderr.contains("tl doctor --trust codex"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("tl doctor --trust codex"),
+        "{}",
+        output.stderr
+    );
 }
 
 #[test]
@@ -297,7 +511,14 @@ fn permissions_of_settings_are_kept() {
     let file = project.root().join(".gemini/settings.json");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("permissions");
     project.ok(&["init", "--host", "gemini"]);
-    assert_eq!(std::fs::metadata(&file).expect("a file").permissions().mode() & 0o777, 0o600);
+    assert_eq!(
+        std::fs::metadata(&file)
+            .expect("a file")
+            .permissions()
+            .mode()
+            & 0o777,
+        0o600
+    );
 }
 
 #[test]
@@ -346,5 +567,8 @@ fn commands_of_opencode_know_their_session() {
     }
     assert!(project.shell("node drive.mjs > said.txt"));
     let named = r#"{"A":"b","THROUGHLINE_SESSION":"ses"}"#;
-    assert_eq!(project.read("said.txt"), format!("{named}\n{named}\n{{\"A\":\"b\"}}\n"));
+    assert_eq!(
+        project.read("said.txt"),
+        format!("{named}\n{named}\n{{\"A\":\"b\"}}\n")
+    );
 }

@@ -7,7 +7,15 @@ use testkit::Project;
 use crate::{empty, newest_operation, planned, statuses, tickets};
 
 /// System calls by which a command changes what is on disk. strace counts each of them by itself.
-const WRITES: [&str; 7] = ["write", "fsync", "fdatasync", "renameat", "linkat", "unlinkat", "mkdirat"];
+const WRITES: [&str; 7] = [
+    "write",
+    "fsync",
+    "fdatasync",
+    "renameat",
+    "linkat",
+    "unlinkat",
+    "mkdirat",
+];
 
 /// What became of a command.
 struct Faulty {
@@ -26,8 +34,20 @@ fn with_fault(project: &Project, fault: &str, arguments: &[&str]) -> Option<Faul
     let plain = project.command(arguments);
     let name = fault.split(':').next().unwrap_or_default();
     let mut traced = Command::new("strace");
-    traced.args(["-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={name}"), "-e", &format!("inject={fault}")]);
-    traced.arg(plain.get_program()).args(plain.get_args()).env_clear();
+    traced.args([
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        &format!("trace={name}"),
+        "-e",
+        &format!("inject={fault}"),
+    ]);
+    traced
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .env_clear();
     if let Some(directory) = plain.get_current_dir() {
         traced.current_dir(directory);
     }
@@ -56,7 +76,9 @@ fn kill_everywhere(project: &Project, arguments: &[&str], verify: &dyn Fn(&str))
     let shell = |command: &str| assert!(project.shell(command), "{command}");
     let (root, user) = (project.root(), project.user_directory());
     let (root, user) = (root.display(), user.display());
-    shell(&format!("mkdir -p '{user}'; cp -a '{root}' '{user}-root'; cp -a '{user}' '{user}-user'"));
+    shell(&format!(
+        "mkdir -p '{user}'; cp -a '{root}' '{user}-root'; cp -a '{user}' '{user}-user'"
+    ));
     let mut points = 0;
     for call in WRITES {
         for at in 1.. {
@@ -80,7 +102,12 @@ fn kill_everywhere(project: &Project, arguments: &[&str], verify: &dyn Fn(&str))
 
 fn documents(project: &Project) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(project.root().join(".throughline/plans"))
-        .map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
+        .map(|entries| {
+            entries
+                .flatten()
+                .map(|entry| entry.file_name().to_string_lossy().into_owned())
+                .collect()
+        })
         .unwrap_or_default();
     names.sort();
     names
@@ -88,7 +115,10 @@ fn documents(project: &Project) -> Vec<String> {
 
 /// Says what was recorded by the system: what the program took for somebody's edit.
 fn noticed(project: &Project) -> usize {
-    project.read(".throughline/journal.jsonl").matches("\"verb\":\"observe\"").count()
+    project
+        .read(".throughline/journal.jsonl")
+        .matches("\"verb\":\"observe\"")
+        .count()
 }
 
 fn two_versions() -> Project {
@@ -104,9 +134,17 @@ fn a_killed_restore_is_done_whole_or_not_at_all_and_never_twice() {
     let observed = noticed(&project);
     kill_everywhere(&project, &["restore", "act-1", "-1"], &|at| {
         project.ok(&["status"]);
-        assert_eq!(noticed(&project), observed, "point {at}: our own write was taken for an edit");
+        assert_eq!(
+            noticed(&project),
+            observed,
+            "point {at}: our own write was taken for an edit"
+        );
         let _ = project.run(&["restore", "act-1", "-1"]);
-        assert_eq!(project.read(Project::ACT), crate::ACT_TEXT, "point {at}: the repeated command did the opposite");
+        assert_eq!(
+            project.read(Project::ACT),
+            crate::ACT_TEXT,
+            "point {at}: the repeated command did the opposite"
+        );
         project.ok(&["check"]);
     });
 }
@@ -118,9 +156,19 @@ fn a_killed_split_makes_no_child_twice() {
     kill_everywhere(&project, &split, &|at| {
         project.ok(&["status"]);
         let _ = project.run(&split);
-        let children: Vec<String> = statuses(&project).into_iter().filter(|line| line.starts_with("045/")).collect();
-        let recorded = project.read(".throughline/journal.jsonl").matches("split 045 into").count();
-        assert_eq!((children.len(), recorded), (2, 1), "point {at}: {children:?}");
+        let children: Vec<String> = statuses(&project)
+            .into_iter()
+            .filter(|line| line.starts_with("045/"))
+            .collect();
+        let recorded = project
+            .read(".throughline/journal.jsonl")
+            .matches("split 045 into")
+            .count();
+        assert_eq!(
+            (children.len(), recorded),
+            (2, 1),
+            "point {at}: {children:?}"
+        );
     });
 }
 
@@ -129,7 +177,14 @@ fn a_killed_change_of_a_document_never_locks_it() {
     let project = empty();
     project.ok(&["init", "--profile", "milestones"]);
     project.ok(&["doc", "new", "Add search"]);
-    let add = ["doc", "add-decision", "--decision", "Use an index", "--reasoning", "It is fast"];
+    let add = [
+        "doc",
+        "add-decision",
+        "--decision",
+        "Use an index",
+        "--reasoning",
+        "It is fast",
+    ];
     kill_everywhere(&project, &add, &|at| {
         let shown = project.run(&["doc", "show"]);
         assert_eq!(shown.code, 0, "point {at}: {}", shown.stderr);
@@ -147,8 +202,16 @@ fn a_killed_workflow_start_makes_no_second_document() {
     kill_everywhere(&project, &start, &|at| {
         let _ = project.run(&start);
         project.ok(&["flow", "next"]);
-        let recorded = project.read(".throughline/journal.jsonl").matches("on the new plan document").count();
-        assert_eq!(documents(&project).len(), recorded, "point {at}: {:?}", documents(&project));
+        let recorded = project
+            .read(".throughline/journal.jsonl")
+            .matches("on the new plan document")
+            .count();
+        assert_eq!(
+            documents(&project).len(),
+            recorded,
+            "point {at}: {:?}",
+            documents(&project)
+        );
         assert_eq!(recorded, 1, "point {at}");
     });
 }
@@ -158,13 +221,19 @@ fn a_restore_whose_journal_cannot_be_synced_changes_no_file() {
     for error in ["EIO", "ENOSPC"] {
         let project = two_versions();
         let before = newest_operation(&project);
-        let Some(Faulty { code, told, .. }) =
-            with_fault(&project, &format!("fdatasync:error={error}:when=1"), &["restore", "act-1", "-1"])
-        else {
+        let Some(Faulty { code, told, .. }) = with_fault(
+            &project,
+            &format!("fdatasync:error={error}:when=1"),
+            &["restore", "act-1", "-1"],
+        ) else {
             return;
         };
         assert_ne!(code, Some(0), "{told}");
-        assert_eq!(project.read(Project::ACT), crate::ACT_EDITED, "{error}: {told}");
+        assert_eq!(
+            project.read(Project::ACT),
+            crate::ACT_EDITED,
+            "{error}: {told}"
+        );
         assert_eq!(newest_operation(&project), before, "{error}");
         project.ok(&["check"]);
     }
@@ -174,16 +243,25 @@ fn a_restore_whose_journal_cannot_be_synced_changes_no_file() {
 fn a_file_that_cannot_be_written_after_the_commit_is_told_and_completed_later() {
     let project = two_versions();
     let before = newest_operation(&project);
-    let Some(Faulty { code, told, .. }) =
-        with_fault(&project, "renameat:error=ENOSPC:when=1+", &["restore", "act-1", "-1"])
-    else {
+    let Some(Faulty { code, told, .. }) = with_fault(
+        &project,
+        "renameat:error=ENOSPC:when=1+",
+        &["restore", "act-1", "-1"],
+    ) else {
         return;
     };
     assert_ne!(code, Some(0), "{told}");
-    assert!(told.contains(&format!("recorded as operation {}", before + 1)), "{told}");
+    assert!(
+        told.contains(&format!("recorded as operation {}", before + 1)),
+        "{told}"
+    );
     assert!(told.contains("the next command completes it"), "{told}");
     let next = project.ok(&["status"]);
-    assert!(next.stderr.contains("its files are written now"), "{}", next.stderr);
+    assert!(
+        next.stderr.contains("its files are written now"),
+        "{}",
+        next.stderr
+    );
     assert_eq!(project.read(Project::ACT), crate::ACT_TEXT);
     assert_eq!(newest_operation(&project), before + 1);
 }
@@ -192,13 +270,19 @@ fn a_file_that_cannot_be_written_after_the_commit_is_told_and_completed_later() 
 fn a_read_error_while_restoring_never_ends_in_success_with_another_text() {
     for at in (1..140).step_by(3) {
         let project = two_versions();
-        let Some(Faulty { code, told, .. }) =
-            with_fault(&project, &format!("pread64:error=EIO:when={at}"), &["restore", "act-1", "-1"])
-        else {
+        let Some(Faulty { code, told, .. }) = with_fault(
+            &project,
+            &format!("pread64:error=EIO:when={at}"),
+            &["restore", "act-1", "-1"],
+        ) else {
             return;
         };
         if code == Some(0) {
-            assert_eq!(project.read(Project::ACT), crate::ACT_TEXT, "point {at}: {told}");
+            assert_eq!(
+                project.read(Project::ACT),
+                crate::ACT_TEXT,
+                "point {at}: {told}"
+            );
         }
     }
 }
@@ -221,7 +305,9 @@ fn processes_that_make_tickets_at_once_get_an_id_each() {
     });
     let known = statuses(&project);
     assert_eq!(known.len(), PROCESSES * TICKETS, "{known:?}");
-    let folders = std::fs::read_dir(project.root().join("tickets")).unwrap().count();
+    let folders = std::fs::read_dir(project.root().join("tickets"))
+        .unwrap()
+        .count();
     assert_eq!(folders, PROCESSES * TICKETS);
     project.ok(&["check"]);
 }
@@ -230,13 +316,28 @@ fn processes_that_make_tickets_at_once_get_an_id_each() {
 fn two_tickets_with_one_id_are_told_and_found_by_check() {
     let project = tickets();
     project.ok(&["status"]);
-    project.write("tickets/045-other/ticket.md", "---\nid: '045'\nphase: intake\n---\n\n# Other\n");
+    project.write(
+        "tickets/045-other/ticket.md",
+        "---\nid: '045'\nphase: intake\n---\n\n# Other\n",
+    );
     let shown = project.ok(&["tree"]);
-    assert!(shown.stderr.contains("tickets/045-other/ticket.md"), "{}", shown.stderr);
-    assert!(shown.stderr.contains("has the id `045` too"), "{}", shown.stderr);
+    assert!(
+        shown.stderr.contains("tickets/045-other/ticket.md"),
+        "{}",
+        shown.stderr
+    );
+    assert!(
+        shown.stderr.contains("has the id `045` too"),
+        "{}",
+        shown.stderr
+    );
     let found = project.run(&["check"]);
     assert_eq!(found.code, 3, "{}", found.stdout);
-    assert!(found.stdout.contains("has the id `045` too"), "{}", found.stdout);
+    assert!(
+        found.stdout.contains("has the id `045` too"),
+        "{}",
+        found.stdout
+    );
 }
 
 #[test]
@@ -244,6 +345,8 @@ fn a_ticket_that_is_refused_leaves_no_folder() {
     let project = tickets();
     let refused = project.run(&["ticket", "new", "Again", "--id", "045"]);
     assert_ne!(refused.code, 0);
-    let folders = std::fs::read_dir(project.root().join("tickets")).unwrap().count();
+    let folders = std::fs::read_dir(project.root().join("tickets"))
+        .unwrap()
+        .count();
     assert_eq!(folders, 4);
 }

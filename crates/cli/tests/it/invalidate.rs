@@ -47,7 +47,13 @@ fn what_is_invalid_already_is_left_alone() {
                 "new_status": "requires-revalidation", "path": "act-1/chapter-01"}])
     );
     assert_eq!(project.status("scene-0101"), "invalid");
-    assert!(text(&project.json(&["show", "scene-0101"]), "invalidation_reason").contains("first"));
+    assert!(
+        text(
+            &project.json(&["show", "scene-0101"]),
+            "invalidation_reason"
+        )
+        .contains("first")
+    );
 }
 
 #[test]
@@ -63,7 +69,15 @@ fn drafts_below_become_stale_too() {
 fn people_see_what_became_of_what() {
     let project = planned();
     assert_eq!(
-        project.ok(&["invalidate", "chapter", "1", "--reason", "contradicts the ending"]).stdout,
+        project
+            .ok(&[
+                "invalidate",
+                "chapter",
+                "1",
+                "--reason",
+                "contradicts the ending"
+            ])
+            .stdout,
         "✗ chapter 1 is invalid; 1 plan below it to revalidate\n  act-1/chapter-01/scene-0101  approved → ↻ requires-revalidation\n"
     );
 }
@@ -71,7 +85,12 @@ fn people_see_what_became_of_what() {
 #[test]
 fn a_reason_is_needed() {
     let project = planned();
-    assert_refused(&project, &["invalidate", "act-1", "--reason", "  "], "invalid", &["a reason is needed"]);
+    assert_refused(
+        &project,
+        &["invalidate", "act-1", "--reason", "  "],
+        "invalid",
+        &["a reason is needed"],
+    );
     assert_eq!(project.status("act-1"), "approved");
 }
 
@@ -80,5 +99,8 @@ fn the_newest_reason_is_the_one_that_is_shown() {
     let project = planned();
     project.ok(&["invalidate", "act-1", "--reason", "first"]);
     project.ok(&["invalidate", "act-1", "--reason", "second"]);
-    assert_eq!(text(&project.json(&["show", "act-1"]), "invalidation_reason"), "condemned: second");
+    assert_eq!(
+        text(&project.json(&["show", "act-1"]), "invalidation_reason"),
+        "condemned: second"
+    );
 }

@@ -40,7 +40,10 @@ fn get_entity_state() {
                 "version_hash",
             ]
         );
-        assert_eq!(keys(&view["approval"]), ["at", "by", "holds", "version_hash", "warnings"]);
+        assert_eq!(
+            keys(&view["approval"]),
+            ["at", "by", "holds", "version_hash", "warnings"]
+        );
     }
 }
 
@@ -60,17 +63,26 @@ fn get_entity_state_comes_first_and_in_the_seeds_order() {
         "updated_at",
         "invalidation_reason",
     ];
-    let places: Vec<usize> =
-        order.iter().map(|key| output.stdout.find(&format!("\"{key}\":")).expect("the key")).collect();
+    let places: Vec<usize> = order
+        .iter()
+        .map(|key| output.stdout.find(&format!("\"{key}\":")).expect("the key"))
+        .collect();
     assert!(places.is_sorted(), "{}", output.stdout);
-    assert_eq!(output.stdout.lines().count(), 1, "one value on one line in a pipe");
+    assert_eq!(
+        output.stdout.lines().count(),
+        1,
+        "one value on one line in a pipe"
+    );
 }
 
 #[test]
 fn an_act_without_parent_has_nulls() {
     let project = planned();
     let act = project.json(&["show", "act-1"]);
-    assert_eq!((act["parent_id"].clone(), act["parent_version_hash"].clone()), (json!(null), json!(null)));
+    assert_eq!(
+        (act["parent_id"].clone(), act["parent_version_hash"].clone()),
+        (json!(null), json!(null))
+    );
     let chapter = project.json(&["show", "chapter-01"]);
     assert_eq!(chapter["parent_version_hash"], act["version_hash"]);
 }
@@ -81,36 +93,75 @@ fn statuses_are_the_seeds_words() {
     project.ok(&["invalidate", "scene-0101", "--reason", "x"]);
     project.write("acts/act-2/strategic-plan.md", "# Act 2\n");
     project.ok(&["approve", "act-2"]);
-    let found: Vec<String> = ["act-1", "act-2", "chapter-01", "scene-0101"].map(|node| project.status(node)).to_vec();
-    assert_eq!(found, ["draft", "approved", "requires-revalidation", "invalid"]);
+    let found: Vec<String> = ["act-1", "act-2", "chapter-01", "scene-0101"]
+        .map(|node| project.status(node))
+        .to_vec();
+    assert_eq!(
+        found,
+        ["draft", "approved", "requires-revalidation", "invalid"]
+    );
 }
 
 #[test]
 fn get_children_status() {
     let view = busy().json(&["children", "act-1"]);
     assert_eq!(keys(&view), ["children", "status_counts", "total_children"]);
-    assert_eq!(keys(&view["status_counts"]), ["approved", "draft", "invalid", "requires-revalidation"]);
-    assert_eq!(keys(&view["children"][0]), ["entity_id", "entity_type", "file_path", "status", "title"]);
+    assert_eq!(
+        keys(&view["status_counts"]),
+        ["approved", "draft", "invalid", "requires-revalidation"]
+    );
+    assert_eq!(
+        keys(&view["children"][0]),
+        ["entity_id", "entity_type", "file_path", "status", "title"]
+    );
 }
 
 #[test]
 fn cascade_invalidate() {
     let project = planned();
     let view = project.json(&["invalidate", "act-1", "--reason", "x"]);
-    assert_eq!(keys(&view), ["invalidated_entities", "operation", "reinstated_entities", "success"]);
+    assert_eq!(
+        keys(&view),
+        [
+            "invalidated_entities",
+            "operation",
+            "reinstated_entities",
+            "success"
+        ]
+    );
     assert_eq!(
         keys(&view["invalidated_entities"][0]),
-        ["entity_id", "entity_type", "new_status", "path", "previous_status"]
+        [
+            "entity_id",
+            "entity_type",
+            "new_status",
+            "path",
+            "previous_status"
+        ]
     );
 
     let project = busy();
     project.ok(&["approve", "act-1"]);
     project.ok(&["revalidate", "--all", "--keep"]);
     let view = project.json(&["restore", "act-1", "-1"]);
-    assert_eq!(keys(&view["cascade"]), ["invalidated_entities", "operation", "reinstated_entities", "success"]);
+    assert_eq!(
+        keys(&view["cascade"]),
+        [
+            "invalidated_entities",
+            "operation",
+            "reinstated_entities",
+            "success"
+        ]
+    );
     assert_eq!(
         keys(&view["cascade"]["invalidated_entities"][0]),
-        ["entity_id", "entity_type", "new_status", "path", "previous_status"]
+        [
+            "entity_id",
+            "entity_type",
+            "new_status",
+            "path",
+            "previous_status"
+        ]
     );
 }
 
@@ -119,15 +170,33 @@ fn approve_entity() {
     let view = busy().json(&["approve", "act-1"]);
     assert_eq!(
         keys(&view),
-        ["changed_entities", "entity_id", "message", "operation", "path", "success", "version_hash", "warnings"]
+        [
+            "changed_entities",
+            "entity_id",
+            "message",
+            "operation",
+            "path",
+            "success",
+            "version_hash",
+            "warnings"
+        ]
     );
 }
 
 #[test]
 fn get_hierarchy_tree() {
     let view = busy().json(&["tree", "act-1"]);
-    let expected =
-        ["children", "entity_id", "entity_type", "file_path", "path", "progress", "status", "title", "version_hash"];
+    let expected = [
+        "children",
+        "entity_id",
+        "entity_type",
+        "file_path",
+        "path",
+        "progress",
+        "status",
+        "title",
+        "version_hash",
+    ];
     assert_eq!(keys(&view), expected);
     assert_eq!(keys(&view["children"][0]["children"][0]), expected);
 }
@@ -136,11 +205,43 @@ fn get_hierarchy_tree() {
 fn the_other_views() {
     let project = busy();
     let cases: &[(&[&str], &[&str])] = &[
-        (&["status"], &["attention", "last_operation", "levels", "nodes", "profiles", "status_counts"]),
+        (
+            &["status"],
+            &[
+                "attention",
+                "last_operation",
+                "levels",
+                "nodes",
+                "profiles",
+                "status_counts",
+            ],
+        ),
         (&["next"], &["problems", "ready"]),
         (&["plan"], &["entries"]),
-        (&["plan", "act", "2"], &["entity_id", "entity_type", "exists", "file_path", "parent_id", "path", "prompt"]),
-        (&["why", "scene-0101"], &["chain", "diff", "next_steps", "operation", "path", "status", "summary"]),
+        (
+            &["plan", "act", "2"],
+            &[
+                "entity_id",
+                "entity_type",
+                "exists",
+                "file_path",
+                "parent_id",
+                "path",
+                "prompt",
+            ],
+        ),
+        (
+            &["why", "scene-0101"],
+            &[
+                "chain",
+                "diff",
+                "next_steps",
+                "operation",
+                "path",
+                "status",
+                "summary",
+            ],
+        ),
         (
             &["revalidate", "chapter-01"],
             &[
@@ -158,16 +259,45 @@ fn the_other_views() {
             ],
         ),
         (&["versions", "act-1"], &["entity_id", "path", "versions"]),
-        (&["diff", "act-1"], &["newer", "older", "sections", "unified"]),
+        (
+            &["diff", "act-1"],
+            &["newer", "older", "sections", "unified"],
+        ),
         (&["check"], &["findings", "nodes", "ok"]),
-        (&["sync-hashes"], &["nodes", "operation", "success", "summary"]),
-        (&["repair"], &["actions", "operations", "remaining", "success"]),
-        (&["rebuild"], &["forgotten", "levels", "nodes", "status_counts", "success"]),
-        (&["adopt", "--yes"], &["attention", "last_operation", "levels", "nodes", "profiles", "status_counts"]),
-        (&["init"], &["kept", "made", "profiles", "project", "success"]),
+        (
+            &["sync-hashes"],
+            &["nodes", "operation", "success", "summary"],
+        ),
+        (
+            &["repair"],
+            &["actions", "operations", "remaining", "success"],
+        ),
+        (
+            &["rebuild"],
+            &["forgotten", "levels", "nodes", "status_counts", "success"],
+        ),
+        (
+            &["adopt", "--yes"],
+            &[
+                "attention",
+                "last_operation",
+                "levels",
+                "nodes",
+                "profiles",
+                "status_counts",
+            ],
+        ),
+        (
+            &["init"],
+            &["kept", "made", "profiles", "project", "success"],
+        ),
     ];
     for (arguments, expected) in cases {
-        assert_eq!(keys(&project.json(arguments)), *expected, "tl {arguments:?}");
+        assert_eq!(
+            keys(&project.json(arguments)),
+            *expected,
+            "tl {arguments:?}"
+        );
     }
     for arguments in [["tree"].as_slice(), &["log"], &["revalidate", "--all"]] {
         assert!(project.json(arguments).is_array(), "tl {arguments:?}");
@@ -242,7 +372,10 @@ fn what_was_noticed_does_not_disturb_the_json() {
 #[test]
 fn the_flag_may_stand_before_or_after_the_command() {
     let project = planned();
-    assert_eq!(project.ok(&["--json", "tree"]).stdout, project.ok(&["tree", "--json"]).stdout);
+    assert_eq!(
+        project.ok(&["--json", "tree"]).stdout,
+        project.ok(&["tree", "--json"]).stdout
+    );
 }
 
 #[test]
@@ -262,10 +395,20 @@ fn no_escape_codes_in_pipes_with_or_without_no_color() {
         let mut command = project.command(arguments);
         command.env_remove("NO_COLOR");
         let bare = crate::finished(&mut command);
-        let plain =
-            run_with(&project, &[("NO_COLOR", "1"), ("TERM", "xterm-256color"), ("COLORTERM", "truecolor")], arguments);
+        let plain = run_with(
+            &project,
+            &[
+                ("NO_COLOR", "1"),
+                ("TERM", "xterm-256color"),
+                ("COLORTERM", "truecolor"),
+            ],
+            arguments,
+        );
         for output in [bare, plain] {
-            assert!(!output.stdout.contains('\u{1b}') && !output.stderr.contains('\u{1b}'), "tl {arguments:?}");
+            assert!(
+                !output.stdout.contains('\u{1b}') && !output.stderr.contains('\u{1b}'),
+                "tl {arguments:?}"
+            );
         }
     }
 }
@@ -273,9 +416,17 @@ fn no_escape_codes_in_pipes_with_or_without_no_color() {
 #[test]
 fn control_bytes_of_a_plan_reach_nobodys_terminal() {
     let project = planned();
-    project.write(Project::ACT, "# Act \u{1b}[31mred\u{7}\n\n\u{1b}]0;title\u{7}\u{202e}text\n");
-    for arguments in [["tree"].as_slice(), &["show", "act-1"], &["status"], &["diff", "act-1"], &["why", "scene-0101"]]
-    {
+    project.write(
+        Project::ACT,
+        "# Act \u{1b}[31mred\u{7}\n\n\u{1b}]0;title\u{7}\u{202e}text\n",
+    );
+    for arguments in [
+        ["tree"].as_slice(),
+        &["show", "act-1"],
+        &["status"],
+        &["diff", "act-1"],
+        &["why", "scene-0101"],
+    ] {
         let output = project.ok(arguments);
         let all = format!("{}{}", output.stdout, output.stderr);
         assert!(

@@ -5,7 +5,12 @@ use crate::{assert_refused, story};
 #[test]
 fn without_a_choice_no_model_is_asked() {
     let project = story();
-    assert!(project.ok(&["llm", "check"]).stdout.contains("no model is chosen"));
+    assert!(
+        project
+            .ok(&["llm", "check"])
+            .stdout
+            .contains("no model is chosen")
+    );
     // A project has no say.
     project.write("llm.toml", "provider = \"anthropic\"\n");
     project.write(".throughline/llm.toml", "provider = \"anthropic\"\n");
@@ -15,9 +20,19 @@ fn without_a_choice_no_model_is_asked() {
 #[test]
 fn a_provider_that_is_not_set_up_says_what_to_do() {
     let project = story().with_environment("THROUGHLINE_LLM_PROVIDER", "anthropik");
-    assert_refused(&project, &["llm", "check"], "unavailable", &["did you mean `anthropic`"]);
+    assert_refused(
+        &project,
+        &["llm", "check"],
+        "unavailable",
+        &["did you mean `anthropic`"],
+    );
     let project = story().with_environment("THROUGHLINE_LLM_PROVIDER", "anthropic");
-    assert_refused(&project, &["llm", "check"], "unavailable", &["there is no key", "ANTHROPIC_API_KEY"]);
+    assert_refused(
+        &project,
+        &["llm", "check"],
+        "unavailable",
+        &["there is no key", "ANTHROPIC_API_KEY"],
+    );
 }
 
 #[test]
@@ -26,7 +41,15 @@ fn the_users_own_file_chooses() {
     project.write("../home/llm.toml", "provider = \"mine\"\n\n[providers.mine]\ndialect = \"openai-chat\"\nbase_url = \"http://127.0.0.1:9\"\ndefault_model = \"m\"\nretry = { attempts = 1 }\n");
     let run = project.run(&["llm", "check"]);
     assert_eq!(run.code, 1, "{run:?}");
-    assert!(run.stdout.contains("model mine/m") && run.stderr.contains("mine/m does not answer"), "{run:?}");
+    assert!(
+        run.stdout.contains("model mine/m") && run.stderr.contains("mine/m does not answer"),
+        "{run:?}"
+    );
     project.write("../home/llm.toml", "providr = \"mine\"\n");
-    assert_refused(&project, &["llm", "check"], "invalid", &["llm.toml", "providr"]);
+    assert_refused(
+        &project,
+        &["llm", "check"],
+        "invalid",
+        &["llm.toml", "providr"],
+    );
 }

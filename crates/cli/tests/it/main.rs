@@ -241,11 +241,20 @@ fn planned() -> Project {
 /// A project with `chapter-01` and `scene-0101` in two acts, all approved.
 fn two_acts() -> Project {
     let project = planned();
-    project.write("acts/act-2/strategic-plan.md", "# Act 2\n\n## Characters\n- Mara\n");
+    project.write(
+        "acts/act-2/strategic-plan.md",
+        "# Act 2\n\n## Characters\n- Mara\n",
+    );
     project.ok(&["approve", "act-2"]);
-    project.write("acts/act-2/chapters/chapter-01/plan.md", "# Chapter 1 of act 2\n\n## Characters\n- Mara\n");
+    project.write(
+        "acts/act-2/chapters/chapter-01/plan.md",
+        "# Chapter 1 of act 2\n\n## Characters\n- Mara\n",
+    );
     project.ok(&["approve", "act-2/chapter-01"]);
-    project.write("acts/act-2/chapters/chapter-01/scenes/scene-0101-blueprint.md", "# Scene 1.1 of act 2\n");
+    project.write(
+        "acts/act-2/chapters/chapter-01/scenes/scene-0101-blueprint.md",
+        "# Scene 1.1 of act 2\n",
+    );
     project.ok(&["approve", "act-2/chapter-01/scene-0101"]);
     project
 }
@@ -289,7 +298,11 @@ fn statuses(project: &Project) -> Vec<String> {
 
 fn collect(node: &Value, lines: &mut Vec<String>) {
     lines.push(format!("{} {}", text(node, "path"), text(node, "status")));
-    node["children"].as_array().expect("children").iter().for_each(|child| collect(child, lines));
+    node["children"]
+        .as_array()
+        .expect("children")
+        .iter()
+        .for_each(|child| collect(child, lines));
 }
 
 /// As an answer of a model: whoever asks is killed while it waits.
@@ -301,7 +314,11 @@ fn with_model(project: Project, answers: &[&str]) -> Project {
     for (index, answer) in answers.iter().enumerate() {
         project.write(&format!("../answers/{index}"), answer);
     }
-    let folder = project.root().join("../answers").canonicalize().expect("the answers are written");
+    let folder = project
+        .root()
+        .join("../answers")
+        .canonicalize()
+        .expect("the answers are written");
     let (last, folder) = (answers.len() - 1, folder.display());
     let script = format!(
         "cat >> '{folder}/asked'\ncd '{folder}'\nn=0\nwhile [ -e \"done$n\" ] && [ $n -lt {last} ]; do n=$((n+1)); done\n\
@@ -321,26 +338,38 @@ fn asked(project: &Project) -> String {
 
 /// Returns a field that must be a text.
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
-    value[key].as_str().unwrap_or_else(|| panic!("no text `{key}` in {value}"))
+    value[key]
+        .as_str()
+        .unwrap_or_else(|| panic!("no text `{key}` in {value}"))
 }
 
 /// Returns the keys of an object, sorted.
 fn keys(value: &Value) -> Vec<&str> {
-    let mut keys: Vec<&str> =
-        value.as_object().unwrap_or_else(|| panic!("no object: {value}")).keys().map(String::as_str).collect();
+    let mut keys: Vec<&str> = value
+        .as_object()
+        .unwrap_or_else(|| panic!("no object: {value}"))
+        .keys()
+        .map(String::as_str)
+        .collect();
     keys.sort_unstable();
     keys
 }
 
 /// Returns the texts in a list.
 fn texts(value: &Value) -> Vec<&str> {
-    let list = value.as_array().unwrap_or_else(|| panic!("no list: {value}"));
-    list.iter().map(|one| one.as_str().unwrap_or_else(|| panic!("no text: {one}"))).collect()
+    let list = value
+        .as_array()
+        .unwrap_or_else(|| panic!("no list: {value}"));
+    list.iter()
+        .map(|one| one.as_str().unwrap_or_else(|| panic!("no text: {one}")))
+        .collect()
 }
 
 /// Returns the number of the newest operation.
 fn newest_operation(project: &Project) -> u64 {
-    project.json(&["log", "--limit", "1"])[0]["operation"].as_u64().expect("an operation")
+    project.json(&["log", "--limit", "1"])[0]["operation"]
+        .as_u64()
+        .expect("an operation")
 }
 
 /// Returns what would change if the project changed: the tree with its hashes, and the log.
@@ -350,9 +379,18 @@ fn fingerprint(project: &Project) -> (Value, Value) {
 
 /// Returns the names in a folder of the project, sorted; none when it is not there.
 fn names_in(project: &Project, folder: &str) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(project.root().join(folder)) else { return Vec::new() };
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("a Unicode name")).collect();
+    let Ok(entries) = std::fs::read_dir(project.root().join(folder)) else {
+        return Vec::new();
+    };
+    let mut names: Vec<String> = entries
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .into_string()
+                .expect("a Unicode name")
+        })
+        .collect();
     names.sort();
     names
 }
@@ -380,26 +418,51 @@ fn copy_directory(from: &Path, to: &Path, skip: &dyn Fn(&str) -> bool) {
 fn is_ignored_by_git(name: &str) -> bool {
     name.starts_with("state.db")
         || name.starts_with(".tl-")
-        || matches!(name, "journal.jsonl" | "lock" | "rebuild.lock" | "logs" | "damaged")
+        || matches!(
+            name,
+            "journal.jsonl" | "lock" | "rebuild.lock" | "logs" | "damaged"
+        )
 }
 
 /// Asserts that a refusal says all of `parts` and names the cause in JSON with the same words.
 #[track_caller]
 fn assert_refused(project: &Project, arguments: &[&str], kind: &str, parts: &[&str]) -> Value {
     let output = project.refused(arguments);
-    assert_eq!(output.stdout, "", "a refusal is talk, not data: tl {arguments:?}");
-    assert!(output.stderr.contains("error: "), "tl {arguments:?}: {}", output.stderr);
+    assert_eq!(
+        output.stdout, "",
+        "a refusal is talk, not data: tl {arguments:?}"
+    );
+    assert!(
+        output.stderr.contains("error: "),
+        "tl {arguments:?}: {}",
+        output.stderr
+    );
     let mut with_json = vec!["--json"];
     with_json.extend(arguments);
     let again = project.refused(&with_json);
     let value: Value = serde_json::from_str(&again.stdout).expect("JSON");
     assert_eq!(keys(&value), ["error"]);
     assert_eq!(keys(&value["error"]), ["kind", "message", "next_steps"]);
-    assert_eq!(text(&value["error"], "kind"), kind, "tl {arguments:?}: {value}");
-    let words = format!("{} {}", text(&value["error"], "message"), texts(&value["error"]["next_steps"]).join(" "));
+    assert_eq!(
+        text(&value["error"], "kind"),
+        kind,
+        "tl {arguments:?}: {value}"
+    );
+    let words = format!(
+        "{} {}",
+        text(&value["error"], "message"),
+        texts(&value["error"]["next_steps"]).join(" ")
+    );
     for part in parts {
-        assert!(words.contains(part), "tl {arguments:?} does not say `{part}`: {words}");
-        assert!(output.stderr.contains(part), "tl {arguments:?} does not say `{part}`: {}", output.stderr);
+        assert!(
+            words.contains(part),
+            "tl {arguments:?} does not say `{part}`: {words}"
+        );
+        assert!(
+            output.stderr.contains(part),
+            "tl {arguments:?} does not say `{part}`: {}",
+            output.stderr
+        );
     }
     value["error"].clone()
 }
@@ -408,13 +471,22 @@ fn assert_refused(project: &Project, arguments: &[&str], kind: &str, parts: &[&s
 fn every_file_here_is_a_module() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
     let main = std::fs::read_to_string(folder.join("main.rs")).expect("this file");
-    let declared: Vec<String> =
-        main.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';')).map(str::to_owned).collect();
+    let declared: Vec<String> = main
+        .lines()
+        .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'))
+        .map(str::to_owned)
+        .collect();
     let mut found: Vec<String> = std::fs::read_dir(&folder)
         .expect("this folder")
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.extension().is_some_and(|ending| ending == "rs"))
-        .map(|path| path.file_stem().expect("a name").to_str().expect("Unicode").to_owned())
+        .map(|path| {
+            path.file_stem()
+                .expect("a name")
+                .to_str()
+                .expect("Unicode")
+                .to_owned()
+        })
         .filter(|name| name != "main")
         .collect();
     found.sort();
@@ -432,7 +504,12 @@ fn every_command_has_a_module() {
         name => name,
     };
     for command in COMMANDS.iter().map(module) {
-        assert!(folder.join(format!("{}.rs", command.replace('-', "_"))).is_file(), "{command}");
+        assert!(
+            folder
+                .join(format!("{}.rs", command.replace('-', "_")))
+                .is_file(),
+            "{command}"
+        );
     }
 }
 
@@ -442,13 +519,29 @@ fn tickets() -> Project {
     assert!(project.shell("git init -q -b main . && echo .throughline/state >> .git/info/exclude"));
     project.ok(&["init", "--profile", "tickets"]);
     let ticket = |id: &str, slug: &str, keys: &str, title: &str| {
-        let text =
-            format!("---\nid: '{id}'\ntype: task\n{keys}status: ready\n---\n\n# {title}\n\n## Problem\n\nSomething.\n");
+        let text = format!(
+            "---\nid: '{id}'\ntype: task\n{keys}status: ready\n---\n\n# {title}\n\n## Problem\n\nSomething.\n"
+        );
         project.write(&format!("tickets/{id}-{slug}/ticket.md"), text);
     };
-    ticket("017", "quality", "phase: implement\nchildren: ['017a', '017b']\n", "Continuous quality monitoring");
-    ticket("017a", "loc", "phase: implement\nparent: '017'\n", "LOC quality tracking");
-    ticket("017b", "phases", "phase: intake\nparent: 017\n", "Phase gates");
+    ticket(
+        "017",
+        "quality",
+        "phase: implement\nchildren: ['017a', '017b']\n",
+        "Continuous quality monitoring",
+    );
+    ticket(
+        "017a",
+        "loc",
+        "phase: implement\nparent: '017'\n",
+        "LOC quality tracking",
+    );
+    ticket(
+        "017b",
+        "phases",
+        "phase: intake\nparent: 017\n",
+        "Phase gates",
+    );
     ticket("045", "поиск", "phase: intake\n", "Поиск по тексту");
     project.write(
         "tickets/017a-loc/test-definitions.md",
@@ -461,14 +554,26 @@ fn tickets() -> Project {
 
 /// Runs a command as the agent of a session runs it.
 fn as_session(project: &Project, session: &str, arguments: &[&str]) -> Output {
-    let output = run_with(project, &[("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", session)], arguments);
-    assert_eq!(output.code, 0, "tl {arguments:?}\nstdout: {}\nstderr: {}", output.stdout, output.stderr);
+    let output = run_with(
+        project,
+        &[("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", session)],
+        arguments,
+    );
+    assert_eq!(
+        output.code, 0,
+        "tl {arguments:?}\nstdout: {}\nstderr: {}",
+        output.stdout, output.stderr
+    );
     output
 }
 
 /// The same, for JSON.
 fn json_as(project: &Project, session: &str, arguments: &[&str]) -> Value {
-    let all: Vec<&str> = ["--json"].into_iter().chain(arguments.iter().copied()).collect();
+    let all: Vec<&str> = ["--json"]
+        .into_iter()
+        .chain(arguments.iter().copied())
+        .collect();
     let output = as_session(project, session, &all);
-    serde_json::from_str(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", output.stdout))
+    serde_json::from_str(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", output.stdout))
 }

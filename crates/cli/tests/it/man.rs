@@ -24,7 +24,12 @@ fn every_command_has_a_page() {
 fn a_file_in_the_way_is_told() {
     let project = empty();
     project.write("pages", "a file");
-    assert_refused(&project, &["man", "pages"], "unavailable", &["cannot write in `pages`"]);
+    assert_refused(
+        &project,
+        &["man", "pages"],
+        "unavailable",
+        &["cannot write in `pages`"],
+    );
     assert_eq!(project.read("pages"), "a file");
 }
 

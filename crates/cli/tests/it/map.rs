@@ -5,10 +5,25 @@ use crate::{assert_refused, text, trail};
 #[test]
 fn the_cursor_goes_down_and_comes_up_again() {
     let project = trail();
-    assert_refused(&project, &["map", "tactic", "x"], "refused", &["no intent is declared", "tl intent"]);
+    assert_refused(
+        &project,
+        &["map", "tactic", "x"],
+        "refused",
+        &["no intent is declared", "tl intent"],
+    );
     project.ok(&["intent", "Build auth"]);
-    assert_refused(&project, &["map", "action", "x"], "refused", &["no tactic is under way"]);
-    assert_refused(&project, &["map", "step", "x"], "invalid", &["tactic, action"]);
+    assert_refused(
+        &project,
+        &["map", "action", "x"],
+        "refused",
+        &["no tactic is under way"],
+    );
+    assert_refused(
+        &project,
+        &["map", "step", "x"],
+        "invalid",
+        &["tactic, action"],
+    );
     assert_refused(
         &project,
         &["map", "tactic", "x", "--status", "done"],
@@ -23,15 +38,31 @@ fn the_cursor_goes_down_and_comes_up_again() {
     let done = project.json(&["map", "action", "Handler", "--status", "complete"]);
     assert_eq!(done["cursor"], tactic["cursor"]);
     let tree = project.json(&["scan"]);
-    assert_eq!(tree["root"]["children"][0]["children"].as_array().map(Vec::len), Some(1));
-    assert_eq!(tree["root"]["children"][0]["children"][0]["status"], "complete");
+    assert_eq!(
+        tree["root"]["children"][0]["children"]
+            .as_array()
+            .map(Vec::len),
+        Some(1)
+    );
+    assert_eq!(
+        tree["root"]["children"][0]["children"][0]["status"],
+        "complete"
+    );
     // Two in one minute have two names.
     project.ok(&["map", "action", "Another"]);
     let tree = project.json(&["scan"]);
-    let ids: Vec<&str> =
-        tree["root"]["children"][0]["children"].as_array().unwrap().iter().map(|node| text(node, "id")).collect();
+    let ids: Vec<&str> = tree["root"]["children"][0]["children"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| text(node, "id"))
+        .collect();
     assert_ne!(ids[0], ids[1]);
-    assert!(project.json(&["check"])["findings"].as_array().is_none_or(Vec::is_empty));
+    assert!(
+        project.json(&["check"])["findings"]
+            .as_array()
+            .is_none_or(Vec::is_empty)
+    );
 }
 
 #[test]
@@ -39,7 +70,12 @@ fn a_finished_trajectory_is_not_gone_on_with() {
     let project = trail();
     let place = project.json(&["intent", "Build auth"]);
     project.ok(&["progress", text(&place, "trajectory"), "complete"]);
-    assert_refused(&project, &["map", "tactic", "more"], "refused", &["is complete", "tl intent"]);
+    assert_refused(
+        &project,
+        &["map", "tactic", "more"],
+        "refused",
+        &["is complete", "tl intent"],
+    );
     let brief = crate::in_session(&project, "s2", &["brief"]).stdout;
     assert!(!brief.contains("Build auth"), "{brief}");
 }

@@ -42,32 +42,54 @@ impl Client {
         Self::with_capabilities(project, era, arguments, json!({}))
     }
 
-    pub(crate) fn with_capabilities(project: &Project, era: Era, arguments: &[&str], capabilities: Value) -> Self {
+    pub(crate) fn with_capabilities(
+        project: &Project,
+        era: Era,
+        arguments: &[&str],
+        capabilities: Value,
+    ) -> Self {
         let mut all = vec!["mcp"];
         all.extend(arguments);
         let mut command = project.command(&all);
-        command.env("USER", "mara").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .env("USER", "mara")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let output = BufReader::new(child.stdout.take().expect("an output"));
         let (out, heard) = channel();
         std::thread::spawn(move || {
             for line in output.lines() {
                 let line = line.expect("a line");
-                let value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("no JSON ({error}): {line}"));
+                let value = serde_json::from_str(&line)
+                    .unwrap_or_else(|error| panic!("no JSON ({error}): {line}"));
                 if out.send(value).is_err() {
                     return;
                 }
             }
         });
         let input = child.stdin.take();
-        let mut client = Self { child, input, heard, notes: Vec::new(), era, capabilities, meta: json!({}), next: 0 };
+        let mut client = Self {
+            child,
+            input,
+            heard,
+            notes: Vec::new(),
+            era,
+            capabilities,
+            meta: json!({}),
+            next: 0,
+        };
         if era == Era::Old {
             let greeting = json!({
                 "protocolVersion": "2025-06-18",
                 "capabilities": client.capabilities,
                 "clientInfo": { "name": "old-client", "version": "1" },
             });
-            assert_eq!(client.ask("initialize", greeting)["result"]["protocolVersion"], "2025-06-18");
+            assert_eq!(
+                client.ask("initialize", greeting)["result"]["protocolVersion"],
+                "2025-06-18"
+            );
             client.say(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
         }
         client
@@ -79,7 +101,10 @@ impl Client {
 
     pub(crate) fn say_raw(&mut self, text: &str) {
         let input = self.input.as_mut().expect("an open input");
-        input.write_all(text.as_bytes()).and_then(|()| input.flush()).expect("the program reads");
+        input
+            .write_all(text.as_bytes())
+            .and_then(|()| input.flush())
+            .expect("the program reads");
     }
 
     /// Sends a request and returns its number.
@@ -89,7 +114,8 @@ impl Client {
         if self.era == Era::New {
             meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
             meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
-            meta["io.modelcontextprotocol/clientInfo"] = json!({ "name": "new-client", "version": "1" });
+            meta["io.modelcontextprotocol/clientInfo"] =
+                json!({ "name": "new-client", "version": "1" });
         }
         // What a request says of itself stands above what the client says of all of them.
         if params.get("_meta").is_none() && meta != json!({}) {
@@ -123,7 +149,10 @@ impl Client {
 
     /// Calls a tool and returns its result.
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        let answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+        let answer = self.ask(
+            "tools/call",
+            json!({ "name": tool, "arguments": arguments }),
+        );
         assert!(answer.get("error").is_none(), "{tool}: {answer}");
         answer["result"].clone()
     }
@@ -149,7 +178,11 @@ impl Client {
         drop(self.input.take());
         let begun = Instant::now();
         let status = self.child.wait().expect("an end");
-        assert!(begun.elapsed() < Duration::from_secs(3), "the end took {:?}", begun.elapsed());
+        assert!(
+            begun.elapsed() < Duration::from_secs(3),
+            "the end took {:?}",
+            begun.elapsed()
+        );
         let mut said = String::new();
         let mut errors = self.child.stderr.take().expect("errors");
         std::io::Read::read_to_string(&mut errors, &mut said).expect("text");
@@ -184,22 +217,34 @@ fn both_eras_are_greeted_by_one_process() {
     let mut client = Client::start(&project, Era::New, &[]);
     let found = client.ask("server/discover", json!({}))["result"].clone();
     for version in ["2026-07-28", "2025-11-25", "2025-06-18"] {
-        assert!(texts(&found["supportedVersions"]).contains(&version), "{found}");
+        assert!(
+            texts(&found["supportedVersions"]).contains(&version),
+            "{found}"
+        );
     }
     assert_eq!(
         keys(&found["capabilities"]),
         ["completions", "logging", "prompts", "resources", "tools"],
         "the list of tools never changes, so nothing is said about that"
     );
-    assert_eq!((found["ttlMs"].as_u64(), text(&found, "cacheScope")), (Some(300_000), "public"));
+    assert_eq!(
+        (found["ttlMs"].as_u64(), text(&found, "cacheScope")),
+        (Some(300_000), "public")
+    );
     let instructions = text(&found, "instructions").to_owned();
     assert!((100..=1_500).contains(&instructions.len()));
-    assert_eq!(found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "throughline");
+    assert_eq!(
+        found["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
+        "throughline"
+    );
     let new_tools = client.ask("tools/list", json!({}))["result"].clone();
     // A client may look around in the new way and go on in the old one.
     client.era = Era::Old;
     let before = client.ask("tools/list", json!({}));
-    assert_eq!(before["error"]["code"], -32602, "nobody said who they are: {before}");
+    assert_eq!(
+        before["error"]["code"], -32602,
+        "nobody said who they are: {before}"
+    );
     let greeting = json!({
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" },
     });
@@ -209,10 +254,21 @@ fn both_eras_are_greeted_by_one_process() {
     assert_eq!(client.ask("ping", json!({}))["result"], json!({}));
     let old_tools = client.ask("tools/list", json!({}))["result"].clone();
     assert_eq!(old_tools["tools"], new_tools["tools"]);
-    assert_eq!(keys(&old_tools), ["tools"], "an old client gets nothing it does not know");
-    assert_eq!(keys(&new_tools), ["cacheScope", "resultType", "tools", "ttlMs"]);
+    assert_eq!(
+        keys(&old_tools),
+        ["tools"],
+        "an old client gets nothing it does not know"
+    );
+    assert_eq!(
+        keys(&new_tools),
+        ["cacheScope", "resultType", "tools", "ttlMs"]
+    );
     client.era = Era::New;
-    assert_eq!(client.ask("ping", json!({}))["error"]["code"], -32601, "the new era has no ping");
+    assert_eq!(
+        client.ask("ping", json!({}))["error"]["code"],
+        -32601,
+        "the new era has no ping"
+    );
     assert_eq!(client.end(), (0, String::new()));
 }
 
@@ -230,7 +286,10 @@ fn a_version_nobody_knows_is_answered_with_those_we_know() {
     let greeting = json!({
         "protocolVersion": "2031-01-01", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" },
     });
-    assert_eq!(client.ask("initialize", greeting)["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(
+        client.ask("initialize", greeting)["result"]["protocolVersion"],
+        "2025-11-25"
+    );
 }
 
 #[test]
@@ -239,7 +298,8 @@ fn every_process_lists_the_same_byte_for_byte() {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {},
         });
-        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "_meta": meta } });
+        let request =
+            json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "_meta": meta } });
         let project = planned();
         let mut command = project.command(&["mcp"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -247,7 +307,13 @@ fn every_process_lists_the_same_byte_for_byte() {
         writeln!(child.stdin.take().expect("an input"), "{request}").expect("the program reads");
         String::from_utf8(child.wait_with_output().expect("an output").stdout).expect("text")
     };
-    for method in ["tools/list", "prompts/list", "resources/templates/list", "resources/list", "server/discover"] {
+    for method in [
+        "tools/list",
+        "prompts/list",
+        "resources/templates/list",
+        "resources/list",
+        "server/discover",
+    ] {
         let first = list(method);
         assert!(first.contains("\"result\""), "{first}");
         assert_eq!(first, list(method));
@@ -266,13 +332,25 @@ fn every_process_lists_the_same_byte_for_byte() {
 
 fn check_definition(tool: &Value) {
     let is_core = ["where", "next", "brief", "why", "wait"].contains(&text(tool, "name"));
-    assert_eq!(tool["_meta"]["anthropic/alwaysLoad"] == true, is_core, "{tool}");
+    assert_eq!(
+        tool["_meta"]["anthropic/alwaysLoad"] == true,
+        is_core,
+        "{tool}"
+    );
     let hints = match tool["annotations"]["readOnlyHint"].as_bool() {
         Some(true) => vec!["readOnlyHint"],
-        _ => vec!["destructiveHint", "idempotentHint", "openWorldHint", "readOnlyHint"],
+        _ => vec![
+            "destructiveHint",
+            "idempotentHint",
+            "openWorldHint",
+            "readOnlyHint",
+        ],
     };
     assert_eq!(keys(&tool["annotations"]), hints, "{tool}");
-    assert_eq!((&tool["inputSchema"]["type"], &tool["outputSchema"]["type"]), (&json!("object"), &json!("object")));
+    assert_eq!(
+        (&tool["inputSchema"]["type"], &tool["outputSchema"]["type"]),
+        (&json!("object"), &json!("object"))
+    );
 }
 
 #[test]
@@ -282,20 +360,36 @@ fn tool_sets_are_chosen_at_the_start() {
         let mut client = Client::start(&project, Era::Old, arguments);
         let answer = client.ask("tools/list", json!({}));
         let tools = answer["result"]["tools"].as_array().expect("tools").clone();
-        tools.iter().map(|tool| text(tool, "name").to_owned()).collect::<Vec<_>>()
+        tools
+            .iter()
+            .map(|tool| text(tool, "name").to_owned())
+            .collect::<Vec<_>>()
     };
-    assert_eq!(names(&["--toolsets", "core"]), ["where", "next", "brief", "why", "wait"]);
+    assert_eq!(
+        names(&["--toolsets", "core"]),
+        ["where", "next", "brief", "why", "wait"]
+    );
     let reading = names(&["--read-only"]);
-    assert!(reading.contains(&"get_entity_state".to_owned()) && !reading.contains(&"approve_entity".to_owned()));
+    assert!(
+        reading.contains(&"get_entity_state".to_owned())
+            && !reading.contains(&"approve_entity".to_owned())
+    );
     // What is not listed cannot be called either.
     let mut client = Client::start(&project, Era::Old, &["--read-only"]);
     let reason = json!({ "entity_type": "act", "entity_id": "act-1", "reason": "a test" });
-    let refused = client.ask("tools/call", json!({ "name": "cascade_invalidate", "arguments": reason }));
+    let refused = client.ask(
+        "tools/call",
+        json!({ "name": "cascade_invalidate", "arguments": reason }),
+    );
     assert_eq!(refused["error"]["code"], -32602, "{refused}");
     assert_eq!(project.status("act-1"), "approved");
     let output = project.refused(&["mcp", "--toolsets", "cats"]);
     assert_eq!(output.stdout, "");
-    assert!(output.stderr.contains("`cats`") && output.stderr.contains("core, story"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("`cats`") && output.stderr.contains("core, story"),
+        "{}",
+        output.stderr
+    );
 }
 
 #[test]
@@ -311,26 +405,49 @@ fn calls_succeed_fail_and_are_refused_alike_in_both_eras() {
         let result = client.call("get_entity_state", act("act-9"));
         assert_eq!(result["isError"], true, "{result}");
         let error = &structured(&result)["error"];
-        assert_eq!((keys(error), text(error, "kind")), (vec!["kind", "message", "next_steps"], "not-found"));
+        assert_eq!(
+            (keys(error), text(error, "kind")),
+            (vec!["kind", "message", "next_steps"], "not-found")
+        );
 
-        for wrong in [json!({}), json!({ "entity_type": 5, "entity_id": [] }), json!({ "entity": "act-1" })] {
+        for wrong in [
+            json!({}),
+            json!({ "entity_type": 5, "entity_id": [] }),
+            json!({ "entity": "act-1" }),
+        ] {
             let result = client.call("get_entity_state", wrong);
-            assert_eq!((&result["isError"], text(&structured(&result)["error"], "kind")), (&json!(true), "invalid"));
+            assert_eq!(
+                (
+                    &result["isError"],
+                    text(&structured(&result)["error"], "kind")
+                ),
+                (&json!(true), "invalid")
+            );
         }
 
         let answer = client.ask("tools/call", json!({ "name": "get_entity_stat" }));
         assert_eq!(answer["error"]["code"], -32602);
         assert!(text(&answer["error"], "message").contains("did you mean `get_entity_state`?"));
 
-        for malformed in [json!({}), json!({ "name": 5 }), json!({ "name": "where", "arguments": "x" })] {
+        for malformed in [
+            json!({}),
+            json!({ "name": 5 }),
+            json!({ "name": "where", "arguments": "x" }),
+        ] {
             let answer = client.ask("tools/call", malformed);
             assert_eq!(answer["error"]["code"], -32602, "{answer}");
-            assert!(text(&answer["error"], "message").contains("expected {\"name\": string"), "{answer}");
+            assert!(
+                text(&answer["error"], "message").contains("expected {\"name\": string"),
+                "{answer}"
+            );
         }
 
         let answer = client.ask("tools/cal", json!({}));
         assert_eq!(answer["error"]["code"], -32601);
-        assert!(text(&answer["error"], "message").contains("did you mean `tools/call`?"), "{answer}");
+        assert!(
+            text(&answer["error"], "message").contains("did you mean `tools/call`?"),
+            "{answer}"
+        );
         assert_eq!(client.end(), (0, String::new()));
     }
 }
@@ -343,11 +460,24 @@ fn a_change_is_recorded_under_the_clients_name() {
     let result = client.call("approve_entity", act("act-1"));
     assert_eq!(structured(&result)["success"], true, "{result}");
     let newest = &project.json(&["log", "--limit", "1"])[0];
-    assert_eq!((text(newest, "verb"), text(newest, "channel")), ("approve", "mcp"));
-    let session = text(newest, "by").strip_prefix("agent:new-client/").expect("the client's name").to_owned();
-    client.call("cascade_invalidate", json!({ "entity_type": "act", "entity_id": "act-1", "reason": "a test" }));
+    assert_eq!(
+        (text(newest, "verb"), text(newest, "channel")),
+        ("approve", "mcp")
+    );
+    let session = text(newest, "by")
+        .strip_prefix("agent:new-client/")
+        .expect("the client's name")
+        .to_owned();
+    client.call(
+        "cascade_invalidate",
+        json!({ "entity_type": "act", "entity_id": "act-1", "reason": "a test" }),
+    );
     let newest = &project.json(&["log", "--limit", "1"])[0];
-    assert_eq!(text(newest, "by"), format!("agent:new-client/{session}"), "one connection is one session");
+    assert_eq!(
+        text(newest, "by"),
+        format!("agent:new-client/{session}"),
+        "one connection is one session"
+    );
 }
 
 #[test]
@@ -356,34 +486,58 @@ fn resources_are_listed_read_and_completed() {
         let project = planned();
         let mut client = Client::start(&project, era, &[]);
         let listed = client.ask("resources/list", json!({}))["result"].clone();
-        let uris: Vec<&str> =
-            listed["resources"].as_array().expect("resources").iter().map(|r| text(r, "uri")).collect();
+        let uris: Vec<&str> = listed["resources"]
+            .as_array()
+            .expect("resources")
+            .iter()
+            .map(|r| text(r, "uri"))
+            .collect();
         assert!(uris.contains(&"plan://node/act-1/chapter-01"), "{uris:?}");
-        assert_eq!(client.ask("resources/list", json!({ "cursor": "cats" }))["error"]["code"], -32602);
+        assert_eq!(
+            client.ask("resources/list", json!({ "cursor": "cats" }))["error"]["code"],
+            -32602
+        );
 
-        let read = client.ask("resources/read", json!({ "uri": "state://planning/act/act-1" }))["result"].clone();
+        let read = client.ask(
+            "resources/read",
+            json!({ "uri": "state://planning/act/act-1" }),
+        )["result"]
+            .clone();
         assert_eq!(read["contents"][0]["mimeType"], "application/json");
         let state: Value = serde_json::from_str(text(&read["contents"][0], "text")).expect("JSON");
         assert_eq!(text(&state, "status"), "approved");
         if era == Era::New {
-            assert_eq!((read["ttlMs"].as_u64(), text(&read, "cacheScope")), (Some(0), "private"));
+            assert_eq!(
+                (read["ttlMs"].as_u64(), text(&read, "cacheScope")),
+                (Some(0), "private")
+            );
         }
         let missing = client.ask("resources/read", json!({ "uri": "plan://node/act-9" }));
         let code = if era == Era::New { -32602 } else { -32002 };
         assert_eq!(missing["error"]["code"], code, "{missing}");
 
-        let templates = client.ask("resources/templates/list", json!({}))["result"]["resourceTemplates"].clone();
-        assert_eq!(templates[0]["uriTemplate"], "state://planning/{entity_type}/{entity_id}");
+        let templates =
+            client.ask("resources/templates/list", json!({}))["result"]["resourceTemplates"]
+                .clone();
+        assert_eq!(
+            templates[0]["uriTemplate"],
+            "state://planning/{entity_type}/{entity_id}"
+        );
         let complete = json!({
             "ref": { "type": "ref/resource", "uri": "state://planning/{entity_type}/{entity_id}" },
             "argument": { "name": "entity_id", "value": "chap" },
         });
         let completed = client.ask("completion/complete", complete)["result"]["completion"].clone();
         assert_eq!(texts(&completed["values"]), ["act-1/chapter-01"]);
-        assert_eq!((&completed["total"], &completed["hasMore"]), (&json!(1), &json!(false)));
-        let unknown =
-            json!({ "ref": { "type": "ref/resource", "uri": "x://y" }, "argument": { "name": "a", "value": "" } });
-        assert_eq!(client.ask("completion/complete", unknown)["result"]["completion"]["values"], json!([]));
+        assert_eq!(
+            (&completed["total"], &completed["hasMore"]),
+            (&json!(1), &json!(false))
+        );
+        let unknown = json!({ "ref": { "type": "ref/resource", "uri": "x://y" }, "argument": { "name": "a", "value": "" } });
+        assert_eq!(
+            client.ask("completion/complete", unknown)["result"]["completion"]["values"],
+            json!([])
+        );
     }
 }
 
@@ -393,14 +547,38 @@ fn prompts_are_listed_filled_in_and_completed() {
         let project = planned();
         let mut client = Client::start(&project, era, &[]);
         let listed = client.ask("prompts/list", json!({}))["result"]["prompts"].clone();
-        let names: Vec<&str> = listed.as_array().expect("prompts").iter().map(|prompt| text(prompt, "name")).collect();
-        assert_eq!(names, ["plan_act", "plan_chapter", "plan_scene", "approve", "revalidate", "resume"]);
+        let names: Vec<&str> = listed
+            .as_array()
+            .expect("prompts")
+            .iter()
+            .map(|prompt| text(prompt, "name"))
+            .collect();
+        assert_eq!(
+            names,
+            [
+                "plan_act",
+                "plan_chapter",
+                "plan_scene",
+                "approve",
+                "revalidate",
+                "resume"
+            ]
+        );
         let arguments = json!({ "id": 2, "under": "act-1" });
-        let given = client.ask("prompts/get", json!({ "name": "plan_chapter", "arguments": arguments }));
+        let given = client.ask(
+            "prompts/get",
+            json!({ "name": "plan_chapter", "arguments": arguments }),
+        );
         let message = &given["result"]["messages"][0];
         assert_eq!(text(message, "role"), "user");
-        let said = project.ok(&["plan", "chapter", "2", "--under", "act-1"]).stdout;
-        assert_eq!(text(&message["content"], "text").trim(), said.trim(), "the same as tl plan");
+        let said = project
+            .ok(&["plan", "chapter", "2", "--under", "act-1"])
+            .stdout;
+        assert_eq!(
+            text(&message["content"], "text").trim(),
+            said.trim(),
+            "the same as tl plan"
+        );
         for wrong in [
             json!({ "name": "cats" }),
             json!({ "name": "plan_chapter" }),
@@ -414,7 +592,10 @@ fn prompts_are_listed_filled_in_and_completed() {
             "ref": { "type": "ref/prompt", "name": "approve" }, "argument": { "name": "node", "value": "act" },
         });
         let completed = client.ask("completion/complete", complete)["result"]["completion"].clone();
-        assert!(texts(&completed["values"]).contains(&"act-1"), "{completed}");
+        assert!(
+            texts(&completed["values"]).contains(&"act-1"),
+            "{completed}"
+        );
     }
 }
 
@@ -423,22 +604,53 @@ fn an_old_client_hears_what_another_process_changes() {
     let project = planned();
     let mut client = Client::start(&project, Era::Old, &[]);
     let uri = "state://planning/act/act-1";
-    assert_eq!(client.ask("resources/subscribe", json!({ "uri": uri }))["result"], json!({}));
-    assert_eq!(client.ask("resources/subscribe", json!({ "uri": "plan://node/act-1" }))["result"], json!({}));
+    assert_eq!(
+        client.ask("resources/subscribe", json!({ "uri": uri }))["result"],
+        json!({})
+    );
+    assert_eq!(
+        client.ask("resources/subscribe", json!({ "uri": "plan://node/act-1" }))["result"],
+        json!({})
+    );
     project.ok(&["invalidate", "act-1", "--reason", "a test"]);
     let note = client.notified("notifications/resources/updated");
-    assert_eq!(note["params"], json!({ "uri": uri }), "the text of the plan is what it was");
+    assert_eq!(
+        note["params"],
+        json!({ "uri": uri }),
+        "the text of the plan is what it was"
+    );
     // Nobody has told the state of this edit yet.
     project.write(Project::ACT, crate::ACT_EDITED);
-    let updated: Vec<String> =
-        (0..2).map(|_| text(&client.notified("notifications/resources/updated")["params"], "uri").to_owned()).collect();
-    assert!(updated.contains(&"plan://node/act-1".to_owned()) && updated.contains(&uri.to_owned()), "{updated:?}");
-    assert!(!client.notes.iter().any(|note| note["method"] == "notifications/resources/list_changed"));
+    let updated: Vec<String> = (0..2)
+        .map(|_| {
+            text(
+                &client.notified("notifications/resources/updated")["params"],
+                "uri",
+            )
+            .to_owned()
+        })
+        .collect();
+    assert!(
+        updated.contains(&"plan://node/act-1".to_owned()) && updated.contains(&uri.to_owned()),
+        "{updated:?}"
+    );
+    assert!(
+        !client
+            .notes
+            .iter()
+            .any(|note| note["method"] == "notifications/resources/list_changed")
+    );
     project.write("acts/act-2/strategic-plan.md", "# Act 2\n");
     project.ok(&["status"]);
     client.notified("notifications/resources/list_changed");
-    assert_eq!(client.ask("resources/unsubscribe", json!({ "uri": uri }))["result"], json!({}));
-    assert_eq!(client.ask("subscriptions/listen", json!({ "notifications": {} }))["error"]["code"], -32601);
+    assert_eq!(
+        client.ask("resources/unsubscribe", json!({ "uri": uri }))["result"],
+        json!({})
+    );
+    assert_eq!(
+        client.ask("subscriptions/listen", json!({ "notifications": {} }))["error"]["code"],
+        -32601
+    );
 }
 
 #[test]
@@ -446,8 +658,7 @@ fn a_new_client_hears_what_another_process_changes() {
     let project = planned();
     let mut client = Client::start(&project, Era::New, &[]);
     let uri = "state://planning/act/act-1";
-    let filter =
-        json!({ "resourcesListChanged": true, "toolsListChanged": true, "resourceSubscriptions": [uri, "x://y"] });
+    let filter = json!({ "resourcesListChanged": true, "toolsListChanged": true, "resourceSubscriptions": [uri, "x://y"] });
     let id = client.request("subscriptions/listen", json!({ "notifications": filter }));
     let accepted = client.notified("notifications/subscriptions/acknowledged");
     let notifications = &accepted["params"]["notifications"];
@@ -461,12 +672,21 @@ fn a_new_client_hears_what_another_process_changes() {
     project.ok(&["invalidate", "act-1", "--reason", "a test"]);
     let note = client.notified("notifications/resources/updated");
     assert_eq!(note["params"]["uri"], uri);
-    assert_eq!(note["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
+    assert_eq!(
+        note["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
+        id
+    );
     project.write("acts/act-2/strategic-plan.md", "# Act 2\n");
     project.ok(&["status"]);
     let note = client.notified("notifications/resources/list_changed");
-    assert_eq!(note["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id);
-    assert_eq!(client.ask("resources/subscribe", json!({ "uri": uri }))["error"]["code"], -32601);
+    assert_eq!(
+        note["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
+        id
+    );
+    assert_eq!(
+        client.ask("resources/subscribe", json!({ "uri": uri }))["error"]["code"],
+        -32601
+    );
     // An open subscription does not hold up the end.
     assert_eq!(client.end(), (0, String::new()));
 }
@@ -476,14 +696,29 @@ fn what_goes_on_is_told_at_the_level_the_client_asked_for() {
     let project = planned();
     let mut client = Client::start(&project, Era::Old, &[]);
     client.call("where", json!({}));
-    assert_eq!(client.ask("logging/setLevel", json!({ "level": "cats" }))["error"]["code"], -32602);
-    assert_eq!(client.ask("logging/setLevel", json!({ "level": "debug" }))["result"], json!({}));
+    assert_eq!(
+        client.ask("logging/setLevel", json!({ "level": "cats" }))["error"]["code"],
+        -32602
+    );
+    assert_eq!(
+        client.ask("logging/setLevel", json!({ "level": "debug" }))["result"],
+        json!({})
+    );
     assert!(client.notes.is_empty(), "{:?}", client.notes);
     client.call("where", json!({}));
     let note = client.notified("notifications/message");
-    assert_eq!((text(&note["params"], "level"), &note["params"]["data"]["tool"]), ("debug", &json!("where")));
+    assert_eq!(
+        (
+            text(&note["params"], "level"),
+            &note["params"]["data"]["tool"]
+        ),
+        ("debug", &json!("where"))
+    );
 
-    assert_eq!(client.ask("logging/setLevel", json!({ "level": "error" }))["result"], json!({}));
+    assert_eq!(
+        client.ask("logging/setLevel", json!({ "level": "error" }))["result"],
+        json!({})
+    );
     client.call("where", json!({}));
     client.call("where", json!({}));
     assert!(client.notes.is_empty(), "{:?}", client.notes);
@@ -491,14 +726,21 @@ fn what_goes_on_is_told_at_the_level_the_client_asked_for() {
     let mut client = Client::start(&project, Era::New, &[]);
     client.call("where", json!({}));
     client.call("where", json!({}));
-    assert!(client.notes.is_empty(), "a new client that asks for nothing hears nothing");
+    assert!(
+        client.notes.is_empty(),
+        "a new client that asks for nothing hears nothing"
+    );
     // There is no level but that of the request itself.
     for (level, hears) in [("warning", false), ("debug", true)] {
         client.meta = json!({ "io.modelcontextprotocol/logLevel": level });
         client.call("where", json!({}));
         client.meta = json!({});
         client.call("where", json!({}));
-        let heard = client.notes.iter().filter(|note| note["method"] == "notifications/message").count();
+        let heard = client
+            .notes
+            .iter()
+            .filter(|note| note["method"] == "notifications/message")
+            .count();
         assert_eq!(heard, usize::from(hears), "{level}: {:?}", client.notes);
     }
 }
@@ -511,7 +753,10 @@ fn long_lists_come_in_pages() {
         let folder = format!("acts/act-1/chapters/chapter-{chapter:02}");
         project.write(&format!("{folder}/plan.md"), "# Chapter\n");
         for scene in 1..=4 {
-            project.write(&format!("{folder}/scenes/scene-{chapter:02}{scene:02}-blueprint.md"), "# Scene\n");
+            project.write(
+                &format!("{folder}/scenes/scene-{chapter:02}{scene:02}-blueprint.md"),
+                "# Scene\n",
+            );
         }
     }
     for era in ERAS {
@@ -520,7 +765,9 @@ fn long_lists_come_in_pages() {
         let mut cursor = None;
         let mut sizes = Vec::new();
         loop {
-            let params = cursor.as_ref().map_or_else(|| json!({}), |cursor: &Value| json!({ "cursor": cursor }));
+            let params = cursor
+                .as_ref()
+                .map_or_else(|| json!({}), |cursor: &Value| json!({ "cursor": cursor }));
             let page = client.ask("resources/list", params)["result"].clone();
             let uris: Vec<String> = page["resources"]
                 .as_array()
@@ -544,10 +791,23 @@ fn long_lists_come_in_pages() {
         // A page tells what was recorded since the one before it.
         let last = |client: &mut Client| {
             let page = client.ask("resources/list", json!({ "cursor": "200" }))["result"].clone();
-            text(page["resources"].as_array().expect("resources").last().expect("one"), "description").to_owned()
+            text(
+                page["resources"]
+                    .as_array()
+                    .expect("resources")
+                    .last()
+                    .expect("one"),
+                "description",
+            )
+            .to_owned()
         };
         assert_eq!(last(&mut client), "scene, draft");
-        project.ok(&["invalidate", "act-1/chapter-50/scene-5004", "--reason", "a test"]);
+        project.ok(&[
+            "invalidate",
+            "act-1/chapter-50/scene-5004",
+            "--reason",
+            "a test",
+        ]);
         assert_eq!(last(&mut client), "scene, invalid");
         project.ok(&["undo"]);
         // More fit than may be told at once.
@@ -556,7 +816,10 @@ fn long_lists_come_in_pages() {
         });
         let completed = client.ask("completion/complete", complete)["result"]["completion"].clone();
         assert_eq!(completed["values"].as_array().expect("values").len(), 100);
-        assert_eq!((&completed["total"], &completed["hasMore"]), (&json!(250), &json!(true)));
+        assert_eq!(
+            (&completed["total"], &completed["hasMore"]),
+            (&json!(250), &json!(true))
+        );
     }
 }
 
@@ -567,12 +830,27 @@ fn a_client_that_wants_to_know_is_told_that_a_call_goes_on() {
         project.write(Project::ACT, crate::ACT_TEXT);
         let mut client = Client::start(&project, era, &[]);
         client.call("wait", json!({ "node": "act-1", "timeout_seconds": 1 }));
-        assert!(client.notes.iter().all(|note| note["method"] != "notifications/progress"), "nobody asked");
+        assert!(
+            client
+                .notes
+                .iter()
+                .all(|note| note["method"] != "notifications/progress"),
+            "nobody asked"
+        );
         client.meta = json!({ "progressToken": "how-far" });
         client.call("wait", json!({ "node": "act-1", "timeout_seconds": 3 }));
         let told = client.notified("notifications/progress")["params"].clone();
-        assert_eq!((text(&told, "progressToken"), &told["total"]), ("how-far", &json!(3.0)), "{told}");
-        assert!(told["progress"].as_f64().is_some_and(|progress| progress > 0.0 && progress <= 3.0), "{told}");
+        assert_eq!(
+            (text(&told, "progressToken"), &told["total"]),
+            ("how-far", &json!(3.0)),
+            "{told}"
+        );
+        assert!(
+            told["progress"]
+                .as_f64()
+                .is_some_and(|progress| progress > 0.0 && progress <= 3.0),
+            "{told}"
+        );
     }
 }
 
@@ -582,7 +860,11 @@ fn outside_a_project_it_says_so_and_never_on_the_protocols_stream() {
     for arguments in [vec!["mcp"], vec!["--json", "mcp"]] {
         let output = project.refused(&arguments);
         assert_eq!(output.stdout, "");
-        assert!(output.stderr.contains("there is no Throughline project"), "{}", output.stderr);
+        assert!(
+            output.stderr.contains("there is no Throughline project"),
+            "{}",
+            output.stderr
+        );
         assert!(output.stderr.contains("tl init"), "{}", output.stderr);
     }
 }

@@ -47,12 +47,20 @@ fn a_thousand_malformed_frames_each_get_what_they_are_due() {
             }
             for frame in answered {
                 let answer = client.hear();
-                assert!(answer["error"]["code"].as_i64().is_some_and(|code| code <= -32600), "{frame}: {answer}");
+                assert!(
+                    answer["error"]["code"]
+                        .as_i64()
+                        .is_some_and(|code| code <= -32600),
+                    "{frame}: {answer}"
+                );
             }
         }
         client.next = 1_000;
         let result = client.call("get_entity_state", act("act-1"));
-        assert_eq!(result["isError"], false, "the server lives, and nothing else was answered");
+        assert_eq!(
+            result["isError"], false,
+            "the server lives, and nothing else was answered"
+        );
         assert!(client.notes.is_empty(), "{:?}", client.notes);
         assert_eq!(client.end(), (0, String::new()));
     }
@@ -74,16 +82,25 @@ fn a_line_that_never_ends_is_not_kept() {
 #[test]
 fn an_end_before_any_greeting_is_nothing_wrong() {
     let project = planned();
-    assert_eq!(Client::start(&project, Era::New, &[]).end(), (0, String::new()));
+    assert_eq!(
+        Client::start(&project, Era::New, &[]).end(),
+        (0, String::new())
+    );
     let output = project.run(&["mcp"]);
-    assert_eq!((output.code, output.stdout.as_str(), output.stderr.as_str()), (0, "", ""));
+    assert_eq!(
+        (output.code, output.stdout.as_str(), output.stderr.as_str()),
+        (0, "", "")
+    );
 }
 
 #[test]
 fn many_clients_at_once_lose_nothing() {
     let project = story();
     for number in 1..=4 {
-        project.write(&format!("acts/act-{number}/strategic-plan.md"), format!("# Act {number}\n"));
+        project.write(
+            &format!("acts/act-{number}/strategic-plan.md"),
+            format!("# Act {number}\n"),
+        );
     }
     project.ok(&["status"]);
     let before = crate::newest_operation(&project);
@@ -91,16 +108,23 @@ fn many_clients_at_once_lose_nothing() {
         for number in 1..=4 {
             let project = &project;
             scope.spawn(move || {
-                let mut client = Client::start(project, if number % 2 == 0 { Era::Old } else { Era::New }, &[]);
+                let mut client = Client::start(
+                    project,
+                    if number % 2 == 0 { Era::Old } else { Era::New },
+                    &[],
+                );
                 for round in 0..50 {
                     let id = format!("act-{number}");
                     let result = if round % 2 == 0 {
-                        let forced = json!({ "entity_type": "act", "entity_id": id, "force": true });
+                        let forced =
+                            json!({ "entity_type": "act", "entity_id": id, "force": true });
                         client.call("approve_entity", forced)
                     } else {
                         let why = format!("round {round}");
-                        client
-                            .call("cascade_invalidate", json!({ "entity_type": "act", "entity_id": id, "reason": why }))
+                        client.call(
+                            "cascade_invalidate",
+                            json!({ "entity_type": "act", "entity_id": id, "reason": why }),
+                        )
                     };
                     assert_eq!(result["isError"], false, "{result}");
                 }
@@ -115,19 +139,48 @@ fn nothing_but_objects_reaches_the_tools() {
     let project = planned();
     let mut client = Client::start(&project, Era::Old, &[]);
     let answer = client.ask("tools/list", json!({}));
-    let tools: Vec<String> =
-        answer["result"]["tools"].as_array().expect("tools").iter().map(|tool| text(tool, "name").to_owned()).collect();
-    let odd =
-        [json!(null), json!(-1), json!(1e300), json!("\u{0}"), json!([]), json!({}), json!("../../etc"), json!(true)];
-    let known =
-        ["node", "entity_type", "entity_id", "reason", "limit", "depth", "status", "until", "timestamp", "force"];
+    let tools: Vec<String> = answer["result"]["tools"]
+        .as_array()
+        .expect("tools")
+        .iter()
+        .map(|tool| text(tool, "name").to_owned())
+        .collect();
+    let odd = [
+        json!(null),
+        json!(-1),
+        json!(1e300),
+        json!("\u{0}"),
+        json!([]),
+        json!({}),
+        json!("../../etc"),
+        json!(true),
+    ];
+    let known = [
+        "node",
+        "entity_type",
+        "entity_id",
+        "reason",
+        "limit",
+        "depth",
+        "status",
+        "until",
+        "timestamp",
+        "force",
+    ];
     let mut asked = 0;
     for tool in tools.iter().filter(|tool| *tool != "wait") {
         for value in &odd {
             for name in known {
-                let arguments: Map<String, Value> = [(name.to_owned(), value.clone())].into_iter().collect();
-                let answer = client.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
-                assert!(answer["result"]["isError"].is_boolean(), "{tool} {name} {value}: {answer}");
+                let arguments: Map<String, Value> =
+                    [(name.to_owned(), value.clone())].into_iter().collect();
+                let answer = client.ask(
+                    "tools/call",
+                    json!({ "name": tool, "arguments": arguments }),
+                );
+                assert!(
+                    answer["result"]["isError"].is_boolean(),
+                    "{tool} {name} {value}: {answer}"
+                );
                 asked += 1;
             }
         }
@@ -145,14 +198,28 @@ fn a_client_may_give_sockets_instead_of_pipes() {
     let (mut input, theirs) = UnixStream::pair().expect("sockets");
     let (output, their_output) = UnixStream::pair().expect("sockets");
     let mut command = project.command(&["mcp"]);
-    command.stdin(OwnedFd::from(theirs)).stdout(OwnedFd::from(their_output));
+    command
+        .stdin(OwnedFd::from(theirs))
+        .stdout(OwnedFd::from(their_output));
     let mut child = command.spawn().expect("the program starts");
     // Its ends are held by the command too.
     drop(command);
-    let mut lines = BufReader::new(output).lines().map(|line| line.expect("a line"));
+    let mut lines = BufReader::new(output)
+        .lines()
+        .map(|line| line.expect("a line"));
     for id in 1..=100 {
-        writeln!(input, "{}", json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })).expect("the program reads");
-        assert_eq!(lines.next(), Some(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}")));
+        writeln!(
+            input,
+            "{}",
+            json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })
+        )
+        .expect("the program reads");
+        assert_eq!(
+            lines.next(),
+            Some(format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}"
+            ))
+        );
     }
     drop(input);
     assert_eq!(lines.next(), None);

@@ -9,7 +9,15 @@ const ELENA: &str = "memory/characters/C0.md";
 
 fn with_elena() -> Project {
     let project = story();
-    project.ok(&["memory", "edit", "--new", "character", "name=Elena", "role=protagonist", "goals=[\"find the map\"]"]);
+    project.ok(&[
+        "memory",
+        "edit",
+        "--new",
+        "character",
+        "name=Elena",
+        "role=protagonist",
+        "goals=[\"find the map\"]",
+    ]);
     project
 }
 
@@ -21,14 +29,27 @@ fn entry(project: &Project, name: &str) -> serde_json::Value {
 fn an_entry_is_a_record_and_a_file() {
     let project = with_elena();
     let file = project.read(ELENA);
-    assert!(file.starts_with("---\nid: C0\nname: Elena\nrole: protagonist\ngoals:\n"), "{file}");
-    project.ok(&["memory", "edit", "elena", "text=Grew up in the archive.", "emotional_state=tense"]);
+    assert!(
+        file.starts_with("---\nid: C0\nname: Elena\nrole: protagonist\ngoals:\n"),
+        "{file}"
+    );
+    project.ok(&[
+        "memory",
+        "edit",
+        "elena",
+        "text=Grew up in the archive.",
+        "emotional_state=tense",
+    ]);
     assert_eq!(
         entry(&project, "c0"),
         json!({ "id": "C0", "name": "Elena", "role": "protagonist", "goals": ["find the map"], "emotional_state": "tense",
                 "created_tick": 0, "text": "Grew up in the archive." })
     );
-    assert!(project.read(ELENA).ends_with("---\n\nGrew up in the archive.\n"));
+    assert!(
+        project
+            .read(ELENA)
+            .ends_with("---\n\nGrew up in the archive.\n")
+    );
 }
 
 #[test]
@@ -39,16 +60,27 @@ fn what_people_edit_is_taken_over_and_never_overwritten() {
     assert_eq!(text(&entry(&project, "Elena"), "role"), "антагонист");
     assert_eq!(project.read(ELENA), edited, "reading writes nothing");
     // A file that somebody adds is an entry.
-    project.write("memory/locations/L0.md", "---\nname: The Archive\n---\nDust.\n");
+    project.write(
+        "memory/locations/L0.md",
+        "---\nname: The Archive\n---\nDust.\n",
+    );
     assert_eq!(text(&entry(&project, "the archive"), "text"), "Dust.");
     // One that cannot be read stays as it is, and so does what is known.
     project.write(ELENA, "---\nname: [Elena\n---\n");
     let shown = project.run(&["memory", "show", "C0"]);
-    assert!(shown.stdout.contains("антагонист") && shown.stderr.contains("not taken over"), "{shown:?}");
+    assert!(
+        shown.stdout.contains("антагонист") && shown.stderr.contains("not taken over"),
+        "{shown:?}"
+    );
     project.ok(&["memory", "edit", "C0", "role=witness"]);
     assert_eq!(project.read(ELENA), "---\nname: [Elena\n---\n");
     project.write(ELENA, "---\nname: Elena\nrolle: x\n---\n");
-    assert!(project.run(&["memory", "show", "C0"]).stderr.contains("did you mean `role`"));
+    assert!(
+        project
+            .run(&["memory", "show", "C0"])
+            .stderr
+            .contains("did you mean `role`")
+    );
 }
 
 #[test]
@@ -67,14 +99,33 @@ fn a_file_that_is_gone_is_written_again_and_undo_reaches_it() {
     assert_eq!(project.read(ELENA), before);
     project.ok(&["memory", "forget", "Elena"]);
     assert!(!project.root().join(ELENA).exists());
-    assert_refused(&project, &["memory", "show", "Elena"], "not-found", &["nothing in the memory"]);
+    assert_refused(
+        &project,
+        &["memory", "show", "Elena"],
+        "not-found",
+        &["nothing in the memory"],
+    );
 }
 
 #[test]
 fn it_is_searched_in_any_language_and_drawn() {
     let project = with_elena();
-    project.ok(&["memory", "edit", "--new", "character", "name=Маркус", "text=наставник Елены"]);
-    project.ok(&["memory", "edit", "--new", "loop", "text=Who took the map?", "importance=high"]);
+    project.ok(&[
+        "memory",
+        "edit",
+        "--new",
+        "character",
+        "name=Маркус",
+        "text=наставник Елены",
+    ]);
+    project.ok(&[
+        "memory",
+        "edit",
+        "--new",
+        "loop",
+        "text=Who took the map?",
+        "importance=high",
+    ]);
     project.ok(&[
         "memory",
         "edit",
@@ -88,26 +139,82 @@ fn it_is_searched_in_any_language_and_drawn() {
     ]);
     let ids = |arguments: &[&str]| -> Vec<String> {
         let found = project.json(arguments);
-        found.as_array().unwrap().iter().map(|entry| text(entry, "id").to_owned()).collect()
+        found
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| text(entry, "id").to_owned())
+            .collect()
     };
     assert_eq!(ids(&["memory", "search", "НАСТАВ"]), ["C1"]);
     assert_eq!(ids(&["memory", "search", "took map"]), ["OL0"]);
-    assert_eq!(ids(&["memory", "search", "--kind", "characters", "map"]), ["C0"]);
+    assert_eq!(
+        ids(&["memory", "search", "--kind", "characters", "map"]),
+        ["C0"]
+    );
     let svg = project.ok(&["memory", "graph"]).stdout;
-    assert!(svg.contains("Маркус") && svg.contains("mentor &amp; &lt;pupil&gt;, strained"), "{svg}");
-    assert!(project.ok(&["memory", "graph", "--dot"]).stdout.contains("C0 -- C1"));
-    assert_refused(&project, &["memory", "forget", "C0"], "refused", &["R0 speaks of `C0`"]);
-    assert_refused(&project, &["memory", "edit", "R0", "intensity=11"], "invalid", &["0 to 10"]);
-    assert_refused(&project, &["memory", "edit", "C0", "name="], "invalid", &["needs a name"]);
-    assert_refused(&project, &["memory", "edit", "C0", "nme=x"], "invalid", &["did you mean `name`"]);
+    assert!(
+        svg.contains("Маркус") && svg.contains("mentor &amp; &lt;pupil&gt;, strained"),
+        "{svg}"
+    );
+    assert!(
+        project
+            .ok(&["memory", "graph", "--dot"])
+            .stdout
+            .contains("C0 -- C1")
+    );
+    assert_refused(
+        &project,
+        &["memory", "forget", "C0"],
+        "refused",
+        &["R0 speaks of `C0`"],
+    );
+    assert_refused(
+        &project,
+        &["memory", "edit", "R0", "intensity=11"],
+        "invalid",
+        &["0 to 10"],
+    );
+    assert_refused(
+        &project,
+        &["memory", "edit", "C0", "name="],
+        "invalid",
+        &["needs a name"],
+    );
+    assert_refused(
+        &project,
+        &["memory", "edit", "C0", "nme=x"],
+        "invalid",
+        &["did you mean `name`"],
+    );
 }
 
 #[test]
 fn what_is_near_in_meaning_is_found_where_a_model_for_it_is_chosen() {
     let project = with_elena();
-    project.ok(&["memory", "edit", "--new", "lore", "name=Tides", "text=The harbour freezes; no ship leaves."]);
-    project.ok(&["memory", "edit", "--new", "character", "name=Маркус", "text=наставник Елены"]);
-    project.ok(&["memory", "edit", "--new", "loop", "text=Where is the chart of the harbour?"]);
+    project.ok(&[
+        "memory",
+        "edit",
+        "--new",
+        "lore",
+        "name=Tides",
+        "text=The harbour freezes; no ship leaves.",
+    ]);
+    project.ok(&[
+        "memory",
+        "edit",
+        "--new",
+        "character",
+        "name=Маркус",
+        "text=наставник Елены",
+    ]);
+    project.ok(&[
+        "memory",
+        "edit",
+        "--new",
+        "loop",
+        "text=Where is the chart of the harbour?",
+    ]);
     assert_refused(
         &project,
         &["memory", "index"],
@@ -121,23 +228,52 @@ fn what_is_near_in_meaning_is_found_where_a_model_for_it_is_chosen() {
         .with_environment("THROUGHLINE_EMBED_BASE_URL", &server.url);
     let ids = |project: &Project, query: &str| -> Vec<String> {
         let found = project.json(&["memory", "search", "--limit", "2", query]);
-        found.as_array().unwrap().iter().map(|entry| text(entry, "id").to_owned()).collect()
+        found
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|entry| text(entry, "id").to_owned())
+            .collect()
     };
     let unindexed = project.ok(&["memory", "search", "teacher"]);
-    assert!(unindexed.stderr.contains("no entry has a vector yet"), "{unindexed:?}");
-    assert_eq!(project.json(&["memory", "index"]), json!({ "entries": 4, "embedded": 4 }));
-    assert_eq!(project.json(&["memory", "index"]), json!({ "entries": 4, "embedded": 0 }));
+    assert!(
+        unindexed.stderr.contains("no entry has a vector yet"),
+        "{unindexed:?}"
+    );
+    assert_eq!(
+        project.json(&["memory", "index"]),
+        json!({ "entries": 4, "embedded": 4 })
+    );
+    assert_eq!(
+        project.json(&["memory", "index"]),
+        json!({ "entries": 4, "embedded": 0 })
+    );
     assert_eq!(ids(&project, "teacher")[0], "C1", "no word is the same");
     let mut both = ids(&project, "harbour map");
     both.sort();
-    assert_eq!(both, ["C0", "OL0"], "one has a word of it, the other its meaning; the lore has one word alone");
+    assert_eq!(
+        both,
+        ["C0", "OL0"],
+        "one has a word of it, the other its meaning; the lore has one word alone"
+    );
     project.ok(&["memory", "edit", "C1", "text=keeps ash from the fire"]);
     project.ok(&["memory", "forget", "W0"]);
-    assert_eq!(project.json(&["memory", "index"]), json!({ "entries": 3, "embedded": 1 }));
+    assert_eq!(
+        project.json(&["memory", "index"]),
+        json!({ "entries": 3, "embedded": 1 })
+    );
     assert_eq!(ids(&project, "burn")[0], "C1");
-    assert!(project.ok(&["llm", "check"]).stdout.contains("vectors by openai-compatible/topics"));
+    assert!(
+        project
+            .ok(&["llm", "check"])
+            .stdout
+            .contains("vectors by openai-compatible/topics")
+    );
     // A model that does not answer is told of; the words are searched all the same.
     let deaf = project.with_environment("THROUGHLINE_EMBED_BASE_URL", "http://127.0.0.1:9/v1");
     let found = deaf.ok(&["memory", "search", "chart"]);
-    assert!(found.stdout.contains("OL0") && found.stderr.contains("only words are searched"), "{found:?}");
+    assert!(
+        found.stdout.contains("OL0") && found.stderr.contains("only words are searched"),
+        "{found:?}"
+    );
 }

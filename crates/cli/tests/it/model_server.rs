@@ -33,7 +33,9 @@ fn serve(mut stream: TcpStream, answers: fn(&str) -> String) -> std::io::Result<
     loop {
         let mut line = String::new();
         reader.read_line(&mut line)?;
-        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        let Some((name, value)) = line.trim_end().split_once(':') else {
+            break;
+        };
         if name.eq_ignore_ascii_case("content-length") {
             length = value.trim().parse().unwrap_or(0);
         }
@@ -49,18 +51,28 @@ fn serve(mut stream: TcpStream, answers: fn(&str) -> String) -> std::io::Result<
             .map(|(index, text)| json!({ "index": index, "embedding": vector(text.as_str().unwrap_or_default()) }))
             .collect();
         let text = json!({ "data": vectors }).to_string();
-        let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n", text.len());
+        let head = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n",
+            text.len()
+        );
         return write!(stream, "{head}connection: close\r\n\r\n{text}");
     }
     let messages = body["messages"].as_array().cloned().unwrap_or_default();
-    let prompt: Vec<&str> = messages.iter().filter_map(|message| message["content"].as_str()).collect();
+    let prompt: Vec<&str> = messages
+        .iter()
+        .filter_map(|message| message["content"].as_str())
+        .collect();
     let answer = answers(&prompt.join("\n"));
-    write!(stream, "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;
+    write!(
+        stream,
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
+    )?;
     let event = |value: &Value| format!("data: {value}\n\n");
     let mut sent = String::from(": it begins\n\n");
     for piece in answer.chars().collect::<Vec<_>>().chunks(97) {
         let text: String = piece.iter().collect();
-        sent += &event(&json!({ "model": "scripted", "choices": [{ "delta": { "content": text } }] }));
+        sent +=
+            &event(&json!({ "model": "scripted", "choices": [{ "delta": { "content": text } }] }));
     }
     sent += &event(&json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }] }));
     let tokens = json!({ "prompt_tokens": prompt.concat().len() / 4, "completion_tokens": answer.len() / 4 });
@@ -83,8 +95,15 @@ fn vector(text: &str) -> Vec<f32> {
         ["map", "chart", "карта"],
         ["fire", "ash", "burn"],
     ];
-    let mut vector: Vec<f32> =
-        topics.iter().map(|words| words.iter().map(|word| text.matches(word).count()).sum::<usize>() as f32).collect();
+    let mut vector: Vec<f32> = topics
+        .iter()
+        .map(|words| {
+            words
+                .iter()
+                .map(|word| text.matches(word).count())
+                .sum::<usize>() as f32
+        })
+        .collect();
     vector.push(0.1);
     vector
 }

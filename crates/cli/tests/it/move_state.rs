@@ -9,13 +9,20 @@ use crate::story;
 
 /// What a person can see of a state.
 fn seen(project: &Project) -> [Value; 3] {
-    [project.json(&["tree"]), project.json(&["log"]), project.json(&["versions", "act-1"])]
+    [
+        project.json(&["tree"]),
+        project.json(&["log"]),
+        project.json(&["versions", "act-1"]),
+    ]
 }
 
 fn planned() -> Project {
     let project = story();
     project.plan_story();
-    project.write(Project::ACT, project.read(Project::ACT) + "\n## Stakes\nAll of it.\n");
+    project.write(
+        Project::ACT,
+        project.read(Project::ACT) + "\n## Stakes\nAll of it.\n",
+    );
     project.ok(&["status"]);
     project
 }
@@ -25,16 +32,31 @@ fn everything_goes_there_and_back() {
     let database = Database::new();
     let project = planned();
     let before = seen(&project);
-    for target in [database.url().as_str(), "sqlite", "json", database.url().as_str(), "json", "sqlite"] {
+    for target in [
+        database.url().as_str(),
+        "sqlite",
+        "json",
+        database.url().as_str(),
+        "json",
+        "sqlite",
+    ] {
         // Names of earlier moves are taken by what was put aside, not by us.
         let output = project.ok(&["move", "--to", target]);
         assert!(output.stdout.contains("found the same"), "{output:?}");
-        assert!(!output.stdout.contains("tl:") && !output.stderr.contains("tl:"), "a password: {output:?}");
+        assert!(
+            !output.stdout.contains("tl:") && !output.stderr.contains("tl:"),
+            "a password: {output:?}"
+        );
         assert_eq!(seen(&project), before, "{target}");
         project.ok(&["check"]);
     }
     project.ok(&["undo"]);
-    assert!(project.read(".throughline/config.toml").contains("# Settings of this project"), "comments stay");
+    assert!(
+        project
+            .read(".throughline/config.toml")
+            .contains("# Settings of this project"),
+        "comments stay"
+    );
 }
 
 /// Whoever still works on the state that was moved is told; nothing they do is lost in it.
@@ -44,12 +66,18 @@ fn who_comes_late_is_told() {
     let here = planned();
     here.ok(&["move", "--to", &database.url(), "--name", "novel"]);
     let there = crate::machine_on(&database, "story");
-    let serving =
-        there.command(&["wait", "act-1", "--timeout", "60"]).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let serving = there
+        .command(&["wait", "act-1", "--timeout", "60"])
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
     std::thread::sleep(Duration::from_millis(500));
     here.ok(&["move", "--to", "sqlite"]);
     let late = serving.wait_with_output().unwrap();
-    assert!(String::from_utf8_lossy(&late.stderr).contains("moved elsewhere"), "{late:?}");
+    assert!(
+        String::from_utf8_lossy(&late.stderr).contains("moved elsewhere"),
+        "{late:?}"
+    );
     let late = there.run(&["status"]);
     assert!(late.code != 0, "{late:?}");
 }
@@ -60,16 +88,25 @@ fn what_is_there_already_stays() {
     let (first, second) = (planned(), planned());
     first.ok(&["move", "--to", &database.url(), "--name", "novel"]);
     let output = second.run(&["move", "--to", &database.url(), "--name", "novel"]);
-    assert!(output.code != 0 && output.stderr.contains("another state"), "{output:?}");
+    assert!(
+        output.code != 0 && output.stderr.contains("another state"),
+        "{output:?}"
+    );
     second.ok(&["check"]);
     first.ok(&["check"]);
     for (arguments, told) in [
-        (vec!["move", "--to", "postgres://x:geheim@127.0.0.1:1/y"], "cannot be reached"),
+        (
+            vec!["move", "--to", "postgres://x:geheim@127.0.0.1:1/y"],
+            "cannot be reached",
+        ),
         (vec!["move", "--to", "sqlite"], "already"),
         (vec!["move", "--to", "geheim"], "not understood"),
     ] {
         let output = second.run(&arguments);
-        assert!(output.code != 0 && output.stderr.contains(told), "{output:?}");
+        assert!(
+            output.code != 0 && output.stderr.contains(told),
+            "{output:?}"
+        );
         assert!(!output.stderr.contains("geheim"), "{output:?}");
         second.ok(&["check"]);
     }
@@ -84,7 +121,11 @@ fn a_move_to_another_name_in_the_same_database_keeps_everything() {
     project.ok(&["move", "--to", &database.url(), "--name", "one"]);
     let id = |project: &Project| {
         let config = project.read(".throughline/config.toml");
-        config.lines().find(|line| line.starts_with("project_id = ")).expect("an id").to_owned()
+        config
+            .lines()
+            .find(|line| line.starts_with("project_id = "))
+            .expect("an id")
+            .to_owned()
     };
     let first = id(&project);
     for name in ["two", "one"] {
@@ -102,14 +143,24 @@ fn a_move_that_is_killed_goes_on() {
     let project = planned();
     let before = seen(&project);
     for (turn, delay) in (0..24_u64).map(|turn| (turn, turn * 9)) {
-        let target = if turn % 2 == 0 { database.url() } else { "sqlite".to_owned() };
-        let mut moving =
-            project.command(&["move", "--to", &target]).stderr(std::process::Stdio::null()).spawn().unwrap();
+        let target = if turn % 2 == 0 {
+            database.url()
+        } else {
+            "sqlite".to_owned()
+        };
+        let mut moving = project
+            .command(&["move", "--to", &target])
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
         std::thread::sleep(Duration::from_millis(delay));
         let _ = moving.kill();
         moving.wait().unwrap();
         let again = project.run(&["move", "--to", &target]);
-        assert!(again.code == 0 || again.stderr.contains("already"), "after {delay} ms: {again:?}");
+        assert!(
+            again.code == 0 || again.stderr.contains("already"),
+            "after {delay} ms: {again:?}"
+        );
         assert_eq!(seen(&project), before, "after {delay} ms");
         project.ok(&["check"]);
     }

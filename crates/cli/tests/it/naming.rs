@@ -23,12 +23,19 @@ fn a_node_has_many_names() {
         (&["scene", "0101"], "act-1/chapter-01/scene-0101"),
         (&["scene", "101"], "act-1/chapter-01/scene-0101"),
         (&["chapter-01/scene-0101"], "act-1/chapter-01/scene-0101"),
-        (&["act-1/chapter-01/scene-0101"], "act-1/chapter-01/scene-0101"),
+        (
+            &["act-1/chapter-01/scene-0101"],
+            "act-1/chapter-01/scene-0101",
+        ),
     ];
     for (words, path) in cases {
         let mut arguments = vec!["show"];
         arguments.extend(*words);
-        assert_eq!(text(&project.json(&arguments), "path"), *path, "tl show {words:?}");
+        assert_eq!(
+            text(&project.json(&arguments), "path"),
+            *path,
+            "tl show {words:?}"
+        );
     }
 }
 
@@ -48,7 +55,12 @@ fn an_ambiguous_alias_lists_the_candidates() {
         &["invalidate", "chapter-01", "--reason", "x"],
         &["progress", "chapter", "1", "active"],
     ] {
-        assert_refused(&project, arguments, "invalid", &["act-1/chapter-01", "act-2/chapter-01"]);
+        assert_refused(
+            &project,
+            arguments,
+            "invalid",
+            &["act-1/chapter-01", "act-2/chapter-01"],
+        );
     }
     assert_refused(
         &project,
@@ -56,8 +68,14 @@ fn an_ambiguous_alias_lists_the_candidates() {
         "invalid",
         &["act-1/chapter-01/scene-0101", "act-2/chapter-01/scene-0101"],
     );
-    assert_eq!(text(&project.json(&["show", "act-2/chapter-01"]), "title"), "Chapter 1 of act 2");
-    assert_eq!(text(&project.json(&["show", "act-1/chapter-01"]), "title"), "Chapter 1");
+    assert_eq!(
+        text(&project.json(&["show", "act-2/chapter-01"]), "title"),
+        "Chapter 1 of act 2"
+    );
+    assert_eq!(
+        text(&project.json(&["show", "act-1/chapter-01"]), "title"),
+        "Chapter 1"
+    );
 }
 
 #[test]
@@ -66,16 +84,27 @@ fn an_alias_becomes_ambiguous_when_the_second_file_was_noticed() {
     project.write("acts/act-2/strategic-plan.md", "# Act 2\n");
     project.write("acts/act-2/chapters/chapter-01/plan.md", "# Other\n");
     project.ok(&["status"]);
-    assert_refused(&project, &["show", "chapter-01"], "invalid", &["act-1/chapter-01", "act-2/chapter-01"]);
+    assert_refused(
+        &project,
+        &["show", "chapter-01"],
+        "invalid",
+        &["act-1/chapter-01", "act-2/chapter-01"],
+    );
 }
 
 #[test]
 fn numbers_sort_as_numbers() {
     let project = story();
     for number in [10, 2, 1, 9] {
-        project.write(&format!("acts/act-{number}/strategic-plan.md"), "# An act\n");
+        project.write(
+            &format!("acts/act-{number}/strategic-plan.md"),
+            "# An act\n",
+        );
     }
-    assert_eq!(crate::statuses(&project), ["act-1 draft", "act-2 draft", "act-9 draft", "act-10 draft"]);
+    assert_eq!(
+        crate::statuses(&project),
+        ["act-1 draft", "act-2 draft", "act-9 draft", "act-10 draft"]
+    );
 }
 
 #[test]
@@ -85,7 +114,13 @@ fn a_project_is_found_from_below() {
     command.current_dir(project.root().join("acts/act-1/chapters/chapter-01/scenes"));
     let output = finished(&mut command);
     assert_eq!(output.code, 0, "{}", output.stderr);
-    assert!(output.stdout.contains(&format!("\"file_path\":\"{}\"", Project::SCENE)), "{}", output.stdout);
+    assert!(
+        output
+            .stdout
+            .contains(&format!("\"file_path\":\"{}\"", Project::SCENE)),
+        "{}",
+        output.stdout
+    );
 }
 
 #[test]
@@ -93,14 +128,30 @@ fn a_project_is_named_from_anywhere() {
     let project = planned();
     let root = project.root();
     for arguments in [
-        ["--project", root.to_str().expect("Unicode"), "show", "act-1", "--json"],
-        ["show", "act-1", "--json", "--project", root.to_str().expect("Unicode")],
+        [
+            "--project",
+            root.to_str().expect("Unicode"),
+            "show",
+            "act-1",
+            "--json",
+        ],
+        [
+            "show",
+            "act-1",
+            "--json",
+            "--project",
+            root.to_str().expect("Unicode"),
+        ],
     ] {
         let mut command = project.command(&arguments);
         command.current_dir("/");
         let output = finished(&mut command);
         assert_eq!(output.code, 0, "{}", output.stderr);
-        assert!(output.stdout.contains("\"entity_id\":\"act-1\""), "{}", output.stdout);
+        assert!(
+            output.stdout.contains("\"entity_id\":\"act-1\""),
+            "{}",
+            output.stdout
+        );
     }
     let mut relative = project.command(&["--project", "work", "status"]);
     relative.current_dir(root.parent().expect("a parent"));
@@ -116,5 +167,10 @@ fn a_named_directory_must_be_the_project_itself() {
         "not-found",
         &["there is no Throughline project", "tl init"],
     );
-    assert_refused(&project, &["--project", "no/such/place", "status"], "not-found", &["no/such/place"]);
+    assert_refused(
+        &project,
+        &["--project", "no/such/place", "status"],
+        "not-found",
+        &["no/such/place"],
+    );
 }

@@ -9,7 +9,12 @@ const SECOND: &str = "acts/act-1/chapters/chapter-01/scenes/scene-0102-blueprint
 
 fn ready(project: &Project) -> Vec<String> {
     let view = project.json(&["next"]);
-    view["ready"].as_array().expect("a list").iter().map(|one| text(one, "path").to_owned()).collect()
+    view["ready"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| text(one, "path").to_owned())
+        .collect()
 }
 
 #[test]
@@ -17,15 +22,26 @@ fn nothing_planned_is_nothing_ready() {
     let project = story();
     let output = project.ok(&["next"]);
     assert_eq!(output.stdout, "");
-    assert!(output.stderr.contains("nothing is ready"), "{}", output.stderr);
-    assert_eq!(project.json(&["next"]), json!({"ready": [], "problems": []}));
+    assert!(
+        output.stderr.contains("nothing is ready"),
+        "{}",
+        output.stderr
+    );
+    assert_eq!(
+        project.json(&["next"]),
+        json!({"ready": [], "problems": []})
+    );
 }
 
 #[test]
 fn what_is_ready_says_what_to_do() {
     let project = story();
     project.write(Project::ACT, crate::ACT_TEXT);
-    assert_eq!(ready(&project), Vec::<String>::new(), "a draft is not ready");
+    assert_eq!(
+        ready(&project),
+        Vec::<String>::new(),
+        "a draft is not ready"
+    );
     project.ok(&["approve", "act-1"]);
     let view = project.json(&["next"]);
     assert_eq!(
@@ -33,7 +49,10 @@ fn what_is_ready_says_what_to_do() {
         json!([{"entity_id": "act-1", "entity_type": "act", "path": "act-1", "title": "Act 1", "progress": "pending",
                 "action": "tl plan chapter chapter-01 --under act-1"}])
     );
-    let action: Vec<&str> = text(&view["ready"][0], "action").split(' ').skip(1).collect();
+    let action: Vec<&str> = text(&view["ready"][0], "action")
+        .split(' ')
+        .skip(1)
+        .collect();
     project.ok(&action);
 }
 
@@ -54,7 +73,10 @@ fn what_it_needs_comes_first() {
     let project = planned();
     project.write(SECOND, "---\nneeds: [scene-0101]\n---\n# Scene 1.2\n");
     project.ok(&["approve", "scene-0102"]);
-    assert_eq!(texts(&project.json(&["show", "scene-0102"])["needs"]), ["scene-0101"]);
+    assert_eq!(
+        texts(&project.json(&["show", "scene-0102"])["needs"]),
+        ["scene-0101"]
+    );
     assert_eq!(ready(&project), ["act-1/chapter-01/scene-0101"]);
     project.ok(&["progress", "scene-0101", "complete"]);
     assert_eq!(ready(&project), ["act-1/chapter-01/scene-0102"]);
@@ -64,9 +86,13 @@ fn what_it_needs_comes_first() {
 
 #[test]
 fn needs_are_written_in_every_form() {
-    for needs in
-        ["scene-0101", "scene 0101", "[scene-0101]", "\"act-1/chapter-01/scene-0101\"", "\n  - chapter-01/scene-0101"]
-    {
+    for needs in [
+        "scene-0101",
+        "scene 0101",
+        "[scene-0101]",
+        "\"act-1/chapter-01/scene-0101\"",
+        "\n  - chapter-01/scene-0101",
+    ] {
         let project = planned();
         project.write(SECOND, format!("---\nneeds: {needs}\n---\n# Scene 1.2\n"));
         project.ok(&["approve", "scene-0102"]);
@@ -95,14 +121,31 @@ fn circles_are_refused() {
     project.write(Project::SCENE, "---\nneeds: scene-0102\n---\n# Scene 1.1\n");
     project.write(SECOND, "---\nneeds: scene-0101\n---\n# Scene 1.2\n");
     let view = project.json(&["next"]);
-    assert_eq!(view["problems"].as_array().expect("a list").len(), 1, "{view}");
-    assert!(texts(&view["problems"])[0].contains("scene-0102 needs scene-0101 needs scene-0102"), "{view}");
-    assert_refused(&project, &["approve", "scene-0102"], "refused", &["cannot need", SECOND]);
+    assert_eq!(
+        view["problems"].as_array().expect("a list").len(),
+        1,
+        "{view}"
+    );
+    assert!(
+        texts(&view["problems"])[0].contains("scene-0102 needs scene-0101 needs scene-0102"),
+        "{view}"
+    );
+    assert_refused(
+        &project,
+        &["approve", "scene-0102"],
+        "refused",
+        &["cannot need", SECOND],
+    );
     assert_eq!(project.run(&["check"]).code, 3);
 
     project.write(SECOND, "---\nneeds: scene-0102\n---\n# Scene 1.2\n");
     project.ok(&["approve", "scene-0101"]);
-    assert_refused(&project, &["approve", "scene-0102"], "refused", &["`scene-0102`"]);
+    assert_refused(
+        &project,
+        &["approve", "scene-0102"],
+        "refused",
+        &["`scene-0102`"],
+    );
 }
 
 #[test]
@@ -114,15 +157,25 @@ fn a_need_that_is_not_there_is_told() {
         texts(&view["problems"]),
         ["`act-1/chapter-01/scene-0102` needs `scene-0909`, but there is no such node"]
     );
-    assert!(project.ok(&["next"]).stderr.contains("warning: `act-1/chapter-01/scene-0102` needs"));
+    assert!(
+        project
+            .ok(&["next"])
+            .stderr
+            .contains("warning: `act-1/chapter-01/scene-0102` needs")
+    );
 }
 
 #[test]
 fn among_several_a_sibling_is_meant() {
     let project = crate::two_acts();
-    project
-        .write("acts/act-2/chapters/chapter-01/scenes/scene-0102-blueprint.md", "---\nneeds: scene-0101\n---\n# S\n");
+    project.write(
+        "acts/act-2/chapters/chapter-01/scenes/scene-0102-blueprint.md",
+        "---\nneeds: scene-0101\n---\n# S\n",
+    );
     project.ok(&["approve", "act-2/chapter-01/scene-0102"]);
-    assert_eq!(ready(&project), ["act-1/chapter-01/scene-0101", "act-2/chapter-01/scene-0101"]);
+    assert_eq!(
+        ready(&project),
+        ["act-1/chapter-01/scene-0101", "act-2/chapter-01/scene-0101"]
+    );
     assert_eq!(project.json(&["next"])["problems"], json!([]));
 }

@@ -9,24 +9,51 @@ fn an_interrupted_new_story_is_completed_by_the_same_command() {
     // It died before there was a state.
     project.ok(&["novel", "new", "Drawer"]);
     let kept = project.root().join("Drawer/.throughline");
-    for entry in std::fs::read_dir(&kept).unwrap().map(|entry| entry.unwrap().path()) {
-        if entry.is_file() { std::fs::remove_file(entry).unwrap() } else { std::fs::remove_dir_all(entry).unwrap() }
+    for entry in std::fs::read_dir(&kept)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+    {
+        if entry.is_file() {
+            std::fs::remove_file(entry).unwrap()
+        } else {
+            std::fs::remove_dir_all(entry).unwrap()
+        }
     }
     project.ok(&["novel", "new", "Drawer"]);
     let log = project.ok(&["--project", "Drawer", "log"]).stdout;
     assert!(log.contains("the story has a name"), "{log}");
-    assert_refused(&project, &["novel", "new", "Drawer"], "conflict", &["is there already"]);
+    assert_refused(
+        &project,
+        &["novel", "new", "Drawer"],
+        "conflict",
+        &["is there already"],
+    );
     // Somebody's directory stays theirs.
     project.write("Mine/notes.md", "mine");
-    assert_refused(&project, &["novel", "new", "Mine"], "conflict", &["is there already"]);
+    assert_refused(
+        &project,
+        &["novel", "new", "Mine"],
+        "conflict",
+        &["is there already"],
+    );
 }
 
 #[test]
 fn a_story_becomes_a_book() {
     let project = empty();
     project.ok(&["novel", "new", "The Drawer & Co"]);
-    assert_refused(&project, &["novel", "new", "The Drawer & Co"], "conflict", &["is there already"]);
-    assert_refused(&project, &["novel", "new", "../x"], "invalid", &["no name for a directory"]);
+    assert_refused(
+        &project,
+        &["novel", "new", "The Drawer & Co"],
+        "conflict",
+        &["is there already"],
+    );
+    assert_refused(
+        &project,
+        &["novel", "new", "../x"],
+        "invalid",
+        &["no name for a directory"],
+    );
     let inside = |arguments: &[&str]| -> Vec<String> {
         let all = ["--project", "The Drawer & Co"].iter().chain(arguments);
         all.map(|word| (*word).to_owned()).collect()
@@ -45,12 +72,28 @@ fn a_story_becomes_a_book() {
     }
     let nothing = inside(&["novel", "compile"]);
     let nothing = project.run(&nothing.iter().map(String::as_str).collect::<Vec<_>>());
-    assert!(nothing.code == 1 && nothing.stderr.contains("tl write --next"), "{nothing:?}");
+    assert!(
+        nothing.code == 1 && nothing.stderr.contains("tl write --next"),
+        "{nothing:?}"
+    );
     run(&["write", "--next"]);
     let markdown = run(&["novel", "compile"]);
-    assert!(markdown.stdout.starts_with("# The Drawer & Co\n\n## Chapter <1>: Dust\n\n> Placeholder:"), "{markdown:?}");
-    assert!(markdown.stderr.contains("not written yet: act-1/chapter-01/scene-0102"), "{markdown:?}");
-    put("acts/act-1/chapters/chapter-01/content/scene-0102.md", "He said <script>alert(1)</script>, *softly*.\n");
+    assert!(
+        markdown
+            .stdout
+            .starts_with("# The Drawer & Co\n\n## Chapter <1>: Dust\n\n> Placeholder:"),
+        "{markdown:?}"
+    );
+    assert!(
+        markdown
+            .stderr
+            .contains("not written yet: act-1/chapter-01/scene-0102"),
+        "{markdown:?}"
+    );
+    put(
+        "acts/act-1/chapters/chapter-01/content/scene-0102.md",
+        "He said <script>alert(1)</script>, *softly*.\n",
+    );
     let html = run(&["novel", "compile", "--form", "html"]).stdout;
     assert!(
         html.contains("<h1>Chapter &lt;1&gt;: Dust</h1>")
@@ -60,9 +103,19 @@ fn a_story_becomes_a_book() {
     );
     run(&["novel", "compile", "--form", "epub", "--out", "book.epub"]);
     let bytes = std::fs::read(project.root().join("book.epub")).unwrap();
-    assert_eq!(&bytes[30..58], b"mimetypeapplication/epub+zip", "the kind comes first, as it is");
+    assert_eq!(
+        &bytes[30..58],
+        b"mimetypeapplication/epub+zip",
+        "the kind comes first, as it is"
+    );
     let stats = run(&["--json", "novel", "stats"]).stdout;
     let stats: serde_json::Value = serde_json::from_str(&stats).unwrap();
     assert_eq!(text(&stats, "novel"), "The Drawer & Co");
-    assert_eq!((stats["scenes_planned"].clone(), stats["scenes_written"].clone()), (2.into(), 2.into()));
+    assert_eq!(
+        (
+            stats["scenes_planned"].clone(),
+            stats["scenes_written"].clone()
+        ),
+        (2.into(), 2.into())
+    );
 }

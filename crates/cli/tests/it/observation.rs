@@ -9,11 +9,17 @@ use crate::{Event, newest_operation, planned, statuses, story};
 use testkit::Project;
 
 fn modified(project: &Project, path: &str) -> SystemTime {
-    fs::metadata(project.root().join(path)).expect("a file").modified().expect("a time")
+    fs::metadata(project.root().join(path))
+        .expect("a file")
+        .modified()
+        .expect("a time")
 }
 
 fn set_modified(project: &Project, path: &str, at: SystemTime) {
-    let file = fs::File::options().write(true).open(project.root().join(path)).expect("a file");
+    let file = fs::File::options()
+        .write(true)
+        .open(project.root().join(path))
+        .expect("a file");
     file.set_modified(at).expect("a new time");
 }
 
@@ -21,7 +27,11 @@ fn set_modified(project: &Project, path: &str, at: SystemTime) {
 fn touching_a_file_changes_nothing() {
     let project = planned();
     let before = crate::fingerprint(&project);
-    set_modified(&project, Project::ACT, SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000));
+    set_modified(
+        &project,
+        Project::ACT,
+        SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000),
+    );
     assert_eq!(crate::fingerprint(&project), before);
     project.write(Project::ACT, project.read(Project::ACT));
     assert_eq!(crate::fingerprint(&project), before);
@@ -47,7 +57,11 @@ fn a_formatting_only_edit_changes_no_status() {
         assert_eq!(after["approval"]["holds"], json!(true), "{form:?}");
         assert_eq!(
             statuses(&project),
-            ["act-1 approved", "act-1/chapter-01 approved", "act-1/chapter-01/scene-0101 approved"],
+            [
+                "act-1 approved",
+                "act-1/chapter-01 approved",
+                "act-1/chapter-01/scene-0101 approved"
+            ],
             "{form:?}"
         );
     }
@@ -58,12 +72,19 @@ fn every_way_of_editing_is_noticed() {
     let in_place = |project: &Project| project.write(Project::ACT, crate::ACT_EDITED);
     let appended = |project: &Project| {
         use std::io::Write;
-        let mut file = fs::File::options().append(true).open(project.root().join(Project::ACT)).expect("a file");
+        let mut file = fs::File::options()
+            .append(true)
+            .open(project.root().join(Project::ACT))
+            .expect("a file");
         file.write_all(b"\nOne more line.\n").expect("written");
     };
     let renamed_over = |project: &Project| {
         project.write("acts/act-1/new.md", crate::ACT_EDITED);
-        fs::rename(project.root().join("acts/act-1/new.md"), project.root().join(Project::ACT)).expect("renamed");
+        fs::rename(
+            project.root().join("acts/act-1/new.md"),
+            project.root().join(Project::ACT),
+        )
+        .expect("renamed");
     };
     let removed_and_made_anew = |project: &Project| {
         fs::remove_file(project.root().join(Project::ACT)).expect("removed");
@@ -76,12 +97,22 @@ fn every_way_of_editing_is_noticed() {
     };
     let an_older_file_moved_here = |project: &Project| {
         project.write("acts/act-1/new.md", crate::ACT_EDITED);
-        set_modified(project, "acts/act-1/new.md", SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000));
-        fs::rename(project.root().join("acts/act-1/new.md"), project.root().join(Project::ACT)).expect("renamed");
+        set_modified(
+            project,
+            "acts/act-1/new.md",
+            SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000),
+        );
+        fs::rename(
+            project.root().join("acts/act-1/new.md"),
+            project.root().join(Project::ACT),
+        )
+        .expect("renamed");
     };
     let folder_swapped = |project: &Project| {
         let root = project.root();
-        crate::copy_directory(&root.join("acts/act-1"), &root.join("acts/copy"), &|_| false);
+        crate::copy_directory(&root.join("acts/act-1"), &root.join("acts/copy"), &|_| {
+            false
+        });
         project.write("acts/copy/strategic-plan.md", crate::ACT_EDITED);
         fs::rename(root.join("acts/act-1"), root.join("old")).expect("renamed");
         fs::rename(root.join("acts/copy"), root.join("acts/act-1")).expect("renamed");
@@ -118,7 +149,10 @@ fn many_edits_right_after_each_other_are_all_noticed() {
         // The same size every time: only the content tells.
         project.write(Project::ACT, format!("# Act 1\n\nturn {turn:02}\n"));
         let title = project.json(&["versions", "act-1"]);
-        assert_eq!(title["versions"].as_array().expect("a list").len(), turn + 1);
+        assert_eq!(
+            title["versions"].as_array().expect("a list").len(),
+            turn + 1
+        );
     }
 }
 
@@ -128,7 +162,10 @@ fn what_was_noticed_is_told_on_stderr() {
     project.write(Project::ACT, crate::ACT_EDITED);
     let output = project.ok(&["show", "act-1"]);
     let operation = newest_operation(&project);
-    assert_eq!(output.stderr, format!("noticed changed: act-1 → 2 plans to revalidate (operation {operation})\n"));
+    assert_eq!(
+        output.stderr,
+        format!("noticed changed: act-1 → 2 plans to revalidate (operation {operation})\n")
+    );
     assert_eq!(project.ok(&["show", "act-1"]).stderr, "", "told once");
 }
 
@@ -136,7 +173,11 @@ fn what_was_noticed_is_told_on_stderr() {
 fn a_child_sees_its_parents_edit() {
     let project = planned();
     project.write(Project::ACT, crate::ACT_EDITED);
-    assert_eq!(project.status("scene-0101"), "requires-revalidation", "without looking at the act first");
+    assert_eq!(
+        project.status("scene-0101"),
+        "requires-revalidation",
+        "without looking at the act first"
+    );
 }
 
 #[test]
@@ -146,14 +187,22 @@ fn a_deleted_file_is_invalid_until_it_comes_back() {
     fs::remove_file(project.root().join(Project::CHAPTER)).expect("removed");
     assert_eq!(
         statuses(&project),
-        ["act-1 approved", "act-1/chapter-01 invalid", "act-1/chapter-01/scene-0101 requires-revalidation"]
+        [
+            "act-1 approved",
+            "act-1/chapter-01 invalid",
+            "act-1/chapter-01/scene-0101 requires-revalidation"
+        ]
     );
     let reason = project.json(&["show", "chapter-01"])["invalidation_reason"].clone();
     assert_eq!(reason, json!("the plan file is missing"));
     project.write(Project::CHAPTER, text);
     assert_eq!(
         statuses(&project),
-        ["act-1 approved", "act-1/chapter-01 approved", "act-1/chapter-01/scene-0101 approved"]
+        [
+            "act-1 approved",
+            "act-1/chapter-01 approved",
+            "act-1/chapter-01/scene-0101 approved"
+        ]
     );
 }
 
@@ -161,13 +210,17 @@ fn a_deleted_file_is_invalid_until_it_comes_back() {
 fn a_folder_without_a_plan_counts_only_with_plans_below() {
     let project = planned();
     fs::create_dir_all(project.root().join("acts/act-2")).expect("a folder");
-    fs::create_dir_all(project.root().join("acts/act-1/chapters/chapter-07/scenes")).expect("a folder");
+    fs::create_dir_all(project.root().join("acts/act-1/chapters/chapter-07/scenes"))
+        .expect("a folder");
     assert_eq!(statuses(&project).len(), 3, "empty folders are nothing");
 
     project.write("acts/act-2/chapters/chapter-01/plan.md", "# Early\n");
     assert_eq!(
         statuses(&project)[3..],
-        ["act-2 invalid".to_owned(), "act-2/chapter-01 requires-revalidation".to_owned()]
+        [
+            "act-2 invalid".to_owned(),
+            "act-2/chapter-01 requires-revalidation".to_owned()
+        ]
     );
 }
 
@@ -194,11 +247,20 @@ fn other_files_are_nobodys_business() {
 fn a_renumbered_folder_is_a_new_node() {
     let project = planned();
     let root = project.root();
-    fs::rename(root.join("acts/act-1/chapters/chapter-01"), root.join("acts/act-1/chapters/chapter-02"))
-        .expect("renamed");
+    fs::rename(
+        root.join("acts/act-1/chapters/chapter-01"),
+        root.join("acts/act-1/chapters/chapter-02"),
+    )
+    .expect("renamed");
     let found = statuses(&project);
-    assert!(found.contains(&"act-1/chapter-01 invalid".to_owned()), "{found:?}");
-    assert!(found.contains(&"act-1/chapter-02 draft".to_owned()), "{found:?}");
+    assert!(
+        found.contains(&"act-1/chapter-01 invalid".to_owned()),
+        "{found:?}"
+    );
+    assert!(
+        found.contains(&"act-1/chapter-02 draft".to_owned()),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -208,7 +270,9 @@ fn several_processes_notice_one_edit_once() {
     let children: Vec<_> = (0..6)
         .map(|_| {
             let mut command = project.command(&["tree"]);
-            command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+            command
+                .stdout(std::process::Stdio::piped())
+                .stderr(std::process::Stdio::piped());
             command.spawn().expect("the program starts")
         })
         .collect();
@@ -235,9 +299,18 @@ fn a_look_after_a_shell_command_leaves_nothing_to_be_noticed() {
         |it| it.write("acts/act-1/chapters/chapter-02/plan.md", "# Two\n"),
         |it| it.write("acts/act-1/chapters/chapter-02/plan.md", "# Two, again\n"),
         |it| it.write("acts/act-2/strategic-plan.md", "# Second act\n"),
-        |it| drop(fs::remove_file(it.root().join("acts/act-1/chapters/chapter-02/plan.md"))),
+        |it| {
+            drop(fs::remove_file(
+                it.root().join("acts/act-1/chapters/chapter-02/plan.md"),
+            ))
+        },
         |it| drop(fs::remove_dir_all(it.root().join("acts/act-2"))),
-        |it| drop(fs::rename(it.root().join("acts/act-2"), it.root().join("acts/act-3"))),
+        |it| {
+            drop(fs::rename(
+                it.root().join("acts/act-2"),
+                it.root().join("acts/act-3"),
+            ))
+        },
         |it| drop(it.run(&["undo"])),
         |it| drop(it.run(&["progress", "act-1/chapter-01", "active"])),
         |it| drop(it.run(&["approve", "act-1"])),
@@ -248,7 +321,9 @@ fn a_look_after_a_shell_command_leaves_nothing_to_be_noticed() {
         let session = project.session("s");
         let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         for round in 0..14 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let step = usize::try_from(random >> 33).expect("a small number") % steps.len();
             steps[step](&project);
             if random & (1 << 20) != 0 {
@@ -258,8 +333,15 @@ fn a_look_after_a_shell_command_leaves_nothing_to_be_noticed() {
             let _ = session.shell("sh -c true");
             let seen = newest_operation(&project);
             project.ok(&["tree"]);
-            assert_eq!(newest_operation(&project), seen, "seed {seed}, round {round}, step {step}");
+            assert_eq!(
+                newest_operation(&project),
+                seen,
+                "seed {seed}, round {round}, step {step}"
+            );
         }
-        assert!(project.root().join(".throughline/looks.bin").exists(), "nothing was ever taken up");
+        assert!(
+            project.root().join(".throughline/looks.bin").exists(),
+            "nothing was ever taken up"
+        );
     }
 }

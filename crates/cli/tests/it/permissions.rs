@@ -12,13 +12,23 @@ use testkit::Project;
 use crate::{ACT_TEXT, empty};
 
 /// Runs the program under a umask, with this on its standard input.
-#[expect(clippy::disallowed_methods, reason = "only a shell sets the umask of another process")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only a shell sets the umask of another process"
+)]
 fn run_under(umask: &str, project: &Project, arguments: &[&str], input: &str) {
     let plain = project.command(arguments);
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("umask {umask} && exec \"$@\""), "sh"]);
-    shell.arg(plain.get_program()).args(plain.get_args()).env_clear();
-    shell.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell
+        .arg(plain.get_program())
+        .args(plain.get_args())
+        .env_clear();
+    shell.envs(
+        plain
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
     let mut child = shell
         .current_dir(project.root())
         .stdin(Stdio::piped())
@@ -26,13 +36,25 @@ fn run_under(umask: &str, project: &Project, arguments: &[&str], input: &str) {
         .stderr(Stdio::piped())
         .spawn()
         .expect("a shell");
-    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+    let _ = child
+        .stdin
+        .take()
+        .expect("a pipe")
+        .write_all(input.as_bytes());
     let output = child.wait_with_output().expect("it ends");
-    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 fn mode(path: &Path) -> u32 {
-    fs::symlink_metadata(path).expect("an entry").permissions().mode() & 0o777
+    fs::symlink_metadata(path)
+        .expect("an entry")
+        .permissions()
+        .mode()
+        & 0o777
 }
 
 /// Returns a directory and everything below it.
@@ -47,9 +69,13 @@ fn all_below(path: &Path) -> Vec<PathBuf> {
 
 /// Returns our entries that others may do anything with.
 fn open_to_others(project: &Project) -> Vec<String> {
-    let ours = all_below(&project.root().join(".throughline")).into_iter().chain(all_below(&project.user_directory()));
+    let ours = all_below(&project.root().join(".throughline"))
+        .into_iter()
+        .chain(all_below(&project.user_directory()));
     let is_open = |path: &PathBuf| mode(path) & 0o077 != 0;
-    ours.filter(is_open).map(|path| format!("{:o} {}", mode(&path), path.display())).collect()
+    ours.filter(is_open)
+        .map(|path| format!("{:o} {}", mode(&path), path.display()))
+        .collect()
 }
 
 #[test]
@@ -67,29 +93,63 @@ fn nothing_of_ours_is_open_to_others_after_a_life_under_any_umask() {
         tl(&["comment", "act-1", "-m", "Who is Mara?"]);
         tl(&["intent", "see who may read what"]);
         tl(&["mem", "save", "the lamp is green"]);
-        tl(&["review", "add", "--of", "act-1", "--check", "it ends", "--severity", "MUST"]);
+        tl(&[
+            "review",
+            "add",
+            "--of",
+            "act-1",
+            "--check",
+            "it ends",
+            "--severity",
+            "MUST",
+        ]);
         tl(&["doc", "new", "Plan of the plan"]);
         for (event, fields) in [
             ("SessionStart", json!({ "source": "startup" })),
             ("UserPromptSubmit", json!({ "prompt": "go on" })),
-            ("PostToolUse", json!({ "tool_name": "Bash", "tool_input": { "command": "make" } })),
+            (
+                "PostToolUse",
+                json!({ "tool_name": "Bash", "tool_input": { "command": "make" } }),
+            ),
         ] {
             let payload = project.session("s").payload(event, fields).to_string();
             run_under(umask, &project, &["hook", "claude-code"], &payload);
         }
         run_under(umask, &project, &["hook", "claude-code"], "nonsense");
         // Damaged, rebuilt, and put aside.
-        project.write(".throughline/state.db", "this is not a database".repeat(500));
-        fs::set_permissions(project.root().join(".throughline/state.db"), fs::Permissions::from_mode(0o600))
-            .expect("a mode");
+        project.write(
+            ".throughline/state.db",
+            "this is not a database".repeat(500),
+        );
+        fs::set_permissions(
+            project.root().join(".throughline/state.db"),
+            fs::Permissions::from_mode(0o600),
+        )
+        .expect("a mode");
         tl(&["status"]);
         tl(&["backup", "all.tlbackup"]);
         // Before `tl repair`, which would tighten what was made too open.
-        assert_eq!(open_to_others(&project), Vec::<String>::new(), "umask {umask}");
+        assert_eq!(
+            open_to_others(&project),
+            Vec::<String>::new(),
+            "umask {umask}"
+        );
         tl(&["repair"]);
-        assert_eq!(open_to_others(&project), Vec::<String>::new(), "repaired under umask {umask}");
-        assert_eq!(mode(&project.root().join(Project::ACT)), of_the_user, "the user's plan, restored");
-        assert_eq!(mode(&project.root().join(".claude/settings.json")), of_the_user, "the user's settings");
+        assert_eq!(
+            open_to_others(&project),
+            Vec::<String>::new(),
+            "repaired under umask {umask}"
+        );
+        assert_eq!(
+            mode(&project.root().join(Project::ACT)),
+            of_the_user,
+            "the user's plan, restored"
+        );
+        assert_eq!(
+            mode(&project.root().join(".claude/settings.json")),
+            of_the_user,
+            "the user's settings"
+        );
     }
 }
 
@@ -104,7 +164,12 @@ fn a_directory_that_others_may_enter_is_closed_when_the_state_is_opened_and_the_
     }
     project.ok(&["status"]);
     assert_eq!([mode(&home), mode(&log)], [0o700, 0o755]);
-    assert!(project.ok(&["repair"]).stdout.contains("other users' permissions"));
+    assert!(
+        project
+            .ok(&["repair"])
+            .stdout
+            .contains("other users' permissions")
+    );
     assert_eq!(mode(&log), 0o700);
     project.ok(&["check"]);
 }

@@ -12,7 +12,13 @@ fn the_menu_lists_what_can_be_planned() {
     let entries = view["entries"].as_array().expect("a list");
     let found: Vec<(&str, &str, bool)> = entries
         .iter()
-        .map(|entry| (text(entry, "level"), text(entry, "command"), entry["blocked"].is_null()))
+        .map(|entry| {
+            (
+                text(entry, "level"),
+                text(entry, "command"),
+                entry["blocked"].is_null(),
+            )
+        })
         .collect();
     assert_eq!(
         found,
@@ -23,7 +29,11 @@ fn the_menu_lists_what_can_be_planned() {
         ]
     );
     let said = project.ok(&["plan"]).stdout;
-    assert!(said.starts_with("What do you want to plan?\n") && said.contains("not yet: there is no act yet"), "{said}");
+    assert!(
+        said.starts_with("What do you want to plan?\n")
+            && said.contains("not yet: there is no act yet"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -32,8 +42,10 @@ fn every_open_entry_of_the_menu_works() {
     project.write("acts/act-3/strategic-plan.md", "# Act 3\n");
     let view = project.json(&["plan"]);
     let entries = view["entries"].as_array().expect("a list");
-    let commands: Vec<(&str, bool)> =
-        entries.iter().map(|entry| (text(entry, "command"), entry["blocked"].is_null())).collect();
+    let commands: Vec<(&str, bool)> = entries
+        .iter()
+        .map(|entry| (text(entry, "command"), entry["blocked"].is_null()))
+        .collect();
     assert_eq!(
         commands,
         [
@@ -59,12 +71,31 @@ fn every_open_entry_of_the_menu_works() {
 fn an_act_has_no_parent() {
     let project = story();
     let view = project.json(&["plan", "act", "1"]);
-    assert_eq!(crate::keys(&view), ["entity_id", "entity_type", "exists", "file_path", "parent_id", "path", "prompt"]);
     assert_eq!(
-        (text(&view, "entity_id"), text(&view, "entity_type"), text(&view, "file_path"), text(&view, "path")),
+        crate::keys(&view),
+        [
+            "entity_id",
+            "entity_type",
+            "exists",
+            "file_path",
+            "parent_id",
+            "path",
+            "prompt"
+        ]
+    );
+    assert_eq!(
+        (
+            text(&view, "entity_id"),
+            text(&view, "entity_type"),
+            text(&view, "file_path"),
+            text(&view, "path")
+        ),
         ("act-1", "act", Project::ACT, "act-1")
     );
-    assert_eq!((view["exists"].clone(), view["parent_id"].clone()), (json!(false), json!(null)));
+    assert_eq!(
+        (view["exists"].clone(), view["parent_id"].clone()),
+        (json!(false), json!(null))
+    );
     let prompt = project.ok(&["plan", "act", "1"]).stdout;
     assert_eq!(prompt, text(&view, "prompt"));
     assert!(!prompt.contains("Parent context"), "{prompt}");
@@ -77,7 +108,10 @@ fn the_prompt_holds_the_whole_parent_and_five_phases() {
     project.write(Project::ACT, act);
     project.ok(&["approve", "act-1"]);
     let prompt = project.ok(&["plan", "chapter", "2"]).stdout;
-    assert!(prompt.contains("acts/act-1/chapters/chapter-02/plan.md"), "{prompt}");
+    assert!(
+        prompt.contains("acts/act-1/chapters/chapter-02/plan.md"),
+        "{prompt}"
+    );
     let block: Vec<&str> = prompt
         .lines()
         .skip_while(|line| !line.starts_with("┌──── parent plan act-1"))
@@ -85,9 +119,15 @@ fn the_prompt_holds_the_whole_parent_and_five_phases() {
         .take_while(|line| line.starts_with('│'))
         .collect();
     let quoted: Vec<String> = act.lines().map(|line| format!("│ {line}")).collect();
-    assert_eq!(block, quoted, "every line of the parent is marked, so that none can pass for ours");
+    assert_eq!(
+        block, quoted,
+        "every line of the parent is marked, so that none can pass for ours"
+    );
     for phase in 1..=5 {
-        assert!(prompt.contains(&format!("### Phase {phase}: ")), "phase {phase}: {prompt}");
+        assert!(
+            prompt.contains(&format!("### Phase {phase}: ")),
+            "phase {phase}: {prompt}"
+        );
     }
     assert!(!prompt.contains("### Phase 6"));
 }
@@ -96,21 +136,31 @@ fn the_prompt_holds_the_whole_parent_and_five_phases() {
 fn the_prompt_names_what_is_beside_and_above() {
     let project = planned();
     let prompt = project.ok(&["plan", "scene", "0102"]).stdout;
-    for part in ["act-1/chapter-01/scene-0101: Scene 1.1", "Above it: act `act-1`", "Approved by: agent:shell/unknown"]
-    {
+    for part in [
+        "act-1/chapter-01/scene-0101: Scene 1.1",
+        "Above it: act `act-1`",
+        "Approved by: agent:shell/unknown",
+    ] {
         assert!(prompt.contains(part), "no `{part}` in:\n{prompt}");
     }
     let again = project.json(&["plan", "chapter", "1"]);
     assert_eq!(again["exists"], json!(true));
-    assert!(text(&again, "prompt").contains("1 plan below it must be looked at again"), "{again}");
+    assert!(
+        text(&again, "prompt").contains("1 plan below it must be looked at again"),
+        "{again}"
+    );
 }
 
 #[test]
 fn planning_changes_nothing() {
     let project = planned();
     let before = crate::fingerprint(&project);
-    for arguments in [["plan"].as_slice(), &["plan", "act", "2"], &["plan", "chapter", "1"], &["plan", "scene", "0102"]]
-    {
+    for arguments in [
+        ["plan"].as_slice(),
+        &["plan", "act", "2"],
+        &["plan", "chapter", "1"],
+        &["plan", "scene", "0102"],
+    ] {
         project.ok(arguments);
     }
     assert_eq!(crate::fingerprint(&project), before);
@@ -125,7 +175,12 @@ fn nothing_is_planned_below_a_missing_parent() {
         "refused",
         &["its parent is missing", "tl plan act 1", "tl approve act 1"],
     );
-    assert_refused(&project, &["plan", "scene", "0204"], "refused", &["its parent is missing", "chapter-02"]);
+    assert_refused(
+        &project,
+        &["plan", "scene", "0204"],
+        "refused",
+        &["its parent is missing", "chapter-02"],
+    );
     assert_refused(
         &project,
         &["plan", "chapter", "1", "--act", "3"],
@@ -153,7 +208,11 @@ fn nothing_is_planned_below_a_parent_that_is_not_approved() {
     );
     assert_eq!(
         error["next_steps"],
-        json!([format!("review {}", Project::ACT), "tl approve act-1", "tl plan chapter 2"])
+        json!([
+            format!("review {}", Project::ACT),
+            "tl approve act-1",
+            "tl plan chapter 2"
+        ])
     );
     let error = assert_refused(
         &project,
@@ -161,23 +220,41 @@ fn nothing_is_planned_below_a_parent_that_is_not_approved() {
         "refused",
         &["`act-1/chapter-01` is `requires-revalidation`"],
     );
-    assert_eq!(error["next_steps"][1], json!("tl revalidate act-1/chapter-01"));
+    assert_eq!(
+        error["next_steps"][1],
+        json!("tl revalidate act-1/chapter-01")
+    );
     project.ok(&["approve", "act-1"]);
     project.ok(&["invalidate", "chapter-01", "--reason", "dull"]);
-    assert_refused(&project, &["plan", "scene", "0102"], "refused", &["is `invalid`", "dull"]);
+    assert_refused(
+        &project,
+        &["plan", "scene", "0102"],
+        "refused",
+        &["is `invalid`", "dull"],
+    );
 }
 
 #[test]
 fn the_act_of_a_chapter_is_found_never_assumed() {
     let project = two_acts();
     // A chapter that is there: in both acts.
-    let error = assert_refused(&project, &["plan", "chapter", "1"], "invalid", &["act-1", "act-2"]);
+    let error = assert_refused(
+        &project,
+        &["plan", "chapter", "1"],
+        "invalid",
+        &["act-1", "act-2"],
+    );
     for step in crate::texts(&error["next_steps"]) {
         let words: Vec<&str> = step.split(' ').skip(1).collect();
         project.ok(&words);
     }
     // A new one could be in either.
-    assert_refused(&project, &["plan", "chapter", "2"], "invalid", &["--under act-1", "--under act-2"]);
+    assert_refused(
+        &project,
+        &["plan", "chapter", "2"],
+        "invalid",
+        &["--under act-1", "--under act-2"],
+    );
     for arguments in [
         ["plan", "chapter", "2", "--act", "2"].as_slice(),
         &["plan", "chapter", "2", "--act", "act-2"],
@@ -187,16 +264,26 @@ fn the_act_of_a_chapter_is_found_never_assumed() {
         &["plan", "act-2/chapter-02"],
     ] {
         let view = project.json(arguments);
-        assert_eq!(view["file_path"], json!("acts/act-2/chapters/chapter-02/plan.md"), "tl {arguments:?}: {view}");
+        assert_eq!(
+            view["file_path"],
+            json!("acts/act-2/chapters/chapter-02/plan.md"),
+            "tl {arguments:?}: {view}"
+        );
     }
     // One that is in the second act only.
     project.write("acts/act-2/chapters/chapter-05/plan.md", "# Chapter 5\n");
-    assert_eq!(text(&project.json(&["plan", "chapter", "5"]), "path"), "act-2/chapter-05");
+    assert_eq!(
+        text(&project.json(&["plan", "chapter", "5"]), "path"),
+        "act-2/chapter-05"
+    );
     // The act may be the second one only.
     let project = story();
     project.write("acts/act-2/strategic-plan.md", "# Act 2\n");
     project.ok(&["approve", "act-2"]);
-    assert_eq!(text(&project.json(&["plan", "chapter", "1"]), "path"), "act-2/chapter-01");
+    assert_eq!(
+        text(&project.json(&["plan", "chapter", "1"]), "path"),
+        "act-2/chapter-01"
+    );
 }
 
 #[test]
@@ -215,7 +302,11 @@ fn ids_have_many_forms() {
         (&["plan", "scene-0102"], "act-1/chapter-01/scene-0102"),
     ];
     for (arguments, path) in cases {
-        assert_eq!(text(&project.json(arguments), "path"), *path, "tl {arguments:?}");
+        assert_eq!(
+            text(&project.json(arguments), "path"),
+            *path,
+            "tl {arguments:?}"
+        );
     }
 }
 
@@ -226,12 +317,28 @@ fn wrong_ids_say_what_is_expected() {
         (&["plan", "act", "11"], &["`11` is no act", "1–10"]),
         (&["plan", "act", "0"], &["1–10"]),
         (&["plan", "chapter", "100"], &["1–99"]),
-        (&["plan", "chapter", "two"], &["`two` is no chapter", "`chapter-04`"]),
-        (&["plan", "scene", "4"], &["`4` is no scene", "`scene-0204`"]),
+        (
+            &["plan", "chapter", "two"],
+            &["`two` is no chapter", "`chapter-04`"],
+        ),
+        (
+            &["plan", "scene", "4"],
+            &["`4` is no scene", "`scene-0204`"],
+        ),
         (&["plan", "scene", "01020"], &["is no scene"]),
         (&["plan", "scene", "0100"], &["1–99"]),
-        (&["plan", "chapetr", "1"], &["no level `chapetr`", "did you mean `chapter`?", "act, chapter, scene"]),
-        (&["plan", "scene", "0201", "--under", "act-1/chapter-01"], &["does not belong to"]),
+        (
+            &["plan", "chapetr", "1"],
+            &[
+                "no level `chapetr`",
+                "did you mean `chapter`?",
+                "act, chapter, scene",
+            ],
+        ),
+        (
+            &["plan", "scene", "0201", "--under", "act-1/chapter-01"],
+            &["does not belong to"],
+        ),
     ];
     for (arguments, parts) in cases {
         assert_refused(&project, arguments, "invalid", parts);
@@ -241,7 +348,10 @@ fn wrong_ids_say_what_is_expected() {
 #[test]
 fn the_act_may_be_said_for_a_scene_too() {
     let project = two_acts();
-    for (act, path) in [("1", "act-1/chapter-01/scene-0102"), ("2", "act-2/chapter-01/scene-0102")] {
+    for (act, path) in [
+        ("1", "act-1/chapter-01/scene-0102"),
+        ("2", "act-2/chapter-01/scene-0102"),
+    ] {
         let view = project.json(&["plan", "scene", "0102", "--act", act]);
         assert_eq!(view["path"], json!(path), "{view}");
     }

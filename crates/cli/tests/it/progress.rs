@@ -12,10 +12,16 @@ fn progress_is_set_and_shown() {
             project.ok(&["progress", "scene", "0101", state]).stdout,
             format!("act-1/chapter-01/scene-0101 is {state}\n")
         );
-        assert_eq!(text(&project.json(&["show", "scene-0101"]), "progress"), state);
+        assert_eq!(
+            text(&project.json(&["show", "scene-0101"]), "progress"),
+            state
+        );
     }
     let view = project.json(&["progress", "scene-0101", "active"]);
-    assert_eq!((text(&view, "progress"), text(&view, "status")), ("active", "approved"));
+    assert_eq!(
+        (text(&view, "progress"), text(&view, "status")),
+        ("active", "approved")
+    );
 }
 
 #[test]
@@ -24,7 +30,11 @@ fn progress_does_not_touch_approval() {
     project.ok(&["progress", "act-1", "complete"]);
     assert_eq!(
         crate::statuses(&project),
-        ["act-1 approved", "act-1/chapter-01 approved", "act-1/chapter-01/scene-0101 approved"]
+        [
+            "act-1 approved",
+            "act-1/chapter-01 approved",
+            "act-1/chapter-01/scene-0101 approved"
+        ]
     );
 }
 
@@ -35,7 +45,13 @@ fn an_unknown_state_lists_the_known_ones() {
         &project,
         &["progress", "act-1", "done"],
         "invalid",
-        &["`done` is no progress", "pending, active, complete, blocked"],
+        &[
+            "`done` is no progress",
+            "pending, active, complete, blocked",
+        ],
     );
-    assert_eq!(project.json(&["show", "act-1"])["progress"], json!("pending"));
+    assert_eq!(
+        project.json(&["show", "act-1"])["progress"],
+        json!("pending")
+    );
 }

@@ -8,22 +8,38 @@ fn finished_branches_become_lines_and_come_back_by_undo() {
     project.ok(&["intent", "Build auth"]);
     for name in ["One", "Two"] {
         project.ok(&["map", "tactic", name]);
-        project.ok(&["map", "action", &format!("Step of {name}"), "--status", "complete"]);
+        project.ok(&[
+            "map",
+            "action",
+            &format!("Step of {name}"),
+            "--status",
+            "complete",
+        ]);
         project.ok(&["map", "tactic", name, "--status", "complete"]);
     }
     project.ok(&["map", "tactic", "Three"]);
     let before = project.json(&["scan"]);
     let outcome = project.json(&["prune"]);
-    assert_eq!((&outcome["branches"], &outcome["nodes"]), (&2.into(), &4.into()));
+    assert_eq!(
+        (&outcome["branches"], &outcome["nodes"]),
+        (&2.into(), &4.into())
+    );
     let after = project.json(&["scan"]);
     assert_eq!(after["root"]["children"].as_array().map(Vec::len), Some(1));
     let summary = text(&after["root"], "summary");
-    assert!(summary.contains("One (1 step)") && summary.contains("Two (1 step)"), "{summary}");
+    assert!(
+        summary.contains("One (1 step)") && summary.contains("Two (1 step)"),
+        "{summary}"
+    );
     assert_eq!(project.json(&["prune"])["branches"], 0);
     let operation = crate::newest_operation(&project).to_string();
     project.ok(&["undo", &operation]);
     assert_eq!(project.json(&["scan"])["root"], before["root"]);
-    assert!(project.json(&["check"])["findings"].as_array().is_none_or(Vec::is_empty));
+    assert!(
+        project.json(&["check"])["findings"]
+            .as_array()
+            .is_none_or(Vec::is_empty)
+    );
 }
 
 #[test]

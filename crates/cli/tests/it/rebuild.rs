@@ -24,7 +24,11 @@ fn approvals_hold_where_the_text_is_the_approved_one() {
     );
     assert_eq!(
         statuses(&project),
-        ["act-1 approved", "act-1/chapter-01 approved", "act-1/chapter-01/scene-0101 draft"]
+        [
+            "act-1 approved",
+            "act-1/chapter-01 approved",
+            "act-1/chapter-01/scene-0101 draft"
+        ]
     );
     project.ok(&["check"]);
 }
@@ -38,10 +42,24 @@ fn without_any_state_everything_is_a_draft() {
     }
     fs::remove_dir_all(state.join("state")).expect("removed");
     let output = project.refused(&["status"]);
-    assert!(output.stderr.contains("its state is gone") && output.stderr.contains("tl rebuild"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("its state is gone") && output.stderr.contains("tl rebuild"),
+        "{}",
+        output.stderr
+    );
     let output = project.ok(&["rebuild"]);
-    assert_eq!(output.stdout, "✓ rebuilt 1 act, 1 chapter, 1 scene\n  3 ○ draft\n");
-    assert_eq!(statuses(&project), ["act-1 draft", "act-1/chapter-01 draft", "act-1/chapter-01/scene-0101 draft"]);
+    assert_eq!(
+        output.stdout,
+        "✓ rebuilt 1 act, 1 chapter, 1 scene\n  3 ○ draft\n"
+    );
+    assert_eq!(
+        statuses(&project),
+        [
+            "act-1 draft",
+            "act-1/chapter-01 draft",
+            "act-1/chapter-01/scene-0101 draft"
+        ]
+    );
     project.ok(&["approve", "act-1"]);
     project.ok(&["check"]);
 }
@@ -52,13 +70,19 @@ fn what_has_no_file_is_forgotten() {
     fs::remove_file(project.root().join(Project::SCENE)).expect("removed");
     let outcome = project.json(&["rebuild"]);
     assert_eq!(outcome["forgotten"], json!(["act-1/chapter-01/scene-0101"]));
-    assert_eq!(statuses(&project), ["act-1 approved", "act-1/chapter-01 approved"]);
+    assert_eq!(
+        statuses(&project),
+        ["act-1 approved", "act-1/chapter-01 approved"]
+    );
 }
 
 #[test]
 fn nothing_to_rebuild_is_fine() {
     let output = story().ok(&["rebuild"]);
-    assert_eq!(output.stdout, "✓ rebuilt nothing: there are no plan files\n");
+    assert_eq!(
+        output.stdout,
+        "✓ rebuilt nothing: there are no plan files\n"
+    );
 }
 
 #[test]
@@ -66,7 +90,18 @@ fn a_rebuild_cannot_be_undone_but_loses_no_version() {
     let project = planned();
     project.write(Project::ACT, crate::ACT_EDITED);
     project.ok(&["rebuild"]);
-    assert_eq!(project.json(&["versions", "act-1"])["versions"].as_array().expect("a list").len(), 2);
+    assert_eq!(
+        project.json(&["versions", "act-1"])["versions"]
+            .as_array()
+            .expect("a list")
+            .len(),
+        2
+    );
     let rebuild = crate::newest_operation(&project);
-    crate::assert_refused(&project, &["undo", &rebuild.to_string()], "refused", &["cannot be undone"]);
+    crate::assert_refused(
+        &project,
+        &["undo", &rebuild.to_string()],
+        "refused",
+        &["cannot be undone"],
+    );
 }

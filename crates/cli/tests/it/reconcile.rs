@@ -10,8 +10,20 @@ use crate::{assert_refused, finished};
 #[expect(clippy::disallowed_methods, reason = "a test needs a repository")]
 pub(crate) fn git(project: &Project, arguments: &[&str]) {
     let mut command = std::process::Command::new("git");
-    command.args(["-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false"]).args(arguments);
-    command.current_dir(project.root()).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    command
+        .args([
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b.c",
+            "-c",
+            "commit.gpgsign=false",
+        ])
+        .args(arguments);
+    command
+        .current_dir(project.root())
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null");
     let output = finished(&mut command);
     assert_eq!(output.code, 0, "git {arguments:?}: {}", output.stderr);
 }
@@ -28,7 +40,12 @@ pub(crate) fn committed(project: &Project) {
 fn a_plan_is_compared_with_the_repository_since_the_freeze() {
     let project = planned_search();
     committed(&project);
-    assert_refused(&project, &["reconcile"], "refused", &["`add-search` is not frozen"]);
+    assert_refused(
+        &project,
+        &["reconcile"],
+        "refused",
+        &["`add-search` is not frozen"],
+    );
     project.ok(&["doc", "freeze"]);
     project.write("src/index.rs", "fn build() {}\n");
     project.write("src/stray.rs", "fn stray() {}\n");
@@ -47,11 +64,28 @@ fn a_plan_is_compared_with_the_repository_since_the_freeze() {
     git(&project, &["add", "-A"]);
     git(&project, &["commit", "-q", "-m", "work"]);
     let report = project.json(&["reconcile"]);
-    assert_eq!((&report["ok"], &report["carried_out"]), (&json!(false), &json!(1)), "{report}");
+    assert_eq!(
+        (&report["ok"], &report["carried_out"]),
+        (&json!(false), &json!(1)),
+        "{report}"
+    );
     assert_eq!(report["changes_without_intents"], json!(["src/stray.rs"]));
-    assert_eq!(project.json(&["reconcile", "--since", "HEAD"])["carried_out"], json!(0));
-    assert_refused(&project, &["reconcile", "--since=--output=x"], "unavailable", &["is no commit"]);
-    assert_refused(&project, &["reconcile", "--since", "nothing"], "unavailable", &["cannot be compared"]);
+    assert_eq!(
+        project.json(&["reconcile", "--since", "HEAD"])["carried_out"],
+        json!(0)
+    );
+    assert_refused(
+        &project,
+        &["reconcile", "--since=--output=x"],
+        "unavailable",
+        &["is no commit"],
+    );
+    assert_refused(
+        &project,
+        &["reconcile", "--since", "nothing"],
+        "unavailable",
+        &["cannot be compared"],
+    );
 }
 
 #[test]
@@ -75,5 +109,10 @@ fn nothing_in_the_repository_is_run() {
 fn without_a_repository_it_says_so() {
     let project = planned_search();
     project.ok(&["doc", "freeze"]);
-    assert_refused(&project, &["reconcile"], "unavailable", &["the repository cannot be compared"]);
+    assert_refused(
+        &project,
+        &["reconcile"],
+        "unavailable",
+        &["the repository cannot be compared"],
+    );
 }

@@ -8,12 +8,21 @@ use testkit::Project;
 use crate::model_server::ModelServer;
 use crate::tick::planned_story;
 
-const TAPE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tapes/thirty-ticks.jsonl");
+const TAPE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/tapes/thirty-ticks.jsonl"
+);
 
 /// Returns what a planner says that reads its prompt: what it names is there, and now and then it errs as models do.
 fn planner(prompt: &str) -> String {
-    let after = |start: &str| prompt.rsplit_once(start).map(|(_, rest)| rest.lines().next().unwrap_or_default().trim());
-    let tick: u64 = after("\nTick: ").and_then(|tick| tick.parse().ok()).unwrap_or(0);
+    let after = |start: &str| {
+        prompt
+            .rsplit_once(start)
+            .map(|(_, rest)| rest.lines().next().unwrap_or_default().trim())
+    };
+    let tick: u64 = after("\nTick: ")
+        .and_then(|tick| tick.parse().ok())
+        .unwrap_or(0);
     let has = |id: &str| prompt.contains(&format!("│ - {id}: "));
     let mut actions = Vec::new();
     match tick % 6 {
@@ -58,9 +67,13 @@ fn told(project: Project, base_url: &str) -> Project {
 
 fn thirty(project: &Project) -> Vec<Value> {
     let outcomes = project.json(&["tick", "--count", "30"]);
-    let outcomes = outcomes.as_array().unwrap_or_else(|| panic!("no list: {outcomes}"));
-    let ticks: Vec<(u64, &str)> =
-        outcomes.iter().map(|it| (it["tick"].as_u64().unwrap_or(0), crate::text(it, "status"))).collect();
+    let outcomes = outcomes
+        .as_array()
+        .unwrap_or_else(|| panic!("no list: {outcomes}"));
+    let ticks: Vec<(u64, &str)> = outcomes
+        .iter()
+        .map(|it| (it["tick"].as_u64().unwrap_or(0), crate::text(it, "status")))
+        .collect();
     let expected: Vec<(u64, &str)> = (1..=30).map(|tick| (tick, "done")).collect();
     assert_eq!(ticks, expected);
     outcomes.iter().map(|it| it["plan"].clone()).collect()
@@ -78,13 +91,20 @@ fn thirty_ticks_live_and_recorded_are_the_same_story() {
     }
     let plans = thirty(&live);
     // Nobody listens at this address: every answer comes from the tape, through the same dialect.
-    let replayed = told(planned_story(), "http://127.0.0.1:9/v1").with_environment("THROUGHLINE_LLM_WIRE_TAPE", TAPE);
+    let replayed = told(planned_story(), "http://127.0.0.1:9/v1")
+        .with_environment("THROUGHLINE_LLM_WIRE_TAPE", TAPE);
     assert_eq!(thirty(&replayed), plans);
     let stats = replayed.json(&["novel", "stats"]);
     assert_eq!(
-        (stats["spending"]["calls"].clone(), stats["spending"]["calls_without_price"].clone()),
+        (
+            stats["spending"]["calls"].clone(),
+            stats["spending"]["calls_without_price"].clone()
+        ),
         (json!(31), json!(31))
     );
-    assert!(stats["spending"]["input_tokens"].as_u64().unwrap_or(0) > 10_000, "{stats}");
+    assert!(
+        stats["spending"]["input_tokens"].as_u64().unwrap_or(0) > 10_000,
+        "{stats}"
+    );
     replayed.ok(&["check"]);
 }

@@ -17,8 +17,13 @@ fn remove_database(project: &Project) {
 
 fn scribble(project: &Project, name: &str) {
     let path = format!(".throughline/{name}");
-    let length = fs::metadata(project.root().join(&path)).expect("a file").len();
-    project.write(&path, vec![b'x'; usize::try_from(length).expect("a small file")]);
+    let length = fs::metadata(project.root().join(&path))
+        .expect("a file")
+        .len();
+    project.write(
+        &path,
+        vec![b'x'; usize::try_from(length).expect("a small file")],
+    );
 }
 
 /// A person accepts that the history is gone.
@@ -37,11 +42,20 @@ fn damage_is_mended_with_approvals_intact_and_told() {
         }),
         ("a database of rubbish", &|project| {
             remove_database(project);
-            project.write(".throughline/state.db", "this is not a database".repeat(500));
+            project.write(
+                ".throughline/state.db",
+                "this is not a database".repeat(500),
+            );
         }),
-        ("no journal", &|project| fs::remove_file(state(project, "journal.jsonl")).expect("removed")),
-        ("an emptied journal", &|project| project.write(".throughline/journal.jsonl", "")),
-        ("a journal of rubbish", &|project| scribble(project, "journal.jsonl")),
+        ("no journal", &|project| {
+            fs::remove_file(state(project, "journal.jsonl")).expect("removed")
+        }),
+        ("an emptied journal", &|project| {
+            project.write(".throughline/journal.jsonl", "")
+        }),
+        ("a journal of rubbish", &|project| {
+            scribble(project, "journal.jsonl")
+        }),
         ("only the mirror is left", &|project| {
             remove_database(project);
             fs::remove_file(state(project, "journal.jsonl")).expect("removed");
@@ -52,13 +66,20 @@ fn damage_is_mended_with_approvals_intact_and_told() {
         let before = statuses(&project);
         damage(&project);
         let output = project.ok(&["tree"]);
-        assert!(output.stderr.contains("repaired: "), "{what} is told: {}", output.stderr);
+        assert!(
+            output.stderr.contains("repaired: "),
+            "{what} is told: {}",
+            output.stderr
+        );
         assert_eq!(statuses(&project), before, "{what}");
         // The mirror has no history: that it is gone is said until a person accepts it.
         let history_is_lost = *what == "only the mirror is left";
         let again = project.ok(&["tree"]).stderr;
         match history_is_lost {
-            true => assert!(again.contains("the history was rolled back") && !again.contains("repaired"), "{again}"),
+            true => assert!(
+                again.contains("the history was rolled back") && !again.contains("repaired"),
+                "{again}"
+            ),
             false => assert_eq!(again, "", "{what} is told once"),
         }
         project.write(Project::ACT, crate::ACT_EDITED);
@@ -68,7 +89,10 @@ fn damage_is_mended_with_approvals_intact_and_told() {
         }
         let check = project.run(&["check"]);
         assert_eq!(check.code, 0, "{what}: {}", check.stdout);
-        assert!(project.read(".throughline/logs/tl.log").lines().count() >= 1, "{what} is in the log file");
+        assert!(
+            project.read(".throughline/logs/tl.log").lines().count() >= 1,
+            "{what} is in the log file"
+        );
     }
 }
 
@@ -81,7 +105,10 @@ fn damaged_files_are_quarantined_never_deleted() {
     project.ok(&["tree"]);
     let names = names_in(&project, ".throughline/damaged");
     assert_eq!(names.len(), 1, "{names:?}");
-    assert_eq!(project.read(&format!(".throughline/damaged/{}/state.db", names[0])), rubbish);
+    assert_eq!(
+        project.read(&format!(".throughline/damaged/{}/state.db", names[0])),
+        rubbish
+    );
 }
 
 #[test]
@@ -89,9 +116,20 @@ fn a_lost_database_loses_no_history() {
     let project = planned();
     project.write(Project::ACT, crate::ACT_EDITED);
     project.ok(&["approve", "act-1"]);
-    let before = (project.json(&["log"]), project.json(&["versions", "act-1"]), project.json(&["tree"]));
+    let before = (
+        project.json(&["log"]),
+        project.json(&["versions", "act-1"]),
+        project.json(&["tree"]),
+    );
     remove_database(&project);
-    assert_eq!((project.json(&["log"]), project.json(&["versions", "act-1"]), project.json(&["tree"])), before);
+    assert_eq!(
+        (
+            project.json(&["log"]),
+            project.json(&["versions", "act-1"]),
+            project.json(&["tree"])
+        ),
+        before
+    );
     project.ok(&["restore", "act-1", "-1"]);
     assert_eq!(project.read(Project::ACT), crate::ACT_TEXT);
 }
@@ -104,7 +142,11 @@ fn the_mirror_alone_gives_back_the_same_tree() {
     remove_database(&project);
     fs::remove_file(state(&project, "journal.jsonl")).expect("removed");
     let output = project.ok(&["status"]);
-    assert!(output.stderr.contains("mirror"), "says what was used: {}", output.stderr);
+    assert!(
+        output.stderr.contains("mirror"),
+        "says what was used: {}",
+        output.stderr
+    );
     assert_eq!(project.json(&["tree"]), before);
 }
 
@@ -132,7 +174,11 @@ fn an_edited_mirror_gives_no_approval() {
 fn a_file_that_is_no_database_is_not_lost() {
     let project = planned();
     project.write("notes.txt", "my notes\n");
-    let output = crate::run_with(&project, &[("THROUGHLINE_DATABASE", "notes.txt")], &["status"]);
+    let output = crate::run_with(
+        &project,
+        &[("THROUGHLINE_DATABASE", "notes.txt")],
+        &["status"],
+    );
     assert_eq!(output.code, 0, "{}", output.stderr);
     assert!(output.stderr.contains("notes.txt"), "{}", output.stderr);
     let kept: Vec<String> = names_in(&project, ".throughline/damaged")
@@ -174,11 +220,17 @@ fn the_mirror_gives_back_reasons_and_condemnations() {
 #[test]
 fn the_mirror_gives_back_what_a_precise_cascade_left_approved() {
     let project = crate::story().with_environment("THROUGHLINE_CASCADE", "precise");
-    project.write(Project::ACT, "# Act 1\n\n## Mood\nGrey.\n\n## Chapter 1\nMara wakes.\n");
+    project.write(
+        Project::ACT,
+        "# Act 1\n\n## Mood\nGrey.\n\n## Chapter 1\nMara wakes.\n",
+    );
     project.ok(&["approve", "act-1"]);
     project.write(Project::CHAPTER, "# The first part\n");
     project.ok(&["approve", "chapter-01"]);
-    project.write(Project::ACT, "# Act 1\n\n## Mood\nGolden.\n\n## Chapter 1\nMara wakes.\n");
+    project.write(
+        Project::ACT,
+        "# Act 1\n\n## Mood\nGolden.\n\n## Chapter 1\nMara wakes.\n",
+    );
     project.ok(&["approve", "act-1"]);
     let before = statuses(&project);
     assert_eq!(before, ["act-1 approved", "act-1/chapter-01 approved"]);

@@ -39,7 +39,12 @@ impl Team {
     fn of(project: Project) -> Self {
         let token = "tl_0123456789abcdef".to_owned();
         let (child, port) = serve(&project, &token, 0);
-        Self { project, token, port, child: Mutex::new(Some(child)) }
+        Self {
+            project,
+            token,
+            port,
+            child: Mutex::new(Some(child)),
+        }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -82,7 +87,13 @@ impl Team {
     }
 
     /// Asks the server by hand; returns the status and what it said.
-    pub(crate) fn request(&self, method: &str, path: &str, token: &str, body: &str) -> (u16, String) {
+    pub(crate) fn request(
+        &self,
+        method: &str,
+        path: &str,
+        token: &str,
+        body: &str,
+    ) -> (u16, String) {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("a connection");
         let head = format!(
             "{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\
@@ -90,11 +101,21 @@ impl Team {
             self.port,
             body.len()
         );
-        stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())).expect("it reads");
+        stream
+            .write_all(head.as_bytes())
+            .and_then(|()| stream.write_all(body.as_bytes()))
+            .expect("it reads");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");
-        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
-        (status, answer.split_once("\r\n\r\n").expect("a body").1.to_owned())
+        let status = answer
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok())
+            .expect("a status");
+        (
+            status,
+            answer.split_once("\r\n\r\n").expect("a body").1.to_owned(),
+        )
     }
 }
 
@@ -107,18 +128,34 @@ impl Drop for Team {
 fn serve(project: &Project, token: &str, port: u16) -> (Child, u16) {
     let port = port.to_string();
     let mut command = project.command(&["--json", "serve", "--port", &port]);
-    command.env("THROUGHLINE_TOKEN", token).env("USER", "анна").stdout(Stdio::piped()).stderr(Stdio::null());
+    command
+        .env("THROUGHLINE_TOKEN", token)
+        .env("USER", "анна")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
     let mut child = command.spawn().expect("a start");
     let mut line = String::new();
-    BufReader::new(child.stdout.take().expect("an output")).read_line(&mut line).expect("a line");
-    let ready: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-    let port = text(&ready, "url").strip_prefix("http://127.0.0.1:").and_then(|rest| rest.strip_suffix("/mcp"));
-    (child, port.and_then(|port| port.parse().ok()).expect("a port"))
+    BufReader::new(child.stdout.take().expect("an output"))
+        .read_line(&mut line)
+        .expect("a line");
+    let ready: Value =
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    let port = text(&ready, "url")
+        .strip_prefix("http://127.0.0.1:")
+        .and_then(|rest| rest.strip_suffix("/mcp"));
+    (
+        child,
+        port.and_then(|port| port.parse().ok()).expect("a port"),
+    )
 }
 
 fn summaries(project: &Project) -> Vec<String> {
     let log = project.json(&["log", "--limit", "100000"]);
-    log.as_array().expect("a log").iter().map(|one| text(one, "summary").to_owned()).collect()
+    log.as_array()
+        .expect("a log")
+        .iter()
+        .map(|one| text(one, "summary").to_owned())
+        .collect()
 }
 
 fn work_together(team: &Team) {
@@ -128,11 +165,19 @@ fn work_together(team: &Team) {
     assert_eq!(here.status("act-1"), "draft");
     here.ok(&["approve", "act-1"]);
     there.write(Project::ACT, ACT_EDITED);
-    assert_eq!(there.status("act-1"), "approved", "what is approved here is seen there");
+    assert_eq!(
+        there.status("act-1"),
+        "approved",
+        "what is approved here is seen there"
+    );
     assert_eq!(there.status("scene-0101"), "requires-revalidation");
     there.ok(&["comment", "act-1", "--message", "Годится, но позже"]);
     for project in [&here, &there] {
-        assert!(summaries(project).iter().any(|one| one.contains("Годится, но позже")));
+        assert!(
+            summaries(project)
+                .iter()
+                .any(|one| one.contains("Годится, но позже"))
+        );
         project.ok(&["check"]);
     }
     // In the person's name whose token it is.
@@ -144,7 +189,10 @@ fn work_together(team: &Team) {
         &["comment", "act-1", "--message", "hm"],
     );
     assert_eq!(agent.code, 0, "{}", agent.stderr);
-    assert_eq!(text(&here.json(&["log", "--limit", "1"])[0], "by"), "agent:claude-code/s7");
+    assert_eq!(
+        text(&here.json(&["log", "--limit", "1"])[0], "by"),
+        "agent:claude-code/s7"
+    );
     assert_eq!(here.json(&["check"])["ok"], true);
 }
 
@@ -169,7 +217,10 @@ fn each_once(acknowledged: &[String], projects: &[&Project]) {
     for project in projects {
         let log = summaries(project);
         for words in acknowledged {
-            let found = log.iter().filter(|one| one.ends_with(&format!(": {words}"))).count();
+            let found = log
+                .iter()
+                .filter(|one| one.ends_with(&format!(": {words}")))
+                .count();
             assert_eq!(found, 1, "{words} in {log:?}");
         }
         project.ok(&["check"]);
@@ -184,15 +235,25 @@ fn eight_writers_at_once_lose_nothing() {
         for (number, laptop) in laptops.iter().enumerate() {
             scope.spawn(move || {
                 for round in 0..20 {
-                    let output = laptop.run(&["comment", "act-1", "--message", &format!("слово {number}-{round}.")]);
+                    let output = laptop.run(&[
+                        "comment",
+                        "act-1",
+                        "--message",
+                        &format!("слово {number}-{round}."),
+                    ]);
                     assert_eq!(output.code, 0, "{}", output.stderr);
                 }
             });
         }
     });
-    let all: Vec<String> = (0..8).flat_map(|n| (0..20).map(move |round| format!("слово {n}-{round}."))).collect();
+    let all: Vec<String> = (0..8)
+        .flat_map(|n| (0..20).map(move |round| format!("слово {n}-{round}.")))
+        .collect();
     each_once(&all, &[&team.project, &laptops[0], &laptops[7]]);
-    let comments = summaries(&laptops[3]).iter().filter(|one| one.contains("слово")).count();
+    let comments = summaries(&laptops[3])
+        .iter()
+        .filter(|one| one.contains("слово"))
+        .count();
     assert_eq!(comments, 160);
 }
 
@@ -205,7 +266,10 @@ fn a_server_that_is_killed_loses_nothing_it_acknowledged() {
     let wait_for = |more: usize| {
         let (before, begun) = (done.load(SeqCst), Instant::now());
         while done.load(SeqCst) < before + more {
-            assert!(begun.elapsed() < Duration::from_secs(60), "the laptops do not get on");
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "the laptops do not get on"
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     };
@@ -235,7 +299,10 @@ fn a_server_that_is_killed_loses_nothing_it_acknowledged() {
     });
     let acknowledged = acknowledged.into_inner().expect("nobody panicked");
     assert!(acknowledged.len() >= 24);
-    each_once(&acknowledged, &[&team.project, &laptops[0], &laptops[1], &laptops[2]]);
+    each_once(
+        &acknowledged,
+        &[&team.project, &laptops[0], &laptops[1], &laptops[2]],
+    );
 }
 
 /// Passes everything on, but loses the answers to some of what is sent.
@@ -262,24 +329,31 @@ impl Proxy {
 
 /// One request after the other; the server sees its own address.
 fn pass_on(client: TcpStream, port: u16, loses: &AtomicUsize) {
-    let Ok(server) = TcpStream::connect(("127.0.0.1", port)) else { return };
+    let Ok(server) = TcpStream::connect(("127.0.0.1", port)) else {
+        return;
+    };
     let (mut from_client, mut from_server) = (BufReader::new(&client), BufReader::new(&server));
     while let Some((first, head, body)) = message(&mut from_client) {
-        let head: String =
-            head.lines()
-                .map(|line| {
-                    if line.starts_with("host:") {
-                        format!("host: 127.0.0.1:{port}\r\n")
-                    } else {
-                        format!("{line}\r\n")
-                    }
-                })
-                .collect();
-        if (&server).write_all(format!("{first}{head}\r\n").as_bytes()).is_err() || (&server).write_all(&body).is_err()
+        let head: String = head
+            .lines()
+            .map(|line| {
+                if line.starts_with("host:") {
+                    format!("host: 127.0.0.1:{port}\r\n")
+                } else {
+                    format!("{line}\r\n")
+                }
+            })
+            .collect();
+        if (&server)
+            .write_all(format!("{first}{head}\r\n").as_bytes())
+            .is_err()
+            || (&server).write_all(&body).is_err()
         {
             return;
         }
-        let Some((status, head, answer)) = message(&mut from_server) else { return };
+        let Some((status, head, answer)) = message(&mut from_server) else {
+            return;
+        };
         if first.starts_with("POST") && loses.load(SeqCst) > 0 {
             loses.fetch_sub(1, SeqCst);
             return;
@@ -336,7 +410,11 @@ fn an_answer_that_gets_lost_is_asked_for_again() {
     }
     proxy.loses.store(9, SeqCst);
     let untold = laptop.run(&["comment", "act-1", "--message", "never told."]);
-    assert!(untold.code != 0 && untold.stderr.contains("`tl log` tells whether it was kept"), "{}", untold.stderr);
+    assert!(
+        untold.code != 0 && untold.stderr.contains("`tl log` tells whether it was kept"),
+        "{}",
+        untold.stderr
+    );
     proxy.loses.store(0, SeqCst);
     let all = ["lost 1.", "lost 2.", "never told."].map(str::to_owned);
     each_once(&all, &[&laptop, &team.project]);
@@ -357,18 +435,37 @@ fn without_the_server_one_reads_and_gates_hold_but_nothing_is_decided() {
         shown.stderr
     );
     let refused = laptop.run(&["comment", "act-1", "--message", "one"]);
-    assert!(refused.code != 0 && refused.stderr.contains("does not answer"), "{}", refused.stderr);
-    assert!(refused.stderr.contains("next: ") && !refused.stderr.contains(&team.token), "{}", refused.stderr);
+    assert!(
+        refused.code != 0 && refused.stderr.contains("does not answer"),
+        "{}",
+        refused.stderr
+    );
+    assert!(
+        refused.stderr.contains("next: ") && !refused.stderr.contains(&team.token),
+        "{}",
+        refused.stderr
+    );
     assert!(laptop.run(&["approve", "act-1", "--force"]).code != 0);
     // The gates are asked about what is known; an agent is not stopped by our fault.
     let session = laptop.session("s");
-    let input = |path: &str| json!({ "file_path": laptop.root().join(path), "content": "# Chapter 2\n" });
+    let input =
+        |path: &str| json!({ "file_path": laptop.root().join(path), "content": "# Chapter 2\n" });
     let new = "acts/act-1/chapters/chapter-02/plan.md";
     let blocked = session.before("Write", &input(new));
-    assert!(blocked.block().is_some_and(|reason| reason.contains("hierarchy gate")), "{blocked:?}");
+    assert!(
+        blocked
+            .block()
+            .is_some_and(|reason| reason.contains("hierarchy gate")),
+        "{blocked:?}"
+    );
     laptop.write("notes.txt", "free");
     assert_eq!(
-        session.after("Write", &json!({ "file_path": laptop.root().join("notes.txt"), "content": "free" })).block(),
+        session
+            .after(
+                "Write",
+                &json!({ "file_path": laptop.root().join("notes.txt"), "content": "free" })
+            )
+            .block(),
         None
     );
     // What changed meanwhile is seen when the server is there again.
@@ -377,7 +474,13 @@ fn without_the_server_one_reads_and_gates_hold_but_nothing_is_decided() {
     team.again();
     laptop.ok(&["comment", "scene-0101", "--message", "back again."]);
     each_once(&["back again.".to_owned()], &[&team.project, &laptop]);
-    assert!(summaries(&laptop).iter().any(|one| one.contains("scene-0101")), "{:?}", summaries(&laptop));
+    assert!(
+        summaries(&laptop)
+            .iter()
+            .any(|one| one.contains("scene-0101")),
+        "{:?}",
+        summaries(&laptop)
+    );
 }
 
 #[test]
@@ -387,13 +490,19 @@ fn whoever_waits_hears_of_it_on_another_machine() {
     here.write(Project::ACT, ACT_EDITED);
     there.write(Project::ACT, ACT_EDITED);
     assert_eq!(there.status("act-1"), "draft");
-    let waiting =
-        there.command(&["--json", "wait", "act-1", "--timeout", "60"]).stdout(Stdio::piped()).spawn().unwrap();
+    let waiting = there
+        .command(&["--json", "wait", "act-1", "--timeout", "60"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     std::thread::sleep(Duration::from_millis(300));
     here.ok(&["approve", "act-1"]);
     let output = waiting.wait_with_output().unwrap();
     let view: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&view["done"], &view["status"]), (&true.into(), &"approved".into()));
+    assert_eq!(
+        (&view["done"], &view["status"]),
+        (&true.into(), &"approved".into())
+    );
 }
 
 #[test]
@@ -401,21 +510,43 @@ fn a_server_of_a_laptop_works_on_its_replica() {
     let team = Team::start();
     let laptop = team.laptop();
     let server = Server::start(&laptop, &[]);
-    let (host, token) = (format!("127.0.0.1:{}", server.port), format!("Bearer {}", server.token));
+    let (host, token) = (
+        format!("127.0.0.1:{}", server.port),
+        format!("Bearer {}", server.token),
+    );
     let headers = [
         ("host", host.as_str()),
         ("authorization", token.as_str()),
         ("content-type", "application/x-www-form-urlencoded"),
     ];
-    let done = server.send_to("/do/comment", "POST", &headers, "node=act-1&text=from+the+dashboard.");
+    let done = server.send_to(
+        "/do/comment",
+        "POST",
+        &headers,
+        "node=act-1&text=from+the+dashboard.",
+    );
     assert_eq!(done.status, 303, "{done:?}");
-    each_once(&["from the dashboard.".to_owned()], &[&team.project, &laptop]);
-    assert_eq!(text(&team.project.json(&["log", "--limit", "1"])[0], "by"), "human:анна");
+    each_once(
+        &["from the dashboard.".to_owned()],
+        &[&team.project, &laptop],
+    );
+    assert_eq!(
+        text(&team.project.json(&["log", "--limit", "1"])[0], "by"),
+        "human:анна"
+    );
     // And hears what happens elsewhere.
-    team.project.ok(&["comment", "act-1", "--message", "there."]);
+    team.project
+        .ok(&["comment", "act-1", "--message", "there."]);
     let begun = Instant::now();
-    while !server.send_to("/api/timeline?limit=1", "GET", &headers, "").body.contains("there.") {
-        assert!(begun.elapsed() < Duration::from_secs(20), "the dashboard never hears of it");
+    while !server
+        .send_to("/api/timeline?limit=1", "GET", &headers, "")
+        .body
+        .contains("there.")
+    {
+        assert!(
+            begun.elapsed() < Duration::from_secs(20),
+            "the dashboard never hears of it"
+        );
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -425,11 +556,19 @@ fn claims_hold_across_machines() {
     let team = Team::start();
     let (here, there) = (team.laptop(), team.laptop());
     let claim = |project: &Project, session: &str| {
-        run_with(project, &[("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", session)], &["claim", "act-1"])
+        run_with(
+            project,
+            &[("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", session)],
+            &["claim", "act-1"],
+        )
     };
     assert_eq!(claim(&here, "s1").code, 0);
     let refused = claim(&there, "s2");
-    assert!(refused.code == 1 && refused.stderr.contains("claimed by s1"), "{}", refused.stderr);
+    assert!(
+        refused.code == 1 && refused.stderr.contains("claimed by s1"),
+        "{}",
+        refused.stderr
+    );
     assert_eq!(claim(&here, "s1").code, 0, "who has it keeps it");
 }
 
@@ -437,9 +576,17 @@ fn claims_hold_across_machines() {
 fn what_belongs_to_the_server_is_not_done_here() {
     let team = Team::start();
     let laptop = team.laptop();
-    for arguments in [vec!["move", "--to", "json"], vec!["rebuild"], vec!["adopt", "--yes"]] {
+    for arguments in [
+        vec!["move", "--to", "json"],
+        vec!["rebuild"],
+        vec!["adopt", "--yes"],
+    ] {
         let refused: Output = laptop.refused(&arguments);
-        assert!(refused.stderr.contains("this is done on the server"), "{arguments:?}: {}", refused.stderr);
+        assert!(
+            refused.stderr.contains("this is done on the server"),
+            "{arguments:?}: {}",
+            refused.stderr
+        );
     }
     laptop.ok(&["backup", "../copy.tlbackup"]);
     assert!(Path::new(&laptop.root().join("../copy.tlbackup")).exists());
@@ -455,7 +602,11 @@ fn an_undo_that_is_not_kept_leaves_the_files_as_they_were() {
     laptop.ok(&["undo"]);
     team.kill();
     let refused = laptop.run(&["undo", &edited]);
-    assert!(refused.code != 0 && refused.stderr.contains("does not answer"), "{}", refused.stderr);
+    assert!(
+        refused.code != 0 && refused.stderr.contains("does not answer"),
+        "{}",
+        refused.stderr
+    );
     assert_eq!(laptop.read(Project::ACT), ACT_EDITED);
     team.again();
     laptop.ok(&["undo", &edited]);
@@ -475,22 +626,38 @@ fn a_replica_that_was_never_filled_refuses_while_the_server_is_silent() {
     team.kill();
     for command in [&["status"][..], &["comment", "act-1", "--message", "lost?"]] {
         let refused = fresh.run(command);
-        assert!(refused.code != 0 && refused.stderr.contains("does not answer"), "{}", refused.stderr);
+        assert!(
+            refused.code != 0 && refused.stderr.contains("does not answer"),
+            "{}",
+            refused.stderr
+        );
     }
 }
 
 #[test]
 fn what_is_done_during_a_silence_can_wait() {
     let team = Team::start();
-    let (here, there) = (team.laptop().with_environment("THROUGHLINE_OFFLINE", "queue"), team.laptop());
+    let (here, there) = (
+        team.laptop()
+            .with_environment("THROUGHLINE_OFFLINE", "queue"),
+        team.laptop(),
+    );
     assert_eq!(here.status("scene-0101"), "approved");
     team.kill();
     let waits = here.ok(&["comment", "chapter-01", "--message", "пока нет связи."]);
-    assert!(waits.stderr.contains("1 operation wait here to be sent"), "{}", waits.stderr);
+    assert!(
+        waits.stderr.contains("1 operation wait here to be sent"),
+        "{}",
+        waits.stderr
+    );
     here.write(Project::SCENE, "# Scene 1.1, anew\n");
     assert_eq!(here.status("scene-0101"), "draft", "noticed here at once");
     let refused = here.run(&["approve", "scene-0101"]);
-    assert!(refused.code != 0 && refused.stderr.contains("decided with the others"), "{}", refused.stderr);
+    assert!(
+        refused.code != 0 && refused.stderr.contains("decided with the others"),
+        "{}",
+        refused.stderr
+    );
     let told = here.ok(&["status"]).stderr;
     assert!(told.contains("2 operations wait here to be sent"), "{told}");
     team.again();
@@ -499,5 +666,8 @@ fn what_is_done_during_a_silence_can_wait() {
     assert!(!sent.contains("wait here"), "{sent}");
     there.write(Project::SCENE, "# Scene 1.1, anew\n");
     assert_eq!(there.status("scene-0101"), "draft");
-    each_once(&["пока нет связи.".to_owned(), "meanwhile.".to_owned()], &[&here, &there, &team.project]);
+    each_once(
+        &["пока нет связи.".to_owned(), "meanwhile.".to_owned()],
+        &[&here, &there, &team.project],
+    );
 }

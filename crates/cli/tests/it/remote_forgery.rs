@@ -20,11 +20,17 @@ struct Forger<'t> {
 
 impl<'t> Forger<'t> {
     fn of(team: &'t Team) -> Self {
-        let (status, answer) = team.request("GET", "/api/team/operations?after=1000000", &team.token, "");
+        let (status, answer) =
+            team.request("GET", "/api/team/operations?after=1000000", &team.token, "");
         assert_eq!(status, 200, "{answer}");
-        let greeting: Value = serde_json::from_str(answer.lines().next().unwrap_or_default()).expect("a greeting");
+        let greeting: Value =
+            serde_json::from_str(answer.lines().next().unwrap_or_default()).expect("a greeting");
         let hash = greeting["headHash"].as_str().expect("a hash").to_owned();
-        Self { team, head: greeting["head"].as_u64().expect("a number"), hash }
+        Self {
+            team,
+            head: greeting["head"].as_u64().expect("a number"),
+            hash,
+        }
     }
 
     /// Sends an operation with these fields over those of a harmless one.
@@ -44,13 +50,19 @@ impl<'t> Forger<'t> {
         let body = operation.to_string();
         let prev: Digest32 = self.hash.parse().expect("a hash");
         let hash = Digest32::of(&[&prev.0[..], body.as_bytes()].concat());
-        let line = format!("{{\"op\":{body},\"texts\":{{}},\"prev\":\"{prev}\",\"hash\":\"{hash}\"}}\n");
+        let line =
+            format!("{{\"op\":{body},\"texts\":{{}},\"prev\":\"{prev}\",\"hash\":\"{hash}\"}}\n");
         self.send_line(&line)
     }
 
     fn send_line(&self, line: &str) -> (u16, String) {
         let head = json!({ "after": self.head, "hash": self.hash });
-        self.team.request("POST", "/api/team/operations", &self.team.token, &format!("{head}\n{line}"))
+        self.team.request(
+            "POST",
+            "/api/team/operations",
+            &self.team.token,
+            &format!("{head}\n{line}"),
+        )
     }
 }
 
@@ -67,7 +79,10 @@ fn the_exchange_is_what_its_description_says() {
         let schema = json!({ "$ref": format!("#/components/schemas/{name}"), "components": description["components"] });
         let validator = jsonschema::validator_for(&schema).expect("a schema");
         let value: Value = serde_json::from_str(value).expect("JSON");
-        let wrong: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
+        let wrong: Vec<String> = validator
+            .iter_errors(&value)
+            .map(|error| error.to_string())
+            .collect();
         assert!(wrong.is_empty(), "{name}: {wrong:?}\n{value}");
     };
     let (_, answer) = team.request("GET", "/api/team/operations?after=0", &team.token, "");
@@ -76,14 +91,24 @@ fn the_exchange_is_what_its_description_says() {
     assert!(lines.clone().count() > 2, "{answer}");
     lines.for_each(|line| fits("JournalLine", line));
     let forger = Forger::of(&team);
-    fits("Sending", &json!({ "after": forger.head, "hash": forger.hash }).to_string());
+    fits(
+        "Sending",
+        &json!({ "after": forger.head, "hash": forger.hash }).to_string(),
+    );
     let elsewhere = format!("/api/team/operations?after=1&hash={}", "0".repeat(64));
     let (diverged, what) = team.request("GET", &elsewhere, &team.token, "");
     fits("Receipt", &what);
-    let ((kept, first), (overtaken, second)) = (forger.send(json!({})), forger.send(json!({ "summary": "late" })));
+    let ((kept, first), (overtaken, second)) = (
+        forger.send(json!({})),
+        forger.send(json!({ "summary": "late" })),
+    );
     fits("Receipt", &first);
     fits("Receipt", &second);
-    assert_eq!([diverged, kept, overtaken], [409, 200, 409], "{what} {first} {second}");
+    assert_eq!(
+        [diverged, kept, overtaken],
+        [409, 200, 409],
+        "{what} {first} {second}"
+    );
     let (refused, why) = forger.send_line("{");
     fits("Failure", &why);
     assert_eq!(refused, 400);
@@ -99,17 +124,48 @@ fn what_was_made_up_is_refused_and_nothing_is_kept() {
         "groups": [{ "before": standing("approved"), "after": standing("draft"), "nodes": [1] }],
     }]);
     for (fields, status, why) in [
-        (json!({ "by": "human:bob" }), 403, "it says it is by `human:bob`"),
-        (json!({ "by": "system", "verb": "approve" }), 403, "a person's word"),
-        (json!({ "by": "agent:claude-code/1", "verb": "undo" }), 403, "a person's word"),
-        (json!({ "facts": draft }), 403, "by the rules it is `approved`"),
-        (json!({ "at": "2020-01-01T00:00:00Z" }), 403, "it is dated 2020"),
+        (
+            json!({ "by": "human:bob" }),
+            403,
+            "it says it is by `human:bob`",
+        ),
+        (
+            json!({ "by": "system", "verb": "approve" }),
+            403,
+            "a person's word",
+        ),
+        (
+            json!({ "by": "agent:claude-code/1", "verb": "undo" }),
+            403,
+            "a person's word",
+        ),
+        (
+            json!({ "facts": draft }),
+            403,
+            "by the rules it is `approved`",
+        ),
+        (
+            json!({ "at": "2020-01-01T00:00:00Z" }),
+            403,
+            "it is dated 2020",
+        ),
         (json!({ "id": forger.head + 2 }), 409, "was expected"),
-        (json!({ "facts": [{ "fact": "made-up" }] }), 400, "cannot be read"),
-        (json!({ "summary": "use ghp_0123456789abcdefghijABCDEFGHIJ012345" }), 403, "it holds 1 secret (github token)"),
+        (
+            json!({ "facts": [{ "fact": "made-up" }] }),
+            400,
+            "cannot be read",
+        ),
+        (
+            json!({ "summary": "use ghp_0123456789abcdefghijABCDEFGHIJ012345" }),
+            403,
+            "it holds 1 secret (github token)",
+        ),
     ] {
         let (found, answer) = forger.send(fields.clone());
-        assert!(found == status && answer.contains(why), "{fields}: {found} {answer}");
+        assert!(
+            found == status && answer.contains(why),
+            "{fields}: {found} {answer}"
+        );
     }
     let (found, answer) = forger.send_line("{\"op\":{}");
     assert!(found == 400 && answer.contains("cut off"), "{answer}");
@@ -130,7 +186,9 @@ fn what_was_made_up_is_refused_and_nothing_is_kept() {
 fn a_token_is_good_for_what_it_says_and_in_no_other_name() {
     let team = Team::start();
     let laptop = |name: &str, principal: &str, scope: &str| {
-        let given = team.project.json(&["token", "create", name, "--as", principal, "--scope", scope]);
+        let given = team
+            .project
+            .json(&["token", "create", name, "--as", principal, "--scope", scope]);
         team.laptop_with(&team.url(), text(&given, "secret"))
     };
     let anna = laptop("Анна", "human:Анна", "approve");
@@ -142,27 +200,58 @@ fn a_token_is_good_for_what_it_says_and_in_no_other_name() {
     }
     assert_eq!(by(&guest), "agent:ci/1", "who may look sees it");
     let looked = guest.run(&["comment", "act-1", "--message", "I, too"]);
-    assert!(looked.code == 1 && looked.stderr.contains("may only look"), "{}", looked.stderr);
+    assert!(
+        looked.code == 1 && looked.stderr.contains("may only look"),
+        "{}",
+        looked.stderr
+    );
     ci.write(Project::ACT, ACT_EDITED);
     anna.write(Project::ACT, ACT_EDITED);
     let decided = ci.run(&["approve", "act-1"]);
-    assert!(decided.code == 1 && decided.stderr.contains("this is a person's word"), "{}", decided.stderr);
+    assert!(
+        decided.code == 1 && decided.stderr.contains("this is a person's word"),
+        "{}",
+        decided.stderr
+    );
     assert_eq!(ci.status("act-1"), "draft");
     anna.ok(&["approve", "act-1"]);
-    assert_eq!((ci.status("act-1").as_str(), by(&ci).as_str()), ("approved", "human:Анна"));
+    assert_eq!(
+        (ci.status("act-1").as_str(), by(&ci).as_str()),
+        ("approved", "human:Анна")
+    );
     // Her agent does not decide for her, although it has her token.
-    let agent = run_with(&anna, &[("CLAUDECODE", "1"), ("THROUGHLINE_SESSION", "s7")], &["undo"]);
-    assert!(agent.code == 1 && agent.stderr.contains("`agent:claude-code/s7`"), "{}", agent.stderr);
+    let agent = run_with(
+        &anna,
+        &[("CLAUDECODE", "1"), ("THROUGHLINE_SESSION", "s7")],
+        &["undo"],
+    );
+    assert!(
+        agent.code == 1 && agent.stderr.contains("`agent:claude-code/s7`"),
+        "{}",
+        agent.stderr
+    );
     let log = ci.json(&["log", "--limit", "100"]);
-    let names: Vec<&str> = log.as_array().expect("a log").iter().map(|one| text(one, "by")).collect();
-    assert!(!names.contains(&"human:guest") && !names.contains(&"agent:claude-code/s7"), "{names:?}");
+    let names: Vec<&str> = log
+        .as_array()
+        .expect("a log")
+        .iter()
+        .map(|one| text(one, "by"))
+        .collect();
+    assert!(
+        !names.contains(&"human:guest") && !names.contains(&"agent:claude-code/s7"),
+        "{names:?}"
+    );
     // A token that was taken back is worth nothing, also for looking.
     team.project.ok(&["token", "revoke", "1"]);
     let begun = Instant::now();
     loop {
         let refused = anna.run(&["show", "act-1"]);
         if refused.code != 0 {
-            assert!(refused.stderr.contains("does not know this token"), "{}", refused.stderr);
+            assert!(
+                refused.stderr.contains("does not know this token"),
+                "{}",
+                refused.stderr
+            );
             return;
         }
         assert!(begun.elapsed() < Duration::from_secs(20), "it still counts");

@@ -11,11 +11,19 @@ use testkit::Project;
 fn a_sound_project_needs_nothing() {
     let project = planned();
     let outcome = project.json(&["repair"]);
-    assert_eq!(keys(&outcome), ["actions", "operations", "remaining", "success"]);
+    assert_eq!(
+        keys(&outcome),
+        ["actions", "operations", "remaining", "success"]
+    );
     assert_eq!(outcome["success"], json!(true));
     assert_eq!(outcome["operations"], json!([]));
     assert_eq!(outcome["remaining"]["ok"], json!(true));
-    project.ok(&["repair", "--fix-hashes", "--rebuild-orphans", "--forget-missing"]);
+    project.ok(&[
+        "repair",
+        "--fix-hashes",
+        "--rebuild-orphans",
+        "--forget-missing",
+    ]);
 }
 
 #[test]
@@ -24,10 +32,17 @@ fn hashes_are_fixed() {
     project.write(Project::ACT, crate::ACT_EDITED);
     let outcome = project.json(&["repair", "--fix-hashes"]);
     assert_eq!(outcome["success"], json!(true));
-    assert!(texts(&outcome["actions"])[0].contains("changed: act-1"), "{outcome}");
+    assert!(
+        texts(&outcome["actions"])[0].contains("changed: act-1"),
+        "{outcome}"
+    );
     assert_eq!(
         statuses(&project),
-        ["act-1 draft", "act-1/chapter-01 requires-revalidation", "act-1/chapter-01/scene-0101 requires-revalidation"]
+        [
+            "act-1 draft",
+            "act-1/chapter-01 requires-revalidation",
+            "act-1/chapter-01/scene-0101 requires-revalidation"
+        ]
     );
     project.ok(&["check"]);
 }
@@ -43,11 +58,19 @@ fn orphans_get_their_parent_back() {
             assert_eq!(project.status("chapter-01"), "invalid");
         }
         let outcome = project.run(&["repair", "--rebuild-orphans"]);
-        assert_eq!(outcome.code, 0, "noticed before: {noticed_before}\n{}", outcome.stdout);
+        assert_eq!(
+            outcome.code, 0,
+            "noticed before: {noticed_before}\n{}",
+            outcome.stdout
+        );
         assert_eq!(project.read(Project::CHAPTER), text);
         assert_eq!(
             statuses(&project),
-            ["act-1 approved", "act-1/chapter-01 approved", "act-1/chapter-01/scene-0101 approved"]
+            [
+                "act-1 approved",
+                "act-1/chapter-01 approved",
+                "act-1/chapter-01/scene-0101 approved"
+            ]
         );
     }
 }
@@ -58,7 +81,11 @@ fn what_needs_judgement_remains() {
     fs::remove_file(project.root().join(Project::SCENE)).expect("removed");
     let output = project.run(&["repair"]);
     assert_eq!(output.code, 3, "{}", output.stdout);
-    assert!(output.stdout.contains("tl repair --forget-missing"), "{}", output.stdout);
+    assert!(
+        output.stdout.contains("tl repair --forget-missing"),
+        "{}",
+        output.stdout
+    );
     assert_eq!(project.status("scene-0101"), "invalid");
 }
 
@@ -73,7 +100,11 @@ fn what_is_gone_is_forgotten_on_demand() {
     project.ok(&["undo"]);
     assert_eq!(
         statuses(&project),
-        ["act-1 approved", "act-1/chapter-01 invalid", "act-1/chapter-01/scene-0101 invalid"],
+        [
+            "act-1 approved",
+            "act-1/chapter-01 invalid",
+            "act-1/chapter-01/scene-0101 invalid"
+        ],
         "forgetting can be undone"
     );
 }

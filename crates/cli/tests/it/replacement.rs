@@ -9,11 +9,18 @@ use testkit::{Output, Project};
 use crate::{copy_directory, empty, finished, names_in, planned, story};
 
 /// Calls that change something on disk: a kill at one of them is a kill between any two states of the files.
-const CHANGING: &str =
-    "write,pwrite64,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,ftruncate";
+const CHANGING: &str = "write,pwrite64,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,ftruncate";
 
 /// The steps of the swap itself; all others build what nobody uses yet.
-const SWAPPING: [&str; 7] = ["rename", "renameat", "renameat2", "unlink", "unlinkat", "mkdir", "mkdirat"];
+const SWAPPING: [&str; 7] = [
+    "rename",
+    "renameat",
+    "renameat2",
+    "unlink",
+    "unlinkat",
+    "mkdir",
+    "mkdirat",
+];
 
 /// Every step of the swap is tried; of the many calls that are alike, some. The full sweep belongs to the fault lane.
 fn step(call: &str) -> usize {
@@ -27,12 +34,24 @@ fn step(call: &str) -> usize {
 const STRACE: &str = "/usr/bin/strace";
 
 /// Runs a command of the program under strace.
-#[expect(clippy::disallowed_methods, reason = "tests start the program under test")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests start the program under test"
+)]
 fn traced(project: &Project, options: &[&str], arguments: &[&str]) -> Output {
     let plain = project.command(arguments);
     let mut command = std::process::Command::new(STRACE);
-    command.args(["-f", "-qq"]).args(options).arg(plain.get_program()).args(arguments).current_dir(project.root());
-    command.env_clear().envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command
+        .args(["-f", "-qq"])
+        .args(options)
+        .arg(plain.get_program())
+        .args(arguments)
+        .current_dir(project.root());
+    command.env_clear().envs(
+        plain
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
     finished(command.stdin(std::process::Stdio::null()))
 }
 
@@ -40,11 +59,22 @@ fn traced(project: &Project, options: &[&str], arguments: &[&str]) -> Output {
 fn calls(project: &Project, arguments: &[&str]) -> BTreeMap<String, usize> {
     let log = project.user_directory().join("calls");
     let trace = format!("trace={CHANGING}");
-    let output = traced(project, &["-o", &log.display().to_string(), "-e", &trace], arguments);
+    let output = traced(
+        project,
+        &["-o", &log.display().to_string(), "-e", &trace],
+        arguments,
+    );
     assert_eq!(output.code, 0, "{output:?}");
     let mut calls = BTreeMap::new();
-    for line in std::fs::read_to_string(log).expect("what strace saw").lines() {
-        if let Some((name, _)) = line.split_whitespace().nth(1).and_then(|call| call.split_once('(')) {
+    for line in std::fs::read_to_string(log)
+        .expect("what strace saw")
+        .lines()
+    {
+        if let Some((name, _)) = line
+            .split_whitespace()
+            .nth(1)
+            .and_then(|call| call.split_once('('))
+        {
             *calls.entry(name.to_owned()).or_default() += 1;
         }
     }
@@ -53,15 +83,21 @@ fn calls(project: &Project, arguments: &[&str]) -> BTreeMap<String, usize> {
 
 /// What a person can see of a state, without times and hashes that differ from run to run.
 fn seen(project: &Project) -> Vec<String> {
-    let Value::Array(log) = project.json(&["log", "--limit", "1000"]) else { return vec!["no log".to_owned()] };
-    log.iter().map(|one| format!("{} {}", one["operation"], one["summary"])).collect()
+    let Value::Array(log) = project.json(&["log", "--limit", "1000"]) else {
+        return vec!["no log".to_owned()];
+    };
+    log.iter()
+        .map(|one| format!("{} {}", one["operation"], one["summary"]))
+        .collect()
 }
 
 /// Returns a project of its own with the same files and the same user.
 fn copy_of(project: &Project) -> Project {
     let other = empty();
     copy_directory(&project.root(), &other.root(), &|_| false);
-    copy_directory(&project.user_directory(), &other.user_directory(), &|_| false);
+    copy_directory(&project.user_directory(), &other.user_directory(), &|_| {
+        false
+    });
     other
 }
 
@@ -90,14 +126,21 @@ fn interrupt_everywhere(original: &Project, arguments: &[&str]) {
                 let project = copy_of(original);
                 let inject = format!("inject={call}:{fault}:when={when}");
                 let trace = format!("trace={call}");
-                let output = traced(&project, &["-o", "/dev/null", "-e", &trace, "-e", &inject], arguments);
+                let output = traced(
+                    &project,
+                    &["-o", "/dev/null", "-e", &trace, "-e", &inject],
+                    arguments,
+                );
                 let what = format!("{arguments:?} with {inject}: {output:?}");
                 let next = project.run(&["status"]);
                 assert_eq!(next.code, 0, "{what}: {next:?}");
                 assert!(!next.stderr.contains("rebuilt from"), "{what}: {next:?}");
                 let found = seen(&project);
                 assert!(found == old || found == new, "{what}: {found:?}");
-                assert!(output.code != 0 || found == new, "{what}: false success: {found:?}");
+                assert!(
+                    output.code != 0 || found == new,
+                    "{what}: false success: {found:?}"
+                );
                 let check = project.run(&["check"]);
                 assert_eq!(check.code, 0, "{what}: {check:?}");
             }
@@ -160,12 +203,28 @@ fn an_interrupted_adopt_can_be_repeated() {
             for fault in ["signal=KILL", "error=ENOSPC"] {
                 let project = copy_of(&clone);
                 let inject = format!("inject={call}:{fault}:when={when}");
-                let output =
-                    traced(&project, &["-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject], &arguments);
+                let output = traced(
+                    &project,
+                    &[
+                        "-o",
+                        "/dev/null",
+                        "-e",
+                        &format!("trace={call}"),
+                        "-e",
+                        &inject,
+                    ],
+                    &arguments,
+                );
                 let before = project.run(&["status"]);
-                assert!(before.code == 0 || before.stderr.contains("tl adopt"), "{inject}: {output:?} {before:?}");
+                assert!(
+                    before.code == 0 || before.stderr.contains("tl adopt"),
+                    "{inject}: {output:?} {before:?}"
+                );
                 let again = project.ok(&arguments);
-                assert!(again.stdout.contains("adopted 3 nodes, 3 approved"), "{inject}: {again:?}");
+                assert!(
+                    again.stdout.contains("adopted 3 nodes, 3 approved"),
+                    "{inject}: {again:?}"
+                );
                 project.ok(&["check"]);
             }
         }
@@ -185,14 +244,32 @@ fn an_interrupted_rebuild_leaves_the_foreign_state_or_the_new_one() {
             for fault in ["signal=KILL", "error=ENOSPC"] {
                 let project = copy_of(&foreign);
                 let inject = format!("inject={call}:{fault}:when={when}");
-                let output =
-                    traced(&project, &["-o", "/dev/null", "-e", &format!("trace={call}"), "-e", &inject], &["rebuild"]);
+                let output = traced(
+                    &project,
+                    &[
+                        "-o",
+                        "/dev/null",
+                        "-e",
+                        &format!("trace={call}"),
+                        "-e",
+                        &inject,
+                    ],
+                    &["rebuild"],
+                );
                 let next = project.run(&["status"]);
                 let what = format!("{inject}: {output:?} {next:?}");
-                assert!(next.code == 0 || next.stderr.contains("was not adopted"), "{what}");
+                assert!(
+                    next.code == 0 || next.stderr.contains("was not adopted"),
+                    "{what}"
+                );
                 if next.code == 0 {
                     assert_eq!(project.status("act-1"), "draft", "{what}");
-                    assert!(seen(&project).iter().any(|one| one.contains("from the plan files")), "{what}");
+                    assert!(
+                        seen(&project)
+                            .iter()
+                            .any(|one| one.contains("from the plan files")),
+                        "{what}"
+                    );
                 }
                 assert!(output.code != 0 || next.code == 0, "false success: {what}");
             }
@@ -211,13 +288,20 @@ fn a_state_that_was_sealed_for_nothing_is_used_again() {
     let killed = (1..40).find(|when| {
         let inject = format!("inject=rename:signal=KILL:when={when}");
         let options = ["-o", "/dev/null", "-e", "trace=rename", "-e", &inject];
-        traced(&project, &options, &["restore-backup", "b.tlbackup", "--yes"]);
+        traced(
+            &project,
+            &options,
+            &["restore-backup", "b.tlbackup", "--yes"],
+        );
         let note = project.root().join(".throughline/replacing.json");
         note.exists() && std::fs::remove_file(note).is_ok()
     });
     assert!(killed.is_some(), "no kill came after the note");
     let next = project.ok(&["status"]);
-    assert!(next.stderr.contains("in use again") || next.stderr.is_empty(), "{next:?}");
+    assert!(
+        next.stderr.contains("in use again") || next.stderr.is_empty(),
+        "{next:?}"
+    );
     assert_eq!(seen(&project), before);
     project.ok(&["check"]);
 }
@@ -226,7 +310,10 @@ fn a_state_that_was_sealed_for_nothing_is_used_again() {
 fn quarantined_states_are_listed_and_restored() {
     let project = with_backup();
     let listed = project.ok(&["repair", "--list-quarantine"]);
-    assert!(listed.stdout.contains("nothing is in quarantine"), "{listed:?}");
+    assert!(
+        listed.stdout.contains("nothing is in quarantine"),
+        "{listed:?}"
+    );
     let before = seen(&project);
     project.ok(&["restore-backup", "b.tlbackup", "--yes"]);
     let after = seen(&project);
@@ -234,13 +321,24 @@ fn quarantined_states_are_listed_and_restored() {
 
     let listed = project.json(&["repair", "--list-quarantine"]);
     let set = &listed["quarantine"][0];
-    assert_eq!((&set["id"], &set["operations"]), (&"1".into(), &before.len().into()), "{listed}");
+    assert_eq!(
+        (&set["id"], &set["operations"]),
+        (&"1".into(), &before.len().into()),
+        "{listed}"
+    );
     assert_eq!(set["reason"], "replaced", "{listed}");
     let text = project.ok(&["repair", "--list-quarantine"]).stdout;
-    assert!(text.contains("replaced by `tl restore-backup`") && text.contains("journal.jsonl, state.db"), "{text}");
+    assert!(
+        text.contains("replaced by `tl restore-backup`")
+            && text.contains("journal.jsonl, state.db"),
+        "{text}"
+    );
 
     let restored = project.ok(&["repair", "--restore-quarantine", "1"]);
-    assert!(restored.stderr.contains("kept as .throughline/damaged/2"), "{restored:?}");
+    assert!(
+        restored.stderr.contains("kept as .throughline/damaged/2"),
+        "{restored:?}"
+    );
     assert_eq!(seen(&project), before);
     project.ok(&["check"]);
     let value = project.json(&["repair", "--restore-quarantine", "2"]);
@@ -248,7 +346,10 @@ fn quarantined_states_are_listed_and_restored() {
     assert_eq!(seen(&project), after);
 
     let unknown = project.run(&["repair", "--restore-quarantine", "../1"]);
-    assert!(unknown.code != 0 && unknown.stderr.contains("is not in quarantine"), "{unknown:?}");
+    assert!(
+        unknown.code != 0 && unknown.stderr.contains("is not in quarantine"),
+        "{unknown:?}"
+    );
 }
 
 #[test]
@@ -262,7 +363,11 @@ fn a_lost_state_comes_back_from_a_quarantined_journal_before_the_mirror() {
         let _ = std::fs::remove_file(project.root().join(".throughline").join(name));
     }
     let next = project.ok(&["status"]);
-    assert!(next.stderr.contains("rebuilt from the quarantined journal in .throughline/damaged/1"), "{next:?}");
+    assert!(
+        next.stderr
+            .contains("rebuilt from the quarantined journal in .throughline/damaged/1"),
+        "{next:?}"
+    );
     assert_eq!(seen(&project), before);
     project.ok(&["check"]);
 }
@@ -289,7 +394,10 @@ fn a_newer_journal_is_never_replaced() {
     let project = with_backup();
     project.ok(&["move", "--to", "json"]);
     let path = ".throughline/journal.jsonl";
-    let newer = project.read(path).replacen("\"throughline-journal\":1", "\"throughline-journal\":2", 1);
+    let newer =
+        project
+            .read(path)
+            .replacen("\"throughline-journal\":1", "\"throughline-journal\":2", 1);
     project.write(path, &newer);
     for arguments in [
         vec!["restore-backup", "b.tlbackup", "--yes"],
@@ -300,9 +408,16 @@ fn a_newer_journal_is_never_replaced() {
         vec!["status"],
     ] {
         let output = project.run(&arguments);
-        assert!(output.code != 0 && output.stderr.contains("newer version"), "{arguments:?}: {output:?}");
+        assert!(
+            output.code != 0 && output.stderr.contains("newer version"),
+            "{arguments:?}: {output:?}"
+        );
         assert_eq!(project.read(path), newer, "{arguments:?}");
-        assert_eq!(names_in(&project, ".throughline/damaged").len(), 1, "{arguments:?}: that of the move alone");
+        assert_eq!(
+            names_in(&project, ".throughline/damaged").len(),
+            1,
+            "{arguments:?}: that of the move alone"
+        );
     }
 }
 
@@ -319,14 +434,23 @@ fn a_damaged_schema_is_found_and_rebuilt() {
     checkpoint(&project);
     let mut bytes = std::fs::read(&database).unwrap();
     let statement = b"CREATE VIRTUAL TABLE search USING fts5 (kind";
-    let at = bytes.windows(statement.len()).position(|window| window == statement).expect("the statement");
+    let at = bytes
+        .windows(statement.len())
+        .position(|window| window == statement)
+        .expect("the statement");
     bytes[at + statement.len() - 4] ^= 1;
     project.write(".throughline/state.db", &bytes);
 
     let check = project.run(&["check"]);
-    assert!(check.code == 3 && check.stdout.contains("the schema of `search`"), "{check:?}");
+    assert!(
+        check.code == 3 && check.stdout.contains("the schema of `search`"),
+        "{check:?}"
+    );
     let repaired = project.ok(&["repair"]);
-    assert!(repaired.stderr.contains("rebuilt from the journal"), "{repaired:?}");
+    assert!(
+        repaired.stderr.contains("rebuilt from the journal"),
+        "{repaired:?}"
+    );
     assert_eq!(found(&project).stdout, before.stdout);
     project.ok(&["check"]);
 }

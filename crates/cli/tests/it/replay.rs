@@ -18,7 +18,10 @@ fn snapshot(project: &Project) -> BTreeMap<String, Vec<u8>> {
             if path.is_dir() {
                 collect(&path, into);
             } else {
-                into.insert(path.to_str().expect("Unicode").to_owned(), std::fs::read(&path).expect("a file"));
+                into.insert(
+                    path.to_str().expect("Unicode").to_owned(),
+                    std::fs::read(&path).expect("a file"),
+                );
             }
         }
     }
@@ -39,12 +42,23 @@ fn recorded(project: &Project) -> Vec<Value> {
     vec![
         session.payload("SessionStart", json!({ "source": "startup" })),
         call(true, "Write", &write(CHAPTER_2)),
-        call(true, "Write", &write("acts/act-2/chapters/chapter-01/plan.md")),
+        call(
+            true,
+            "Write",
+            &write("acts/act-2/chapters/chapter-01/plan.md"),
+        ),
         call(true, "Write", &write(Project::ACT)),
         call(false, "Read", &json!({ "file_path": at(Project::ACT) })),
         call(true, "Write", &write(Project::ACT)),
-        session.payload("UserPromptSubmit", json!({ "prompt": "/approve-plan act 2" })),
-        call(true, "Write", &write("acts/act-2/chapters/chapter-01/plan.md")),
+        session.payload(
+            "UserPromptSubmit",
+            json!({ "prompt": "/approve-plan act 2" }),
+        ),
+        call(
+            true,
+            "Write",
+            &write("acts/act-2/chapters/chapter-01/plan.md"),
+        ),
         session.payload("TeammateIdle", json!({})),
         call(false, "Bash", &json!({ "command": "true" })),
     ]
@@ -75,7 +89,10 @@ fn what_would_have_happened_is_shown_and_nothing_changes() {
     let heads: Vec<String> = output
         .stdout
         .lines()
-        .filter(|line| line.get(..4).is_some_and(|number| number.trim().parse::<u32>().is_ok()))
+        .filter(|line| {
+            line.get(..4)
+                .is_some_and(|number| number.trim().parse::<u32>().is_ok())
+        })
         .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
         .collect();
     assert_eq!(
@@ -93,18 +110,33 @@ fn what_would_have_happened_is_shown_and_nothing_changes() {
             "10 pass PostToolUse Bash",
         ]
     );
-    for part in
-        ["(hierarchy gate)", "(read-before-write gate)", "`act-2` is approved (typed by human:", "1 act (1 approved)"]
-    {
-        assert_eq!(output.stdout.contains(part), part != "1 act (1 approved)", "{part}: {}", output.stdout);
+    for part in [
+        "(hierarchy gate)",
+        "(read-before-write gate)",
+        "`act-2` is approved (typed by human:",
+        "1 act (1 approved)",
+    ] {
+        assert_eq!(
+            output.stdout.contains(part),
+            part != "1 act (1 approved)",
+            "{part}: {}",
+            output.stdout
+        );
     }
     let after = snapshot(&project);
-    let changed: Vec<&String> =
-        after.iter().filter(|(path, bytes)| before.get(*path) != Some(*bytes)).map(|(path, _)| path).collect();
+    let changed: Vec<&String> = after
+        .iter()
+        .filter(|(path, bytes)| before.get(*path) != Some(*bytes))
+        .map(|(path, _)| path)
+        .collect();
     assert_eq!(changed, Vec::<&String>::new(), "changed or made");
     assert_eq!(after.len(), before.len(), "removed");
     assert_eq!(project.json(&["log"]), log);
-    assert_eq!(project.status("act-2"), "draft", "the approval was played only");
+    assert_eq!(
+        project.status("act-2"),
+        "draft",
+        "the approval was played only"
+    );
 }
 
 #[test]
@@ -112,7 +144,10 @@ fn the_same_file_gives_the_same_answer_again() {
     let project = with_three_acts();
     project.write("events.jsonl", lines(&recorded(&project)));
     let first = project.json(&["replay", "claude-code", "events.jsonl"]);
-    assert_eq!(project.json(&["replay", "claude-code", "events.jsonl"]), first);
+    assert_eq!(
+        project.json(&["replay", "claude-code", "events.jsonl"]),
+        first
+    );
 }
 
 #[test]
@@ -124,13 +159,30 @@ fn as_json_each_event_is_an_object() {
     let events = value.as_array().expect("a list");
     assert_eq!(events.len(), 10);
     for event in events {
-        assert_eq!(keys(event), ["block", "context", "event", "gates", "line", "outcome", "plans", "tool"]);
+        assert_eq!(
+            keys(event),
+            [
+                "block", "context", "event", "gates", "line", "outcome", "plans", "tool"
+            ]
+        );
     }
-    assert_eq!((&events[0]["line"], text(&events[0], "event")), (&json!(2), "SessionStart"));
+    assert_eq!(
+        (&events[0]["line"], text(&events[0], "event")),
+        (&json!(2), "SessionStart")
+    );
     let refused = &events[2];
-    assert_eq!((text(refused, "outcome"), text(refused, "tool")), ("block", "Write"));
-    assert_eq!((&refused["gates"], &refused["plans"]), (&json!(["hierarchy"]), &json!(["act-2/chapter-01"])));
-    assert!(text(refused, "block").contains("its parent `act-2` is a draft"), "{refused}");
+    assert_eq!(
+        (text(refused, "outcome"), text(refused, "tool")),
+        ("block", "Write")
+    );
+    assert_eq!(
+        (&refused["gates"], &refused["plans"]),
+        (&json!(["hierarchy"]), &json!(["act-2/chapter-01"]))
+    );
+    assert!(
+        text(refused, "block").contains("its parent `act-2` is a draft"),
+        "{refused}"
+    );
     assert_eq!(refused["context"], Value::Null);
     assert_eq!(text(&events[8], "outcome"), "not ours");
 }
@@ -139,11 +191,19 @@ fn as_json_each_event_is_an_object() {
 #[test]
 fn events_of_hosts_that_do_not_name_them_are_wrapped() {
     let project = with_three_acts();
-    let path = project.root().join("acts/act-2/chapters/chapter-01/plan.md");
+    let path = project
+        .root()
+        .join("acts/act-2/chapters/chapter-01/plan.md");
     let payload = json!({ "sessionId": "s", "cwd": project.root(), "toolName": "create", "toolArgs": { "path": path, "file_text": "x" } });
-    project.write("events.jsonl", lines(&[json!({ "event": "preToolUse", "payload": payload })]));
+    project.write(
+        "events.jsonl",
+        lines(&[json!({ "event": "preToolUse", "payload": payload })]),
+    );
     let value = project.json(&["replay", "copilot", "events.jsonl"]);
-    assert_eq!((text(&value[0], "event"), text(&value[0], "outcome")), ("preToolUse", "block"));
+    assert_eq!(
+        (text(&value[0], "event"), text(&value[0], "outcome")),
+        ("preToolUse", "block")
+    );
 }
 
 /// The gates of a replay and of the hook itself say the same.
@@ -156,34 +216,79 @@ fn a_replay_says_what_the_hook_says() {
     for (index, event) in events.iter().enumerate() {
         let answer = project.hook(event);
         let one = &replayed[index];
-        assert_eq!(answer.block().as_deref(), one["block"].as_str(), "event {}", index + 1);
-        assert_eq!(answer.context().as_deref(), one["context"].as_str(), "event {}", index + 1);
+        assert_eq!(
+            answer.block().as_deref(),
+            one["block"].as_str(),
+            "event {}",
+            index + 1
+        );
+        assert_eq!(
+            answer.context().as_deref(),
+            one["context"].as_str(),
+            "event {}",
+            index + 1
+        );
     }
 }
 
 #[test]
 fn what_cannot_be_replayed_is_said_with_its_line() {
     let project = planned();
-    let good = project.session("s").payload("SessionStart", json!({ "source": "startup" }));
-    for (name, bad) in [("half", "{\"hook_event_name\": "), ("a list", "[]"), ("a word", "nonsense")] {
+    let good = project
+        .session("s")
+        .payload("SessionStart", json!({ "source": "startup" }));
+    for (name, bad) in [
+        ("half", "{\"hook_event_name\": "),
+        ("a list", "[]"),
+        ("a word", "nonsense"),
+    ] {
         project.write("events.jsonl", format!("{good}\n\n{bad}\n{good}\n"));
-        let error = assert_refused(&project, &["replay", "claude-code", "events.jsonl"], "invalid", &["line 3: "]);
-        assert!(text(&error, "message").len() > "line 3: ".len(), "{name}: {error}");
+        let error = assert_refused(
+            &project,
+            &["replay", "claude-code", "events.jsonl"],
+            "invalid",
+            &["line 3: "],
+        );
+        assert!(
+            text(&error, "message").len() > "line 3: ".len(),
+            "{name}: {error}"
+        );
     }
-    assert_refused(&project, &["replay", "claude-code", "none.jsonl"], "not-found", &["cannot read `none.jsonl`"]);
+    assert_refused(
+        &project,
+        &["replay", "claude-code", "none.jsonl"],
+        "not-found",
+        &["cannot read `none.jsonl`"],
+    );
     assert_refused(
         &project,
         &["replay", "claude-cod", "events.jsonl"],
         "invalid",
-        &["`claude-cod` is no host; did you mean `claude-code`?", "hosts: claude-code, cursor, opencode"],
+        &[
+            "`claude-cod` is no host; did you mean `claude-code`?",
+            "hosts: claude-code, cursor, opencode",
+        ],
     );
-    assert_refused(&project, &["replay", "emacs", "events.jsonl"], "invalid", &["`emacs` is no host"]);
-    assert_refused(&crate::empty(), &["replay", "claude-code", "x"], "not-found", &[]);
+    assert_refused(
+        &project,
+        &["replay", "emacs", "events.jsonl"],
+        "invalid",
+        &["`emacs` is no host"],
+    );
+    assert_refused(
+        &crate::empty(),
+        &["replay", "claude-code", "x"],
+        "not-found",
+        &[],
+    );
 }
 
 #[test]
 fn an_empty_file_is_an_empty_replay() {
     let project = planned();
     project.write("events.jsonl", "");
-    assert_eq!(project.json(&["replay", "claude-code", "events.jsonl"]), json!([]));
+    assert_eq!(
+        project.json(&["replay", "claude-code", "events.jsonl"]),
+        json!([])
+    );
 }

@@ -12,11 +12,18 @@ fn a_restore_is_one_operation_with_backup_and_cascade() {
     project.ok(&["approve", "act-1"]);
     project.ok(&["revalidate", "--all", "--keep"]);
     let before = newest_operation(&project);
-    let old = text(&project.json(&["versions", "act-1"])["versions"][1], "version_hash").to_owned();
+    let old = text(
+        &project.json(&["versions", "act-1"])["versions"][1],
+        "version_hash",
+    )
+    .to_owned();
 
     let outcome = project.json(&["restore", "act", "1", "-1"]);
     assert_eq!(newest_operation(&project), before + 1);
-    assert_eq!(keys(&outcome), ["backup", "cascade", "node", "restored", "success"]);
+    assert_eq!(
+        keys(&outcome),
+        ["backup", "cascade", "node", "restored", "success"]
+    );
     assert_eq!(outcome["success"], json!(true));
     assert_eq!(text(&outcome, "restored"), old);
     assert_eq!(project.read(text(&outcome, "backup")), crate::ACT_EDITED);
@@ -42,10 +49,20 @@ fn restoring_the_approved_text_reinstates_what_is_below() {
     let outcome = project.json(&["restore", "act-1", "-1"]);
     assert_eq!(text(&outcome["node"], "status"), "approved");
     assert_eq!(outcome["cascade"]["invalidated_entities"], json!([]));
-    assert_eq!(outcome["cascade"]["reinstated_entities"].as_array().expect("a list").len(), 2);
+    assert_eq!(
+        outcome["cascade"]["reinstated_entities"]
+            .as_array()
+            .expect("a list")
+            .len(),
+        2
+    );
     assert_eq!(
         statuses(&project),
-        ["act-1 approved", "act-1/chapter-01 approved", "act-1/chapter-01/scene-0101 approved"]
+        [
+            "act-1 approved",
+            "act-1/chapter-01 approved",
+            "act-1/chapter-01/scene-0101 approved"
+        ]
     );
 }
 
@@ -71,7 +88,11 @@ fn a_version_is_named_by_count_or_hash() {
     let prefix: String = hash.chars().take(10).collect();
     project.ok(&["restore", "act-1", &prefix]);
     assert_eq!(project.read(Project::ACT), texts[0]);
-    project.ok(&["restore", "act-1", &text(&versions["versions"][1], "version_hash").to_uppercase()]);
+    project.ok(&[
+        "restore",
+        "act-1",
+        &text(&versions["versions"][1], "version_hash").to_uppercase(),
+    ]);
     assert_eq!(project.read(Project::ACT), texts[1]);
 }
 
@@ -79,12 +100,19 @@ fn a_version_is_named_by_count_or_hash() {
 fn a_version_is_named_by_its_time() {
     let project = planned();
     std::fs::remove_file(project.root().join(Project::SCENE)).expect("removed");
-    let timestamp = text(&project.json(&["versions", "scene-0101"])["versions"][0], "timestamp").to_owned();
+    let timestamp = text(
+        &project.json(&["versions", "scene-0101"])["versions"][0],
+        "timestamp",
+    )
+    .to_owned();
     assert_eq!(timestamp.len(), "2026-02-11-14-30-05".len());
     let forms = [timestamp.clone(), timestamp.chars().take(10).collect()];
     for form in forms {
         project.ok(&["restore", "scene", "0101", &form]);
-        assert_eq!(project.read(Project::SCENE), "# Scene 1.1\n\n## Characters\n- Mara\n");
+        assert_eq!(
+            project.read(Project::SCENE),
+            "# Scene 1.1\n\n## Characters\n- Mara\n"
+        );
         std::fs::remove_file(project.root().join(Project::SCENE)).expect("removed");
     }
 }
@@ -95,13 +123,19 @@ fn a_version_is_named_by_the_time_in_its_backups_name() {
     project.write(Project::ACT, crate::ACT_EDITED);
     let versions = project.json(&["versions", "act-1"]);
     let backup = crate::texts(&versions["versions"][1]["backups"])[0];
-    let moment = backup.strip_prefix("acts/act-1/backups/strategic-plan-").and_then(|rest| rest.strip_suffix(".md"));
+    let moment = backup
+        .strip_prefix("acts/act-1/backups/strategic-plan-")
+        .and_then(|rest| rest.strip_suffix(".md"));
     let output = project.run(&["restore", "act-1", moment.expect("a moment")]);
     if output.code == 0 {
         assert_eq!(project.read(Project::ACT), crate::ACT_TEXT);
     } else {
         // Both versions were seen within one second.
-        assert!(output.stderr.contains("fits 2 versions of `act-1`"), "{}", output.stderr);
+        assert!(
+            output.stderr.contains("fits 2 versions of `act-1`"),
+            "{}",
+            output.stderr
+        );
     }
 }
 
@@ -110,14 +144,21 @@ fn a_time_that_fits_several_lists_them() {
     let project = planned();
     project.write(Project::ACT, crate::ACT_EDITED);
     let versions = project.json(&["versions", "act-1"]);
-    let year: String = text(&versions["versions"][0], "timestamp").chars().take(10).collect();
+    let year: String = text(&versions["versions"][0], "timestamp")
+        .chars()
+        .take(10)
+        .collect();
     let hashes: Vec<String> = versions["versions"]
         .as_array()
         .expect("a list")
         .iter()
         .map(|version| text(version, "version_hash").chars().take(8).collect())
         .collect();
-    let parts: Vec<&str> = hashes.iter().map(String::as_str).chain(["fits 2 versions", "tl versions act-1"]).collect();
+    let parts: Vec<&str> = hashes
+        .iter()
+        .map(String::as_str)
+        .chain(["fits 2 versions", "tl versions act-1"])
+        .collect();
     assert_refused(&project, &["restore", "act-1", &year], "invalid", &parts);
 }
 
@@ -151,10 +192,30 @@ fn a_restore_that_cannot_be_changes_nothing() {
     project.ok(&["status"]);
     let before = fingerprint(&project);
     let now = text(&project.json(&["show", "act-1"]), "version_hash").to_owned();
-    assert_refused(&project, &["restore", "act-1", "-7"], "not-found", &["no version `-7`", "tl versions act-1"]);
-    assert_refused(&project, &["restore", "act-1", "first"], "invalid", &["names no version"]);
-    assert_refused(&project, &["restore", "act-1", &now], "refused", &["that version already"]);
-    assert_refused(&project, &["restore", "act", "1"], "invalid", &["expected one version", "tl versions act 1"]);
+    assert_refused(
+        &project,
+        &["restore", "act-1", "-7"],
+        "not-found",
+        &["no version `-7`", "tl versions act-1"],
+    );
+    assert_refused(
+        &project,
+        &["restore", "act-1", "first"],
+        "invalid",
+        &["names no version"],
+    );
+    assert_refused(
+        &project,
+        &["restore", "act-1", &now],
+        "refused",
+        &["that version already"],
+    );
+    assert_refused(
+        &project,
+        &["restore", "act", "1"],
+        "invalid",
+        &["expected one version", "tl versions act 1"],
+    );
     assert_eq!(fingerprint(&project), before);
     assert_eq!(project.read(Project::ACT), crate::ACT_EDITED);
 }
@@ -166,7 +227,9 @@ fn people_are_told_where_the_old_text_is() {
     let output = project.ok(&["restore", "act-1", "-1"]);
     assert!(
         output.stdout.contains("✓ restored act-1 to ")
-            && output.stdout.contains("what was there is in acts/act-1/backups/"),
+            && output
+                .stdout
+                .contains("what was there is in acts/act-1/backups/"),
         "{}",
         output.stdout
     );

@@ -14,9 +14,15 @@ fn a_restored_state_is_the_one_that_was_kept() {
     assert_eq!(project.status("act-1"), "invalid");
 
     let refused = project.run(&["restore-backup", "novel.tlbackup"]);
-    assert!(refused.code == 1 && refused.stderr.contains("a person's decision"), "{refused:?}");
+    assert!(
+        refused.code == 1 && refused.stderr.contains("a person's decision"),
+        "{refused:?}"
+    );
     let output = project.ok(&["restore-backup", "novel.tlbackup", "--yes"]);
-    assert!(output.stderr.contains("kept as .throughline/damaged/1"), "{output:?}");
+    assert!(
+        output.stderr.contains("kept as .throughline/damaged/1"),
+        "{output:?}"
+    );
     assert_eq!((project.json(&["tree"]), project.json(&["log"])), before);
     project.ok(&["check"]);
 }
@@ -50,7 +56,12 @@ fn a_damaged_backup_changes_nothing() {
     let mut flipped = good.clone();
     let middle = flipped.len() / 2;
     flipped[middle] ^= 1;
-    for bytes in [good[..good.len() / 2].to_vec(), flipped, b"no backup".to_vec(), Vec::new()] {
+    for bytes in [
+        good[..good.len() / 2].to_vec(),
+        flipped,
+        b"no backup".to_vec(),
+        Vec::new(),
+    ] {
         project.write("novel.tlbackup", &bytes);
         let output = project.run(&["restore-backup", "novel.tlbackup", "--yes"]);
         assert_ne!(output.code, 0, "{output:?}");

@@ -24,8 +24,9 @@ fn project() -> Project {
 }
 
 fn project_in(storage: &str) -> Project {
-    let project =
-        empty().with_environment("THROUGHLINE_SESSION", "s1").with_environment("THROUGHLINE_STORAGE", storage);
+    let project = empty()
+        .with_environment("THROUGHLINE_SESSION", "s1")
+        .with_environment("THROUGHLINE_STORAGE", storage);
     project.ok(&["init", "--profile", "story,trail"]);
     project.write(Project::ACT, "# Act 1\n\n## Purpose\nBegin.\n");
     project.ok(&["approve", "act-1"]);
@@ -41,13 +42,25 @@ fn store_everywhere(project: &Project, words: &str) -> String {
         vec!["comment", "act-1", "-m", &with("use")],
         vec!["mem", "save", &with("remember")],
         vec!["anchor", "add", &with("never lose")],
-        vec!["review", "add", "--of", "act-1", "--check", &with("holds"), "--severity", "must"],
+        vec![
+            "review",
+            "add",
+            "--of",
+            "act-1",
+            "--check",
+            &with("holds"),
+            "--severity",
+            "must",
+        ],
     ] {
         said.push_str(&project.ok(&arguments).stderr);
     }
     // The command's output holds what no file of the project does.
     let (first, second) = words.split_at(words.len() / 2);
-    project.write("leak.sh", format!("printf '%s%s\\n' '{first}' '{second}'\nexit 1\n"));
+    project.write(
+        "leak.sh",
+        format!("printf '%s%s\\n' '{first}' '{second}'\nexit 1\n"),
+    );
     project.ok(&["evidence", "add", "act-1", "--", "sh", "leak.sh"]);
     let ran = project.run(&["evidence", "run", "act-1"]);
     assert_eq!(ran.code, 3, "{ran:?}");
@@ -62,9 +75,11 @@ fn files_with(folder: &Path, wanted: &str) -> Vec<String> {
         let path = entry.path();
         if path.is_dir() {
             found.extend(files_with(&path, wanted));
-        } else if std::fs::read(&path)
-            .is_ok_and(|bytes| bytes.windows(wanted.len()).any(|part| part == wanted.as_bytes()))
-        {
+        } else if std::fs::read(&path).is_ok_and(|bytes| {
+            bytes
+                .windows(wanted.len())
+                .any(|part| part == wanted.as_bytes())
+        }) {
             found.push(path.display().to_string());
         }
     }
@@ -82,16 +97,26 @@ fn a_key_given_to_every_command_that_stores_text_is_in_no_file_and_the_user_is_t
     for storage in ["sqlite", "json"] {
         let project = project_in(storage);
         let said = store_everywhere(&project, KEY);
-        assert_eq!(copies(&project, RANDOM_PART), Vec::<String>::new(), "{storage}");
+        assert_eq!(
+            copies(&project, RANDOM_PART),
+            Vec::<String>::new(),
+            "{storage}"
+        );
         for place in ["comment", "intent", "note", "review", "evidence"] {
-            let told = format!("masked 1 secret (anthropic key) in the {place} before it was stored");
+            let told =
+                format!("masked 1 secret (anthropic key) in the {place} before it was stored");
             assert!(said.contains(&told), "{storage}: {place} in {said}");
         }
         assert!(!said.contains(RANDOM_PART));
         let log = project.ok(&["--json", "log"]).stdout;
         assert!(!log.contains(RANDOM_PART), "{log}");
         assert!(project.ok(&["comment", "act-1"]).stdout.contains(MASK));
-        assert!(project.ok(&["evidence", "show", "act-1"]).stdout.contains("[masked anthropic key"));
+        assert!(
+            project
+                .ok(&["evidence", "show", "act-1"])
+                .stdout
+                .contains("[masked anthropic key")
+        );
         project.ok(&["check"]);
         assert_eq!(project.run(&["secret", "scan"]).code, 0, "{storage}");
     }
@@ -104,19 +129,27 @@ fn an_mcp_client_is_told_that_its_note_was_masked() {
         let mut client = Client::start(&project, era, &[]);
         let answer = client.call("save_mem", json!({ "text": format!("use {KEY}") }));
         let value = structured(&answer);
-        assert_eq!(value["warnings"][0], "masked 1 secret (anthropic key) in the note before it was stored", "{value}");
+        assert_eq!(
+            value["warnings"][0],
+            "masked 1 secret (anthropic key) in the note before it was stored",
+            "{value}"
+        );
         client.end();
         assert_eq!(copies(&project, RANDOM_PART), Vec::<String>::new());
     }
 }
 
 #[test]
-fn a_plan_file_keeps_its_key_while_every_stored_copy_is_masked_and_approvals_stay_bound_to_the_text() {
+fn a_plan_file_keeps_its_key_while_every_stored_copy_is_masked_and_approvals_stay_bound_to_the_text()
+ {
     let project = project();
     let with_key = format!("# Act 1\n\nThe key is {KEY}.\n");
     project.write(Project::ACT, &with_key);
     let told = project.ok(&["approve", "act-1"]).stderr;
-    assert!(told.contains("masked 1 secret (anthropic key) in the stored copy of a plan"), "{told}");
+    assert!(
+        told.contains("masked 1 secret (anthropic key) in the stored copy of a plan"),
+        "{told}"
+    );
     assert_eq!(project.read(Project::ACT), with_key);
     assert_eq!(project.status("act-1"), "approved");
     let file = project.root().join(Project::ACT).display().to_string();
@@ -129,8 +162,14 @@ fn a_plan_file_keeps_its_key_while_every_stored_copy_is_masked_and_approvals_sta
     assert_eq!(project.status("act-1"), "approved");
 
     let findings = project.json(&["check"]);
-    assert_eq!((&findings["ok"], text(&findings["findings"][0], "kind")), (&json!(true), "secret-in-plan"));
-    assert!(text(&findings["findings"][0], "message").contains("line 3 (anthropic key)"), "{findings}");
+    assert_eq!(
+        (&findings["ok"], text(&findings["findings"][0], "kind")),
+        (&json!(true), "secret-in-plan")
+    );
+    assert!(
+        text(&findings["findings"][0], "message").contains("line 3 (anthropic key)"),
+        "{findings}"
+    );
     let versions = project.json(&["versions", "act-1"]);
     assert_eq!(versions["versions"][0]["masked"], true);
     // Rebuilding from the journal knows masked versions.
@@ -160,9 +199,19 @@ fn restoring_a_masked_version_takes_the_key_from_the_file_or_is_refused_with_the
     project.write(Project::ACT, without);
     project.ok(&["status"]);
     let versions = project.json(&["versions", "act-1"]);
-    let wanted = versions["versions"].as_array().unwrap().iter().find(|version| version["masked"] == true).unwrap();
+    let wanted = versions["versions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|version| version["masked"] == true)
+        .unwrap();
     let back = text(wanted, "back").to_owned();
-    assert_refused(&project, &["restore", "act-1", &back], "refused", &["line 3 (anthropic key)", "masks"]);
+    assert_refused(
+        &project,
+        &["restore", "act-1", &back],
+        "refused",
+        &["line 3 (anthropic key)", "masks"],
+    );
     assert_eq!(project.read(Project::ACT), without);
 }
 
@@ -198,11 +247,17 @@ fn store_unmasked(project: &Project) {
             hashes.push((hash.clone(), now.clone()));
             texts.insert(now, Value::String(kept));
         }
-        let body = hashes.iter().fold(line["op"].to_string(), |body, (was, now)| body.replace(was, now));
+        let body = hashes
+            .iter()
+            .fold(line["op"].to_string(), |body, (was, now)| {
+                body.replace(was, now)
+            });
         let body = body.replace(STAND_IN, KEY);
         let hash = Digest32::of(&[&prev.0[..], body.as_bytes()].concat());
         let texts = Value::Object(texts);
-        written.push_str(&format!("{{\"op\":{body},\"texts\":{texts},\"prev\":\"{prev}\",\"hash\":\"{hash}\"}}\n"));
+        written.push_str(&format!(
+            "{{\"op\":{body},\"texts\":{texts},\"prev\":\"{prev}\",\"hash\":\"{hash}\"}}\n"
+        ));
         prev = hash;
     }
     project.write(".throughline/journal.jsonl", written);
@@ -230,7 +285,10 @@ fn a_history_stored_without_masking_is_found_and_purged_by_a_person_alone() {
     project.write(Project::ACT, "# Act 1\n\nThen.\n");
     project.ok(&["approve", "act-1"]);
     store_unmasked(&project);
-    project.write(".throughline/logs/tl.log", format!("2026 the provider said: {KEY} is wrong\n"));
+    project.write(
+        ".throughline/logs/tl.log",
+        format!("2026 the provider said: {KEY} is wrong\n"),
+    );
     project.ok(&["status"]);
     project.ok(&["backup", "story.tlbackup"]);
     let journal = project.read(".throughline/journal.jsonl");
@@ -243,21 +301,44 @@ fn a_history_stored_without_masking_is_found_and_purged_by_a_person_alone() {
 
     let scan = project.run(&["--json", "secret", "scan"]);
     let found: Value = serde_json::from_str(&scan.stdout).unwrap();
-    assert_eq!((scan.code, &found["clean"], &found["secrets"]), (3, &json!(false), &json!({ "anthropic key": 1 })));
-    let places: Vec<&str> = found["places"].as_array().unwrap().iter().map(|place| text(place, "place")).collect();
-    for expected in
-        ["(comment)", "(intent)", "(remember)", "tl.log", "story.tlbackup", "damaged/journal.jsonl.1", "backups/"]
-    {
-        assert!(places.iter().any(|place| place.contains(expected)), "{expected} in {places:?}");
+    assert_eq!(
+        (scan.code, &found["clean"], &found["secrets"]),
+        (3, &json!(false), &json!({ "anthropic key": 1 }))
+    );
+    let places: Vec<&str> = found["places"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|place| text(place, "place"))
+        .collect();
+    for expected in [
+        "(comment)",
+        "(intent)",
+        "(remember)",
+        "tl.log",
+        "story.tlbackup",
+        "damaged/journal.jsonl.1",
+        "backups/",
+    ] {
+        assert!(
+            places.iter().any(|place| place.contains(expected)),
+            "{expected} in {places:?}"
+        );
     }
     assert!(!scan.stdout.contains(RANDOM_PART));
 
     for environment in [&[][..], &[("CLAUDECODE", "1")]] {
         let output = run_with(&project, environment, &["secret", "purge"]);
         assert_eq!(output.code, 1);
-        assert!(output.stderr.contains("a person's decision"), "{}", output.stderr);
+        assert!(
+            output.stderr.contains("a person's decision"),
+            "{}",
+            output.stderr
+        );
     }
-    let Some(no) = answering(&project, &["secret", "purge"], "n\n") else { return };
+    let Some(no) = answering(&project, &["secret", "purge"], "n\n") else {
+        return;
+    };
     assert_eq!(no.code, 1, "{}", no.stdout);
     assert!(!copies(&project, RANDOM_PART).is_empty());
 
@@ -265,7 +346,11 @@ fn a_history_stored_without_masking_is_found_and_purged_by_a_person_alone() {
     let head = crate::newest_operation(&project);
     let purged = answering(&project, &["secret", "purge"], "y\n").unwrap();
     assert_eq!(purged.code, 0, "{}", purged.stdout);
-    assert!(purged.stdout.contains("masked 1 secret (anthropic key)"), "{}", purged.stdout);
+    assert!(
+        purged.stdout.contains("masked 1 secret (anthropic key)"),
+        "{}",
+        purged.stdout
+    );
     assert_eq!(copies(&project, RANDOM_PART), Vec::<String>::new());
     assert_eq!(project.run(&["secret", "scan"]).code, 0);
     assert_eq!(project.json(&["check"])["ok"], true);
@@ -273,8 +358,14 @@ fn a_history_stored_without_masking_is_found_and_purged_by_a_person_alone() {
     let last = &project.json(&["log", "--limit", "1"])[0];
     assert_eq!(last["operation"], head + 1);
     assert_eq!(text(last, "by"), "human:mara");
-    assert!(text(last, "summary").contains("purge 1 secret (anthropic key)"), "{last}");
-    assert!(text(last, "summary").contains(&format!("the head {head} ")), "{last}");
+    assert!(
+        text(last, "summary").contains("purge 1 secret (anthropic key)"),
+        "{last}"
+    );
+    assert!(
+        text(last, "summary").contains(&format!("the head {head} ")),
+        "{last}"
+    );
     // The state, the rewritten backup and the database made from the journal are sound.
     assert!(project.ok(&["comment", "act-1"]).stdout.contains(MASK));
     std::fs::remove_file(project.root().join(".throughline/state.db")).unwrap();
@@ -289,8 +380,15 @@ fn a_history_stored_without_masking_is_found_and_purged_by_a_person_alone() {
 fn a_purge_of_a_clean_state_changes_nothing() {
     let project = project();
     let before = crate::newest_operation(&project);
-    assert!(project.ok(&["secret", "scan"]).stdout.contains("no secrets"));
-    let Some(purged) = answering(&project, &["secret", "purge"], "") else { return };
+    assert!(
+        project
+            .ok(&["secret", "scan"])
+            .stdout
+            .contains("no secrets")
+    );
+    let Some(purged) = answering(&project, &["secret", "purge"], "") else {
+        return;
+    };
     assert_eq!(purged.code, 0, "{}", purged.stdout);
     assert_eq!(crate::newest_operation(&project), before);
 }
@@ -302,10 +400,18 @@ fn a_hook_tells_the_agent_that_a_plan_it_wrote_holds_a_key() {
     let _ = session.start("startup");
     let _ = session.read(Project::ACT);
     let (_, after) = session.write(Project::ACT, &format!("# Act 1\n\nThe key is {KEY}.\n"));
-    let told = after.and_then(|answer| answer.context()).unwrap_or_default();
-    assert!(told.contains("masked 1 secret (anthropic key) in the stored copy of a plan"), "{told}");
+    let told = after
+        .and_then(|answer| answer.context())
+        .unwrap_or_default();
+    assert!(
+        told.contains("masked 1 secret (anthropic key) in the stored copy of a plan"),
+        "{told}"
+    );
     assert!(!told.contains(RANDOM_PART));
-    assert_eq!(copies(&project, RANDOM_PART), [project.root().join(Project::ACT).display().to_string()]);
+    assert_eq!(
+        copies(&project, RANDOM_PART),
+        [project.root().join(Project::ACT).display().to_string()]
+    );
 }
 
 #[test]
@@ -320,7 +426,12 @@ fn a_shared_database_keeps_no_key_and_a_purge_there_says_what_to_do() {
     assert!(project.ok(&["comment", "act-1"]).stdout.contains(MASK));
     assert_eq!(project.json(&["check"])["ok"], true);
     assert_eq!(project.run(&["secret", "scan"]).code, 0);
-    assert_refused(&project, &["secret", "purge"], "refused", &["PostgreSQL", "tl move --to sqlite"]);
+    assert_refused(
+        &project,
+        &["secret", "purge"],
+        "refused",
+        &["PostgreSQL", "tl move --to sqlite"],
+    );
 }
 
 #[test]
@@ -334,7 +445,10 @@ fn a_laptop_sends_a_team_server_the_masked_text_and_both_agree_on_the_status() {
     team.project.write(Project::ACT, &with_key);
     assert_eq!(team.project.status("act-1"), "draft");
     for project in [&laptop, &team.project] {
-        assert_eq!(copies(project, RANDOM_PART), [project.root().join(Project::ACT).display().to_string()]);
+        assert_eq!(
+            copies(project, RANDOM_PART),
+            [project.root().join(Project::ACT).display().to_string()]
+        );
         assert_eq!(project.json(&["check"])["ok"], true);
     }
     assert_refused(&laptop, &["secret", "purge"], "refused", &["on the server"]);

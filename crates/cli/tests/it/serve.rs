@@ -28,7 +28,11 @@ pub(crate) struct Reply {
 impl Reply {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let wanted = name.to_ascii_lowercase();
-        self.head.lines().filter_map(|line| line.split_once(": ")).find(|(name, _)| *name == wanted).map(|(_, v)| v)
+        self.head
+            .lines()
+            .filter_map(|line| line.split_once(": "))
+            .find(|(name, _)| *name == wanted)
+            .map(|(_, v)| v)
     }
 
     /// Returns the messages in it: one as JSON, or those of a stream.
@@ -36,12 +40,19 @@ impl Reply {
         if self.header("content-type") == Some("application/json") {
             return vec![serde_json::from_str(&self.body).expect("JSON")];
         }
-        let events = self.body.lines().filter_map(|line| line.strip_prefix("data: "));
-        events.filter_map(|event| serde_json::from_str(event).ok()).collect()
+        let events = self
+            .body
+            .lines()
+            .filter_map(|line| line.strip_prefix("data: "));
+        events
+            .filter_map(|event| serde_json::from_str(event).ok())
+            .collect()
     }
 
     pub(crate) fn message(&self) -> Value {
-        self.messages().pop().unwrap_or_else(|| panic!("no message in {self:?}"))
+        self.messages()
+            .pop()
+            .unwrap_or_else(|| panic!("no message in {self:?}"))
     }
 }
 
@@ -49,20 +60,36 @@ impl Server {
     pub(crate) fn start(project: &Project, arguments: &[&str]) -> Self {
         let mut all = vec!["--json", "serve", "--port", "0"];
         all.extend(arguments);
-        let mut child = project.command(&all).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a start");
+        let mut child = project
+            .command(&all)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("a start");
         let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("an output")).read_line(&mut line).expect("a line");
-        let ready: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        BufReader::new(child.stdout.take().expect("an output"))
+            .read_line(&mut line)
+            .expect("a line");
+        let ready: Value =
+            serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         let url = text(&ready, "url");
-        let port =
-            url.strip_prefix("http://127.0.0.1:").and_then(|rest| rest.strip_suffix("/mcp")).expect("our address");
+        let port = url
+            .strip_prefix("http://127.0.0.1:")
+            .and_then(|rest| rest.strip_suffix("/mcp"))
+            .expect("our address");
         let token = ready["token"].as_str().unwrap_or_default().to_owned();
-        Self { child, port: port.parse().expect("a port"), token }
+        Self {
+            child,
+            port: port.parse().expect("a port"),
+            token,
+        }
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("a connection");
-        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a limit");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(20)))
+            .expect("a limit");
         stream
     }
 
@@ -71,20 +98,38 @@ impl Server {
         self.send_to("/mcp", method, headers, body)
     }
 
-    pub(crate) fn send_to(&self, path: &str, method: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+    pub(crate) fn send_to(
+        &self,
+        path: &str,
+        method: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Reply {
         let mut stream = self.connect();
-        let mut request =
-            format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+        let mut request = format!(
+            "{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n",
+            body.len()
+        );
         for (name, value) in headers {
             request.push_str(&format!("{name}: {value}\r\n"));
         }
-        stream.write_all(format!("{request}\r\n{body}").as_bytes()).expect("the server reads");
+        stream
+            .write_all(format!("{request}\r\n{body}").as_bytes())
+            .expect("the server reads");
         let mut answer = Vec::new();
         stream.read_to_end(&mut answer).expect("an answer");
         let answer = String::from_utf8(answer).expect("text");
         let (head, body) = answer.split_once("\r\n\r\n").expect("a head");
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
-        Reply { status, head: head.to_owned(), body: body.to_owned() }
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok())
+            .expect("a status");
+        Reply {
+            status,
+            head: head.to_owned(),
+            body: body.to_owned(),
+        }
     }
 
     /// Sends a message as a client that knows the token.
@@ -93,7 +138,10 @@ impl Server {
     }
 
     fn post_with(&self, token: &str, more: &[(&str, &str)], message: &Value) -> Reply {
-        let (host, token) = (format!("127.0.0.1:{}", self.port), format!("Bearer {token}"));
+        let (host, token) = (
+            format!("127.0.0.1:{}", self.port),
+            format!("Bearer {token}"),
+        );
         let mut headers = vec![
             ("host", host.as_str()),
             ("authorization", token.as_str()),
@@ -112,18 +160,29 @@ impl Server {
     /// Greets with a token and calls a tool in the session.
     pub(crate) fn call_in_session(&self, token: &str, params: &Value) -> Value {
         let session = self.greeted_with(token);
-        let headers = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", "2025-11-25")];
+        let headers = [
+            ("mcp-session-id", session.as_str()),
+            ("mcp-protocol-version", "2025-11-25"),
+        ];
         let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params });
         self.post_with(token, &headers, &call).message()
     }
 
     fn greeted_with(&self, token: &str) -> String {
         let client = json!({ "name": "old-client", "version": "1" });
-        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
-        let greeting = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+        let params =
+            json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+        let greeting =
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
         let reply = self.post_with(token, &[], &greeting);
-        let session = reply.header("mcp-session-id").expect("a session").to_owned();
-        let headers = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", "2025-11-25")];
+        let session = reply
+            .header("mcp-session-id")
+            .expect("a session")
+            .to_owned();
+        let headers = [
+            ("mcp-session-id", session.as_str()),
+            ("mcp-protocol-version", "2025-11-25"),
+        ];
         let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
         assert_eq!(self.post_with(token, &headers, &initialized).status, 202);
         session
@@ -140,23 +199,42 @@ impl Server {
     }
 
     /// The same as a client that can do something for us.
-    pub(crate) fn ask_able_to(&self, capabilities: &Value, token: &str, method: &str, params: Value) -> Reply {
+    pub(crate) fn ask_able_to(
+        &self,
+        capabilities: &Value,
+        token: &str,
+        method: &str,
+        params: Value,
+    ) -> Reply {
         let mut message = modern(method, params.clone());
-        message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities.clone();
-        let mut headers = vec![("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
+        message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+            capabilities.clone();
+        let mut headers = vec![
+            ("mcp-protocol-version", "2026-07-28"),
+            ("mcp-method", method),
+        ];
         let name = params["name"].as_str().or(params["uri"].as_str());
         headers.extend(name.map(|name| ("mcp-name", name)));
         self.post_with(token, &headers, &message)
     }
 
     /// Tells it to stop and returns how it ended.
-    #[expect(clippy::disallowed_methods, reason = "tests send signals as a shell does")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "tests send signals as a shell does"
+    )]
     pub(crate) fn stop(mut self) -> Option<i32> {
-        let sent = std::process::Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        let sent = std::process::Command::new("kill")
+            .args(["-TERM", &self.child.id().to_string()])
+            .status();
         assert!(sent.expect("kill").success());
         let begun = Instant::now();
         let ended = self.child.wait().expect("an end");
-        assert!(begun.elapsed() < Duration::from_secs(4), "the end took {:?}", begun.elapsed());
+        assert!(
+            begun.elapsed() < Duration::from_secs(4),
+            "the end took {:?}",
+            begun.elapsed()
+        );
         ended.code()
     }
 }
@@ -186,26 +264,49 @@ fn a_new_client_is_answered_without_a_session() {
     let project = planned();
     let server = Server::start(&project, &[]);
     let found = server.ask("server/discover", json!({}));
-    assert_eq!((found.status, found.header("content-type")), (200, Some("application/json")));
+    assert_eq!(
+        (found.status, found.header("content-type")),
+        (200, Some("application/json"))
+    );
     assert!(texts(&found.message()["result"]["supportedVersions"]).contains(&"2026-07-28"));
     let called = server.ask("tools/call", state_of_act());
-    assert_eq!(called.message()["result"]["structuredContent"]["status"], "approved", "{called:?}");
+    assert_eq!(
+        called.message()["result"]["structuredContent"]["status"],
+        "approved",
+        "{called:?}"
+    );
     assert_eq!(called.header("mcp-session-id"), None);
     let unknown = server.ask("tools/cal", json!({}));
-    assert_eq!((unknown.status, &unknown.message()["error"]["code"]), (404, &json!(-32601)));
+    assert_eq!(
+        (unknown.status, &unknown.message()["error"]["code"]),
+        (404, &json!(-32601))
+    );
     let malformed = server.ask("tools/call", json!({ "name": "where", "arguments": "x" }));
-    assert_eq!(malformed.message()["error"]["code"], -32602, "{malformed:?}");
-    assert!(text(&malformed.message()["error"], "message").contains("expected {\"name\": string"), "{malformed:?}");
+    assert_eq!(
+        malformed.message()["error"]["code"],
+        -32602,
+        "{malformed:?}"
+    );
+    assert!(
+        text(&malformed.message()["error"], "message").contains("expected {\"name\": string"),
+        "{malformed:?}"
+    );
     let missing = server.ask("resources/read", json!({ "uri": "plan://node/act-9" }));
     assert_eq!(missing.message()["error"]["code"], -32602, "{missing:?}");
     // Requests of one client belong together although each is served alone.
     for reason in ["one", "two"] {
         let arguments = json!({ "entity_type": "act", "entity_id": "act-1", "reason": reason });
-        let called = server.ask("tools/call", json!({ "name": "cascade_invalidate", "arguments": arguments }));
+        let called = server.ask(
+            "tools/call",
+            json!({ "name": "cascade_invalidate", "arguments": arguments }),
+        );
         assert_eq!(called.message()["result"]["isError"], false, "{called:?}");
     }
     let log = project.json(&["log", "--limit", "2"]);
-    assert!(text(&log[0], "by").starts_with("agent:web-client/"), "{log}");
+    assert!(
+        text(&log[0], "by").starts_with("agent:web-client/"),
+        "{log}"
+    );
     assert_eq!(log[0]["by"], log[1]["by"]);
     assert_eq!(server.stop(), Some(0));
 }
@@ -221,42 +322,94 @@ fn an_old_client_has_a_session() {
         },
     });
     let greeted = server.post(&[], &greeting);
-    assert_eq!(greeted.message()["result"]["protocolVersion"], "2025-06-18", "{greeted:?}");
-    let session = greeted.header("mcp-session-id").expect("a session").to_owned();
-    let headers = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", "2025-06-18")];
+    assert_eq!(
+        greeted.message()["result"]["protocolVersion"],
+        "2025-06-18",
+        "{greeted:?}"
+    );
+    let session = greeted
+        .header("mcp-session-id")
+        .expect("a session")
+        .to_owned();
+    let headers = [
+        ("mcp-session-id", session.as_str()),
+        ("mcp-protocol-version", "2025-06-18"),
+    ];
     let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     assert_eq!(server.post(&headers, &initialized).status, 202);
-    let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": state_of_act() });
+    let call =
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": state_of_act() });
     let called = server.post(&headers, &call);
-    assert_eq!(called.message()["result"]["structuredContent"]["status"], "approved", "{called:?}");
-    let malformed = json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": { "name": 5 } });
-    assert_eq!(server.post(&headers, &malformed).message()["error"]["code"], -32602);
+    assert_eq!(
+        called.message()["result"]["structuredContent"]["status"],
+        "approved",
+        "{called:?}"
+    );
+    let malformed =
+        json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": { "name": 5 } });
+    assert_eq!(
+        server.post(&headers, &malformed).message()["error"]["code"],
+        -32602
+    );
     let list = |headers: &[(&str, &str)]| {
-        server.post(headers, &json!({ "jsonrpc": "2.0", "id": 4, "method": "tools/list" })).message()["result"]["tools"]
+        server
+            .post(
+                headers,
+                &json!({ "jsonrpc": "2.0", "id": 4, "method": "tools/list" }),
+            )
+            .message()["result"]["tools"]
             .clone()
     };
-    assert_eq!(list(&headers), server.ask("tools/list", json!({})).message()["result"]["tools"]);
-    let unknown = [("mcp-session-id", "cats"), ("mcp-protocol-version", "2025-06-18")];
+    assert_eq!(
+        list(&headers),
+        server.ask("tools/list", json!({})).message()["result"]["tools"]
+    );
+    let unknown = [
+        ("mcp-session-id", "cats"),
+        ("mcp-protocol-version", "2025-06-18"),
+    ];
     assert_eq!(server.post(&unknown, &call).status, 404);
-    assert_eq!(server.post(&[("mcp-protocol-version", "2025-06-18")], &call).status, 400);
+    assert_eq!(
+        server
+            .post(&[("mcp-protocol-version", "2025-06-18")], &call)
+            .status,
+        400
+    );
     let token = format!("Bearer {}", server.token);
-    let other = server.post(&[], &greeting).header("mcp-session-id").expect("a session").to_owned();
+    let other = server
+        .post(&[], &greeting)
+        .header("mcp-session-id")
+        .expect("a session")
+        .to_owned();
     let host = format!("localhost:{}", server.port);
-    let ending = [("host", host.as_str()), ("authorization", token.as_str()), ("mcp-session-id", other.as_str())];
+    let ending = [
+        ("host", host.as_str()),
+        ("authorization", token.as_str()),
+        ("mcp-session-id", other.as_str()),
+    ];
     assert_eq!(server.send("DELETE", &ending, "").status, 204);
-    let ended = [("mcp-session-id", other.as_str()), ("mcp-protocol-version", "2025-06-18")];
+    let ended = [
+        ("mcp-session-id", other.as_str()),
+        ("mcp-protocol-version", "2025-06-18"),
+    ];
     assert_eq!(server.post(&ended, &call).status, 404);
     // What nobody hears does not hold up what is asked.
     let subscribe = json!({
         "jsonrpc": "2.0", "id": 5, "method": "resources/subscribe", "params": { "uri": "state://planning/act/act-1" },
     });
-    assert_eq!(server.post(&headers, &subscribe).message()["result"], json!({}));
+    assert_eq!(
+        server.post(&headers, &subscribe).message()["result"],
+        json!({})
+    );
     for round in 0..30 {
         let reason = format!("round {round}");
         project.ok(&["invalidate", "act-1", "--reason", &reason]);
         project.ok(&["approve", "act-1", "--force"]);
     }
-    assert_eq!(server.post(&headers, &call).message()["result"]["structuredContent"]["status"], "approved");
+    assert_eq!(
+        server.post(&headers, &call).message()["result"]["structuredContent"]["status"],
+        "approved"
+    );
     // An open stream does not hold up the end.
     let mut stream = server.connect();
     let request = format!(
@@ -264,7 +417,9 @@ fn an_old_client_has_a_session() {
          mcp-session-id: {session}\r\nmcp-protocol-version: 2025-06-18\r\n\r\n",
         server.port, server.token
     );
-    stream.write_all(request.as_bytes()).expect("the server reads");
+    stream
+        .write_all(request.as_bytes())
+        .expect("the server reads");
     let mut first = [0; 15];
     stream.read_exact(&mut first).expect("an answer");
     assert_eq!(&first, b"HTTP/1.1 200 OK");
@@ -280,15 +435,22 @@ impl Events {
     /// Opens it, or goes on after an event.
     fn open(server: &Server, session: &str, after: Option<&str>) -> Self {
         let mut stream = server.connect();
-        let after = after.map(|id| format!("last-event-id: {id}\r\n")).unwrap_or_default();
+        let after = after
+            .map(|id| format!("last-event-id: {id}\r\n"))
+            .unwrap_or_default();
         let request = format!(
             "GET /mcp HTTP/1.1\r\nhost: localhost:{}\r\nauthorization: Bearer {}\r\naccept: text/event-stream\r\n\
              mcp-session-id: {session}\r\nmcp-protocol-version: 2025-11-25\r\n{after}\r\n",
             server.port, server.token
         );
-        stream.write_all(request.as_bytes()).expect("the server reads");
+        stream
+            .write_all(request.as_bytes())
+            .expect("the server reads");
         let mut lines = BufReader::new(stream).lines();
-        assert_eq!(lines.next().expect("a line").expect("text"), "HTTP/1.1 200 OK");
+        assert_eq!(
+            lines.next().expect("a line").expect("text"),
+            "HTTP/1.1 200 OK"
+        );
         Self { lines }
     }
 
@@ -319,12 +481,18 @@ fn an_old_client_takes_up_its_stream_where_it_broke_off() {
     project.ok(&["status"]);
     let server = Server::start(&project, &[]);
     let session = server.greeted();
-    let headers = [("mcp-session-id", session.as_str()), ("mcp-protocol-version", "2025-11-25")];
+    let headers = [
+        ("mcp-session-id", session.as_str()),
+        ("mcp-protocol-version", "2025-11-25"),
+    ];
     let uris = ["state://planning/act/act-1", "state://planning/act/act-2"];
     for (id, uri) in uris.iter().enumerate() {
         let params = json!({ "uri": uri });
         let subscribe = json!({ "jsonrpc": "2.0", "id": id, "method": "resources/subscribe", "params": params });
-        assert_eq!(server.post(&headers, &subscribe).message()["result"], json!({}));
+        assert_eq!(
+            server.post(&headers, &subscribe).message()["result"],
+            json!({})
+        );
     }
     let mut events = Events::open(&server, &session, None);
     project.ok(&["invalidate", "act-1", "--reason", "a test"]);
@@ -333,7 +501,10 @@ fn an_old_client_takes_up_its_stream_where_it_broke_off() {
         (text(&message, "method"), text(&message["params"], "uri")),
         ("notifications/resources/updated", uris[0])
     );
-    assert!(!seen.is_empty(), "an event without an id cannot be gone on from");
+    assert!(
+        !seen.is_empty(),
+        "an event without an id cannot be gone on from"
+    );
     drop(events);
     // Nobody hears this.
     project.ok(&["invalidate", "act-2", "--reason", "a test"]);
@@ -352,7 +523,10 @@ fn an_old_client_takes_up_its_stream_where_it_broke_off() {
 fn sets_of_tools_are_chosen_by_the_path() {
     let project = planned();
     let server = Server::start(&project, &[]);
-    let (host, token) = (format!("localhost:{}", server.port), format!("Bearer {}", server.token));
+    let (host, token) = (
+        format!("localhost:{}", server.port),
+        format!("Bearer {}", server.token),
+    );
     let asked = |server: &Server, path: &str, method: &str, params: Value, token: &str| {
         let mut headers = vec![
             ("host", host.as_str()),
@@ -364,12 +538,23 @@ fn sets_of_tools_are_chosen_by_the_path() {
         ];
         let name = params["name"].as_str().map(str::to_owned);
         headers.extend(name.as_deref().map(|name| ("mcp-name", name)));
-        server.send_to(path, "POST", &headers, &modern(method, params.clone()).to_string())
+        server.send_to(
+            path,
+            "POST",
+            &headers,
+            &modern(method, params.clone()).to_string(),
+        )
     };
     let tools = |path: &str| {
         let reply = asked(&server, path, "tools/list", json!({}), &token);
-        let tools = reply.message()["result"]["tools"].as_array().cloned().unwrap_or_else(|| panic!("{reply:?}"));
-        tools.iter().map(|tool| text(tool, "name").to_owned()).collect::<Vec<_>>()
+        let tools = reply.message()["result"]["tools"]
+            .as_array()
+            .cloned()
+            .unwrap_or_else(|| panic!("{reply:?}"));
+        tools
+            .iter()
+            .map(|tool| text(tool, "name").to_owned())
+            .collect::<Vec<_>>()
     };
     let core = ["where", "next", "brief", "why", "wait"];
     let all = tools("/mcp");
@@ -385,9 +570,15 @@ fn sets_of_tools_are_chosen_by_the_path() {
     for path in ["/mcp/cats", "/mcp/core/", "/mcp/core/readonly/x"] {
         let reply = asked(&server, path, "tools/list", json!({}), &token);
         assert_eq!(reply.status, 404, "{path}");
-        assert!(text(&reply.message(), "error").contains("/mcp/core"), "{reply:?}");
+        assert!(
+            text(&reply.message(), "error").contains("/mcp/core"),
+            "{reply:?}"
+        );
     }
-    assert_eq!(asked(&server, "/mcp/core", "tools/list", json!({}), "Bearer cats").status, 401);
+    assert_eq!(
+        asked(&server, "/mcp/core", "tools/list", json!({}), "Bearer cats").status,
+        401
+    );
     // A session belongs to the path it was begun at.
     let session = server.greeted();
     let headers = [
@@ -400,22 +591,35 @@ fn sets_of_tools_are_chosen_by_the_path() {
     ];
     let list = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();
     assert_eq!(server.send("POST", &headers, &list).status, 200);
-    assert_eq!(server.send_to("/mcp/core", "POST", &headers, &list).status, 404);
+    assert_eq!(
+        server.send_to("/mcp/core", "POST", &headers, &list).status,
+        404
+    );
     let narrow = Server::start(&project, &["--toolsets", "core", "--read-only"]);
     let headers = headers.map(|(name, value)| match name {
         "host" => (name, format!("localhost:{}", narrow.port)),
         "authorization" => (name, format!("Bearer {}", narrow.token)),
         _ => (name, value.to_owned()),
     });
-    let headers: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    assert_eq!(narrow.send_to("/mcp/story", "POST", &headers, &list).status, 404, "a path can only leave things out");
+    let headers: Vec<(&str, &str)> = headers
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
+    assert_eq!(
+        narrow.send_to("/mcp/story", "POST", &headers, &list).status,
+        404,
+        "a path can only leave things out"
+    );
 }
 
 #[test]
 fn nobody_else_gets_in() {
     let project = planned();
     let server = Server::start(&project, &[]);
-    let (host, token) = (format!("localhost:{}", server.port), format!("Bearer {}", server.token));
+    let (host, token) = (
+        format!("localhost:{}", server.port),
+        format!("Bearer {}", server.token),
+    );
     let message = modern("tools/list", json!({})).to_string();
     let status = |headers: &[(&str, &str)]| {
         let mut all = vec![
@@ -427,25 +631,73 @@ fn nobody_else_gets_in() {
         all.extend(headers);
         server.send("POST", &all, &message)
     };
-    assert_eq!(status(&[("host", &host), ("authorization", &token)]).status, 200);
+    assert_eq!(
+        status(&[("host", &host), ("authorization", &token)]).status,
+        200
+    );
     let own = format!("http://{host}");
-    assert_eq!(status(&[("host", &host), ("authorization", &token), ("origin", &own)]).status, 200);
+    assert_eq!(
+        status(&[("host", &host), ("authorization", &token), ("origin", &own)]).status,
+        200
+    );
     for wrong in ["Bearer cats", "Bearer", "Basic x", ""] {
         let reply = status(&[("host", &host), ("authorization", wrong)]);
         assert_eq!(reply.status, 401, "{wrong}");
-        assert!(reply.header("www-authenticate").is_some_and(|scheme| scheme.starts_with("Bearer")), "{reply:?}");
+        assert!(
+            reply
+                .header("www-authenticate")
+                .is_some_and(|scheme| scheme.starts_with("Bearer")),
+            "{reply:?}"
+        );
     }
     assert_eq!(status(&[("host", &host)]).status, 401);
-    for wrong in ["evil.example", "evil.example:80", "localhost", "localhost:1", "192.168.0.1:7070"] {
-        assert_eq!(status(&[("host", wrong), ("authorization", &token)]).status, 403, "{wrong}");
+    for wrong in [
+        "evil.example",
+        "evil.example:80",
+        "localhost",
+        "localhost:1",
+        "192.168.0.1:7070",
+    ] {
+        assert_eq!(
+            status(&[("host", wrong), ("authorization", &token)]).status,
+            403,
+            "{wrong}"
+        );
     }
-    for origin in ["http://evil.example", "null", "https://localhost", "http://localhost:1"] {
-        assert_eq!(status(&[("host", &host), ("authorization", &token), ("origin", origin)]).status, 403, "{origin}");
+    for origin in [
+        "http://evil.example",
+        "null",
+        "https://localhost",
+        "http://localhost:1",
+    ] {
+        assert_eq!(
+            status(&[
+                ("host", &host),
+                ("authorization", &token),
+                ("origin", origin)
+            ])
+            .status,
+            403,
+            "{origin}"
+        );
     }
     // Also where there is nothing, and for every way to ask.
     for method in ["GET", "DELETE", "PUT", "OPTIONS"] {
-        assert_eq!(server.send(method, &[("host", &host)], "").status, 401, "{method}");
-        assert_eq!(server.send(method, &[("host", "evil.example"), ("authorization", &token)], "").status, 403);
+        assert_eq!(
+            server.send(method, &[("host", &host)], "").status,
+            401,
+            "{method}"
+        );
+        assert_eq!(
+            server
+                .send(
+                    method,
+                    &[("host", "evil.example"), ("authorization", &token)],
+                    ""
+                )
+                .status,
+            403
+        );
     }
 }
 
@@ -462,23 +714,39 @@ fn what_cannot_be_read_is_answered_in_the_protocols_words() {
     ];
     for (body, code) in [("{", -32700), ("[]", -32600), ("5", -32600), ("{}", -32600)] {
         let reply = server.send("POST", &headers, body);
-        assert_eq!((reply.status, &reply.message()["error"]["code"]), (400, &json!(code)), "{body}");
+        assert_eq!(
+            (reply.status, &reply.message()["error"]["code"]),
+            (400, &json!(code)),
+            "{body}"
+        );
     }
     // Who can be named is named.
     for (body, code) in [
         (r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#, -32600),
         (r#"{"jsonrpc":"2.0","id":7,"method":5}"#, -32600),
-        (r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":5}"#, -32602),
+        (
+            r#"{"jsonrpc":"2.0","id":7,"method":"tools/list","params":5}"#,
+            -32602,
+        ),
         (r#"{"jsonrpc":"2.0","id":7}"#, -32600),
     ] {
         let reply = server.send("POST", &headers, body);
         let answer = reply.message();
-        assert_eq!((reply.status, &answer["id"], &answer["error"]["code"]), (400, &json!(7), &json!(code)), "{body}");
+        assert_eq!(
+            (reply.status, &answer["id"], &answer["error"]["code"]),
+            (400, &json!(7), &json!(code)),
+            "{body}"
+        );
     }
     let large = "x".repeat(5 * 1024 * 1024);
     let mut stream = server.connect();
-    let request = format!("POST /mcp HTTP/1.1\r\nhost: {host}\r\ncontent-length: {}\r\n\r\n", large.len());
-    stream.write_all(request.as_bytes()).expect("the server reads");
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nhost: {host}\r\ncontent-length: {}\r\n\r\n",
+        large.len()
+    );
+    stream
+        .write_all(request.as_bytes())
+        .expect("the server reads");
     // It may hang up before it has read everything.
     let _ = stream.write_all(large.as_bytes());
     let mut head = [0; 12];
@@ -493,8 +761,11 @@ fn a_new_client_hears_changes_on_a_stream() {
     let project = planned();
     let server = Server::start(&project, &[]);
     let uri = "state://planning/act/act-1";
-    let message =
-        modern("subscriptions/listen", json!({ "notifications": { "resourceSubscriptions": [uri] } })).to_string();
+    let message = modern(
+        "subscriptions/listen",
+        json!({ "notifications": { "resourceSubscriptions": [uri] } }),
+    )
+    .to_string();
     let mut stream = server.connect();
     let request = format!(
         "POST /mcp HTTP/1.1\r\nhost: localhost:{}\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\n\
@@ -504,10 +775,16 @@ fn a_new_client_hears_changes_on_a_stream() {
         server.token,
         message.len()
     );
-    stream.write_all(request.as_bytes()).expect("the server reads");
-    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("a line"));
+    stream
+        .write_all(request.as_bytes())
+        .expect("the server reads");
+    let mut lines = BufReader::new(stream)
+        .lines()
+        .map(|line| line.expect("a line"));
     let mut event = |method: &str| {
-        lines.find(|line| line.starts_with("data: ") && line.contains(method)).unwrap_or_else(|| panic!("no {method}"))
+        lines
+            .find(|line| line.starts_with("data: ") && line.contains(method))
+            .unwrap_or_else(|| panic!("no {method}"))
     };
     event("notifications/subscriptions/acknowledged");
     project.ok(&["invalidate", "act-1", "--reason", "a test"]);
@@ -521,7 +798,10 @@ fn no_commands_are_run_over_http() {
     let project = crate::tickets();
     let server = Server::start(&project, &[]);
     let call = |arguments: Value| {
-        let reply = server.ask("tools/call", json!({ "name": "evidence", "arguments": arguments }));
+        let reply = server.ask(
+            "tools/call",
+            json!({ "name": "evidence", "arguments": arguments }),
+        );
         reply.message()["result"].clone()
     };
     let added = call(json!({ "action": "add", "node": "017b", "command": ["touch", "ran"] }));
@@ -529,7 +809,10 @@ fn no_commands_are_run_over_http() {
     let ran = call(json!({ "action": "run", "node": "017b" }));
     assert_eq!(ran["isError"], json!(true));
     let said = ran["structuredContent"]["error"].to_string();
-    assert!(said.contains("no commands are run") && said.contains("tl evidence run 017/017b"), "{said}");
+    assert!(
+        said.contains("no commands are run") && said.contains("tl evidence run 017/017b"),
+        "{said}"
+    );
     assert!(!project.root().join("ran").exists());
 }
 
@@ -548,11 +831,27 @@ fn where_it_cannot_listen_it_says_so() {
     let project = planned();
     let taken = Server::start(&project, &[]);
     let output = project.refused(&["serve", "--port", &taken.port.to_string()]);
-    assert!(output.stderr.contains("cannot listen at"), "{}", output.stderr);
-    assert!(output.stderr.contains("tl serve --port 0"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("cannot listen at"),
+        "{}",
+        output.stderr
+    );
+    assert!(
+        output.stderr.contains("tl serve --port 0"),
+        "{}",
+        output.stderr
+    );
     let output = project.refused(&["serve", "--listen", "0.0.0.0", "--no-token"]);
-    assert!(output.stderr.contains("asks for a token"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("asks for a token"),
+        "{}",
+        output.stderr
+    );
     let output = run_with(&empty(), &[], &["serve"]);
     assert_eq!(output.code, 1);
-    assert!(output.stderr.contains("there is no Throughline project"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("there is no Throughline project"),
+        "{}",
+        output.stderr
+    );
 }

@@ -8,13 +8,36 @@ fn sessions_are_listed_shown_and_archived() {
     project.ok(&["intent", "One"]);
     assert_eq!(in_session(&project, "s2", &["intent", "Two"]).code, 0);
     let list = project.json(&["session", "list"]);
-    assert_eq!((text(&list[0], "trajectory"), text(&list[1], "trajectory")), ("Two", "One"));
+    assert_eq!(
+        (text(&list[0], "trajectory"), text(&list[1], "trajectory")),
+        ("Two", "One")
+    );
     let stamp = text(&list[0], "stamp").to_owned();
-    assert!(project.ok(&["session", "show", &stamp]).stdout.contains("intent: Two"));
+    assert!(
+        project
+            .ok(&["session", "show", &stamp])
+            .stdout
+            .contains("intent: Two")
+    );
     project.ok(&["session", "archive", &stamp]);
-    assert_refused(&project, &["session", "archive", &stamp], "refused", &["archived already"]);
-    assert_refused(&project, &["session", "show", "30141102026"], "not-found", &["no session"]);
-    assert_refused(&project, &["session", "show", "nonsense"], "invalid", &["is no stamp"]);
+    assert_refused(
+        &project,
+        &["session", "archive", &stamp],
+        "refused",
+        &["archived already"],
+    );
+    assert_refused(
+        &project,
+        &["session", "show", "30141102026"],
+        "not-found",
+        &["no session"],
+    );
+    assert_refused(
+        &project,
+        &["session", "show", "nonsense"],
+        "invalid",
+        &["is no stamp"],
+    );
     let manifest: serde_json::Value =
         serde_json::from_str(&project.read(".throughline/sessions/manifest.json")).unwrap();
     assert_eq!(manifest["active_stamp"], list[1]["stamp"]);
@@ -25,12 +48,19 @@ fn sessions_are_listed_shown_and_archived() {
 fn what_people_write_into_a_session_file_stays() {
     let project = trail();
     let file = text(&project.json(&["intent", "One"]), "session_file").to_owned();
-    let edited =
-        project.read(&file).replace("anything goes. -->", "anything goes. -->\n\nmy own thought") + "\n## Mine\nkept\n";
+    let edited = project
+        .read(&file)
+        .replace("anything goes. -->", "anything goes. -->\n\nmy own thought")
+        + "\n## Mine\nkept\n";
     project.write(&file, edited);
     project.ok(&["map", "tactic", "More"]);
     let now = project.read(&file);
-    assert!(now.contains("my own thought") && now.contains("## Mine\nkept") && now.contains("tactic: More"), "{now}");
+    assert!(
+        now.contains("my own thought")
+            && now.contains("## Mine\nkept")
+            && now.contains("tactic: More"),
+        "{now}"
+    );
     // A file that is gone is written anew; one that cannot be written does not stop the work.
     std::fs::remove_file(project.root().join(&file)).unwrap();
     project.ok(&["map", "tactic", "Again"]);
@@ -38,5 +68,9 @@ fn what_people_write_into_a_session_file_stays() {
     std::fs::remove_file(project.root().join(&file)).unwrap();
     std::fs::create_dir(project.root().join(&file)).unwrap();
     let output = project.ok(&["map", "tactic", "Still"]);
-    assert!(output.stderr.contains("is not up to date"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("is not up to date"),
+        "{}",
+        output.stderr
+    );
 }

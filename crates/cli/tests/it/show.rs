@@ -14,7 +14,10 @@ fn an_approved_chapter_is_shown_whole() {
     assert_eq!(version.len(), 64, "a SHA-256 in hex");
     for key in ["created_at", "updated_at"] {
         let at = text(&chapter, key);
-        assert!(at.starts_with("20") && at.ends_with('Z'), "{key} is an ISO time: {at}");
+        assert!(
+            at.starts_with("20") && at.ends_with('Z'),
+            "{key} is an ISO time: {at}"
+        );
         chapter[key] = json!("TIME");
     }
     chapter["approval"]["at"] = json!("TIME");
@@ -54,18 +57,35 @@ fn the_version_hash_is_the_sha_256_of_the_bytes() {
     let project = story();
     project.write(Project::ACT, "abc");
     let act = project.json(&["show", "act-1"]);
-    assert_eq!(text(&act, "version_hash"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    assert_eq!(
+        text(&act, "version_hash"),
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    );
 }
 
 #[test]
 fn people_see_status_file_parent_and_children() {
     let project = planned();
     let output = project.ok(&["show", "chapter", "1"]);
-    assert!(output.stdout.starts_with("act-1/chapter-01  ✓ approved  Chapter 1\n"), "{}", output.stdout);
-    for part in
-        [Project::CHAPTER, "parent    act-1", "children  scene-0101", "progress  pending", "agent:shell/unknown"]
-    {
-        assert!(output.stdout.contains(part), "no `{part}` in:\n{}", output.stdout);
+    assert!(
+        output
+            .stdout
+            .starts_with("act-1/chapter-01  ✓ approved  Chapter 1\n"),
+        "{}",
+        output.stdout
+    );
+    for part in [
+        Project::CHAPTER,
+        "parent    act-1",
+        "children  scene-0101",
+        "progress  pending",
+        "agent:shell/unknown",
+    ] {
+        assert!(
+            output.stdout.contains(part),
+            "no `{part}` in:\n{}",
+            output.stdout
+        );
     }
 }
 
@@ -76,7 +96,12 @@ fn a_changed_text_keeps_its_old_approval_visible() {
     let scene = project.json(&["show", "scene-0101"]);
     assert_eq!(text(&scene, "status"), "draft");
     assert_eq!(scene["approval"]["holds"], json!(false));
-    assert!(project.ok(&["show", "scene-0101"]).stdout.contains("(for another text)"));
+    assert!(
+        project
+            .ok(&["show", "scene-0101"])
+            .stdout
+            .contains("(for another text)")
+    );
 }
 
 #[test]
@@ -86,14 +111,33 @@ fn an_unknown_node_suggests_the_nearest() {
         &project,
         &["show", "chapter-03"],
         "not-found",
-        &["no node `chapter-03`", "did you mean `chapter-01`?", "tl tree"],
+        &[
+            "no node `chapter-03`",
+            "did you mean `chapter-01`?",
+            "tl tree",
+        ],
     );
-    assert_refused(&project, &["show", "secne-0101"], "not-found", &["`scene-0101`"]);
-    assert_refused(&project, &["show", "act-1/chapter-07"], "not-found", &["`act-1/chapter-01`"]);
+    assert_refused(
+        &project,
+        &["show", "secne-0101"],
+        "not-found",
+        &["`scene-0101`"],
+    );
+    assert_refused(
+        &project,
+        &["show", "act-1/chapter-07"],
+        "not-found",
+        &["`act-1/chapter-01`"],
+    );
 }
 
 #[test]
 fn one_word_too_many_is_told() {
     let project = planned();
-    assert_refused(&project, &["show", "act-1", "chapter-01"], "invalid", &["`chapter-01`", "too many"]);
+    assert_refused(
+        &project,
+        &["show", "act-1", "chapter-01"],
+        "invalid",
+        &["`chapter-01`", "too many"],
+    );
 }

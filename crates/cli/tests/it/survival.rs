@@ -54,10 +54,18 @@ fn kill_loses_nothing_that_was_acknowledged() {
         }
     }
     assert!(killed > 10, "the kills came too late: {killed}");
-    assert!(acknowledged.len() > 3, "the kills came too early: {}", acknowledged.len());
+    assert!(
+        acknowledged.len() > 3,
+        "the kills came too early: {}",
+        acknowledged.len()
+    );
 
     for node in &acknowledged {
-        assert_eq!(project.json(&["show", node])["progress"], "active", "{node} was acknowledged and is lost");
+        assert_eq!(
+            project.json(&["show", node])["progress"],
+            "active",
+            "{node} was acknowledged and is lost"
+        );
     }
     // One whole command catches up with whatever the killed ones left half done …
     project.ok(&["progress", "act-1", "complete"]);
@@ -66,7 +74,11 @@ fn kill_loses_nothing_that_was_acknowledged() {
     project.ok(&["check"]);
     let journal = project.read(".throughline/journal.jsonl");
     let recorded = journal.matches("\"verb\":\"progress\"").count();
-    assert!(recorded >= acknowledged.len() + 2, "{recorded} recorded, {} acknowledged", acknowledged.len());
+    assert!(
+        recorded >= acknowledged.len() + 2,
+        "{recorded} recorded, {} acknowledged",
+        acknowledged.len()
+    );
 }
 
 /// An interrupted cascade is there whole or not at all.
@@ -80,7 +92,12 @@ fn a_killed_cascade_is_all_or_nothing() {
     }
     for round in 0..12_u32 {
         project.write(Project::ACT, format!("# Act 1, take {round}\n"));
-        let mut child = project.command(&["status"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = project
+            .command(&["status"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         std::thread::sleep(Duration::from_millis(u64::from(round) * 2));
         let _ = child.kill();
         let _ = child.wait();
@@ -89,7 +106,11 @@ fn a_killed_cascade_is_all_or_nothing() {
         let torn = !journal.ends_with('\n');
         project.ok(&["status"]);
         let tree = project.ok(&["tree"]).stdout;
-        assert_eq!(tree.matches("requires-revalidation").count(), 41, "torn: {torn}\n{tree}");
+        assert_eq!(
+            tree.matches("requires-revalidation").count(),
+            41,
+            "torn: {torn}\n{tree}"
+        );
         project.write(Project::ACT, "# Act 1\n");
         let tree = project.ok(&["tree"]).stdout;
         assert_eq!(tree.matches("✓ approved").count(), 42, "{tree}");
@@ -118,7 +139,9 @@ fn many_processes_at_once() {
     });
     let journal = project.read(".throughline/journal.jsonl");
     for process in 1..=PROCESSES {
-        let changes = journal.matches(&format!("chapter-01/scene-01{process:02} is ")).count();
+        let changes = journal
+            .matches(&format!("chapter-01/scene-01{process:02} is "))
+            .count();
         assert_eq!(changes, CHANGES, "scene-01{process:02}");
     }
     project.ok(&["repair"]);

@@ -8,7 +8,10 @@ use testkit::Project;
 #[test]
 fn nothing_differs() {
     let project = planned();
-    assert_eq!(project.ok(&["sync-hashes"]).stdout, "✓ 3 nodes: nothing differs\n");
+    assert_eq!(
+        project.ok(&["sync-hashes"]).stdout,
+        "✓ 3 nodes: nothing differs\n"
+    );
     assert_eq!(
         project.json(&["sync-hashes"]),
         json!({"success": true, "nodes": 3, "operation": null, "summary": null})
@@ -24,7 +27,11 @@ fn what_differs_is_recorded() {
         outcome,
         json!({"success": true, "nodes": 3, "operation": newest_operation(&project), "summary": "changed: act-1"})
     );
-    assert_eq!(project.status("act-1"), "draft", "status follows from the approved text, not from the sync");
+    assert_eq!(
+        project.status("act-1"),
+        "draft",
+        "status follows from the approved text, not from the sync"
+    );
     project.write(Project::ACT, crate::ACT_TEXT);
     project.ok(&["sync-hashes"]);
     assert_eq!(project.status("act-1"), "approved");

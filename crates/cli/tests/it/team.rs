@@ -31,7 +31,10 @@ impl Heard {
     fn wait_for(&self, more: usize) {
         let (before, begun) = (self.done.load(SeqCst), Instant::now());
         while self.done.load(SeqCst) < before + more {
-            assert!(begun.elapsed() < Duration::from_secs(120), "the agents do not get on");
+            assert!(
+                begun.elapsed() < Duration::from_secs(120),
+                "the agents do not get on"
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -46,7 +49,11 @@ fn speak(heard: &Heard, servers: &[(u16, String)], agent: usize) {
         let (port, token) = &servers[(agent + attempt) % servers.len()];
         let text = format!("a{agent}n{attempt}.");
         if said(*port, token, &text) {
-            heard.acknowledged.lock().expect("nobody panicked").push(text);
+            heard
+                .acknowledged
+                .lock()
+                .expect("nobody panicked")
+                .push(text);
             heard.done.fetch_add(1, SeqCst);
         }
     }
@@ -54,8 +61,12 @@ fn speak(heard: &Heard, servers: &[(u16, String)], agent: usize) {
 
 fn said(port: u16, token: &str, text: &str) -> bool {
     use std::io::{Read, Write};
-    let Ok(mut stream) = std::net::TcpStream::connect(("127.0.0.1", port)) else { return false };
-    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time limit can be set");
+    let Ok(mut stream) = std::net::TcpStream::connect(("127.0.0.1", port)) else {
+        return false;
+    };
+    stream
+        .set_read_timeout(Some(Duration::from_secs(30)))
+        .expect("a time limit can be set");
     let body = format!("node=act-1&text={text}");
     let request = format!(
         "POST /do/comment HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\nauthorization: Bearer {token}\r\nconnection: close\r\n\
@@ -63,7 +74,9 @@ fn said(port: u16, token: &str, text: &str) -> bool {
         body.len()
     );
     let mut answer = String::new();
-    let asked = stream.write_all(request.as_bytes()).and_then(|()| stream.read_to_string(&mut answer));
+    let asked = stream
+        .write_all(request.as_bytes())
+        .and_then(|()| stream.read_to_string(&mut answer));
     asked.is_ok() && answer.starts_with("HTTP/1.1 303")
 }
 
@@ -75,10 +88,18 @@ fn speak_from(heard: &Heard, laptop: &Project, agent: usize) {
         let text = format!("a{agent}n{attempt}.");
         let output = laptop.run(&["comment", "act-1", "-m", &text]);
         if output.code == 0 {
-            heard.acknowledged.lock().expect("nobody panicked").push(text);
+            heard
+                .acknowledged
+                .lock()
+                .expect("nobody panicked")
+                .push(text);
             heard.done.fetch_add(1, SeqCst);
         } else {
-            heard.refused.lock().expect("nobody panicked").push(output.stderr);
+            heard
+                .refused
+                .lock()
+                .expect("nobody panicked")
+                .push(output.stderr);
         }
     }
 }
@@ -88,8 +109,14 @@ fn laptop(server: &Server, admin: &Project, agent: usize) -> Project {
     let name = format!("agent:ci/{agent}");
     let token = admin.json(&["token", "create", &name, "--as", &name, "--scope", "agent"]);
     let laptop = Project::empty(Path::new(env!("CARGO_BIN_EXE_tl")))
-        .with_environment("THROUGHLINE_URL", &format!("http://127.0.0.1:{}", server.port))
-        .with_environment("THROUGHLINE_TOKEN", token["secret"].as_str().expect("a secret"));
+        .with_environment(
+            "THROUGHLINE_URL",
+            &format!("http://127.0.0.1:{}", server.port),
+        )
+        .with_environment(
+            "THROUGHLINE_TOKEN",
+            token["secret"].as_str().expect("a secret"),
+        );
     laptop.write(Project::ACT, ACT_TEXT);
     laptop.ok(&["init"]);
     laptop
@@ -99,7 +126,15 @@ fn laptop(server: &Server, admin: &Project, agent: usize) -> Project {
 fn claim(heard: &Heard, project: &Project, agent: usize) {
     let session = format!("agent-{agent}");
     let run = |words: &[&str]| {
-        run_with(project, &[("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", session.as_str())], words).code
+        run_with(
+            project,
+            &[
+                ("CLAUDECODE", "1"),
+                ("CLAUDE_CODE_SESSION_ID", session.as_str()),
+            ],
+            words,
+        )
+        .code
     };
     while !heard.ended.load(SeqCst) {
         std::thread::sleep(THINKS);
@@ -108,7 +143,11 @@ fn claim(heard: &Heard, project: &Project, agent: usize) {
         }
         let from = Instant::now();
         std::thread::sleep(Duration::from_millis(10));
-        heard.held.lock().expect("nobody panicked").push((from, Instant::now()));
+        heard
+            .held
+            .lock()
+            .expect("nobody panicked")
+            .push((from, Instant::now()));
         // Until it is certain: a claim that is not given back would be held to its end.
         while run(&["release", "act-1"]) != 0 {
             let nobody = project.run(&["claim", "--list"]);
@@ -132,7 +171,10 @@ fn a_killed_server_and_a_killed_database_lose_nothing() {
     let (here, there) = (machine(), machine());
     here.ok(&["approve", "act-1"]);
     let (first, second) = (Server::start(&here, &[]), Server::start(&there, &[]));
-    let servers = [(first.port, first.token.clone()), (second.port, second.token.clone())];
+    let servers = [
+        (first.port, first.token.clone()),
+        (second.port, second.token.clone()),
+    ];
     let laptops = [laptop(&first, &here, 2), laptop(&second, &here, 3)];
     let heard = Heard::default();
     std::thread::scope(|scope| {
@@ -158,18 +200,41 @@ fn a_killed_server_and_a_killed_database_lose_nothing() {
 
     let spoken = |agent: usize| {
         let start = format!("a{agent}n");
-        heard.acknowledged.lock().expect("nobody panicked").iter().any(|text| text.starts_with(&start))
+        heard
+            .acknowledged
+            .lock()
+            .expect("nobody panicked")
+            .iter()
+            .any(|text| text.starts_with(&start))
     };
-    assert!((0..4).all(spoken), "somebody was never heard: {:?}", heard.refused.lock());
+    assert!(
+        (0..4).all(spoken),
+        "somebody was never heard: {:?}",
+        heard.refused.lock()
+    );
     let log = here.json(&["log", "--limit", "100000"]);
-    let told: Vec<String> = log.as_array().unwrap().iter().map(|one| one["summary"].to_string()).collect();
+    let told: Vec<String> = log
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["summary"].to_string())
+        .collect();
     for text in heard.acknowledged.lock().unwrap().iter() {
-        assert_eq!(told.iter().filter(|summary| summary.contains(text.as_str())).count(), 1, "{text}");
+        assert_eq!(
+            told.iter()
+                .filter(|summary| summary.contains(text.as_str()))
+                .count(),
+            1,
+            "{text}"
+        );
     }
     let mut held = heard.held.lock().unwrap().clone();
     held.sort();
     assert!(held.len() > 1);
-    assert!(held.windows(2).all(|pair| pair[0].1 <= pair[1].0), "two held the act at once");
+    assert!(
+        held.windows(2).all(|pair| pair[0].1 <= pair[1].0),
+        "two held the act at once"
+    );
     // The laptop whose server is gone has nobody to compare with.
     for project in [&here, &there, &laptops[1]] {
         project.ok(&["check"]);

@@ -26,15 +26,20 @@ fn assert_safe(project: &Project, arguments: &[&str]) -> bool {
         rest = rest.replace(sequence, "");
     }
     while let Some((before, after)) = rest.split_once('\u{1b}') {
-        let style = after.strip_prefix('[').and_then(|after| after.split_once('m'));
-        let Some((style, after)) = style.filter(|(style, _)| style.split(';').all(|one| OUR_STYLES.contains(&one)))
+        let style = after
+            .strip_prefix('[')
+            .and_then(|after| after.split_once('m'));
+        let Some((style, after)) =
+            style.filter(|(style, _)| style.split(';').all(|one| OUR_STYLES.contains(&one)))
         else {
             panic!("tl {arguments:?} prints an escape sequence: {after:?} in\n{shown:?}");
         };
         assert!(!style.is_empty(), "tl {arguments:?}: {shown:?}");
         rest = format!("{before}{after}");
     }
-    let control = rest.chars().find(|c| !matches!(c, '\n' | '\t') && is_unprintable(*c));
+    let control = rest
+        .chars()
+        .find(|c| !matches!(c, '\n' | '\t') && is_unprintable(*c));
     assert_eq!(control, None, "tl {arguments:?}: {shown:?}");
     assert!(!rest.contains("internal error"), "tl {arguments:?}: {rest}");
     rest.contains("PWNED")
@@ -42,12 +47,20 @@ fn assert_safe(project: &Project, arguments: &[&str]) -> bool {
 
 /// A project in which every name and text that somebody can choose is evil.
 fn evil() -> Project {
-    let project = empty().with_environment("USER", EVIL).with_environment("THROUGHLINE_SESSION", EVIL);
+    let project = empty()
+        .with_environment("USER", EVIL)
+        .with_environment("THROUGHLINE_SESSION", EVIL);
     let git = |line: &str| assert!(project.shell(line), "{line}");
     git(&format!("git init -q -b '{EVIL_BRANCH}' ."));
     project.ok(&["init", "--profile", "story,tickets,trail"]);
-    let plan = |title: &str| format!("# {title} {EVIL}\n\n## Characters {EVIL}\n- Mara {EVIL}\n\n## Purpose\n{EVIL}\n");
-    for (file, node) in [(Project::ACT, "act-1"), (Project::CHAPTER, "chapter-01"), (Project::SCENE, "scene-0101")] {
+    let plan = |title: &str| {
+        format!("# {title} {EVIL}\n\n## Characters {EVIL}\n- Mara {EVIL}\n\n## Purpose\n{EVIL}\n")
+    };
+    for (file, node) in [
+        (Project::ACT, "act-1"),
+        (Project::CHAPTER, "chapter-01"),
+        (Project::SCENE, "scene-0101"),
+    ] {
         project.write(file, plan(node));
         project.ok(&["approve", node]);
     }
@@ -56,9 +69,18 @@ fn evil() -> Project {
         &format!("{folder}/ticket.md"),
         format!("---\nid: '042'\nphase: implement\n---\n\n# {EVIL}\n\n## Problem\n\n{EVIL}\n"),
     );
-    project.write(&format!("{folder}/test-definitions.md"), format!("# Tests\n\n## Scenario: {EVIL}\nGiven {EVIL}\n"));
-    project.write("tickets/050-lost/ticket.md", "---\nid: '050'\nparent: \"09\\e]0;PWNED\\a9\"\n---\n\n# Lost\n");
-    project.write(&format!("tickets/051-broken{EVIL}/ticket.md"), format!("---\nphase: [{EVIL}\n---\n\n# Broken\n"));
+    project.write(
+        &format!("{folder}/test-definitions.md"),
+        format!("# Tests\n\n## Scenario: {EVIL}\nGiven {EVIL}\n"),
+    );
+    project.write(
+        "tickets/050-lost/ticket.md",
+        "---\nid: '050'\nparent: \"09\\e]0;PWNED\\a9\"\n---\n\n# Lost\n",
+    );
+    project.write(
+        &format!("tickets/051-broken{EVIL}/ticket.md"),
+        format!("---\nphase: [{EVIL}\n---\n\n# Broken\n"),
+    );
     git(&format!("git add -A && git commit -q -m 'feat: {EVIL}'"));
     for arguments in [
         &["intent", EVIL] as &[&str],
@@ -69,10 +91,34 @@ fn evil() -> Project {
         &["doc", "new", EVIL],
         &["claim", "chapter-01"],
         &["focus", "enter", "042"],
-        &["evidence", "add", "042", "--", "sh", "-c", "printf \"$0\"; exit 1", EVIL],
+        &[
+            "evidence",
+            "add",
+            "042",
+            "--",
+            "sh",
+            "-c",
+            "printf \"$0\"; exit 1",
+            EVIL,
+        ],
         &["evidence", "run", "042"],
-        &["memory", "edit", "--new", "character", &format!("name={EVIL}"), &format!("role={EVIL}")],
-        &["token", "create", EVIL, "--as", "human:anna", "--scope", "approve"],
+        &[
+            "memory",
+            "edit",
+            "--new",
+            "character",
+            &format!("name={EVIL}"),
+            &format!("role={EVIL}"),
+        ],
+        &[
+            "token",
+            "create",
+            EVIL,
+            "--as",
+            "human:anna",
+            "--scope",
+            "approve",
+        ],
         &["invalidate", "chapter-01", "--reason", EVIL],
     ] {
         // What is refused because of what it contains is as good: the refusal is shown.
@@ -89,7 +135,12 @@ fn commands_in(help: &str) -> Vec<String> {
         .skip_while(|line| *line != "Commands:")
         .skip(1)
         .take_while(|line| !line.is_empty())
-        .filter_map(|line| line.strip_prefix("  ")?.split_whitespace().next().filter(|_| !line.starts_with("   ")))
+        .filter_map(|line| {
+            line.strip_prefix("  ")?
+                .split_whitespace()
+                .next()
+                .filter(|_| !line.starts_with("   "))
+        })
         .filter(|word| *word != "help")
         .map(str::to_owned)
         .collect()
@@ -101,7 +152,10 @@ fn commands_on_evil_names_print_only_text_and_our_colours() {
     let nodes = ["act-1", "chapter-01", "scene-0101", "042"];
     let mut evil_seen = 0;
     for node in nodes {
-        for command in ["show", "why", "children", "versions", "diff", "plan", "comment", "tree", "brief", "evidence"] {
+        for command in [
+            "show", "why", "children", "versions", "diff", "plan", "comment", "tree", "brief",
+            "evidence",
+        ] {
             evil_seen += usize::from(assert_safe(&project, &[command, node]));
             assert_safe(&project, &[command, node, "--json"]);
         }
@@ -123,7 +177,16 @@ fn commands_on_evil_names_print_only_text_and_our_colours() {
         &["restore-backup", EVIL],
         &["doc", "show", "--json"],
         &["flow", "start", "planner", "--for", "042"],
-        &["review", "add", "--of", "042", "--check", EVIL, "--severity", "must"],
+        &[
+            "review",
+            "add",
+            "--of",
+            "042",
+            "--check",
+            EVIL,
+            "--severity",
+            "must",
+        ],
         &["--project", EVIL, "status"],
         &["serve", "--listen", EVIL],
         &["log", "--json"],
@@ -132,7 +195,10 @@ fn commands_on_evil_names_print_only_text_and_our_colours() {
     ] {
         evil_seen += usize::from(assert_safe(&project, arguments));
     }
-    assert!(evil_seen > 30, "{evil_seen} outputs had something evil in them");
+    assert!(
+        evil_seen > 30,
+        "{evil_seen} outputs had something evil in them"
+    );
 }
 
 #[test]
@@ -156,19 +222,31 @@ fn every_command_with_no_and_with_evil_arguments_prints_only_text_and_our_colour
         assert_safe(&project, &[&words[..], &[EVIL]].concat());
         assert_safe(&project, &[&words[..], &[EVIL, "--json", EVIL]].concat());
     }
-    assert!(evil_seen > 20, "{evil_seen} outputs had something evil in them");
+    assert!(
+        evil_seen > 20,
+        "{evil_seen} outputs had something evil in them"
+    );
 }
 
 #[test]
 fn answers_and_errors_of_a_model_print_only_text_and_our_colours() {
     let project = with_model(evil(), &[EVIL]);
-    for arguments in
-        [&["tick"] as &[&str], &["tick", "--plan-only"], &["write", "scene-0101"], &["llm", "check"], &["compact"]]
-    {
+    for arguments in [
+        &["tick"] as &[&str],
+        &["tick", "--plan-only"],
+        &["write", "scene-0101"],
+        &["llm", "check"],
+        &["compact"],
+    ] {
         assert_safe(&project, arguments);
     }
-    let failing = project.with_environment("THROUGHLINE_LLM_COMMAND", &format!("/bin/false {EVIL}"));
-    for arguments in [&["tick"] as &[&str], &["write", "scene-0101"], &["llm", "check"]] {
+    let failing =
+        project.with_environment("THROUGHLINE_LLM_COMMAND", &format!("/bin/false {EVIL}"));
+    for arguments in [
+        &["tick"] as &[&str],
+        &["write", "scene-0101"],
+        &["llm", "check"],
+    ] {
         assert_safe(&failing, arguments);
     }
 }
@@ -176,8 +254,14 @@ fn answers_and_errors_of_a_model_print_only_text_and_our_colours() {
 #[test]
 fn an_evil_setting_is_reported_as_text() {
     let project = evil();
-    project.write(".throughline/config.toml", "profiles = [\"story\\u001b]0;PWNED\\u0007\"]\n");
+    project.write(
+        ".throughline/config.toml",
+        "profiles = [\"story\\u001b]0;PWNED\\u0007\"]\n",
+    );
     assert!(assert_safe(&project, &["status"]));
-    project.write(".throughline/config.toml", format!("profiles = [\"story\"]\n{EVIL}\n"));
+    project.write(
+        ".throughline/config.toml",
+        format!("profiles = [\"story\"]\n{EVIL}\n"),
+    );
     assert_safe(&project, &["status"]);
 }

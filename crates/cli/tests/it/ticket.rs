@@ -21,12 +21,22 @@ fn tickets_nest_by_their_front_matter() {
     );
     // Moved by an edit of its front matter, with everything below it.
     let file = "tickets/017a-loc/ticket.md";
-    project.write(file, project.read(file).replace("parent: '017'", "parent: '045'"));
+    project.write(
+        file,
+        project.read(file).replace("parent: '017'", "parent: '045'"),
+    );
     // It was written for another parent.
-    assert_eq!(project.status("045/017a/threshold-gate"), "requires-revalidation");
+    assert_eq!(
+        project.status("045/017a/threshold-gate"),
+        "requires-revalidation"
+    );
     project.ok(&["check"]);
     project.write(file, project.read(file).replace("parent: '045'\n", ""));
-    assert!(statuses(&project).contains(&"017a/threshold-gate draft".to_owned()), "{:?}", statuses(&project));
+    assert!(
+        statuses(&project).contains(&"017a/threshold-gate draft".to_owned()),
+        "{:?}",
+        statuses(&project)
+    );
     project.ok(&["check"]);
 }
 
@@ -34,24 +44,49 @@ fn tickets_nest_by_their_front_matter() {
 fn a_broken_chain_is_told_and_the_rest_goes_on() {
     let project = tickets();
     let file = "tickets/017b-phases/ticket.md";
-    project.write(file, project.read(file).replace("parent: 017", "parent: 099"));
+    project.write(
+        file,
+        project.read(file).replace("parent: 017", "parent: 099"),
+    );
     let shown = project.ok(&["tree"]);
-    assert!(shown.stderr.contains("names the parent `099`, which is not there"), "{}", shown.stderr);
+    assert!(
+        shown
+            .stderr
+            .contains("names the parent `099`, which is not there"),
+        "{}",
+        shown.stderr
+    );
     assert!(statuses(&project).contains(&"017b draft".to_owned()));
     // A circle is no chain.
-    project.write(file, project.read(file).replace("parent: 099", "parent: 017a"));
+    project.write(
+        file,
+        project.read(file).replace("parent: 099", "parent: 017a"),
+    );
     let other = "tickets/017a-loc/ticket.md";
-    project.write(other, project.read(other).replace("parent: '017'", "parent: 017b"));
+    project.write(
+        other,
+        project.read(other).replace("parent: '017'", "parent: 017b"),
+    );
     let shown = project.ok(&["tree"]);
-    assert!(shown.stderr.contains("leads back to itself"), "{}", shown.stderr);
+    assert!(
+        shown.stderr.contains("leads back to itself"),
+        "{}",
+        shown.stderr
+    );
     let found = project.run(&["check"]);
-    assert!(found.code == 3 && found.stdout.contains("2 problems found"), "{found:?}");
+    assert!(
+        found.code == 3 && found.stdout.contains("2 problems found"),
+        "{found:?}"
+    );
 }
 
 #[test]
 fn a_broken_front_matter_is_a_warning_with_its_line() {
     let project = tickets();
-    project.write("tickets/050-broken/ticket.md", "---\nid: '050'\nphase: [intake\n---\n\n# Broken\n");
+    project.write(
+        "tickets/050-broken/ticket.md",
+        "---\nid: '050'\nphase: [intake\n---\n\n# Broken\n",
+    );
     assert!(statuses(&project).contains(&"050 draft".to_owned()));
     let found = project.run(&["check"]);
     assert!(
@@ -71,7 +106,10 @@ fn the_state_of_the_work_makes_nothing_stale() {
     project.ok(&["ticket", "phase", "017", "done"]);
     assert_eq!(project.status("017a"), "approved");
     let file = "tickets/017-quality/ticket.md";
-    project.write(file, project.read(file).replace("Something.", "Something else."));
+    project.write(
+        file,
+        project.read(file).replace("Something.", "Something else."),
+    );
     assert_eq!(project.status("017a"), "requires-revalidation");
 }
 
@@ -82,9 +120,20 @@ fn a_phase_changes_one_key_and_no_other_byte() {
     let before = "---\r\nid: '017b'   # kept\r\nphase:   intake # was this\r\nparent: 017\r\nodd:\r\n  - 1\r\n---\r\n\r\n# Phase gates  \r\n\tphase: intake\r\n";
     project.write(file, before);
     let view = project.json(&["ticket", "phase", "017b", "define-behavior"]);
-    assert_eq!((text(&view, "phase"), text(&view, "path")), ("define-behavior", "017/017b"));
-    assert_eq!(project.read(file), before.replacen("phase:   intake # was this", "phase: define-behavior", 1));
-    assert_refused(&project, &["ticket", "phase", "017b", "implment"], "invalid", &["did you mean `implement`?"]);
+    assert_eq!(
+        (text(&view, "phase"), text(&view, "path")),
+        ("define-behavior", "017/017b")
+    );
+    assert_eq!(
+        project.read(file),
+        before.replacen("phase:   intake # was this", "phase: define-behavior", 1)
+    );
+    assert_refused(
+        &project,
+        &["ticket", "phase", "017b", "implment"],
+        "invalid",
+        &["did you mean `implement`?"],
+    );
 }
 
 #[test]
@@ -92,20 +141,53 @@ fn a_ticket_is_made_and_split() {
     let project = tickets();
     let made = project.json(&["ticket", "new", "Новый  экспорт"]);
     assert_eq!((text(&made, "id"), text(&made, "phase")), ("046", "intake"));
-    assert_eq!(text(&made, "file_path"), "tickets/046-новый-экспорт/ticket.md");
-    assert!(project.read("tickets/046-новый-экспорт/ticket.md").contains("# Новый экспорт\n\n## Problem\n"));
+    assert_eq!(
+        text(&made, "file_path"),
+        "tickets/046-новый-экспорт/ticket.md"
+    );
+    assert!(
+        project
+            .read("tickets/046-новый-экспорт/ticket.md")
+            .contains("# Новый экспорт\n\n## Problem\n")
+    );
     let child = project.json(&["ticket", "new", "Part", "--parent", "017"]);
     assert_eq!(text(&child, "path"), "017/017c");
 
     let before = project.read("tickets/045-поиск/ticket.md");
     let split = project.json(&["ticket", "split", "045", "Index", "Query: words & ranks"]);
-    let ids: Vec<&str> = split["children"].as_array().expect("children").iter().map(|one| text(one, "path")).collect();
+    let ids: Vec<&str> = split["children"]
+        .as_array()
+        .expect("children")
+        .iter()
+        .map(|one| text(one, "path"))
+        .collect();
     assert_eq!(ids, ["045/045a", "045/045b"]);
     let after = project.read("tickets/045-поиск/ticket.md");
-    assert_eq!(after, before.replace("status: ready\n", "status: ready\nchildren: ['045a', '045b']\n"));
-    assert!(project.root().join("tickets/045b-query-words-ranks/ticket.md").is_file());
-    assert_refused(&project, &["ticket", "new", "X", "--id", "017"], "conflict", &["`017` already"]);
-    assert_refused(&project, &["ticket", "new", "X", "--id", "../x"], "invalid", &["no id"]);
+    assert_eq!(
+        after,
+        before.replace(
+            "status: ready\n",
+            "status: ready\nchildren: ['045a', '045b']\n"
+        )
+    );
+    assert!(
+        project
+            .root()
+            .join("tickets/045b-query-words-ranks/ticket.md")
+            .is_file()
+    );
+    assert_refused(
+        &project,
+        &["ticket", "new", "X", "--id", "017"],
+        "conflict",
+        &["`017` already"],
+    );
+    assert_refused(
+        &project,
+        &["ticket", "new", "X", "--id", "../x"],
+        "invalid",
+        &["no id"],
+    );
 }
 
 #[test]
@@ -113,11 +195,33 @@ fn the_size_is_judged_with_its_reasons_and_can_be_said() {
     let project = tickets();
     project.ok(&["ticket", "new", "Add search to the list"]);
     let view = project.json(&["ticket", "level", "046"]);
-    assert_eq!((&view["work_level"], &view["reasons"]), (&json!("feature"), &json!(["the title says \"add\""])));
-    let view = project.json(&["ticket", "level", "046", "task", "--reason", "one small list"]);
-    assert_eq!((&view["work_level"], &view["reasons"]), (&json!("task"), &json!(["one small list"])));
-    assert!(project.read("tickets/046-add-search-to-the-list/ticket.md").contains("work_level: task\n"));
-    assert_refused(&project, &["ticket", "level", "046", "huge"], "invalid", &["patch, task, feature"]);
+    assert_eq!(
+        (&view["work_level"], &view["reasons"]),
+        (&json!("feature"), &json!(["the title says \"add\""]))
+    );
+    let view = project.json(&[
+        "ticket",
+        "level",
+        "046",
+        "task",
+        "--reason",
+        "one small list",
+    ]);
+    assert_eq!(
+        (&view["work_level"], &view["reasons"]),
+        (&json!("task"), &json!(["one small list"]))
+    );
+    assert!(
+        project
+            .read("tickets/046-add-search-to-the-list/ticket.md")
+            .contains("work_level: task\n")
+    );
+    assert_refused(
+        &project,
+        &["ticket", "level", "046", "huge"],
+        "invalid",
+        &["patch, task, feature"],
+    );
 }
 
 #[test]
@@ -125,11 +229,22 @@ fn the_folder_can_be_another_one() {
     let project = crate::empty();
     project.ok(&["init", "--profile", "tickets"]);
     let config = project.read(".throughline/config.toml");
-    project.write(".throughline/config.toml", format!("tickets_folder = \"work/tickets\"\n{config}"));
+    project.write(
+        ".throughline/config.toml",
+        format!("tickets_folder = \"work/tickets\"\n{config}"),
+    );
     project.ok(&["ticket", "new", "First"]);
-    assert!(project.root().join("work/tickets/001-first/ticket.md").is_file());
+    assert!(
+        project
+            .root()
+            .join("work/tickets/001-first/ticket.md")
+            .is_file()
+    );
     assert_eq!(statuses(&project), ["001 draft"]);
-    project.write(".throughline/config.toml", format!("tickets_folder = \"../elsewhere\"\n{config}"));
+    project.write(
+        ".throughline/config.toml",
+        format!("tickets_folder = \"../elsewhere\"\n{config}"),
+    );
     assert_eq!(project.run(&["tree"]).code, 1);
 }
 
@@ -137,12 +252,26 @@ fn the_folder_can_be_another_one() {
 fn a_file_that_says_done_is_followed_unless_it_is_not_proved() {
     let project = tickets();
     let file = "tickets/017b-phases/ticket.md";
-    project.write(file, project.read(file).replace("status: ready", "status: in-progress"));
+    project.write(
+        file,
+        project
+            .read(file)
+            .replace("status: ready", "status: in-progress"),
+    );
     assert_eq!(project.json(&["show", "017b"])["progress"], json!("active"));
     project.ok(&["evidence", "add", "017b", "--", "false"]);
-    project.write(file, project.read(file).replace("status: in-progress", "status: done"));
+    project.write(
+        file,
+        project
+            .read(file)
+            .replace("status: in-progress", "status: done"),
+    );
     let shown = project.ok(&["show", "017b"]);
-    assert!(shown.stderr.contains("does not count as complete"), "{}", shown.stderr);
+    assert!(
+        shown.stderr.contains("does not count as complete"),
+        "{}",
+        shown.stderr
+    );
     assert_eq!(project.json(&["show", "017b"])["progress"], json!("active"));
 }
 
@@ -150,15 +279,29 @@ fn a_file_that_says_done_is_followed_unless_it_is_not_proved() {
 fn the_last_phase_completes_a_ticket_and_another_opens_it_again() {
     let project = tickets();
     let progress = || project.json(&["show", "017b"])["progress"].clone();
-    assert_eq!(project.json(&["ticket", "phase", "017b", "done"])["progress"], "complete");
+    assert_eq!(
+        project.json(&["ticket", "phase", "017b", "done"])["progress"],
+        "complete"
+    );
     assert_eq!(progress(), "complete");
     project.ok(&["ticket", "phase", "017b", "implement"]);
     assert_eq!(progress(), "pending", "its file says `status: ready`");
     // Whoever edits the file says the same.
     let file = "tickets/017b-phases/ticket.md";
-    project.write(file, project.read(file).replace("status: ready\n", "").replace("phase: implement", "phase: done"));
+    project.write(
+        file,
+        project
+            .read(file)
+            .replace("status: ready\n", "")
+            .replace("phase: implement", "phase: done"),
+    );
     assert_eq!(progress(), "complete");
-    project.write(file, project.read(file).replace("phase: done", "phase: implement"));
+    project.write(
+        file,
+        project
+            .read(file)
+            .replace("phase: done", "phase: implement"),
+    );
     assert_eq!(progress(), "active");
 }
 
@@ -168,5 +311,9 @@ fn a_new_ticket_needs_nobody_and_names_no_file() {
     project.ok(&["init", "--profile", "tickets"]);
     let made = project.json(&["ticket", "new", "Limits"]);
     assert_eq!(made["reasons"], json!(["nothing says that it is more"]));
-    assert_eq!(project.json(&["status"])["attention"], json!([]), "nothing waits for an approval here");
+    assert_eq!(
+        project.json(&["status"])["attention"],
+        json!([]),
+        "nothing waits for an approval here"
+    );
 }

@@ -7,29 +7,67 @@ use crate::{planned, run_with, text};
 #[test]
 fn a_token_is_given_listed_and_taken_back() {
     let project = planned();
-    let given = project.ok(&["token", "create", "Anna's laptop", "--as", "human:anna", "--scope", "approve"]);
+    let given = project.ok(&[
+        "token",
+        "create",
+        "Anna's laptop",
+        "--as",
+        "human:anna",
+        "--scope",
+        "approve",
+    ]);
     let secret = given.stdout.trim();
     assert!(secret.starts_with("tl_") && secret.len() == 67, "{secret}");
     assert!(given.stderr.contains("shown this once"), "{}", given.stderr);
-    let other =
-        project.json(&["token", "create", "nightly", "--as", "agent:ci/1", "--scope", "agent", "--expires", "90d"]);
+    let other = project.json(&[
+        "token",
+        "create",
+        "nightly",
+        "--as",
+        "agent:ci/1",
+        "--scope",
+        "agent",
+        "--expires",
+        "90d",
+    ]);
     assert_ne!(text(&other, "secret"), secret);
     assert!(other["expires_at"].is_string(), "{other}");
 
     let listed = project.json(&["token", "list"]);
     assert_eq!(text(&listed[0], "principal"), "human:anna");
-    assert_eq!((text(&listed[1], "scope"), text(&listed[1], "state")), ("agent", "valid"));
-    assert!(!listed.to_string().contains(secret), "the secret is kept nowhere");
+    assert_eq!(
+        (text(&listed[1], "scope"), text(&listed[1], "state")),
+        ("agent", "valid")
+    );
+    assert!(
+        !listed.to_string().contains(secret),
+        "the secret is kept nowhere"
+    );
     let shown = project.ok(&["token", "list"]).stdout;
-    assert!(shown.contains("Anna's laptop") && shown.contains("never used"), "{shown}");
+    assert!(
+        shown.contains("Anna's laptop") && shown.contains("never used"),
+        "{shown}"
+    );
 
     let revoked = project.json(&["token", "revoke", &other["id"].to_string()]);
     assert_eq!(text(&revoked, "state"), "revoked");
-    assert_eq!(project.json(&["token", "revoke", &other["id"].to_string()]), revoked, "once is enough");
+    assert_eq!(
+        project.json(&["token", "revoke", &other["id"].to_string()]),
+        revoked,
+        "once is enough"
+    );
     let audit = project.json(&["token", "audit"]);
-    let actions: Vec<&str> = audit.as_array().unwrap().iter().map(|line| text(line, "action")).collect();
+    let actions: Vec<&str> = audit
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| text(line, "action"))
+        .collect();
     assert_eq!(actions, ["token revoke", "token create", "token create"]);
-    assert!(!audit.to_string().contains(secret), "no secret is in the log");
+    assert!(
+        !audit.to_string().contains(secret),
+        "no secret is in the log"
+    );
     project.ok(&["check"]);
 }
 
@@ -37,19 +75,53 @@ fn a_token_is_given_listed_and_taken_back() {
 fn what_may_not_be_is_refused() {
     let project = planned();
     let refused = |words: &[&str], why: &str| {
-        let all: Vec<&str> = ["token", "create", "x"].iter().chain(words).copied().collect();
+        let all: Vec<&str> = ["token", "create", "x"]
+            .iter()
+            .chain(words)
+            .copied()
+            .collect();
         let output = project.refused(&all);
         assert!(output.stderr.contains(why), "{words:?}: {}", output.stderr);
     };
-    refused(&["--as", "agent:ci/1", "--scope", "approve"], "an agent is never a person's word");
-    refused(&["--as", "agent:ci/1", "--scope", "admin"], "an agent is never a person's word");
-    refused(&["--as", "anna", "--scope", "read"], "expected `human:NAME` or `agent:HOST/SESSION`");
+    refused(
+        &["--as", "agent:ci/1", "--scope", "approve"],
+        "an agent is never a person's word",
+    );
+    refused(
+        &["--as", "agent:ci/1", "--scope", "admin"],
+        "an agent is never a person's word",
+    );
+    refused(
+        &["--as", "anna", "--scope", "read"],
+        "expected `human:NAME` or `agent:HOST/SESSION`",
+    );
     refused(&["--as", "system", "--scope", "read"], "is nobody");
     let unknown = project.refused(&["token", "revoke", "99"]);
-    assert!(unknown.stderr.contains("there is no token `99`"), "{}", unknown.stderr);
-    let wrong = project.run(&["token", "create", "x", "--as", "human:a", "--scope", "read", "--expires", "soon"]);
-    assert!(wrong.code == 2 && wrong.stderr.contains("as in 90d"), "{}", wrong.stderr);
-    assert_eq!(project.json(&["token", "list"]).as_array().map(Vec::len), Some(0));
+    assert!(
+        unknown.stderr.contains("there is no token `99`"),
+        "{}",
+        unknown.stderr
+    );
+    let wrong = project.run(&[
+        "token",
+        "create",
+        "x",
+        "--as",
+        "human:a",
+        "--scope",
+        "read",
+        "--expires",
+        "soon",
+    ]);
+    assert!(
+        wrong.code == 2 && wrong.stderr.contains("as in 90d"),
+        "{}",
+        wrong.stderr
+    );
+    assert_eq!(
+        project.json(&["token", "list"]).as_array().map(Vec::len),
+        Some(0)
+    );
 }
 
 /// An agent that could give itself a token could be anybody.
@@ -57,11 +129,24 @@ fn what_may_not_be_is_refused() {
 fn an_agent_gives_no_tokens() {
     let project = planned();
     let agent = [("CLAUDECODE", "1"), ("CLAUDE_CODE_SESSION_ID", "s1")];
-    for words in
-        [vec!["token", "create", "x", "--as", "human:anna", "--scope", "approve"], vec!["token", "revoke", "1"]]
-    {
+    for words in [
+        vec![
+            "token",
+            "create",
+            "x",
+            "--as",
+            "human:anna",
+            "--scope",
+            "approve",
+        ],
+        vec!["token", "revoke", "1"],
+    ] {
         let output = run_with(&project, &agent, &words);
-        assert!(output.code != 0 && output.stderr.contains("by a person"), "{words:?}: {}", output.stderr);
+        assert!(
+            output.code != 0 && output.stderr.contains("by a person"),
+            "{words:?}: {}",
+            output.stderr
+        );
     }
 }
 
@@ -69,7 +154,23 @@ fn an_agent_gives_no_tokens() {
 fn json_files_keep_no_tokens() {
     let project = Project::story(crate::binary()).with_environment("THROUGHLINE_STORAGE", "json");
     project.ok(&["init"]);
-    let output = project.refused(&["token", "create", "x", "--as", "human:anna", "--scope", "read"]);
-    assert!(output.stderr.contains("no tokens are kept here"), "{}", output.stderr);
-    assert!(output.stderr.contains("tl move --to sqlite"), "{}", output.stderr);
+    let output = project.refused(&[
+        "token",
+        "create",
+        "x",
+        "--as",
+        "human:anna",
+        "--scope",
+        "read",
+    ]);
+    assert!(
+        output.stderr.contains("no tokens are kept here"),
+        "{}",
+        output.stderr
+    );
+    assert!(
+        output.stderr.contains("tl move --to sqlite"),
+        "{}",
+        output.stderr
+    );
 }

@@ -9,7 +9,9 @@ fn one_stamp_finds_everything() {
     let stamp = text(&project.json(&["intent", "Build auth"]), "stamp").to_owned();
     project.ok(&["anchor", "add", "JWT holds"]);
     project.ok(&["mem", "save", "about jose"]);
-    assert!(project.shell(&format!("git commit -q --allow-empty -m '[{stamp}] middleware complete'")));
+    assert!(project.shell(&format!(
+        "git commit -q --allow-empty -m '[{stamp}] middleware complete'"
+    )));
     project.ok(&["compact"]);
     let found = project.json(&["trace", &stamp]);
     assert_eq!(text(&found["nodes"][0], "content"), "Build auth");
@@ -19,9 +21,21 @@ fn one_stamp_finds_everything() {
     assert!(text(&found["commits"][0], "text").contains("middleware complete"));
     assert_eq!(found["archives"].as_array().map(Vec::len), Some(2));
     let printed = project.ok(&["trace", &stamp]).stdout;
-    for title in ["Nodes", "Sessions", "Log", "Anchors", "Notes", "Commits", "Archives"] {
+    for title in [
+        "Nodes", "Sessions", "Log", "Anchors", "Notes", "Commits", "Archives",
+    ] {
         assert!(printed.contains(title), "{printed}");
     }
-    assert!(project.ok(&["trace", "3014110226"]).stderr.contains("nothing carries the stamp 30141102026"));
-    assert_refused(&project, &["trace", "yesterday"], "invalid", &["is no stamp"]);
+    assert!(
+        project
+            .ok(&["trace", "3014110226"])
+            .stderr
+            .contains("nothing carries the stamp 30141102026")
+    );
+    assert_refused(
+        &project,
+        &["trace", "yesterday"],
+        "invalid",
+        &["is no stamp"],
+    );
 }

@@ -34,7 +34,10 @@ act-2  ✓ approved  Act 2
 fn branches_of_siblings_are_joined() {
     let project = planned();
     project.write("acts/act-1/chapters/chapter-02/plan.md", "# Chapter 2\n");
-    project.write("acts/act-1/chapters/chapter-01/scenes/scene-0102-blueprint.md", "# Scene 1.2\n");
+    project.write(
+        "acts/act-1/chapters/chapter-01/scenes/scene-0102-blueprint.md",
+        "# Scene 1.2\n",
+    );
     assert_eq!(
         project.ok(&["tree"]).stdout,
         "\
@@ -70,15 +73,26 @@ fn json_is_nested() {
         })
     );
     assert_eq!(project.json(&["tree"]), json!([tree]));
-    assert_eq!(project.json(&["tree", "scene", "0101"])["path"], json!("act-1/chapter-01/scene-0101"));
+    assert_eq!(
+        project.json(&["tree", "scene", "0101"])["path"],
+        json!("act-1/chapter-01/scene-0101")
+    );
 }
 
 #[test]
 fn an_empty_tree_is_an_empty_list() {
     let project = story();
     assert_eq!(project.json(&["tree"]), json!([]));
-    assert_eq!(project.ok(&["tree"]).stdout, "No plans yet. Start with:  tl plan\n");
-    assert_refused(&project, &["tree", "act-1"], "not-found", &["no node `act-1`"]);
+    assert_eq!(
+        project.ok(&["tree"]).stdout,
+        "No plans yet. Start with:  tl plan\n"
+    );
+    assert_refused(
+        &project,
+        &["tree", "act-1"],
+        "not-found",
+        &["no node `act-1`"],
+    );
 }
 
 #[test]
@@ -88,5 +102,12 @@ fn a_new_file_is_in_the_tree_at_once() {
     assert_eq!(statuses(&project), ["act-1 draft"]);
     project.write(Project::CHAPTER, "# Chapter 1\n");
     project.write(Project::SCENE, "# Scene 1.1\n");
-    assert_eq!(statuses(&project), ["act-1 draft", "act-1/chapter-01 draft", "act-1/chapter-01/scene-0101 draft"]);
+    assert_eq!(
+        statuses(&project),
+        [
+            "act-1 draft",
+            "act-1/chapter-01 draft",
+            "act-1/chapter-01/scene-0101 draft"
+        ]
+    );
 }

@@ -31,7 +31,10 @@ fn set_approval(project: &Project, word: &str) {
 fn kinds(project: &Project) -> Vec<String> {
     let check = project.json(&["check"]);
     let findings = check["findings"].as_array().expect("a list").clone();
-    findings.iter().map(|finding| text(finding, "kind").to_owned()).collect()
+    findings
+        .iter()
+        .map(|finding| text(finding, "kind").to_owned())
+        .collect()
 }
 
 #[test]
@@ -40,14 +43,27 @@ fn an_agent_that_edits_the_policy_still_cannot_approve_and_it_is_reported() {
     set_approval(&project, "anyone");
     let output = run_with(&project, AGENT, &["approve", "act-1"]);
     assert_eq!(output.code, 1, "{}", output.stdout);
-    assert!(output.stderr.contains("only a person may approve here"), "{}", output.stderr);
-    assert!(output.stderr.contains("tl policy accept"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("only a person may approve here"),
+        "{}",
+        output.stderr
+    );
+    assert!(
+        output.stderr.contains("tl policy accept"),
+        "{}",
+        output.stderr
+    );
     assert_eq!(project.status("act-1"), "draft");
     assert_eq!(kinds(&project), ["policy-not-accepted"]);
     assert_eq!(project.run(&["check"]).code, 3);
     assert_eq!(project.run(&["doctor"]).code, 3);
     let briefing = project.session("s").start("startup");
-    assert!(briefing.context().is_some_and(|told| told.contains("looser than the policy in force")), "{briefing:?}");
+    assert!(
+        briefing
+            .context()
+            .is_some_and(|told| told.contains("looser than the policy in force")),
+        "{briefing:?}"
+    );
     let policy = project.json(&["policy"]);
     assert_eq!(text(&policy["waiting"][0], "key"), "policy.approval");
     set_approval(&project, "human");
@@ -63,9 +79,15 @@ fn an_agents_approval_from_before_does_not_count_under_human() {
     set_approval(&project, "human");
     assert_eq!(project.status("act-1"), "draft");
     let why = project.ok(&["why", "act-1"]).stdout;
-    assert!(why.contains("only a person's approval counts here"), "{why}");
+    assert!(
+        why.contains("only a person's approval counts here"),
+        "{why}"
+    );
     let log = project.ok(&["log", "--limit", "1"]).stdout;
-    assert!(log.contains("policy.approval: \"anyone\" → \"human\""), "{log}");
+    assert!(
+        log.contains("policy.approval: \"anyone\" → \"human\""),
+        "{log}"
+    );
     assert_eq!(project.run(&["check"]).code, 0);
     let person = project.run_as_person("mara", "y\n", &["approve", "act-1"]);
     assert_eq!(person.code, 0, "{}", person.stdout);
@@ -79,17 +101,29 @@ fn a_person_accepts_a_looser_policy_at_a_terminal_and_nobody_else() {
     for environment in [&[][..], AGENT] {
         let output = run_with(&project, environment, &["policy", "accept"]);
         assert_eq!(output.code, 1, "{}", output.stdout);
-        assert!(output.stderr.contains("in their own terminal"), "{}", output.stderr);
+        assert!(
+            output.stderr.contains("in their own terminal"),
+            "{}",
+            output.stderr
+        );
     }
     let no = project.run_as_person("mara", "n\n", &["policy", "accept"]);
     assert_eq!(no.code, 1, "{}", no.stdout);
     assert_eq!(kinds(&project), ["policy-not-accepted"]);
     let yes = project.run_as_person("mara", "y\n", &["policy", "accept"]);
     assert_eq!(yes.code, 0, "{}", yes.stdout);
-    assert!(yes.stdout.contains("policy.approval: \"human\" → \"anyone\""), "{}", yes.stdout);
+    assert!(
+        yes.stdout
+            .contains("policy.approval: \"human\" → \"anyone\""),
+        "{}",
+        yes.stdout
+    );
     assert_eq!(project.run(&["check"]).code, 0);
     let log = project.json(&["log", "--limit", "1"]);
-    assert_eq!((text(&log[0], "verb"), text(&log[0], "by")), ("policy", "human:mara"));
+    assert_eq!(
+        (text(&log[0], "verb"), text(&log[0], "by")),
+        ("policy", "human:mara")
+    );
     assert_eq!(run_with(&project, AGENT, &["approve", "act-1"]).code, 0);
     assert_eq!(project.status("act-1"), "approved");
     assert_eq!(project.run(&["undo", "--to", "1"]).code, 1);
@@ -99,8 +133,13 @@ fn a_person_accepts_a_looser_policy_at_a_terminal_and_nobody_else() {
 fn a_gate_that_is_switched_off_in_the_file_holds_until_a_person_accepts_it() {
     let project = human_project();
     let config = project.read(".throughline/config.toml");
-    project.write(".throughline/config.toml", config.replace("# hierarchy = \"block\"", "hierarchy = \"off\""));
-    let (before, _) = project.session("s").write(Project::CHAPTER, "# Chapter 1\n");
+    project.write(
+        ".throughline/config.toml",
+        config.replace("# hierarchy = \"block\"", "hierarchy = \"off\""),
+    );
+    let (before, _) = project
+        .session("s")
+        .write(Project::CHAPTER, "# Chapter 1\n");
     assert!(before.block().is_some(), "{before:?}");
     assert_eq!(kinds(&project), ["policy-not-accepted"]);
 }
@@ -109,10 +148,15 @@ fn a_gate_that_is_switched_off_in_the_file_holds_until_a_person_accepts_it() {
 fn under_anyone_the_file_is_followed_as_it_is() {
     let project = story();
     let config = project.read(".throughline/config.toml");
-    project.write(".throughline/config.toml", config.replace("# hierarchy = \"block\"", "hierarchy = \"off\""));
+    project.write(
+        ".throughline/config.toml",
+        config.replace("# hierarchy = \"block\"", "hierarchy = \"off\""),
+    );
     project.write(Project::ACT, ACT_TEXT);
     project.ok(&["status"]);
-    let (before, _) = project.session("s").write(Project::CHAPTER, "# Chapter 1\n");
+    let (before, _) = project
+        .session("s")
+        .write(Project::CHAPTER, "# Chapter 1\n");
     assert!(before.block().is_none(), "{before:?}");
     assert_eq!(project.run(&["check"]).code, 0);
 }
@@ -136,14 +180,26 @@ fn acts_of_a_person_are_refused_to_agents_and_scripts_under_human() {
         &["restore-backup", &backup, "--yes"],
         &["adopt", "--yes"],
         &["rebuild"],
-        &["token", "create", "x", "--as", "human:mara", "--scope", "approve"],
+        &[
+            "token",
+            "create",
+            "x",
+            "--as",
+            "human:mara",
+            "--scope",
+            "approve",
+        ],
         &["serve", "--port", "0"],
     ];
     for environment in [&[][..], AGENT] {
         for act in acts {
             let output = run_with(&project, environment, act);
             assert_eq!(output.code, 1, "{act:?}: {}", output.stdout);
-            assert!(output.stderr.contains("a person's act"), "{act:?}: {}", output.stderr);
+            assert!(
+                output.stderr.contains("a person's act"),
+                "{act:?}: {}",
+                output.stderr
+            );
         }
     }
     for act in &acts[..4] {
@@ -160,19 +216,31 @@ fn a_forged_backup_is_judged_by_the_policy_in_force() {
     copy_directory(&project.root(), &copy);
     let forged = copy.join(".throughline/config.toml");
     // Another user directory: there nothing is pinned, so that the copy can be approved by an agent.
-    let config =
-        std::fs::read_to_string(&forged).expect("read").replace("approval = \"human\"", "approval = \"anyone\"");
+    let config = std::fs::read_to_string(&forged)
+        .expect("read")
+        .replace("approval = \"human\"", "approval = \"anyone\"");
     std::fs::write(&forged, config).expect("written");
     let file = project.root().join("forged.tlbackup").display().to_string();
     let home = project.root().join("../other-home").display().to_string();
     let elsewhere = copy.display().to_string();
-    for arguments in [&["adopt", "--yes"][..], &["approve", "act-1"], &["backup", &file]] {
+    for arguments in [
+        &["adopt", "--yes"][..],
+        &["approve", "act-1"],
+        &["backup", &file],
+    ] {
         let mut all = vec!["--project", elsewhere.as_str()];
         all.extend(arguments);
-        let _ = run_with(&project, &[("THROUGHLINE_HOME", &home), ("CLAUDECODE", "1")], &all);
+        let _ = run_with(
+            &project,
+            &[("THROUGHLINE_HOME", &home), ("CLAUDECODE", "1")],
+            &all,
+        );
     }
     assert!(std::path::Path::new(&file).exists());
-    assert_eq!(run_with(&project, AGENT, &["restore-backup", &file, "--yes"]).code, 1);
+    assert_eq!(
+        run_with(&project, AGENT, &["restore-backup", &file, "--yes"]).code,
+        1
+    );
     let restored = project.run_as_person("mara", "", &["restore-backup", &file, "--yes"]);
     assert_eq!(restored.code, 0, "{}", restored.stdout);
     assert_eq!(project.status("act-1"), "draft");
@@ -186,7 +254,9 @@ fn copy_directory(from: &std::path::Path, to: &std::path::Path) {
         let target = to.join(entry.file_name());
         match entry.file_type().expect("a type").is_dir() {
             true => copy_directory(&entry.path(), &target),
-            false => std::fs::copy(entry.path(), &target).map(drop).expect("copied"),
+            false => std::fs::copy(entry.path(), &target)
+                .map(drop)
+                .expect("copied"),
         }
     }
 }
@@ -197,9 +267,17 @@ fn the_refusal_names_who_can_approve_and_not_the_agents_own_next_command() {
     let refused = run_with(&project, AGENT, &["--json", "approve", "act-1"]);
     let error: serde_json::Value = serde_json::from_str(&refused.stdout).expect("JSON");
     for step in texts(&error["error"]["next_steps"]) {
-        assert!(step.contains("/approve-plan act-1") && step.contains("the person"), "{step}");
+        assert!(
+            step.contains("/approve-plan act-1") && step.contains("the person"),
+            "{step}"
+        );
     }
-    for arguments in [&["plan", "chapter", "1"][..], &["status"], &["why", "act-1"], &["brief"]] {
+    for arguments in [
+        &["plan", "chapter", "1"][..],
+        &["status"],
+        &["why", "act-1"],
+        &["brief"],
+    ] {
         let output = run_with(&project, AGENT, arguments);
         let all = format!("{}{}", output.stdout, output.stderr);
         assert!(!all.contains("next: tl approve"), "{arguments:?}: {all}");
@@ -211,44 +289,78 @@ fn the_refusal_names_who_can_approve_and_not_the_agents_own_next_command() {
 fn a_new_project_with_a_host_leaves_approvals_to_people() {
     let project = crate::empty();
     project.ok(&["init", "--host", "claude-code", "--program", "tl"]);
-    assert!(project.read(".throughline/config.toml").contains("\napproval = \"human\"\n"));
+    assert!(
+        project
+            .read(".throughline/config.toml")
+            .contains("\napproval = \"human\"\n")
+    );
     project.write(Project::ACT, ACT_TEXT);
     assert_eq!(run_with(&project, AGENT, &["approve", "act-1"]).code, 1);
     // A project that exists keeps its policy.
     let older = story();
     older.ok(&["init", "--host", "claude-code", "--program", "tl"]);
-    assert!(!older.read(".throughline/config.toml").contains("\napproval = \"human\"\n"));
+    assert!(
+        !older
+            .read(".throughline/config.toml")
+            .contains("\napproval = \"human\"\n")
+    );
 }
 
 #[test]
 fn an_older_state_put_back_is_reported_until_a_person_accepts_it() {
     let project = story();
     project.plan_story();
-    let (home, aside) = (project.root().join(".throughline"), project.root().join("../aside"));
+    let (home, aside) = (
+        project.root().join(".throughline"),
+        project.root().join("../aside"),
+    );
     copy_directory(&home, &aside);
     project.ok(&["invalidate", "act-1", "--reason", "no"]);
-    let known = project.json(&["log", "--limit", "1"])[0]["operation"].as_u64().expect("a number");
+    let known = project.json(&["log", "--limit", "1"])[0]["operation"]
+        .as_u64()
+        .expect("a number");
     std::fs::remove_dir_all(&home).expect("removed");
     copy_directory(&aside, &home);
 
     let shown = project.run(&["status"]);
     assert_eq!(shown.code, 0);
-    assert!(shown.stderr.contains("the history was rolled back"), "{}", shown.stderr);
-    assert!(shown.stderr.contains(&format!("this user saw operation {known}")), "{}", shown.stderr);
+    assert!(
+        shown.stderr.contains("the history was rolled back"),
+        "{}",
+        shown.stderr
+    );
+    assert!(
+        shown
+            .stderr
+            .contains(&format!("this user saw operation {known}")),
+        "{}",
+        shown.stderr
+    );
     assert_eq!(kinds(&project), ["history-changed"]);
     assert_eq!(project.run(&["doctor"]).code, 3);
     let briefing = project.session("s").start("startup");
-    assert!(briefing.context().is_some_and(|told| told.contains("rolled back")), "{briefing:?}");
+    assert!(
+        briefing
+            .context()
+            .is_some_and(|told| told.contains("rolled back")),
+        "{briefing:?}"
+    );
     // Work goes on, and does not make it true.
     project.ok(&["comment", "act-1", "-m", "one"]);
     project.ok(&["comment", "act-1", "-m", "two"]);
     assert_eq!(kinds(&project), ["history-changed"]);
-    assert_eq!(run_with(&project, AGENT, &["check", "--accept-history"]).code, 1);
+    assert_eq!(
+        run_with(&project, AGENT, &["check", "--accept-history"]).code,
+        1
+    );
     let accepted = project.run_as_person("mara", "y\n", &["check", "--accept-history"]);
     assert_eq!(accepted.code, 0, "{}", accepted.stdout);
     assert_eq!(project.run(&["check"]).code, 0);
     let log = project.json(&["log", "--limit", "1"]);
-    assert!(text(&log[0], "summary").starts_with("accept the history"), "{log}");
+    assert!(
+        text(&log[0], "summary").starts_with("accept the history"),
+        "{log}"
+    );
 }
 
 #[test]
@@ -257,12 +369,19 @@ fn a_rewritten_journal_is_reported() {
     project.write(Project::ACT, ACT_TEXT);
     assert_eq!(run_with(&project, AGENT, &["approve", "act-1"]).code, 0);
     let journal = project.read(".throughline/journal.jsonl");
-    project.write(".throughline/journal.jsonl", rechained(&journal.replace("agent:claude-code/unknown", "human:mara")));
+    project.write(
+        ".throughline/journal.jsonl",
+        rechained(&journal.replace("agent:claude-code/unknown", "human:mara")),
+    );
     for file in ["state.db", "state.db-wal", "state.db-shm"] {
         let _ = std::fs::remove_file(project.root().join(".throughline").join(file));
     }
     let shown = project.run(&["show", "act-1"]);
-    assert!(shown.stderr.contains("the history was rewritten"), "{}", shown.stderr);
+    assert!(
+        shown.stderr.contains("the history was rewritten"),
+        "{}",
+        shown.stderr
+    );
     assert!(kinds(&project).contains(&"history-changed".to_owned()));
 }
 
@@ -271,15 +390,21 @@ fn rechained(journal: &str) -> String {
     use domain::ids::Digest32;
     let (header, lines) = journal.split_once('\n').expect("a header");
     let store: serde_json::Value = serde_json::from_str(header).expect("JSON");
-    let mut prev = Digest32::of(format!("throughline-journal 1 {}", text(&store, "store")).as_bytes());
+    let mut prev =
+        Digest32::of(format!("throughline-journal 1 {}", text(&store, "store")).as_bytes());
     let mut all = format!("{header}\n");
     for line in lines.lines() {
-        let (op, rest) = line.strip_prefix("{\"op\":").and_then(|line| line.split_once(",\"texts\":")).expect("a line");
+        let (op, rest) = line
+            .strip_prefix("{\"op\":")
+            .and_then(|line| line.split_once(",\"texts\":"))
+            .expect("a line");
         let (texts, _) = rest.split_once(",\"prev\":").expect("texts");
         let mut bytes = prev.0.to_vec();
         bytes.extend_from_slice(op.as_bytes());
         let hash = Digest32::of(&bytes);
-        all.push_str(&format!("{{\"op\":{op},\"texts\":{texts},\"prev\":\"{prev}\",\"hash\":\"{hash}\"}}\n"));
+        all.push_str(&format!(
+            "{{\"op\":{op},\"texts\":{texts},\"prev\":\"{prev}\",\"hash\":\"{hash}\"}}\n"
+        ));
         prev = hash;
     }
     all
@@ -291,7 +416,8 @@ fn the_users_files_about_trust_are_for_the_user_alone() {
     let project = human_project();
     for folder in ["policies", "heads", "stores"] {
         let folder = project.user_directory().join(folder);
-        let mode = |path: &std::path::Path| path.metadata().expect("there").permissions().mode() & 0o777;
+        let mode =
+            |path: &std::path::Path| path.metadata().expect("there").permissions().mode() & 0o777;
         assert_eq!(mode(&folder), 0o700, "{folder:?}");
         for entry in std::fs::read_dir(&folder).expect("a directory") {
             assert_eq!(mode(&entry.expect("an entry").path()), 0o600, "{folder:?}");
@@ -302,13 +428,23 @@ fn the_users_files_about_trust_are_for_the_user_alone() {
 /// Sends the dashboard's form that approves the act, with the token the server printed.
 fn approve_by_form(project: &Project, server: &Server) -> u16 {
     let version = text(&project.json(&["show", "act-1"]), "version_hash").to_owned();
-    let (host, bearer) = (format!("127.0.0.1:{}", server.port), format!("Bearer {}", server.token));
+    let (host, bearer) = (
+        format!("127.0.0.1:{}", server.port),
+        format!("Bearer {}", server.token),
+    );
     let headers = [
         ("host", host.as_str()),
         ("authorization", bearer.as_str()),
         ("content-type", "application/x-www-form-urlencoded"),
     ];
-    server.send_to("/do/approve", "POST", &headers, &format!("node=act-1&version={version}")).status
+    server
+        .send_to(
+            "/do/approve",
+            "POST",
+            &headers,
+            &format!("node=act-1&version={version}"),
+        )
+        .status
 }
 
 #[test]
@@ -341,9 +477,18 @@ fn on_a_laptop_the_servers_policy_decides_whatever_its_own_file_says() {
     laptop.write(Project::ACT, ACT_EDITED);
     let refused = laptop.run(&["approve", "act-1"]);
     assert_eq!(refused.code, 1, "{}", refused.stdout);
-    assert!(refused.stderr.contains("only a person may approve here"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("only a person may approve here"),
+        "{}",
+        refused.stderr
+    );
     let policy = laptop.json(&["policy"]);
-    assert!(policy["values"][0]["from"].as_str().is_some_and(|from| from.contains("server")), "{policy}");
+    assert!(
+        policy["values"][0]["from"]
+            .as_str()
+            .is_some_and(|from| from.contains("server")),
+        "{policy}"
+    );
     assert_eq!(laptop.run(&["policy", "accept"]).code, 1);
     assert_eq!(laptop.status("act-1"), "draft");
 }

@@ -5,14 +5,27 @@ use serde_json::json;
 use crate::{assert_refused, newest_operation, planned, statuses, story, text, texts};
 use testkit::Project;
 
-const ALL_APPROVED: [&str; 3] = ["act-1 approved", "act-1/chapter-01 approved", "act-1/chapter-01/scene-0101 approved"];
+const ALL_APPROVED: [&str; 3] = [
+    "act-1 approved",
+    "act-1/chapter-01 approved",
+    "act-1/chapter-01/scene-0101 approved",
+];
 
 #[test]
 fn an_approval_is_taken_back() {
     let project = planned();
     let approval = newest_operation(&project);
     let outcome = project.json(&["undo"]);
-    assert_eq!(crate::keys(&outcome), ["changed_entities", "files", "operation", "success", "undone"]);
+    assert_eq!(
+        crate::keys(&outcome),
+        [
+            "changed_entities",
+            "files",
+            "operation",
+            "success",
+            "undone"
+        ]
+    );
     assert_eq!(outcome["undone"][0]["operation"], json!(approval));
     assert_eq!(outcome["operation"], json!(approval + 1));
     assert_eq!(outcome["files"], json!([]));
@@ -25,7 +38,12 @@ fn an_approval_is_taken_back() {
     let log = project.json(&["log"]);
     assert_eq!(log[0]["verb"], json!("undo"));
     assert_eq!(log[1]["undone_by"], json!(approval + 1));
-    assert!(project.ok(&["log"]).stdout.contains(&format!("(undone by {})", approval + 1)));
+    assert!(
+        project
+            .ok(&["log"])
+            .stdout
+            .contains(&format!("(undone by {})", approval + 1))
+    );
 }
 
 #[test]
@@ -47,11 +65,19 @@ fn the_way_back_is_told() {
     let approval = newest_operation(&project);
     let output = project.ok(&["undo"]);
     assert!(
-        output.stdout.contains(&format!("✓ undone: approve act-1/chapter-01/scene-0101 ({approval})")),
+        output.stdout.contains(&format!(
+            "✓ undone: approve act-1/chapter-01/scene-0101 ({approval})"
+        )),
         "{}",
         output.stdout
     );
-    assert!(output.stdout.contains(&format!("to have it back: tl undo {}", approval + 1)), "{}", output.stdout);
+    assert!(
+        output
+            .stdout
+            .contains(&format!("to have it back: tl undo {}", approval + 1)),
+        "{}",
+        output.stdout
+    );
 }
 
 #[test]
@@ -59,10 +85,29 @@ fn undo_again_takes_back_the_decision_before() {
     let project = planned();
     project.ok(&["undo"]);
     project.ok(&["undo"]);
-    assert_eq!(statuses(&project), ["act-1 approved", "act-1/chapter-01 draft", "act-1/chapter-01/scene-0101 draft"]);
+    assert_eq!(
+        statuses(&project),
+        [
+            "act-1 approved",
+            "act-1/chapter-01 draft",
+            "act-1/chapter-01/scene-0101 draft"
+        ]
+    );
     project.ok(&["undo"]);
-    assert_eq!(statuses(&project), ["act-1 draft", "act-1/chapter-01 draft", "act-1/chapter-01/scene-0101 draft"]);
-    assert_refused(&project, &["undo"], "refused", &["there is nothing to undo"]);
+    assert_eq!(
+        statuses(&project),
+        [
+            "act-1 draft",
+            "act-1/chapter-01 draft",
+            "act-1/chapter-01/scene-0101 draft"
+        ]
+    );
+    assert_refused(
+        &project,
+        &["undo"],
+        "refused",
+        &["there is nothing to undo"],
+    );
 }
 
 #[test]
@@ -170,7 +215,11 @@ fn what_changed_since_is_in_the_way() {
         &project,
         &["undo", &first.to_string()],
         "conflict",
-        &["cannot be undone by itself", "tl log", &format!("tl undo --to {}", first - 1)],
+        &[
+            "cannot be undone by itself",
+            "tl log",
+            &format!("tl undo --to {}", first - 1),
+        ],
     );
     assert_eq!(crate::fingerprint(&project), before);
 }
@@ -181,7 +230,12 @@ fn an_edit_in_between_is_not_overwritten() {
     project.write(Project::ACT, crate::ACT_EDITED);
     project.ok(&["restore", "act-1", "-1"]);
     project.write(Project::ACT, "# Act 1, by hand\n");
-    assert_refused(&project, &["undo"], "conflict", &["cannot be undone by itself"]);
+    assert_refused(
+        &project,
+        &["undo"],
+        "conflict",
+        &["cannot be undone by itself"],
+    );
     assert_eq!(project.read(Project::ACT), "# Act 1, by hand\n");
 }
 
@@ -189,10 +243,30 @@ fn an_edit_in_between_is_not_overwritten() {
 fn what_cannot_be_undone_says_why() {
     let project = planned();
     let last = newest_operation(&project);
-    assert_refused(&project, &["undo", "999"], "not-found", &["there is no operation 999", "tl log"]);
-    assert_refused(&project, &["undo", "--to", "999"], "not-found", &["there is no operation 999"]);
-    assert_refused(&project, &["undo", "1"], "refused", &["operation 1 (init)", "cannot be undone"]);
-    assert_refused(&project, &["undo", "2"], "refused", &["noticed new plan files", "remove the files"]);
+    assert_refused(
+        &project,
+        &["undo", "999"],
+        "not-found",
+        &["there is no operation 999", "tl log"],
+    );
+    assert_refused(
+        &project,
+        &["undo", "--to", "999"],
+        "not-found",
+        &["there is no operation 999"],
+    );
+    assert_refused(
+        &project,
+        &["undo", "1"],
+        "refused",
+        &["operation 1 (init)", "cannot be undone"],
+    );
+    assert_refused(
+        &project,
+        &["undo", "2"],
+        "refused",
+        &["noticed new plan files", "remove the files"],
+    );
     project.ok(&["undo"]);
     assert_refused(
         &project,
@@ -200,7 +274,12 @@ fn what_cannot_be_undone_says_why() {
         "refused",
         &["was undone already", &format!("tl undo {}", last + 1)],
     );
-    assert_refused(&story(), &["undo"], "refused", &["there is nothing to undo"]);
+    assert_refused(
+        &story(),
+        &["undo"],
+        "refused",
+        &["there is nothing to undo"],
+    );
 }
 
 #[test]
@@ -222,7 +301,10 @@ fn text_survives_an_undo_of_everything() {
         .collect();
     assert_eq!(sizes.len(), 2, "{versions}");
     let backups = crate::names_in(&project, "acts/act-1/backups");
-    let kept: Vec<String> = backups.iter().map(|name| project.read(&format!("acts/act-1/backups/{name}"))).collect();
+    let kept: Vec<String> = backups
+        .iter()
+        .map(|name| project.read(&format!("acts/act-1/backups/{name}")))
+        .collect();
     assert!(kept.contains(&crate::ACT_EDITED.to_owned()), "{kept:?}");
     assert_eq!(text(&project.json(&["show", "act-1"]), "status"), "draft");
 }
@@ -249,7 +331,13 @@ fn a_forced_approval_taken_back_leaves_the_condemnation() {
     project.ok(&["approve", "scene-0101", "--force"]);
     project.ok(&["undo"]);
     assert_eq!(project.status("scene-0101"), "invalid");
-    assert_eq!(text(&project.json(&["show", "scene-0101"]), "invalidation_reason"), "condemned: dull");
+    assert_eq!(
+        text(
+            &project.json(&["show", "scene-0101"]),
+            "invalidation_reason"
+        ),
+        "condemned: dull"
+    );
     project.ok(&["undo"]);
     assert_eq!(statuses(&project), ALL_APPROVED);
 }

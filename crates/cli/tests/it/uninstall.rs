@@ -7,10 +7,18 @@ use crate::{assert_refused, empty, story, text};
 
 #[test]
 fn every_host_is_as_it_was() {
-    let originals =
-        [None, Some(FOREIGN), Some("{}"), Some("{\"a\":1,\"hooks\":{\"Stop\":[]}}"), Some("{\n\t\"version\": 1\n}")];
+    let originals = [
+        None,
+        Some(FOREIGN),
+        Some("{}"),
+        Some("{\"a\":1,\"hooks\":{\"Stop\":[]}}"),
+        Some("{\n\t\"version\": 1\n}"),
+    ];
     for (host, file, ..) in HOSTS {
-        for original in originals.into_iter().filter(|original| host != "opencode" || original.is_none()) {
+        for original in originals
+            .into_iter()
+            .filter(|original| host != "opencode" || original.is_none())
+        {
             let project = story();
             if let Some(original) = original {
                 project.write(file, original);
@@ -23,7 +31,11 @@ fn every_host_is_as_it_was() {
             assert_eq!(outcome["success"], json!(true));
             assert_eq!(snapshot(&project), before, "{host} with {original:?}");
             let top = file.split('/').next().expect("a folder");
-            assert_eq!(project.root().join(top).exists(), original.is_some(), "{host}: no empty folders");
+            assert_eq!(
+                project.root().join(top).exists(),
+                original.is_some(),
+                "{host}: no empty folders"
+            );
             let again = project.json(&["uninstall", "--host", host]);
             assert_eq!(again["hosts"][0]["files"], json!([]), "{host}");
         }
@@ -35,12 +47,26 @@ fn what_came_later_stays() {
     let project = story();
     project.ok(&["init", "--host", "gemini"]);
     let with_ours = project.read(".gemini/settings.json");
-    project.write(".gemini/settings.json", with_ours.replacen("{\n", "{\n  // mine\n  \"theme\": \"Dracula\",\n", 1));
+    project.write(
+        ".gemini/settings.json",
+        with_ours.replacen("{\n", "{\n  // mine\n  \"theme\": \"Dracula\",\n", 1),
+    );
     project.write(".gemini/commands/own.toml", "prompt = \"mine\"\n");
     project.ok(&["uninstall", "--host", "gemini"]);
-    assert_eq!(project.read(".gemini/settings.json"), "{\n  // mine\n  \"theme\": \"Dracula\"\n}\n");
-    assert_eq!(project.read(".gemini/commands/own.toml"), "prompt = \"mine\"\n");
-    assert!(!project.root().join(".gemini/commands/plan-act.toml").exists());
+    assert_eq!(
+        project.read(".gemini/settings.json"),
+        "{\n  // mine\n  \"theme\": \"Dracula\"\n}\n"
+    );
+    assert_eq!(
+        project.read(".gemini/commands/own.toml"),
+        "prompt = \"mine\"\n"
+    );
+    assert!(
+        !project
+            .root()
+            .join(".gemini/commands/plan-act.toml")
+            .exists()
+    );
 }
 
 #[test]
@@ -48,13 +74,26 @@ fn a_command_somebody_made_their_own_is_kept_as_a_copy() {
     let project = story();
     project.ok(&["init", "--host", "claude-code"]);
     let file = ".claude/commands/plan-act.md";
-    project.write(file, format!("{}\nAnd ask me about the weather.\n", project.read(file)));
+    project.write(
+        file,
+        format!("{}\nAnd ask me about the weather.\n", project.read(file)),
+    );
     let outcome = project.json(&["uninstall", "--host", "claude-code"]);
     let files = outcome["hosts"][0]["files"].as_array().expect("files");
-    let changed = files.iter().find(|one| text(one, "path") == file).expect("the command");
+    let changed = files
+        .iter()
+        .find(|one| text(one, "path") == file)
+        .expect("the command");
     assert_eq!(text(changed, "action"), "removed");
     assert!(project.read(text(changed, "backup")).contains("weather"));
-    assert_eq!(files.iter().filter(|one| one.get("backup").is_some()).count(), 1, "what is ours alone needs no copy");
+    assert_eq!(
+        files
+            .iter()
+            .filter(|one| one.get("backup").is_some())
+            .count(),
+        1,
+        "what is ours alone needs no copy"
+    );
 }
 
 #[test]
@@ -72,7 +111,10 @@ fn skills_stay_while_another_host_uses_them() {
         assert_eq!(kept.count(), 15);
         assert!(project.root().join(skill).is_file());
         project.ok(&["uninstall", "--host", second]);
-        assert!(!project.root().join(".agents").exists(), "{first}, then {second}");
+        assert!(
+            !project.root().join(".agents").exists(),
+            "{first}, then {second}"
+        );
     }
 }
 
@@ -98,9 +140,24 @@ fn mistakes_are_explained() {
         "invalid",
         &["no host `cursr`", "did you mean `cursor`?"],
     );
-    assert_refused(&project, &["uninstall", "--host", "auto"], "invalid", &["no host `auto`"]);
+    assert_refused(
+        &project,
+        &["uninstall", "--host", "auto"],
+        "invalid",
+        &["no host `auto`"],
+    );
     assert_eq!(project.run(&["uninstall"]).code, 2);
-    assert_refused(&empty(), &["uninstall", "--host", "all"], "not-found", &["there is no Throughline project"]);
+    assert_refused(
+        &empty(),
+        &["uninstall", "--host", "all"],
+        "not-found",
+        &["there is no Throughline project"],
+    );
     project.write(".codex/hooks.json", "{ tl hook codex");
-    assert_refused(&project, &["uninstall", "--host", "codex"], "invalid", &[".codex/hooks.json", "line 1"]);
+    assert_refused(
+        &project,
+        &["uninstall", "--host", "codex"],
+        "invalid",
+        &[".codex/hooks.json", "line 1"],
+    );
 }

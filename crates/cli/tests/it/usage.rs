@@ -36,7 +36,11 @@ fn wrong_usage_is_exit_code_2_and_told_on_stderr() {
     let project = story();
     for arguments in WRONG {
         let output = project.run(arguments);
-        assert_eq!(output.code, 2, "tl {arguments:?}\n{}\n{}", output.stdout, output.stderr);
+        assert_eq!(
+            output.code, 2,
+            "tl {arguments:?}\n{}\n{}",
+            output.stdout, output.stderr
+        );
         assert_eq!(output.stdout, "", "tl {arguments:?}");
         assert!(!output.stderr.is_empty(), "tl {arguments:?}");
     }
@@ -49,13 +53,24 @@ fn wrong_usage_is_json_where_that_was_asked_for() {
         let mut with_json = arguments.to_vec();
         with_json.push("--json");
         let output = project.run(&with_json);
-        assert_eq!(output.code, 2, "tl {with_json:?}\n{}\n{}", output.stdout, output.stderr);
-        let value: Value = serde_json::from_str(&output.stdout)
-            .unwrap_or_else(|error| panic!("tl {with_json:?} ({error}): {}\n{}", output.stdout, output.stderr));
+        assert_eq!(
+            output.code, 2,
+            "tl {with_json:?}\n{}\n{}",
+            output.stdout, output.stderr
+        );
+        let value: Value = serde_json::from_str(&output.stdout).unwrap_or_else(|error| {
+            panic!(
+                "tl {with_json:?} ({error}): {}\n{}",
+                output.stdout, output.stderr
+            )
+        });
         assert_eq!(keys(&value), ["error"]);
         assert_eq!(keys(&value["error"]), ["kind", "message", "next_steps"]);
         assert_eq!(text(&value["error"], "kind"), "usage");
-        assert!(!text(&value["error"], "message").trim().is_empty(), "tl {with_json:?}: {value}");
+        assert!(
+            !text(&value["error"], "message").trim().is_empty(),
+            "tl {with_json:?}: {value}"
+        );
     }
 }
 
@@ -63,7 +78,11 @@ fn wrong_usage_is_json_where_that_was_asked_for() {
 fn a_missing_id_is_wrong_usage() {
     let output = story().run(&["plan", "chapter"]);
     assert_eq!(output.code, 2, "{}", output.stderr);
-    assert!(output.stderr.contains("tl plan chapter 1"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("tl plan chapter 1"),
+        "{}",
+        output.stderr
+    );
 }
 
 #[test]
@@ -101,7 +120,16 @@ fn outside_a_project_every_command_says_what_to_do() {
         &["adopt", "--yes"],
     ];
     for arguments in commands {
-        crate::assert_refused(&project, arguments, "not-found", &["there is no Throughline project", "tl init"]);
+        crate::assert_refused(
+            &project,
+            arguments,
+            "not-found",
+            &["there is no Throughline project", "tl init"],
+        );
     }
-    assert_eq!(crate::names_in(&project, "."), Vec::<String>::new(), "nothing was made");
+    assert_eq!(
+        crate::names_in(&project, "."),
+        Vec::<String>::new(),
+        "nothing was made"
+    );
 }

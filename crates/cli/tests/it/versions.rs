@@ -9,12 +9,17 @@ const BACKUPS: &str = "acts/act-1/backups";
 
 /// Says whether a name is `strategic-plan-YYYY-MM-DD-HH-MM-SS.md`, or that with a suffix.
 fn is_backup_name(name: &str) -> bool {
-    let Some(moment) = name.strip_prefix("strategic-plan-").and_then(|rest| rest.strip_suffix(".md")) else {
+    let Some(moment) = name
+        .strip_prefix("strategic-plan-")
+        .and_then(|rest| rest.strip_suffix(".md"))
+    else {
         return false;
     };
     let parts: Vec<&str> = moment.split('-').collect();
     let widths: Vec<usize> = parts.iter().map(|part| part.len()).collect();
-    parts.iter().all(|part| part.chars().all(|c| c.is_ascii_digit()))
+    parts
+        .iter()
+        .all(|part| part.chars().all(|c| c.is_ascii_digit()))
         && widths.len() >= 6
         && widths[..6] == [4, 2, 2, 2, 2, 2]
         && widths.len() <= 7
@@ -31,20 +36,38 @@ fn versions_are_listed_newest_first() {
     let facts: Vec<_> = versions
         .iter()
         .map(|version| {
-            (version["back"].clone(), version["current"].clone(), version["approved"].clone(), version["size"].clone())
+            (
+                version["back"].clone(),
+                version["current"].clone(),
+                version["approved"].clone(),
+                version["size"].clone(),
+            )
         })
         .collect();
     assert_eq!(
         facts,
         [
-            (json!(null), json!(true), json!(false), json!(crate::ACT_EDITED.len())),
-            (json!("-1"), json!(false), json!(true), json!(crate::ACT_TEXT.len())),
+            (
+                json!(null),
+                json!(true),
+                json!(false),
+                json!(crate::ACT_EDITED.len())
+            ),
+            (
+                json!("-1"),
+                json!(false),
+                json!(true),
+                json!(crate::ACT_TEXT.len())
+            ),
         ]
     );
     assert_eq!(text(&versions[0], "operation"), "changed: act-1");
     assert_eq!(text(&versions[1], "operation"), "new: act-1");
     let said = project.ok(&["versions", "act-1"]).stdout;
-    assert!(said.contains("✓ approved") && said.contains(BACKUPS) && said.contains("now  "), "{said}");
+    assert!(
+        said.contains("✓ approved") && said.contains(BACKUPS) && said.contains("now  "),
+        "{said}"
+    );
 }
 
 #[test]
@@ -73,7 +96,9 @@ fn an_overwritten_plan_is_kept_as_a_readable_file() {
     let backups = texts(&view["versions"][1]["backups"]);
     assert_eq!(backups.len(), 1);
     assert_eq!(project.read(backups[0]), crate::ACT_TEXT);
-    let name = backups[0].strip_prefix("acts/act-1/backups/").expect("beside the plan");
+    let name = backups[0]
+        .strip_prefix("acts/act-1/backups/")
+        .expect("beside the plan");
     assert!(is_backup_name(name), "{name}");
     // The time in the name is the one by which the version can be named.
     assert_eq!(names_in(&project, BACKUPS), [name]);
@@ -82,13 +107,18 @@ fn an_overwritten_plan_is_kept_as_a_readable_file() {
 #[test]
 fn backups_within_one_second_overwrite_nothing() {
     let project = story();
-    let texts: Vec<String> = (0..8).map(|turn| format!("# Act 1\n\nturn {turn}\n")).collect();
+    let texts: Vec<String> = (0..8)
+        .map(|turn| format!("# Act 1\n\nturn {turn}\n"))
+        .collect();
     for text in &texts {
         project.write(Project::ACT, text);
         project.ok(&["show", "act-1"]);
     }
     let names = names_in(&project, BACKUPS);
-    let mut kept: Vec<String> = names.iter().map(|name| project.read(&format!("{BACKUPS}/{name}"))).collect();
+    let mut kept: Vec<String> = names
+        .iter()
+        .map(|name| project.read(&format!("{BACKUPS}/{name}")))
+        .collect();
     kept.sort();
     assert_eq!(kept, texts[..7], "every overwritten text, and only those");
     for name in &names {
@@ -106,7 +136,10 @@ fn a_backup_that_is_in_the_way_is_left_alone() {
     project.write(&format!("{BACKUPS}/{}", first[0]), "somebody's own notes");
     project.write(Project::ACT, crate::ACT_TEXT);
     project.ok(&["show", "act-1"]);
-    assert_eq!(project.read(&format!("{BACKUPS}/{}", first[0])), "somebody's own notes");
+    assert_eq!(
+        project.read(&format!("{BACKUPS}/{}", first[0])),
+        "somebody's own notes"
+    );
     assert_eq!(names_in(&project, BACKUPS).len(), 2);
 }
 
@@ -120,7 +153,14 @@ fn the_policy_says_when_backups_are_written() {
             project.ok(&["show", "act-1"]);
         }
         assert_eq!(names_in(&project, BACKUPS).len(), expected, "{policy}");
-        assert_eq!(project.json(&["versions", "act-1"])["versions"].as_array().expect("a list").len(), 3, "{policy}");
+        assert_eq!(
+            project.json(&["versions", "act-1"])["versions"]
+                .as_array()
+                .expect("a list")
+                .len(),
+            3,
+            "{policy}"
+        );
     }
 }
 
@@ -144,5 +184,9 @@ fn the_pre_image_is_there_even_if_nobody_looked_after_the_last_write() {
     assert_eq!(output.code, 0, "{}", output.stderr);
     assert_eq!(project.read(Project::ACT), "# First\n");
     project.ok(&["restore", "act-1", "-1"]);
-    assert_eq!(project.read(Project::ACT), "# Second\n", "what was there before the restore");
+    assert_eq!(
+        project.read(Project::ACT),
+        "# Second\n",
+        "what was there before the restore"
+    );
 }

@@ -17,16 +17,25 @@ fn drafted() -> Project {
 #[test]
 fn an_approval_ends_the_waiting() {
     let project = drafted();
-    let waiting =
-        project.command(&["--json", "wait", "act-1", "--timeout", "60"]).stdout(Stdio::piped()).spawn().unwrap();
+    let waiting = project
+        .command(&["--json", "wait", "act-1", "--timeout", "60"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
     std::thread::sleep(Duration::from_millis(300));
     project.ok(&["approve", "act-1"]);
     let decided = Instant::now();
     let output = waiting.wait_with_output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    assert!(decided.elapsed() < Duration::from_secs(30), "long before its own time is over");
+    assert!(
+        decided.elapsed() < Duration::from_secs(30),
+        "long before its own time is over"
+    );
     let view: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&view["done"], &view["status"]), (&true.into(), &"approved".into()));
+    assert_eq!(
+        (&view["done"], &view["status"]),
+        (&true.into(), &"approved".into())
+    );
 }
 
 #[test]

@@ -6,24 +6,38 @@ use testkit::{Answer, Project, Session};
 use crate::{as_session, json_as, tickets};
 
 fn lines(count: usize) -> String {
-    (0..count).map(|number| format!("line {number}\n")).collect()
+    (0..count)
+        .map(|number| format!("line {number}\n"))
+        .collect()
 }
 
 /// Asks whether a file may be written, without doing it.
 fn may_write(project: &Project, session: &Session<'_>, path: &str) -> Answer {
-    session.before("Write", &json!({ "file_path": project.root().join(path), "content": "x\n" }))
+    session.before(
+        "Write",
+        &json!({ "file_path": project.root().join(path), "content": "x\n" }),
+    )
 }
 
 #[track_caller]
 fn blocked(gate: &str, answer: &Answer) -> String {
-    let reason = answer.block().unwrap_or_else(|| panic!("not blocked by {gate}: {answer:?}"));
-    assert!(reason.contains(&format!("Throughline ({gate} gate): ")), "{reason}");
+    let reason = answer
+        .block()
+        .unwrap_or_else(|| panic!("not blocked by {gate}: {answer:?}"));
+    assert!(
+        reason.contains(&format!("Throughline ({gate} gate): ")),
+        "{reason}"
+    );
     reason
 }
 
 #[track_caller]
 fn passes(answer: &Answer) {
-    assert_eq!((answer.block(), answer.code, answer.stderr.as_str()), (None, 0, ""), "{answer:?}");
+    assert_eq!(
+        (answer.block(), answer.code, answer.stderr.as_str()),
+        (None, 0, ""),
+        "{answer:?}"
+    );
 }
 
 fn flat(project: &Project, session: &str) -> Value {
@@ -51,7 +65,11 @@ fn a_ticket_with_children_scenarios_and_their_cycles_is_gone_through_by_commits(
             && told.contains("expected next: feat: loc tracking (GREEN)"),
         "{told}"
     );
-    assert!(line().starts_with("017 › 017a › loc-tracking [green] 0/3"), "{}", line());
+    assert!(
+        line().starts_with("017 › 017a › loc-tracking [green] 0/3"),
+        "{}",
+        line()
+    );
     assert_eq!(
         flat(&project, "s")["tdd"],
         json!({ "lastCommitType": "test", "scenariosCompleted": 0, "scenariosTotal": 3 })
@@ -60,15 +78,27 @@ fn a_ticket_with_children_scenarios_and_their_cycles_is_gone_through_by_commits(
     let (_, after) = session.write("src/a.rs", "two\n");
     assert!(after.is_some());
     let _ = session.shell("git commit -q -am 'feat(loc): tracking'");
-    assert!(line().starts_with("017 › 017a › loc-tracking [refactor] 0/3"), "{}", line());
+    assert!(
+        line().starts_with("017 › 017a › loc-tracking [refactor] 0/3"),
+        "{}",
+        line()
+    );
     // The next test without a refactoring: that scenario is done, and the next one red.
     let (_, after) = session.write("src/b.rs", "three\n");
     assert!(after.is_some());
     let _ = session.shell("git add -A && git commit -q -m 'test: threshold gate'");
-    assert!(line().starts_with("017 › 017a › threshold-gate [green] 1/3"), "{}", line());
+    assert!(
+        line().starts_with("017 › 017a › threshold-gate [green] 1/3"),
+        "{}",
+        line()
+    );
     let _ = session.shell("echo more >> src/b.rs && git commit -q -am 'fix: threshold gate'");
     let _ = session.shell("echo more >> src/b.rs && git commit -q -am 'refactor: threshold gate'");
-    assert!(line().starts_with("017 › 017a › commit-clears [red] 2/3"), "{}", line());
+    assert!(
+        line().starts_with("017 › 017a › commit-clears [red] 2/3"),
+        "{}",
+        line()
+    );
     assert_eq!(flat(&project, "s")["tdd"]["scenariosCompleted"], json!(2));
 }
 
@@ -98,15 +128,29 @@ fn amended_rebased_and_merged_history_is_followed() {
 fn an_amended_last_commit_does_not_count_for_the_next_scenario() {
     let project = tickets();
     let session = at_work(&project);
-    for (text, subject) in [("one", "test: loc"), ("two", "feat: loc"), ("three", "refactor: loc")] {
-        let _ = session.shell(&format!("echo {text} >> src/a.rs && git add -A && git commit -q -m '{subject}'"));
+    for (text, subject) in [
+        ("one", "test: loc"),
+        ("two", "feat: loc"),
+        ("three", "refactor: loc"),
+    ] {
+        let _ = session.shell(&format!(
+            "echo {text} >> src/a.rs && git add -A && git commit -q -m '{subject}'"
+        ));
     }
-    let scenario = |index: usize| json_as(&project, "s", &["scenario", "list", "017a"])["scenarios"][index].clone();
+    let scenario = |index: usize| {
+        json_as(&project, "s", &["scenario", "list", "017a"])["scenarios"][index].clone()
+    };
     assert_eq!(scenario(0)["progress"], json!("complete"));
-    for subject in ["refactor: loc, in better words", "refactor: loc, in the best words"] {
+    for subject in [
+        "refactor: loc, in better words",
+        "refactor: loc, in the best words",
+    ] {
         let _ = session.shell(&format!("git commit -q --amend -m '{subject}'"));
         assert_eq!(scenario(0)["last_commit"], json!(subject));
-        assert_eq!((&scenario(1)["cycle"], &scenario(1)["last_commit"]), (&json!(null), &json!(null)));
+        assert_eq!(
+            (&scenario(1)["cycle"], &scenario(1)["last_commit"]),
+            (&json!(null), &json!(null))
+        );
     }
     let _ = session.shell("echo four >> src/a.rs && git commit -q -am 'test: threshold'");
     assert_eq!(scenario(1)["last_commit"], json!("test: threshold"));
@@ -120,15 +164,26 @@ fn four_hundred_and_one_lines_block_and_a_commit_clears() {
     assert!(after.expect("written").context().is_none());
     passes(&may_write(&project, &session, "src/b.rs"));
     let (_, after) = session.write("src/b.rs", "one more\n");
-    assert!(after.expect("written").context().is_some_and(|said| said.contains("401 changed lines")), "told at once");
+    assert!(
+        after
+            .expect("written")
+            .context()
+            .is_some_and(|said| said.contains("401 changed lines")),
+        "told at once"
+    );
     let reason = blocked("loc", &may_write(&project, &session, "src/c.rs"));
     assert!(
-        reason.contains("401 changed lines are not committed; 400 are the most") && reason.contains("next: git add -A"),
+        reason.contains("401 changed lines are not committed; 400 are the most")
+            && reason.contains("next: git add -A"),
         "{reason}"
     );
     assert_eq!(flat(&project, "s")["locSinceCommit"], json!(401));
     // What clears it is never blocked: the tickets, what is ours, and the shell.
-    for free in ["tickets/017a-loc/ticket.md", "tickets/017a-loc/test-definitions.md", ".throughline/config.toml"] {
+    for free in [
+        "tickets/017a-loc/ticket.md",
+        "tickets/017a-loc/test-definitions.md",
+        ".throughline/config.toml",
+    ] {
         let answer = session
             .before("Edit", &json!({ "file_path": project.root().join(free), "old_string": "a", "new_string": "b" }));
         passes(&answer);
@@ -171,7 +226,8 @@ fn a_checkout_or_reset_clears_nothing_that_a_commit_should() {
     let _ = session.shell("git checkout -q -b elsewhere");
     blocked("phase", &may_write(&project, &session, "src/c.rs"));
     project.write("note.txt", "x\n");
-    let _ = session.shell("git add note.txt && git commit -q -m 'docs: note' && git reset -q --soft HEAD~1");
+    let _ = session
+        .shell("git add note.txt && git commit -q -m 'docs: note' && git reset -q --soft HEAD~1");
     blocked("phase", &may_write(&project, &session, "src/c.rs"));
     let _ = session.shell("git add -A && git commit -q -m 'docs: note'");
     passes(&may_write(&project, &session, "src/c.rs"));
@@ -185,19 +241,35 @@ fn a_phase_that_begins_blocks_with_its_guide_until_the_commit() {
     // The agent moves the ticket on itself, in the file.
     let file = "tickets/017a-loc/ticket.md";
     assert!(session.read(file).is_silent());
-    let moved = project.read(file).replace("phase: implement", "phase: done");
+    let moved = project
+        .read(file)
+        .replace("phase: implement", "phase: done");
     let (before, after) = session.write(file, &moved);
     passes(&before);
     assert!(after.is_some(), "the ticket itself is never blocked");
     let reason = blocked("phase", &may_write(&project, &session, "src/c.rs"));
     let guide = project.read(".throughline/phases/DONE.md");
-    assert!(reason.contains("`017a` is entering the done phase (it was in implement)"), "{reason}");
-    assert!(reason.contains("next: commit to proceed") && reason.contains(guide.trim_end()), "{reason}");
-    assert!(reason.contains("TDD Progress: 0/3 scenarios complete"), "{reason}");
-    assert_eq!(flat(&project, "s")["phaseGate"]["contextFile"], json!("DONE.md"));
+    assert!(
+        reason.contains("`017a` is entering the done phase (it was in implement)"),
+        "{reason}"
+    );
+    assert!(
+        reason.contains("next: commit to proceed") && reason.contains(guide.trim_end()),
+        "{reason}"
+    );
+    assert!(
+        reason.contains("TDD Progress: 0/3 scenarios complete"),
+        "{reason}"
+    );
+    assert_eq!(
+        flat(&project, "s")["phaseGate"]["contextFile"],
+        json!("DONE.md")
+    );
     // The guide is read anew each time: the file is the message.
     project.write(".throughline/phases/DONE.md", "Our own guide.\n");
-    assert!(blocked("phase", &may_write(&project, &session, "src/c.rs")).contains("Our own guide."));
+    assert!(
+        blocked("phase", &may_write(&project, &session, "src/c.rs")).contains("Our own guide.")
+    );
     let _ = session.shell("git add -A && git commit -q -m 'docs: 017a is done'");
     passes(&may_write(&project, &session, "src/c.rs"));
     assert_eq!(flat(&project, "s")["phaseGate"], json!(null));
@@ -210,12 +282,19 @@ fn who_was_put_into_a_ticket_gets_its_context_with_the_first_block() {
     project.ok(&["focus", "enter", "017b"]);
     let session = project.session("s");
     let reason = blocked("context", &may_write(&project, &session, "src/c.rs"));
-    for part in ["`017b` was entered", "# Phase gates", "is in the phase intake"] {
+    for part in [
+        "`017b` was entered",
+        "# Phase gates",
+        "is in the phase intake",
+    ] {
         assert!(reason.contains(part), "{part} is not in {reason}");
     }
     passes(&may_write(&project, &session, "src/c.rs"));
     // Another session has to read it too.
-    blocked("context", &may_write(&project, &project.session("t"), "src/c.rs"));
+    blocked(
+        "context",
+        &may_write(&project, &project.session("t"), "src/c.rs"),
+    );
 }
 
 #[test]
@@ -248,7 +327,10 @@ fn two_sessions_never_disturb_each_other() {
     blocked("loc", &may_write(&project, &a, "src/c.rs"));
     passes(&may_write(&project, &b, "src/d.rs"));
     assert_eq!(
-        (&flat(&project, "a")["locSinceCommit"], &flat(&project, "b")["locSinceCommit"]),
+        (
+            &flat(&project, "a")["locSinceCommit"],
+            &flat(&project, "b")["locSinceCommit"]
+        ),
         (&json!(401), &json!(1))
     );
     // The phase of one is nothing to the other, and neither is its commit.
@@ -258,7 +340,10 @@ fn two_sessions_never_disturb_each_other() {
     let _ = a.shell("git add src/a.rs && git commit -q -m 'test: loc tracking'");
     passes(&may_write(&project, &a, "src/c.rs"));
     blocked("phase", &may_write(&project, &b, "src/d.rs"));
-    assert_eq!(json_as(&project, "a", &["where"])["stack"][2]["cycle"], json!("green"));
+    assert_eq!(
+        json_as(&project, "a", &["where"])["stack"][2]["cycle"],
+        json!("green")
+    );
     let _ = b.shell("git add -A && git commit -q -m 'docs: behaviour'");
     passes(&may_write(&project, &b, "src/d.rs"));
 }
@@ -268,7 +353,10 @@ fn work_that_outgrows_its_level_is_raised_or_split() {
     let project = tickets();
     project.ok(&["ticket", "new", "Fix the label"]);
     as_session(&project, "s", &["focus", "enter", "046"]);
-    assert_eq!(json_as(&project, "s", &["where"])["stack"][0]["workLevel"], json!("task"));
+    assert_eq!(
+        json_as(&project, "s", &["where"])["stack"][0]["workLevel"],
+        json!("task")
+    );
     let session = project.session("s");
     for file in ["src/a.rs", "src/b.rs", "src/c.rs"] {
         let (before, _) = session.write(file, "x\n");
@@ -276,18 +364,22 @@ fn work_that_outgrows_its_level_is_raised_or_split() {
     }
     let reason = blocked("scope", &may_write(&project, &session, "src/d.rs"));
     assert!(
-        reason.contains("touches 3 files: that is a feature") && reason.contains("tl ticket level 046 feature"),
+        reason.contains("touches 3 files: that is a feature")
+            && reason.contains("tl ticket level 046 feature"),
         "{reason}"
     );
     project.ok(&["ticket", "level", "046", "feature"]);
     passes(&may_write(&project, &session, "src/d.rs"));
 
-    let scenarios: String = (1..=6).map(|number| format!("## Scenario: Case {number}\nGiven\n\n")).collect();
+    let scenarios: String = (1..=6)
+        .map(|number| format!("## Scenario: Case {number}\nGiven\n\n"))
+        .collect();
     project.write("tickets/045-поиск/test-definitions.md", scenarios);
     as_session(&project, "s", &["focus", "enter", "045"]);
     let reason = blocked("scope", &may_write(&project, &session, "src/d.rs"));
     assert!(
-        reason.contains("6 scenarios: this work should be split") && reason.contains("tl ticket split 045"),
+        reason.contains("6 scenarios: this work should be split")
+            && reason.contains("tl ticket split 045"),
         "{reason}"
     );
     project.ok(&["ticket", "split", "045", "First", "Second"]);
@@ -299,8 +391,14 @@ fn what_another_session_claimed_is_not_written() {
     let project = tickets();
     as_session(&project, "a", &["focus", "enter", "017a", "--claim"]);
     let b = project.session("b");
-    let reason = blocked("claim", &may_write(&project, &b, "tickets/017a-loc/ticket.md"));
-    assert!(reason.contains("`017a` is claimed by another session (a)") && reason.contains("tl next"), "{reason}");
+    let reason = blocked(
+        "claim",
+        &may_write(&project, &b, "tickets/017a-loc/ticket.md"),
+    );
+    assert!(
+        reason.contains("`017a` is claimed by another session (a)") && reason.contains("tl next"),
+        "{reason}"
+    );
     passes(&may_write(&project, &b, "src/d.rs"));
     as_session(&project, "a", &["release", "017a"]);
     let answer = b.before("Edit", &json!({ "file_path": project.root().join("tickets/017a-loc/ticket.md"), "old_string": "a", "new_string": "b" }));
@@ -315,13 +413,27 @@ fn a_person_lets_a_step_pass_once() {
     let _ = session.shell("true");
     blocked("loc", &may_write(&project, &session, "src/b.rs"));
     let refused = project.run(&["gate", "override", "loc", "017a", "--reason", "x"]);
-    assert!(refused.code == 1 && refused.stderr.contains("by a person"), "{refused:?}");
+    assert!(
+        refused.code == 1 && refused.stderr.contains("by a person"),
+        "{refused:?}"
+    );
     let stats = project.json(&["gate", "stats"]);
     assert_eq!(stats["gates"]["loc"]["blocks"], json!(1));
     let explained = as_session(&project, "s", &["gate", "explain", "loc"]).stdout;
-    assert!(explained.contains("now: the loc gate: 401 changed lines"), "{explained}");
+    assert!(
+        explained.contains("now: the loc gate: 401 changed lines"),
+        "{explained}"
+    );
     let list = project.ok(&["gate", "list"]).stdout;
-    for gate in ["hierarchy", "loc", "phase", "context", "scope", "claim", "done"] {
+    for gate in [
+        "hierarchy",
+        "loc",
+        "phase",
+        "context",
+        "scope",
+        "claim",
+        "done",
+    ] {
         assert!(list.contains(gate), "{gate} is not in {list}");
     }
 }
@@ -333,12 +445,23 @@ fn cursor_is_told_before_it_stops() {
     as_session(&project, "s", &["focus", "enter", "017a"]);
     // Its hook after an edit cannot block.
     project.write("src/a.rs", lines(401));
-    let edited = session.event("afterFileEdit", json!({ "file_path": project.root().join("src/a.rs"), "edits": [] }));
+    let edited = session.event(
+        "afterFileEdit",
+        json!({ "file_path": project.root().join("src/a.rs"), "edits": [] }),
+    );
     assert_eq!(edited.block(), None);
-    let stop = |count: u32| session.event("stop", json!({ "status": "completed", "loop_count": count }));
+    let stop = |count: u32| {
+        session.event(
+            "stop",
+            json!({ "status": "completed", "loop_count": count }),
+        )
+    };
     let followed = stop(0).json();
     let text = followed["followup_message"].as_str().expect("a follow-up");
-    assert!(text.contains("Throughline (loc gate): 401 changed lines"), "{text}");
+    assert!(
+        text.contains("Throughline (loc gate): 401 changed lines"),
+        "{text}"
+    );
     assert!(stop(1).is_silent(), "it must be able to stop");
     assert!(stop(0).is_silent(), "the same is said once a turn");
 }
@@ -352,16 +475,38 @@ fn every_host_says_the_same() {
     let path = path.to_str().expect("a Unicode path");
     let patch = format!("*** Begin Patch\n*** Add File: {path}\n+x\n*** End Patch\n");
     let calls = [
-        ("claude-code", "Write", json!({ "file_path": path, "content": "x\n" })),
-        ("cursor", "Write", json!({ "file_path": path, "content": "x\n" })),
-        ("opencode", "write", json!({ "filePath": path, "content": "x\n" })),
+        (
+            "claude-code",
+            "Write",
+            json!({ "file_path": path, "content": "x\n" }),
+        ),
+        (
+            "cursor",
+            "Write",
+            json!({ "file_path": path, "content": "x\n" }),
+        ),
+        (
+            "opencode",
+            "write",
+            json!({ "filePath": path, "content": "x\n" }),
+        ),
         ("codex", "apply_patch", json!({ "command": patch })),
-        ("gemini", "write_file", json!({ "file_path": path, "content": "x\n" })),
-        ("copilot", "create", json!({ "path": path, "file_text": "x\n" })),
+        (
+            "gemini",
+            "write_file",
+            json!({ "file_path": path, "content": "x\n" }),
+        ),
+        (
+            "copilot",
+            "create",
+            json!({ "path": path, "file_text": "x\n" }),
+        ),
     ];
     let said: Vec<String> = calls
         .iter()
-        .map(|(host, tool, input)| blocked("loc", &project.session_of(host, "s").before(tool, input)))
+        .map(|(host, tool, input)| {
+            blocked("loc", &project.session_of(host, "s").before(tool, input))
+        })
         .collect();
     assert!(said.iter().all(|text| *text == said[0]), "{said:#?}");
 }
@@ -370,7 +515,10 @@ fn every_host_says_the_same() {
 fn without_git_the_gates_that_need_it_stand_down() {
     let project = crate::empty();
     project.ok(&["init", "--profile", "tickets"]);
-    project.write("tickets/001-a/ticket.md", "---\nid: '001'\nphase: intake\n---\n\n# A\n");
+    project.write(
+        "tickets/001-a/ticket.md",
+        "---\nid: '001'\nphase: intake\n---\n\n# A\n",
+    );
     as_session(&project, "s", &["focus", "enter", "001"]);
     let session = project.session("s");
     for file in ["src/a.rs", "src/b.rs"] {
@@ -395,7 +543,15 @@ fn worktrees_have_their_own_commits() {
     let session = project.session("s");
     let (_, after) = session.write("src/a.rs", "x\n");
     assert!(after.is_some());
-    assert!(project.shell("cd ../tree && echo y > y.rs && git add -A && git commit -q -m 'test: elsewhere'"));
+    assert!(
+        project.shell(
+            "cd ../tree && echo y > y.rs && git add -A && git commit -q -m 'test: elsewhere'"
+        )
+    );
     let _ = session.shell("true");
-    assert_eq!(json_as(&project, "s", &["where"])["stack"][2]["cycle"], json!("red"), "not this worktree's commit");
+    assert_eq!(
+        json_as(&project, "s", &["where"])["stack"][2]["cycle"],
+        json!("red"),
+        "not this worktree's commit"
+    );
 }

@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 use testkit::Project;
 
 pub(crate) const PROSE: &str = "acts/act-1/chapters/chapter-01/content/scene-0101.md";
-const BLUEPRINT: &str =
-    "# The drawer\n\n## Characters\n- Elena\n\n## Beats\nElena opens the drawer. The map is gone.\n";
+const BLUEPRINT: &str = "# The drawer\n\n## Characters\n- Elena\n\n## Beats\nElena opens the drawer. The map is gone.\n";
 
 pub(crate) fn approved() -> Project {
     let project = story();
@@ -16,13 +15,24 @@ pub(crate) fn approved() -> Project {
     for node in ["act-1", "chapter-01", "scene-0101"] {
         project.ok(&["approve", node]);
     }
-    project.ok(&["memory", "edit", "--new", "character", "name=Elena", "role=lead"]);
+    project.ok(&[
+        "memory",
+        "edit",
+        "--new",
+        "character",
+        "name=Elena",
+        "role=lead",
+    ]);
     project.ok(&["memory", "edit", "--new", "loop", "text=Where is the map?"]);
-    project.write(".throughline/config.toml", "[policy.generation]\nscene_words = 12\n");
+    project.write(
+        ".throughline/config.toml",
+        "[policy.generation]\nscene_words = 12\n",
+    );
     project
 }
 
-const GOOD: &str = "Elena pulled at the drawer until it gave. Inside there was only dust, and the map was gone.";
+const GOOD: &str =
+    "Elena pulled at the drawer until it gave. Inside there was only dust, and the map was gone.";
 
 fn verdict() -> Value {
     json!({
@@ -40,8 +50,15 @@ fn verdict() -> Value {
 fn a_scene_is_written_checked_and_remembered() {
     let project = with_model(approved(), &[GOOD, &verdict().to_string()]);
     let done = project.json(&["write", "--next"]);
-    assert_eq!((text(&done, "status"), text(&done, "file")), ("complete", PROSE));
-    assert_eq!(done["findings"], json!([]), "what is not quoted from the scene does not count");
+    assert_eq!(
+        (text(&done, "status"), text(&done, "file")),
+        ("complete", PROSE)
+    );
+    assert_eq!(
+        done["findings"],
+        json!([]),
+        "what is not quoted from the scene does not count"
+    );
     assert_eq!(project.read(PROSE), format!("{GOOD}\n"));
     let scene = project.json(&["memory", "show", "S001"])["entry"].clone();
     assert_eq!(
@@ -50,17 +67,34 @@ fn a_scene_is_written_checked_and_remembered() {
     );
     let facts = project.json(&["memory", "show", "facts"]);
     assert_eq!(facts["entries"].as_array().unwrap().len(), 1, "{facts}");
-    assert_eq!(project.json(&["memory", "show", "OL0"])["entry"]["status"], "advanced");
-    assert_eq!(project.json(&["memory", "show", "OL1"])["entry"]["evidence"], Value::Null);
-    assert_eq!(project.json(&["show", "scene-0101"])["progress"], "complete");
+    assert_eq!(
+        project.json(&["memory", "show", "OL0"])["entry"]["status"],
+        "advanced"
+    );
+    assert_eq!(
+        project.json(&["memory", "show", "OL1"])["entry"]["evidence"],
+        Value::Null
+    );
+    assert_eq!(
+        project.json(&["show", "scene-0101"])["progress"],
+        "complete"
+    );
     let asked = asked(&project);
     assert!(asked.contains("│ Elena opens the drawer."), "{asked}");
     let stats = project.json(&["novel", "stats"]);
     assert_eq!(
-        (stats["spending"]["calls"].clone(), stats["spending"]["calls_without_price"].clone()),
+        (
+            stats["spending"]["calls"].clone(),
+            stats["spending"]["calls_without_price"].clone()
+        ),
         (json!(2), json!(2))
     );
-    assert_refused(&project, &["write", "--next"], "not-found", &["not written yet"]);
+    assert_refused(
+        &project,
+        &["write", "--next"],
+        "not-found",
+        &["not written yet"],
+    );
 }
 
 #[test]
@@ -68,11 +102,21 @@ fn a_text_that_breaks_off_is_concluded_and_what_must_not_stay_is_revised() {
     let clean = json!({ "findings": [], "summary": ["s"] }).to_string();
     let project = with_model(
         approved(),
-        &["Elena pulled at the drawer until C0", "gave up and went home through the snow.", &clean, GOOD, &clean],
+        &[
+            "Elena pulled at the drawer until C0",
+            "gave up and went home through the snow.",
+            &clean,
+            GOOD,
+            &clean,
+        ],
     );
     let done = project.json(&["write", "scene-0101"]);
     assert_eq!(
-        (text(&done, "status"), done["conclusions"].clone(), done["revisions"].clone()),
+        (
+            text(&done, "status"),
+            done["conclusions"].clone(),
+            done["revisions"].clone()
+        ),
         ("complete", json!(1), json!(1))
     );
     assert_eq!(project.read(PROSE), format!("{GOOD}\n"));
@@ -85,16 +129,32 @@ fn what_cannot_be_mended_waits_for_a_person() {
     let project = with_model(approved(), &[GOOD, &bad, GOOD, &bad, GOOD, &bad]);
     let held = project.run(&["write", "scene-0101"]);
     assert_eq!(held.code, 1, "{held:?}");
-    assert!(held.stdout.contains("held") && held.stdout.contains("“only dust”"), "{held:?}");
+    assert!(
+        held.stdout.contains("held") && held.stdout.contains("“only dust”"),
+        "{held:?}"
+    );
     assert!(!project.root().join(PROSE).exists());
     // It went through the loop that reviews plans and code: three iterations, then a person.
     let review = project.json(&["review", "status", "--of", "act-1/chapter-01/scene-0101"]);
-    assert_eq!((review["iteration"].clone(), review["escalated"].clone()), (json!(3), json!(["qa-002"])), "{review}");
+    assert_eq!(
+        (review["iteration"].clone(), review["escalated"].clone()),
+        (json!(3), json!(["qa-002"])),
+        "{review}"
+    );
     assert_eq!(review["items"][1]["finding"], "who says so?: “only dust”");
     // Whoever is no person does not decide.
     let agent = project.run(&["generation", "resume", "scene-0101"]);
-    assert!(agent.code == 1 && agent.stderr.contains("held for a person"), "{agent:?}");
-    assert_eq!(text(&project.json(&["generation", "status", "scene-0101"]), "status"), "held");
+    assert!(
+        agent.code == 1 && agent.stderr.contains("held for a person"),
+        "{agent:?}"
+    );
+    assert_eq!(
+        text(
+            &project.json(&["generation", "status", "scene-0101"]),
+            "status"
+        ),
+        "held"
+    );
     project.ok(&["generation", "cancel", "scene-0101"]);
 }
 
@@ -103,8 +163,10 @@ fn what_cannot_be_mended_waits_for_a_person() {
 #[test]
 fn facts_with_dates_stand_against_a_scene() {
     let project = approved();
-    project
-        .write(&Project::SCENE.replace("0101", "0102"), "---\npov: Elena\n---\n# The lie\n\n## Characters\n- Elena\n");
+    project.write(
+        &Project::SCENE.replace("0101", "0102"),
+        "---\npov: Elena\n---\n# The lie\n\n## Characters\n- Elena\n",
+    );
     project.ok(&["approve", "act-1/chapter-01/scene-0102"]);
     project.ok(&["memory", "edit", "--new", "character", "name=Marcus"]);
     let clean = json!({ "findings": [], "summary": ["s"], "characters": ["C0"] }).to_string();
@@ -124,8 +186,20 @@ fn facts_with_dates_stand_against_a_scene() {
         ],
     );
     project.ok(&["write", "scene-0101"]);
-    assert_eq!(project.json(&["memory", "show", "C0"])["entry"]["knows"], json!(["F0"]), "who was there knows it");
-    project.ok(&["memory", "edit", "--new", "scene", "title=Elsewhere", "node=act-1", "characters=[\"C1\"]"]);
+    assert_eq!(
+        project.json(&["memory", "show", "C0"])["entry"]["knows"],
+        json!(["F0"]),
+        "who was there knows it"
+    );
+    project.ok(&[
+        "memory",
+        "edit",
+        "--new",
+        "scene",
+        "title=Elsewhere",
+        "node=act-1",
+        "characters=[\"C1\"]",
+    ]);
     project.ok(&[
         "memory",
         "edit",
@@ -137,29 +211,66 @@ fn facts_with_dates_stand_against_a_scene() {
         "valid_from=S002",
     ]);
     let done = project.json(&["write", "scene-0102"]);
-    assert_eq!((text(&done, "status"), done["revisions"].clone()), ("complete", json!(1)), "{done}");
+    assert_eq!(
+        (text(&done, "status"), done["revisions"].clone()),
+        ("complete", json!(1)),
+        "{done}"
+    );
     let asked = asked(&project);
-    assert!(asked.contains("continuity: Elena: it was `green`, and is `blue` here"), "{asked}");
-    assert!(asked.contains("pov: Elena was not there and cannot know this"), "{asked}");
-    assert_eq!(project.json(&["memory", "show", "S003"])["entry"]["pov"], "C0");
+    assert!(
+        asked.contains("continuity: Elena: it was `green`, and is `blue` here"),
+        "{asked}"
+    );
+    assert!(
+        asked.contains("pov: Elena was not there and cannot know this"),
+        "{asked}"
+    );
+    assert_eq!(
+        project.json(&["memory", "show", "S003"])["entry"]["pov"],
+        "C0"
+    );
 }
 
 #[test]
 fn only_an_approved_blueprint_is_written_and_a_stale_one_says_so() {
     let project = approved();
-    assert_refused(&project, &["write", "chapter-01"], "refused", &["nothing is written from a chapter"]);
+    assert_refused(
+        &project,
+        &["write", "chapter-01"],
+        "refused",
+        &["nothing is written from a chapter"],
+    );
     project.ok(&["write", "scene-0101"]);
     let placeholder = project.read(PROSE);
-    assert!(placeholder.starts_with("> Placeholder: the words of the blueprint"), "{placeholder}");
-    assert_eq!(project.json(&["generation", "status", "scene-0101"])["revisions"], 0, "rules revise nothing");
+    assert!(
+        placeholder.starts_with("> Placeholder: the words of the blueprint"),
+        "{placeholder}"
+    );
+    assert_eq!(
+        project.json(&["generation", "status", "scene-0101"])["revisions"],
+        0,
+        "rules revise nothing"
+    );
     project.write(Project::SCENE, format!("{BLUEPRINT}\nAnd then it rains.\n"));
-    assert_eq!(project.json(&["generation", "status", "scene-0101"])["stale"], true);
-    assert_refused(&project, &["write", "scene-0101"], "refused", &["its blueprint is `draft`"]);
+    assert_eq!(
+        project.json(&["generation", "status", "scene-0101"])["stale"],
+        true
+    );
+    assert_refused(
+        &project,
+        &["write", "scene-0101"],
+        "refused",
+        &["its blueprint is `draft`"],
+    );
     // What somebody wrote over it is kept beside.
     project.ok(&["approve", "scene-0101"]);
     project.write(PROSE, "My own words.\n");
     project.ok(&["write", "scene-0101"]);
     let backups = crate::names_in(&project, "acts/act-1/chapters/chapter-01/content/backups");
     assert_eq!(backups.len(), 1);
-    assert_eq!(project.json(&["memory", "show"])["counts"]["scenes"], 1, "the same scene keeps its id");
+    assert_eq!(
+        project.json(&["memory", "show"])["counts"]["scenes"],
+        1,
+        "the same scene keeps its id"
+    );
 }

@@ -28,8 +28,18 @@ pub struct Line {
 impl Line {
     /// Returns a line.
     #[must_use]
-    pub fn new(section: &'static str, severity: Severity, why: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { section, severity, why: why.into(), text: text.into() }
+    pub fn new(
+        section: &'static str,
+        severity: Severity,
+        why: impl Into<String>,
+        text: impl Into<String>,
+    ) -> Self {
+        Self {
+            section,
+            severity,
+            why: why.into(),
+            text: text.into(),
+        }
     }
 }
 
@@ -43,12 +53,18 @@ pub struct Budget {
 
 impl Budget {
     /// A budget nobody reaches.
-    pub const UNLIMITED: Self = Self { characters: usize::MAX, tokens: usize::MAX };
+    pub const UNLIMITED: Self = Self {
+        characters: usize::MAX,
+        tokens: usize::MAX,
+    };
 
     /// Returns the budget with no more than so many characters.
     #[must_use]
     pub fn at_most(self, characters: usize) -> Self {
-        Self { characters: self.characters.min(characters), ..self }
+        Self {
+            characters: self.characters.min(characters),
+            ..self
+        }
     }
 
     fn holds(self, size: Size) -> bool {
@@ -80,7 +96,10 @@ impl Size {
                 _ => 4,
             })
             .sum();
-        Self { characters: text.chars().count(), quarter_tokens }
+        Self {
+            characters: text.chars().count(),
+            quarter_tokens,
+        }
     }
 
     fn and(self, other: Self) -> Self {
@@ -105,27 +124,53 @@ pub fn fit(mut lines: Vec<Line>, budget: Budget) -> Composed {
     lines.sort_by_key(|line| line.severity);
     let mut said = HashSet::new();
     lines.retain(|line| said.insert(line.text.clone()));
-    let whole = Size::of(&lines.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n"));
+    let whole = Size::of(
+        &lines
+            .iter()
+            .map(|line| line.text.as_str())
+            .collect::<Vec<_>>()
+            .join("\n"),
+    );
     // Room for the line that says that something is missing, where something will be.
-    let reserved = if budget.holds(whole) { Size::default() } else { Size::of(&left_out(999)) };
-    let (mut kept, mut cut, mut used): (Vec<Line>, Vec<Line>, Size) = (Vec::new(), Vec::new(), Size::default());
+    let reserved = if budget.holds(whole) {
+        Size::default()
+    } else {
+        Size::of(&left_out(999))
+    };
+    let (mut kept, mut cut, mut used): (Vec<Line>, Vec<Line>, Size) =
+        (Vec::new(), Vec::new(), Size::default());
     for line in lines {
-        let with = if kept.is_empty() { Size::of(&line.text) } else { used.and(Size::of(&line.text)) };
+        let with = if kept.is_empty() {
+            Size::of(&line.text)
+        } else {
+            used.and(Size::of(&line.text))
+        };
         if budget.holds(with.and(reserved)) || (reserved.characters == 0 && budget.holds(with)) {
             used = with;
             kept.push(line);
         } else if line.severity == Severity::Must
             && let Some(shorter) = shortened(&line.text, budget, used, reserved)
         {
-            let short = Line { text: shorter, ..line.clone() };
-            used = if kept.is_empty() { Size::of(&short.text) } else { used.and(Size::of(&short.text)) };
+            let short = Line {
+                text: shorter,
+                ..line.clone()
+            };
+            used = if kept.is_empty() {
+                Size::of(&short.text)
+            } else {
+                used.and(Size::of(&short.text))
+            };
             kept.push(short);
             cut.push(line);
         } else {
             cut.push(line);
         }
     }
-    let mut text = kept.iter().map(|line| line.text.as_str()).collect::<Vec<_>>().join("\n");
+    let mut text = kept
+        .iter()
+        .map(|line| line.text.as_str())
+        .collect::<Vec<_>>()
+        .join("\n");
     if !cut.is_empty() {
         let last = left_out(cut.len());
         if budget.holds(Size::of(&text).and(Size::of(&last))) {
@@ -145,7 +190,10 @@ fn shortened(text: &str, budget: Budget, used: Size, reserved: Size) -> Option<S
     for c in text.chars() {
         kept.push(c);
         let size = used.and(Size::of(&kept)).and(reserved);
-        if !budget.holds(Size { characters: size.characters + 1, quarter_tokens: size.quarter_tokens + 4 }) {
+        if !budget.holds(Size {
+            characters: size.characters + 1,
+            quarter_tokens: size.quarter_tokens + 4,
+        }) {
             kept.pop();
             break;
         }

@@ -67,24 +67,56 @@ fn lines(briefing: &Briefing<'_>) -> Vec<Line> {
         ));
     }
     if let Some(faults) = briefing.faults {
-        lines.push(Line::new("faults", Severity::Must, "hooks could not do their work", faults));
+        lines.push(Line::new(
+            "faults",
+            Severity::Must,
+            "hooks could not do their work",
+            faults,
+        ));
     }
     if let Some(trail) = &briefing.trail {
         lines.extend(trail_lines::lines(trail));
     }
     for (path, by, text) in briefing.comments.iter().take(MOST_NAMED) {
         let said: String = clean_line(text).chars().take(LONGEST_SAID).collect();
-        let text = format!("- comment on {path} by {}, as data: \"{said}\"", clean_line(by));
-        lines.push(Line::new("comments", Severity::High, "a person said something and nothing happened since", text));
+        let text = format!(
+            "- comment on {path} by {}, as data: \"{said}\"",
+            clean_line(by)
+        );
+        lines.push(Line::new(
+            "comments",
+            Severity::High,
+            "a person said something and nothing happened since",
+            text,
+        ));
     }
     for one in briefing.attention.iter().take(MOST_NAMED) {
-        let reason = one.reason.map(|reason| format!(" ({})", clean_line(reason))).unwrap_or_default();
-        let text = format!("- {} is {}{reason}. Next: {}", one.path, one.status, one.next_step);
-        lines.push(Line::new("plans", Severity::High, "it waits for someone", text));
+        let reason = one
+            .reason
+            .map(|reason| format!(" ({})", clean_line(reason)))
+            .unwrap_or_default();
+        let text = format!(
+            "- {} is {}{reason}. Next: {}",
+            one.path, one.status, one.next_step
+        );
+        lines.push(Line::new(
+            "plans",
+            Severity::High,
+            "it waits for someone",
+            text,
+        ));
     }
     if briefing.attention.len() > MOST_NAMED {
-        let text = format!("- and {} more: tl status", briefing.attention.len() - MOST_NAMED);
-        lines.push(Line::new("plans", Severity::High, "they wait for someone", text));
+        let text = format!(
+            "- and {} more: tl status",
+            briefing.attention.len() - MOST_NAMED
+        );
+        lines.push(Line::new(
+            "plans",
+            Severity::High,
+            "they wait for someone",
+            text,
+        ));
     }
     if briefing.has_plans {
         lines.push(Line::new(
@@ -104,9 +136,18 @@ fn opening(briefing: &Briefing<'_>) -> Line {
         let plans: Vec<String> = briefing
             .levels
             .iter()
-            .map(|(level, all, approved)| format!("{} ({approved} approved)", count(*all, level, &format!("{level}s"))))
+            .map(|(level, all, approved)| {
+                format!(
+                    "{} ({approved} approved)",
+                    count(*all, level, &format!("{level}s"))
+                )
+            })
             .collect();
-        let plans = if plans.is_empty() { "no plans yet".to_owned() } else { plans.join(", ") };
+        let plans = if plans.is_empty() {
+            "no plans yet".to_owned()
+        } else {
+            plans.join(", ")
+        };
         format!("{OPENING}: {trees}. Now: {plans}.")
     } else {
         format!("{OPENING}: {trees}.")

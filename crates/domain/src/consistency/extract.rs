@@ -55,7 +55,13 @@ impl<'t> Document<'t> {
         }
         blocks.extend(markdown::blocks(body));
         let owners = owners(facets, &blocks);
-        Self { facets, text, keys: front.keys, blocks, owners }
+        Self {
+            facets,
+            text,
+            keys: front.keys,
+            blocks,
+            owners,
+        }
     }
 
     /// Says whether the plan has any passage about a facet, even an empty one.
@@ -66,7 +72,9 @@ impl<'t> Document<'t> {
     /// Returns the passages about a facet, in their order.
     pub(super) fn passages(&self, facet: usize) -> Vec<Passage<'_>> {
         let mut passages = Vec::new();
-        let Some(words) = self.facets.get(facet) else { return passages };
+        let Some(words) = self.facets.get(facet) else {
+            return passages;
+        };
         keyed_values(words, &self.keys, &mut passages);
         let mut section_end = 0;
         for (index, block) in self.blocks.iter().enumerate() {
@@ -77,7 +85,9 @@ impl<'t> Document<'t> {
             }
             match block {
                 Block::Table(table) => self.passages_in_table(words, table, &mut passages),
-                Block::Heading { text, .. } | Block::Item { text, .. } | Block::Paragraph { text, .. } => {
+                Block::Heading { text, .. }
+                | Block::Item { text, .. }
+                | Block::Paragraph { text, .. } => {
                     self.labelled(words, index, text, &mut passages);
                 }
             }
@@ -86,7 +96,11 @@ impl<'t> Document<'t> {
     }
 
     pub(super) fn blocks(&self, range: Range<usize>) -> impl Iterator<Item = (usize, &Block)> {
-        self.blocks.iter().enumerate().take(range.end).skip(range.start)
+        self.blocks
+            .iter()
+            .enumerate()
+            .take(range.end)
+            .skip(range.start)
     }
 
     /// Returns the facets a block is a heading of.
@@ -108,7 +122,11 @@ impl<'t> Document<'t> {
 
     /// Says whether a line is a label of any facet.
     pub(super) fn is_labelled(&self, line: &str) -> bool {
-        self.is_facet_word(line) || self.facets.iter().any(|words| labels(line).any(|label| label.names(words)))
+        self.is_facet_word(line)
+            || self
+                .facets
+                .iter()
+                .any(|words| labels(line).any(|label| label.names(words)))
     }
 
     /// Says whether a text is a word of any facet and nothing else.
@@ -119,12 +137,16 @@ impl<'t> Document<'t> {
     /// Returns what a heading of a facet gives on its own line: `Medbay` of `Location: Medbay`.
     pub(super) fn value_in_heading<'h>(&self, facet: usize, heading: &'h str) -> Option<&'h str> {
         let words = self.facets.get(facet)?;
-        label(heading).filter(|label| label.names(words)).map(|label| label.value)
+        label(heading)
+            .filter(|label| label.names(words))
+            .map(|label| label.value)
     }
 
     /// Says whether a label names a facet.
     pub(super) fn fits_label(&self, facet: usize, label: &str) -> bool {
-        self.facets.get(facet).is_some_and(|words| words.fits_label(label))
+        self.facets
+            .get(facet)
+            .is_some_and(|words| words.fits_label(label))
     }
 
     /// Says whether a label names some facet.
@@ -134,10 +156,20 @@ impl<'t> Document<'t> {
 
     /// Says whether a table has its labels in the first column instead of the head.
     pub(super) fn is_vertical(&self, table: &Table) -> bool {
-        table.rows.iter().filter_map(|row| row.first()).any(|cell| self.is_facet_word(cell))
+        table
+            .rows
+            .iter()
+            .filter_map(|row| row.first())
+            .any(|cell| self.is_facet_word(cell))
     }
 
-    fn labelled<'d>(&'d self, words: &FacetWords, index: usize, text: &'d str, passages: &mut Vec<Passage<'d>>) {
+    fn labelled<'d>(
+        &'d self,
+        words: &FacetWords,
+        index: usize,
+        text: &'d str,
+        passages: &mut Vec<Passage<'d>>,
+    ) {
         let is_heading = self.blocks.get(index).is_some_and(Block::is_heading);
         // `**Characters**` alone on its line, as people write who do not like headings.
         if !is_heading && words.is_word(text) {
@@ -175,11 +207,21 @@ impl<'t> Document<'t> {
         {
             return start..start + 1;
         }
-        let length = self.blocks.iter().skip(start).take_while(|block| is_below(block)).count();
+        let length = self
+            .blocks
+            .iter()
+            .skip(start)
+            .take_while(|block| is_below(block))
+            .count();
         start..start + length
     }
 
-    fn passages_in_table<'d>(&self, words: &FacetWords, table: &'d Table, passages: &mut Vec<Passage<'d>>) {
+    fn passages_in_table<'d>(
+        &self,
+        words: &FacetWords,
+        table: &'d Table,
+        passages: &mut Vec<Passage<'d>>,
+    ) {
         if self.is_vertical(table) {
             for row in std::iter::once(&table.header).chain(&table.rows) {
                 if row.first().is_some_and(|cell| words.fits_label(cell)) {
@@ -188,7 +230,12 @@ impl<'t> Document<'t> {
             }
             return;
         }
-        for (column, header) in table.header.iter().enumerate().filter(|(_, header)| words.fits_label(header)) {
+        for (column, header) in table
+            .header
+            .iter()
+            .enumerate()
+            .filter(|(_, header)| words.fits_label(header))
+        {
             let cells = table.rows.iter().filter_map(|row| row.get(column));
             passages.extend(cells.map(|text| Passage::Cell { header, text }));
         }
@@ -197,23 +244,44 @@ impl<'t> Document<'t> {
 
 impl Label<'_> {
     fn names(&self, words: &FacetWords) -> bool {
-        if self.by_dash { words.is_word(self.name) } else { words.fits_label(self.name) }
+        if self.by_dash {
+            words.is_word(self.name)
+        } else {
+            words.fits_label(self.name)
+        }
     }
 }
 
 /// Returns the labels of a line: one at its start, or one in each part of `POV: Alice | Location: Medbay`.
 pub(super) fn labels(line: &str) -> impl Iterator<Item = Label<'_>> {
-    line.split(" | ").flat_map(|part| part.split(" • ")).flat_map(|part| part.split(" · ")).filter_map(label)
+    line.split(" | ")
+        .flat_map(|part| part.split(" • "))
+        .flat_map(|part| part.split(" · "))
+        .filter_map(label)
 }
 
 fn label(part: &str) -> Option<Label<'_>> {
-    let colon = part.split_once([':', '：']).filter(|(_, value)| !value.starts_with("//"));
+    let colon = part
+        .split_once([':', '：'])
+        .filter(|(_, value)| !value.starts_with("//"));
     let by_dash = colon.is_none();
-    let (name, value) = colon.or_else(|| [" — ", " – ", " - "].iter().find_map(|dash| part.split_once(dash)))?;
-    Some(Label { name, value: value.trim(), by_dash })
+    let (name, value) = colon.or_else(|| {
+        [" — ", " – ", " - "]
+            .iter()
+            .find_map(|dash| part.split_once(dash))
+    })?;
+    Some(Label {
+        name,
+        value: value.trim(),
+        by_dash,
+    })
 }
 
-fn keyed_values<'d>(words: &FacetWords, keys: &'d Map<String, Value>, passages: &mut Vec<Passage<'d>>) {
+fn keyed_values<'d>(
+    words: &FacetWords,
+    keys: &'d Map<String, Value>,
+    passages: &mut Vec<Passage<'d>>,
+) {
     for (key, value) in keys {
         if words.fits_label(&key.replace('-', " ")) {
             passages.push(Passage::Value(value));
@@ -242,7 +310,9 @@ fn owners(facets: &[FacetWords], blocks: &[Block]) -> Vec<Vec<usize>> {
         };
         above.retain(|(upper, _)| upper < depth);
         let is_strong_enough = |facet: usize, words: &FacetWords| {
-            let inside_another = above.iter().any(|(_, owned)| owned.iter().any(|owner| *owner != facet));
+            let inside_another = above
+                .iter()
+                .any(|(_, owned)| owned.iter().any(|owner| *owner != facet));
             match heading_fit(words, text) {
                 // A title may be any sentence: `People of the Abyss`.
                 _ if title == Some(index) => words.is_word(text),
@@ -252,7 +322,10 @@ fn owners(facets: &[FacetWords], blocks: &[Block]) -> Vec<Vec<usize>> {
                 Fit::None => false,
             }
         };
-        let fitting = facets.iter().enumerate().filter(|(facet, words)| is_strong_enough(*facet, words));
+        let fitting = facets
+            .iter()
+            .enumerate()
+            .filter(|(facet, words)| is_strong_enough(*facet, words));
         let owned: Vec<usize> = fitting.map(|(facet, _)| facet).collect();
         above.push((*depth, owned.clone()));
         owners.push(owned);
@@ -262,18 +335,29 @@ fn owners(facets: &[FacetWords], blocks: &[Block]) -> Vec<Vec<usize>> {
 
 /// Returns the one heading that stands above all others.
 fn title(blocks: &[Block]) -> Option<usize> {
-    let mut headings = blocks.iter().enumerate().filter_map(|(index, block)| match block {
-        Block::Heading { depth, .. } => Some((index, *depth)),
-        _ => None,
-    });
+    let mut headings = blocks
+        .iter()
+        .enumerate()
+        .filter_map(|(index, block)| match block {
+            Block::Heading { depth, .. } => Some((index, *depth)),
+            _ => None,
+        });
     let (first, depth) = headings.next()?;
-    let (count, is_top) = headings.fold((0, true), |(count, top), (_, other)| (count + 1, top && other > depth));
+    let (count, is_top) = headings.fold((0, true), |(count, top), (_, other)| {
+        (count + 1, top && other > depth)
+    });
     (count > 0 && is_top).then_some(first)
 }
 
 /// Compares a heading by what stands before its colon or dash; behind it (`Step 1: Characters`) only
 /// the bare word counts, since there stands a title as well: `Scene 2: A safe place`.
 fn heading_fit(words: &FacetWords, heading: &str) -> Fit {
-    let Some(label) = label(heading) else { return words.fit(heading) };
-    if words.is_word(label.value) { Fit::Exact } else { words.fit(label.name) }
+    let Some(label) = label(heading) else {
+        return words.fit(heading);
+    };
+    if words.is_word(label.value) {
+        Fit::Exact
+    } else {
+        words.fit(label.name)
+    }
 }

@@ -26,13 +26,20 @@ pub(super) enum Form {
 
 /// Returns the names in an item.
 pub(super) fn names_in(text: &str, form: Form) -> Vec<String> {
-    parts_of(text, form).into_iter().filter(|part| is_name(part)).collect()
+    parts_of(text, form)
+        .into_iter()
+        .filter(|part| is_name(part))
+        .collect()
 }
 
 /// Reads what stands after a label. `Place of power: she takes it.` is a sentence, and so no names.
 pub(super) fn names_in_value(text: &str) -> Vec<String> {
     let is_sentence = text.starts_with(char::is_lowercase) && text.ends_with(SENTENCE_ENDS);
-    if is_sentence { Vec::new() } else { names_in(text, Form::Inline) }
+    if is_sentence {
+        Vec::new()
+    } else {
+        names_in(text, Form::Inline)
+    }
 }
 
 /// Reads a paragraph of short names; one long part or a sentence makes all of it prose.
@@ -49,12 +56,15 @@ pub(super) fn names_in_paragraph(text: &str) -> Vec<String> {
 /// (`Dr. Rein`), and a short one an abbreviation.
 fn has_sentence_end(text: &str) -> bool {
     text.split_whitespace().rev().skip(1).any(|word| {
-        word.strip_suffix('.').is_some_and(|word| word.chars().count() >= 3 && word.starts_with(char::is_lowercase))
+        word.strip_suffix('.')
+            .is_some_and(|word| word.chars().count() >= 3 && word.starts_with(char::is_lowercase))
     })
 }
 
 fn is_name(part: &str) -> bool {
-    part.contains(char::is_alphabetic) && !is_too_long(part) && !is_listed(PLACEHOLDERS, &fold(part))
+    part.contains(char::is_alphabetic)
+        && !is_too_long(part)
+        && !is_listed(PLACEHOLDERS, &fold(part))
 }
 
 fn is_too_long(part: &str) -> bool {
@@ -77,9 +87,16 @@ fn parts_of(text: &str, form: Form) -> Vec<String> {
         let first = parts.len();
         for part in without_description(&piece).split([',', '，', '、', ';', '；', '→']) {
             // `Alice, captain of the ship`: in an item, lower case after a capitalised name tells about it.
-            let is_told = form == Form::Item && parts.get(first).is_some_and(|first| is_apposition(first, part));
+            let is_told = form == Form::Item
+                && parts
+                    .get(first)
+                    .is_some_and(|first| is_apposition(first, part));
             if !is_told {
-                parts.extend(split_by_conjunctions(part).iter().filter_map(|part| bare(part)));
+                parts.extend(
+                    split_by_conjunctions(part)
+                        .iter()
+                        .filter_map(|part| bare(part)),
+                );
             }
         }
     }
@@ -87,13 +104,17 @@ fn parts_of(text: &str, form: Form) -> Vec<String> {
 }
 
 fn is_apposition(first: &str, part: &str) -> bool {
-    let is_told = |word: &str| word.starts_with(char::is_lowercase) && !is_listed(CONJUNCTIONS, word);
+    let is_told =
+        |word: &str| word.starts_with(char::is_lowercase) && !is_listed(CONJUNCTIONS, word);
     first.starts_with(char::is_uppercase) && part.split_whitespace().next().is_some_and(is_told)
 }
 
 fn split_by_conjunctions(part: &str) -> Vec<String> {
     let words: Vec<&str> = part.split_whitespace().collect();
-    words.split(|word| is_listed(CONJUNCTIONS, word)).map(|words| words.join(" ")).collect()
+    words
+        .split(|word| is_listed(CONJUNCTIONS, word))
+        .map(|words| words.join(" "))
+        .collect()
 }
 
 /// Returns a part without the marks around and in it, if anything is left.
@@ -108,11 +129,20 @@ fn bare(part: &str) -> Option<String> {
 fn without_list_mark(text: &str) -> &str {
     let text = text.trim_start();
     let unmarked = text.trim_start_matches(['-', '*', '+', '•', '–', '—']);
-    let text = if unmarked.starts_with(char::is_whitespace) { unmarked.trim_start() } else { text };
+    let text = if unmarked.starts_with(char::is_whitespace) {
+        unmarked.trim_start()
+    } else {
+        text
+    };
     let after_number = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let numbered = after_number.strip_prefix(['.', ')']).filter(|rest| rest.starts_with(' ') && after_number != text);
+    let numbered = after_number
+        .strip_prefix(['.', ')'])
+        .filter(|rest| rest.starts_with(' ') && after_number != text);
     let text = numbered.map_or(text, str::trim_start);
-    ["[ ] ", "[x] ", "[X] "].iter().find_map(|mark| text.strip_prefix(mark)).unwrap_or(text)
+    ["[ ] ", "[x] ", "[X] "]
+        .iter()
+        .find_map(|mark| text.strip_prefix(mark))
+        .unwrap_or(text)
 }
 
 /// Drops notes such as ` [POV]`; a text in brackets from its start keeps its words.
@@ -126,6 +156,10 @@ fn without_brackets(text: &str) -> String {
 /// Returns what stands before a colon or a dash.
 fn without_description(text: &str) -> &str {
     let cuts = [":", "：", "—", " – ", "– ", " - ", " -- "];
-    let end = cuts.iter().filter_map(|cut| text.find(cut)).min().unwrap_or(text.len());
+    let end = cuts
+        .iter()
+        .filter_map(|cut| text.find(cut))
+        .min()
+        .unwrap_or(text.len());
     text.get(..end).unwrap_or(text)
 }

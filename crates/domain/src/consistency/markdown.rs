@@ -32,7 +32,9 @@ impl Block {
     /// Returns the text; tables have cells instead.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
-            Self::Heading { text, .. } | Self::Item { text, .. } | Self::Paragraph { text, .. } => Some(text),
+            Self::Heading { text, .. } | Self::Item { text, .. } | Self::Paragraph { text, .. } => {
+                Some(text)
+            }
             Self::Table(_) => None,
         }
     }
@@ -78,7 +80,9 @@ impl Reader {
 
     fn start(&mut self, tag: &Tag<'_>) {
         match tag {
-            Tag::Heading { .. } | Tag::Paragraph | Tag::CodeBlock(_) | Tag::BlockQuote(_) => self.end_text(),
+            Tag::Heading { .. } | Tag::Paragraph | Tag::CodeBlock(_) | Tag::BlockQuote(_) => {
+                self.end_text()
+            }
             Tag::List(_) => {
                 self.end_text();
                 self.nesting += 1;
@@ -100,7 +104,10 @@ impl Reader {
         match tag {
             TagEnd::Heading(level) => {
                 let text = std::mem::take(&mut self.text).trim().to_owned();
-                self.blocks.push(Block::Heading { depth: level as u8, text });
+                self.blocks.push(Block::Heading {
+                    depth: level as u8,
+                    text,
+                });
             }
             TagEnd::Paragraph | TagEnd::CodeBlock => self.end_text(),
             TagEnd::List(_) => {
@@ -113,9 +120,15 @@ impl Reader {
             }
             TagEnd::TableCell => {
                 let cell = std::mem::take(&mut self.text).trim().to_owned();
-                self.table.rows.last_mut().unwrap_or(&mut self.table.header).push(cell);
+                self.table
+                    .rows
+                    .last_mut()
+                    .unwrap_or(&mut self.table.header)
+                    .push(cell);
             }
-            TagEnd::Table => self.blocks.push(Block::Table(std::mem::take(&mut self.table))),
+            TagEnd::Table => self
+                .blocks
+                .push(Block::Table(std::mem::take(&mut self.table))),
             _ => {}
         }
     }
@@ -133,6 +146,10 @@ impl Reader {
         }
         let nesting = self.nesting;
         let is_item = std::mem::take(&mut self.starts_item);
-        self.blocks.push(if is_item { Block::Item { nesting, text } } else { Block::Paragraph { nesting, text } });
+        self.blocks.push(if is_item {
+            Block::Item { nesting, text }
+        } else {
+            Block::Paragraph { nesting, text }
+        });
     }
 }

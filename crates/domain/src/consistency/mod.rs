@@ -45,13 +45,32 @@ pub fn check(profile: &Profile, child: Plan<'_>, parent: Plan<'_>) -> Vec<Warnin
     let words: Vec<FacetWords> = profile.facets.iter().map(FacetWords::new).collect();
     let child_document = Document::read(&words, child.text);
     let parent_document = Document::read(&words, parent.text);
-    let is_checked = |facet: &Facet| facet.levels.is_empty() || facet.levels.iter().any(|level| level == child.level);
+    let is_checked = |facet: &Facet| {
+        facet.levels.is_empty() || facet.levels.iter().any(|level| level == child.level)
+    };
 
     let mut warnings = Vec::new();
-    for (index, facet) in profile.facets.iter().enumerate().filter(|(_, facet)| is_checked(facet)) {
+    for (index, facet) in profile
+        .facets
+        .iter()
+        .enumerate()
+        .filter(|(_, facet)| is_checked(facet))
+    {
         warnings.extend(match facet.kind {
-            FacetKind::Names => names_warning(facet, index, &child_document, &parent_document, parent.alias),
-            FacetKind::Timeline => timeline_warning(facet, index, &child_document, &parent_document, parent.alias),
+            FacetKind::Names => names_warning(
+                facet,
+                index,
+                &child_document,
+                &parent_document,
+                parent.alias,
+            ),
+            FacetKind::Timeline => timeline_warning(
+                facet,
+                index,
+                &child_document,
+                &parent_document,
+                parent.alias,
+            ),
         });
     }
     warnings
@@ -62,8 +81,13 @@ pub fn check(profile: &Profile, child: Plan<'_>, parent: Plan<'_>) -> Vec<Warnin
 pub fn names_of(profile: &Profile, facet: &str, text: &str) -> Vec<String> {
     let words: Vec<FacetWords> = profile.facets.iter().map(FacetWords::new).collect();
     let document = Document::read(&words, text);
-    let index = profile.facets.iter().position(|known| known.name == facet && known.kind == FacetKind::Names);
-    index.map(|index| names::of(&document, index)).unwrap_or_default()
+    let index = profile
+        .facets
+        .iter()
+        .position(|known| known.name == facet && known.kind == FacetKind::Names);
+    index
+        .map(|index| names::of(&document, index))
+        .unwrap_or_default()
 }
 
 fn names_warning(
@@ -78,13 +102,27 @@ fn names_warning(
         return None;
     }
     let known = Known::new(&names::of(parent, index), parent.text);
-    let unknown: Vec<String> = names::of(child, index).into_iter().filter(|name| !known.knows(name)).collect();
+    let unknown: Vec<String> = names::of(child, index)
+        .into_iter()
+        .filter(|name| !known.knows(name))
+        .collect();
     if unknown.is_empty() {
         return None;
     }
-    let listed = shortened(unknown.len(), &unknown.iter().take(NAMES_IN_MESSAGE).cloned().collect::<Vec<_>>());
+    let listed = shortened(
+        unknown.len(),
+        &unknown
+            .iter()
+            .take(NAMES_IN_MESSAGE)
+            .cloned()
+            .collect::<Vec<_>>(),
+    );
     let message = format!("{} not named in parent `{alias}`: {listed}", facet.name);
-    Some(Warning { facet: facet.name.clone(), names: unknown, message })
+    Some(Warning {
+        facet: facet.name.clone(),
+        names: unknown,
+        message,
+    })
 }
 
 fn timeline_warning(
@@ -103,13 +141,24 @@ fn timeline_warning(
     let mut shown = conflicts.iter().take(NAMES_IN_MESSAGE).peekable();
     while let Some(conflict) = shown.next() {
         let is_last_of_span = shown.peek().is_none_or(|next| next.span != conflict.span);
-        let parent = if is_last_of_span { format!(" (parent: {})", conflict.span) } else { String::new() };
+        let parent = if is_last_of_span {
+            format!(" (parent: {})", conflict.span)
+        } else {
+            String::new()
+        };
         parts.push(format!("{}{parent}", conflict.moment));
     }
     let listed = shortened(conflicts.len(), &parts);
     let message = format!("{} leaves that of parent `{alias}`: {listed}", facet.name);
-    let names = conflicts.into_iter().map(|conflict| conflict.moment).collect();
-    Some(Warning { facet: facet.name.clone(), names, message })
+    let names = conflicts
+        .into_iter()
+        .map(|conflict| conflict.moment)
+        .collect();
+    Some(Warning {
+        facet: facet.name.clone(),
+        names,
+        message,
+    })
 }
 
 /// Joins what is shown and says how much of `total` is not.

@@ -36,11 +36,18 @@ pub(super) struct Moment {
 
 impl Moment {
     fn new(scale: Scale, value: i64) -> Self {
-        Self { scale, value, clock: None }
+        Self {
+            scale,
+            value,
+            clock: None,
+        }
     }
 
     pub(super) fn without_clock(self) -> Self {
-        Self { clock: None, ..self }
+        Self {
+            clock: None,
+            ..self
+        }
     }
 
     /// A day without a time of day lasts from its first minute …
@@ -58,7 +65,13 @@ impl fmt::Display for Moment {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = self.value;
         match self.scale {
-            Scale::Date => write!(formatter, "{:04}-{:02}-{:02}", value / 10_000, value / 100 % 100, value % 100)?,
+            Scale::Date => write!(
+                formatter,
+                "{:04}-{:02}-{:02}",
+                value / 10_000,
+                value / 100 % 100,
+                value % 100
+            )?,
             Scale::Clock => write!(formatter, "{:02}:{:02}", value / 60, value % 60)?,
             Scale::Unit(unit) if unit.is_unspaced => write!(formatter, "{value}{}", unit.name)?,
             Scale::Unit(unit) => write!(formatter, "{} {value}", unit.name)?,
@@ -72,12 +85,24 @@ impl fmt::Display for Moment {
 
 impl Scale {
     /// Writes two points of this scale as one span: `day 2–4`.
-    pub(super) fn write_span(self, formatter: &mut fmt::Formatter<'_>, least: i64, greatest: i64) -> fmt::Result {
+    pub(super) fn write_span(
+        self,
+        formatter: &mut fmt::Formatter<'_>,
+        least: i64,
+        greatest: i64,
+    ) -> fmt::Result {
         match self {
-            Self::Unit(unit) if unit.is_unspaced => write!(formatter, "{least}–{greatest}{}", unit.name),
+            Self::Unit(unit) if unit.is_unspaced => {
+                write!(formatter, "{least}–{greatest}{}", unit.name)
+            }
             Self::Unit(unit) => write!(formatter, "{} {least}–{greatest}", unit.name),
             Self::Date | Self::Clock => {
-                write!(formatter, "{} – {}", Moment::new(self, least), Moment::new(self, greatest))
+                write!(
+                    formatter,
+                    "{} – {}",
+                    Moment::new(self, least),
+                    Moment::new(self, greatest)
+                )
             }
         }
     }
@@ -93,12 +118,17 @@ impl Scale {
 
 /// Returns the points in time of a line, in their order.
 pub(super) fn in_line(line: &str) -> Vec<Moment> {
-    let line = Line { tokens: tokens(&fold(line)) };
+    let line = Line {
+        tokens: tokens(&fold(line)),
+    };
     let mut found = Vec::new();
     let mut at = 0;
     while at < line.tokens.len() {
-        let read =
-            line.date(at).or_else(|| line.clock(at)).or_else(|| line.unit_first(at)).or_else(|| line.number_first(at));
+        let read = line
+            .date(at)
+            .or_else(|| line.clock(at))
+            .or_else(|| line.unit_first(at))
+            .or_else(|| line.number_first(at));
         match read {
             Some((moments, next)) => {
                 found.extend(moments);
@@ -131,10 +161,16 @@ fn with_clocks(found: &[Moment]) -> Vec<Moment> {
         if moment.scale.has_hours() {
             last_day = Some(days.len());
         }
-        let clocks = if first_day == Some(index) { std::mem::take(&mut early) } else { Vec::new() };
+        let clocks = if first_day == Some(index) {
+            std::mem::take(&mut early)
+        } else {
+            Vec::new()
+        };
         days.push((*moment, clocks));
     }
-    days.into_iter().flat_map(|(day, clocks)| at_clocks(day, &clocks)).collect()
+    days.into_iter()
+        .flat_map(|(day, clocks)| at_clocks(day, &clocks))
+        .collect()
 }
 
 fn at_clocks(day: Moment, clocks: &[i64]) -> Vec<Moment> {
@@ -142,7 +178,13 @@ fn at_clocks(day: Moment, clocks: &[i64]) -> Vec<Moment> {
     if clocks.is_empty() || !clocks.is_sorted() {
         return vec![day];
     }
-    clocks.iter().map(|clock| Moment { clock: Some(*clock), ..day }).collect()
+    clocks
+        .iter()
+        .map(|clock| Moment {
+            clock: Some(*clock),
+            ..day
+        })
+        .collect()
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -161,10 +203,17 @@ fn tokens(folded: &str) -> Vec<Token> {
                 *value = value.saturating_mul(10).saturating_add(i64::from(digit));
                 *digits += 1;
             }
-            (_, Some(digit)) => tokens.push(Token::Number { value: i64::from(digit), digits: 1 }),
+            (_, Some(digit)) => tokens.push(Token::Number {
+                value: i64::from(digit),
+                digits: 1,
+            }),
             (Some(Token::Word(word)), None) if c.is_alphanumeric() => word.push(c),
             (_, None) if c.is_alphanumeric() => tokens.push(Token::Word(c.to_string())),
-            (_, None) => tokens.push(if c == ' ' { Token::Space } else { Token::Mark(c) }),
+            (_, None) => tokens.push(if c == ' ' {
+                Token::Space
+            } else {
+                Token::Mark(c)
+            }),
         }
     }
     tokens
@@ -180,19 +229,32 @@ struct Line {
 impl Line {
     /// `2031-05-01`.
     fn date(&self, at: usize) -> Read {
-        let (year, month, day) = (self.any_number(at)?, self.any_number(at + 2)?, self.any_number(at + 4)?);
+        let (year, month, day) = (
+            self.any_number(at)?,
+            self.any_number(at + 2)?,
+            self.any_number(at + 4)?,
+        );
         if !(self.is_mark(at + 1, '-') && self.is_mark(at + 3, '-')) {
             return None;
         }
-        let date = jiff::civil::Date::new(year.try_into().ok()?, month.try_into().ok()?, day.try_into().ok()?).ok()?;
-        let value = i64::from(date.year()) * 10_000 + i64::from(date.month()) * 100 + i64::from(date.day());
+        let date = jiff::civil::Date::new(
+            year.try_into().ok()?,
+            month.try_into().ok()?,
+            day.try_into().ok()?,
+        )
+        .ok()?;
+        let value =
+            i64::from(date.year()) * 10_000 + i64::from(date.month()) * 100 + i64::from(date.day());
         (year >= LEAST_YEAR).then(|| (vec![Moment::new(Scale::Date, value)], at + 5))
     }
 
     /// `14:30`, `2:30 pm`, and what follows of `14:30:15`.
     fn clock(&self, at: usize) -> Read {
         let (hour, minute) = (self.any_number(at)?, self.any_number(at + 2)?);
-        let has_two_digits = matches!(self.tokens.get(at + 2), Some(Token::Number { digits: 2, .. }));
+        let has_two_digits = matches!(
+            self.tokens.get(at + 2),
+            Some(Token::Number { digits: 2, .. })
+        );
         if !self.is_mark(at + 1, ':') || !has_two_digits || hour > 24 || minute > 59 {
             return None;
         }
@@ -222,7 +284,13 @@ impl Line {
             values.push(value);
             (last, end) = (value, after);
         }
-        Some((values.into_iter().map(|value| Moment::new(Scale::Unit(unit), value)).collect(), end))
+        Some((
+            values
+                .into_iter()
+                .map(|value| Moment::new(Scale::Unit(unit), value))
+                .collect(),
+            end,
+        ))
     }
 
     /// Reads on after `Day 2`: `-4`, ` to 4`, and for the plural ` and 4`.
@@ -231,7 +299,9 @@ impl Line {
         let is_range = self.is_range(separator);
         let is_list = self.is_mark(separator, ',')
             || self.is_mark(separator, '&')
-            || self.word(separator).is_some_and(|word| is_listed(LIST_WORDS, word));
+            || self
+                .word(separator)
+                .is_some_and(|word| is_listed(LIST_WORDS, word));
         let (value, end) = self.number(self.after_space(separator + 1))?;
         // `Day 2 - 3 guards arrive` is no range.
         let is_glued = separator == at;
@@ -244,7 +314,10 @@ impl Line {
     fn number_first(&self, at: usize) -> Read {
         let (first, mut end) = self.number(at)?;
         let mut values = vec![first];
-        let mut is_ordinal = self.is_ordinal(at) || self.word_before(at).is_some_and(|word| word.ends_with('第'));
+        let mut is_ordinal = self.is_ordinal(at)
+            || self
+                .word_before(at)
+                .is_some_and(|word| word.ends_with('第'));
         let separator = self.after_space(end);
         if self.is_range(separator)
             && let start = self.after_space(separator + 1)
@@ -260,7 +333,15 @@ impl Line {
         let unit = Unit::of(word)?;
         let is_bare_point = unit.after_number && (word == unit.name || unit.is_unspaced);
         let is_point = is_ordinal || is_bare_point || first >= LEAST_YEAR;
-        is_point.then(|| (values.into_iter().map(|value| Moment::new(Scale::Unit(unit), value)).collect(), at_word + 1))
+        is_point.then(|| {
+            (
+                values
+                    .into_iter()
+                    .map(|value| Moment::new(Scale::Unit(unit), value))
+                    .collect(),
+                at_word + 1,
+            )
+        })
     }
 
     /// Reads a number that is no part of a date or a clock time, with its ordinal ending.
@@ -278,8 +359,12 @@ impl Line {
 
     /// Returns how many tokens of an ordinal ending stand at a place.
     fn ordinal_length(&self, at: usize) -> usize {
-        let is_ending = |at: usize| self.word(at).is_some_and(|word| is_listed(ORDINAL_ENDINGS, word));
-        let is_before_word = matches!(self.tokens.get(at + 1), Some(Token::Space)) && self.word(at + 2).is_some();
+        let is_ending = |at: usize| {
+            self.word(at)
+                .is_some_and(|word| is_listed(ORDINAL_ENDINGS, word))
+        };
+        let is_before_word =
+            matches!(self.tokens.get(at + 1), Some(Token::Space)) && self.word(at + 2).is_some();
         match self.tokens.get(at) {
             Some(Token::Word(_)) if is_ending(at) => 1,
             Some(Token::Mark('-')) if is_ending(at + 1) => 2,
@@ -294,7 +379,9 @@ impl Line {
         self.is_mark(at, '-')
             || self.is_mark(at, '〜')
             || self.is_mark(at, '～')
-            || self.word(at).is_some_and(|word| is_listed(RANGE_WORDS, word))
+            || self
+                .word(at)
+                .is_some_and(|word| is_listed(RANGE_WORDS, word))
     }
 
     fn any_number(&self, at: usize) -> Option<i64> {

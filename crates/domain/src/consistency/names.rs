@@ -11,7 +11,8 @@ use super::markdown::{Block, Table};
 use super::words::{fold, fold_label, is_combining, is_listed, mentions};
 
 /// Keys and headers of the thing's own name; folded.
-const NAME_WORDS: &str = "name names имя имена название ім'я назва nombre nom nome imię 名前 名称 이름";
+const NAME_WORDS: &str =
+    "name names имя имена название ім'я назва nombre nom nome imię 名前 名称 이름";
 
 /// Headings and labels that group names and are none; folded.
 const GROUP_WORDS: &str = "main primary major secondary supporting minor new other others additional key present \
@@ -48,8 +49,16 @@ pub(super) struct Known {
 impl Known {
     pub(super) fn new(names: &[String], text: &str) -> Self {
         let names: HashSet<String> = names.iter().map(|name| fold(name)).collect();
-        let words = names.iter().map(|name| words_of(name)).filter(|words| !words.is_empty()).collect();
-        Self { names, words, text: fold(text) }
+        let words = names
+            .iter()
+            .map(|name| words_of(name))
+            .filter(|words| !words.is_empty())
+            .collect();
+        Self {
+            names,
+            words,
+            text: fold(text),
+        }
     }
 
     /// Says whether a name is one of the parent's, a part of one or a longer form of one, or is
@@ -58,14 +67,22 @@ impl Known {
         let folded = fold(name);
         let own = words_of(&folded);
         self.names.contains(&folded)
-            || (!own.is_empty() && self.words.iter().any(|words| own.is_subset(words) || words.is_subset(&own)))
+            || (!own.is_empty()
+                && self
+                    .words
+                    .iter()
+                    .any(|words| own.is_subset(words) || words.is_subset(&own)))
             || mentions(&self.text, &folded)
     }
 }
 
 fn words_of(folded: &str) -> HashSet<String> {
     let is_inside = |c: char| c.is_alphanumeric() || is_combining(c) || matches!(c, '-' | '\'');
-    folded.split(|c| !is_inside(c)).filter(|word| word.contains(char::is_alphanumeric)).map(str::to_owned).collect()
+    folded
+        .split(|c| !is_inside(c))
+        .filter(|word| word.contains(char::is_alphanumeric))
+        .map(str::to_owned)
+        .collect()
 }
 
 struct Reader<'d, 'w> {
@@ -77,7 +94,10 @@ impl Reader<'_, '_> {
     fn in_front_matter(&self, value: &Value) -> Vec<String> {
         match value {
             Value::String(text) => names_in(text, Form::Inline),
-            Value::Array(items) => items.iter().flat_map(|item| self.in_list_value(item)).collect(),
+            Value::Array(items) => items
+                .iter()
+                .flat_map(|item| self.in_list_value(item))
+                .collect(),
             Value::Object(_) => self.in_map(value),
             Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
         }
@@ -112,7 +132,10 @@ impl Reader<'_, '_> {
             return Vec::new();
         }
         let body = range.start + 1..range.end;
-        let sub_heading = self.document.blocks(body.clone()).find(|(_, block)| block.is_heading());
+        let sub_heading = self
+            .document
+            .blocks(body.clone())
+            .find(|(_, block)| block.is_heading());
         let mut at = sub_heading.map_or(range.end, |(index, _)| index);
         // `Characters and places`: what stands there is either.
         let is_ambiguous = self.document.owners_of(range.start).len() > 1;
@@ -132,27 +155,49 @@ impl Reader<'_, '_> {
 
     /// Says whether a heading gives the name itself: below `Location: Medbay` stands what it is like.
     fn names_itself(&self, heading: usize) -> bool {
-        let text = self.document.blocks(heading..heading + 1).find_map(|(_, block)| block.text()).unwrap_or_default();
-        let value = self.document.value_in_heading(self.facet, text).filter(|value| !self.is_group(value));
+        let text = self
+            .document
+            .blocks(heading..heading + 1)
+            .find_map(|(_, block)| block.text())
+            .unwrap_or_default();
+        let value = self
+            .document
+            .value_in_heading(self.facet, text)
+            .filter(|value| !self.is_group(value));
         value.is_some_and(|value| !names_in(value, Form::Inline).is_empty())
     }
 
     fn in_sub_section(&self, range: Range<usize>) -> Vec<String> {
         let owners = self.document.owners_of(range.start);
-        let heading = self.document.blocks(range.clone()).find_map(|(_, block)| block.text()).unwrap_or_default();
+        let heading = self
+            .document
+            .blocks(range.clone())
+            .find_map(|(_, block)| block.text())
+            .unwrap_or_default();
         if owners.contains(&self.facet) || (owners.is_empty() && self.is_group(heading)) {
             return self.in_section(range);
         }
         // What stands below a name tells about it: `Role: captain` is no name.
-        if owners.is_empty() { names_in(heading, Form::Item) } else { Vec::new() }
+        if owners.is_empty() {
+            names_in(heading, Form::Item)
+        } else {
+            Vec::new()
+        }
     }
 
     fn in_listing(&self, range: Range<usize>) -> Vec<String> {
         let is_paragraph = |block: &Block| matches!(block, Block::Paragraph { .. });
-        if !self.document.blocks(range.clone()).all(|(_, block)| is_paragraph(block)) {
+        if !self
+            .document
+            .blocks(range.clone())
+            .all(|(_, block)| is_paragraph(block))
+        {
             return self.in_lists_and_tables(range);
         }
-        let paragraphs = self.document.blocks(range).filter_map(|(_, block)| block.text());
+        let paragraphs = self
+            .document
+            .blocks(range)
+            .filter_map(|(_, block)| block.text());
         paragraphs
             .filter(|text| !text.lines().any(|line| self.document.is_labelled(line)))
             .flat_map(names_in_paragraph)
@@ -194,7 +239,10 @@ impl Reader<'_, '_> {
         if self.is_group(line) {
             return None;
         }
-        match labels(line).next().filter(|label| self.is_group(label.name)) {
+        match labels(line)
+            .next()
+            .filter(|label| self.is_group(label.name))
+        {
             Some(label) => Some(names_in(label.value, Form::Inline)),
             None => Some(names_in(line, Form::Item)),
         }
@@ -208,16 +256,26 @@ impl Reader<'_, '_> {
         let own = headers().find(|(_, header)| self.document.fits_label(self.facet, header));
         let named = || headers().find(|(_, header)| is_listed(NAME_WORDS, &fold_label(header)));
         // `#` and `№` number the rows.
-        let is_name = |header: &str| header.contains(char::is_alphabetic) && !self.document.fits_any_label(header);
+        let is_name = |header: &str| {
+            header.contains(char::is_alphabetic) && !self.document.fits_any_label(header)
+        };
         let first = || headers().find(|(_, header)| is_name(header));
-        let Some((column, _)) = own.or_else(named).or_else(first) else { return Vec::new() };
-        table.rows.iter().filter_map(|row| row.get(column)).flat_map(|cell| names_in(cell, Form::Inline)).collect()
+        let Some((column, _)) = own.or_else(named).or_else(first) else {
+            return Vec::new();
+        };
+        table
+            .rows
+            .iter()
+            .filter_map(|row| row.get(column))
+            .flat_map(|cell| names_in(cell, Form::Inline))
+            .collect()
     }
 
     /// Says whether a text only groups names: `Main characters`, `Второстепенные`.
     fn is_group(&self, text: &str) -> bool {
         let label = fold_label(text);
-        let is_group_word = |word: &str| is_listed(GROUP_WORDS, word) || self.document.is_facet_word(word);
+        let is_group_word =
+            |word: &str| is_listed(GROUP_WORDS, word) || self.document.is_facet_word(word);
         !label.is_empty() && label.split_whitespace().all(is_group_word)
     }
 }
@@ -225,5 +283,7 @@ impl Reader<'_, '_> {
 /// Returns the name a map gives itself: `{name: Alice, role: captain}`.
 fn own_name(value: &Value) -> Option<&str> {
     let map = value.as_object()?;
-    map.iter().find(|(key, _)| is_listed(NAME_WORDS, &fold_label(key))).and_then(|(_, name)| name.as_str())
+    map.iter()
+        .find(|(key, _)| is_listed(NAME_WORDS, &fold_label(key)))
+        .and_then(|(_, name)| name.as_str())
 }

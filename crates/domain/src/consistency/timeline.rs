@@ -25,7 +25,9 @@ pub(super) fn of(document: &Document<'_>, facet: usize) -> Vec<Moment> {
             Passage::Value(value) => lines_of_value(value, &mut lines),
             Passage::Text(text) => lines.extend(text.lines().map(str::to_owned)),
             Passage::Cell { header, text } => lines.push(headed(header, text)),
-            Passage::Listing(range) | Passage::Section(range) => lines_of_blocks(document, facet, range, &mut lines),
+            Passage::Listing(range) | Passage::Section(range) => {
+                lines_of_blocks(document, facet, range, &mut lines)
+            }
         }
     }
     let mut found: Vec<Moment> = Vec::new();
@@ -46,8 +48,13 @@ pub(super) fn conflicts(child: &[Moment], parent: &[Moment]) -> Vec<Conflict> {
         }
     }
     let mut found = Vec::new();
-    for span in scales.into_iter().filter_map(|scale| Span::of(scale, parent)) {
-        let own = child.iter().filter(|moment| moment.scale == span.least.scale);
+    for span in scales
+        .into_iter()
+        .filter_map(|scale| Span::of(scale, parent))
+    {
+        let own = child
+            .iter()
+            .filter(|moment| moment.scale == span.least.scale);
         for conflict in own.filter_map(|moment| span.conflict(*moment)) {
             if !found.contains(&conflict) {
                 found.push(conflict);
@@ -65,7 +72,11 @@ struct Span {
 
 impl Span {
     fn of(scale: Scale, parent: &[Moment]) -> Option<Self> {
-        let own: Vec<Moment> = parent.iter().copied().filter(|moment| moment.scale == scale).collect();
+        let own: Vec<Moment> = parent
+            .iter()
+            .copied()
+            .filter(|moment| moment.scale == scale)
+            .collect();
         let least = *own.iter().min_by_key(|moment| moment.begin())?;
         let greatest = *own.iter().max_by_key(|moment| moment.end())?;
         // One clock time says when something starts, not when all of it ends; and times that go back
@@ -78,12 +89,17 @@ impl Span {
         let (least, greatest) = (self.least.without_clock(), self.greatest.without_clock());
         if !(least.value..=greatest.value).contains(&moment.value) {
             let span = Self { least, greatest };
-            return Some(Conflict { moment: moment.without_clock().to_string(), span: span.to_string() });
+            return Some(Conflict {
+                moment: moment.without_clock().to_string(),
+                span: span.to_string(),
+            });
         }
         let is_instant = self.least == self.greatest && self.least.clock.is_some();
         let is_outside = moment.begin() < self.least.begin() || moment.end() > self.greatest.end();
-        (moment.clock.is_some() && !is_instant && is_outside)
-            .then(|| Conflict { moment: moment.to_string(), span: self.to_string() })
+        (moment.clock.is_some() && !is_instant && is_outside).then(|| Conflict {
+            moment: moment.to_string(),
+            span: self.to_string(),
+        })
     }
 }
 
@@ -92,15 +108,20 @@ impl fmt::Display for Span {
         let Self { least, greatest } = self;
         match least.value.cmp(&greatest.value) {
             Ordering::Equal if least.clock == greatest.clock => write!(formatter, "{least}"),
-            Ordering::Less if least.clock.is_none() && greatest.clock.is_none() => {
-                least.scale.write_span(formatter, least.value, greatest.value)
-            }
+            Ordering::Less if least.clock.is_none() && greatest.clock.is_none() => least
+                .scale
+                .write_span(formatter, least.value, greatest.value),
             _ => write!(formatter, "{least} – {greatest}"),
         }
     }
 }
 
-fn lines_of_blocks(document: &Document<'_>, facet: usize, range: Range<usize>, lines: &mut Vec<String>) {
+fn lines_of_blocks(
+    document: &Document<'_>,
+    facet: usize,
+    range: Range<usize>,
+    lines: &mut Vec<String>,
+) {
     let mut skip_to = range.start;
     for (index, block) in document.blocks(range) {
         let owners = document.owners_of(index);
@@ -111,8 +132,12 @@ fn lines_of_blocks(document: &Document<'_>, facet: usize, range: Range<usize>, l
             continue;
         }
         match block {
-            Block::Table(table) => lines.extend(table.rows.iter().map(|row| line_of_row(table, row))),
-            Block::Heading { text, .. } | Block::Item { text, .. } | Block::Paragraph { text, .. } => {
+            Block::Table(table) => {
+                lines.extend(table.rows.iter().map(|row| line_of_row(table, row)))
+            }
+            Block::Heading { text, .. }
+            | Block::Item { text, .. }
+            | Block::Paragraph { text, .. } => {
                 lines.extend(text.lines().map(str::to_owned));
             }
         }
@@ -120,13 +145,25 @@ fn lines_of_blocks(document: &Document<'_>, facet: usize, range: Range<usize>, l
 }
 
 fn line_of_row(table: &Table, row: &[String]) -> String {
-    let headers = table.header.iter().map(String::as_str).chain(std::iter::repeat(""));
-    row.iter().zip(headers).map(|(cell, header)| headed(header, cell)).collect::<Vec<_>>().join(" | ")
+    let headers = table
+        .header
+        .iter()
+        .map(String::as_str)
+        .chain(std::iter::repeat(""));
+    row.iter()
+        .zip(headers)
+        .map(|(cell, header)| headed(header, cell))
+        .collect::<Vec<_>>()
+        .join(" | ")
 }
 
 /// Returns a value with its header or key when it needs one: `3` below `Day` is `Day 3`.
 fn headed(header: &str, text: &str) -> String {
-    if text.starts_with(char::is_numeric) { format!("{header} {text}") } else { text.to_owned() }
+    if text.starts_with(char::is_numeric) {
+        format!("{header} {text}")
+    } else {
+        text.to_owned()
+    }
 }
 
 fn lines_of_value(value: &Value, lines: &mut Vec<String>) {

@@ -21,19 +21,34 @@ pub(super) struct Unit {
 
 impl Unit {
     const fn new(name: &'static str, forms: &'static str) -> Self {
-        Self { name, forms, has_hours: false, after_number: false, is_unspaced: false }
+        Self {
+            name,
+            forms,
+            has_hours: false,
+            after_number: false,
+            is_unspaced: false,
+        }
     }
 
     const fn with_hours(self) -> Self {
-        Self { has_hours: true, ..self }
+        Self {
+            has_hours: true,
+            ..self
+        }
     }
 
     const fn after_number(self) -> Self {
-        Self { after_number: true, ..self }
+        Self {
+            after_number: true,
+            ..self
+        }
     }
 
     const fn unspaced(self) -> Self {
-        Self { is_unspaced: true, ..self }
+        Self {
+            is_unspaced: true,
+            ..self
+        }
     }
 
     /// Returns the unit of a folded word.
@@ -55,11 +70,23 @@ static UNITS: [Unit; 47] = [
     Unit::new("year", "years"),
     Unit::new("cycle", "cycles"),
     // Russian and Ukrainian, which share some.
-    Unit::new("день", "дня дню дне дни дней дням днем днями днях дні днів").with_hours().after_number(),
-    Unit::new("сутки", "суток суткам сутками сутках").with_hours().after_number(),
+    Unit::new("день", "дня дню дне дни дней дням днем днями днях дні днів")
+        .with_hours()
+        .after_number(),
+    Unit::new("сутки", "суток суткам сутками сутках")
+        .with_hours()
+        .after_number(),
     Unit::new("ночь", "ночи ночей ночью ночам").after_number(),
-    Unit::new("неделя", "недели неделе неделю неделей недель неделям неделями неделях").after_number(),
-    Unit::new("месяц", "месяца месяцу месяце месяцем месяцы месяцев месяцам").after_number(),
+    Unit::new(
+        "неделя",
+        "недели неделе неделю неделей недель неделям неделями неделях",
+    )
+    .after_number(),
+    Unit::new(
+        "месяц",
+        "месяца месяцу месяце месяцем месяцы месяцев месяцам",
+    )
+    .after_number(),
     Unit::new("год", "года году годе годом годы годов годам лет").after_number(),
     Unit::new("цикл", "цикла циклу цикле циклы циклов").after_number(),
     Unit::new("ніч", "ночі").after_number(),
@@ -90,7 +117,9 @@ static UNITS: [Unit; 47] = [
     Unit::new("settimana", "settimane"),
     Unit::new("anno", "anni"),
     // Polish.
-    Unit::new("dzień", "dnia dni dniu").with_hours().after_number(),
+    Unit::new("dzień", "dnia dni dniu")
+        .with_hours()
+        .after_number(),
     Unit::new("tydzień", "tygodnia tygodnie tygodni").after_number(),
     Unit::new("rok", "roku").after_number(),
     // Japanese, Chinese, Korean: `3日目`, `第3天`, `3일차`.

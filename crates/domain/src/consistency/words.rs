@@ -16,7 +16,9 @@ pub(super) fn fold(text: &str) -> String {
             folded.push(' ');
         }
         let before = folded.len();
-        word.chars().filter(|c| !is_markup(*c)).for_each(|c| fold_char(c, &mut folded));
+        word.chars()
+            .filter(|c| !is_markup(*c))
+            .for_each(|c| fold_char(c, &mut folded));
         if folded.len() == before {
             // A lone `*` is a list mark: it still parts the names before and after it.
             folded.push_str(word);
@@ -37,8 +39,10 @@ fn fold_char(c: char, folded: &mut String) {
 
 /// Emphasis, code and quotation marks, and characters nobody sees.
 pub(super) fn is_markup(c: char) -> bool {
-    matches!(c, '*' | '`' | '~' | '"' | '“' | '”' | '„' | '«' | '»' | '「' | '」' | '『' | '』')
-        || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{feff}')
+    matches!(
+        c,
+        '*' | '`' | '~' | '"' | '“' | '”' | '„' | '«' | '»' | '「' | '」' | '『' | '』'
+    ) || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{feff}')
 }
 
 /// Says whether a word is in a list of words separated by spaces.
@@ -51,8 +55,11 @@ pub(super) fn mentions(text: &str, name: &str) -> bool {
     !name.is_empty()
         && text.match_indices(name).any(|(start, _)| {
             let before = text.get(..start).and_then(|head| head.chars().next_back());
-            let after = text.get(start + name.len()..).and_then(|tail| tail.chars().next());
-            !is_one_word(before, name.chars().next()) && !is_one_word(name.chars().next_back(), after)
+            let after = text
+                .get(start + name.len()..)
+                .and_then(|tail| tail.chars().next());
+            !is_one_word(before, name.chars().next())
+                && !is_one_word(name.chars().next_back(), after)
         })
 }
 
@@ -61,9 +68,12 @@ pub(super) fn mentions(text: &str, name: &str) -> bool {
 /// Scripts without spaces do not show where a word ends, so there a neighbour never hides a name;
 /// only two katakana side by side are surely one word.
 fn is_one_word(left: Option<char>, right: Option<char>) -> bool {
-    let (Some(left), Some(right)) = (left, right) else { return false };
+    let (Some(left), Some(right)) = (left, right) else {
+        return false;
+    };
     let in_words = left.is_alphanumeric() && right.is_alphanumeric();
-    in_words && (!(is_unspaced(left) || is_unspaced(right)) || (is_katakana(left) && is_katakana(right)))
+    in_words
+        && (!(is_unspaced(left) || is_unspaced(right)) || (is_katakana(left) && is_katakana(right)))
 }
 
 fn is_katakana(c: char) -> bool {
@@ -104,7 +114,9 @@ pub(super) fn fold_label(text: &str) -> String {
     let folded = fold(&without_parentheses(text).replace('_', " "));
     // `2.1 Characters` and `🎭 Characters:` are `characters`.
     let start = folded.trim_start_matches(|c: char| !c.is_alphabetic());
-    start.trim_end_matches(|c: char| !c.is_alphanumeric() && !is_combining(c)).to_owned()
+    start
+        .trim_end_matches(|c: char| !c.is_alphanumeric() && !is_combining(c))
+        .to_owned()
 }
 
 /// How surely a label names a facet, from not at all upwards.
@@ -133,15 +145,26 @@ struct FacetWord {
 
 impl FacetWords {
     pub(super) fn new(facet: &Facet) -> Self {
-        let texts: Vec<String> =
-            facet.words.iter().map(|word| fold_label(word)).filter(|word| !word.is_empty()).collect();
+        let texts: Vec<String> = facet
+            .words
+            .iter()
+            .map(|word| fold_label(word))
+            .filter(|word| !word.is_empty())
+            .collect();
         let is_plural_of = |other: &str, text: &str| {
-            other
-                .strip_prefix(text)
-                .is_some_and(|ending| matches!(ending.chars().count(), 1..=2) && !ending.contains(' '))
+            other.strip_prefix(text).is_some_and(|ending| {
+                matches!(ending.chars().count(), 1..=2) && !ending.contains(' ')
+            })
         };
-        let is_singular = |text: &str| text.is_ascii() && texts.iter().any(|other| is_plural_of(other, text));
-        let words = texts.iter().map(|text| FacetWord { text: text.clone(), is_singular: is_singular(text) }).collect();
+        let is_singular =
+            |text: &str| text.is_ascii() && texts.iter().any(|other| is_plural_of(other, text));
+        let words = texts
+            .iter()
+            .map(|text| FacetWord {
+                text: text.clone(),
+                is_singular: is_singular(text),
+            })
+            .collect();
         Self { words }
     }
 
@@ -162,7 +185,12 @@ impl FacetWords {
     }
 
     fn fit_within(&self, folded: &str, most_words: usize) -> Fit {
-        let fit = self.words.iter().map(|word| word.fit(folded)).max().unwrap_or(Fit::None);
+        let fit = self
+            .words
+            .iter()
+            .map(|word| word.fit(folded))
+            .max()
+            .unwrap_or(Fit::None);
         match fit {
             Fit::Starts | Fit::Ends if folded.split_whitespace().count() > most_words => Fit::None,
             _ => fit,
@@ -197,6 +225,9 @@ fn continues_word(outside: Option<char>, inside: Option<char>) -> bool {
 }
 
 fn starts_with_noun(tail: &str) -> bool {
-    let next = tail.strip_prefix(' ').and_then(|rest| rest.split_whitespace().next()).unwrap_or_default();
+    let next = tail
+        .strip_prefix(' ')
+        .and_then(|rest| rest.split_whitespace().next())
+        .unwrap_or_default();
     next.starts_with(char::is_alphabetic) && !is_listed("of in for at on and", next)
 }

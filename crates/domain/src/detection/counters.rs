@@ -100,7 +100,11 @@ impl Counters {
         self.turn_count = self.turn_count.saturating_add(1);
         self.tool_type_counts.add(seen.what);
         self.section.add(seen.what);
-        self.consecutive_failures = if seen.failed { self.consecutive_failures.saturating_add(1) } else { 0 };
+        self.consecutive_failures = if seen.failed {
+            self.consecutive_failures.saturating_add(1)
+        } else {
+            0
+        };
         if !seen.failed {
             self.successful_calls = self.successful_calls.saturating_add(1);
         }
@@ -113,9 +117,14 @@ impl Counters {
                 self.undeclared_writes = self.undeclared_writes.saturating_add(1);
             }
             let room = MOST_FILES.saturating_sub(self.files_touched.len());
-            self.files_touched.extend(seen.files.iter().take(room).map(|file| (*file).to_owned()));
+            self.files_touched
+                .extend(seen.files.iter().take(room).map(|file| (*file).to_owned()));
         }
-        for flag in seen.says.map(|text| stuck_words(text, &policy.stuck_words)).unwrap_or_default() {
+        for flag in seen
+            .says
+            .map(|text| stuck_words(text, &policy.stuck_words))
+            .unwrap_or_default()
+        {
             let often = self.keyword_flags.entry(flag).or_default();
             *often = often.saturating_add(1);
         }
@@ -154,7 +163,10 @@ impl Counters {
     /// Returns the signals that have not been told yet, and remembers which there are: what ended may be told again.
     pub fn news<'s>(&mut self, signals: &'s [super::Signal]) -> Vec<&'s super::Signal> {
         let now: BTreeSet<SignalKind> = signals.iter().map(|signal| signal.kind).collect();
-        let news = signals.iter().filter(|signal| !self.told.contains(&signal.kind)).collect();
+        let news = signals
+            .iter()
+            .filter(|signal| !self.told.contains(&signal.kind))
+            .collect();
         self.told = now;
         news
     }

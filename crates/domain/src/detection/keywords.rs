@@ -112,7 +112,11 @@ pub fn stuck_words(text: &str, more: &[String]) -> Vec<String> {
         .filter(|(_, words)| words.iter().any(|word| holds(&text, word)))
         .map(|(meaning, _)| (*meaning).to_owned())
         .collect();
-    found.extend(more.iter().map(|word| word.to_lowercase()).filter(|word| holds(&text, word)));
+    found.extend(
+        more.iter()
+            .map(|word| word.to_lowercase())
+            .filter(|word| holds(&text, word)),
+    );
     found
 }
 
@@ -121,8 +125,11 @@ fn holds(text: &str, word: &str) -> bool {
     let spaced = word.chars().all(|c| c < '\u{2e80}');
     text.match_indices(word).any(|(at, _)| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
-        let after = text.get(at + word.len()..).and_then(|after| after.chars().next());
-        let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '-');
+        let after = text
+            .get(at + word.len()..)
+            .and_then(|after| after.chars().next());
+        let is_part =
+            |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '-');
         !word.is_empty() && (!spaced || (!is_part(before) && !is_part(after)))
     })
 }

@@ -16,7 +16,12 @@ pub use tool_use::{ToolUse, classify};
 /// Says whether two texts say nearly the same: `percent` of their pairs of letters agree.
 #[must_use]
 pub fn is_similar(a: &str, b: &str, percent: u8) -> bool {
-    let even = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let even = |text: &str| {
+        text.split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .to_lowercase()
+    };
     let (a, b) = (even(a), even(b));
     !a.is_empty() && strsim::sorensen_dice(&a, &b) * 100.0 >= f64::from(percent)
 }

@@ -101,7 +101,11 @@ pub struct Surroundings<'a> {
 
 /// Returns what is worth telling, the most serious first.
 #[must_use]
-pub fn detect(counters: &Counters, around: &Surroundings<'_>, policy: &SignalPolicy) -> Vec<Signal> {
+pub fn detect(
+    counters: &Counters,
+    around: &Surroundings<'_>,
+    policy: &SignalPolicy,
+) -> Vec<Signal> {
     SignalKind::ALL
         .into_iter()
         .filter(|kind| !policy.off.iter().any(|name| name == kind.word()))
@@ -109,7 +113,12 @@ pub fn detect(counters: &Counters, around: &Surroundings<'_>, policy: &SignalPol
         .collect()
 }
 
-fn about(kind: SignalKind, counters: &Counters, around: &Surroundings<'_>, policy: &SignalPolicy) -> Option<Signal> {
+fn about(
+    kind: SignalKind,
+    counters: &Counters,
+    around: &Surroundings<'_>,
+    policy: &SignalPolicy,
+) -> Option<Signal> {
     let reached = |count: u32, threshold: u32| threshold > 0 && count >= threshold;
     let (text, next_step) = match kind {
         SignalKind::Failures => {
@@ -124,8 +133,16 @@ fn about(kind: SignalKind, counters: &Counters, around: &Surroundings<'_>, polic
         SignalKind::UndeclaredWrites => {
             let writes = counters.undeclared_writes;
             reached(writes, policy.undeclared_writes).then(|| {
-                let what = if around.section.is_none() { "no intent is declared" } else { "no action is declared" };
-                let times = if writes == 1 { "a file was written".to_owned() } else { format!("{writes} writes") };
+                let what = if around.section.is_none() {
+                    "no intent is declared"
+                } else {
+                    "no action is declared"
+                };
+                let times = if writes == 1 {
+                    "a file was written".to_owned()
+                } else {
+                    format!("{writes} writes")
+                };
                 let next = if around.section.is_none() {
                     "tl intent \"what this is for\""
                 } else {
@@ -150,7 +167,10 @@ fn about(kind: SignalKind, counters: &Counters, around: &Surroundings<'_>, polic
             let times: u32 = counters.keyword_flags.values().sum();
             reached(times, policy.stuck_words_seen).then(|| {
                 let flags: Vec<&str> = counters.keyword_flags.keys().map(String::as_str).collect();
-                (format!("{times} calls spoke of being stuck ({})", flags.join(", ")), "refocus: tl think-back")
+                (
+                    format!("{times} calls spoke of being stuck ({})", flags.join(", ")),
+                    "refocus: tl think-back",
+                )
             })?
         }
         SignalKind::TimeGap => gap(around, policy, GapSeverity::Stale).map(|span| {
@@ -159,12 +179,19 @@ fn about(kind: SignalKind, counters: &Counters, around: &Surroundings<'_>, polic
                 "see where it stands: tl scan",
             )
         })?,
-        SignalKind::WarmGap => gap(around, policy, GapSeverity::Warm)
-            .map(|span| (format!("{span} since anything happened on the trail"), "see where it stands: tl scan"))?,
+        SignalKind::WarmGap => gap(around, policy, GapSeverity::Warm).map(|span| {
+            (
+                format!("{span} since anything happened on the trail"),
+                "see where it stands: tl scan",
+            )
+        })?,
         SignalKind::SectionTurns => {
             let turns = counters.section_turns;
             reached(turns, policy.section_turns).then(|| {
-                let place = around.section.map(|section| format!(" on “{}”", short(section))).unwrap_or_default();
+                let place = around
+                    .section
+                    .map(|section| format!(" on “{}”", short(section)))
+                    .unwrap_or_default();
                 (
                     format!("{turns} turns{place} since the last checkpoint"),
                     "keep what was decided: tl map, or tl anchor add",
@@ -173,20 +200,36 @@ fn about(kind: SignalKind, counters: &Counters, around: &Surroundings<'_>, polic
         }
         SignalKind::ReadsWithoutWrites => {
             let looks = counters.section.read.saturating_add(counters.section.query);
-            (counters.section.write == 0 && reached(looks, policy.reads_without_writes)).then(|| {
-                (format!("{looks} reads and searches, 0 writes"), "still exploring, or stuck? tl map says which")
-            })?
+            (counters.section.write == 0 && reached(looks, policy.reads_without_writes)).then(
+                || {
+                    (
+                        format!("{looks} reads and searches, 0 writes"),
+                        "still exploring, or stuck? tl map says which",
+                    )
+                },
+            )?
         }
-        SignalKind::MissingTree => around
-            .older_trail
-            .then(|| ("there is a trail of an older form here, not taken over yet".to_owned(), "tl migrate"))?,
+        SignalKind::MissingTree => around.older_trail.then(|| {
+            (
+                "there is a trail of an older form here, not taken over yet".to_owned(),
+                "tl migrate",
+            )
+        })?,
         SignalKind::CompletedBranches => {
             let done = u32::try_from(around.completed_branches).unwrap_or(u32::MAX);
-            reached(done, policy.completed_branches)
-                .then(|| (format!("{done} branches are complete"), "clean up: tl prune"))?
+            reached(done, policy.completed_branches).then(|| {
+                (
+                    format!("{done} branches are complete"),
+                    "clean up: tl prune",
+                )
+            })?
         }
     };
-    Some(Signal { kind, text, next_step })
+    Some(Signal {
+        kind,
+        text,
+        next_step,
+    })
 }
 
 /// Returns the gap, when it is of that severity.
@@ -199,7 +242,10 @@ impl SignalPolicy {
     /// Returns from when on a gap is warm or stale.
     #[must_use]
     pub fn gap_limits(&self) -> GapLimits {
-        GapLimits { warm_minutes: self.warm_minutes, stale_minutes: self.stale_minutes }
+        GapLimits {
+            warm_minutes: self.warm_minutes,
+            stale_minutes: self.stale_minutes,
+        }
     }
 }
 

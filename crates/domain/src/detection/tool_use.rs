@@ -35,15 +35,15 @@ const OURS: &[&str] = &[
 
 /// Programs that only look.
 const READERS: &[&str] = &[
-    "cat", "head", "tail", "less", "more", "ls", "tree", "wc", "file", "stat", "diff", "cmp", "nl", "bat", "grep",
-    "egrep", "fgrep", "rg", "ag", "find", "fd", "pwd", "echo", "printf", "which", "type", "env", "date", "du", "df",
-    "ps", "jq",
+    "cat", "head", "tail", "less", "more", "ls", "tree", "wc", "file", "stat", "diff", "cmp", "nl",
+    "bat", "grep", "egrep", "fgrep", "rg", "ag", "find", "fd", "pwd", "echo", "printf", "which",
+    "type", "env", "date", "du", "df", "ps", "jq",
 ];
 
 /// Programs that change files.
 const WRITERS: &[&str] = &[
-    "tee", "mv", "cp", "rm", "mkdir", "rmdir", "touch", "ln", "chmod", "chown", "patch", "truncate", "install", "dd",
-    "rsync", "unzip", "tar",
+    "tee", "mv", "cp", "rm", "mkdir", "rmdir", "touch", "ln", "chmod", "chown", "patch",
+    "truncate", "install", "dd", "rsync", "unzip", "tar",
 ];
 
 /// Commands of git that change files or history.
@@ -81,7 +81,11 @@ pub fn classify(call: &ToolCall) -> ToolUse {
         ToolKind::Read => ToolUse::Read,
         ToolKind::Shell => call.command.as_deref().map_or(ToolUse::Query, command),
         // A server's tool that names a file it changes is a write, whatever else it is.
-        ToolKind::Mcp | ToolKind::Other if call.touches.iter().any(|touch| touch.effect.changes()) => ToolUse::Write,
+        ToolKind::Mcp | ToolKind::Other
+            if call.touches.iter().any(|touch| touch.effect.changes()) =>
+        {
+            ToolUse::Write
+        }
         ToolKind::Mcp | ToolKind::Agent | ToolKind::Other => ToolUse::Query,
     }
 }
@@ -95,8 +99,12 @@ fn is_ours(name: &str) -> bool {
 fn command(line: &str) -> ToolUse {
     let mut uses = Vec::new();
     for part in line.replace(">&", ">").split(['\n', ';', '|', '&']) {
-        let mut words = part.split_whitespace().skip_while(|word| word.contains('=') || *word == "sudo");
-        let Some(program) = words.next() else { continue };
+        let mut words = part
+            .split_whitespace()
+            .skip_while(|word| word.contains('=') || *word == "sudo");
+        let Some(program) = words.next() else {
+            continue;
+        };
         let program = program.rsplit('/').next().unwrap_or(program);
         let first = words.find(|word| !word.starts_with('-'));
         uses.push(match program {
@@ -126,6 +134,9 @@ fn command(line: &str) -> ToolUse {
 fn redirects(line: &str) -> bool {
     line.split('>').skip(1).any(|after| {
         let target = after.trim_start_matches('>').trim_start();
-        !target.is_empty() && !target.starts_with('&') && !target.starts_with("/dev/null") && !target.starts_with('=')
+        !target.is_empty()
+            && !target.starts_with('&')
+            && !target.starts_with("/dev/null")
+            && !target.starts_with('=')
     })
 }

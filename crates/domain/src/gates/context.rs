@@ -14,7 +14,10 @@ pub(super) const GATE: Gate = Gate {
 fn check(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
     let context = step.context?;
     Some(Objection {
-        why: format!("`{}` was entered and its context not given yet: here it is", step.node),
+        why: format!(
+            "`{}` was entered and its context not given yet: here it is",
+            step.node
+        ),
         next_steps: vec!["read it, then make the same change again".to_owned()],
         carries: Some(context.to_owned()),
     })

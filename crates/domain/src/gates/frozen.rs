@@ -35,10 +35,19 @@ pub fn evaluate_frozen(files: &[FrozenFile<'_>], policy: &Policy) -> Verdict {
             ],
         };
         let objection = Objection::new(
-            format!("`{name}` of plan document `{document}` is frozen: nothing in it changes any more"),
+            format!(
+                "`{name}` of plan document `{document}` is frozen: nothing in it changes any more"
+            ),
             next_steps,
         );
-        verdict.take(policy.gates.frozen, Fired { gate: GATE.name, plan: (*document).to_owned(), objection });
+        verdict.take(
+            policy.gates.frozen,
+            Fired {
+                gate: GATE.name,
+                plan: (*document).to_owned(),
+                objection,
+            },
+        );
     }
     verdict
 }

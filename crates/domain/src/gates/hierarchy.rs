@@ -38,13 +38,21 @@ fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
         Parent::Known(parent) => parent,
     };
     let objection = |why: String, first: String| {
-        Objection::new(why, vec![first, format!("write `{plan}` again once `{above}` is approved")])
+        Objection::new(
+            why,
+            vec![
+                first,
+                format!("write `{plan}` again once `{above}` is approved"),
+            ],
+        )
     };
     match (parent.status(), &parent.content) {
         (Status::Approved, _) => None,
         (_, Content::Missing) => Some(missing()),
         (Status::RequiresRevalidation, _) => Some(objection(
-            format!("`{plan}` cannot be changed: its parent `{above}` went stale and waits to be revalidated"),
+            format!(
+                "`{plan}` cannot be changed: its parent `{above}` went stale and waits to be revalidated"
+            ),
             format!("tl why {above}   # then: tl revalidate {above}"),
         )),
         (Status::Invalid, _) => Some(objection(
@@ -54,8 +62,15 @@ fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
         (Status::Draft, _) => Some(objection(
             format!("`{plan}` cannot be planned: its parent `{above}` is a draft, not approved"),
             match policy.approval.only_people() {
-                true => format!("{}; the text is in {}", ask_person_step(&above), file_of(parent)),
-                false => format!("tl approve {above}   # ask the person; the text is in {}", file_of(parent)),
+                true => format!(
+                    "{}; the text is in {}",
+                    ask_person_step(&above),
+                    file_of(parent)
+                ),
+                false => format!(
+                    "tl approve {above}   # ask the person; the text is in {}",
+                    file_of(parent)
+                ),
             },
         )),
     }

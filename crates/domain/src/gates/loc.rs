@@ -17,7 +17,8 @@ fn check(step: &WorkStep<'_>, policy: &Policy) -> Option<Objection> {
         Objection::new(
             format!("{lines} changed lines are not committed; {most} are the most before a commit"),
             vec![
-                "git add -A && git commit   # what works, with a message that says what it is".to_owned(),
+                "git add -A && git commit   # what works, with a message that says what it is"
+                    .to_owned(),
                 "tl where --flat   # what counts".to_owned(),
             ],
         )

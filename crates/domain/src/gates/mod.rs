@@ -151,7 +151,11 @@ impl Objection {
     /// Returns a no that carries nothing else.
     #[must_use]
     pub fn new(why: String, next_steps: Vec<String>) -> Self {
-        Self { why, next_steps, carries: None }
+        Self {
+            why,
+            next_steps,
+            carries: None,
+        }
     }
 }
 
@@ -199,8 +203,17 @@ pub fn evaluate(steps: &[Step<'_>], policy: &Policy) -> Verdict {
             if stands_down || !step.place.profile.has_gate(gate.name) {
                 continue;
             }
-            let Some(objection) = check(step, policy) else { continue };
-            verdict.take(mode, Fired { gate: gate.name, plan: step.place.path_alias(), objection });
+            let Some(objection) = check(step, policy) else {
+                continue;
+            };
+            verdict.take(
+                mode,
+                Fired {
+                    gate: gate.name,
+                    plan: step.place.path_alias(),
+                    objection,
+                },
+            );
         }
     }
     verdict
@@ -208,23 +221,41 @@ pub fn evaluate(steps: &[Step<'_>], policy: &Policy) -> Verdict {
 
 /// Asks every gate about work; `has_gate` says which the project's profiles ask for.
 #[must_use]
-pub fn evaluate_work(step: &WorkStep<'_>, has_gate: &dyn Fn(&str) -> bool, policy: &Policy) -> Verdict {
+pub fn evaluate_work(
+    step: &WorkStep<'_>,
+    has_gate: &dyn Fn(&str) -> bool,
+    policy: &Policy,
+) -> Verdict {
     let mut verdict = Verdict::default();
     for (gate, mode, check) in asked(policy, |gate| gate.work) {
         if !has_gate(gate.name) || step.overridden.iter().any(|name| name == gate.name) {
             continue;
         }
-        let Some(objection) = check(step, policy) else { continue };
-        verdict.take(mode, Fired { gate: gate.name, plan: step.node.to_owned(), objection });
+        let Some(objection) = check(step, policy) else {
+            continue;
+        };
+        verdict.take(
+            mode,
+            Fired {
+                gate: gate.name,
+                plan: step.node.to_owned(),
+                objection,
+            },
+        );
     }
     verdict
 }
 
 /// Returns the gates that are on and have something to say.
-fn asked<C>(policy: &Policy, check: impl Fn(&Gate) -> Option<C>) -> impl Iterator<Item = (&'static Gate, GateMode, C)> {
+fn asked<C>(
+    policy: &Policy,
+    check: impl Fn(&Gate) -> Option<C>,
+) -> impl Iterator<Item = (&'static Gate, GateMode, C)> {
     GATES.iter().filter_map(move |gate| {
         let mode = gate.mode(&policy.gates);
-        check(gate).filter(|_| mode != GateMode::Off).map(|check| (gate, mode, check))
+        check(gate)
+            .filter(|_| mode != GateMode::Off)
+            .map(|check| (gate, mode, check))
     })
 }
 
@@ -236,7 +267,10 @@ pub fn explain(fired: &[Fired]) -> String {
         if index > 0 {
             text.push('\n');
         }
-        text.push_str(&format!("Throughline ({} gate): {}", one.gate, one.objection.why));
+        text.push_str(&format!(
+            "Throughline ({} gate): {}",
+            one.gate, one.objection.why
+        ));
         for step in &one.objection.next_steps {
             text.push_str(&format!("\n  next: {step}"));
         }

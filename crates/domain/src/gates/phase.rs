@@ -13,7 +13,10 @@ pub(super) const GATE: Gate = Gate {
 
 fn check(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
     let phase = step.new_phase?;
-    let from = phase.from.map(|from| format!(" (it was in {from})")).unwrap_or_default();
+    let from = phase
+        .from
+        .map(|from| format!(" (it was in {from})"))
+        .unwrap_or_default();
     let next = match phase.needs_commit {
         true => "commit to proceed: git add -A && git commit",
         false => "read the guide below, then go on",

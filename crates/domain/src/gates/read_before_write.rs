@@ -14,13 +14,20 @@ pub(super) const GATE: Gate = Gate {
 
 fn check(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
     // An edit quotes what it replaces; only writing the whole file can lose what nobody looked at.
-    let Doing::Changing(Effect::Write { .. }) = step.doing else { return None };
+    let Doing::Changing(Effect::Write { .. }) = step.doing else {
+        return None;
+    };
     let now = step.node?.content.version()?;
     let plan = step.place.path_alias();
     let why = match step.read {
         Some(read) if read == now => return None,
-        Some(_) => format!("`{plan}` was not overwritten: it changed since this session last read it"),
+        Some(_) => {
+            format!("`{plan}` was not overwritten: it changed since this session last read it")
+        }
         None => format!("`{plan}` was not overwritten: this session has not read it"),
     };
-    Some(Objection::new(why, vec![format!("read {}, then write it again", step.file)]))
+    Some(Objection::new(
+        why,
+        vec![format!("read {}, then write it again", step.file)],
+    ))
 }

@@ -17,13 +17,21 @@ fn check(step: &WorkStep<'_>, _policy: &Policy) -> Option<Objection> {
     let (why, mut next_steps) = match step.outgrown? {
         Outgrown::Files(files) => (
             format!("`{node}` touches {files} files: that is a feature, not a task"),
-            vec![format!("tl ticket level {node} feature   # then define its behaviour: scenarios first")],
+            vec![format!(
+                "tl ticket level {node} feature   # then define its behaviour: scenarios first"
+            )],
         ),
         Outgrown::Scenarios(scenarios) => (
-            format!("`{node}` has {scenarios} scenarios: this work should be split into subtickets"),
-            vec![format!("tl ticket split {node} \"First part\" \"Second part\"")],
+            format!(
+                "`{node}` has {scenarios} scenarios: this work should be split into subtickets"
+            ),
+            vec![format!(
+                "tl ticket split {node} \"First part\" \"Second part\""
+            )],
         ),
     };
-    next_steps.push(format!("tl ticket level {node} LEVEL --reason \"…\"   # when it is right as it is"));
+    next_steps.push(format!(
+        "tl ticket level {node} LEVEL --reason \"…\"   # when it is right as it is"
+    ));
     Some(Objection::new(why, next_steps))
 }

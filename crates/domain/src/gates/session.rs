@@ -18,7 +18,12 @@ fn check(step: &Step<'_>, _policy: &Policy) -> Option<Objection> {
     }
     let plan = step.place.path_alias();
     Some(Objection::new(
-        format!("`{plan}` cannot be planned: this session was not seen to start, and policy asks for one"),
-        vec!["start a new session in this project".to_owned(), "tl doctor   # are the hooks in place?".to_owned()],
+        format!(
+            "`{plan}` cannot be planned: this session was not seen to start, and policy asks for one"
+        ),
+        vec![
+            "start a new session in this project".to_owned(),
+            "tl doctor   # are the hooks in place?".to_owned(),
+        ],
     ))
 }

@@ -17,7 +17,9 @@ const SMALL: u64 = 400;
 
 fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
     let before = step.size.filter(|size| *size >= SMALL)?;
-    let Doing::Changing(effect) = step.doing else { return None };
+    let Doing::Changing(effect) = step.doing else {
+        return None;
+    };
     let after = match effect {
         Effect::Write { text: Some(text) } => text.len() as u64,
         Effect::Edit { removed, added } => before.saturating_sub(*removed as u64) + *added as u64,
@@ -29,9 +31,14 @@ fn check(step: &Step<'_>, policy: &Policy) -> Option<Objection> {
     }
     let plan = step.place.path_alias();
     Some(Objection::new(
-        format!("`{plan}` would shrink from {before} to {after} bytes, below {least} %: this looks like an accident"),
+        format!(
+            "`{plan}` would shrink from {before} to {after} bytes, below {least} %: this looks like an accident"
+        ),
         vec![
-            format!("change {} in smaller steps, or keep what is still true", step.file),
+            format!(
+                "change {} in smaller steps, or keep what is still true",
+                step.file
+            ),
             format!("tl gate override shrink {plan} --reason \"…\"   # a person lets it pass once"),
         ],
     ))

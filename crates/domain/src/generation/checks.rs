@@ -10,7 +10,9 @@ use crate::search::words;
 /// So many words in a row that come again are noticed.
 const PHRASE: usize = 8;
 const SENTENCE_ENDS: [char; 8] = ['.', '!', '?', '…', '。', '！', '？', '—'];
-const CLOSERS: &[char] = &['"', '\'', '”', '’', '»', '“', '」', '』', ')', '*', '_', ' ', '\n'];
+const CLOSERS: &[char] = &[
+    '"', '\'', '”', '’', '»', '“', '」', '』', ')', '*', '_', ' ', '\n',
+];
 
 /// What a scene is held against.
 pub struct Expected<'a> {
@@ -35,7 +37,11 @@ pub fn has_ending(text: &str) -> bool {
 /// Returns the text up to the end of its last whole sentence, where there is one.
 #[must_use]
 pub fn trimmed_to_sentence(text: &str) -> &str {
-    let end = text.char_indices().rev().find(|(_, c)| SENTENCE_ENDS.contains(c)).map(|(at, c)| at + c.len_utf8());
+    let end = text
+        .char_indices()
+        .rev()
+        .find(|(_, c)| SENTENCE_ENDS.contains(c))
+        .map(|(at, c)| at + c.len_utf8());
     end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
@@ -45,41 +51,86 @@ pub fn check(text: &str, expected: &Expected<'_>) -> Vec<Finding> {
     let found = words(text);
     let mut findings = Vec::new();
     let mut add = |check: &str, severity, problem: String, quote: Option<String>| {
-        findings.push(Finding { check: check.to_owned(), severity, problem, quote, against: None });
+        findings.push(Finding {
+            check: check.to_owned(),
+            severity,
+            problem,
+            quote,
+            against: None,
+        });
     };
     if !has_ending(text) {
         let tail: Vec<String> = found.iter().rev().take(8).rev().cloned().collect();
-        add("ending", Severity::Must, "the scene stops in the middle of a sentence".to_owned(), Some(tail.join(" ")));
+        add(
+            "ending",
+            Severity::Must,
+            "the scene stops in the middle of a sentence".to_owned(),
+            Some(tail.join(" ")),
+        );
     }
     let (count, wanted) = (found.len(), expected.words);
     if wanted > 0 && (count < wanted / 2 || count > wanted * 2) {
-        add("length", Severity::Should, format!("the scene has {count} words; about {wanted} are wanted"), None);
+        add(
+            "length",
+            Severity::Should,
+            format!("the scene has {count} words; about {wanted} are wanted"),
+            None,
+        );
     }
     if let Some(id) = ids_in(text, expected.memory) {
-        add("ids", Severity::Must, format!("`{id}` is an id of the memory; prose uses names"), Some(id));
+        add(
+            "ids",
+            Severity::Must,
+            format!("`{id}` is an id of the memory; prose uses names"),
+            Some(id),
+        );
     }
     for name in expected.characters {
         let parts = words(name);
         if !parts.iter().any(|part| found.contains(part)) {
-            add("coverage", Severity::Should, format!("the blueprint names {name}, the scene does not"), None);
+            add(
+                "coverage",
+                Severity::Should,
+                format!("the blueprint names {name}, the scene does not"),
+                None,
+            );
         }
     }
     if let Some(phrase) = repeated(&found) {
-        add("repetition", Severity::Should, format!("the same {PHRASE} words come again"), Some(phrase));
+        add(
+            "repetition",
+            Severity::Should,
+            format!("the same {PHRASE} words come again"),
+            Some(phrase),
+        );
     }
-    if let Some(phrase) = expected.before.and_then(|before| shared(&words(before), &found)) {
-        let problem = "words of the scene before come again; it may be the same scene twice".to_owned();
+    if let Some(phrase) = expected
+        .before
+        .and_then(|before| shared(&words(before), &found))
+    {
+        let problem =
+            "words of the scene before come again; it may be the same scene twice".to_owned();
         add("repetition", Severity::Must, problem, Some(phrase));
     }
     let pov = continuity::point_of_view(expected.blueprint, expected.memory);
-    findings.extend(continuity::check(text, &Moment { memory: expected.memory, pov, earlier: expected.earlier }));
+    findings.extend(continuity::check(
+        text,
+        &Moment {
+            memory: expected.memory,
+            pov,
+            earlier: expected.earlier,
+        },
+    ));
     findings
 }
 
 fn ids_in(text: &str, memory: &Memory) -> Option<String> {
     let known = |word: &&str| EntryKind::of_id(word).is_some() && memory.get(word).is_some();
     let tokens = text.split(|c: char| !c.is_alphanumeric());
-    tokens.filter(|word| word.starts_with(char::is_uppercase)).find(known).map(str::to_owned)
+    tokens
+        .filter(|word| word.starts_with(char::is_uppercase))
+        .find(known)
+        .map(str::to_owned)
 }
 
 fn repeated(words: &[String]) -> Option<String> {
@@ -97,5 +148,7 @@ fn repeated(words: &[String]) -> Option<String> {
 fn shared(before: &[String], now: &[String]) -> Option<String> {
     let length = PHRASE * 3;
     let known: std::collections::HashSet<&[String]> = before.windows(length).collect();
-    now.windows(length).find(|window| known.contains(window)).map(|window| window.join(" "))
+    now.windows(length)
+        .find(|window| known.contains(window))
+        .map(|window| window.join(" "))
 }

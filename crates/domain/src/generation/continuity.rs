@@ -51,8 +51,18 @@ const CLASSES: &[&[&str]] = &[
         "braun",
         "grau",
     ],
-    &["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"],
-    &["spring", "summer", "autumn", "winter", "весн", "лет", "осен", "зим"],
+    &[
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+    ],
+    &[
+        "spring", "summer", "autumn", "winter", "весн", "лет", "осен", "зим",
+    ],
     &[
         "two",
         "three",
@@ -90,8 +100,20 @@ const CLASSES: &[&[&str]] = &[
     ],
     &["left", "right", "лев", "прав"],
 ];
-const DEAD: &[&str] =
-    &["dead", "died", "killed", "murdered", "buried", "мёртв", "мертв", "умер", "погиб", "убит", "tot", "gestorben"];
+const DEAD: &[&str] = &[
+    "dead",
+    "died",
+    "killed",
+    "murdered",
+    "buried",
+    "мёртв",
+    "мертв",
+    "умер",
+    "погиб",
+    "убит",
+    "tot",
+    "gestorben",
+];
 const SAYS: &[&str] = &[
     "said",
     "says",
@@ -133,15 +155,22 @@ pub struct Moment<'a> {
 #[must_use]
 pub fn point_of_view<'m>(blueprint: &str, memory: &'m Memory) -> Option<&'m Character> {
     let matter = front_matter::read(blueprint).keys;
-    let above = ["pov", "pov_character"].iter().find_map(|key| matter.get(*key)?.as_str().map(str::to_owned));
+    let above = ["pov", "pov_character"]
+        .iter()
+        .find_map(|key| matter.get(*key)?.as_str().map(str::to_owned));
     let line = || {
         let (_, body) = front_matter::split(blueprint);
         body.lines().find_map(|line| {
-            let bare = line.trim_start_matches(['-', '*', '#', ' ']).replace("**", "");
+            let bare = line
+                .trim_start_matches(['-', '*', '#', ' '])
+                .replace("**", "");
             let (key, value) = bare.split_once(':')?;
             let key = key.trim().to_lowercase();
-            matches!(key.as_str(), "pov" | "pov character" | "point of view" | "точка зрения")
-                .then(|| value.trim().to_owned())
+            matches!(
+                key.as_str(),
+                "pov" | "pov character" | "point of view" | "точка зрения"
+            )
+            .then(|| value.trim().to_owned())
         })
     };
     let id = memory.meant(EntryKind::Character, &above.or_else(line)?)?;
@@ -155,12 +184,17 @@ pub fn check(text: &str, moment: &Moment<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for fact in moment.memory.facts().filter(|fact| moment.holds(fact)) {
         let subject = moment.memory.name_of(&fact.subject);
-        let names: Vec<String> = words(&subject).into_iter().filter(|word| word.chars().count() > 2).collect();
+        let names: Vec<String> = words(&subject)
+            .into_iter()
+            .filter(|word| word.chars().count() > 2)
+            .collect();
         if names.is_empty() {
             continue;
         }
         for sentence in &sentences {
-            if let Some((severity, check, problem)) = moment.against(fact, &subject, &names, sentence) {
+            if let Some((severity, check, problem)) =
+                moment.against(fact, &subject, &names, sentence)
+            {
                 findings.push(Finding {
                     check: check.to_owned(),
                     severity,
@@ -182,7 +216,10 @@ struct Sentence<'t> {
 
 impl<'t> Sentence<'t> {
     fn new(text: &'t str) -> Self {
-        Self { text, words: words(text) }
+        Self {
+            text,
+            words: words(text),
+        }
     }
 
     fn has(&self, beginning: &str) -> bool {
@@ -190,14 +227,20 @@ impl<'t> Sentence<'t> {
     }
 
     fn names(&self, names: &[String]) -> Option<usize> {
-        self.words.iter().position(|word| names.iter().any(|name| begins_alike(name, word)))
+        self.words
+            .iter()
+            .position(|word| names.iter().any(|name| begins_alike(name, word)))
     }
 }
 
 impl Moment<'_> {
     /// Says whether a fact holds when the scene happens: it began before, and has not ended.
     fn holds(&self, fact: &StoryFact) -> bool {
-        let is_earlier = |scene: &Option<String>| scene.as_ref().is_some_and(|scene| self.earlier.contains(scene));
+        let is_earlier = |scene: &Option<String>| {
+            scene
+                .as_ref()
+                .is_some_and(|scene| self.earlier.contains(scene))
+        };
         fact.truth == Truth::Canon
             && (fact.valid_from.is_none() || is_earlier(&fact.valid_from))
             && !is_earlier(&fact.valid_to)
@@ -212,39 +255,79 @@ impl Moment<'_> {
     ) -> Option<(Severity, &'static str, String)> {
         let at = sentence.names(names)?;
         let said = words(&format!("{} {}", fact.predicate, fact.object));
-        if said.iter().any(|word| DEAD.iter().any(|dead| word.starts_with(dead))) {
-            let after = sentence.words.get(at.saturating_sub(1)..).unwrap_or_default();
-            let acts = after.iter().take(3).any(|word| SAYS.iter().any(|verb| word.starts_with(verb)));
-            let acts = acts && !sentence.words.iter().any(|word| DEAD.iter().any(|dead| word.starts_with(dead)));
-            return acts.then(|| (Severity::Must, "continuity", format!("{subject} is dead by now, and acts here")));
+        if said
+            .iter()
+            .any(|word| DEAD.iter().any(|dead| word.starts_with(dead)))
+        {
+            let after = sentence
+                .words
+                .get(at.saturating_sub(1)..)
+                .unwrap_or_default();
+            let acts = after
+                .iter()
+                .take(3)
+                .any(|word| SAYS.iter().any(|verb| word.starts_with(verb)));
+            let acts = acts
+                && !sentence
+                    .words
+                    .iter()
+                    .any(|word| DEAD.iter().any(|dead| word.starts_with(dead)));
+            return acts.then(|| {
+                (
+                    Severity::Must,
+                    "continuity",
+                    format!("{subject} is dead by now, and acts here"),
+                )
+            });
         }
         if let Some((was, now)) = changed_value(fact, sentence) {
-            return Some((Severity::Should, "continuity", format!("{subject}: it was `{was}`, and is `{now}` here")));
+            return Some((
+                Severity::Should,
+                "continuity",
+                format!("{subject}: it was `{was}`, and is `{now}` here"),
+            ));
         }
         let pov = self.pov.filter(|pov| !self.knows(pov, fact))?;
         // What is told in somebody's words is how one learns it.
         let is_told = sentence.text.contains(QUOTES);
         (!is_told && states(sentence, fact, names)).then(|| {
-            let problem = format!("{} was not there and cannot know this, unless it is told here", pov.name);
+            let problem = format!(
+                "{} was not there and cannot know this, unless it is told here",
+                pov.name
+            );
             (Severity::Should, "pov", problem)
         })
     }
 
     /// Says whether a character can know a fact: it is about them, they were there, or it was told them.
     fn knows(&self, character: &Character, fact: &StoryFact) -> bool {
-        let Some(scene) = &fact.valid_from else { return true };
-        let was_there =
-            self.memory.scenes().find(|it| it.id == *scene).is_none_or(|scene| {
-                scene.pov.as_ref() == Some(&character.id) || scene.characters.contains(&character.id)
+        let Some(scene) = &fact.valid_from else {
+            return true;
+        };
+        let was_there = self
+            .memory
+            .scenes()
+            .find(|it| it.id == *scene)
+            .is_none_or(|scene| {
+                scene.pov.as_ref() == Some(&character.id)
+                    || scene.characters.contains(&character.id)
             });
         was_there || fact.subject == character.id || character.knows.contains(&fact.id)
     }
 
     fn cited(&self, fact: &StoryFact, subject: &str) -> String {
-        let from = fact.valid_from.as_deref().map(|scene| format!("{scene}: ")).unwrap_or_default();
+        let from = fact
+            .valid_from
+            .as_deref()
+            .map(|scene| format!("{scene}: "))
+            .unwrap_or_default();
         match &fact.quote {
             Some(quote) => format!("{from}{quote}"),
-            None => format!("{from}{subject} {} {}", fact.predicate, self.memory.name_of(&fact.object)),
+            None => format!(
+                "{from}{subject} {} {}",
+                fact.predicate,
+                self.memory.name_of(&fact.object)
+            ),
         }
     }
 }
@@ -252,21 +335,35 @@ impl Moment<'_> {
 /// Returns a value the fact has and another of the same class that the sentence has in its place.
 fn changed_value(fact: &StoryFact, sentence: &Sentence<'_>) -> Option<(String, String)> {
     let told = words(&format!("{} {}", fact.predicate, fact.object));
-    let about: Vec<&String> =
-        told.iter().filter(|word| word.chars().count() >= TELLING && class_of(word).is_none()).collect();
+    let about: Vec<&String> = told
+        .iter()
+        .filter(|word| word.chars().count() >= TELLING && class_of(word).is_none())
+        .collect();
     // Without a word that says what the value is of, any colour would contradict any other.
-    if !about.iter().any(|word| sentence.words.iter().any(|other| begins_alike(word, other))) {
+    if !about
+        .iter()
+        .any(|word| sentence.words.iter().any(|other| begins_alike(word, other)))
+    {
         return None;
     }
-    let values: BTreeMap<usize, (&String, usize)> =
-        told.iter().filter_map(|word| class_of(word).map(|(class, value)| (class, (word, value)))).collect();
+    let values: BTreeMap<usize, (&String, usize)> = told
+        .iter()
+        .filter_map(|word| class_of(word).map(|(class, value)| (class, (word, value))))
+        .collect();
     for (class, (was, value)) in values {
         let here: Vec<(&String, usize)> = sentence
             .words
             .iter()
-            .filter_map(|word| class_of(word).filter(|(other, _)| *other == class).map(|(_, value)| (word, value)))
+            .filter_map(|word| {
+                class_of(word)
+                    .filter(|(other, _)| *other == class)
+                    .map(|(_, value)| (word, value))
+            })
             .collect();
-        if let Some((now, _)) = here.first().filter(|_| here.iter().all(|(_, other)| *other != value)) {
+        if let Some((now, _)) = here
+            .first()
+            .filter(|_| here.iter().all(|(_, other)| *other != value))
+        {
             return Some((was.clone(), (*now).clone()));
         }
     }
@@ -279,7 +376,13 @@ fn class_of(word: &str) -> Option<(usize, usize)> {
         return word.parse().ok().map(|number| (CLASSES.len(), number));
     }
     CLASSES.iter().enumerate().find_map(|(class, values)| {
-        let fits = |value: &&str| if value.is_ascii() { word == *value } else { word.starts_with(value) };
+        let fits = |value: &&str| {
+            if value.is_ascii() {
+                word == *value
+            } else {
+                word.starts_with(value)
+            }
+        };
         values.iter().position(fits).map(|value| (class, value))
     })
 }
@@ -287,20 +390,34 @@ fn class_of(word: &str) -> Option<(usize, usize)> {
 /// Says whether a sentence says what a fact says: most of its telling words.
 fn states(sentence: &Sentence<'_>, fact: &StoryFact, names: &[String]) -> bool {
     let telling = |word: &String| word.chars().count() >= TELLING && !names.contains(word);
-    let told: Vec<String> = words(&format!("{} {}", fact.predicate, fact.object)).into_iter().filter(telling).collect();
-    let there = told.iter().filter(|word| sentence.words.iter().any(|other| begins_alike(word, other))).count();
-    told.len() >= 2 && there * 3 >= told.len() * 2 && sentence.has(names.first().map_or("", String::as_str))
+    let told: Vec<String> = words(&format!("{} {}", fact.predicate, fact.object))
+        .into_iter()
+        .filter(telling)
+        .collect();
+    let there = told
+        .iter()
+        .filter(|word| sentence.words.iter().any(|other| begins_alike(word, other)))
+        .count();
+    told.len() >= 2
+        && there * 3 >= told.len() * 2
+        && sentence.has(names.first().map_or("", String::as_str))
 }
 
 /// Says whether two words differ in their endings only.
 fn begins_alike(one: &str, other: &str) -> bool {
-    let common = one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+    let common = one
+        .chars()
+        .zip(other.chars())
+        .take_while(|(a, b)| a == b)
+        .count();
     let longest = one.chars().count().max(other.chars().count());
     common >= TELLING.min(longest) && longest <= common + 3 && common * 3 >= longest * 2
 }
 
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.split_inclusive(['.', '!', '?', '…', '\n', '。']).map(str::trim).filter(|sentence| !sentence.is_empty())
+    text.split_inclusive(['.', '!', '?', '…', '\n', '。'])
+        .map(str::trim)
+        .filter(|sentence| !sentence.is_empty())
 }
 
 #[cfg(test)]
@@ -313,12 +430,27 @@ mod tests {
     fn memory() -> Memory {
         let entry = |kind, value| Entry::read(kind, value).unwrap();
         Memory::new([
-            entry(EntryKind::Character, json!({ "id": "C0", "name": "Elena", "knows": ["F3"] })),
-            entry(EntryKind::Character, json!({ "id": "C1", "name": "Маркус" })),
+            entry(
+                EntryKind::Character,
+                json!({ "id": "C0", "name": "Elena", "knows": ["F3"] }),
+            ),
+            entry(
+                EntryKind::Character,
+                json!({ "id": "C1", "name": "Маркус" }),
+            ),
             entry(EntryKind::Character, json!({ "id": "C2", "name": "Ivo" })),
-            entry(EntryKind::Scene, json!({ "id": "S001", "title": "One", "characters": ["C0"] })),
-            entry(EntryKind::Scene, json!({ "id": "S002", "title": "Two", "characters": ["C1"] })),
-            entry(EntryKind::Scene, json!({ "id": "S003", "title": "Later", "characters": ["C0"] })),
+            entry(
+                EntryKind::Scene,
+                json!({ "id": "S001", "title": "One", "characters": ["C0"] }),
+            ),
+            entry(
+                EntryKind::Scene,
+                json!({ "id": "S002", "title": "Two", "characters": ["C1"] }),
+            ),
+            entry(
+                EntryKind::Scene,
+                json!({ "id": "S003", "title": "Later", "characters": ["C0"] }),
+            ),
             entry(
                 EntryKind::Fact,
                 json!({ "id": "F0", "subject": "C0", "predicate": "has eyes of", "object": "green",
@@ -354,15 +486,36 @@ mod tests {
         let memory = memory();
         let earlier = BTreeSet::from(["S001".to_owned(), "S002".to_owned()]);
         let pov = pov.and_then(|id| memory.characters().find(|it| it.id == id));
-        let all = check(text, &Moment { memory: &memory, pov, earlier: &earlier });
-        all.into_iter().map(|it| (it.check, format!("{} | {}", it.problem, it.against.unwrap()))).collect()
+        let all = check(
+            text,
+            &Moment {
+                memory: &memory,
+                pov,
+                earlier: &earlier,
+            },
+        );
+        all.into_iter()
+            .map(|it| {
+                (
+                    it.check,
+                    format!("{} | {}", it.problem, it.against.unwrap()),
+                )
+            })
+            .collect()
     }
 
     #[test]
     fn values_that_changed_are_found_in_any_ending_and_with_both_quotes() {
         let one = found("Elena looked up. Elena's eyes were blue as ice.", None);
-        assert_eq!(one[0].1, "Elena: it was `green`, and is `blue` here | S001: Her green eyes");
-        assert!(found("Маркус поднял синие глаза.", None)[0].1.contains("`карие`, and is `синие`"));
+        assert_eq!(
+            one[0].1,
+            "Elena: it was `green`, and is `blue` here | S001: Her green eyes"
+        );
+        assert!(
+            found("Маркус поднял синие глаза.", None)[0]
+                .1
+                .contains("`карие`, and is `синие`")
+        );
         for calm in [
             "Elena's green eyes were wide.",
             "Elena wore a blue coat.",
@@ -372,13 +525,20 @@ mod tests {
             "Elena turned the golden ring.",
         ] {
             let all = found(calm, None);
-            assert!(all.is_empty() || calm.contains("not Elena"), "{calm}: {all:?}");
+            assert!(
+                all.is_empty() || calm.contains("not Elena"),
+                "{calm}: {all:?}"
+            );
         }
     }
 
     #[test]
     fn the_dead_may_be_remembered_but_do_not_act() {
-        assert!(found("\"Stop,\" Ivo said.", None)[0].1.starts_with("Ivo is dead by now"));
+        assert!(
+            found("\"Stop,\" Ivo said.", None)[0]
+                .1
+                .starts_with("Ivo is dead by now")
+        );
         assert!(found("She thought of Ivo all night.", None).is_empty());
     }
 
@@ -387,10 +547,24 @@ mod tests {
         let text = "Elena knew that Маркус had burned the letter in the archive.";
         assert_eq!(found(text, Some("C0"))[0].0, "pov");
         assert!(found(text, Some("C1")).is_empty() && found(text, None).is_empty());
-        assert!(found("\"Маркус burned the letter in the archive,\" said a boy.", Some("C0")).is_empty());
+        assert!(
+            found(
+                "\"Маркус burned the letter in the archive,\" said a boy.",
+                Some("C0")
+            )
+            .is_empty()
+        );
         let memory = memory();
-        for blueprint in ["---\npov: elena\n---\n# S\n", "# S\n\n**POV:** Elena\n", "# S\n- Point of view: C0\n"] {
-            assert_eq!(point_of_view(blueprint, &memory).map(|it| it.id.as_str()), Some("C0"), "{blueprint}");
+        for blueprint in [
+            "---\npov: elena\n---\n# S\n",
+            "# S\n\n**POV:** Elena\n",
+            "# S\n- Point of view: C0\n",
+        ] {
+            assert_eq!(
+                point_of_view(blueprint, &memory).map(|it| it.id.as_str()),
+                Some("C0"),
+                "{blueprint}"
+            );
         }
         assert!(point_of_view("# S\n", &memory).is_none());
     }

@@ -125,6 +125,9 @@ impl Generation {
     /// Says whether something can go on.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        matches!(self.status, GenerationStatus::Running | GenerationStatus::Failed | GenerationStatus::Held)
+        matches!(
+            self.status,
+            GenerationStatus::Running | GenerationStatus::Failed | GenerationStatus::Held
+        )
     }
 }

@@ -17,17 +17,43 @@ pub(super) fn conclude(
     said: Said<'_>,
     policy: &ReviewPolicy,
 ) -> Result<Concluded, ReviewRefused> {
-    let named = findings.iter().map(|finding| (finding.check.as_str(), finding.severity));
+    let named = findings
+        .iter()
+        .map(|finding| (finding.check.as_str(), finding.severity));
     for (check, severity) in std::iter::once(ALWAYS).chain(named) {
-        if !review.items.iter().any(|item| is_about(item, check, severity)) {
-            review.add(check, &format!("{check} ({})", word(severity)), weight(severity), said, policy)?;
+        if !review
+            .items
+            .iter()
+            .any(|item| is_about(item, check, severity))
+        {
+            review.add(
+                check,
+                &format!("{check} ({})", word(severity)),
+                weight(severity),
+                said,
+                policy,
+            )?;
         }
     }
-    let open: Vec<Item> = review.items.iter().filter(|item| item.resolution.is_none()).cloned().collect();
+    let open: Vec<Item> = review
+        .items
+        .iter()
+        .filter(|item| item.resolution.is_none())
+        .cloned()
+        .collect();
     for item in open {
-        let about: Vec<String> =
-            findings.iter().filter(|it| is_about(&item, &it.check, it.severity)).map(shown).collect();
-        let verdict = if about.is_empty() { Verdict::Pass } else { Verdict::Fail { finding: about.join("\n") } };
+        let about: Vec<String> = findings
+            .iter()
+            .filter(|it| is_about(&item, &it.check, it.severity))
+            .map(shown)
+            .collect();
+        let verdict = if about.is_empty() {
+            Verdict::Pass
+        } else {
+            Verdict::Fail {
+                finding: about.join("\n"),
+            }
+        };
         review.judge(&item.id, verdict, None, 0, said, policy)?;
     }
     review.conclude(said, policy)
@@ -37,8 +63,16 @@ pub(super) fn conclude(
 ///
 /// # Errors
 /// When it is no person.
-pub fn accept_held(review: &mut Review, said: Said<'_>, policy: &ReviewPolicy) -> Result<(), ReviewRefused> {
-    let held: Vec<String> = review.escalated().iter().map(|item| item.id.clone()).collect();
+pub fn accept_held(
+    review: &mut Review,
+    said: Said<'_>,
+    policy: &ReviewPolicy,
+) -> Result<(), ReviewRefused> {
+    let held: Vec<String> = review
+        .escalated()
+        .iter()
+        .map(|item| item.id.clone())
+        .collect();
     for id in held {
         review.accept(&id, "the scene is kept as it is", said)?;
     }
@@ -50,8 +84,16 @@ fn is_about(item: &Item, check: &str, severity: Severity) -> bool {
 }
 
 fn shown(finding: &Finding) -> String {
-    let quote = finding.quote.as_deref().map(|quote| format!(": “{quote}”")).unwrap_or_default();
-    let against = finding.against.as_deref().map(|against| format!(" against “{against}”")).unwrap_or_default();
+    let quote = finding
+        .quote
+        .as_deref()
+        .map(|quote| format!(": “{quote}”"))
+        .unwrap_or_default();
+    let against = finding
+        .against
+        .as_deref()
+        .map(|against| format!(" against “{against}”"))
+        .unwrap_or_default();
     format!("{}{quote}{against}", finding.problem)
 }
 
@@ -90,20 +132,46 @@ mod tests {
 
     #[test]
     fn prose_goes_through_the_loop_that_ends() {
-        let policy = ReviewPolicy { max_iterations: 2, ..ReviewPolicy::default() };
+        let policy = ReviewPolicy {
+            max_iterations: 2,
+            ..ReviewPolicy::default()
+        };
         let (agent, person) = (Principal::System, Principal::Human("ann".to_owned()));
         let at = Timestamp::from_millis(0);
         let said = |by| Said { by, at };
         let begun = || Review::begin("scene", Vec::new(), &policy);
         let mut clean = begun();
-        assert_eq!(conclude(&mut clean, &[], said(&agent), &policy), Ok(Concluded::Complete { accepted: Vec::new() }));
+        assert_eq!(
+            conclude(&mut clean, &[], said(&agent), &policy),
+            Ok(Concluded::Complete {
+                accepted: Vec::new()
+            })
+        );
 
-        let (pov, style) = (finding("pov", Severity::Must), finding("style", Severity::Should));
+        let (pov, style) = (
+            finding("pov", Severity::Must),
+            finding("style", Severity::Should),
+        );
         let mut review = begun();
-        let first = conclude(&mut review, &[pov.clone(), style.clone()], said(&agent), &policy).unwrap();
-        assert!(matches!(first, Concluded::Retry { iteration: 2, .. }), "{first:?}");
+        let first = conclude(
+            &mut review,
+            &[pov.clone(), style.clone()],
+            said(&agent),
+            &policy,
+        )
+        .unwrap();
+        assert!(
+            matches!(first, Concluded::Retry { iteration: 2, .. }),
+            "{first:?}"
+        );
         let second = conclude(&mut review, &[pov, style], said(&agent), &policy).unwrap();
-        assert_eq!(second, Concluded::NeedsPerson { escalated: vec!["qa-002".to_owned()] }, "the rest is accepted");
+        assert_eq!(
+            second,
+            Concluded::NeedsPerson {
+                escalated: vec!["qa-002".to_owned()]
+            },
+            "the rest is accepted"
+        );
         assert!(accept_held(&mut review, said(&agent), &policy).is_err());
         accept_held(&mut review, said(&person), &policy).unwrap();
         assert_eq!(review.state, LoopState::Complete);

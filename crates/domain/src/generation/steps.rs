@@ -25,10 +25,15 @@ impl<'a> Judging<'a> {
     #[must_use]
     pub fn review(known: Option<Review>, generation: &Generation, revisions: u32) -> Review {
         let anew = || {
-            let policy = ReviewPolicy { max_iterations: revisions + 1, ..ReviewPolicy::default() };
+            let policy = ReviewPolicy {
+                max_iterations: revisions + 1,
+                ..ReviewPolicy::default()
+            };
             Review::begin(&generation.scene, Vec::new(), &policy)
         };
-        known.filter(|_| generation.revisions > 0).unwrap_or_else(anew)
+        known
+            .filter(|_| generation.revisions > 0)
+            .unwrap_or_else(anew)
     }
 }
 
@@ -56,25 +61,36 @@ pub fn take(
         }
         Step::Revise => {
             let revised = prose(answer)?;
-            generation.before_revision =
-                Some((std::mem::replace(&mut generation.draft, revised), generation.findings.clone()));
+            generation.before_revision = Some((
+                std::mem::replace(&mut generation.draft, revised),
+                generation.findings.clone(),
+            ));
             generation.revisions += 1;
             after_text(generation, is_cut);
         }
         Step::Judge => {
             let verdict = Verdict::read(answer, &generation.draft, expected.blueprint)?;
-            judged(generation, verdict, expected, judging).map_err(|refused| refused.to_string())?;
+            judged(generation, verdict, expected, judging)
+                .map_err(|refused| refused.to_string())?;
         }
-        Step::Commit => return Err("the scene is written; it only has to be put in its place".to_owned()),
+        Step::Commit => {
+            return Err("the scene is written; it only has to be put in its place".to_owned());
+        }
     }
     Ok(())
 }
 
 fn prose(answer: &Value) -> Result<String, String> {
-    let text = answer.as_str().map(str::trim).filter(|text| !text.is_empty()).ok_or("the answer holds no text")?;
+    let text = answer
+        .as_str()
+        .map(str::trim)
+        .filter(|text| !text.is_empty())
+        .ok_or("the answer holds no text")?;
     // Some put prose into a fence although nobody asked them to.
-    let bare =
-        text.strip_prefix("```").and_then(|rest| rest.split_once('\n')).and_then(|(_, rest)| rest.strip_suffix("```"));
+    let bare = text
+        .strip_prefix("```")
+        .and_then(|rest| rest.split_once('\n'))
+        .and_then(|(_, rest)| rest.strip_suffix("```"));
     Ok(bare.unwrap_or(text).trim().to_owned())
 }
 
@@ -99,8 +115,16 @@ fn judged(
     let mut findings: Vec<Finding> = checks::check(&generation.draft, expected);
     findings.extend(verdict.findings.clone());
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let Judging { review, said, policy } = judging;
-    let mut next = Generation { findings, verdict: Some(verdict), ..generation.clone() };
+    let Judging {
+        review,
+        said,
+        policy,
+    } = judging;
+    let mut next = Generation {
+        findings,
+        verdict: Some(verdict),
+        ..generation.clone()
+    };
     // A revision that made it worse is taken back, and there is no other one.
     if let Some((text, before)) = next.before_revision.take()
         && weight(&before) < weight(&next.findings)

@@ -2,7 +2,9 @@
 
 use super::continuity;
 use super::record::Generation;
-use crate::memory::{Entry, EntryKind, Importance, LoopStatus, Memory, OpenLoop, Scene, StoryFact, Truth};
+use crate::memory::{
+    Entry, EntryKind, Importance, LoopStatus, Memory, OpenLoop, Scene, StoryFact, Truth,
+};
 
 /// What is known of a scene besides its text.
 #[derive(Clone, Copy, Debug)]
@@ -13,15 +15,29 @@ pub struct Kept<'a> {
 }
 
 /// Puts a scene and what its judge proved into the memory, and returns the scene's id.
-pub fn remember(memory: &mut Memory, generation: &Generation, blueprint: &str, kept: Kept<'_>) -> String {
+pub fn remember(
+    memory: &mut Memory,
+    generation: &Generation,
+    blueprint: &str,
+    kept: Kept<'_>,
+) -> String {
     let Kept { title, tick, words } = kept;
     let pov = continuity::point_of_view(blueprint, memory).map(|it| it.id.clone());
     let verdict = generation.verdict.clone().unwrap_or_default();
-    let known = memory.scenes().find(|scene| scene.node.as_deref() == Some(generation.scene.as_str())).cloned();
-    let characters: Vec<String> =
-        verdict.characters.iter().filter_map(|id| memory.meant(EntryKind::Character, id)).collect();
+    let known = memory
+        .scenes()
+        .find(|scene| scene.node.as_deref() == Some(generation.scene.as_str()))
+        .cloned();
+    let characters: Vec<String> = verdict
+        .characters
+        .iter()
+        .filter_map(|id| memory.meant(EntryKind::Character, id))
+        .collect();
     let scene = Scene {
-        id: known.as_ref().map(|scene| scene.id.clone()).unwrap_or_default(),
+        id: known
+            .as_ref()
+            .map(|scene| scene.id.clone())
+            .unwrap_or_default(),
         title: title.to_owned(),
         tick,
         node: Some(generation.scene.clone()),
@@ -41,17 +57,27 @@ pub fn remember(memory: &mut Memory, generation: &Generation, blueprint: &str, k
     };
     let mut learnt = Vec::new();
     for new in verdict.facts {
-        let subject = memory.meant(EntryKind::Character, &new.subject).unwrap_or(new.subject);
+        let subject = memory
+            .meant(EntryKind::Character, &new.subject)
+            .unwrap_or(new.subject);
         let same = |fact: &&StoryFact| {
-            fact.subject == subject && fact.predicate.eq_ignore_ascii_case(&new.predicate) && fact.valid_to.is_none()
+            fact.subject == subject
+                && fact.predicate.eq_ignore_ascii_case(&new.predicate)
+                && fact.valid_to.is_none()
         };
         let earlier = memory.facts().find(same).cloned();
-        let agrees = earlier.as_ref().is_some_and(|fact| fact.object.eq_ignore_ascii_case(&new.object));
+        let agrees = earlier
+            .as_ref()
+            .is_some_and(|fact| fact.object.eq_ignore_ascii_case(&new.object));
         if agrees {
             continue;
         }
         // What contradicts an earlier fact does not count until a person says so: the earlier one ends there.
-        let truth = if earlier.is_some() { Truth::Disputed } else { Truth::Canon };
+        let truth = if earlier.is_some() {
+            Truth::Disputed
+        } else {
+            Truth::Canon
+        };
         let fact = memory.add(Entry::Fact(StoryFact {
             subject,
             predicate: new.predicate,
@@ -71,7 +97,9 @@ pub fn remember(memory: &mut Memory, generation: &Generation, blueprint: &str, k
         }
     }
     for moved in verdict.loops {
-        let Some(Entry::Loop(mut it)) = memory.get(&moved.loop_id).cloned() else { continue };
+        let Some(Entry::Loop(mut it)) = memory.get(&moved.loop_id).cloned() else {
+            continue;
+        };
         if !it.status.is_open() {
             continue;
         }

@@ -57,8 +57,17 @@ pub fn schema(memory: &Memory) -> Value {
                 "items": { "type": "object", "properties": properties, "required": required } })
     };
     let ids = |kind: EntryKind| -> Value {
-        let known: Vec<&str> = memory.of(kind).rev().take(400).map(|entry| entry.id()).collect();
-        if known.is_empty() { text(12) } else { json!({ "type": "string", "enum": known }) }
+        let known: Vec<&str> = memory
+            .of(kind)
+            .rev()
+            .take(400)
+            .map(|entry| entry.id())
+            .collect();
+        if known.is_empty() {
+            text(12)
+        } else {
+            json!({ "type": "string", "enum": known })
+        }
     };
     json!({
         "type": "object",
@@ -89,9 +98,13 @@ impl Verdict {
     /// # Errors
     /// When it is none.
     pub fn read(value: &Value, text: &str, blueprint: &str) -> Result<Self, String> {
-        let mut verdict: Self = serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
+        let mut verdict: Self =
+            serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
         verdict.findings.retain(|finding| {
-            let proved = finding.quote.as_deref().is_some_and(|quote| quotes(text, quote));
+            let proved = finding
+                .quote
+                .as_deref()
+                .is_some_and(|quote| quotes(text, quote));
             let missing = finding.check == "coverage"
                 && finding
                     .against
@@ -100,9 +113,13 @@ impl Verdict {
                     .is_some_and(|words| quotes(blueprint, words));
             proved || missing
         });
-        verdict.facts.retain(|fact| !fact.subject.trim().is_empty() && quotes(text, &fact.quote));
+        verdict
+            .facts
+            .retain(|fact| !fact.subject.trim().is_empty() && quotes(text, &fact.quote));
         verdict.loops.retain(|moved| quotes(text, &moved.quote));
-        verdict.new_loops.retain(|new| !new.description.trim().is_empty() && quotes(text, &new.quote));
+        verdict
+            .new_loops
+            .retain(|new| !new.description.trim().is_empty() && quotes(text, &new.quote));
         Ok(verdict)
     }
 }

@@ -56,7 +56,13 @@ const LOOKS: &[&str] = &[
 /// Programs that write or run something only where one of these words asks for it.
 const LOOKS_UNLESS: &[(&str, &[&str])] = &[
     ("file", &["-C", "--compile"]),
-    ("find", &["-delete", "-exec", "-execdir", "-fls", "-fprint", "-fprint0", "-fprintf", "-ok", "-okdir"]),
+    (
+        "find",
+        &[
+            "-delete", "-exec", "-execdir", "-fls", "-fprint", "-fprint0", "-fprintf", "-ok",
+            "-okdir",
+        ],
+    ),
     ("rg", &["--pre", "--hostname-bin"]),
     ("sort", &["-o", "--output", "--compress-program"]),
     ("tree", &["-o", "-R"]),
@@ -80,33 +86,57 @@ const GIT_LOOKS: &[&str] = &[
 ];
 
 /// Redirections that write into nothing.
-const INTO_NOTHING: &[&str] = &["2>/dev/null", "2> /dev/null", ">/dev/null", "> /dev/null", "2>&1", "&>/dev/null"];
+const INTO_NOTHING: &[&str] = &[
+    "2>/dev/null",
+    "2> /dev/null",
+    ">/dev/null",
+    "> /dev/null",
+    "2>&1",
+    "&>/dev/null",
+];
 
 /// Says whether a command line plainly changes no file.
 pub(super) fn only_looks(command: &str) -> bool {
-    let command = INTO_NOTHING.iter().fold(command.to_owned(), |text, word| text.replace(word, " "));
+    let command = INTO_NOTHING
+        .iter()
+        .fold(command.to_owned(), |text, word| text.replace(word, " "));
     if command.contains(['>', '`']) || command.contains("$(") || command.contains("<(") {
         return false;
     }
-    let mut parts = command.split([';', '|', '&', '\n']).map(str::trim).filter(|part| !part.is_empty()).peekable();
+    let mut parts = command
+        .split([';', '|', '&', '\n'])
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .peekable();
     parts.peek().is_some() && parts.all(looks)
 }
 
 /// Says whether a command line plainly changes no file but through our own program.
 pub(super) fn only_looks_or_is_ours(command: &str) -> bool {
-    let hides = |part: &str| part.contains(['>', '`']) || part.contains("$(") || part.contains("<(");
+    let hides =
+        |part: &str| part.contains(['>', '`']) || part.contains("$(") || part.contains("<(");
     let is_ours = |part: &str| part.split_whitespace().next() == Some("tl") && !hides(part);
-    let command = INTO_NOTHING.iter().fold(command.to_owned(), |text, word| text.replace(word, " "));
-    let mut parts = command.split([';', '|', '&', '\n']).map(str::trim).filter(|part| !part.is_empty());
+    let command = INTO_NOTHING
+        .iter()
+        .fold(command.to_owned(), |text, word| text.replace(word, " "));
+    let mut parts = command
+        .split([';', '|', '&', '\n'])
+        .map(str::trim)
+        .filter(|part| !part.is_empty());
     parts.all(|part| is_ours(part) || only_looks(part))
 }
 
 /// Says of one program and its words whether it only looks.
 fn looks(part: &str) -> bool {
     let mut words = part.split_whitespace();
-    let Some(program) = words.next() else { return true };
+    let Some(program) = words.next() else {
+        return true;
+    };
     // `-o` may stand together with other letters and with its value: `-uo file`, `--output=file`.
-    let asks = |word: &str, for_it: &str| match for_it.strip_prefix('-').filter(|rest| rest.len() == 1) {
+    let asks = |word: &str, for_it: &str| match for_it
+        .strip_prefix('-')
+        .filter(|rest| rest.len() == 1)
+    {
         Some(letter) => word.starts_with('-') && !word.starts_with("--") && word.contains(letter),
         None => word.split('=').next() == Some(for_it),
     };
@@ -114,9 +144,13 @@ fn looks(part: &str) -> bool {
         return true;
     }
     if let Some((_, unless)) = LOOKS_UNLESS.iter().find(|(name, _)| *name == program) {
-        let plain: Vec<&str> = words.clone().filter(|word| !word.starts_with('-')).collect();
+        let plain: Vec<&str> = words
+            .clone()
+            .filter(|word| !word.starts_with('-'))
+            .collect();
         // `uniq in out` writes its second file.
-        return (program != "uniq" || plain.len() < 2) && !words.any(|word| unless.iter().any(|one| asks(word, one)));
+        return (program != "uniq" || plain.len() < 2)
+            && !words.any(|word| unless.iter().any(|one| asks(word, one)));
     }
     match program {
         "git" => {
@@ -140,7 +174,11 @@ fn looks(part: &str) -> bool {
 /// Says whether a script of `sed` is `10,20p` and no more: others can write and run.
 fn prints_lines(script: &str) -> bool {
     let bare = script.trim_matches(['\'', '"']);
-    bare.strip_suffix('p').is_some_and(|lines| lines.chars().all(|c| c.is_ascii_digit() || matches!(c, ',' | '$')))
+    bare.strip_suffix('p').is_some_and(|lines| {
+        lines
+            .chars()
+            .all(|c| c.is_ascii_digit() || matches!(c, ',' | '$'))
+    })
 }
 
 #[cfg(test)]
@@ -208,10 +246,19 @@ mod tests {
 
     #[test]
     fn our_own_program_is_no_stranger() {
-        for command in ["tl intent \"Build auth\"", "cd app && tl where 2>/dev/null | head -3", "ls"] {
+        for command in [
+            "tl intent \"Build auth\"",
+            "cd app && tl where 2>/dev/null | head -3",
+            "ls",
+        ] {
             assert!(only_looks_or_is_ours(command), "{command}");
         }
-        for command in ["tl brief > src/a.rs", "tl where; rm a", "tl intent \"$(rm a)\"", "make"] {
+        for command in [
+            "tl brief > src/a.rs",
+            "tl where; rm a",
+            "tl intent \"$(rm a)\"",
+            "make",
+        ] {
             assert!(!only_looks_or_is_ours(command), "{command}");
         }
     }

@@ -21,15 +21,16 @@ impl ShellLine {
         let mut word: Option<String> = None;
         let mut characters = line.chars().peekable();
         let mut is_target = false;
-        let mut end_word = |word: &mut Option<String>, commands: &mut Vec<Vec<String>>, redirects: bool| {
-            if let (Some(word), Some(command)) = (word.take(), commands.last_mut())
-                && !std::mem::take(&mut is_target)
-                && !(redirects && word.bytes().all(|byte| byte.is_ascii_digit()))
-            {
-                command.push(word);
-            }
-            is_target |= redirects;
-        };
+        let mut end_word =
+            |word: &mut Option<String>, commands: &mut Vec<Vec<String>>, redirects: bool| {
+                if let (Some(word), Some(command)) = (word.take(), commands.last_mut())
+                    && !std::mem::take(&mut is_target)
+                    && !(redirects && word.bytes().all(|byte| byte.is_ascii_digit()))
+                {
+                    command.push(word);
+                }
+                is_target |= redirects;
+            };
         while let Some(character) = characters.next() {
             match character {
                 '\'' => {
@@ -60,9 +61,14 @@ impl ShellLine {
                 }
                 '<' | '>' => {
                     end_word(&mut word, &mut commands, true);
-                    while characters.next_if(|next| matches!(next, '<' | '>' | '&' | '|')).is_some() {}
+                    while characters
+                        .next_if(|next| matches!(next, '<' | '>' | '&' | '|'))
+                        .is_some()
+                    {}
                 }
-                '#' if word.is_none() => while characters.next_if(|next| *next != '\n').is_some() {},
+                '#' if word.is_none() => {
+                    while characters.next_if(|next| *next != '\n').is_some() {}
+                }
                 _ if character.is_whitespace() => end_word(&mut word, &mut commands, false),
                 _ => word.get_or_insert_default().push(character),
             }
@@ -117,11 +123,31 @@ mod tests {
             "tl focus enter 001 &> out.txt",
         ] {
             let calls = ShellLine::read(line).own_calls();
-            assert!(calls.iter().any(|call| *call == ["focus", "enter", "001"]), "{line}: {calls:?}");
+            assert!(
+                calls.iter().any(|call| *call == ["focus", "enter", "001"]),
+                "{line}: {calls:?}"
+            );
         }
-        assert_eq!(ShellLine::read("tl mem save a#b 3").own_calls(), [["mem", "save", "a#b", "3"]]);
-        for line in ["title focus", "# tl focus", "echo x > tl", "cat digits.txt", "tlx focus", "", "'", "\"\\", "\\"] {
-            assert_eq!(ShellLine::read(line).own_calls(), Vec::<Vec<String>>::new(), "{line}");
+        assert_eq!(
+            ShellLine::read("tl mem save a#b 3").own_calls(),
+            [["mem", "save", "a#b", "3"]]
+        );
+        for line in [
+            "title focus",
+            "# tl focus",
+            "echo x > tl",
+            "cat digits.txt",
+            "tlx focus",
+            "",
+            "'",
+            "\"\\",
+            "\\",
+        ] {
+            assert_eq!(
+                ShellLine::read(line).own_calls(),
+                Vec::<Vec<String>>::new(),
+                "{line}"
+            );
         }
     }
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::entry::{Character, Entry, EntryKind, Location, OpenLoop, Relationship, Scene, StoryFact};
+use super::entry::{
+    Character, Entry, EntryKind, Location, OpenLoop, Relationship, Scene, StoryFact,
+};
 use crate::fact::Fact;
 use crate::record::RecordKey;
 
@@ -19,8 +21,13 @@ impl Memory {
     /// Returns a memory with these entries. One without a proper id is left out.
     #[must_use]
     pub fn new(entries: impl IntoIterator<Item = Entry>) -> Self {
-        let placed = entries.into_iter().filter_map(|entry| Some((EntryKind::of_id(entry.id())?, entry)));
-        Self { entries: placed.collect(), before: BTreeMap::new() }
+        let placed = entries
+            .into_iter()
+            .filter_map(|entry| Some((EntryKind::of_id(entry.id())?, entry)));
+        Self {
+            entries: placed.collect(),
+            before: BTreeMap::new(),
+        }
     }
 
     #[must_use]
@@ -36,7 +43,9 @@ impl Memory {
 
     /// Returns the entries of a kind, in the order of their numbers.
     pub fn of(&self, kind: EntryKind) -> impl DoubleEndedIterator<Item = &Entry> {
-        self.entries.range((kind, 0)..=(kind, u32::MAX)).map(|(_, entry)| entry)
+        self.entries
+            .range((kind, 0)..=(kind, u32::MAX))
+            .map(|(_, entry)| entry)
     }
 
     pub fn all(&self) -> impl Iterator<Item = &Entry> {
@@ -44,28 +53,64 @@ impl Memory {
     }
 
     pub fn characters(&self) -> impl DoubleEndedIterator<Item = &Character> {
-        self.of(EntryKind::Character).filter_map(|entry| if let Entry::Character(it) = entry { Some(it) } else { None })
+        self.of(EntryKind::Character).filter_map(|entry| {
+            if let Entry::Character(it) = entry {
+                Some(it)
+            } else {
+                None
+            }
+        })
     }
 
     pub fn locations(&self) -> impl DoubleEndedIterator<Item = &Location> {
-        self.of(EntryKind::Location).filter_map(|entry| if let Entry::Location(it) = entry { Some(it) } else { None })
+        self.of(EntryKind::Location).filter_map(|entry| {
+            if let Entry::Location(it) = entry {
+                Some(it)
+            } else {
+                None
+            }
+        })
     }
 
     pub fn relationships(&self) -> impl DoubleEndedIterator<Item = &Relationship> {
         let relationships = self.of(EntryKind::Relationship);
-        relationships.filter_map(|entry| if let Entry::Relationship(it) = entry { Some(it) } else { None })
+        relationships.filter_map(|entry| {
+            if let Entry::Relationship(it) = entry {
+                Some(it)
+            } else {
+                None
+            }
+        })
     }
 
     pub fn scenes(&self) -> impl DoubleEndedIterator<Item = &Scene> {
-        self.of(EntryKind::Scene).filter_map(|entry| if let Entry::Scene(it) = entry { Some(it) } else { None })
+        self.of(EntryKind::Scene).filter_map(|entry| {
+            if let Entry::Scene(it) = entry {
+                Some(it)
+            } else {
+                None
+            }
+        })
     }
 
     pub fn loops(&self) -> impl DoubleEndedIterator<Item = &OpenLoop> {
-        self.of(EntryKind::Loop).filter_map(|entry| if let Entry::Loop(it) = entry { Some(it) } else { None })
+        self.of(EntryKind::Loop).filter_map(|entry| {
+            if let Entry::Loop(it) = entry {
+                Some(it)
+            } else {
+                None
+            }
+        })
     }
 
     pub fn facts(&self) -> impl DoubleEndedIterator<Item = &StoryFact> {
-        self.of(EntryKind::Fact).filter_map(|entry| if let Entry::Fact(it) = entry { Some(it) } else { None })
+        self.of(EntryKind::Fact).filter_map(|entry| {
+            if let Entry::Fact(it) = entry {
+                Some(it)
+            } else {
+                None
+            }
+        })
     }
 
     /// Returns the loops the reader still waits for, the most important first, then the oldest.
@@ -86,8 +131,14 @@ impl Memory {
     /// `[C0]`, `elena`.
     #[must_use]
     pub fn meant(&self, kind: EntryKind, loosely: &str) -> Option<String> {
-        let bare = loosely.trim().trim_matches(|c: char| "[](){}\"'`*<>#".contains(c)).trim();
-        let first = bare.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+        let bare = loosely
+            .trim()
+            .trim_matches(|c: char| "[](){}\"'`*<>#".contains(c))
+            .trim();
+        let first = bare
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .next()
+            .unwrap_or_default();
         for candidate in [bare, first] {
             if let Some((found, number)) = EntryKind::of_id(candidate)
                 && found == kind
@@ -97,14 +148,18 @@ impl Memory {
             }
         }
         let name = bare.to_lowercase();
-        let mut named = self.of(kind).filter(|entry| entry.name().to_lowercase() == name);
+        let mut named = self
+            .of(kind)
+            .filter(|entry| entry.name().to_lowercase() == name);
         let found = named.next()?;
         named.next().is_none().then(|| found.id().to_owned())
     }
 
     /// Puts an entry under the id it has, over what is there. One without a proper id is not taken.
     pub fn put(&mut self, entry: Entry) {
-        let Some(place) = EntryKind::of_id(entry.id()) else { return };
+        let Some(place) = EntryKind::of_id(entry.id()) else {
+            return;
+        };
         let before = self.entries.insert(place, entry);
         self.before.entry(place).or_insert(before);
     }
@@ -113,8 +168,15 @@ impl Memory {
     pub fn add(&mut self, entry: Entry) -> String {
         let kind = entry.kind();
         // What is about to be taken out keeps its number: an id never means two things.
-        let known = self.entries.keys().chain(self.before.keys()).filter(|(found, _)| *found == kind);
-        let number = known.map(|(_, number)| number + 1).max().unwrap_or(kind.first());
+        let known = self
+            .entries
+            .keys()
+            .chain(self.before.keys())
+            .filter(|(found, _)| *found == kind);
+        let number = known
+            .map(|(_, number)| number + 1)
+            .max()
+            .unwrap_or(kind.first());
         let id = kind.id(number);
         self.put(entry.with_id(id.clone()));
         id
@@ -124,23 +186,34 @@ impl Memory {
     pub fn forget(&mut self, id: &str) -> Option<Entry> {
         let place = EntryKind::of_id(id)?;
         let entry = self.entries.remove(&place)?;
-        self.before.entry(place).or_insert_with(|| Some(entry.clone()));
+        self.before
+            .entry(place)
+            .or_insert_with(|| Some(entry.clone()));
         Some(entry)
     }
 
     /// Returns the ids of the entries that are not as they were, each with what it is now.
     pub fn changed(&self) -> impl Iterator<Item = (String, Option<&Entry>)> {
-        let changed = self.before.iter().filter(|(place, before)| self.entries.get(place) != before.as_ref());
+        let changed = self
+            .before
+            .iter()
+            .filter(|(place, before)| self.entries.get(place) != before.as_ref());
         changed.map(|((kind, number), _)| (kind.id(*number), self.entries.get(&(*kind, *number))))
     }
 
     /// Returns what happened as facts.
     #[must_use]
     pub fn changes(&self) -> Vec<Fact> {
-        let changed = self.before.iter().filter(|(place, before)| self.entries.get(place) != before.as_ref());
+        let changed = self
+            .before
+            .iter()
+            .filter(|(place, before)| self.entries.get(place) != before.as_ref());
         changed
             .map(|((kind, number), before)| Fact::RecordChanged {
-                record: RecordKey { kind: kind.word().to_owned(), key: kind.id(*number) },
+                record: RecordKey {
+                    kind: kind.word().to_owned(),
+                    key: kind.id(*number),
+                },
                 before: before.as_ref().map(Entry::value),
                 after: self.entries.get(&(*kind, *number)).map(Entry::value),
             })

@@ -19,8 +19,15 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    pub const ALL: [Self; 7] =
-        [Self::Character, Self::Location, Self::Relationship, Self::Scene, Self::Loop, Self::Lore, Self::Fact];
+    pub const ALL: [Self; 7] = [
+        Self::Character,
+        Self::Location,
+        Self::Relationship,
+        Self::Scene,
+        Self::Loop,
+        Self::Lore,
+        Self::Fact,
+    ];
 
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -82,7 +89,9 @@ impl EntryKind {
         let id = id.trim();
         let at = id.find(|c: char| c.is_ascii_digit())?;
         let (prefix, digits) = id.split_at_checked(at)?;
-        let kind = Self::ALL.into_iter().find(|kind| kind.prefix().eq_ignore_ascii_case(prefix))?;
+        let kind = Self::ALL
+            .into_iter()
+            .find(|kind| kind.prefix().eq_ignore_ascii_case(prefix))?;
         if digits.len() > 9 || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
@@ -93,7 +102,9 @@ impl EntryKind {
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         let word = word.trim().to_lowercase();
-        Self::ALL.into_iter().find(|kind| kind.word() == word || kind.folder() == word)
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.word() == word || kind.folder() == word)
     }
 }
 
@@ -365,8 +376,9 @@ impl Entry {
     /// When the value is not of that kind, or lacks what makes it one.
     pub fn read(kind: EntryKind, value: Value) -> Result<Self, NoEntry> {
         fn typed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, NoEntry> {
-            serde_json::from_value(value)
-                .map_err(|error| NoEntry::Shape(crate::suggest::with_suggestion(&error.to_string())))
+            serde_json::from_value(value).map_err(|error| {
+                NoEntry::Shape(crate::suggest::with_suggestion(&error.to_string()))
+            })
         }
         let entry = match kind {
             EntryKind::Character => Self::Character(typed(value)?),
@@ -381,7 +393,12 @@ impl Entry {
     }
 
     fn checked(self) -> Result<Self, NoEntry> {
-        let lacks = |what| Err(NoEntry::Lacks { kind: self.kind(), what });
+        let lacks = |what| {
+            Err(NoEntry::Lacks {
+                kind: self.kind(),
+                what,
+            })
+        };
         match &self {
             Self::Character(it) if it.name.trim().is_empty() => lacks("a name"),
             Self::Location(it) if it.name.trim().is_empty() => lacks("a name"),
@@ -393,10 +410,13 @@ impl Entry {
             Self::Relationship(it) if it.character_a.is_empty() || it.character_b.is_empty() => {
                 lacks("`character_a` and `character_b`")
             }
-            Self::Relationship(it) if it.character_a == it.character_b => lacks("two different characters"),
-            Self::Relationship(it) if it.intensity > 10 => {
-                Err(NoEntry::Intensity { id: it.id.clone(), found: it.intensity })
+            Self::Relationship(it) if it.character_a == it.character_b => {
+                lacks("two different characters")
             }
+            Self::Relationship(it) if it.intensity > 10 => Err(NoEntry::Intensity {
+                id: it.id.clone(),
+                found: it.intensity,
+            }),
             _ => Ok(self),
         }
     }
@@ -452,14 +472,21 @@ impl Entry {
         let short = |text: &str| {
             let line = text.lines().next().unwrap_or_default();
             let cut: String = line.chars().take(80).collect();
-            if cut.len() < line.len() { format!("{cut}…") } else { cut }
+            if cut.len() < line.len() {
+                format!("{cut}…")
+            } else {
+                cut
+            }
         };
         match self {
             Self::Character(it) => it.name.clone(),
             Self::Location(it) => it.name.clone(),
             Self::Lore(it) => it.name.clone(),
             Self::Scene(it) => it.title.clone(),
-            Self::Relationship(it) => format!("{} – {}: {}", it.character_a, it.character_b, it.relationship_type),
+            Self::Relationship(it) => format!(
+                "{} – {}: {}",
+                it.character_a, it.character_b, it.relationship_type
+            ),
             Self::Loop(it) => short(&it.text),
             Self::Fact(it) => short(&format!("{} {} {}", it.subject, it.predicate, it.object)),
         }
@@ -478,9 +505,15 @@ impl Relationship {
     #[must_use]
     pub fn seen_by(&self, character: &str) -> Option<Perspective<'_>> {
         if self.character_a == character {
-            Some(Perspective { other: &self.character_b, view: &self.perspective_a })
+            Some(Perspective {
+                other: &self.character_b,
+                view: &self.perspective_a,
+            })
         } else if self.character_b == character {
-            Some(Perspective { other: &self.character_a, view: &self.perspective_b })
+            Some(Perspective {
+                other: &self.character_a,
+                view: &self.perspective_b,
+            })
         } else {
             None
         }

@@ -36,14 +36,21 @@ pub fn read(kind: EntryKind, id: &str, text: &str) -> Result<Entry, NoEntry> {
     let mut members = matter.keys;
     let named = members.get("id").and_then(Value::as_str);
     if let Some(other) = named.filter(|other| EntryKind::of_id(other) != EntryKind::of_id(id)) {
-        return Err(NoEntry::Shape(format!("the file is called `{id}`, but says `id: {other}`")));
+        return Err(NoEntry::Shape(format!(
+            "the file is called `{id}`, but says `id: {other}`"
+        )));
     }
     members.insert("id".to_owned(), Value::String(id.to_owned()));
     if members.contains_key("text") {
-        return Err(NoEntry::Shape("`text` is what stands below the second `---`, not a field".to_owned()));
+        return Err(NoEntry::Shape(
+            "`text` is what stands below the second `---`, not a field".to_owned(),
+        ));
     }
     let (_, body) = front_matter::split(text);
-    members.insert("text".to_owned(), Value::String(body.trim().replace("\r\n", "\n")));
+    members.insert(
+        "text".to_owned(),
+        Value::String(body.trim().replace("\r\n", "\n")),
+    );
     Entry::read(kind, Value::Object(members))
 }
 
@@ -74,10 +81,22 @@ mod tests {
                 json!({ "character_a": "C0", "character_b": "C1", "intensity": 3,
                 "history": [{ "tick": 2, "event": "a quarrel: \"no\"", "status": "strained", "intensity": 4 }] }),
             ),
-            (EntryKind::Scene, json!({ "title": "On", "summary": ["- one", "two"], "tick": 3, "words": 900 })),
-            (EntryKind::Loop, json!({ "importance": "critical", "status": "advanced", "text": "Why?" })),
-            (EntryKind::Fact, json!({ "subject": "C0", "predicate": "lives in", "object": "no", "truth": "disputed" })),
-            (EntryKind::Lore, json!({ "name": "yes", "text": "---\nnot a fence" })),
+            (
+                EntryKind::Scene,
+                json!({ "title": "On", "summary": ["- one", "two"], "tick": 3, "words": 900 }),
+            ),
+            (
+                EntryKind::Loop,
+                json!({ "importance": "critical", "status": "advanced", "text": "Why?" }),
+            ),
+            (
+                EntryKind::Fact,
+                json!({ "subject": "C0", "predicate": "lives in", "object": "no", "truth": "disputed" }),
+            ),
+            (
+                EntryKind::Lore,
+                json!({ "name": "yes", "text": "---\nnot a fence" }),
+            ),
         ];
         for (kind, mut value) in values {
             let id = kind.id(kind.first());

@@ -9,14 +9,32 @@ use super::entry::{Character, Relationship};
 /// Returns the graph in the language of Graphviz.
 #[must_use]
 pub fn dot(memory: &Memory) -> String {
-    let quoted = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " "));
+    let quoted = |text: &str| {
+        format!(
+            "\"{}\"",
+            text.replace('\\', "\\\\")
+                .replace('"', "\\\"")
+                .replace('\n', " ")
+        )
+    };
     let mut out = String::from("graph relationships {\n  node [shape=box, style=rounded];\n");
     for character in memory.characters() {
-        let _ = writeln!(out, "  {} [label={}];", character.id, quoted(&character.name));
+        let _ = writeln!(
+            out,
+            "  {} [label={}];",
+            character.id,
+            quoted(&character.name)
+        );
     }
     for tie in memory.relationships() {
         let label = quoted(&label(tie));
-        let _ = writeln!(out, "  {} -- {} [label={label}, penwidth={}];", tie.character_a, tie.character_b, width(tie));
+        let _ = writeln!(
+            out,
+            "  {} -- {} [label={label}, penwidth={}];",
+            tie.character_a,
+            tie.character_b,
+            width(tie)
+        );
     }
     out.push_str("}\n");
     out
@@ -32,14 +50,21 @@ pub fn svg(memory: &Memory) -> String {
         let angle = TAU * index as f64 / characters.len().max(1) as f64 - TAU / 4.0;
         (middle + radius * angle.cos(), middle + radius * angle.sin())
     };
-    let of = |id: &str| characters.iter().position(|character| character.id == id).map(place);
+    let of = |id: &str| {
+        characters
+            .iter()
+            .position(|character| character.id == id)
+            .map(place)
+    };
     let size = middle * 2.0;
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {size:.0} {size:.0}\" font-family=\"sans-serif\" \
          font-size=\"13\" text-anchor=\"middle\">\n<title>Relationships</title>\n"
     );
     for tie in memory.relationships() {
-        let (Some((x1, y1)), Some((x2, y2))) = (of(&tie.character_a), of(&tie.character_b)) else { continue };
+        let (Some((x1, y1)), Some((x2, y2))) = (of(&tie.character_a), of(&tie.character_b)) else {
+            continue;
+        };
         let _ = writeln!(
             out,
             "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"#888\" stroke-width=\"{}\"/>\n\
@@ -68,7 +93,11 @@ pub fn svg(memory: &Memory) -> String {
 
 fn label(tie: &Relationship) -> String {
     let parts = [tie.relationship_type.as_str(), tie.status.as_str()];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+    parts
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn width(tie: &Relationship) -> u8 {

@@ -9,7 +9,7 @@ mod notes;
 
 pub use book::Memory;
 pub use entry::{
-    Character, Entry, EntryKind, Importance, Location, LoopStatus, Lore, NoEntry, OpenLoop, Perspective, Relationship,
-    RelationshipEvent, Scene, StoryFact, Truth,
+    Character, Entry, EntryKind, Importance, Location, LoopStatus, Lore, NoEntry, OpenLoop,
+    Perspective, Relationship, RelationshipEvent, Scene, StoryFact, Truth,
 };
 pub use notes::{Anchor, LONGEST_ANCHOR, LONGEST_MEM, Mem, NotKept, SHELF, kept_text, shelf_name};

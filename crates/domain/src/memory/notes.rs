@@ -77,6 +77,12 @@ pub fn shelf_name(name: &str) -> Result<String, NotKept> {
     let name = name.trim().to_lowercase();
     let fits = !name.is_empty()
         && name.chars().count() <= 40
-        && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    if fits { Ok(name) } else { Err(NotKept::Shelf(name)) }
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    if fits {
+        Ok(name)
+    } else {
+        Err(NotKept::Shelf(name))
+    }
 }

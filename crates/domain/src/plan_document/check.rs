@@ -36,13 +36,22 @@ impl Problem {
     /// Returns a problem that breaks the plan.
     #[must_use]
     pub fn broken(pointer: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { pointer: pointer.into(), message: message.into(), grade: Grade::Broken, line: None }
+        Self {
+            pointer: pointer.into(),
+            message: message.into(),
+            grade: Grade::Broken,
+            line: None,
+        }
     }
 
     /// Returns it in one line for people.
     #[must_use]
     pub fn in_words(&self) -> String {
-        let place = if self.pointer.is_empty() { "/" } else { &self.pointer };
+        let place = if self.pointer.is_empty() {
+            "/"
+        } else {
+            &self.pointer
+        };
         match self.line {
             Some(line) => format!("{place} (line {line}): {}", self.message),
             None => format!("{place}: {}", self.message),
@@ -53,7 +62,10 @@ impl Problem {
 /// Returns every problem of a plan, the worst first, then in the order of the file.
 #[must_use]
 pub fn check(plan: &Plan) -> Vec<Problem> {
-    let mut checker = Checker { plan, problems: Vec::new() };
+    let mut checker = Checker {
+        plan,
+        problems: Vec::new(),
+    };
     checker.overview();
     checker.ids();
     checker.context();
@@ -71,7 +83,12 @@ struct Checker<'p> {
 
 impl<'p> Checker<'p> {
     fn say(&mut self, grade: Grade, pointer: String, message: String) {
-        self.problems.push(Problem { pointer, message, grade, line: None });
+        self.problems.push(Problem {
+            pointer,
+            message,
+            grade,
+            line: None,
+        });
     }
 
     fn broken(&mut self, pointer: String, message: String) {
@@ -80,7 +97,11 @@ impl<'p> Checker<'p> {
 
     fn filled(&mut self, pointer: impl FnOnce() -> String, text: &str) {
         if text.trim().is_empty() {
-            self.say(Grade::Unfinished, pointer(), "nothing is written here yet".to_owned());
+            self.say(
+                Grade::Unfinished,
+                pointer(),
+                "nothing is written here yet".to_owned(),
+            );
         }
     }
 
@@ -88,13 +109,20 @@ impl<'p> Checker<'p> {
         let overview = &self.plan.overview;
         if self.plan.schema_version != SCHEMA_VERSION {
             let found = self.plan.schema_version;
-            self.broken("/schema_version".to_owned(), format!("is {found}, expected {SCHEMA_VERSION}"));
+            self.broken(
+                "/schema_version".to_owned(),
+                format!("is {found}, expected {SCHEMA_VERSION}"),
+            );
         }
         self.filled(|| "/overview/title".to_owned(), &overview.title);
         self.filled(|| "/overview/problem".to_owned(), &overview.problem);
         self.filled(|| "/overview/approach".to_owned(), &overview.approach);
         if self.plan.milestones.is_empty() {
-            self.say(Grade::Unfinished, "/milestones".to_owned(), "there is no milestone yet".to_owned());
+            self.say(
+                Grade::Unfinished,
+                "/milestones".to_owned(),
+                "there is no milestone yet".to_owned(),
+            );
         }
     }
 
@@ -104,7 +132,12 @@ impl<'p> Checker<'p> {
         let context = &plan.planning_context;
         let mut seen: HashSet<&'p str> = HashSet::new();
         for (at, one) in context.decision_log.iter().enumerate() {
-            self.id(&mut seen, EntityKind::Decision, || format!("/planning_context/decision_log/{at}/id"), &one.id);
+            self.id(
+                &mut seen,
+                EntityKind::Decision,
+                || format!("/planning_context/decision_log/{at}/id"),
+                &one.id,
+            );
         }
         for (at, one) in context.rejected_alternatives.iter().enumerate() {
             self.id(
@@ -115,26 +148,63 @@ impl<'p> Checker<'p> {
             );
         }
         for (at, one) in context.constraints.iter().enumerate() {
-            self.id(&mut seen, EntityKind::Constraint, || format!("/planning_context/constraints/{at}/id"), &one.id);
+            self.id(
+                &mut seen,
+                EntityKind::Constraint,
+                || format!("/planning_context/constraints/{at}/id"),
+                &one.id,
+            );
         }
         for (at, one) in context.known_risks.iter().enumerate() {
-            self.id(&mut seen, EntityKind::Risk, || format!("/planning_context/known_risks/{at}/id"), &one.id);
+            self.id(
+                &mut seen,
+                EntityKind::Risk,
+                || format!("/planning_context/known_risks/{at}/id"),
+                &one.id,
+            );
         }
         for (at, milestone) in plan.milestones.iter().enumerate() {
-            self.id(&mut seen, EntityKind::Milestone, || format!("/milestones/{at}/id"), &milestone.id);
+            self.id(
+                &mut seen,
+                EntityKind::Milestone,
+                || format!("/milestones/{at}/id"),
+                &milestone.id,
+            );
             for (index, one) in milestone.code_intents.iter().enumerate() {
-                self.id(&mut seen, EntityKind::Intent, || format!("/milestones/{at}/code_intents/{index}/id"), &one.id);
+                self.id(
+                    &mut seen,
+                    EntityKind::Intent,
+                    || format!("/milestones/{at}/code_intents/{index}/id"),
+                    &one.id,
+                );
             }
             for (index, one) in milestone.code_changes.iter().enumerate() {
-                self.id(&mut seen, EntityKind::Change, || format!("/milestones/{at}/code_changes/{index}/id"), &one.id);
+                self.id(
+                    &mut seen,
+                    EntityKind::Change,
+                    || format!("/milestones/{at}/code_changes/{index}/id"),
+                    &one.id,
+                );
             }
         }
     }
 
-    fn id(&mut self, seen: &mut HashSet<&'p str>, kind: EntityKind, pointer: impl FnOnce() -> String, id: &'p str) {
+    fn id(
+        &mut self,
+        seen: &mut HashSet<&'p str>,
+        kind: EntityKind,
+        pointer: impl FnOnce() -> String,
+        id: &'p str,
+    ) {
         if EntityKind::of_id(id).is_none_or(|(found, _)| found != kind) {
             let expected = kind.id(1);
-            self.broken(pointer(), format!("`{id}` is no id of a {}: expected one like `{expected}`", kind.word()));
+            self.broken(
+                pointer(),
+                format!(
+                    "`{id}` is no id of a {}: expected one like `{expected}`",
+                    kind.word()
+                ),
+            );
         } else if !seen.insert(id) {
             self.broken(pointer(), format!("`{id}` is there twice"));
         }
@@ -148,10 +218,20 @@ impl<'p> Checker<'p> {
 
     fn context(&mut self) {
         let context = &self.plan.planning_context;
-        let decisions: HashSet<&str> = context.decision_log.iter().map(|one| one.id.as_str()).collect();
+        let decisions: HashSet<&str> = context
+            .decision_log
+            .iter()
+            .map(|one| one.id.as_str())
+            .collect();
         for (at, one) in context.decision_log.iter().enumerate() {
-            self.filled(|| format!("/planning_context/decision_log/{at}/decision"), &one.decision);
-            self.filled(|| format!("/planning_context/decision_log/{at}/reasoning_chain"), &one.reasoning_chain);
+            self.filled(
+                || format!("/planning_context/decision_log/{at}/decision"),
+                &one.decision,
+            );
+            self.filled(
+                || format!("/planning_context/decision_log/{at}/reasoning_chain"),
+                &one.reasoning_chain,
+            );
         }
         for (at, one) in context.rejected_alternatives.iter().enumerate() {
             let pointer = || format!("/planning_context/rejected_alternatives/{at}/decision_ref");
@@ -159,13 +239,18 @@ impl<'p> Checker<'p> {
         }
         for (at, one) in context.known_risks.iter().enumerate() {
             if let Some(id) = &one.decision_ref {
-                self.decision(&decisions, || format!("/planning_context/known_risks/{at}/decision_ref"), id);
+                self.decision(
+                    &decisions,
+                    || format!("/planning_context/known_risks/{at}/decision_ref"),
+                    id,
+                );
             }
         }
         for (at, milestone) in self.plan.milestones.iter().enumerate() {
             for (index, intent) in milestone.code_intents.iter().enumerate() {
                 for (place, id) in intent.decision_refs.iter().enumerate() {
-                    let pointer = || format!("/milestones/{at}/code_intents/{index}/decision_refs/{place}");
+                    let pointer =
+                        || format!("/milestones/{at}/code_intents/{index}/decision_refs/{place}");
                     self.decision(&decisions, pointer, id);
                 }
             }
@@ -174,12 +259,17 @@ impl<'p> Checker<'p> {
 
     fn milestones(&mut self) {
         let plan = self.plan;
-        let owner: HashMap<&str, &str> =
-            plan.intents().map(|(milestone, intent)| (intent.id.as_str(), milestone.id.as_str())).collect();
+        let owner: HashMap<&str, &str> = plan
+            .intents()
+            .map(|(milestone, intent)| (intent.id.as_str(), milestone.id.as_str()))
+            .collect();
         let mut numbers: HashSet<u32> = HashSet::new();
         for (at, milestone) in plan.milestones.iter().enumerate() {
             if !numbers.insert(milestone.number) {
-                self.broken(format!("/milestones/{at}/number"), format!("{} is there twice", milestone.number));
+                self.broken(
+                    format!("/milestones/{at}/number"),
+                    format!("{} is there twice", milestone.number),
+                );
             }
             self.filled(|| format!("/milestones/{at}/name"), &milestone.name);
             for (index, file) in milestone.files.iter().enumerate() {
@@ -189,8 +279,14 @@ impl<'p> Checker<'p> {
                 self.path(|| format!("/milestones/{at}/tests/files/{index}"), file);
             }
             for (index, intent) in milestone.code_intents.iter().enumerate() {
-                self.path(|| format!("/milestones/{at}/code_intents/{index}/file"), &intent.file);
-                self.filled(|| format!("/milestones/{at}/code_intents/{index}/behavior"), &intent.behavior);
+                self.path(
+                    || format!("/milestones/{at}/code_intents/{index}/file"),
+                    &intent.file,
+                );
+                self.filled(
+                    || format!("/milestones/{at}/code_intents/{index}/behavior"),
+                    &intent.behavior,
+                );
             }
             let mut carried_out: HashSet<&str> = HashSet::new();
             for (index, change) in milestone.code_changes.iter().enumerate() {
@@ -212,17 +308,29 @@ impl<'p> Checker<'p> {
         self.path(|| pointer("file"), &change.file);
         match owner.get(change.intent_ref.as_str()) {
             None => {
-                let message = format!("there is no code intent `{}`: the change belongs to nothing", change.intent_ref);
+                let message = format!(
+                    "there is no code intent `{}`: the change belongs to nothing",
+                    change.intent_ref
+                );
                 self.broken(pointer("intent_ref"), message);
             }
             Some(other) if *other != milestone.id => {
-                let message = format!("`{}` is an intent of `{other}`, not of this milestone", change.intent_ref);
+                let message = format!(
+                    "`{}` is an intent of `{other}`, not of this milestone",
+                    change.intent_ref
+                );
                 self.broken(pointer("intent_ref"), message);
             }
             Some(_) => {
-                let intent = milestone.code_intents.iter().find(|intent| intent.id == change.intent_ref);
+                let intent = milestone
+                    .code_intents
+                    .iter()
+                    .find(|intent| intent.id == change.intent_ref);
                 if let Some(intent) = intent.filter(|intent| intent.file != change.file) {
-                    let message = format!("changes `{}`, but `{}` speaks of `{}`", change.file, intent.id, intent.file);
+                    let message = format!(
+                        "changes `{}`, but `{}` speaks of `{}`",
+                        change.file, intent.id, intent.file
+                    );
                     self.say(Grade::Hint, pointer("file"), message);
                 }
             }
@@ -232,7 +340,11 @@ impl<'p> Checker<'p> {
     /// What a milestone must have before somebody can carry it out from the plan alone.
     fn finished(&mut self, at: usize, milestone: &Milestone, carried_out: &HashSet<&str>) {
         let mut unfinished = |part: &str, message: &str| {
-            self.say(Grade::Unfinished, format!("/milestones/{at}/{part}"), message.to_owned())
+            self.say(
+                Grade::Unfinished,
+                format!("/milestones/{at}/{part}"),
+                message.to_owned(),
+            )
         };
         if milestone.acceptance_criteria.is_empty() {
             unfinished("acceptance_criteria", "nothing says when it is done");
@@ -241,7 +353,10 @@ impl<'p> Checker<'p> {
             return;
         }
         if milestone.code_intents.is_empty() {
-            unfinished("code_intents", "no intent yet, and it is not `is_documentation_only`");
+            unfinished(
+                "code_intents",
+                "no intent yet, and it is not `is_documentation_only`",
+            );
         }
         if milestone.tests.files.is_empty() && milestone.tests.skip_reason.is_none() {
             unfinished("tests", "neither test files nor a `skip_reason`");
@@ -249,18 +364,26 @@ impl<'p> Checker<'p> {
         for (index, intent) in milestone.code_intents.iter().enumerate() {
             if !carried_out.contains(intent.id.as_str()) {
                 let pointer = format!("/milestones/{at}/code_intents/{index}");
-                self.say(Grade::Hint, pointer, format!("`{}` has no code change yet", intent.id));
+                self.say(
+                    Grade::Hint,
+                    pointer,
+                    format!("`{}` has no code change yet", intent.id),
+                );
             }
         }
     }
 
     fn path(&mut self, pointer: impl FnOnce() -> String, path: &str) {
         let parts = path.split(['/', '\\']);
-        let leaves = path.starts_with('/') || path.contains(':') || parts.into_iter().any(|part| part == "..");
+        let leaves = path.starts_with('/')
+            || path.contains(':')
+            || parts.into_iter().any(|part| part == "..");
         if path.trim().is_empty() || leaves {
             self.broken(
                 pointer(),
-                format!("`{path}` is no file of the project: expected a relative path without `..`"),
+                format!(
+                    "`{path}` is no file of the project: expected a relative path without `..`"
+                ),
             );
         }
     }
@@ -268,7 +391,11 @@ impl<'p> Checker<'p> {
     /// Dependencies name milestones and go in no circle; given waves agree with them.
     fn order(&mut self) {
         let plan = self.plan;
-        let known: HashSet<&str> = plan.milestones.iter().map(|milestone| milestone.id.as_str()).collect();
+        let known: HashSet<&str> = plan
+            .milestones
+            .iter()
+            .map(|milestone| milestone.id.as_str())
+            .collect();
         for (at, milestone) in plan.milestones.iter().enumerate() {
             for (index, id) in milestone.depends_on.iter().enumerate() {
                 if !known.contains(id.as_str()) {
@@ -281,7 +408,11 @@ impl<'p> Checker<'p> {
         match computed(plan) {
             Err(circle) => {
                 let first = circle.milestones.first();
-                let at = plan.milestones.iter().position(|one| Some(&one.id) == first).unwrap_or_default();
+                let at = plan
+                    .milestones
+                    .iter()
+                    .position(|one| Some(&one.id) == first)
+                    .unwrap_or_default();
                 self.broken(format!("/milestones/{at}/depends_on"), circle.to_string());
             }
             Ok(waves) => {
@@ -300,7 +431,13 @@ impl<'p> Checker<'p> {
             let expected = u32::try_from(at + 1).unwrap_or(u32::MAX);
             if wave.wave != expected {
                 let pointer = format!("/milestone_dependencies/waves/{at}/wave");
-                self.broken(pointer, format!("is {}, expected {expected}: waves are numbered in order", wave.wave));
+                self.broken(
+                    pointer,
+                    format!(
+                        "is {}, expected {expected}: waves are numbered in order",
+                        wave.wave
+                    ),
+                );
             }
             for (index, id) in wave.milestones.iter().enumerate() {
                 let pointer = format!("/milestone_dependencies/waves/{at}/milestones/{index}");
@@ -314,11 +451,17 @@ impl<'p> Checker<'p> {
         for milestone in &plan.milestones {
             let Some(own) = place.get(&milestone.id) else {
                 let message = format!("`{}` is in no wave", milestone.id);
-                self.say(Grade::Unfinished, "/milestone_dependencies/waves".to_owned(), message);
+                self.say(
+                    Grade::Unfinished,
+                    "/milestone_dependencies/waves".to_owned(),
+                    message,
+                );
                 continue;
             };
-            for needed in
-                milestone.depends_on.iter().filter(|needed| place.get(*needed).is_some_and(|wave| wave >= own))
+            for needed in milestone
+                .depends_on
+                .iter()
+                .filter(|needed| place.get(*needed).is_some_and(|wave| wave >= own))
             {
                 let at = own - 1;
                 let message = format!(
@@ -335,12 +478,19 @@ impl<'p> Checker<'p> {
     fn shared_files(&mut self, place: &HashMap<String, u32>) {
         let mut first: HashMap<(u32, &str), &str> = HashMap::new();
         for (at, milestone) in self.plan.milestones.iter().enumerate() {
-            let Some(wave) = place.get(&milestone.id) else { continue };
+            let Some(wave) = place.get(&milestone.id) else {
+                continue;
+            };
             for (index, file) in milestone.files.iter().enumerate() {
                 let other = *first.entry((*wave, file)).or_insert(&milestone.id);
                 if other != milestone.id {
-                    let message = format!("`{file}` is also touched by `{other}`, in the same wave {wave}");
-                    self.say(Grade::Hint, format!("/milestones/{at}/files/{index}"), message);
+                    let message =
+                        format!("`{file}` is also touched by `{other}`, in the same wave {wave}");
+                    self.say(
+                        Grade::Hint,
+                        format!("/milestones/{at}/files/{index}"),
+                        message,
+                    );
                 }
             }
         }

@@ -23,11 +23,17 @@ pub fn check_context(text: &str) -> Vec<Problem> {
         Ok(value) => value,
         Err(error) => {
             let line = Some(error.line()).filter(|line| *line > 0);
-            return vec![Problem { line, ..Problem::broken("", format!("this is no JSON: {error}")) }];
+            return vec![Problem {
+                line,
+                ..Problem::broken("", format!("this is no JSON: {error}"))
+            }];
         }
     };
     let Some(members) = value.as_object() else {
-        return vec![Problem::broken("", "expected an object with lists of texts")];
+        return vec![Problem::broken(
+            "",
+            "expected an object with lists of texts",
+        )];
     };
     let mut problems = Vec::new();
     for (name, meaning) in CONTEXT_LISTS {
@@ -39,12 +45,16 @@ pub fn check_context(text: &str) -> Vec<Problem> {
             None => {}
             Some(Value::Array(list)) => {
                 for (at, one) in list.iter().enumerate().filter(|(_, one)| !one.is_string()) {
-                    problems.push(Problem::broken(format!("/{name}/{at}"), format!("expected a text, found {one}")));
+                    problems.push(Problem::broken(
+                        format!("/{name}/{at}"),
+                        format!("expected a text, found {one}"),
+                    ));
                 }
             }
-            Some(other) => {
-                problems.push(Problem::broken(format!("/{name}"), format!("expected a list, found {other}")))
-            }
+            Some(other) => problems.push(Problem::broken(
+                format!("/{name}"),
+                format!("expected a list, found {other}"),
+            )),
         }
     }
     super::read::located(text, problems)

@@ -21,8 +21,15 @@ pub enum EntityKind {
 
 impl EntityKind {
     /// Every kind.
-    pub const ALL: [Self; 7] =
-        [Self::Decision, Self::Alternative, Self::Constraint, Self::Risk, Self::Milestone, Self::Intent, Self::Change];
+    pub const ALL: [Self; 7] = [
+        Self::Decision,
+        Self::Alternative,
+        Self::Constraint,
+        Self::Risk,
+        Self::Milestone,
+        Self::Intent,
+        Self::Change,
+    ];
 
     /// Returns what ids of this kind start with.
     #[must_use]
@@ -109,15 +116,24 @@ impl Numbers {
 pub(super) fn ids(plan: &Plan) -> impl Iterator<Item = &str> {
     let context = &plan.planning_context;
     let decisions = context.decision_log.iter().map(|one| one.id.as_str());
-    let alternatives = context.rejected_alternatives.iter().map(|one| one.id.as_str());
+    let alternatives = context
+        .rejected_alternatives
+        .iter()
+        .map(|one| one.id.as_str());
     let constraints = context.constraints.iter().map(|one| one.id.as_str());
     let risks = context.known_risks.iter().map(|one| one.id.as_str());
     let milestones = plan.milestones.iter().flat_map(|milestone| {
         let intents = milestone.code_intents.iter().map(|one| one.id.as_str());
         let changes = milestone.code_changes.iter().map(|one| one.id.as_str());
-        std::iter::once(milestone.id.as_str()).chain(intents).chain(changes)
+        std::iter::once(milestone.id.as_str())
+            .chain(intents)
+            .chain(changes)
     });
-    decisions.chain(alternatives).chain(constraints).chain(risks).chain(milestones)
+    decisions
+        .chain(alternatives)
+        .chain(constraints)
+        .chain(risks)
+        .chain(milestones)
 }
 
 /// Parts of a plan that are changed by name, not by id.
@@ -138,7 +154,12 @@ pub fn entity_value(plan: &Plan, id: &str) -> Option<Value> {
     }
     match EntityKind::of_id(id)?.0 {
         EntityKind::Decision => value(context.decision_log.iter().find(|one| one.id == id)),
-        EntityKind::Alternative => value(context.rejected_alternatives.iter().find(|one| one.id == id)),
+        EntityKind::Alternative => value(
+            context
+                .rejected_alternatives
+                .iter()
+                .find(|one| one.id == id),
+        ),
         EntityKind::Constraint => value(context.constraints.iter().find(|one| one.id == id)),
         EntityKind::Risk => value(context.known_risks.iter().find(|one| one.id == id)),
         EntityKind::Milestone => {
@@ -148,9 +169,16 @@ pub fn entity_value(plan: &Plan, id: &str) -> Option<Value> {
             }
             Some(found)
         }
-        EntityKind::Intent => value(plan.intents().map(|(_, intent)| intent).find(|one| one.id == id)),
-        EntityKind::Change => {
-            value(plan.milestones.iter().flat_map(|milestone| &milestone.code_changes).find(|one| one.id == id))
-        }
+        EntityKind::Intent => value(
+            plan.intents()
+                .map(|(_, intent)| intent)
+                .find(|one| one.id == id),
+        ),
+        EntityKind::Change => value(
+            plan.milestones
+                .iter()
+                .flat_map(|milestone| &milestone.code_changes)
+                .find(|one| one.id == id),
+        ),
     }
 }

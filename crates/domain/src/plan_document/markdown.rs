@@ -11,7 +11,9 @@ pub fn render(plan: &Plan, version: &str) -> String {
     let mut page = Page(String::new());
     page.line(&format!("# {}", one_line(&plan.overview.title)));
     page.line("");
-    page.line(&format!("<!-- Made by `tl doc render` from plan.json {version}. Change the plan, not this page. -->"));
+    page.line(&format!(
+        "<!-- Made by `tl doc render` from plan.json {version}. Change the plan, not this page. -->"
+    ));
     page.line("");
     match plan.frozen_at {
         Some(at) => page.line(&format!("Frozen {at} · plan {}", plan.plan_id)),
@@ -50,7 +52,9 @@ impl Page {
     fn list(&mut self, heading: &str, items: &[String]) {
         if !items.is_empty() {
             self.line(&format!("\n{heading}\n"));
-            items.iter().for_each(|item| self.line(&format!("- {}", indented(item, "  "))));
+            items
+                .iter()
+                .for_each(|item| self.line(&format!("- {}", indented(item, "  "))));
         }
     }
 
@@ -62,7 +66,10 @@ impl Page {
         // A fence longer than any inside.
         let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
         let fence = "`".repeat(longest.max(2) + 1);
-        self.line(&format!("\n{fence}{kind}\n{}\n{fence}", text.trim_matches('\n')));
+        self.line(&format!(
+            "\n{fence}{kind}\n{}\n{fence}",
+            text.trim_matches('\n')
+        ));
     }
 }
 
@@ -71,7 +78,10 @@ fn one_line(text: &str) -> String {
 }
 
 fn indented(text: &str, by: &str) -> String {
-    text.trim().lines().collect::<Vec<_>>().join(&format!("\n{by}"))
+    text.trim()
+        .lines()
+        .collect::<Vec<_>>()
+        .join(&format!("\n{by}"))
 }
 
 /// `[DL-001](#dl-001)`: decisions have an anchor of their own.
@@ -85,9 +95,17 @@ fn context(page: &mut Page, plan: &Plan) {
         page.line("\n## Decisions");
         for decision in &context.decision_log {
             let anchor = decision.id.to_lowercase();
-            page.line(&format!("\n### <a id=\"{anchor}\"></a>{}: {}", decision.id, one_line(&decision.decision)));
+            page.line(&format!(
+                "\n### <a id=\"{anchor}\"></a>{}: {}",
+                decision.id,
+                one_line(&decision.decision)
+            ));
             page.line(&format!("\n{}", decision.reasoning_chain.trim()));
-            for rejected in context.rejected_alternatives.iter().filter(|one| one.decision_ref == decision.id) {
+            for rejected in context
+                .rejected_alternatives
+                .iter()
+                .filter(|one| one.decision_ref == decision.id)
+            {
                 page.line(&format!(
                     "\n- instead of {} {}: {}",
                     rejected.id,
@@ -101,7 +119,11 @@ fn context(page: &mut Page, plan: &Plan) {
         .constraints
         .iter()
         .map(|one| {
-            let source = if one.source.is_empty() { String::new() } else { format!(" ({})", one.source) };
+            let source = if one.source.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", one.source)
+            };
             format!("{} {}: {}{source}", one.id, one.kind, one.description)
         })
         .collect();
@@ -110,10 +132,20 @@ fn context(page: &mut Page, plan: &Plan) {
         .known_risks
         .iter()
         .map(|one| {
-            let anchor = one.anchor.as_ref().map(|anchor| format!(", at `{anchor}`")).unwrap_or_default();
-            let decision =
-                one.decision_ref.as_ref().map(|id| format!(", see {}", decision_link(id))).unwrap_or_default();
-            format!("{} {} → {}{anchor}{decision}", one.id, one.risk, one.mitigation)
+            let anchor = one
+                .anchor
+                .as_ref()
+                .map(|anchor| format!(", at `{anchor}`"))
+                .unwrap_or_default();
+            let decision = one
+                .decision_ref
+                .as_ref()
+                .map(|id| format!(", see {}", decision_link(id)))
+                .unwrap_or_default();
+            format!(
+                "{} {} → {}{anchor}{decision}",
+                one.id, one.risk, one.mitigation
+            )
         })
         .collect();
     page.list("## Risks", &risks);
@@ -132,15 +164,21 @@ fn knowledge(page: &mut Page, plan: &Plan) {
     };
     picture("## Architecture", &knowledge.architecture);
     picture("## Data flow", &knowledge.data_flow);
-    page.part("## Why it is built this way", &knowledge.structure_rationale);
+    page.part(
+        "## Why it is built this way",
+        &knowledge.structure_rationale,
+    );
     page.list("## Invariants", &knowledge.invariants);
     page.list("## Trade-offs", &knowledge.tradeoffs);
 }
 
 fn order(page: &mut Page, plan: &Plan) {
     let given = &plan.milestone_dependencies;
-    let waves: Vec<Wave> =
-        if given.waves.is_empty() { computed(plan).unwrap_or_default() } else { given.waves.clone() };
+    let waves: Vec<Wave> = if given.waves.is_empty() {
+        computed(plan).unwrap_or_default()
+    } else {
+        given.waves.clone()
+    };
     if waves.is_empty() {
         return;
     }
@@ -153,18 +191,37 @@ fn order(page: &mut Page, plan: &Plan) {
 }
 
 fn render_milestone(page: &mut Page, milestone: &Milestone) {
-    page.line(&format!("\n## {}: {}", milestone.id, one_line(&milestone.name)));
+    page.line(&format!(
+        "\n## {}: {}",
+        milestone.id,
+        one_line(&milestone.name)
+    ));
     let mut facts = Vec::new();
     if !milestone.depends_on.is_empty() {
         facts.push(format!("needs {}", milestone.depends_on.join(", ")));
     }
-    facts.extend(milestone.delegated_to.as_ref().map(|who| format!("for {who}")));
-    facts.extend(milestone.is_documentation_only.then(|| "documentation only".to_owned()));
-    facts.extend((!milestone.flags.is_empty()).then(|| format!("flags {}", milestone.flags.join(", "))));
+    facts.extend(
+        milestone
+            .delegated_to
+            .as_ref()
+            .map(|who| format!("for {who}")),
+    );
+    facts.extend(
+        milestone
+            .is_documentation_only
+            .then(|| "documentation only".to_owned()),
+    );
+    facts.extend(
+        (!milestone.flags.is_empty()).then(|| format!("flags {}", milestone.flags.join(", "))),
+    );
     if !facts.is_empty() {
         page.line(&format!("\n{}", facts.join(" · ")));
     }
-    let files: Vec<String> = milestone.files.iter().map(|file| format!("`{file}`")).collect();
+    let files: Vec<String> = milestone
+        .files
+        .iter()
+        .map(|file| format!("`{file}`"))
+        .collect();
     page.list("### Files", &files);
     page.list("### Requirements", &milestone.requirements);
     page.list("### Done when", &milestone.acceptance_criteria);
@@ -173,22 +230,40 @@ fn render_milestone(page: &mut Page, milestone: &Milestone) {
         page.line("\n### Intents");
     }
     for intent in &milestone.code_intents {
-        let function = intent.function.as_ref().map(|name| format!(", `{name}`")).unwrap_or_default();
-        page.line(&format!("\n#### {}: `{}`{function}", intent.id, intent.file));
+        let function = intent
+            .function
+            .as_ref()
+            .map(|name| format!(", `{name}`"))
+            .unwrap_or_default();
+        page.line(&format!(
+            "\n#### {}: `{}`{function}",
+            intent.id, intent.file
+        ));
         page.line(&format!("\n{}", intent.behavior.trim()));
         if !intent.decision_refs.is_empty() {
-            let links: Vec<String> = intent.decision_refs.iter().map(|id| decision_link(id)).collect();
+            let links: Vec<String> = intent
+                .decision_refs
+                .iter()
+                .map(|id| decision_link(id))
+                .collect();
             page.line(&format!("\nBecause of {}", links.join(", ")));
         }
         for (name, value) in &intent.params {
             page.line(&format!("- {name}: {value}"));
         }
-        for change in milestone.code_changes.iter().filter(|change| change.intent_ref == intent.id) {
+        for change in milestone
+            .code_changes
+            .iter()
+            .filter(|change| change.intent_ref == intent.id)
+        {
             page.line(&format!("\n{} in `{}`", change.id, change.file));
             page.block("diff", &change.diff);
             if !change.why_comments.is_empty() {
                 page.line("");
-                change.why_comments.iter().for_each(|why| page.line(&format!("- why: {}", indented(why, "  "))));
+                change
+                    .why_comments
+                    .iter()
+                    .for_each(|why| page.line(&format!("- why: {}", indented(why, "  "))));
             }
         }
     }
@@ -199,11 +274,19 @@ fn tests(page: &mut Page, milestone: &Milestone) {
     let tests = &milestone.tests;
     let mut lines: Vec<String> = tests.files.iter().map(|file| format!("`{file}`")).collect();
     lines.extend(tests.kind.as_ref().map(|kind| {
-        let backing = tests.backing.as_ref().map(|backing| format!(" ({backing})")).unwrap_or_default();
+        let backing = tests
+            .backing
+            .as_ref()
+            .map(|backing| format!(" ({backing})"))
+            .unwrap_or_default();
         format!("{kind}{backing}")
     }));
     let scenarios = &tests.scenarios;
-    for (name, list) in [("normal", &scenarios.normal), ("edge", &scenarios.edge), ("error", &scenarios.error)] {
+    for (name, list) in [
+        ("normal", &scenarios.normal),
+        ("edge", &scenarios.edge),
+        ("error", &scenarios.error),
+    ] {
         lines.extend(list.iter().map(|one| format!("{name}: {one}")));
     }
     lines.extend(tests.skip_reason.as_ref().map(|why| format!("none: {why}")));
@@ -216,10 +299,19 @@ fn documentation(page: &mut Page, milestone: &Milestone) {
         return;
     }
     page.line("\n### Documentation");
-    page.part("#### Module", documentation.module_comment.as_deref().unwrap_or_default());
-    let comments =
-        |list: &[DocComment]| list.iter().map(|one| format!("`{}`: {}", one.target, one.text)).collect::<Vec<_>>();
+    page.part(
+        "#### Module",
+        documentation.module_comment.as_deref().unwrap_or_default(),
+    );
+    let comments = |list: &[DocComment]| {
+        list.iter()
+            .map(|one| format!("`{}`: {}", one.target, one.text))
+            .collect::<Vec<_>>()
+    };
     page.list("#### Docstrings", &comments(&documentation.docstrings));
-    page.list("#### Algorithms", &comments(&documentation.algorithm_blocks));
+    page.list(
+        "#### Algorithms",
+        &comments(&documentation.algorithm_blocks),
+    );
     page.list("#### Inline", &comments(&documentation.inline_comments));
 }

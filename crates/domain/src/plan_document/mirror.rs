@@ -26,7 +26,11 @@ impl Mirrored {
     #[must_use]
     pub fn content(&self) -> Content {
         let (version, canonical) = crate::version::hashes(&self.text);
-        Content::Text { version, canonical, basis: None }
+        Content::Text {
+            version,
+            canonical,
+            basis: None,
+        }
     }
 }
 
@@ -35,8 +39,14 @@ fn number(id: &str) -> i64 {
 }
 
 fn titled(title: &str) -> Description {
-    let line = title.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    Description { title: Some(line.trim().to_owned()).filter(|title| !title.is_empty()), ..Description::default() }
+    let line = title
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default();
+    Description {
+        title: Some(line.trim().to_owned()).filter(|title| !title.is_empty()),
+        ..Description::default()
+    }
 }
 
 fn pretty(value: &Value) -> String {
@@ -49,7 +59,13 @@ fn pretty(value: &Value) -> String {
 #[must_use]
 pub fn plan_node(document: &str, plan: &Plan, text: String) -> Mirrored {
     let description = titled(&plan.overview.title);
-    Mirrored { level: "plan", alias: document.to_owned(), order: 0, description, text }
+    Mirrored {
+        level: "plan",
+        alias: document.to_owned(),
+        order: 0,
+        description,
+        text,
+    }
 }
 
 /// Returns the node of a milestone.
@@ -59,7 +75,10 @@ pub fn milestone_node(plan: &Plan, milestone: &Milestone) -> Mirrored {
         level: "milestone",
         alias: milestone.id.clone(),
         order: number(&milestone.id),
-        description: Description { needs: milestone.depends_on.clone(), ..titled(&milestone.name) },
+        description: Description {
+            needs: milestone.depends_on.clone(),
+            ..titled(&milestone.name)
+        },
         text: pretty(&entity_value(plan, &milestone.id).unwrap_or_default()),
     }
 }
@@ -67,7 +86,11 @@ pub fn milestone_node(plan: &Plan, milestone: &Milestone) -> Mirrored {
 /// Returns the node of an intent, with the changes that carry it out.
 #[must_use]
 pub fn intent_node(milestone: &Milestone, intent: &CodeIntent) -> Mirrored {
-    let changes: Vec<_> = milestone.code_changes.iter().filter(|change| change.intent_ref == intent.id).collect();
+    let changes: Vec<_> = milestone
+        .code_changes
+        .iter()
+        .filter(|change| change.intent_ref == intent.id)
+        .collect();
     Mirrored {
         level: "intent",
         alias: intent.id.clone(),
@@ -80,13 +103,19 @@ pub fn intent_node(milestone: &Milestone, intent: &CodeIntent) -> Mirrored {
 /// Returns the milestones that are new, changed or gone.
 #[must_use]
 pub fn touched_milestones(before: Option<&Plan>, after: &Plan) -> Vec<String> {
-    let before = before.map(|plan| plan.milestones.as_slice()).unwrap_or_default();
+    let before = before
+        .map(|plan| plan.milestones.as_slice())
+        .unwrap_or_default();
     // Mostly one of many is another one: those at the same place are compared first.
     let mut touched: BTreeSet<&str> = BTreeSet::new();
     for at in 0..before.len().max(after.milestones.len()) {
         let (old, new) = (before.get(at), after.milestones.get(at));
         if old != new {
-            touched.extend(old.into_iter().chain(new).map(|milestone| milestone.id.as_str()));
+            touched.extend(
+                old.into_iter()
+                    .chain(new)
+                    .map(|milestone| milestone.id.as_str()),
+            );
         }
     }
     touched.into_iter().map(str::to_owned).collect()

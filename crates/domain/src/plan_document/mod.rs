@@ -22,9 +22,9 @@ pub use entity::{EntityKind, Numbers, entity_value};
 pub use markdown::render;
 pub use mirror::{Mirrored, intent_node, milestone_node, plan_node, touched_milestones};
 pub use model::{
-    Architecture, CodeChange, CodeIntent, Constraint, Decision, DocComment, Documentation, InvisibleKnowledge,
-    Milestone, MilestoneDependencies, Overview, Plan, PlanningContext, RejectedAlternative, Revises, Risk,
-    SCHEMA_VERSION, Scenarios, TestPlan, Wave,
+    Architecture, CodeChange, CodeIntent, Constraint, Decision, DocComment, Documentation,
+    InvisibleKnowledge, Milestone, MilestoneDependencies, Overview, Plan, PlanningContext,
+    RejectedAlternative, Revises, Risk, SCHEMA_VERSION, Scenarios, TestPlan, Wave,
 };
 pub use read::{differences, located, read, schema, write};
 pub use reconcile::{LonelyIntent, Reality, Reconciliation, UnprovenCriteria, reconcile};
@@ -46,7 +46,9 @@ pub const PROFILE: &str = "milestones";
 #[must_use]
 pub fn profile() -> &'static Profile {
     static OURS: OnceLock<Profile> = OnceLock::new();
-    OURS.get_or_init(|| crate::profile::built_in(PROFILE).expect("BUG: the profile of plan documents is built in"))
+    OURS.get_or_init(|| {
+        crate::profile::built_in(PROFILE).expect("BUG: the profile of plan documents is built in")
+    })
 }
 
 /// Returns the path of a document's file, relative to the project.
@@ -58,5 +60,7 @@ pub fn file(document: &str, name: &str) -> String {
 /// Returns the document and the name of the file that a path of the project is, if it is one of a document's.
 #[must_use]
 pub fn file_at(path: &str) -> Option<(&str, &str)> {
-    path.strip_prefix(FOLDER)?.strip_prefix('/')?.split_once('/')
+    path.strip_prefix(FOLDER)?
+        .strip_prefix('/')?
+        .split_once('/')
 }

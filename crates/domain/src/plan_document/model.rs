@@ -312,7 +312,11 @@ pub struct MilestoneDependencies {
 
 impl Default for MilestoneDependencies {
     fn default() -> Self {
-        Self { version: 1, diagram_ascii: String::new(), waves: Vec::new() }
+        Self {
+            version: 1,
+            diagram_ascii: String::new(),
+            waves: Vec::new(),
+        }
     }
 }
 
@@ -334,7 +338,12 @@ impl Plan {
             created_at,
             frozen_at: None,
             revises: None,
-            overview: Overview { version: 1, title: title.to_owned(), problem: String::new(), approach: String::new() },
+            overview: Overview {
+                version: 1,
+                title: title.to_owned(),
+                problem: String::new(),
+                approach: String::new(),
+            },
             planning_context: PlanningContext::default(),
             invisible_knowledge: InvisibleKnowledge::default(),
             milestones: Vec::new(),
@@ -350,8 +359,11 @@ impl Plan {
 
     /// Returns every intent with its milestone.
     pub fn intents(&self) -> impl Iterator<Item = (&Milestone, &CodeIntent)> {
-        self.milestones
-            .iter()
-            .flat_map(|milestone| milestone.code_intents.iter().map(move |intent| (milestone, intent)))
+        self.milestones.iter().flat_map(|milestone| {
+            milestone
+                .code_intents
+                .iter()
+                .map(move |intent| (milestone, intent))
+        })
     }
 }

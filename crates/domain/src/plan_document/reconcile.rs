@@ -55,10 +55,15 @@ impl Reconciliation {
     /// Returns the report for people.
     #[must_use]
     pub fn in_markdown(&self, title: &str, since: &str) -> String {
-        let mut page = format!("# Reconciliation of {title}\n\nCompared with what changed since {since}.\n");
+        let mut page =
+            format!("# Reconciliation of {title}\n\nCompared with what changed since {since}.\n");
         // Writing to a String cannot fail.
         if self.is_clean() {
-            let _ = writeln!(page, "\nPlan and repository agree: {} carried out.", self.carried_out);
+            let _ = writeln!(
+                page,
+                "\nPlan and repository agree: {} carried out.",
+                self.carried_out
+            );
             return page;
         }
         let mut part = |heading: &str, lines: Vec<String>| {
@@ -72,16 +77,32 @@ impl Reconciliation {
         let intents = self.intents_without_changes.iter();
         part(
             "Intents without a change",
-            intents.map(|one| format!("{} {} `{}`: {}", one.milestone, one.intent, one.file, one.behavior)).collect(),
+            intents
+                .map(|one| {
+                    format!(
+                        "{} {} `{}`: {}",
+                        one.milestone, one.intent, one.file, one.behavior
+                    )
+                })
+                .collect(),
         );
         part(
             "Changes without an intent",
-            self.changes_without_intents.iter().map(|file| format!("`{file}`")).collect(),
+            self.changes_without_intents
+                .iter()
+                .map(|file| format!("`{file}`"))
+                .collect(),
         );
         let criteria = self.criteria_without_evidence.iter();
         part(
             "Acceptance criteria without evidence",
-            criteria.flat_map(|one| one.criteria.iter().map(move |text| format!("{} {text}", one.milestone))).collect(),
+            criteria
+                .flat_map(|one| {
+                    one.criteria
+                        .iter()
+                        .map(move |text| format!("{} {text}", one.milestone))
+                })
+                .collect(),
         );
         page
     }
@@ -98,13 +119,29 @@ pub fn reconcile(plan: &Plan, reality: &Reality) -> Reconciliation {
         carried_out: 0,
     };
     for milestone in &plan.milestones {
-        meant.extend(milestone.files.iter().chain(&milestone.tests.files).map(String::as_str));
-        meant.extend(milestone.code_changes.iter().map(|change| change.file.as_str()));
+        meant.extend(
+            milestone
+                .files
+                .iter()
+                .chain(&milestone.tests.files)
+                .map(String::as_str),
+        );
+        meant.extend(
+            milestone
+                .code_changes
+                .iter()
+                .map(|change| change.file.as_str()),
+        );
         for intent in &milestone.code_intents {
             meant.insert(&intent.file);
             // A change may carry an intent out in another file than the intent names.
-            let changes = milestone.code_changes.iter().filter(|change| change.intent_ref == intent.id);
-            let mut files = changes.map(|change| change.file.as_str()).chain([intent.file.as_str()]);
+            let changes = milestone
+                .code_changes
+                .iter()
+                .filter(|change| change.intent_ref == intent.id);
+            let mut files = changes
+                .map(|change| change.file.as_str())
+                .chain([intent.file.as_str()]);
             if files.any(|file| reality.changed.contains(file)) {
                 found.carried_out += 1;
             } else {
@@ -112,21 +149,41 @@ pub fn reconcile(plan: &Plan, reality: &Reality) -> Reconciliation {
                     milestone: milestone.id.clone(),
                     intent: intent.id.clone(),
                     file: intent.file.clone(),
-                    behavior: intent.behavior.lines().next().unwrap_or_default().to_owned(),
+                    behavior: intent
+                        .behavior
+                        .lines()
+                        .next()
+                        .unwrap_or_default()
+                        .to_owned(),
                 });
             }
         }
         let proven = reality.evidence.get(&milestone.id).copied().unwrap_or(0) > 0;
         if !proven && !milestone.acceptance_criteria.is_empty() {
             let criteria = milestone.acceptance_criteria.clone();
-            found.criteria_without_evidence.push(UnprovenCriteria { milestone: milestone.id.clone(), criteria });
+            found.criteria_without_evidence.push(UnprovenCriteria {
+                milestone: milestone.id.clone(),
+                criteria,
+            });
         }
     }
     // A folder among the files of a milestone stands for everything in it.
-    let folders: Vec<String> = meant.iter().map(|path| format!("{}/", path.trim_end_matches('/'))).collect();
-    let covered = |file: &str| meant.contains(file) || folders.iter().any(|folder| file.starts_with(folder.as_str()));
+    let folders: Vec<String> = meant
+        .iter()
+        .map(|path| format!("{}/", path.trim_end_matches('/')))
+        .collect();
+    let covered = |file: &str| {
+        meant.contains(file)
+            || folders
+                .iter()
+                .any(|folder| file.starts_with(folder.as_str()))
+    };
     let ours = |file: &str| file.starts_with(".throughline/") || file == ".gitignore";
-    found.changes_without_intents =
-        reality.changed.iter().filter(|file| !covered(file) && !ours(file)).cloned().collect();
+    found.changes_without_intents = reality
+        .changed
+        .iter()
+        .filter(|file| !covered(file) && !ours(file))
+        .cloned()
+        .collect();
     found
 }

@@ -66,8 +66,17 @@ pub fn document_id(title: &str, taken: &dyn Fn(&str) -> bool) -> String {
     }
     let slug = slug.trim_end_matches('-');
     let slug = if slug.is_empty() { "plan" } else { slug };
-    let numbered = |number: u32| if number == 1 { slug.to_owned() } else { format!("{slug}-{number}") };
-    (1..).map(numbered).find(|id| !taken(id)).unwrap_or_else(|| slug.to_owned())
+    let numbered = |number: u32| {
+        if number == 1 {
+            slug.to_owned()
+        } else {
+            format!("{slug}-{number}")
+        }
+    };
+    (1..)
+        .map(numbered)
+        .find(|id| !taken(id))
+        .unwrap_or_else(|| slug.to_owned())
 }
 
 /// Returns the UUID of a new plan: a hash of what nobody else has at that moment (UUID version 8).
@@ -78,5 +87,12 @@ pub fn plan_id(store: &StoreId, document: &str, now: Timestamp) -> String {
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
     let digits = Digest32(bytes).to_string();
     let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
-    format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
+    format!(
+        "{}-{}-{}-{}-{}",
+        part(0, 8),
+        part(8, 12),
+        part(12, 16),
+        part(16, 20),
+        part(20, 32)
+    )
 }

@@ -12,7 +12,13 @@ use crate::time::Timestamp;
 /// Returns the plan that goes on from a frozen one.
 #[must_use]
 pub fn revised(frozen: &Plan, from: Revises, plan_id: String, now: Timestamp) -> Plan {
-    Plan { plan_id, created_at: now, frozen_at: None, revises: Some(from), ..frozen.clone() }
+    Plan {
+        plan_id,
+        created_at: now,
+        frozen_at: None,
+        revises: Some(from),
+        ..frozen.clone()
+    }
 }
 
 /// How an entity differs between two plans.
@@ -29,7 +35,11 @@ pub struct EntityChange {
 /// Returns what differs between two plans, by id.
 #[must_use]
 pub fn changes_between(before: &Plan, after: &Plan) -> Vec<EntityChange> {
-    let all: BTreeSet<&str> = PARTS.into_iter().chain(ids(before)).chain(ids(after)).collect();
+    let all: BTreeSet<&str> = PARTS
+        .into_iter()
+        .chain(ids(before))
+        .chain(ids(after))
+        .collect();
     let mut found = Vec::new();
     for id in all {
         let (change, fields) = match (entity_value(before, id), entity_value(after, id)) {
@@ -40,7 +50,11 @@ pub fn changes_between(before: &Plan, after: &Plan) -> Vec<EntityChange> {
         };
         // A version alone says that somebody wrote, not that anything is different.
         if change != "changed" || !fields.is_empty() {
-            found.push(EntityChange { id: id.to_owned(), change, fields });
+            found.push(EntityChange {
+                id: id.to_owned(),
+                change,
+                fields,
+            });
         }
     }
     found
@@ -48,9 +62,19 @@ pub fn changes_between(before: &Plan, after: &Plan) -> Vec<EntityChange> {
 
 fn fields(before: &Value, after: &Value) -> Vec<String> {
     let members = |value: &Value| -> BTreeMap<String, Value> {
-        value.as_object().cloned().unwrap_or_default().into_iter().filter(|(name, _)| name != "version").collect()
+        value
+            .as_object()
+            .cloned()
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|(name, _)| name != "version")
+            .collect()
     };
     let (before, after) = (members(before), members(after));
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    names.into_iter().filter(|name| before.get(*name) != after.get(*name)).cloned().collect()
+    names
+        .into_iter()
+        .filter(|name| before.get(*name) != after.get(*name))
+        .cloned()
+        .collect()
 }

@@ -18,18 +18,30 @@ pub struct Circle {
 /// # Errors
 /// [`Circle`] with one circle, from its first milestone around to itself.
 pub fn computed(plan: &Plan) -> Result<Vec<Wave>, Circle> {
-    let index: HashMap<&str, usize> =
-        plan.milestones.iter().enumerate().map(|(at, milestone)| (milestone.id.as_str(), at)).collect();
+    let index: HashMap<&str, usize> = plan
+        .milestones
+        .iter()
+        .enumerate()
+        .map(|(at, milestone)| (milestone.id.as_str(), at))
+        .collect();
     let needs: Vec<Vec<usize>> = plan
         .milestones
         .iter()
-        .map(|milestone| milestone.depends_on.iter().filter_map(|id| index.get(id.as_str()).copied()).collect())
+        .map(|milestone| {
+            milestone
+                .depends_on
+                .iter()
+                .filter_map(|id| index.get(id.as_str()).copied())
+                .collect()
+        })
         .collect();
     let mut level: Vec<Option<usize>> = vec![None; needs.len()];
     let mut left = needs.len();
     for wave in 0..needs.len() {
         let ready: Vec<usize> = (0..needs.len())
-            .filter(|at| level[*at].is_none() && needs[*at].iter().all(|need| level[*need].is_some()))
+            .filter(|at| {
+                level[*at].is_none() && needs[*at].iter().all(|need| level[*need].is_some())
+            })
             .collect();
         if ready.is_empty() {
             break;
@@ -44,7 +56,10 @@ pub fn computed(plan: &Plan) -> Result<Vec<Wave>, Circle> {
     for (at, level) in level.iter().enumerate() {
         let level = level.unwrap_or_default();
         while waves.len() <= level {
-            waves.push(Wave { wave: u32::try_from(waves.len() + 1).unwrap_or(u32::MAX), milestones: Vec::new() });
+            waves.push(Wave {
+                wave: u32::try_from(waves.len() + 1).unwrap_or(u32::MAX),
+                milestones: Vec::new(),
+            });
         }
         waves[level].milestones.push(plan.milestones[at].id.clone());
     }
@@ -58,9 +73,22 @@ fn circle(plan: &Plan, needs: &[Vec<usize>], level: &[Option<usize>]) -> Circle 
     while !way.contains(&at) {
         way.push(at);
         // Whoever has no wave waits for somebody who has none either.
-        at = needs[at].iter().copied().find(|need| level[*need].is_none()).unwrap_or(at);
+        at = needs[at]
+            .iter()
+            .copied()
+            .find(|need| level[*need].is_none())
+            .unwrap_or(at);
     }
-    let start = way.iter().position(|known| *known == at).unwrap_or_default();
-    let names = way.split_off(start).into_iter().chain([at]).map(|at| plan.milestones[at].id.clone());
-    Circle { milestones: names.collect() }
+    let start = way
+        .iter()
+        .position(|known| *known == at)
+        .unwrap_or_default();
+    let names = way
+        .split_off(start)
+        .into_iter()
+        .chain([at])
+        .map(|at| plan.milestones[at].id.clone());
+    Circle {
+        milestones: names.collect(),
+    }
 }

@@ -42,7 +42,10 @@ impl MoveKind {
     /// Says whether work of ours was committed by it.
     #[must_use]
     pub fn commits_work(self) -> bool {
-        matches!(self, Self::Commit | Self::Amend | Self::Merge | Self::CherryPick | Self::Revert)
+        matches!(
+            self,
+            Self::Commit | Self::Amend | Self::Merge | Self::CherryPick | Self::Revert
+        )
     }
 }
 

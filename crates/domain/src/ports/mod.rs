@@ -12,9 +12,11 @@ pub use access::{AccessBook, TokenEntry};
 pub use changes::RepositoryChanges;
 pub use clock::Clock;
 pub use commands::{Commands, NoCommands, Ran};
-pub use files::{Entry, EntryKind, FileFault, FileLook, FileStamp, LookedAgain, PlanFiles, Reading};
+pub use files::{
+    Entry, EntryKind, FileFault, FileLook, FileStamp, LookedAgain, PlanFiles, Reading,
+};
 pub use git::{ChangedLines, Git, Head, HeadMove, MoveKind, NamedCommit, NoRepository};
 pub use store::{
-    ChildName, History, NewOperation, Recovery, SHARED_NOTES, Snapshot, Store, StoreFault, StoreFinding,
-    StoreFindingKind, Transaction,
+    ChildName, History, NewOperation, Recovery, SHARED_NOTES, Snapshot, Store, StoreFault,
+    StoreFinding, StoreFindingKind, Transaction,
 };

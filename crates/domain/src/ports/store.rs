@@ -31,7 +31,9 @@ pub enum StoreFault {
     Damaged { what: String },
     #[error("the state is in use by another process{}", holder.map(|pid| format!(" (pid {pid})")).unwrap_or_default())]
     Locked { holder: Option<u32> },
-    #[error("the state was written by a newer version (format {found}, this program knows {known})")]
+    #[error(
+        "the state was written by a newer version (format {found}, this program knows {known})"
+    )]
     Newer { found: i64, known: i64 },
     #[error("the state came from elsewhere (store {store}) and was not adopted by this user")]
     Foreign { store: StoreId },
@@ -51,10 +53,18 @@ pub enum StoreFault {
     Unreachable { at: String, why: String },
     /// A server elsewhere that does not answer. Nothing was recorded, unless it may have heard us before it fell silent.
     #[error("the server {at} does not answer: {why}")]
-    Silent { at: String, why: String, may_be_kept: bool },
+    Silent {
+        at: String,
+        why: String,
+        may_be_kept: bool,
+    },
     /// A server elsewhere that answered, and will not have it.
     #[error("the server {at} refused: {why}")]
-    TurnedDown { at: String, why: String, next_steps: Vec<String> },
+    TurnedDown {
+        at: String,
+        why: String,
+        next_steps: Vec<String>,
+    },
     /// Somebody else was faster; nothing happened. The same can be tried again on what is there now.
     #[error("somebody else changed the state meanwhile")]
     Overtaken,
@@ -193,20 +203,31 @@ pub trait Snapshot {
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn operations(&self, before: Option<OperationId>, most: usize) -> Result<Vec<Operation>, StoreFault>;
+    fn operations(
+        &self,
+        before: Option<OperationId>,
+        most: usize,
+    ) -> Result<Vec<Operation>, StoreFault>;
 
     /// The same without the facts, for who only lists them.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn operation_heads(&self, before: Option<OperationId>, most: usize) -> Result<Vec<OperationHead>, StoreFault>;
+    fn operation_heads(
+        &self,
+        before: Option<OperationId>,
+        most: usize,
+    ) -> Result<Vec<OperationHead>, StoreFault>;
 
     /// Returns one of them.
     ///
     /// # Errors
     /// [`StoreFault`].
     fn operation_head(&self, id: OperationId) -> Result<Option<OperationHead>, StoreFault> {
-        Ok(self.operation_heads(Some(id.next()), 1)?.pop().filter(|head| head.id == id))
+        Ok(self
+            .operation_heads(Some(id.next()), 1)?
+            .pop()
+            .filter(|head| head.id == id))
     }
 
     /// The same for the operations that changed one node.
@@ -225,7 +246,9 @@ pub trait Snapshot {
             let page = self.operations(before, 200)?;
             let Some(last) = page.last() else { break };
             before = Some(last.id);
-            let touching = page.iter().filter(|operation| operation.touched().contains(&node));
+            let touching = page
+                .iter()
+                .filter(|operation| operation.touched().contains(&node));
             found.extend(touching.take(most - found.len()).map(Operation::head));
         }
         Ok(found)
@@ -353,13 +376,17 @@ pub trait Transaction: Snapshot {
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn keep_stamps(&mut self, stamps: &[(NodeId, FileStamp, VersionHash)]) -> Result<(), StoreFault>;
+    fn keep_stamps(
+        &mut self,
+        stamps: &[(NodeId, FileStamp, VersionHash)],
+    ) -> Result<(), StoreFault>;
 
     /// Keeps a note, or with `None` forgets it.
     ///
     /// # Errors
     /// [`StoreFault`].
-    fn keep_note(&mut self, key: &str, body: Option<&str>, at: Timestamp) -> Result<(), StoreFault>;
+    fn keep_note(&mut self, key: &str, body: Option<&str>, at: Timestamp)
+    -> Result<(), StoreFault>;
 
     /// Forgets the notes under keys with this prefix that were last kept before `before`.
     ///
@@ -460,9 +487,15 @@ pub enum History {
     /// Nothing was seen of this store at this place before.
     FirstSeen,
     /// It ends before the last operation that was seen: an older state was put in its place.
-    Missing { known: OperationId, found: OperationId },
+    Missing {
+        known: OperationId,
+        found: OperationId,
+    },
     /// The last operation that was seen is another one now.
-    Rewritten { known: OperationId, found: OperationId },
+    Rewritten {
+        known: OperationId,
+        found: OperationId,
+    },
 }
 
 impl History {

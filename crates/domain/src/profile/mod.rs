@@ -127,13 +127,19 @@ impl Profile {
 
     /// Returns the levels that may stand below a level.
     pub fn levels_under(&self, name: &str) -> impl Iterator<Item = &Level> {
-        self.levels.iter().filter(move |level| level.under.iter().any(|above| above == name))
+        self.levels
+            .iter()
+            .filter(move |level| level.under.iter().any(|above| above == name))
     }
 
     /// Returns the levels from the top down, for people: `act → chapter → scene`.
     #[must_use]
     pub fn hierarchy(&self) -> String {
-        self.levels.iter().map(|level| level.name.as_str()).collect::<Vec<_>>().join(" → ")
+        self.levels
+            .iter()
+            .map(|level| level.name.as_str())
+            .collect::<Vec<_>>()
+            .join(" → ")
     }
 }
 
@@ -178,11 +184,15 @@ impl Level {
             phase: front_matter::written(text, "phase"),
             status: front_matter::written(text, "status"),
             parent: front_matter::written(text, "parent"),
-            work_level: front_matter::written(text, "work_level").or_else(|| front_matter::written(text, "workLevel")),
+            work_level: front_matter::written(text, "work_level")
+                .or_else(|| front_matter::written(text, "workLevel")),
             problem: front.problem.map(|problem| problem.to_string()),
         }));
         mask_description(&mut description, &mut SecretCount::default());
-        (canonical_hash(&front_matter::without(text, &self.state_keys)), description)
+        (
+            canonical_hash(&front_matter::without(text, &self.state_keys)),
+            description,
+        )
     }
 
     /// Says whether nodes of this level lie side by side and name their parent in the front matter.

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    AliasPattern, ApprovalNeed, EvidenceNeed, Facet, FacetKind, FilePattern, Level, Phase, Profile, WorkPhase,
+    AliasPattern, ApprovalNeed, EvidenceNeed, Facet, FacetKind, FilePattern, Level, Phase, Profile,
+    WorkPhase,
 };
 use crate::suggest::with_suggestion;
 
@@ -104,29 +105,59 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
     })?;
 
     let is_word = |name: &str| {
-        !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_') && name.len() <= 40
+        !name.is_empty()
+            && name
+                .chars()
+                .all(|c| c.is_alphanumeric() || c == '-' || c == '_')
+            && name.len() <= 40
     };
     if !is_word(raw.name.get_ref()) {
-        return Err(reader.problem(&raw.name, "name", "expected one word of letters, digits, `-` or `_`"));
+        return Err(reader.problem(
+            &raw.name,
+            "name",
+            "expected one word of letters, digits, `-` or `_`",
+        ));
     }
     if raw.levels.is_empty() {
         return Err(reader.problem(&raw.name, "level", "expected at least one `[[level]]`"));
     }
-    let names: Vec<&str> = raw.levels.iter().map(|level| level.name.get_ref().as_str()).collect();
-    let known = || names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let names: Vec<&str> = raw
+        .levels
+        .iter()
+        .map(|level| level.name.get_ref().as_str())
+        .collect();
+    let known = || {
+        names
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
 
     let mut levels: Vec<Level> = Vec::new();
     for level in &raw.levels {
         let name = level.name.get_ref().clone();
         if !is_word(&name) {
-            return Err(reader.problem(&level.name, "level.name", "expected one word of letters, digits, `-` or `_`"));
+            return Err(reader.problem(
+                &level.name,
+                "level.name",
+                "expected one word of letters, digits, `-` or `_`",
+            ));
         }
         if levels.iter().any(|other| other.name == name) {
-            return Err(reader.problem(&level.name, "level.name", &format!("`{name}` is there twice")));
+            return Err(reader.problem(
+                &level.name,
+                "level.name",
+                &format!("`{name}` is there twice"),
+            ));
         }
         for above in &level.under {
             if !names.contains(&above.get_ref().as_str()) {
-                let message = format!("no level `{}`: expected one of {}", above.get_ref(), known());
+                let message = format!(
+                    "no level `{}`: expected one of {}",
+                    above.get_ref(),
+                    known()
+                );
                 return Err(reader.problem(above, "level.under", &message));
             }
         }
@@ -141,18 +172,23 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
             .map_err(|why| reader.problem(&level.alias, "level.alias", &why))?;
         let pattern = |key: &str, value: &Option<Spanned<String>>| match value {
             None => Ok(None),
-            Some(value) => {
-                FilePattern::parse(value.get_ref()).map(Some).map_err(|why| reader.problem(value, key, &why))
-            }
+            Some(value) => FilePattern::parse(value.get_ref())
+                .map(Some)
+                .map_err(|why| reader.problem(value, key, &why)),
         };
         levels.push(Level {
             root: level.root,
-            under: level.under.iter().map(|above| above.get_ref().clone()).collect(),
+            under: level
+                .under
+                .iter()
+                .map(|above| above.get_ref().clone())
+                .collect(),
             alias,
             numbers: match &level.numbers {
                 None => 1..=999_999,
-                Some(range) => parse_range(range.get_ref())
-                    .ok_or_else(|| reader.problem(range, "level.numbers", "expected a range such as \"1-99\""))?,
+                Some(range) => parse_range(range.get_ref()).ok_or_else(|| {
+                    reader.problem(range, "level.numbers", "expected a range such as \"1-99\"")
+                })?,
             },
             file: pattern("level.file", &level.file)?,
             output: pattern("level.output", &level.output)?,
@@ -169,36 +205,65 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
                 }
                 items => items.as_ref().map(|items| items.get_ref().clone()),
             },
-            evidence: match level.evidence.as_ref().map(|word| (word, word.get_ref().as_str())) {
+            evidence: match level
+                .evidence
+                .as_ref()
+                .map(|word| (word, word.get_ref().as_str()))
+            {
                 None | Some((_, "declared")) => EvidenceNeed::Declared,
                 Some((_, "required")) => EvidenceNeed::Required,
                 Some((word, _)) => {
-                    return Err(reader.problem(word, "level.evidence", "expected `declared` or `required`"));
+                    return Err(reader.problem(
+                        word,
+                        "level.evidence",
+                        "expected `declared` or `required`",
+                    ));
                 }
             },
             name,
         });
     }
     if !levels.iter().any(|level| level.root) {
-        return Err(reader.problem(&raw.name, "level.root", "no level has `root = true`; a tree starts somewhere"));
+        return Err(reader.problem(
+            &raw.name,
+            "level.root",
+            "no level has `root = true`; a tree starts somewhere",
+        ));
     }
     for facet in &raw.facets {
         for level in &facet.levels {
             if !names.contains(&level.get_ref().as_str()) {
-                let message = format!("no level `{}`: expected one of {}", level.get_ref(), known());
+                let message = format!(
+                    "no level `{}`: expected one of {}",
+                    level.get_ref(),
+                    known()
+                );
                 return Err(reader.problem(level, "facet.levels", &message));
             }
         }
     }
-    let approval = match raw.approval.as_ref().map(|word| (word, word.get_ref().as_str())) {
+    let approval = match raw
+        .approval
+        .as_ref()
+        .map(|word| (word, word.get_ref().as_str()))
+    {
         None | Some((_, "required")) => ApprovalNeed::Required,
         Some((_, "optional")) => ApprovalNeed::Optional,
-        Some((word, _)) => return Err(reader.problem(word, "approval", "expected `required` or `optional`")),
+        Some((word, _)) => {
+            return Err(reader.problem(word, "approval", "expected `required` or `optional`"));
+        }
     };
     for gate in raw.gates.iter().flatten() {
         if crate::gates::named(gate.get_ref()).is_none() {
-            let known: Vec<String> = crate::gates::GATES.iter().map(|gate| format!("`{}`", gate.name)).collect();
-            let why = format!("no gate `{}`: expected some of {}", gate.get_ref(), known.join(", "));
+            let known: Vec<String> = crate::gates::GATES
+                .iter()
+                .map(|gate| format!("`{}`", gate.name))
+                .collect();
+            let why = format!(
+                "no gate `{}`: expected some of {}",
+                gate.get_ref(),
+                known.join(", ")
+            );
             return Err(reader.problem(gate, "gates", &why));
         }
     }
@@ -210,11 +275,16 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
     }
     Ok(Profile {
         approval,
-        gates: raw.gates.map(|gates| gates.into_iter().map(Spanned::into_inner).collect()),
+        gates: raw
+            .gates
+            .map(|gates| gates.into_iter().map(Spanned::into_inner).collect()),
         work_phases: raw
             .work_phases
             .into_iter()
-            .map(|phase| WorkPhase { name: phase.name, guide: phase.guide.into_inner() })
+            .map(|phase| WorkPhase {
+                name: phase.name,
+                guide: phase.guide.into_inner(),
+            })
             .collect(),
         title: raw.title.unwrap_or_else(|| raw.name.get_ref().clone()),
         name: raw.name.into_inner(),
@@ -222,7 +292,10 @@ pub fn parse(file: &str, text: &str) -> Result<Profile, ProfileProblem> {
         phases: raw
             .phases
             .into_iter()
-            .map(|phase| Phase { title: phase.title, text: phase.text.trim().to_owned() })
+            .map(|phase| Phase {
+                title: phase.title,
+                text: phase.text.trim().to_owned(),
+            })
             .collect(),
         facets: raw
             .facets
@@ -258,7 +331,12 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn line(&self, offset: usize) -> usize {
-        1 + self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+        1 + self
+            .text
+            .bytes()
+            .take(offset)
+            .filter(|byte| *byte == b'\n')
+            .count()
     }
 
     fn problem(&self, at: &Spanned<String>, key: &str, why: &str) -> ProfileProblem {

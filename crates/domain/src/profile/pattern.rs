@@ -38,13 +38,20 @@ pub struct ReadAlias {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnAlias {
     #[error("`{text}` is no {level}: expected {expected}")]
-    Shape { level: String, text: String, expected: String },
+    Shape {
+        level: String,
+        text: String,
+        expected: String,
+    },
     #[error("`{text}` is no {level}: the number must be {}–{}", range.start(), range.end())]
-    OutOfRange { level: String, text: String, range: RangeInclusive<u32> },
+    OutOfRange {
+        level: String,
+        text: String,
+        range: RangeInclusive<u32>,
+    },
 }
 
-const ALIAS_PLACEHOLDERS: &str =
-    "`{n}`, `{n:2}` (padded to two digits), `{parent.n:2}`, `{id}` (letters and digits) or `{name}`";
+const ALIAS_PLACEHOLDERS: &str = "`{n}`, `{n:2}` (padded to two digits), `{parent.n:2}`, `{id}` (letters and digits) or `{name}`";
 
 impl AliasPattern {
     /// Reads a pattern.
@@ -52,7 +59,12 @@ impl AliasPattern {
     /// # Errors
     /// What is wrong, and what is allowed.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut pattern = Self { prefix: String::new(), parent_width: None, own: Own::Name, suffix: String::new() };
+        let mut pattern = Self {
+            prefix: String::new(),
+            parent_width: None,
+            own: Own::Name,
+            suffix: String::new(),
+        };
         let mut own_seen = false;
         for piece in pieces(text)? {
             match piece {
@@ -71,39 +83,53 @@ impl AliasPattern {
                 Piece::Placeholder(name) => {
                     let (name, width) = match name.split_once(':') {
                         Some((name, width)) => {
-                            let width: usize = width
-                                .parse()
-                                .map_err(|_| format!("`{width}` is no width: expected a number of digits"))?;
-                            (name.to_owned(), Some(width).filter(|width| (1..=9).contains(width)))
+                            let width: usize = width.parse().map_err(|_| {
+                                format!("`{width}` is no width: expected a number of digits")
+                            })?;
+                            (
+                                name.to_owned(),
+                                Some(width).filter(|width| (1..=9).contains(width)),
+                            )
                         }
                         None => (name, None),
                     };
                     match name.as_str() {
                         "parent.n" if !own_seen && pattern.parent_width.is_none() => {
-                            pattern.parent_width =
-                                Some(width.ok_or("`{parent.n}` needs a width, as in `{parent.n:2}`")?);
+                            pattern.parent_width = Some(
+                                width.ok_or("`{parent.n}` needs a width, as in `{parent.n:2}`")?,
+                            );
                         }
                         "n" | "id" | "name" if !own_seen => {
                             own_seen = true;
                             pattern.own = match name.as_str() {
-                                "n" => Own::Number { width: width.unwrap_or(0) },
+                                "n" => Own::Number {
+                                    width: width.unwrap_or(0),
+                                },
                                 "id" => Own::Id,
                                 _ => Own::Name,
                             };
                         }
-                        "n" | "id" | "name" | "parent.n" => return Err(format!("`{{{name}}}` may stand only once")),
+                        "n" | "id" | "name" | "parent.n" => {
+                            return Err(format!("`{{{name}}}` may stand only once"));
+                        }
                         other => {
-                            return Err(format!("unknown placeholder `{{{other}}}`: expected {ALIAS_PLACEHOLDERS}"));
+                            return Err(format!(
+                                "unknown placeholder `{{{other}}}`: expected {ALIAS_PLACEHOLDERS}"
+                            ));
                         }
                     }
                 }
             }
         }
         if !own_seen {
-            return Err(format!("no placeholder for the node's own name: expected {ALIAS_PLACEHOLDERS}"));
+            return Err(format!(
+                "no placeholder for the node's own name: expected {ALIAS_PLACEHOLDERS}"
+            ));
         }
         if pattern.parent_width.is_some() && !matches!(pattern.own, Own::Number { width: 1.. }) {
-            return Err("after `{parent.n:2}` the own number needs a width, as in `{n:2}`".to_owned());
+            return Err(
+                "after `{parent.n:2}` the own number needs a width, as in `{n:2}`".to_owned(),
+            );
         }
         Ok(pattern)
     }
@@ -123,21 +149,35 @@ impl AliasPattern {
     /// Returns the alias of number `own` below a parent of number `parent`.
     #[must_use]
     pub fn numbered(&self, own: u32, parent: Option<u32>) -> Option<String> {
-        let Own::Number { width } = self.own else { return None };
+        let Own::Number { width } = self.own else {
+            return None;
+        };
         let parent = match self.parent_width {
             Some(width) => format!("{:0width$}", parent?),
             None => String::new(),
         };
-        Some(format!("{}{parent}{own:0width$}{}", self.prefix, self.suffix))
+        Some(format!(
+            "{}{parent}{own:0width$}{}",
+            self.prefix, self.suffix
+        ))
     }
 
     /// Reads an alias or its short form: `chapter-02`, `chapter-2`, `2`; `scene-0204`, `0204`, `204`.
     ///
     /// # Errors
     /// When it is none, with what was expected.
-    pub fn read(&self, level: &str, text: &str, range: &RangeInclusive<u32>) -> Result<ReadAlias, NotAnAlias> {
+    pub fn read(
+        &self,
+        level: &str,
+        text: &str,
+        range: &RangeInclusive<u32>,
+    ) -> Result<ReadAlias, NotAnAlias> {
         let bare = strip_ignoring_case(text, &self.prefix, &self.suffix).unwrap_or(text);
-        let shape = || NotAnAlias::Shape { level: level.to_owned(), text: text.to_owned(), expected: self.example() };
+        let shape = || NotAnAlias::Shape {
+            level: level.to_owned(),
+            text: text.to_owned(),
+            expected: self.example(),
+        };
         match self.own {
             Own::Number { width } => {
                 if bare.is_empty() || !bare.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -166,18 +206,33 @@ impl AliasPattern {
                     });
                 }
                 let alias = self.numbered(own, parent).ok_or_else(shape)?;
-                Ok(ReadAlias { alias, number: Some(own), parent_number: parent })
+                Ok(ReadAlias {
+                    alias,
+                    number: Some(own),
+                    parent_number: parent,
+                })
             }
             Own::Id | Own::Name => {
                 let fits = |c: char| match self.own {
                     Own::Id => c.is_alphanumeric() || c == '_',
-                    Own::Number { .. } | Own::Name => c != '/' && !c.is_whitespace() && !c.is_control(),
+                    Own::Number { .. } | Own::Name => {
+                        c != '/' && !c.is_whitespace() && !c.is_control()
+                    }
                 };
-                if bare.is_empty() || bare.len() > 96 || bare == "." || bare == ".." || !bare.chars().all(fits) {
+                if bare.is_empty()
+                    || bare.len() > 96
+                    || bare == "."
+                    || bare == ".."
+                    || !bare.chars().all(fits)
+                {
                     return Err(shape());
                 }
                 let alias = format!("{}{bare}{}", self.prefix, self.suffix);
-                Ok(ReadAlias { alias, number: leading_number(bare), parent_number: None })
+                Ok(ReadAlias {
+                    alias,
+                    number: leading_number(bare),
+                    parent_number: None,
+                })
             }
         }
     }
@@ -191,7 +246,9 @@ impl AliasPattern {
     /// Reads an alias only if it is written exactly as this pattern writes it.
     #[must_use]
     pub fn read_exact(&self, text: &str, range: &RangeInclusive<u32>) -> Option<ReadAlias> {
-        self.read("", text, range).ok().filter(|read| read.alias == text)
+        self.read("", text, range)
+            .ok()
+            .filter(|read| read.alias == text)
     }
 
     /// Returns what an alias of this pattern looks like.
@@ -200,10 +257,18 @@ impl AliasPattern {
         match self.own {
             Own::Number { .. } => {
                 let alias = self.numbered(4, Some(2)).unwrap_or_default();
-                let bare = strip_ignoring_case(&alias, &self.prefix, &self.suffix).unwrap_or(&alias);
-                if bare == alias { format!("`{alias}`") } else { format!("`{alias}` or `{bare}`") }
+                let bare =
+                    strip_ignoring_case(&alias, &self.prefix, &self.suffix).unwrap_or(&alias);
+                if bare == alias {
+                    format!("`{alias}`")
+                } else {
+                    format!("`{alias}` or `{bare}`")
+                }
             }
-            Own::Id => format!("letters and digits, as in `{}017a{}`", self.prefix, self.suffix),
+            Own::Id => format!(
+                "letters and digits, as in `{}017a{}`",
+                self.prefix, self.suffix
+            ),
             Own::Name => "a name without blanks and slashes".to_owned(),
         }
     }
@@ -249,14 +314,26 @@ impl FilePattern {
     /// What is wrong, and what is allowed.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.starts_with('/') || text.ends_with('/') || text.contains('\\') {
-            return Err("expected a relative path of a file, with `/` between its parts".to_owned());
+            return Err(
+                "expected a relative path of a file, with `/` between its parts".to_owned(),
+            );
         }
         let segments: Vec<&str> = text.split('/').collect();
-        if segments.iter().any(|segment| matches!(*segment, "" | "." | "..")) {
-            return Err("a file stays below its folder: no empty part, no `.` and no `..`".to_owned());
+        if segments
+            .iter()
+            .any(|segment| matches!(*segment, "" | "." | ".."))
+        {
+            return Err(
+                "a file stays below its folder: no empty part, no `.` and no `..`".to_owned(),
+            );
         }
-        let Some(position) = segments.iter().position(|segment| segment.contains("{alias}")) else {
-            return Err("no `{alias}`: expected it in the part that differs from node to node".to_owned());
+        let Some(position) = segments
+            .iter()
+            .position(|segment| segment.contains("{alias}"))
+        else {
+            return Err(
+                "no `{alias}`: expected it in the part that differs from node to node".to_owned(),
+            );
         };
         for segment in &segments {
             for piece in pieces(segment)? {
@@ -264,11 +341,17 @@ impl FilePattern {
                     && name != "alias"
                     && name != "slug"
                 {
-                    return Err(format!("unknown placeholder `{{{name}}}`: expected `{{alias}}` or `{{slug}}`"));
+                    return Err(format!(
+                        "unknown placeholder `{{{name}}}`: expected `{{alias}}` or `{{slug}}`"
+                    ));
                 }
             }
         }
-        if segments.iter().enumerate().any(|(index, segment)| index != position && segment.contains("{slug}")) {
+        if segments
+            .iter()
+            .enumerate()
+            .any(|(index, segment)| index != position && segment.contains("{slug}"))
+        {
             return Err("`{slug}` may stand only beside the first `{alias}`".to_owned());
         }
         let owned = |parts: &[&str]| parts.iter().map(|part| (*part).to_owned()).collect();
@@ -282,7 +365,11 @@ impl FilePattern {
     /// The same pattern in another folder.
     #[must_use]
     pub fn below(mut self, folder: &str) -> Self {
-        self.before = folder.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        self.before = folder
+            .split('/')
+            .filter(|part| !part.is_empty())
+            .map(str::to_owned)
+            .collect();
         self
     }
 
@@ -309,7 +396,11 @@ impl FilePattern {
     #[must_use]
     pub fn alias_at<'a>(&self, path: &'a str) -> Option<(&'a str, String)> {
         let mut parts = path.split('/');
-        if !self.before.iter().all(|folder| parts.next() == Some(folder)) {
+        if !self
+            .before
+            .iter()
+            .all(|folder| parts.next() == Some(folder))
+        {
             return None;
         }
         let entry = parts.next()?;
@@ -340,7 +431,10 @@ impl EntryPattern {
         let (prefix, rest) = segment.split_once("{alias}").ok_or("no `{alias}`")?;
         let (slug_after, suffix) = match rest.split_once("{slug}") {
             Some(("", _)) => {
-                return Err("something must stand between `{alias}` and `{slug}`, as in `{alias}-{slug}`".to_owned());
+                return Err(
+                    "something must stand between `{alias}` and `{slug}`, as in `{alias}-{slug}`"
+                        .to_owned(),
+                );
             }
             Some((between, suffix)) => (Some(between.to_owned()), suffix),
             None => (None, rest),
@@ -348,14 +442,24 @@ impl EntryPattern {
         if suffix.contains('{') || prefix.contains('{') {
             return Err("`{alias}` and `{slug}` may stand only once each in one part".to_owned());
         }
-        Ok(Self { prefix: prefix.to_owned(), slug_after, suffix: suffix.to_owned() })
+        Ok(Self {
+            prefix: prefix.to_owned(),
+            slug_after,
+            suffix: suffix.to_owned(),
+        })
     }
 
     fn alias_in<'a>(&self, entry: &'a str) -> Option<&'a str> {
-        let middle = entry.strip_prefix(self.prefix.as_str())?.strip_suffix(self.suffix.as_str())?;
+        let middle = entry
+            .strip_prefix(self.prefix.as_str())?
+            .strip_suffix(self.suffix.as_str())?;
         match &self.slug_after {
             None => Some(middle),
-            Some(between) => Some(middle.split_once(between.as_str()).map_or(middle, |(alias, _)| alias)),
+            Some(between) => Some(
+                middle
+                    .split_once(between.as_str())
+                    .map_or(middle, |(alias, _)| alias),
+            ),
         }
     }
 

@@ -31,7 +31,9 @@ impl PlanPlace<'_> {
 pub fn place_of<'p>(profiles: &'p [Profile], path: &str) -> Option<PlanPlace<'p>> {
     profiles.iter().find_map(|profile| {
         let roots = profile.levels.iter().filter(|level| level.root);
-        roots.into_iter().find_map(|level| below(profile, level, path, None, &mut Vec::new()))
+        roots
+            .into_iter()
+            .find_map(|level| below(profile, level, path, None, &mut Vec::new()))
     })
 }
 
@@ -50,12 +52,22 @@ fn below<'p>(
     }
     aliases.push(read.alias);
     if file == path {
-        return Some(PlanPlace { profile, level, aliases: aliases.clone() });
+        return Some(PlanPlace {
+            profile,
+            level,
+            aliases: aliases.clone(),
+        });
     }
-    let rest = path.strip_prefix(folder_of(&file)).and_then(|rest| rest.strip_prefix('/'));
+    let rest = path
+        .strip_prefix(folder_of(&file))
+        .and_then(|rest| rest.strip_prefix('/'));
     let found = rest.and_then(|rest| {
-        let levels = profile.levels_under(&level.name).filter(|level| !level.root);
-        levels.into_iter().find_map(|level| below(profile, level, rest, read.number, aliases))
+        let levels = profile
+            .levels_under(&level.name)
+            .filter(|level| !level.root);
+        levels
+            .into_iter()
+            .find_map(|level| below(profile, level, rest, read.number, aliases))
     });
     aliases.pop();
     found
@@ -68,13 +80,25 @@ mod tests {
 
     #[test]
     fn a_plan_file_says_whose_it_is() {
-        let profiles: Vec<_> = ["story", "tickets"].into_iter().filter_map(built_in).collect();
+        let profiles: Vec<_> = ["story", "tickets"]
+            .into_iter()
+            .filter_map(built_in)
+            .collect();
         let cases = [
             ("acts/act-1/strategic-plan.md", Some("act-1")),
-            ("acts/act-1/chapters/chapter-02/plan.md", Some("act-1/chapter-02")),
-            ("acts/act-1/chapters/chapter-02/scenes/scene-0204-blueprint.md", Some("act-1/chapter-02/scene-0204")),
+            (
+                "acts/act-1/chapters/chapter-02/plan.md",
+                Some("act-1/chapter-02"),
+            ),
+            (
+                "acts/act-1/chapters/chapter-02/scenes/scene-0204-blueprint.md",
+                Some("act-1/chapter-02/scene-0204"),
+            ),
             // Its number says another chapter.
-            ("acts/act-1/chapters/chapter-02/scenes/scene-0104-blueprint.md", None),
+            (
+                "acts/act-1/chapters/chapter-02/scenes/scene-0104-blueprint.md",
+                None,
+            ),
             ("acts/act-1/chapters/chapter-2/plan.md", None),
             ("acts/act-1/chapters/chapter-02/plan.md.bak", None),
             ("acts/act-1/chapters/chapter-02/backups/plan.md", None),
@@ -85,7 +109,13 @@ mod tests {
             ("src/main.rs", None),
         ];
         for (path, expected) in cases {
-            assert_eq!(place_of(&profiles, path).map(|place| place.path_alias()).as_deref(), expected, "{path}");
+            assert_eq!(
+                place_of(&profiles, path)
+                    .map(|place| place.path_alias())
+                    .as_deref(),
+                expected,
+                "{path}"
+            );
         }
     }
 }

@@ -6,7 +6,13 @@ use serde_json::json;
 use super::loop_state::Review;
 
 /// The phases a plan is reviewed in.
-pub const PHASES: [&str; 5] = ["plan-design", "plan-code", "plan-docs", "impl-code", "impl-docs"];
+pub const PHASES: [&str; 5] = [
+    "plan-design",
+    "plan-code",
+    "plan-docs",
+    "impl-code",
+    "impl-docs",
+];
 
 /// Says whether a word is one of the phases.
 #[must_use]

@@ -42,7 +42,10 @@ impl Item {
     #[must_use]
     pub fn is_escalated(&self) -> bool {
         self.status == ItemStatus::Fail
-            && self.resolution.as_ref().is_some_and(|resolution| resolution.kind == ResolutionKind::Escalated)
+            && self
+                .resolution
+                .as_ref()
+                .is_some_and(|resolution| resolution.kind == ResolutionKind::Escalated)
     }
 }
 

@@ -82,7 +82,10 @@ pub enum Concluded {
     /// Nothing stands in the way. What was accepted on the way is in the list.
     Complete { accepted: Vec<String> },
     /// These findings go back to the author.
-    Retry { iteration: u32, blocking: Vec<String> },
+    Retry {
+        iteration: u32,
+        blocking: Vec<String>,
+    },
     /// A person has to decide about these.
     NeedsPerson { escalated: Vec<String> },
 }
@@ -98,12 +101,23 @@ pub enum ReviewRefused {
     NoItems { subject: String },
     #[error("{} of `{subject}` wait for a verdict: {}", items.len(), items.join(", "))]
     NotJudged { subject: String, items: Vec<String> },
-    #[error("{by} wrote what is reviewed here, and policy.review.reviewer is `other`: somebody else has to judge it")]
+    #[error(
+        "{by} wrote what is reviewed here, and policy.review.reviewer is `other`: somebody else has to judge it"
+    )]
     Author { by: Principal },
     #[error("`{id}` is at version {is}, not {given}: somebody judged it meanwhile")]
-    AnotherVersion { id: String, given: u64, is: u64, item: Box<Item> },
+    AnotherVersion {
+        id: String,
+        given: u64,
+        is: u64,
+        item: Box<Item>,
+    },
     #[error("`{subject}` is in iteration {is}, not {given}: it was concluded meanwhile")]
-    AnotherIteration { subject: String, given: u32, is: u32 },
+    AnotherIteration {
+        subject: String,
+        given: u32,
+        is: u32,
+    },
     #[error("a verdict of FAIL needs a finding: what is wrong, and where")]
     NoFinding,
     #[error("a check needs words: what is looked at")]
@@ -136,14 +150,20 @@ impl Review {
 
     fn running(&self) -> Result<(), ReviewRefused> {
         match self.state {
-            LoopState::Complete => Err(ReviewRefused::Complete { subject: self.subject.clone() }),
+            LoopState::Complete => Err(ReviewRefused::Complete {
+                subject: self.subject.clone(),
+            }),
             LoopState::Initial | LoopState::Retry => Ok(()),
         }
     }
 
     fn independent(&self, by: &Principal, policy: &ReviewPolicy) -> Result<(), ReviewRefused> {
         let wrote = policy.reviewer == ReviewerPolicy::Other && self.authors.contains(by);
-        if wrote { Err(ReviewRefused::Author { by: by.clone() }) } else { Ok(()) }
+        if wrote {
+            Err(ReviewRefused::Author { by: by.clone() })
+        } else {
+            Ok(())
+        }
     }
 
     /// Returns a check.
@@ -155,7 +175,10 @@ impl Review {
     fn found(&mut self, id: &str) -> Result<&mut Item, ReviewRefused> {
         match self.items.iter().position(|item| item.id == id) {
             Some(at) => Ok(&mut self.items[at]),
-            None => Err(ReviewRefused::NoSuchItem { subject: self.subject.clone(), id: id.to_owned() }),
+            None => Err(ReviewRefused::NoSuchItem {
+                subject: self.subject.clone(),
+                id: id.to_owned(),
+            }),
         }
     }
 
@@ -164,12 +187,20 @@ impl Review {
     /// # Errors
     /// [`ReviewRefused::AnotherVersion`], or there is no such check.
     pub fn check_version(&self, id: &str, shown: Option<u64>) -> Result<(), ReviewRefused> {
-        let missing = || ReviewRefused::NoSuchItem { subject: self.subject.clone(), id: id.to_owned() };
+        let missing = || ReviewRefused::NoSuchItem {
+            subject: self.subject.clone(),
+            id: id.to_owned(),
+        };
         let item = self.item(id).ok_or_else(missing)?;
         match shown.filter(|given| *given != item.version) {
             Some(given) => {
                 let (is, item) = (item.version, Box::new(item.clone()));
-                Err(ReviewRefused::AnotherVersion { id: id.to_owned(), given, is, item })
+                Err(ReviewRefused::AnotherVersion {
+                    id: id.to_owned(),
+                    given,
+                    is,
+                    item,
+                })
             }
             None => Ok(()),
         }
@@ -181,9 +212,11 @@ impl Review {
     /// [`ReviewRefused::AnotherIteration`].
     pub fn check_iteration(&self, shown: Option<u32>) -> Result<(), ReviewRefused> {
         match shown.filter(|given| *given != self.iteration) {
-            Some(given) => {
-                Err(ReviewRefused::AnotherIteration { subject: self.subject.clone(), given, is: self.iteration })
-            }
+            Some(given) => Err(ReviewRefused::AnotherIteration {
+                subject: self.subject.clone(),
+                given,
+                is: self.iteration,
+            }),
             None => Ok(()),
         }
     }
@@ -210,7 +243,11 @@ impl Review {
         self.items.push(Item {
             id: id.clone(),
             version: 1,
-            scope: if scope.trim().is_empty() { "*".to_owned() } else { scope.trim().to_owned() },
+            scope: if scope.trim().is_empty() {
+                "*".to_owned()
+            } else {
+                scope.trim().to_owned()
+            },
             check: check.trim().to_owned(),
             severity,
             status: ItemStatus::Todo,
@@ -242,7 +279,11 @@ impl Review {
         let (iteration, cap) = (self.iteration, policy.cap.max(1));
         self.check_version(id, version)?;
         let item = self.found(id)?;
-        if item.resolution.as_ref().is_some_and(|resolution| resolution.kind == ResolutionKind::Accepted) {
+        if item
+            .resolution
+            .as_ref()
+            .is_some_and(|resolution| resolution.kind == ResolutionKind::Accepted)
+        {
             return Err(ReviewRefused::Accepted { id: id.to_owned() });
         }
         let mut sent_back = false;
@@ -283,14 +324,19 @@ impl Review {
     pub fn accept(&mut self, id: &str, reason: &str, said: Said<'_>) -> Result<(), ReviewRefused> {
         self.running()?;
         if !said.by.is_human() {
-            return Err(ReviewRefused::NotAPerson { by: said.by.clone() });
+            return Err(ReviewRefused::NotAPerson {
+                by: said.by.clone(),
+            });
         }
         if reason.trim().is_empty() {
             return Err(ReviewRefused::NoReason);
         }
         let iteration = self.iteration;
         let item = self.found(id)?;
-        let accepted = item.resolution.as_ref().is_some_and(|resolution| resolution.kind == ResolutionKind::Accepted);
+        let accepted = item
+            .resolution
+            .as_ref()
+            .is_some_and(|resolution| resolution.kind == ResolutionKind::Accepted);
         // A check that goes back to its author is TODO, and what was found still stands.
         if accepted || item.status == ItemStatus::Pass || item.finding.is_none() {
             return Err(ReviewRefused::NothingToAccept { id: id.to_owned() });
@@ -310,33 +356,51 @@ impl Review {
     /// Says which open findings stop the work in this iteration.
     #[must_use]
     pub fn blocking(&self) -> Vec<&Item> {
-        self.items.iter().filter(|item| item.is_open() && item.severity.blocks_in(self.iteration)).collect()
+        self.items
+            .iter()
+            .filter(|item| item.is_open() && item.severity.blocks_in(self.iteration))
+            .collect()
     }
 
     /// Returns the checks that wait for a person.
     #[must_use]
     pub fn escalated(&self) -> Vec<&Item> {
-        self.items.iter().filter(|item| item.is_escalated()).collect()
+        self.items
+            .iter()
+            .filter(|item| item.is_escalated())
+            .collect()
     }
 
     /// Returns the checks that wait for a verdict.
     #[must_use]
     pub fn waiting(&self) -> Vec<&Item> {
-        self.items.iter().filter(|item| item.status == ItemStatus::Todo).collect()
+        self.items
+            .iter()
+            .filter(|item| item.status == ItemStatus::Todo)
+            .collect()
     }
 
     /// Ends an iteration.
     ///
     /// # Errors
     /// When the review is complete, has no checks, or some wait for a verdict.
-    pub fn conclude(&mut self, said: Said<'_>, policy: &ReviewPolicy) -> Result<Concluded, ReviewRefused> {
+    pub fn conclude(
+        &mut self,
+        said: Said<'_>,
+        policy: &ReviewPolicy,
+    ) -> Result<Concluded, ReviewRefused> {
         self.running()?;
         if self.items.is_empty() {
-            return Err(ReviewRefused::NoItems { subject: self.subject.clone() });
+            return Err(ReviewRefused::NoItems {
+                subject: self.subject.clone(),
+            });
         }
         let waiting: Vec<String> = self.waiting().iter().map(|item| item.id.clone()).collect();
         if !waiting.is_empty() {
-            return Err(ReviewRefused::NotJudged { subject: self.subject.clone(), items: waiting });
+            return Err(ReviewRefused::NotJudged {
+                subject: self.subject.clone(),
+                items: waiting,
+            });
         }
         let iteration = self.iteration;
         let ending = self.ending(policy);
@@ -345,7 +409,10 @@ impl Review {
             let reason = match &ending {
                 Some(why) => why.clone(),
                 None if item.fail_count >= cap => {
-                    format!("failed in {} iterations, the most policy.review.cap allows", item.fail_count)
+                    format!(
+                        "failed in {} iterations, the most policy.review.cap allows",
+                        item.fail_count
+                    )
                 }
                 None => continue,
             };
@@ -354,29 +421,53 @@ impl Review {
                 Severity::Should | Severity::Could => ResolutionKind::Accepted,
             };
             let (by, at) = (Principal::System, said.at);
-            item.resolution = Some(Resolution { kind, reason, by, at, iteration });
+            item.resolution = Some(Resolution {
+                kind,
+                reason,
+                by,
+                at,
+                iteration,
+            });
             item.version += 1;
         }
         let blocking: Vec<String> = self.blocking().iter().map(|item| item.id.clone()).collect();
         if !blocking.is_empty() {
             self.state = LoopState::Retry;
             self.iteration += 1;
-            for item in self.items.iter_mut().filter(|item| blocking.contains(&item.id)) {
+            for item in self
+                .items
+                .iter_mut()
+                .filter(|item| blocking.contains(&item.id))
+            {
                 item.status = ItemStatus::Todo;
                 item.version += 1;
             }
-            return Ok(Concluded::Retry { iteration: self.iteration, blocking });
+            return Ok(Concluded::Retry {
+                iteration: self.iteration,
+                blocking,
+            });
         }
-        let escalated: Vec<String> = self.escalated().iter().map(|item| item.id.clone()).collect();
+        let escalated: Vec<String> = self
+            .escalated()
+            .iter()
+            .map(|item| item.id.clone())
+            .collect();
         if !escalated.is_empty() {
             self.state = LoopState::Retry;
             return Ok(Concluded::NeedsPerson { escalated });
         }
         let mut accepted = Vec::new();
-        for item in self.items.iter_mut().filter(|item| item.status == ItemStatus::Fail) {
+        for item in self
+            .items
+            .iter_mut()
+            .filter(|item| item.status == ItemStatus::Fail)
+        {
             item.resolution.get_or_insert_with(|| Resolution {
                 kind: ResolutionKind::Accepted,
-                reason: format!("{} does not stop the work in iteration {iteration}", item.severity),
+                reason: format!(
+                    "{} does not stop the work in iteration {iteration}",
+                    item.severity
+                ),
                 by: Principal::System,
                 at: said.at,
                 iteration,
@@ -390,9 +481,16 @@ impl Review {
     /// Says why no further iteration may follow, if so.
     fn ending(&self, policy: &ReviewPolicy) -> Option<String> {
         if policy.budget > 0 && self.spent >= policy.budget && self.iteration >= self.granted {
-            return Some(format!("the review has spent {} of its budget of {}", self.spent, policy.budget));
+            return Some(format!(
+                "the review has spent {} of its budget of {}",
+                self.spent, policy.budget
+            ));
         }
-        (self.iteration >= self.last_iteration)
-            .then(|| format!("iteration {} is the last one policy.review.max_iterations allows", self.iteration))
+        (self.iteration >= self.last_iteration).then(|| {
+            format!(
+                "iteration {} is the last one policy.review.max_iterations allows",
+                self.iteration
+            )
+        })
     }
 }

@@ -73,15 +73,26 @@ pub(super) fn name_before(text: &[u8], end: usize) -> Option<Name> {
         end -= 1;
     }
     // Every name there is ends in one of these.
-    matches!(end.checked_sub(1).map(|last| text[last] | 0x20), Some(b'd' | b'e' | b'n' | b't' | b'y')).then_some(())?;
+    matches!(
+        end.checked_sub(1).map(|last| text[last] | 0x20),
+        Some(b'd' | b'e' | b'n' | b't' | b'y')
+    )
+    .then_some(())?;
     let from = end.saturating_sub(MAX_NAME_BYTES);
-    let start = text[from..end].iter().rposition(|byte| !is_word(*byte)).map_or(from, |at| from + at + 1);
+    let start = text[from..end]
+        .iter()
+        .rposition(|byte| !is_word(*byte))
+        .map_or(from, |at| from + at + 1);
     name_of(&text[start..end])
 }
 
 /// Reads a name.
 pub(super) fn name_of(name: &[u8]) -> Option<Name> {
-    let plain: Vec<u8> = name.iter().filter(|byte| !matches!(byte, b'-' | b'_')).map(u8::to_ascii_lowercase).collect();
+    let plain: Vec<u8> = name
+        .iter()
+        .filter(|byte| !matches!(byte, b'-' | b'_'))
+        .map(u8::to_ascii_lowercase)
+        .collect();
     let ends_in = |names: &[&str]| names.iter().any(|word| plain.ends_with(word.as_bytes()));
     if plain.ends_with(b"authorization") {
         Some(Name::Authorization)
@@ -96,12 +107,16 @@ pub(super) fn name_of(name: &[u8]) -> Option<Name> {
 pub(super) fn value_at(text: &[u8], at: usize, name: Name) -> Option<(SecretKind, Range<usize>)> {
     let mut start = at;
     // `==`, `:=`, `=>` and blanks belong to the assignment.
-    while start < text.len() && start - at < 8 && matches!(text[start], b' ' | b'\t' | b'=' | b'>') {
+    while start < text.len() && start - at < 8 && matches!(text[start], b' ' | b'\t' | b'=' | b'>')
+    {
         start += 1;
     }
     let escaped = text.get(start) == Some(&b'\\');
     let quote_at = start + usize::from(escaped);
-    let quote = text.get(quote_at).copied().filter(|byte| matches!(byte, b'"' | b'\'' | b'`'));
+    let quote = text
+        .get(quote_at)
+        .copied()
+        .filter(|byte| matches!(byte, b'"' | b'\'' | b'`'));
     if name == Name::Authorization {
         let start = if quote.is_some() { quote_at + 1 } else { start };
         return credentials_at(text, start);
@@ -109,17 +124,24 @@ pub(super) fn value_at(text: &[u8], at: usize, name: Name) -> Option<(SecretKind
     let range = match quote {
         Some(quote) => quoted(text, quote_at + 1, quote)?,
         None => {
-            let length = text[start..].iter().take(MAX_VALUE_BYTES + 1).take_while(|byte| !ends_value(**byte)).count();
+            let length = text[start..]
+                .iter()
+                .take(MAX_VALUE_BYTES + 1)
+                .take_while(|byte| !ends_value(**byte))
+                .count();
             start..start + length
         }
     };
-    looks_secret(&text[range.clone()], name, quote.is_some()).then_some((SecretKind::AssignedSecret, range))
+    looks_secret(&text[range.clone()], name, quote.is_some())
+        .then_some((SecretKind::AssignedSecret, range))
 }
 
 /// Returns the value between quotes on one line.
 fn quoted(text: &[u8], start: usize, quote: u8) -> Option<Range<usize>> {
     let rest = &text[start..text.len().min(start + MAX_VALUE_BYTES)];
-    let length = rest.iter().position(|byte| *byte == quote || matches!(byte, b'\n' | b'\\'))?;
+    let length = rest
+        .iter()
+        .position(|byte| *byte == quote || matches!(byte, b'\n' | b'\\'))?;
     (rest[length] != b'\n').then_some(start..start + length)
 }
 
@@ -127,7 +149,19 @@ fn ends_value(byte: u8) -> bool {
     byte.is_ascii_whitespace()
         || matches!(
             byte,
-            b'"' | b'\'' | b'`' | b',' | b';' | b')' | b'[' | b']' | b'}' | b'<' | b'>' | b'&' | b'|' | b'\\'
+            b'"' | b'\''
+                | b'`'
+                | b','
+                | b';'
+                | b')'
+                | b'['
+                | b']'
+                | b'}'
+                | b'<'
+                | b'>'
+                | b'&'
+                | b'|'
+                | b'\\'
         )
 }
 
@@ -147,10 +181,14 @@ fn looks_secret(value: &[u8], name: Name, is_quoted: bool) -> bool {
 
 /// Says whether a value refers to a secret or stands in for one: `$TOKEN`, `<token>`, `{{ token }}`, `env.TOKEN`, a path.
 fn names_something_else(value: &[u8]) -> bool {
-    let begins =
-        matches!(value[0], b'$' | b'<' | b'{' | b'[' | b'%' | b'*' | b'(' | b'/' | b'~' | b'.' | b'#' | b'!' | b'&');
+    let begins = matches!(
+        value[0],
+        b'$' | b'<' | b'{' | b'[' | b'%' | b'*' | b'(' | b'/' | b'~' | b'.' | b'#' | b'!' | b'&'
+    );
     let word: Vec<u8> = value.iter().map(u8::to_ascii_lowercase).collect();
-    let is_word = PLACEHOLDERS.iter().any(|placeholder| word == placeholder.as_bytes());
+    let is_word = PLACEHOLDERS
+        .iter()
+        .any(|placeholder| word == placeholder.as_bytes());
     let refers = [
         &b"${"[..],
         b"{{",
@@ -163,14 +201,25 @@ fn names_something_else(value: &[u8]) -> bool {
         b"changeme",
         "…".as_bytes(),
     ];
-    begins || is_word || is_placeholder(value) || refers.iter().any(|part| contains_ignoring_case(value, part))
+    begins
+        || is_word
+        || is_placeholder(value)
+        || refers
+            .iter()
+            .any(|part| contains_ignoring_case(value, part))
 }
 
 /// Says whether letters are mixed with digits or signs.
 fn has_password_mix(value: &[u8]) -> bool {
-    let letters = value.iter().any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
+    let letters = value
+        .iter()
+        .any(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
     let others = value.iter().any(|byte| {
-        byte.is_ascii_digit() || matches!(byte, b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'*' | b'+' | b'?' | b'~')
+        byte.is_ascii_digit()
+            || matches!(
+                byte,
+                b'!' | b'@' | b'#' | b'$' | b'%' | b'^' | b'*' | b'+' | b'?' | b'~'
+            )
     });
     letters && others
 }
@@ -179,7 +228,9 @@ fn has_password_mix(value: &[u8]) -> bool {
 fn looks_like_code(value: &[u8]) -> bool {
     let is_member = value.iter().all(|byte| is_word(*byte) || *byte == b'.')
         && value.contains(&b'.')
-        && value.split(|byte| *byte == b'.').all(|part| part.first().is_some_and(u8::is_ascii_alphabetic));
+        && value
+            .split(|byte| *byte == b'.')
+            .all(|part| part.first().is_some_and(u8::is_ascii_alphabetic));
     value.contains(&b'(')
         || contains_ignoring_case(value, b"::")
         || is_member
@@ -189,17 +240,26 @@ fn looks_like_code(value: &[u8]) -> bool {
 /// Returns the credentials of an `Authorization` header: a scheme and a value, or a value.
 fn credentials_at(text: &[u8], start: usize) -> Option<(SecretKind, Range<usize>)> {
     let word = |from: usize| {
-        let length = text[from..].iter().take(4 * MAX_VALUE_BYTES).take_while(|byte| is_credential(**byte)).count();
+        let length = text[from..]
+            .iter()
+            .take(4 * MAX_VALUE_BYTES)
+            .take_while(|byte| is_credential(**byte))
+            .count();
         from..from + length
     };
     let first = word(start);
     let scheme = &text[first.clone()];
     let known = ["bearer", "basic", "token", "digest", "negotiate", "apikey"];
-    if text.get(first.end) == Some(&b' ') && known.iter().any(|name| scheme.eq_ignore_ascii_case(name.as_bytes())) {
+    if text.get(first.end) == Some(&b' ')
+        && known
+            .iter()
+            .any(|name| scheme.eq_ignore_ascii_case(name.as_bytes()))
+    {
         let value = word(first.end + 1);
         // A name and a password in base64 need not have a digit in them.
-        let is_basic =
-            scheme.eq_ignore_ascii_case(b"basic") && value.len() >= 8 && has_both_cases(&text[value.clone()]);
+        let is_basic = scheme.eq_ignore_ascii_case(b"basic")
+            && value.len() >= 8
+            && has_both_cases(&text[value.clone()]);
         return match is_basic {
             true => Some((SecretKind::BearerToken, value)),
             false => credential_in(text, value, 8),
@@ -210,14 +270,26 @@ fn credentials_at(text: &[u8], start: usize) -> Option<(SecretKind, Range<usize>
 
 /// Returns what follows the word `Bearer`, whose end is at `end`.
 pub(super) fn bearer_after(text: &[u8], end: usize) -> Option<(SecretKind, Range<usize>)> {
-    let blanks = text[end..].iter().take(8).take_while(|byte| **byte == b' ').count();
+    let blanks = text[end..]
+        .iter()
+        .take(8)
+        .take_while(|byte| **byte == b' ')
+        .count();
     let start = end + blanks;
-    let length = text[start..].iter().take(4 * MAX_VALUE_BYTES).take_while(|byte| is_credential(**byte)).count();
+    let length = text[start..]
+        .iter()
+        .take(4 * MAX_VALUE_BYTES)
+        .take_while(|byte| is_credential(**byte))
+        .count();
     (blanks > 0).then_some(())?;
     credential_in(text, start..start + length, 12)
 }
 
-fn credential_in(text: &[u8], range: Range<usize>, min_length: usize) -> Option<(SecretKind, Range<usize>)> {
+fn credential_in(
+    text: &[u8],
+    range: Range<usize>,
+    min_length: usize,
+) -> Option<(SecretKind, Range<usize>)> {
     let value = &text[range.clone()];
     let is_secret = value.len() >= min_length
         && !names_something_else(value)
@@ -241,31 +313,54 @@ pub(super) fn url_secret_at(text: &[u8], at: usize) -> Option<(SecretKind, Range
     let ends = |byte: &u8| {
         byte.is_ascii_whitespace()
             || byte.is_ascii_control()
-            || matches!(byte, b'/' | b'?' | b'#' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b')')
+            || matches!(
+                byte,
+                b'/' | b'?' | b'#' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b')'
+            )
     };
-    let length = text[start..].iter().take(MAX_VALUE_BYTES).take_while(|byte| !ends(byte)).count();
+    let length = text[start..]
+        .iter()
+        .take(MAX_VALUE_BYTES)
+        .take_while(|byte| !ends(byte))
+        .count();
     let authority = &text[start..start + length];
     if authority.eq_ignore_ascii_case(b"hooks.slack.com") {
-        return webhook_path(text, start + length, &[b"/services/", b"/workflows/", b"/triggers/"]);
+        return webhook_path(
+            text,
+            start + length,
+            &[b"/services/", b"/workflows/", b"/triggers/"],
+        );
     }
     let user_end = authority.iter().rposition(|byte| *byte == b'@')?;
-    let colon = authority[..user_end].iter().position(|byte| *byte == b':')?;
+    let colon = authority[..user_end]
+        .iter()
+        .position(|byte| *byte == b':')?;
     let password = &authority[colon + 1..user_end];
-    let is_reference =
-        password.first().is_none_or(|byte| matches!(byte, b'$' | b'<' | b'{' | b'[' | b'*' | b'%' | b'('));
+    let is_reference = password
+        .first()
+        .is_none_or(|byte| matches!(byte, b'$' | b'<' | b'{' | b'[' | b'*' | b'%' | b'('));
     let lower: Vec<u8> = password.iter().map(u8::to_ascii_lowercase).collect();
-    let is_stand_in = ["password", "pass", "pwd", "pw", "changeme"].iter().any(|word| lower == word.as_bytes())
+    let is_stand_in = ["password", "pass", "pwd", "pw", "changeme"]
+        .iter()
+        .any(|word| lower == word.as_bytes())
         || lower.iter().all(|byte| *byte == b'x')
         || password == "…".as_bytes()
         || password == b"...";
-    (!is_reference && !is_stand_in).then_some((SecretKind::UrlPassword, start + colon + 1..start + user_end))
+    (!is_reference && !is_stand_in)
+        .then_some((SecretKind::UrlPassword, start + colon + 1..start + user_end))
 }
 
 fn webhook_path(text: &[u8], at: usize, folders: &[&[u8]]) -> Option<(SecretKind, Range<usize>)> {
-    let folder = folders.iter().find(|folder| text[at..].starts_with(folder))?;
+    let folder = folders
+        .iter()
+        .find(|folder| text[at..].starts_with(folder))?;
     let start = at + folder.len();
-    let length =
-        text[start..].iter().take(MAX_VALUE_BYTES).take_while(|byte| is_word(**byte) || **byte == b'/').count();
+    let length = text[start..]
+        .iter()
+        .take(MAX_VALUE_BYTES)
+        .take_while(|byte| is_word(**byte) || **byte == b'/')
+        .count();
     let path = &text[start..start + length];
-    (length >= 20 && !is_placeholder(path)).then_some((SecretKind::SlackWebhook, start..start + length))
+    (length >= 20 && !is_placeholder(path))
+        .then_some((SecretKind::SlackWebhook, start..start + length))
 }

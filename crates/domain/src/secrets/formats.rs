@@ -25,11 +25,23 @@ struct Format {
 }
 
 const fn format(prefix: &'static str, kind: SecretKind, body: Body, min_length: usize) -> Format {
-    Format { prefix, kind, body, min_length, max_length: usize::MAX }
+    Format {
+        prefix,
+        kind,
+        body,
+        min_length,
+        max_length: usize::MAX,
+    }
 }
 
 const fn exact(prefix: &'static str, kind: SecretKind, body: Body, length: usize) -> Format {
-    Format { prefix, kind, body, min_length: length, max_length: length }
+    Format {
+        prefix,
+        kind,
+        body,
+        min_length: length,
+        max_length: length,
+    }
 }
 
 /// The longer of two prefixes that begin alike comes first.
@@ -73,8 +85,18 @@ const FORMATS: &[Format] = &[
     format("doo_v1_", SecretKind::DigitaloceanToken, Body::Hex, 40),
     format("dor_v1_", SecretKind::DigitaloceanToken, Body::Hex, 40),
     exact("SK", SecretKind::TwilioKey, Body::Hex, 32),
-    format("AGE-SECRET-KEY-1", SecretKind::PrivateKey, Body::UppercaseAlphanumeric, 40),
-    format(SECRET_PREFIX, SecretKind::ThroughlineToken, Body::Alphanumeric, 30),
+    format(
+        "AGE-SECRET-KEY-1",
+        SecretKind::PrivateKey,
+        Body::UppercaseAlphanumeric,
+        40,
+    ),
+    format(
+        SECRET_PREFIX,
+        SecretKind::ThroughlineToken,
+        Body::Alphanumeric,
+        30,
+    ),
 ];
 
 /// The shortest run of word characters that can be a key: prefix and body.
@@ -113,19 +135,25 @@ pub(super) fn begins_format(first: u8, second: u8) -> bool {
 /// `is_start` says whether nothing of the run stands before it. Every prefix may follow other characters (in a log,
 /// `\nsk-…` is an escape and a key), except those that are short enough to occur in names.
 pub(super) fn key_at(run: &[u8], is_start: bool) -> Option<(SecretKind, usize)> {
-    FORMATS.iter().filter(|format| run.starts_with(format.prefix.as_bytes())).find_map(|format| {
-        let is_short = format.prefix.len() < 4 || format.body == Body::Random;
-        if is_short && !is_start {
-            return None;
-        }
-        let after = &run[format.prefix.len()..];
-        let body = &after[..after.iter().take_while(|byte| format.body.holds(**byte)).count()];
-        let fits = (format.min_length..=format.max_length).contains(&body.len())
-            && (format.max_length == usize::MAX || body.len() == after.len())
-            && (format.body != Body::Random || looks_random(body))
-            && !is_placeholder(body);
-        fits.then_some((format.kind, format.prefix.len() + body.len()))
-    })
+    FORMATS
+        .iter()
+        .filter(|format| run.starts_with(format.prefix.as_bytes()))
+        .find_map(|format| {
+            let is_short = format.prefix.len() < 4 || format.body == Body::Random;
+            if is_short && !is_start {
+                return None;
+            }
+            let after = &run[format.prefix.len()..];
+            let body = &after[..after
+                .iter()
+                .take_while(|byte| format.body.holds(**byte))
+                .count()];
+            let fits = (format.min_length..=format.max_length).contains(&body.len())
+                && (format.max_length == usize::MAX || body.len() == after.len())
+                && (format.body != Body::Random || looks_random(body))
+                && !is_placeholder(body);
+            fits.then_some((format.kind, format.prefix.len() + body.len()))
+        })
 }
 
 impl Body {
@@ -148,7 +176,11 @@ pub(super) fn json_web_token_at(text: &[u8]) -> Option<usize> {
             length += 1;
         }
         let run = word_run(&text[length..]);
-        let fits = if part < 2 { run >= 12 && text[length..].starts_with(b"eyJ") } else { run >= 10 };
+        let fits = if part < 2 {
+            run >= 12 && text[length..].starts_with(b"eyJ")
+        } else {
+            run >= 10
+        };
         fits.then_some(())?;
         length += run;
     }
@@ -159,7 +191,10 @@ pub(super) fn json_web_token_at(text: &[u8]) -> Option<usize> {
 pub(super) fn sendgrid_key_at(text: &[u8]) -> Option<usize> {
     let rest = text.strip_prefix(b"SG.")?;
     let first = word_run(rest);
-    let second = rest.get(first + 1..).map(word_run).filter(|_| rest.get(first) == Some(&b'.'))?;
+    let second = rest
+        .get(first + 1..)
+        .map(word_run)
+        .filter(|_| rest.get(first) == Some(&b'.'))?;
     (first >= 16 && second >= 16).then_some(3 + first + 1 + second)
 }
 
@@ -173,11 +208,15 @@ pub(super) fn word_run(text: &[u8]) -> usize {
 pub(super) fn looks_random(value: &[u8]) -> bool {
     let has = |test: fn(&u8) -> bool, part: &[u8]| part.iter().any(test);
     let mixes = |part: &[u8]| has(u8::is_ascii_alphabetic, part) && has(u8::is_ascii_digit, part);
-    let all_cases =
-        value.len() >= 8 && mixes(value) && has(u8::is_ascii_uppercase, value) && has(u8::is_ascii_lowercase, value);
+    let all_cases = value.len() >= 8
+        && mixes(value)
+        && has(u8::is_ascii_uppercase, value)
+        && has(u8::is_ascii_lowercase, value);
     let mut parts = value.split(|byte| matches!(byte, b'-' | b'_' | b'.' | b'/' | b':'));
     // `Chapter-02-Draft-Final` has every case too: some part has to mix them by itself.
-    let in_one_part = value.split(|byte| matches!(byte, b'-' | b'_' | b'.')).any(|part| part.len() >= 6 && mixes(part));
+    let in_one_part = value
+        .split(|byte| matches!(byte, b'-' | b'_' | b'.'))
+        .any(|part| part.len() >= 6 && mixes(part));
     (all_cases && in_one_part) || parts.any(|part| part.len() >= 16 && mixes(part))
 }
 
@@ -188,10 +227,13 @@ pub(super) fn is_placeholder(body: &[u8]) -> bool {
     kinds.sort_unstable();
     kinds.dedup();
     kinds.len() <= 2
-        || [&b"your"[..], b"placeholder", b"redacted"].iter().any(|word| contains_ignoring_case(body, word))
+        || [&b"your"[..], b"placeholder", b"redacted"]
+            .iter()
+            .any(|word| contains_ignoring_case(body, word))
 }
 
 /// Says whether `text` contains `word`, which is lower case.
 pub(super) fn contains_ignoring_case(text: &[u8], word: &[u8]) -> bool {
-    text.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word))
+    text.windows(word.len())
+        .any(|window| window.eq_ignore_ascii_case(word))
 }

@@ -38,7 +38,13 @@ impl MaskedText {
         let secrets = secret_lines(text);
         (!secrets.is_empty()).then(|| {
             let masked = super::mask(text).into_owned();
-            (Self { kept: VersionHash::of(masked.as_bytes()), secrets }, masked)
+            (
+                Self {
+                    kept: VersionHash::of(masked.as_bytes()),
+                    secrets,
+                },
+                masked,
+            )
         })
     }
 
@@ -66,7 +72,9 @@ impl MaskedText {
 /// Names secrets by their lines: `line 3 (anthropic key), line 9 (password)`.
 #[must_use]
 pub fn in_lines(secrets: &[MaskedSecret]) -> String {
-    let named = secrets.iter().map(|secret| format!("line {} ({})", secret.line, secret.kind));
+    let named = secrets
+        .iter()
+        .map(|secret| format!("line {} ({})", secret.line, secret.kind));
     named.collect::<Vec<_>>().join(", ")
 }
 
@@ -82,9 +90,15 @@ pub fn secret_lines(text: &str) -> Vec<MaskedSecret> {
     find_secrets(text)
         .into_iter()
         .map(|secret| {
-            line += text.as_bytes()[counted..secret.range.start].iter().filter(|byte| **byte == b'\n').count();
+            line += text.as_bytes()[counted..secret.range.start]
+                .iter()
+                .filter(|byte| **byte == b'\n')
+                .count();
             counted = secret.range.start;
-            MaskedSecret { kind: secret.kind, line }
+            MaskedSecret {
+                kind: secret.kind,
+                line,
+            }
         })
         .collect()
 }
@@ -108,7 +122,9 @@ pub fn fill_in(kept: &str, present: &str, version: VersionHash) -> Option<String
         let mask = format!("{MASK_START}{mask}]");
         // Equal masks are filled in order; one that is left over repeats the last.
         let fitting = || (0..secrets.len()).filter(|index| secrets[*index].0 == mask);
-        let index = fitting().find(|index| !used[*index]).or_else(|| fitting().next_back())?;
+        let index = fitting()
+            .find(|index| !used[*index])
+            .or_else(|| fitting().next_back())?;
         used[index] = true;
         filled.push_str(before);
         filled.push_str(secrets[index].1);

@@ -106,7 +106,10 @@ impl SecretKind {
 
     /// Says whether a mask may show the last characters: of a password nothing is shown, and a block has no end to show.
     fn shows_end(self) -> bool {
-        !matches!(self, Self::AssignedSecret | Self::UrlPassword | Self::PrivateKey)
+        !matches!(
+            self,
+            Self::AssignedSecret | Self::UrlPassword | Self::PrivateKey
+        )
     }
 }
 
@@ -169,7 +172,11 @@ impl fmt::Display for SecretCount {
     /// `2 secrets (anthropic key, password)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kinds: Vec<&str> = self.by_kind().into_keys().map(SecretKind::word).collect();
-        let noun = if self.total() == 1 { "secret" } else { "secrets" };
+        let noun = if self.total() == 1 {
+            "secret"
+        } else {
+            "secrets"
+        };
         write!(f, "{} {noun} ({})", self.total(), kinds.join(", "))
     }
 }
@@ -242,7 +249,9 @@ pub fn mask_value(value: &mut Value, masked: &mut SecretCount) {
     match value {
         Value::String(text) => mask_string(text, masked),
         Value::Array(items) => items.iter_mut().for_each(|item| mask_value(item, masked)),
-        Value::Object(fields) => fields.values_mut().for_each(|item| mask_value(item, masked)),
+        Value::Object(fields) => fields
+            .values_mut()
+            .for_each(|item| mask_value(item, masked)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -256,7 +265,10 @@ pub(crate) fn mask_string(text: &mut String, masked: &mut SecretCount) {
 
 /// Returns what stands in the place of a secret: its kind, and of long keys the last characters.
 fn mask_of(kind: SecretKind, secret: &str) -> String {
-    let end = secret.len().checked_sub(SHOWN_CHARACTERS).and_then(|start| secret.get(start..));
+    let end = secret
+        .len()
+        .checked_sub(SHOWN_CHARACTERS)
+        .and_then(|start| secret.get(start..));
     match end.filter(|_| kind.shows_end() && secret.len() >= MIN_SHOWING_BYTES) {
         Some(end) => format!("{MASK_START}{kind} …{end}]"),
         None => format!("{MASK_START}{kind}]"),

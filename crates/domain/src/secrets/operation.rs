@@ -22,16 +22,24 @@ use crate::record::RecordKey;
 ///
 /// # Errors
 /// [`StoreFault`] when the state cannot be read.
-pub fn mask_operation(operation: &mut NewOperation, state: &dyn Snapshot) -> Result<SecretCount, StoreFault> {
+pub fn mask_operation(
+    operation: &mut NewOperation,
+    state: &dyn Snapshot,
+) -> Result<SecretCount, StoreFault> {
     let mut masked = SecretCount::default();
     mask_string(&mut operation.summary, &mut masked);
-    let mut before = Before::InState { state, changed: BTreeSet::new() };
+    let mut before = Before::InState {
+        state,
+        changed: BTreeSet::new(),
+    };
     for fact in &mut operation.facts {
         mask_fact(fact, &mut before, &mut masked)?;
     }
     let mut known = BTreeSet::new();
     for text in &mut operation.texts {
-        let Some((kept, safe)) = MaskedText::of(text) else { continue };
+        let Some((kept, safe)) = MaskedText::of(text) else {
+            continue;
+        };
         let version = VersionHash::of(text.as_bytes());
         if known.insert(version) && state.text(version)?.is_none() {
             let _ = mask_text(text, &mut masked);
@@ -70,7 +78,9 @@ pub fn mask_recorded(history: &mut [(Operation, Vec<(VersionHash, String)>)]) ->
             rename_kept(fact, &renamed);
         }
         for (hash, text) in texts {
-            let Some((kept, safe)) = MaskedText::of(text) else { continue };
+            let Some((kept, safe)) = MaskedText::of(text) else {
+                continue;
+            };
             let _ = mask_text(text, &mut masked);
             if !kept_for_versions.contains(hash) && versions.insert(*hash) {
                 operation.facts.extend(kept.recorded(*hash));
@@ -85,7 +95,10 @@ pub fn mask_recorded(history: &mut [(Operation, Vec<(VersionHash, String)>)]) ->
 /// What facts say was there before.
 enum Before<'s> {
     /// What the state holds, or an earlier fact of the same operation made of it.
-    InState { state: &'s dyn Snapshot, changed: BTreeSet<Place> },
+    InState {
+        state: &'s dyn Snapshot,
+        changed: BTreeSet<Place>,
+    },
     /// Everything was masked.
     Masked,
 }
@@ -122,30 +135,70 @@ impl Before<'_> {
     }
 }
 
-fn mask_fact(fact: &mut Fact, was: &mut Before<'_>, masked: &mut SecretCount) -> Result<(), StoreFault> {
+fn mask_fact(
+    fact: &mut Fact,
+    was: &mut Before<'_>,
+    masked: &mut SecretCount,
+) -> Result<(), StoreFault> {
     match fact {
         Fact::NodeAdded { node } => mask_node(node, masked),
         // It is gone; what undo would bring back is masked.
         Fact::NodeRemoved { node } => mask_node(node, &mut SecretCount::default()),
-        Fact::ContentChanged { node, before, after } => {
+        Fact::ContentChanged {
+            node,
+            before,
+            after,
+        } => {
             mask_content(after, masked);
             let found = matches!(before, Content::Unreadable { why } if has_secret(why));
             let (id, get) = (*node, |node: Node| node.content);
-            was.mask(Place::Node(id, "content"), before, |state| current(state, id, get), mask_content, found)?;
+            was.mask(
+                Place::Node(id, "content"),
+                before,
+                |state| current(state, id, get),
+                mask_content,
+                found,
+            )?;
         }
-        Fact::DescriptionChanged { node, before, after } => {
+        Fact::DescriptionChanged {
+            node,
+            before,
+            after,
+        } => {
             mask_description(after, masked);
             let found = any_secret(before.clone(), mask_description);
             let (id, get) = (*node, |node: Node| node.description);
-            was.mask(Place::Node(id, "description"), before, |state| current(state, id, get), mask_description, found)?;
+            was.mask(
+                Place::Node(id, "description"),
+                before,
+                |state| current(state, id, get),
+                mask_description,
+                found,
+            )?;
         }
-        Fact::ApprovalChanged { node, before, after } => {
+        Fact::ApprovalChanged {
+            node,
+            before,
+            after,
+        } => {
             mask_approval(after, masked);
-            let found = before.as_ref().is_some_and(|it| it.warnings.iter().any(|text| has_secret(text)));
+            let found = before
+                .as_ref()
+                .is_some_and(|it| it.warnings.iter().any(|text| has_secret(text)));
             let (id, get) = (*node, |node: Node| node.approval);
-            was.mask(Place::Node(id, "approval"), before, |state| current(state, id, get), mask_approval, found)?;
+            was.mask(
+                Place::Node(id, "approval"),
+                before,
+                |state| current(state, id, get),
+                mask_approval,
+                found,
+            )?;
         }
-        Fact::CondemnationChanged { node, before, after } => {
+        Fact::CondemnationChanged {
+            node,
+            before,
+            after,
+        } => {
             mask_condemnation(after, masked);
             let found = before.as_ref().is_some_and(|it| has_secret(&it.reason));
             let (id, get) = (*node, |node: Node| node.condemnation);
@@ -160,16 +213,32 @@ fn mask_fact(fact: &mut Fact, was: &mut Before<'_>, masked: &mut SecretCount) ->
         Fact::StandingsChanged { groups } => {
             for group in groups {
                 mask_standing(&mut group.after, masked);
-                let note = group.before.cause.as_ref().and_then(|cause| cause.note.as_deref());
+                let note = group
+                    .before
+                    .cause
+                    .as_ref()
+                    .and_then(|cause| cause.note.as_deref());
                 let found = note.is_some_and(has_secret);
-                let Some(id) = group.nodes.first().copied() else { continue };
+                let Some(id) = group.nodes.first().copied() else {
+                    continue;
+                };
                 let get = |node: Node| node.standing;
                 let place = Place::Node(id, "standing");
-                was.mask(place, &mut group.before, |state| current(state, id, get), mask_standing, found)?;
+                was.mask(
+                    place,
+                    &mut group.before,
+                    |state| current(state, id, get),
+                    mask_standing,
+                    found,
+                )?;
             }
         }
         Fact::BackupWritten { reason, .. } => mask_string(reason, masked),
-        Fact::RecordChanged { record, before, after } => {
+        Fact::RecordChanged {
+            record,
+            before,
+            after,
+        } => {
             if let Some(after) = after {
                 mask_value(after, masked);
             }
@@ -187,7 +256,11 @@ fn mask_fact(fact: &mut Fact, was: &mut Before<'_>, masked: &mut SecretCount) ->
     Ok(())
 }
 
-fn current<T>(state: &dyn Snapshot, id: NodeId, get: impl FnOnce(Node) -> T) -> Result<Option<T>, StoreFault> {
+fn current<T>(
+    state: &dyn Snapshot,
+    id: NodeId,
+    get: impl FnOnce(Node) -> T,
+) -> Result<Option<T>, StoreFault> {
     Ok(state.node(id)?.map(get))
 }
 
@@ -220,12 +293,25 @@ fn mask_node(node: &mut Node, masked: &mut SecretCount) {
 
 /// Masks what a plan says of itself.
 pub(crate) fn mask_description(description: &mut Description, masked: &mut SecretCount) {
-    let Description { title, needs, relies_on, work } = description;
+    let Description {
+        title,
+        needs,
+        relies_on,
+        work,
+    } = description;
     let listed = title.iter_mut().chain(needs).chain(relies_on);
     listed.for_each(|text| mask_string(text, masked));
     if let Some(work) = work {
-        let keys = [&mut work.phase, &mut work.status, &mut work.parent, &mut work.work_level, &mut work.problem];
-        keys.into_iter().flatten().for_each(|text| mask_string(text, masked));
+        let keys = [
+            &mut work.phase,
+            &mut work.status,
+            &mut work.parent,
+            &mut work.work_level,
+            &mut work.problem,
+        ];
+        keys.into_iter()
+            .flatten()
+            .for_each(|text| mask_string(text, masked));
     }
 }
 
@@ -236,29 +322,48 @@ fn mask_content(content: &mut Content, masked: &mut SecretCount) {
 }
 
 fn mask_approval(approval: &mut Option<Approval>, masked: &mut SecretCount) {
-    approval.iter_mut().flat_map(|approval| &mut approval.warnings).for_each(|text| mask_string(text, masked));
+    approval
+        .iter_mut()
+        .flat_map(|approval| &mut approval.warnings)
+        .for_each(|text| mask_string(text, masked));
 }
 
 fn mask_condemnation(condemnation: &mut Option<Condemnation>, masked: &mut SecretCount) {
-    condemnation.iter_mut().for_each(|condemnation| mask_string(&mut condemnation.reason, masked));
+    condemnation
+        .iter_mut()
+        .for_each(|condemnation| mask_string(&mut condemnation.reason, masked));
 }
 
 fn mask_standing(standing: &mut Standing, masked: &mut SecretCount) {
-    let note = standing.cause.as_mut().and_then(|cause| cause.note.as_mut());
+    let note = standing
+        .cause
+        .as_mut()
+        .and_then(|cause| cause.note.as_mut());
     note.into_iter().for_each(|text| mask_string(text, masked));
 }
 
 /// Returns the version a fact says is kept masked, and under which hash.
 fn masked_version(fact: &Fact) -> Option<(VersionHash, VersionHash)> {
-    let Fact::RecordChanged { record, after: Some(after), .. } = fact else { return None };
-    let kept: MaskedText = is_masked_text(record).then(|| serde_json::from_value(after.clone()).ok())??;
+    let Fact::RecordChanged {
+        record,
+        after: Some(after),
+        ..
+    } = fact
+    else {
+        return None;
+    };
+    let kept: MaskedText =
+        is_masked_text(record).then(|| serde_json::from_value(after.clone()).ok())??;
     Some((VersionHash(record.key.parse().ok()?), kept.kept))
 }
 
 fn rename_kept(fact: &mut Fact, renamed: &BTreeMap<VersionHash, VersionHash>) {
     if let Some((_, kept)) = masked_version(fact)
         && let Some(kept) = renamed.get(&kept)
-        && let Fact::RecordChanged { after: Some(Value::Object(fields)), .. } = fact
+        && let Fact::RecordChanged {
+            after: Some(Value::Object(fields)),
+            ..
+        } = fact
     {
         fields.insert("kept".to_owned(), Value::String(kept.to_string()));
     }

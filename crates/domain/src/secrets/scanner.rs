@@ -6,7 +6,9 @@
 use std::ops::Range;
 
 use super::assignment::{Name, bearer_after, name_before, name_of, url_secret_at, value_at};
-use super::formats::{MIN_RUN_BYTES, begins_format, json_web_token_at, key_at, sendgrid_key_at, word_run};
+use super::formats::{
+    MIN_RUN_BYTES, begins_format, json_web_token_at, key_at, sendgrid_key_at, word_run,
+};
 use super::{FoundSecret, SecretKind};
 
 /// A line of a private key that is at least this long needs no `END` line to be recognised.
@@ -42,7 +44,11 @@ pub(super) fn scan(text: &str) -> Vec<FoundSecret> {
     while at < bytes.len() {
         let secret = match CLASSES[usize::from(bytes[at])] {
             WORD => {
-                let end = at + bytes[at..].iter().take_while(|byte| CLASSES[usize::from(**byte)] == WORD).count();
+                let end = at
+                    + bytes[at..]
+                        .iter()
+                        .take_while(|byte| CLASSES[usize::from(**byte)] == WORD)
+                        .count();
                 match in_run(bytes, at..end) {
                     Some(secret) => Some(secret),
                     None => {
@@ -56,7 +62,9 @@ pub(super) fn scan(text: &str) -> Vec<FoundSecret> {
         };
         match secret {
             // Ends are at ASCII delimiters; a text that says otherwise is not cut inside of a character.
-            Some((kind, range)) if text.is_char_boundary(range.start) && text.is_char_boundary(range.end) => {
+            Some((kind, range))
+                if text.is_char_boundary(range.start) && text.is_char_boundary(range.end) =>
+            {
                 at = range.end.max(at + 1);
                 found.push(FoundSecret { kind, range });
             }
@@ -74,7 +82,8 @@ fn in_run(bytes: &[u8], run: Range<usize>) -> Option<(SecretKind, Range<usize>)>
     }
     if word.starts_with(b"--") {
         if word.starts_with(b"-----BEGIN") {
-            return private_key_at(bytes, run.start).map(|end| (SecretKind::PrivateKey, run.start..end));
+            return private_key_at(bytes, run.start)
+                .map(|end| (SecretKind::PrivateKey, run.start..end));
         }
         // A flag and its value: `--password hunter2!`.
         if bytes.get(run.end) == Some(&b' ')
@@ -86,10 +95,13 @@ fn in_run(bytes: &[u8], run: Range<usize>) -> Option<(SecretKind, Range<usize>)>
     }
     // The letter of an escape such as `\n` is not part of what follows it.
     let escaped = run.start > 0 && bytes[run.start - 1] == b'\\';
-    let is_start = |offset: usize| offset == 0 || (offset == 1 && escaped) || matches!(word[offset - 1], b'-' | b'_');
+    let is_start = |offset: usize| {
+        offset == 0 || (offset == 1 && escaped) || matches!(word[offset - 1], b'-' | b'_')
+    };
     if bytes.get(run.end) == Some(&b'.') && word.ends_with(b"SG") && is_start(word.len() - 2) {
         let start = run.end - 2;
-        return sendgrid_key_at(&bytes[start..]).map(|length| (SecretKind::SendgridKey, start..start + length));
+        return sendgrid_key_at(&bytes[start..])
+            .map(|length| (SecretKind::SendgridKey, start..start + length));
     }
     if word.len() < MIN_RUN_BYTES {
         return None;
@@ -129,16 +141,33 @@ fn in_assignment(bytes: &[u8], at: usize) -> Option<(SecretKind, Range<usize>)> 
 
 /// A value that is a known key is called what it is, and ends where the key ends.
 fn or_key(bytes: &[u8], (kind, range): (SecretKind, Range<usize>)) -> (SecretKind, Range<usize>) {
-    let known = in_run(bytes, range.start..range.start + word_run(&bytes[range.clone()]));
-    known.filter(|(_, key)| key.start == range.start && key.end == range.end).unwrap_or((kind, range))
+    let known = in_run(
+        bytes,
+        range.start..range.start + word_run(&bytes[range.clone()]),
+    );
+    known
+        .filter(|(_, key)| key.start == range.start && key.end == range.end)
+        .unwrap_or((kind, range))
 }
 
 /// Returns the part after the colon of `123456789:AA…`.
 fn telegram_token_at(bytes: &[u8], colon: usize) -> Option<(SecretKind, Range<usize>)> {
-    let digits = bytes[..colon].iter().rev().take(12).take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = bytes[..colon]
+        .iter()
+        .rev()
+        .take(12)
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
     let rest = &bytes[colon + 1..];
-    let is_token = (8..=11).contains(&digits) && rest.starts_with(b"AA") && (33..=37).contains(&word_run(rest));
-    is_token.then(|| (SecretKind::TelegramToken, colon - digits..colon + 1 + word_run(rest)))
+    let is_token = (8..=11).contains(&digits)
+        && rest.starts_with(b"AA")
+        && (33..=37).contains(&word_run(rest));
+    is_token.then(|| {
+        (
+            SecretKind::TelegramToken,
+            colon - digits..colon + 1 + word_run(rest),
+        )
+    })
 }
 
 /// Returns where the private key block that begins at `start` ends: with its `END` line or, unfinished, with its last
@@ -146,9 +175,13 @@ fn telegram_token_at(bytes: &[u8], colon: usize) -> Option<(SecretKind, Range<us
 /// more than one.
 fn private_key_at(bytes: &[u8], start: usize) -> Option<usize> {
     let header = &bytes[start..bytes.len().min(start + 80)];
-    let title_end = 10 + header[10..].windows(5).position(|window| window == b"-----")?;
+    let title_end = 10
+        + header[10..]
+            .windows(5)
+            .position(|window| window == b"-----")?;
     let title = &header[10..title_end];
-    (title.windows(11).any(|window| window == b"PRIVATE KEY") && !title.contains(&b'\n')).then_some(())?;
+    (title.windows(11).any(|window| window == b"PRIVATE KEY") && !title.contains(&b'\n'))
+        .then_some(())?;
     let mut at = start + title_end + 5;
     let mut end = None;
     let mut headers = 0;
@@ -158,7 +191,9 @@ fn private_key_at(bytes: &[u8], start: usize) -> Option<usize> {
             // Without key material it is a description of the format.
             (end.is_some() || line.length > 0).then_some(())?;
             let footer = line.end + 8;
-            let closes = bytes[footer..bytes.len().min(footer + 60)].windows(5).position(|window| window == b"-----");
+            let closes = bytes[footer..bytes.len().min(footer + 60)]
+                .windows(5)
+                .position(|window| window == b"-----");
             return Some(closes.map_or(footer, |length| footer + length + 5));
         }
         if line.is_whole && line.length > 0 {
@@ -189,20 +224,38 @@ struct KeyLine {
 
 impl KeyLine {
     fn at(bytes: &[u8], at: usize) -> Self {
-        let is_margin = |byte: &&u8| matches!(byte, b' ' | b'\t' | b'>' | b'|' | b'#' | b'"' | b'\'' | b'*');
-        let is_base64 = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\\');
-        let is_closing =
-            |byte: &&u8| matches!(byte, b'"' | b'\'' | b'`' | b',' | b';' | b' ' | b'\t' | b'\r' | b'}' | b')');
+        let is_margin = |byte: &&u8| {
+            matches!(
+                byte,
+                b' ' | b'\t' | b'>' | b'|' | b'#' | b'"' | b'\'' | b'*'
+            )
+        };
+        let is_base64 =
+            |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\\');
+        let is_closing = |byte: &&u8| {
+            matches!(
+                byte,
+                b'"' | b'\'' | b'`' | b',' | b';' | b' ' | b'\t' | b'\r' | b'}' | b')'
+            )
+        };
         let margin = bytes[at..].iter().take(16).take_while(is_margin).count();
         let length = bytes[at + margin..].iter().take_while(is_base64).count();
         let end = at + margin + length;
         let closing = bytes[end..].iter().take(16).take_while(is_closing).count();
         let is_quoted = matches!(bytes.get(end), Some(b'"' | b'\'' | b'`'));
-        Self { length, end, is_whole: is_quoted || matches!(bytes.get(end + closing), None | Some(b'\n')) }
+        Self {
+            length,
+            end,
+            is_whole: is_quoted || matches!(bytes.get(end + closing), None | Some(b'\n')),
+        }
     }
 
     /// Returns where the next line begins; a header is short.
     fn next(&self, bytes: &[u8]) -> Option<usize> {
-        bytes[self.end..].iter().take(80).position(|byte| *byte == b'\n').map(|length| self.end + length + 1)
+        bytes[self.end..]
+            .iter()
+            .take(80)
+            .position(|byte| *byte == b'\n')
+            .map(|length| self.end + length + 1)
     }
 }

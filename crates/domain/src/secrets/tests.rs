@@ -7,49 +7,169 @@ use crate::ids::VersionHash;
 
 /// Secrets of each kind, made up.
 const SECRETS: &[(&str, SecretKind)] = &[
-    ("sk-ant-api03-Zx81kQpLmN0aRtYuVwEe7Gh2Qz3A", SecretKind::AnthropicKey),
+    (
+        "sk-ant-api03-Zx81kQpLmN0aRtYuVwEe7Gh2Qz3A",
+        SecretKind::AnthropicKey,
+    ),
     ("sk-ant-api03-abcdefghijklmnop", SecretKind::AnthropicKey),
     ("sk-proj-0123456789abcdefXYZ", SecretKind::OpenaiKey),
-    ("sk-T3BlbkFJ0123456789abcdefghijklmnopqrstuvwxyz1234", SecretKind::OpenaiKey),
-    ("AIzaSyA0123456789abcdefghijklmnopqrstuv", SecretKind::GoogleKey),
+    (
+        "sk-T3BlbkFJ0123456789abcdefghijklmnopqrstuvwxyz1234",
+        SecretKind::OpenaiKey,
+    ),
+    (
+        "AIzaSyA0123456789abcdefghijklmnopqrstuv",
+        SecretKind::GoogleKey,
+    ),
     ("AKIAIOSFODNN7EXAMPLE", SecretKind::AwsKey),
     ("ASIAIOSFODNN7EXAMPLE", SecretKind::AwsKey),
-    ("ghp_0123456789abcdefghijABCDEFGHIJ012345", SecretKind::GithubToken),
-    ("gho_0123456789abcdefghijABCDEFGHIJ012345", SecretKind::GithubToken),
-    ("ghs_0123456789abcdefghijABCDEFGHIJ012345", SecretKind::GithubToken),
-    ("github_pat_11ABCDEFG0abcdefghijkl_0123456789abcdefgh", SecretKind::GithubToken),
+    (
+        "ghp_0123456789abcdefghijABCDEFGHIJ012345",
+        SecretKind::GithubToken,
+    ),
+    (
+        "gho_0123456789abcdefghijABCDEFGHIJ012345",
+        SecretKind::GithubToken,
+    ),
+    (
+        "ghs_0123456789abcdefghijABCDEFGHIJ012345",
+        SecretKind::GithubToken,
+    ),
+    (
+        "github_pat_11ABCDEFG0abcdefghijkl_0123456789abcdefgh",
+        SecretKind::GithubToken,
+    ),
     ("glpat-a1B2c3D4e5F6g7H8i9J0", SecretKind::GitlabToken),
     ("xoxb-123456789012-abcdefGHIJKL", SecretKind::SlackToken),
-    ("npm_0123456789abcdefghijABCDEFGHIJ012345", SecretKind::NpmToken),
-    ("pypi-AgEIcHlwaS5vcmcCJDAxMjM0NTY3LTg5YWItY2RlZi0wMTIz", SecretKind::PypiToken),
-    ("hf_abcdefghijklmnopqrstuvwxyz01234567", SecretKind::HuggingFaceToken),
-    ("dop_v1_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", SecretKind::DigitaloceanToken),
-    ("SG.abcdefghijklmnopqrstuv.ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefg", SecretKind::SendgridKey),
+    (
+        "npm_0123456789abcdefghijABCDEFGHIJ012345",
+        SecretKind::NpmToken,
+    ),
+    (
+        "pypi-AgEIcHlwaS5vcmcCJDAxMjM0NTY3LTg5YWItY2RlZi0wMTIz",
+        SecretKind::PypiToken,
+    ),
+    (
+        "hf_abcdefghijklmnopqrstuvwxyz01234567",
+        SecretKind::HuggingFaceToken,
+    ),
+    (
+        "dop_v1_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+        SecretKind::DigitaloceanToken,
+    ),
+    (
+        "SG.abcdefghijklmnopqrstuv.ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789abcdefg",
+        SecretKind::SendgridKey,
+    ),
     ("sk_live_0123456789abcdefghijklmn", SecretKind::StripeKey),
     ("rk_live_0123456789abcdefghijklmn", SecretKind::StripeKey),
     ("SK0123456789abcdef0123456789abcdef", SecretKind::TwilioKey),
-    ("123456789:AAE0123456789abcdefghijklmnopqrstuv", SecretKind::TelegramToken),
-    ("tl_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", SecretKind::ThroughlineToken),
-    ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlMTIz", SecretKind::JsonWebToken),
+    (
+        "123456789:AAE0123456789abcdefghijklmnopqrstuv",
+        SecretKind::TelegramToken,
+    ),
+    (
+        "tl_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+        SecretKind::ThroughlineToken,
+    ),
+    (
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJlMTIz",
+        SecretKind::JsonWebToken,
+    ),
 ];
 
 /// Texts with a secret in a context that gives it away: before, secret, after.
 const IN_CONTEXT: &[(&str, &str, &str, SecretKind)] = &[
-    ("Authorization: Bearer ", "abcdefghijkl.mnop4", "", SecretKind::BearerToken),
-    ("curl -H 'Authorization: Basic ", "dXNlcjpwYXNzMTIz", "' https://x", SecretKind::BearerToken),
-    ("authorization: token ", "0123456789abcdef", "", SecretKind::BearerToken),
-    ("DB_PASSWORD=", "hunter2!", " ./run", SecretKind::AssignedSecret),
-    ("password: ", "hunter2", "\nuser: anna", SecretKind::AssignedSecret),
-    ("passwd = \"", "s3cret-W0rd", "\"", SecretKind::AssignedSecret),
-    ("{\"api_key\": \"", "a8Gk29slQm20Zb", "\"}", SecretKind::AssignedSecret),
-    ("{\\\"password\\\": \\\"", "hunter2hunter2", "\\\"}", SecretKind::AssignedSecret),
-    ("client_secret=", "0123456789abcdef0123456789abcdef", "&x=1", SecretKind::AssignedSecret),
-    ("AWS_SECRET_ACCESS_KEY=", "wJalrXUtnFEMIK7MDENGbPxRfiCYzzzzzzzzKEYA", "", SecretKind::AssignedSecret),
-    ("TWILIO_AUTH_TOKEN: '", "0123456789abcdef0123456789abcdef", "'", SecretKind::AssignedSecret),
-    ("mysql --password ", "hunter2x", " db", SecretKind::AssignedSecret),
-    ("postgres://anna:", "hunter2", "@db.example.org/plans", SecretKind::UrlPassword),
-    ("https://x-access-token:", "p%40ss:w0rd", "@git.example.org/a.git", SecretKind::UrlPassword),
-    ("https://hooks.slack.com/services/", "T00000001/B00000002/abcdefghijklmnopqrst", "", SecretKind::SlackWebhook),
+    (
+        "Authorization: Bearer ",
+        "abcdefghijkl.mnop4",
+        "",
+        SecretKind::BearerToken,
+    ),
+    (
+        "curl -H 'Authorization: Basic ",
+        "dXNlcjpwYXNzMTIz",
+        "' https://x",
+        SecretKind::BearerToken,
+    ),
+    (
+        "authorization: token ",
+        "0123456789abcdef",
+        "",
+        SecretKind::BearerToken,
+    ),
+    (
+        "DB_PASSWORD=",
+        "hunter2!",
+        " ./run",
+        SecretKind::AssignedSecret,
+    ),
+    (
+        "password: ",
+        "hunter2",
+        "\nuser: anna",
+        SecretKind::AssignedSecret,
+    ),
+    (
+        "passwd = \"",
+        "s3cret-W0rd",
+        "\"",
+        SecretKind::AssignedSecret,
+    ),
+    (
+        "{\"api_key\": \"",
+        "a8Gk29slQm20Zb",
+        "\"}",
+        SecretKind::AssignedSecret,
+    ),
+    (
+        "{\\\"password\\\": \\\"",
+        "hunter2hunter2",
+        "\\\"}",
+        SecretKind::AssignedSecret,
+    ),
+    (
+        "client_secret=",
+        "0123456789abcdef0123456789abcdef",
+        "&x=1",
+        SecretKind::AssignedSecret,
+    ),
+    (
+        "AWS_SECRET_ACCESS_KEY=",
+        "wJalrXUtnFEMIK7MDENGbPxRfiCYzzzzzzzzKEYA",
+        "",
+        SecretKind::AssignedSecret,
+    ),
+    (
+        "TWILIO_AUTH_TOKEN: '",
+        "0123456789abcdef0123456789abcdef",
+        "'",
+        SecretKind::AssignedSecret,
+    ),
+    (
+        "mysql --password ",
+        "hunter2x",
+        " db",
+        SecretKind::AssignedSecret,
+    ),
+    (
+        "postgres://anna:",
+        "hunter2",
+        "@db.example.org/plans",
+        SecretKind::UrlPassword,
+    ),
+    (
+        "https://x-access-token:",
+        "p%40ss:w0rd",
+        "@git.example.org/a.git",
+        SecretKind::UrlPassword,
+    ),
+    (
+        "https://hooks.slack.com/services/",
+        "T00000001/B00000002/abcdefghijklmnopqrst",
+        "",
+        SecretKind::SlackWebhook,
+    ),
 ];
 
 const PRIVATE_KEY: &str = "-----BEGIN RSA PRIVATE KEY-----\n\
@@ -96,18 +216,35 @@ fn masked(text: &str) -> String {
 #[test]
 fn every_known_key_format_is_masked_with_its_kind_and_at_most_four_of_its_characters() {
     for (secret, kind) in SECRETS {
-        for (before, after) in
-            [("", ""), ("key ", ", then"), ("=", "\n"), ("`", "`"), ("(", ")"), ("\\n", "\\n"), ("é", "é")]
-        {
+        for (before, after) in [
+            ("", ""),
+            ("key ", ", then"),
+            ("=", "\n"),
+            ("`", "`"),
+            ("(", ")"),
+            ("\\n", "\\n"),
+            ("é", "é"),
+        ] {
             let text = format!("{before}{secret}{after}");
             let found = find_secrets(&text);
             let kinds: Vec<SecretKind> = found.iter().map(|secret| secret.kind).collect();
             assert_eq!(kinds, [*kind], "{text}");
             let output = masked(&text);
             let end = secret.get(secret.len() - 4..).unwrap();
-            let expected = [format!("[masked {kind} …{end}]"), format!("[masked {kind}]")];
-            assert!(expected.iter().any(|mask| output == format!("{before}{mask}{after}")), "{text} -> {output}");
-            assert!(secret.len() >= MIN_SHOWING_BYTES || !output.contains(end), "{output}");
+            let expected = [
+                format!("[masked {kind} …{end}]"),
+                format!("[masked {kind}]"),
+            ];
+            assert!(
+                expected
+                    .iter()
+                    .any(|mask| output == format!("{before}{mask}{after}")),
+                "{text} -> {output}"
+            );
+            assert!(
+                secret.len() >= MIN_SHOWING_BYTES || !output.contains(end),
+                "{output}"
+            );
         }
     }
 }
@@ -118,7 +255,10 @@ fn a_secret_given_away_by_its_context_is_masked_and_the_context_stays() {
         let text = format!("{before}{secret}{after}");
         let output = masked(&text);
         assert!(!output.contains(secret), "{output}");
-        assert!(output.starts_with(before) && output.ends_with(after), "{output}");
+        assert!(
+            output.starts_with(before) && output.ends_with(after),
+            "{output}"
+        );
         assert!(output.contains(&format!("[masked {kind}")), "{output}");
         if !kind.shows_end() {
             assert_eq!(output, format!("{before}[masked {kind}]{after}"));
@@ -144,10 +284,17 @@ fn a_private_key_block_is_masked_whole_and_unfinished_in_files_and_in_json() {
     assert_eq!(masked(&text), "before\n[masked private key]\nafter");
     let unfinished = "before\n-----BEGIN OPENSSH PRIVATE KEY-----\n\
                       b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW\n\nAfter it.";
-    assert_eq!(masked(unfinished), "before\n[masked private key]\n\nAfter it.");
+    assert_eq!(
+        masked(unfinished),
+        "before\n[masked private key]\n\nAfter it."
+    );
     let in_json = format!("{{\"key\": \"{}\"}}", PRIVATE_KEY.replace('\n', "\\n"));
     assert_eq!(masked(&in_json), "{\"key\": \"[masked private key]\"}");
-    let encrypted = PRIVATE_KEY.replacen('\n', "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0011\n\n", 1);
+    let encrypted = PRIVATE_KEY.replacen(
+        '\n',
+        "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0011\n\n",
+        1,
+    );
     assert_eq!(masked(&encrypted), "[masked private key]");
     let quoted = PRIVATE_KEY.replace('\n', "\n> ");
     assert_eq!(masked(&format!("> {quoted}")), "> [masked private key]");
@@ -157,7 +304,10 @@ fn a_private_key_block_is_masked_whole_and_unfinished_in_files_and_in_json() {
 fn prose_code_hashes_and_placeholders_stay_as_they_are() {
     for text in HARMLESS {
         let found = find_secrets(text);
-        let taken: Vec<&str> = found.iter().map(|secret| text.get(secret.range.clone()).unwrap()).collect();
+        let taken: Vec<&str> = found
+            .iter()
+            .map(|secret| text.get(secret.range.clone()).unwrap())
+            .collect();
         assert!(found.is_empty(), "{taken:?} in {text}");
     }
 }
@@ -165,7 +315,10 @@ fn prose_code_hashes_and_placeholders_stay_as_they_are() {
 #[test]
 fn the_count_names_kinds_and_never_a_secret() {
     let mut count = SecretCount::default();
-    let _ = mask_text("sk-ant-api03-Zx81kQpLmN0aRtYuVwEe7Gh2Qz3A and password=hunter2!", &mut count);
+    let _ = mask_text(
+        "sk-ant-api03-Zx81kQpLmN0aRtYuVwEe7Gh2Qz3A and password=hunter2!",
+        &mut count,
+    );
     assert_eq!(count.to_string(), "2 secrets (anthropic key, password)");
     let mut one = SecretCount::default();
     let _ = mask_text("glpat-a1B2c3D4e5F6g7H8i9J0", &mut one);
@@ -212,14 +365,20 @@ fn scanning_is_linear_in_texts_made_to_be_slow() {
 #[test]
 fn every_prefix_passes_the_two_byte_filter() {
     for prefix in formats::prefixes().chain(["eyJ"]) {
-        assert!(formats::begins_format(prefix.as_bytes()[0], prefix.as_bytes()[1]), "{prefix}");
+        assert!(
+            formats::begins_format(prefix.as_bytes()[0], prefix.as_bytes()[1]),
+            "{prefix}"
+        );
     }
 }
 
 #[test]
 fn a_megabyte_of_text_without_secrets_is_left_as_it_is() {
     let prose = "She put the key on the table, and nobody asked: who had the other one? It was late (after ten).\n";
-    for (name, paragraph) in [("prose", prose.to_owned()), ("lookalikes", HARMLESS.join("\n\n"))] {
+    for (name, paragraph) in [
+        ("prose", prose.to_owned()),
+        ("lookalikes", HARMLESS.join("\n\n")),
+    ] {
         let text = paragraph.repeat(1_048_576 / paragraph.len() + 1);
         let begun = std::time::Instant::now();
         let found = find_secrets(&text);

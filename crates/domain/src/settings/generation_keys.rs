@@ -21,7 +21,8 @@ pub(super) const KEYS: &[Key] = &[
         environment: &[],
         text: "Whether the planner is told one line of every scene so far.",
         set: |settings, text| {
-            settings.policy.generation.include_overall_summary = one_of(text, &[("true", true), ("false", false)])?;
+            settings.policy.generation.include_overall_summary =
+                one_of(text, &[("true", true), ("false", false)])?;
             Ok(())
         },
     },

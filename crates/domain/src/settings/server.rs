@@ -35,7 +35,10 @@ pub(super) const KEYS: &[Key] = &[Key {
     environment: &["THROUGHLINE_OFFLINE"],
     text: "What happens to what is done while the team server does not answer: it is refused, or kept here and sent later (docs/guides/remote.md). Approvals are always refused. Which server it is says `tl join`, or THROUGHLINE_URL with THROUGHLINE_TOKEN.",
     set: |settings, text| {
-        let known = [("refuse", OfflinePolicy::Refuse), ("queue", OfflinePolicy::Queue)];
+        let known = [
+            ("refuse", OfflinePolicy::Refuse),
+            ("queue", OfflinePolicy::Queue),
+        ];
         settings.server.offline = one_of(text, &known)?;
         Ok(())
     },
@@ -55,20 +58,30 @@ impl ServerAddress {
     /// When one cannot be used: above all, when the token would travel unencrypted.
     pub fn new(url: &str, token: &str) -> Result<Self, String> {
         let url = url.trim().trim_end_matches('/');
-        let (scheme, rest) = url.split_once("://").ok_or("the server's address is no https:// address")?;
+        let (scheme, rest) = url
+            .split_once("://")
+            .ok_or("the server's address is no https:// address")?;
         let host_and_port = rest.split('/').next().unwrap_or_default();
         // Someone may have put a secret there: it is not repeated.
         if host_and_port.contains('@') {
-            return Err("the server's address has a name or password in it; the token is given apart".to_owned());
+            return Err(
+                "the server's address has a name or password in it; the token is given apart"
+                    .to_owned(),
+            );
         }
-        if host_and_port.is_empty() || rest.contains(['?', '#', ' ', '\\']) || rest.chars().any(char::is_control) {
+        if host_and_port.is_empty()
+            || rest.contains(['?', '#', ' ', '\\'])
+            || rest.chars().any(char::is_control)
+        {
             return Err("the server's address is not like https://plans.example.org".to_owned());
         }
         match scheme {
             "https" => {}
             "http" if is_loopback(host_and_port) => {}
             "http" => {
-                return Err(format!("{scheme}://{host_and_port} is not encrypted, and not this machine: use https://"));
+                return Err(format!(
+                    "{scheme}://{host_and_port} is not encrypted, and not this machine: use https://"
+                ));
             }
             _ => return Err("the server's address is no https:// address".to_owned()),
         }
@@ -76,7 +89,10 @@ impl ServerAddress {
         if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
             return Err("the token is empty, or has something in it that no token has".to_owned());
         }
-        Ok(Self { url: url.to_owned(), token: token.to_owned() })
+        Ok(Self {
+            url: url.to_owned(),
+            token: token.to_owned(),
+        })
     }
 
     /// Returns the address, which is no secret.
@@ -97,7 +113,10 @@ fn is_loopback(host_and_port: &str) -> bool {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => host_and_port.split(':').next().unwrap_or_default(),
     };
-    host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
 }
 
 impl fmt::Display for ServerAddress {
@@ -127,7 +146,10 @@ mod tests {
         ] {
             let address = ServerAddress::new(good, " tl_secret\n").expect(good);
             assert_eq!(address.reveal_token(), "tl_secret");
-            assert!(!format!("{address} {address:?}").contains("secret"), "{good}");
+            assert!(
+                !format!("{address} {address:?}").contains("secret"),
+                "{good}"
+            );
             assert!(!address.url().ends_with('/'));
         }
         for bad in [

@@ -71,7 +71,9 @@ impl StoryView<'_> {
     pub fn active_character(&self) -> Option<&Character> {
         let chosen = self.state.active_character.as_deref();
         let first = || self.memory.characters().next();
-        chosen.and_then(|id| self.memory.characters().find(|it| it.id == id)).or_else(first)
+        chosen
+            .and_then(|id| self.memory.characters().find(|it| it.id == id))
+            .or_else(first)
     }
 
     /// Gathers the parts. The tools and who the story follows are always whole; lists give way where room is short.
@@ -79,19 +81,39 @@ impl StoryView<'_> {
     pub fn planner_context(&self) -> PlannerContext {
         let active = self.active_character();
         let open = self.memory.open_loops();
-        let tool_lines = tools::ALL.iter().map(|tool| tool.described()).collect::<Vec<_>>().join("\n");
+        let tool_lines = tools::ALL
+            .iter()
+            .map(|tool| tool.described())
+            .collect::<Vec<_>>()
+            .join("\n");
         let details = active.map_or_else(|| "Nobody yet.".to_owned(), described);
         let tick = self.state.current_tick + 1;
-        let mut room = Room(self.policy.context_tokens.saturating_sub(tokens(&tool_lines) + tokens(&details)));
+        let mut room = Room(
+            self.policy
+                .context_tokens
+                .saturating_sub(tokens(&tool_lines) + tokens(&details)),
+        );
         let error = self.last_error(tick);
         let recent_count = self.policy.recent_scenes_count;
         let recent: Vec<_> = self.memory.scenes().rev().take(recent_count).collect();
         let scenes = recent.iter().map(|scene| {
-            let summary = scene.summary.iter().map(|line| format!("\n  - {line}")).collect::<String>();
-            format!("**{}** ({}, tick {}):{summary}", scene.title, scene.id, scene.tick)
+            let summary = scene
+                .summary
+                .iter()
+                .map(|line| format!("\n  - {line}"))
+                .collect::<String>();
+            format!(
+                "**{}** ({}, tick {}):{summary}",
+                scene.title, scene.id, scene.tick
+            )
         });
         let recent_scenes = room.part(40, scenes, "No scene is written yet.", Order::NewestFirst);
-        let plans = self.ticks.iter().rev().filter(|tick| tick.status == TickStatus::Done).take(recent_count.max(3));
+        let plans = self
+            .ticks
+            .iter()
+            .rev()
+            .filter(|tick| tick.status == TickStatus::Done)
+            .take(recent_count.max(3));
         let plans = plans.map(|tick| format!("Tick {}: {}", tick.tick, tick.plan.scene_intention));
         let recent_plans = room.part(20, plans, "None.", Order::NewestFirst);
         let loops = open.iter().map(|it| loop_line(it, tick));
@@ -108,25 +130,57 @@ impl StoryView<'_> {
                 side.view
             ))
         });
-        let relationships = room.part(30, ties, "No established relationships yet.", Order::AsGiven);
-        let people = self.memory.characters().map(|it| format!("- {}: {} ({})", it.id, it.name, it.role));
+        let relationships = room.part(
+            30,
+            ties,
+            "No established relationships yet.",
+            Order::AsGiven,
+        );
+        let people = self
+            .memory
+            .characters()
+            .map(|it| format!("- {}: {} ({})", it.id, it.name, it.role));
         let characters = room.part(30, people, "Nobody yet.", Order::AsGiven);
-        let places = self.memory.locations().map(|it| format!("- {}: {}", it.id, it.name));
+        let places = self
+            .memory
+            .locations()
+            .map(|it| format!("- {}: {}", it.id, it.name));
         let locations = room.part(30, places, "None yet.", Order::AsGiven);
-        let next = self.nodes.iter().filter(|node| node.is_written && node.progress != "complete").take(5);
+        let next = self
+            .nodes
+            .iter()
+            .filter(|node| node.is_written && node.progress != "complete")
+            .take(5);
         let next = next.map(|node| {
             let title = node.title.as_deref().unwrap_or("without a title");
             format!("- {}: {title} ({})", node.path, node.status)
         });
-        let next_nodes = room.part(50, next, "The plan has nothing that is open.", Order::AsGiven);
-        let summary = self.memory.scenes().rev().filter(|_| self.policy.include_overall_summary);
-        let summary = summary.filter_map(|scene| Some(format!("Tick {}: {}", scene.tick, scene.summary.first()?)));
-        let overall_summary = room.part(100, summary, "The story has not begun.", Order::NewestFirst);
+        let next_nodes = room.part(
+            50,
+            next,
+            "The plan has nothing that is open.",
+            Order::AsGiven,
+        );
+        let summary = self
+            .memory
+            .scenes()
+            .rev()
+            .filter(|_| self.policy.include_overall_summary);
+        let summary = summary
+            .filter_map(|scene| Some(format!("Tick {}: {}", scene.tick, scene.summary.first()?)));
+        let overall_summary =
+            room.part(100, summary, "The story has not begun.", Order::NewestFirst);
         let parts = vec![
             ("novel_name", clean_line(self.novel)),
             ("current_tick", tick.to_string()),
-            ("active_character_id", active.map_or("none", |it| it.id.as_str()).to_owned()),
-            ("active_character_name", active.map_or_else(|| "nobody yet".to_owned(), |it| clean_line(&it.name))),
+            (
+                "active_character_id",
+                active.map_or("none", |it| it.id.as_str()).to_owned(),
+            ),
+            (
+                "active_character_name",
+                active.map_or_else(|| "nobody yet".to_owned(), |it| clean_line(&it.name)),
+            ),
             ("overall_summary", overall_summary),
             ("recent_scenes_summary", recent_scenes),
             ("recent_plans", recent_plans),
@@ -139,15 +193,25 @@ impl StoryView<'_> {
             ("available_tools_description", tool_lines),
             ("last_error", error),
         ];
-        PlannerContext { parts, used: self.used() }
+        PlannerContext {
+            parts,
+            used: self.used(),
+        }
     }
 
     /// Returns what the planner has before it, in short.
     #[must_use]
     pub fn used(&self) -> ContextUsed {
-        let recent: Vec<_> = self.memory.scenes().rev().take(self.policy.recent_scenes_count).collect();
+        let recent: Vec<_> = self
+            .memory
+            .scenes()
+            .rev()
+            .take(self.policy.recent_scenes_count)
+            .collect();
         ContextUsed {
-            active_character: self.active_character().map(|character| character.id.clone()),
+            active_character: self
+                .active_character()
+                .map(|character| character.id.clone()),
             recent_scenes: recent.iter().rev().map(|scene| scene.id.clone()).collect(),
             open_loops_count: self.memory.loops().filter(|it| it.status.is_open()).count(),
         }
@@ -155,9 +219,17 @@ impl StoryView<'_> {
 
     /// What went wrong with the last plan for this tick.
     fn last_error(&self, tick: u64) -> String {
-        let failed = self.ticks.iter().find(|record| record.tick == tick && record.status == TickStatus::Failed);
-        let Some(error) = failed.and_then(|record| record.errors.last()) else { return String::new() };
-        format!("The last plan for this tick failed. Plan something that does not:\n{}\n", marked(error))
+        let failed = self
+            .ticks
+            .iter()
+            .find(|record| record.tick == tick && record.status == TickStatus::Failed);
+        let Some(error) = failed.and_then(|record| record.errors.last()) else {
+            return String::new();
+        };
+        format!(
+            "The last plan for this tick failed. Plan something that does not:\n{}\n",
+            marked(error)
+        )
     }
 }
 
@@ -176,9 +248,12 @@ pub(crate) fn filled(template: &str, parts: &[(&'static str, String)]) -> String
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
         out.push_str(before);
-        let value = after
-            .split_once('}')
-            .and_then(|(name, tail)| parts.iter().find(|(known, _)| *known == name).map(|(_, value)| (value, tail)));
+        let value = after.split_once('}').and_then(|(name, tail)| {
+            parts
+                .iter()
+                .find(|(known, _)| *known == name)
+                .map(|(_, value)| (value, tail))
+        });
         match value {
             Some((value, tail)) => {
                 out.push_str(value);
@@ -196,7 +271,10 @@ pub(crate) fn filled(template: &str, parts: &[(&'static str, String)]) -> String
 /// Marks every line of a text as the story's own.
 #[must_use]
 pub(crate) fn marked(text: &str) -> String {
-    text.lines().map(|line| format!("│ {}", clean_line(line))).collect::<Vec<_>>().join("\n")
+    text.lines()
+        .map(|line| format!("│ {}", clean_line(line)))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn described(character: &Character) -> String {
@@ -211,15 +289,28 @@ fn described(character: &Character) -> String {
     if !character.goals.is_empty() {
         lines.push(format!("Current goals: {}", character.goals.join(", ")));
     }
-    lines.extend(character.emotional_state.as_ref().map(|state| format!("Emotional state: {state}")));
+    lines.extend(
+        character
+            .emotional_state
+            .as_ref()
+            .map(|state| format!("Emotional state: {state}")),
+    );
     lines.join("\n")
 }
 
 fn loop_line(it: &OpenLoop, tick: u64) -> String {
-    let scene = it.created_in_scene.as_deref().map(|scene| format!(", scene {scene}")).unwrap_or_default();
+    let scene = it
+        .created_in_scene
+        .as_deref()
+        .map(|scene| format!(", scene {scene}"))
+        .unwrap_or_default();
     let overdue = it.due_tick.is_some_and(|due| due < tick);
     let due = if overdue { ", OVERDUE" } else { "" };
-    let category = if it.category.is_empty() { "none" } else { &it.category };
+    let category = if it.category.is_empty() {
+        "none"
+    } else {
+        &it.category
+    };
     format!(
         "- {} [{}] {} (category: {category}, tick {}{scene}{due})",
         it.id,
@@ -242,7 +333,13 @@ struct Room(usize);
 
 impl Room {
     /// Returns as many lines as fit into a share of the room that is left.
-    fn part(&mut self, percent: usize, lines: impl Iterator<Item = String>, nothing: &str, order: Order) -> String {
+    fn part(
+        &mut self,
+        percent: usize,
+        lines: impl Iterator<Item = String>,
+        nothing: &str,
+        order: Order,
+    ) -> String {
         let mut share = self.0.saturating_mul(percent) / 100;
         let (mut kept, mut left_out) = (Vec::new(), 0usize);
         for line in lines {
@@ -264,7 +361,11 @@ impl Room {
         let mut text = marked(&kept.join("\n"));
         if left_out > 0 {
             let more = format!("({left_out} more are not shown; memory.search finds them)");
-            text = if order == Order::NewestFirst { format!("{more}\n{text}") } else { format!("{text}\n{more}") };
+            text = if order == Order::NewestFirst {
+                format!("{more}\n{text}")
+            } else {
+                format!("{text}\n{more}")
+            };
         }
         text
     }

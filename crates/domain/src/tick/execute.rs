@@ -29,7 +29,14 @@ pub fn execute(stage: &mut Stage<'_>, plan: &Plan, mut done: Vec<Executed>) -> V
             Ok((args, result)) => (args, Some(result), None),
             Err(problem) => (action.args.clone(), None, Some(problem)),
         };
-        done.push(Executed { action_index: index, tool: action.tool.clone(), args, result, error, success });
+        done.push(Executed {
+            action_index: index,
+            tool: action.tool.clone(),
+            args,
+            result,
+            error,
+            success,
+        });
         if !success {
             break;
         }
@@ -45,8 +52,10 @@ fn run(
     done: &[Executed],
 ) -> Result<(Map<String, Value>, Value), String> {
     let tool = tools::named(name).ok_or_else(|| format!("there is no tool `{name}`"))?;
-    let filled: Map<String, Value> =
-        args.iter().map(|(key, value)| Ok((key.clone(), resolved(value, done)?))).collect::<Result<_, String>>()?;
+    let filled: Map<String, Value> = args
+        .iter()
+        .map(|(key, value)| Ok((key.clone(), resolved(value, done)?)))
+        .collect::<Result<_, String>>()?;
     let args = tool.checked(&filled, &stage.memory, index)?;
     let result = (tool.run)(stage, &args)?;
     Ok((args, result))
@@ -57,18 +66,31 @@ pub(super) fn resolved(value: &Value, done: &[Executed]) -> Result<Value, String
     match value {
         Value::String(text) if is_reference(text) => {
             let mut parts = text.trim_start_matches('$').split('.');
-            let index: usize = parts.next().and_then(|part| part.parse().ok()).unwrap_or(usize::MAX);
+            let index: usize = parts
+                .next()
+                .and_then(|part| part.parse().ok())
+                .unwrap_or(usize::MAX);
             let from = done.get(index).and_then(|action| action.result.as_ref());
-            let mut found = from.ok_or_else(|| format!("`{text}` names the result of an action that was not run"))?;
+            let mut found = from.ok_or_else(|| {
+                format!("`{text}` names the result of an action that was not run")
+            })?;
             for part in parts {
-                let inner = part.parse::<usize>().ok().and_then(|at| found.get(at)).or_else(|| found.get(part));
-                found = inner.ok_or_else(|| format!("`{text}`: the result of action {index} has no `{part}`"))?;
+                let inner = part
+                    .parse::<usize>()
+                    .ok()
+                    .and_then(|at| found.get(at))
+                    .or_else(|| found.get(part));
+                found = inner.ok_or_else(|| {
+                    format!("`{text}`: the result of action {index} has no `{part}`")
+                })?;
             }
             Ok(found.clone())
         }
-        Value::Array(items) => {
-            items.iter().map(|item| resolved(item, done)).collect::<Result<_, _>>().map(Value::Array)
-        }
+        Value::Array(items) => items
+            .iter()
+            .map(|item| resolved(item, done))
+            .collect::<Result<_, _>>()
+            .map(Value::Array),
         other => Ok(other.clone()),
     }
 }

@@ -60,7 +60,9 @@ fn instructions(record: &TickRecord) -> String {
     let tick = record.tick;
     let plan = plan_path(tick);
     match record.status {
-        TickStatus::Parked => format!("The tick is put aside; the loop went on. To take it up: tl tick --retry {tick}"),
+        TickStatus::Parked => format!(
+            "The tick is put aside; the loop went on. To take it up: tl tick --retry {tick}"
+        ),
         _ => format!(
             "1. Mend what is missing (tl memory …), then: tl tick --retry {tick}\n\
              2. Or edit `plan` in {plan}, then: tl tick --retry {tick}   # goes on at the failed action\n\

@@ -23,12 +23,21 @@ pub struct Named {
 pub fn plan(story: &StoryView<'_>, named: &Named) -> Value {
     let memory = story.memory;
     let tick = story.state.current_tick + 1;
-    let open: Vec<&PlanNode> =
-        story.nodes.iter().filter(|node| node.is_written && node.progress != "complete").collect();
+    let open: Vec<&PlanNode> = story
+        .nodes
+        .iter()
+        .filter(|node| node.is_written && node.progress != "complete")
+        .collect();
     // Every tick takes the next open part of the plan; when all had their turn, it begins again.
     let turn = usize::try_from(tick.saturating_sub(1)).unwrap_or(0);
     let node = open.get(turn % open.len().max(1)).copied();
-    let subject = node.map(|node| format!("{} ({})", node.title.as_deref().unwrap_or(&node.path), node.path));
+    let subject = node.map(|node| {
+        format!(
+            "{} ({})",
+            node.title.as_deref().unwrap_or(&node.path),
+            node.path
+        )
+    });
     let mut actions = Vec::new();
     let (pov, introduced) = point_of_view(story, named, &mut actions);
     let place = setting(memory, named, &mut actions);
@@ -38,7 +47,10 @@ pub fn plan(story: &StoryView<'_>, named: &Named) -> Value {
     }
     remember(memory, subject.as_deref(), tick, &mut actions);
     let about = subject.unwrap_or_else(|| "what is still open".to_owned());
-    let waited = memory.open_loops().first().map(|it| it.text.replace('\n', " "));
+    let waited = memory
+        .open_loops()
+        .first()
+        .map(|it| it.text.replace('\n', " "));
     let intention = match &waited {
         Some(waited) => format!("Take up {about}; keep in mind: {waited}"),
         None => format!("Take up {about}"),
@@ -59,10 +71,17 @@ pub fn plan(story: &StoryView<'_>, named: &Named) -> Value {
 }
 
 /// Returns whose scene it is; brings in the next character that the plan names.
-fn point_of_view(story: &StoryView<'_>, named: &Named, actions: &mut Vec<Value>) -> (Option<String>, bool) {
+fn point_of_view(
+    story: &StoryView<'_>,
+    named: &Named,
+    actions: &mut Vec<Value>,
+) -> (Option<String>, bool) {
     let memory = story.memory;
-    let missing =
-        named.characters.iter().find(|name| !memory.characters().any(|it| it.name.eq_ignore_ascii_case(name)));
+    let missing = named.characters.iter().find(|name| {
+        !memory
+            .characters()
+            .any(|it| it.name.eq_ignore_ascii_case(name))
+    });
     let nobody = memory.characters().next().is_none();
     let stand_in = "The protagonist".to_owned();
     let Some(name) = missing.or(nobody.then_some(&stand_in)) else {
@@ -80,8 +99,14 @@ fn point_of_view(story: &StoryView<'_>, named: &Named, actions: &mut Vec<Value>)
 }
 
 fn setting(memory: &Memory, named: &Named, actions: &mut Vec<Value>) -> Option<String> {
-    let missing = named.locations.iter().find(|name| !memory.locations().any(|it| it.name.eq_ignore_ascii_case(name)));
-    let Some(name) = missing else { return memory.locations().next().map(|it| it.id.clone()) };
+    let missing = named.locations.iter().find(|name| {
+        !memory
+            .locations()
+            .any(|it| it.name.eq_ignore_ascii_case(name))
+    });
+    let Some(name) = missing else {
+        return memory.locations().next().map(|it| it.id.clone());
+    };
     let index = actions.len();
     actions.push(json!({
         "tool": "location.generate",
@@ -94,7 +119,11 @@ fn setting(memory: &Memory, named: &Named, actions: &mut Vec<Value>) -> Option<S
 /// Ties two characters that have nothing to do with each other yet, or asks how things stand.
 fn between(memory: &Memory, pov: Option<&str>, tick: u64, actions: &mut Vec<Value>) {
     let Some(pov) = pov else { return };
-    let tied = |other: &Character| memory.relationships().any(|tie| tie.is_between(pov, &other.id));
+    let tied = |other: &Character| {
+        memory
+            .relationships()
+            .any(|tie| tie.is_between(pov, &other.id))
+    };
     let others: Vec<&Character> = memory.characters().filter(|it| it.id != pov).collect();
     if let Some(other) = others.iter().find(|other| !tied(other)) {
         actions.push(json!({
@@ -107,15 +136,20 @@ fn between(memory: &Memory, pov: Option<&str>, tick: u64, actions: &mut Vec<Valu
     }
     let turn = usize::try_from(tick).unwrap_or(0);
     if let Some(other) = others.get(turn % others.len().max(1)) {
-        actions.push(json!({ "tool": "relationship.query", "args": { "character_id": other.id },
-                             "reason": "to know how things stand" }));
+        actions.push(
+            json!({ "tool": "relationship.query", "args": { "character_id": other.id },
+                             "reason": "to know how things stand" }),
+        );
     }
 }
 
 /// Opens a loop for a part of the plan that has none, or looks up what is open.
 fn remember(memory: &Memory, subject: Option<&str>, tick: u64, actions: &mut Vec<Value>) {
     let Some(subject) = subject else { return };
-    let description: String = format!("How does {subject} turn out?").chars().take(280).collect();
+    let description: String = format!("How does {subject} turn out?")
+        .chars()
+        .take(280)
+        .collect();
     if memory.loops().any(|it| it.text == description) {
         let words: String = subject.chars().take(120).collect();
         actions

@@ -46,11 +46,23 @@ pub enum PlanRefused {
     #[error("`{0}` is empty")]
     Empty(&'static str),
     #[error("action {index} asks for `{tool}`, which is no tool; there are {known}")]
-    NoTool { index: usize, tool: String, known: String },
+    NoTool {
+        index: usize,
+        tool: String,
+        known: String,
+    },
     #[error("action {index} (`{tool}`): {problem}")]
-    Arguments { index: usize, tool: String, problem: String },
+    Arguments {
+        index: usize,
+        tool: String,
+        problem: String,
+    },
     #[error("`{field}` is `{found}`, which is no {kind} of the memory")]
-    Unknown { field: &'static str, found: String, kind: EntryKind },
+    Unknown {
+        field: &'static str,
+        found: String,
+        kind: EntryKind,
+    },
 }
 
 impl Plan {
@@ -60,9 +72,12 @@ impl Plan {
     /// # Errors
     /// The first thing that is wrong.
     pub fn read(value: &Value, memory: &Memory) -> Result<Self, PlanRefused> {
-        let mut plan: Self =
-            serde_json::from_value(value.clone()).map_err(|error| PlanRefused::Shape(error.to_string()))?;
-        for (field, text) in [("rationale", &plan.rationale), ("scene_intention", &plan.scene_intention)] {
+        let mut plan: Self = serde_json::from_value(value.clone())
+            .map_err(|error| PlanRefused::Shape(error.to_string()))?;
+        for (field, text) in [
+            ("rationale", &plan.rationale),
+            ("scene_intention", &plan.scene_intention),
+        ] {
             if text.trim().is_empty() {
                 return Err(PlanRefused::Empty(field));
             }
@@ -70,20 +85,36 @@ impl Plan {
         if plan.actions.len() > MOST_ACTIONS {
             return Err(PlanRefused::TooMany(plan.actions.len()));
         }
-        plan.pov_character = meant(memory, "pov_character", EntryKind::Character, plan.pov_character)?;
-        plan.target_location = meant(memory, "target_location", EntryKind::Location, plan.target_location)?;
+        plan.pov_character = meant(
+            memory,
+            "pov_character",
+            EntryKind::Character,
+            plan.pov_character,
+        )?;
+        plan.target_location = meant(
+            memory,
+            "target_location",
+            EntryKind::Location,
+            plan.target_location,
+        )?;
         for (index, action) in plan.actions.iter_mut().enumerate() {
             let tool = tools::named(&action.tool).ok_or_else(|| PlanRefused::NoTool {
                 index,
                 tool: action.tool.clone(),
-                known: tools::ALL.iter().map(|tool| tool.name).collect::<Vec<_>>().join(", "),
+                known: tools::ALL
+                    .iter()
+                    .map(|tool| tool.name)
+                    .collect::<Vec<_>>()
+                    .join(", "),
             })?;
             tool.name.clone_into(&mut action.tool);
-            action.args = tool.checked(&action.args, memory, index).map_err(|problem| PlanRefused::Arguments {
-                index,
-                tool: tool.name.to_owned(),
-                problem,
-            })?;
+            action.args = tool
+                .checked(&action.args, memory, index)
+                .map_err(|problem| PlanRefused::Arguments {
+                    index,
+                    tool: tool.name.to_owned(),
+                    problem,
+                })?;
         }
         Ok(plan)
     }
@@ -92,9 +123,14 @@ impl Plan {
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let many = self.actions.len() > SOFT_ACTIONS;
-        many.then(|| format!("the plan has {} actions; {SOFT_ACTIONS} are enough for one tick", self.actions.len()))
-            .into_iter()
-            .collect()
+        many.then(|| {
+            format!(
+                "the plan has {} actions; {SOFT_ACTIONS} are enough for one tick",
+                self.actions.len()
+            )
+        })
+        .into_iter()
+        .collect()
     }
 }
 
@@ -105,7 +141,8 @@ fn meant(
     kind: EntryKind,
     given: Option<String>,
 ) -> Result<Option<String>, PlanRefused> {
-    let Some(given) = given.filter(|given| !matches!(given.trim().to_lowercase().as_str(), "" | "null" | "none"))
+    let Some(given) =
+        given.filter(|given| !matches!(given.trim().to_lowercase().as_str(), "" | "null" | "none"))
     else {
         return Ok(None);
     };
@@ -113,7 +150,11 @@ fn meant(
         Some(id) => Ok(Some(id)),
         // A result of an action: the place may be made by the plan itself.
         None if tools::is_reference(&given) => Ok(Some(given)),
-        None => Err(PlanRefused::Unknown { field, found: given, kind }),
+        None => Err(PlanRefused::Unknown {
+            field,
+            found: given,
+            kind,
+        }),
     }
 }
 
@@ -122,14 +163,20 @@ fn meant(
 #[must_use]
 pub fn schema(memory: &Memory) -> Value {
     let text = |most: usize| json!({ "type": "string", "maxLength": most });
-    let actions: Vec<Value> = tools::ALL.iter().map(|tool| action_schema(tool, memory)).collect();
+    let actions: Vec<Value> = tools::ALL
+        .iter()
+        .map(|tool| action_schema(tool, memory))
+        .collect();
     let mut properties = json!({
         "rationale": text(800),
         "scene_intention": text(500),
         "actions": { "type": "array", "maxItems": 6, "items": { "anyOf": actions } },
         "expected_outcomes": { "type": "array", "maxItems": 6, "items": text(240) },
     });
-    for (field, kind) in [("pov_character", EntryKind::Character), ("target_location", EntryKind::Location)] {
+    for (field, kind) in [
+        ("pov_character", EntryKind::Character),
+        ("target_location", EntryKind::Location),
+    ] {
         let ids = listed(memory, kind);
         if !ids.is_empty() {
             properties[field] = json!({ "type": "string", "enum": ids });
@@ -157,8 +204,17 @@ fn action_schema(tool: &Tool, memory: &Memory) -> Value {
 /// Returns the newest ids of a kind.
 fn listed(memory: &Memory, kind: EntryKind) -> Vec<String> {
     let mut ids: Vec<String> = match kind {
-        EntryKind::Loop => memory.loops().rev().filter(|it| it.status.is_open()).map(|it| it.id.clone()).collect(),
-        _ => memory.of(kind).rev().map(|entry| entry.id().to_owned()).collect(),
+        EntryKind::Loop => memory
+            .loops()
+            .rev()
+            .filter(|it| it.status.is_open())
+            .map(|it| it.id.clone())
+            .collect(),
+        _ => memory
+            .of(kind)
+            .rev()
+            .map(|entry| entry.id().to_owned())
+            .collect(),
     };
     ids.truncate(MOST_LISTED);
     ids.reverse();

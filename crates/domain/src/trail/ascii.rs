@@ -19,7 +19,11 @@ pub fn draw(tree: &HierarchyTree) -> String {
 pub fn draw_some(tree: &HierarchyTree, most: usize) -> String {
     let mut lines = Vec::new();
     if let Some(root) = &tree.root {
-        let mut drawing = Drawing { cursor: tree.cursor.as_deref(), most, lines: &mut lines };
+        let mut drawing = Drawing {
+            cursor: tree.cursor.as_deref(),
+            most,
+            lines: &mut lines,
+        };
         drawing.node(root, "", "");
     }
     lines.join("\n")
@@ -39,7 +43,11 @@ impl Drawing<'_> {
             Progress::Complete => "✓",
             Progress::Blocked => "✗",
         };
-        let here = if self.cursor == Some(&node.id) { format!("  {CURSOR}") } else { String::new() };
+        let here = if self.cursor == Some(&node.id) {
+            format!("  {CURSOR}")
+        } else {
+            String::new()
+        };
         self.lines.push(format!(
             "{branch}{mark} {} — {} ({}){here}",
             node.stamp,
@@ -49,18 +57,38 @@ impl Drawing<'_> {
         let (first, last) = self.window(&node.children);
         let shown = &node.children[first..last];
         if first > 0 {
-            self.lines.push(format!("{indent}├── … {}", counted(&node.children[..first], "earlier")));
+            self.lines.push(format!(
+                "{indent}├── … {}",
+                counted(&node.children[..first], "earlier")
+            ));
         }
         for (index, child) in shown.iter().enumerate() {
             let is_last = last == node.children.len() && index + 1 == shown.len();
-            let (branch, below) = if is_last { ("└── ", "    ") } else { ("├── ", "│   ") };
-            self.node(child, &format!("{indent}{branch}"), &format!("{indent}{below}"));
+            let (branch, below) = if is_last {
+                ("└── ", "    ")
+            } else {
+                ("├── ", "│   ")
+            };
+            self.node(
+                child,
+                &format!("{indent}{branch}"),
+                &format!("{indent}{below}"),
+            );
         }
         if last < node.children.len() {
-            self.lines.push(format!("{indent}└── … {}", counted(&node.children[last..], "later")));
+            self.lines.push(format!(
+                "{indent}└── … {}",
+                counted(&node.children[last..], "later")
+            ));
         }
-        for line in node.summary.iter().flat_map(|summary| summary.lines()).take(self.most) {
-            self.lines.push(format!("{indent}    done: {}", clean_line(line)));
+        for line in node
+            .summary
+            .iter()
+            .flat_map(|summary| summary.lines())
+            .take(self.most)
+        {
+            self.lines
+                .push(format!("{indent}    done: {}", clean_line(line)));
         }
     }
 
@@ -70,17 +98,27 @@ impl Drawing<'_> {
         if all <= self.most {
             return (0, all);
         }
-        let wanted = children.iter().position(|child| self.leads_to_cursor(child)).unwrap_or(all - 1);
+        let wanted = children
+            .iter()
+            .position(|child| self.leads_to_cursor(child))
+            .unwrap_or(all - 1);
         let last = (wanted + self.most / 2 + 1).clamp(self.most, all);
         (last - self.most, last)
     }
 
     fn leads_to_cursor(&self, node: &HierarchyNode) -> bool {
-        self.cursor == Some(&node.id) || node.children.iter().any(|child| self.leads_to_cursor(child))
+        self.cursor == Some(&node.id)
+            || node
+                .children
+                .iter()
+                .any(|child| self.leads_to_cursor(child))
     }
 }
 
 fn counted(nodes: &[HierarchyNode], which: &str) -> String {
-    let complete = nodes.iter().filter(|node| node.status == Progress::Complete).count();
+    let complete = nodes
+        .iter()
+        .filter(|node| node.status == Progress::Complete)
+        .count();
     format!("{} {which}, {complete} of them complete", nodes.len())
 }

@@ -61,10 +61,24 @@ pub fn gaps(tree: &HierarchyTree, limits: GapLimits) -> Vec<Gap> {
         let gap = |from: &HierarchyNode, to: &HierarchyNode, relationship| {
             let millis = (to.created - from.created).max(0);
             let severity = severity(millis, limits);
-            Gap { from: from.stamp.clone(), to: to.stamp.clone(), millis, relationship, severity }
+            Gap {
+                from: from.stamp.clone(),
+                to: to.stamp.clone(),
+                millis,
+                relationship,
+                severity,
+            }
         };
-        found.extend(node.children.first().map(|child| gap(node, child, Relationship::ParentChild)));
-        found.extend(node.children.windows(2).map(|pair| gap(&pair[0], &pair[1], Relationship::Sibling)));
+        found.extend(
+            node.children
+                .first()
+                .map(|child| gap(node, child, Relationship::ParentChild)),
+        );
+        found.extend(
+            node.children
+                .windows(2)
+                .map(|pair| gap(&pair[0], &pair[1], Relationship::Sibling)),
+        );
     }
     found
 }

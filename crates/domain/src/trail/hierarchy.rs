@@ -50,8 +50,12 @@ impl HierarchyTree {
     pub fn of(tree: &Tree, root: NodeId, cursor: Option<NodeId>, summaries: &Summaries) -> Self {
         Self {
             version: 1,
-            root: tree.get(root).and_then(|node| exchanged(tree, node, summaries)),
-            cursor: cursor.and_then(|id| tree.get(id)).map(|node| node.alias.clone()),
+            root: tree
+                .get(root)
+                .and_then(|node| exchanged(tree, node, summaries)),
+            cursor: cursor
+                .and_then(|id| tree.get(id))
+                .map(|node| node.alias.clone()),
         }
     }
 
@@ -59,7 +63,8 @@ impl HierarchyTree {
     #[must_use]
     pub fn nodes(&self) -> Vec<(usize, &HierarchyNode)> {
         let mut found = Vec::new();
-        let mut stack: Vec<(usize, &HierarchyNode)> = self.root.iter().map(|root| (0, root)).collect();
+        let mut stack: Vec<(usize, &HierarchyNode)> =
+            self.root.iter().map(|root| (0, root)).collect();
         while let Some((depth, node)) = stack.pop() {
             found.push((depth, node));
             stack.extend(node.children.iter().rev().map(|child| (depth + 1, child)));
@@ -75,10 +80,17 @@ fn exchanged(tree: &Tree, node: &Node, summaries: &Summaries) -> Option<Hierarch
         content: content(node).to_owned(),
         status: node.progress,
         created: node.created_at.as_millis(),
-        stamp: stamp::in_name(&node.alias).map(|stamp| stamp.to_string()).unwrap_or_default(),
+        stamp: stamp::in_name(&node.alias)
+            .map(|stamp| stamp.to_string())
+            .unwrap_or_default(),
         completed: (node.progress == Progress::Complete).then(|| node.updated_at.as_millis()),
-        summary: summaries.get(&node.alias).map(|summary| summary.text.clone()),
-        children: tree.children(node.id).filter_map(|child| exchanged(tree, child, summaries)).collect(),
+        summary: summaries
+            .get(&node.alias)
+            .map(|summary| summary.text.clone()),
+        children: tree
+            .children(node.id)
+            .filter_map(|child| exchanged(tree, child, summaries))
+            .collect(),
     })
 }
 
@@ -121,5 +133,9 @@ pub fn from_flat(flat: &FlatBrain, now: Timestamp) -> Option<HierarchyTree> {
         above.children.push(below);
         below = above;
     }
-    Some(HierarchyTree { version: 1, root: Some(below), cursor })
+    Some(HierarchyTree {
+        version: 1,
+        root: Some(below),
+        cursor,
+    })
 }

@@ -104,7 +104,10 @@ impl NewTrailNode<'_> {
             alias: self.level.alias(&self.stamp),
             order: self.created.as_millis(),
             path: None,
-            description: Description { title: Some(self.content.to_owned()), ..Description::default() },
+            description: Description {
+                title: Some(self.content.to_owned()),
+                ..Description::default()
+            },
             content: Content::Text {
                 version: VersionHash::of(self.content.as_bytes()),
                 canonical: canonical_hash(self.content),
@@ -140,7 +143,9 @@ pub enum MapRefused {
     Trajectory,
     #[error("there is nothing to map: the text is empty")]
     Empty,
-    #[error("the text has {0} characters, more than {LONGEST}: a node is one line; details go into a note")]
+    #[error(
+        "the text has {0} characters, more than {LONGEST}: a node is one line; details go into a note"
+    )]
     TooLong(usize),
 }
 
@@ -179,5 +184,9 @@ pub fn checked_line(text: &str) -> Result<String, MapRefused> {
 /// Returns where the cursor goes when a node is mapped: onto it, or onto its parent when it is complete.
 #[must_use]
 pub fn cursor_after(node: NodeId, parent: NodeId, progress: Progress) -> NodeId {
-    if progress == Progress::Complete { parent } else { node }
+    if progress == Progress::Complete {
+        parent
+    } else {
+        node
+    }
 }

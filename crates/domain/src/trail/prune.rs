@@ -31,12 +31,20 @@ impl Summary {
     #[must_use]
     pub fn with(&self, lines: Vec<String>) -> Self {
         let branches = self.branches + lines.len();
-        let known = self.text.lines().filter(|line| !line.starts_with(COUNTED)).map(str::to_owned);
+        let known = self
+            .text
+            .lines()
+            .filter(|line| !line.starts_with(COUNTED))
+            .map(str::to_owned);
         let all: Vec<String> = known.chain(lines).collect();
         let kept = &all[all.len().saturating_sub(MOST_LINES)..];
         let counted = branches - kept.len();
         let first = (counted > 0).then(|| format!("{COUNTED} {counted}"));
-        let text = first.into_iter().chain(kept.iter().cloned()).collect::<Vec<_>>().join("\n");
+        let text = first
+            .into_iter()
+            .chain(kept.iter().cloned())
+            .collect::<Vec<_>>()
+            .join("\n");
         Self { text, branches }
     }
 }
@@ -73,7 +81,9 @@ pub fn prune(tree: &Tree, root: NodeId, cursor: Option<NodeId>) -> Pruned {
         let mut lines = Vec::new();
         for child in tree.children(node.id) {
             let branch = tree.preorder(child.id);
-            let done = branch.iter().all(|one| one.progress == Progress::Complete && Some(one.id) != cursor);
+            let done = branch
+                .iter()
+                .all(|one| one.progress == Progress::Complete && Some(one.id) != cursor);
             if done {
                 lines.push(line(child, branch.len() - 1));
                 pruned.removed.extend(branch.iter().rev().map(|one| one.id));
@@ -93,11 +103,18 @@ fn line(node: &Node, below: usize) -> String {
         1 => " (1 step)".to_owned(),
         more => format!(" ({more} steps)"),
     };
-    format!("{} — {}{steps}", node.alias.rsplit('_').next().unwrap_or_default(), content(node))
+    format!(
+        "{} — {}{steps}",
+        node.alias.rsplit('_').next().unwrap_or_default(),
+        content(node)
+    )
 }
 
 /// Counts the finished branches among the nodes right below what is on the way to the cursor.
 #[must_use]
 pub fn complete_branches<'n>(children: impl IntoIterator<Item = &'n Node>) -> usize {
-    children.into_iter().filter(|child| child.progress == Progress::Complete).count()
+    children
+        .into_iter()
+        .filter(|child| child.progress == Progress::Complete)
+        .count()
 }

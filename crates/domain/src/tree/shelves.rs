@@ -26,7 +26,9 @@ struct Shelf {
 impl Shelves {
     pub(super) fn get(&self, id: NodeId) -> Option<&Node> {
         let shelf = &self.shelves[find(&self.shelves, id.0 / WIDTH, |shelf| shelf.number).ok()?];
-        find(&shelf.nodes, id.0, |node| node.id.0).ok().map(|at| &shelf.nodes[at])
+        find(&shelf.nodes, id.0, |node| node.id.0)
+            .ok()
+            .map(|at| &shelf.nodes[at])
     }
 
     pub(super) fn get_mut(&mut self, id: NodeId) -> Option<&mut Node> {
@@ -41,7 +43,13 @@ impl Shelves {
         let (id, number) = (node.id.0, node.id.0 / WIDTH);
         self.len += 1;
         match find(&self.shelves, number, |shelf| shelf.number) {
-            Err(at) => self.shelves.insert(at, Shelf { number, nodes: Arc::new(vec![node]) }),
+            Err(at) => self.shelves.insert(
+                at,
+                Shelf {
+                    number,
+                    nodes: Arc::new(vec![node]),
+                },
+            ),
             Ok(at) => {
                 let nodes = &mut self.shelves[at].nodes;
                 match find(nodes, id, |node| node.id.0) {
@@ -53,7 +61,9 @@ impl Shelves {
     }
 
     pub(super) fn remove(&mut self, id: NodeId) {
-        let Ok(at) = find(&self.shelves, id.0 / WIDTH, |shelf| shelf.number) else { return };
+        let Ok(at) = find(&self.shelves, id.0 / WIDTH, |shelf| shelf.number) else {
+            return;
+        };
         let nodes = &mut self.shelves[at].nodes;
         if let Ok(place) = find(nodes, id.0, |node| node.id.0) {
             Arc::make_mut(nodes).remove(place);
@@ -78,7 +88,10 @@ fn find<T>(sorted: &[T], number: u32, number_of: impl Fn(&T) -> u32) -> Result<u
     // Ids are given in order, without gaps while nothing is taken out: mostly the number alone says where.
     let first = sorted.first().map_or(0, &number_of);
     let likely = number.wrapping_sub(first) as usize;
-    if sorted.get(likely).is_some_and(|one| number_of(one) == number) {
+    if sorted
+        .get(likely)
+        .is_some_and(|one| number_of(one) == number)
+    {
         return Ok(likely);
     }
     sorted.binary_search_by_key(&number, number_of)

@@ -28,20 +28,30 @@ impl Recorded for Claim {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClaimRefused {
     #[error("`{node}` is claimed by {holder} until {until}")]
-    Held { node: String, holder: String, until: Timestamp },
+    Held {
+        node: String,
+        holder: String,
+        until: Timestamp,
+    },
     #[error("`{node}` is not claimed")]
     NotClaimed { node: String },
     #[error("`{node}` is claimed by {holder}, not by this session")]
     NotYours { node: String, holder: String },
     #[error("the claim on `{node}` with token {given} is over; the token is {token} now")]
-    OldToken { node: String, given: u64, token: u64 },
+    OldToken {
+        node: String,
+        given: u64,
+        token: u64,
+    },
 }
 
 impl Claim {
     /// Says whether it holds at `now`; `heard` is when its session was last heard of, `lease_ms` how long that counts.
     #[must_use]
     pub fn holds(&self, now: Timestamp, heard: Option<Timestamp>, lease_ms: i64) -> bool {
-        let beat = heard.filter(|heard| *heard >= self.since).map_or(i64::MIN, |heard| heard.as_millis() + lease_ms);
+        let beat = heard
+            .filter(|heard| *heard >= self.since)
+            .map_or(i64::MIN, |heard| heard.as_millis() + lease_ms);
         now.as_millis() < self.until.as_millis().max(beat)
     }
 }
@@ -66,7 +76,12 @@ mod tests {
     #[test]
     fn a_claim_lasts_as_long_as_its_session_is_heard_of() {
         let at = Timestamp::from_millis;
-        let claim = Claim { session: "a".to_owned(), token: 7, since: at(1_000), until: at(2_000) };
+        let claim = Claim {
+            session: "a".to_owned(),
+            token: 7,
+            since: at(1_000),
+            until: at(2_000),
+        };
         for (now, heard, holds) in [
             (1_000, None, true),
             (1_999, None, true),
@@ -76,7 +91,11 @@ mod tests {
             // It was heard of before it made the claim: that says nothing.
             (2_000, Some(999), false),
         ] {
-            assert_eq!(claim.holds(at(now), heard.map(at), 1_000), holds, "{now} {heard:?}");
+            assert_eq!(
+                claim.holds(at(now), heard.map(at), 1_000),
+                holds,
+                "{now} {heard:?}"
+            );
         }
     }
 }

@@ -110,8 +110,15 @@ pub fn judge(proof: &Proof, inputs: Digest32) -> ProofStanding {
 
 /// Returns why a node does not count as done; `None` when it does.
 #[must_use]
-pub fn objection(node: &str, need: EvidenceNeed, proofs: &[(Asks, ProofStanding)]) -> Option<String> {
-    if let Some((asks, standing)) = proofs.iter().find(|(_, standing)| *standing != ProofStanding::Fresh) {
+pub fn objection(
+    node: &str,
+    need: EvidenceNeed,
+    proofs: &[(Asks, ProofStanding)],
+) -> Option<String> {
+    if let Some((asks, standing)) = proofs
+        .iter()
+        .find(|(_, standing)| *standing != ProofStanding::Fresh)
+    {
         let why = match standing {
             ProofStanding::Open => "nobody has looked yet",
             ProofStanding::Failed => "it failed",
@@ -119,8 +126,9 @@ pub fn objection(node: &str, need: EvidenceNeed, proofs: &[(Asks, ProofStanding)
         };
         return Some(format!("`{node}` is not proved: {}: {why}", asks.words()));
     }
-    (need == EvidenceNeed::Required && proofs.is_empty())
-        .then(|| format!("`{node}` is not proved: its profile asks for evidence and none is declared"))
+    (need == EvidenceNeed::Required && proofs.is_empty()).then(|| {
+        format!("`{node}` is not proved: its profile asks for evidence and none is declared")
+    })
 }
 
 #[cfg(test)]
@@ -141,22 +149,51 @@ mod tests {
             inputs: then,
             output: String::new(),
         };
-        let proof = |result| Proof { asks: Asks::File { path: "a".to_owned() }, result };
+        let proof = |result| Proof {
+            asks: Asks::File {
+                path: "a".to_owned(),
+            },
+            result,
+        };
         assert_eq!(judge(&proof(None), then), ProofStanding::Open);
-        assert_eq!(judge(&proof(Some(result(true))), then), ProofStanding::Fresh);
+        assert_eq!(
+            judge(&proof(Some(result(true))), then),
+            ProofStanding::Fresh
+        );
         assert_eq!(judge(&proof(Some(result(true))), now), ProofStanding::Stale);
-        assert_eq!(judge(&proof(Some(result(false))), then), ProofStanding::Failed);
+        assert_eq!(
+            judge(&proof(Some(result(false))), then),
+            ProofStanding::Failed
+        );
     }
 
     #[test]
     fn done_needs_what_was_declared() {
-        let asks = || Asks::Command { run: vec!["true".to_owned()], inputs: Vec::new() };
+        let asks = || Asks::Command {
+            run: vec!["true".to_owned()],
+            inputs: Vec::new(),
+        };
         let declared = EvidenceNeed::Declared;
         assert_eq!(objection("n", declared, &[]), None);
         assert!(objection("n", EvidenceNeed::Required, &[]).is_some());
-        assert_eq!(objection("n", EvidenceNeed::Required, &[(asks(), ProofStanding::Fresh)]), None);
-        for standing in [ProofStanding::Open, ProofStanding::Failed, ProofStanding::Stale] {
-            let why = objection("n", declared, &[(asks(), ProofStanding::Fresh), (asks(), standing)]);
+        assert_eq!(
+            objection(
+                "n",
+                EvidenceNeed::Required,
+                &[(asks(), ProofStanding::Fresh)]
+            ),
+            None
+        );
+        for standing in [
+            ProofStanding::Open,
+            ProofStanding::Failed,
+            ProofStanding::Stale,
+        ] {
+            let why = objection(
+                "n",
+                declared,
+                &[(asks(), ProofStanding::Fresh), (asks(), standing)],
+            );
             assert!(why.is_some_and(|why| why.contains("`true` ends with 0")));
         }
     }

@@ -68,7 +68,8 @@ impl Focus {
     /// Returns the nodes from the root down to the cursor.
     #[must_use]
     pub fn stack<'t>(&self, tree: &'t Tree) -> Vec<&'t Node> {
-        self.cursor().map_or_else(Vec::new, |cursor| path_to(tree, cursor))
+        self.cursor()
+            .map_or_else(Vec::new, |cursor| path_to(tree, cursor))
     }
 
     /// Goes to a node: a branch of the same root, or another root; the one that is left stays as it is.
@@ -84,7 +85,10 @@ impl Focus {
     pub fn back(&mut self, tree: &Tree, node: &Node) -> Result<(), MoveRefused> {
         let root = root_of(tree, node.id);
         let was_there = self.roots.get(&root).is_some_and(|known| {
-            known.visited.contains(&node.id) || path_to(tree, known.cursor).iter().any(|above| above.id == node.id)
+            known.visited.contains(&node.id)
+                || path_to(tree, known.cursor)
+                    .iter()
+                    .any(|above| above.id == node.id)
         });
         if !was_there {
             return Err(MoveRefused::NotVisited(node.alias.clone()));
@@ -110,7 +114,11 @@ impl Focus {
             return Err(MoveRefused::NoSuchRoot(root.alias.clone()));
         }
         // A cursor whose node is gone leads nowhere.
-        let known = self.roots.get(&root.id).map(|known| known.cursor).filter(|cursor| tree.get(*cursor).is_some());
+        let known = self
+            .roots
+            .get(&root.id)
+            .map(|known| known.cursor)
+            .filter(|cursor| tree.get(*cursor).is_some());
         match known {
             Some(_) => self.active_root = Some(root.id),
             None => self.move_to(root.id, root.id),
@@ -123,8 +131,14 @@ impl Focus {
     ///
     /// # Errors
     /// [`MoveRefused::Nowhere`].
-    pub fn exit(&mut self, tree: &Tree, proved: &dyn Fn(&Node) -> bool) -> Result<Left, MoveRefused> {
-        let (Some(root), Some(cursor)) = (self.active_root, self.cursor()) else { return Err(MoveRefused::Nowhere) };
+    pub fn exit(
+        &mut self,
+        tree: &Tree,
+        proved: &dyn Fn(&Node) -> bool,
+    ) -> Result<Left, MoveRefused> {
+        let (Some(root), Some(cursor)) = (self.active_root, self.cursor()) else {
+            return Err(MoveRefused::Nowhere);
+        };
         let mut left = Left::default();
         let mut at = cursor;
         loop {
@@ -133,7 +147,10 @@ impl Focus {
                 return Ok(left);
             };
             let is_done = |id: NodeId, left: &Left| {
-                left.completed.contains(&id) || tree.get(id).is_some_and(|node| node.progress == Progress::Complete)
+                left.completed.contains(&id)
+                    || tree
+                        .get(id)
+                        .is_some_and(|node| node.progress == Progress::Complete)
             };
             let done = is_done(at, &left);
             let Some(parent) = tree.parent(node) else {
@@ -148,9 +165,16 @@ impl Focus {
                 self.move_to(root, parent.id);
                 return Ok(left);
             }
-            let siblings: Vec<NodeId> = tree.children(parent.id).map(|sibling| sibling.id).collect();
-            let place = siblings.iter().position(|sibling| *sibling == at).unwrap_or_default();
-            let after = siblings.iter().skip(place + 1).chain(siblings.iter().take(place));
+            let siblings: Vec<NodeId> =
+                tree.children(parent.id).map(|sibling| sibling.id).collect();
+            let place = siblings
+                .iter()
+                .position(|sibling| *sibling == at)
+                .unwrap_or_default();
+            let after = siblings
+                .iter()
+                .skip(place + 1)
+                .chain(siblings.iter().take(place));
             if let Some(next) = after.copied().find(|sibling| !is_done(*sibling, &left)) {
                 self.move_to(root, next);
                 return Ok(left);
@@ -169,9 +193,14 @@ impl Focus {
 
     /// Puts the cursor of a root somewhere and makes it the active one.
     fn move_to(&mut self, root: NodeId, node: NodeId) {
-        let known = self.roots.entry(root).or_insert_with(|| RootFocus { cursor: node, visited: Vec::new() });
+        let known = self.roots.entry(root).or_insert_with(|| RootFocus {
+            cursor: node,
+            visited: Vec::new(),
+        });
         let left = std::mem::replace(&mut known.cursor, node);
-        known.visited.retain(|visited| *visited != node && *visited != left);
+        known
+            .visited
+            .retain(|visited| *visited != node && *visited != left);
         if left != node {
             known.visited.push(left);
         }
@@ -189,7 +218,9 @@ pub fn root_of(tree: &Tree, node: NodeId) -> NodeId {
 
 /// Returns the nodes from the root down to a node.
 fn path_to(tree: &Tree, node: NodeId) -> Vec<&Node> {
-    let Some(node) = tree.get(node) else { return Vec::new() };
+    let Some(node) = tree.get(node) else {
+        return Vec::new();
+    };
     let mut path = tree.ancestors(node);
     path.reverse();
     path.push(node);

@@ -15,7 +15,10 @@ pub const FOLDER: &str = ".throughline/phases";
 /// Returns the guide of that name as it is shipped.
 #[must_use]
 pub fn shipped(name: &str) -> Option<&'static str> {
-    SHIPPED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+    SHIPPED
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, text)| *text)
 }
 
 #[cfg(test)]

@@ -39,13 +39,25 @@ const WORDS: &[&str] = &[
 #[must_use]
 pub fn read(text: &str) -> Vec<ScenarioText> {
     let named: Vec<Start<'_>> = starts(text, false);
-    let starts = if named.is_empty() { starts(text, true) } else { named };
+    let starts = if named.is_empty() {
+        starts(text, true)
+    } else {
+        named
+    };
     let mut found: Vec<ScenarioText> = Vec::with_capacity(starts.len());
     for start in &starts {
         let slug = free_slug(&found, start.title);
         let body = text.get(start.from..start.to).unwrap_or_default();
-        let text = body.trim_end().trim_end_matches("```").trim_end().to_owned();
-        found.push(ScenarioText { slug, title: start.title.to_owned(), text });
+        let text = body
+            .trim_end()
+            .trim_end_matches("```")
+            .trim_end()
+            .to_owned();
+        found.push(ScenarioText {
+            slug,
+            title: start.title.to_owned(),
+            text,
+        });
     }
     found
 }
@@ -71,8 +83,16 @@ fn starts(text: &str, headings: bool) -> Vec<Start<'_>> {
             fenced = !fenced;
             continue;
         }
-        let depth = if fenced { 0 } else { bare.chars().take_while(|c| *c == '#').count() };
-        let words = if (1..=6).contains(&depth) { bare.trim_start_matches('#').trim() } else { bare };
+        let depth = if fenced {
+            0
+        } else {
+            bare.chars().take_while(|c| *c == '#').count()
+        };
+        let words = if (1..=6).contains(&depth) {
+            bare.trim_start_matches('#').trim()
+        } else {
+            bare
+        };
         let title = match titled(words) {
             Some(title) => Some(title),
             None if headings && depth == 2 => Some(words),
@@ -90,7 +110,11 @@ fn starts(text: &str, headings: bool) -> Vec<Start<'_>> {
             open = None;
         }
         if let Some(title) = title.filter(|title| !title.is_empty()) {
-            found.push(Start { title, from: at, to: text.len() });
+            found.push(Start {
+                title,
+                from: at,
+                to: text.len(),
+            });
             open = Some((depth > 0).then_some(depth));
         }
     }
@@ -119,7 +143,11 @@ pub fn slug(title: &str) -> String {
     }
     let slug = slug.trim_end_matches('-');
     let short: String = slug.chars().take(60).collect();
-    if short.is_empty() { "scenario".to_owned() } else { short.trim_end_matches('-').to_owned() }
+    if short.is_empty() {
+        "scenario".to_owned()
+    } else {
+        short.trim_end_matches('-').to_owned()
+    }
 }
 
 fn free_slug(taken: &[ScenarioText], title: &str) -> String {
@@ -128,7 +156,10 @@ fn free_slug(taken: &[ScenarioText], title: &str) -> String {
     if !is_taken(&slug) {
         return slug;
     }
-    (2..).map(|number| format!("{slug}-{number}")).find(|name| !is_taken(name)).unwrap_or(slug)
+    (2..)
+        .map(|number| format!("{slug}-{number}"))
+        .find(|name| !is_taken(name))
+        .unwrap_or(slug)
 }
 
 #[cfg(test)]
@@ -143,36 +174,64 @@ mod tests {
             (
                 "Feature: limits\n\n  Scenario: Threshold gate\n    Given 400 lines\n\n  Scenario: commit clears\n    When committed\n",
                 &[
-                    ("threshold-gate", "Scenario: Threshold gate\n    Given 400 lines"),
-                    ("commit-clears", "Scenario: commit clears\n    When committed"),
+                    (
+                        "threshold-gate",
+                        "Scenario: Threshold gate\n    Given 400 lines",
+                    ),
+                    (
+                        "commit-clears",
+                        "Scenario: commit clears\n    When committed",
+                    ),
                 ],
             ),
             (
                 "# T\n\n```gherkin\nScenario: one\n  Given a\n```\n\nwords\n\n```gherkin\nScenario Outline: two\n```\n",
-                &[("one", "Scenario: one\n  Given a\n```\n\nwords"), ("two", "Scenario Outline: two")],
+                &[
+                    ("one", "Scenario: one\n  Given a\n```\n\nwords"),
+                    ("two", "Scenario Outline: two"),
+                ],
             ),
             (
                 "## Scenario 1: One\nbody\n### Notes\nstill one\n## Other\nnot it\n## Scenario: One\nagain\n",
-                &[("one", "## Scenario 1: One\nbody\n### Notes\nstill one"), ("one-2", "## Scenario: One\nagain")],
+                &[
+                    ("one", "## Scenario 1: One\nbody\n### Notes\nstill one"),
+                    ("one-2", "## Scenario: One\nagain"),
+                ],
             ),
             (
                 "# T\n## First thing\na\n### deeper\nb\n## Second\n",
-                &[("first-thing", "## First thing\na\n### deeper\nb"), ("second", "## Second")],
+                &[
+                    ("first-thing", "## First thing\na\n### deeper\nb"),
+                    ("second", "## Second"),
+                ],
             ),
             (
                 "Сценарий: Порог срабатывает\n  Дано 400 строк\n",
-                &[("порог-срабатывает", "Сценарий: Порог срабатывает\n  Дано 400 строк")],
+                &[(
+                    "порог-срабатывает",
+                    "Сценарий: Порог срабатывает\n  Дано 400 строк",
+                )],
             ),
             ("Scenario:\n  no title\n", &[]),
         ];
         for (text, expected) in cases {
             let found = read(text);
-            let found: Vec<(&str, &str)> = found.iter().map(|one| (one.slug.as_str(), one.text.trim_start())).collect();
+            let found: Vec<(&str, &str)> = found
+                .iter()
+                .map(|one| (one.slug.as_str(), one.text.trim_start()))
+                .collect();
             // Fences between two scenarios belong to neither reader's meaning; only where a text begins matters.
             let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
-            assert_eq!(names, expected.iter().map(|(name, _)| *name).collect::<Vec<_>>(), "{text}");
+            assert_eq!(
+                names,
+                expected.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
+                "{text}"
+            );
             for ((_, text), (_, start)) in found.iter().zip(*expected) {
-                assert!(text.starts_with(start.lines().next().unwrap_or_default()), "{text} / {start}");
+                assert!(
+                    text.starts_with(start.lines().next().unwrap_or_default()),
+                    "{text} / {start}"
+                );
             }
         }
     }
@@ -180,7 +239,10 @@ mod tests {
     #[test]
     fn a_scenario_ends_where_the_next_begins() {
         let found = read("## Scenario: One\nbody\n### Notes\nstill one\n## Other\nnot it\n");
-        assert_eq!(found[0].text, "## Scenario: One\nbody\n### Notes\nstill one");
+        assert_eq!(
+            found[0].text,
+            "## Scenario: One\nbody\n### Notes\nstill one"
+        );
     }
 
     #[test]

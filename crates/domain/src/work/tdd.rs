@@ -16,7 +16,11 @@ pub struct CommitPrefixes {
 impl Default for CommitPrefixes {
     fn default() -> Self {
         let words = |list: &[&str]| list.iter().map(|word| (*word).to_owned()).collect();
-        Self { red: words(&["test"]), green: words(&["feat", "fix"]), refactor: words(&["refactor"]) }
+        Self {
+            red: words(&["test"]),
+            green: words(&["feat", "fix"]),
+            refactor: words(&["refactor"]),
+        }
     }
 }
 
@@ -79,7 +83,12 @@ pub enum Advance {
 #[must_use]
 pub fn step_of(subject: &str, prefixes: &CommitPrefixes) -> Option<Cycle> {
     let (head, _) = subject.split_once(':')?;
-    let word = head.split(['(', '!']).next().unwrap_or_default().trim().to_lowercase();
+    let word = head
+        .split(['(', '!'])
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_lowercase();
     let is = |list: &[String]| list.iter().any(|known| known.to_lowercase() == word);
     if is(&prefixes.red) {
         Some(Cycle::Red)
@@ -105,7 +114,9 @@ pub struct Commit<'c> {
 /// Returns what a commit means.
 #[must_use]
 pub fn advance(tdd: &Tdd, commit: &Commit<'_>, prefixes: &CommitPrefixes) -> Advance {
-    let Some(step) = step_of(commit.subject, prefixes) else { return Advance::None };
+    let Some(step) = step_of(commit.subject, prefixes) else {
+        return Advance::None;
+    };
     let amends = commit.amends.is_some() && commit.amends == tdd.last_hash.as_deref();
     let before = if amends { tdd.before } else { tdd.cycle };
     if step == Cycle::Red && before == Some(Cycle::Green) {
@@ -121,7 +132,10 @@ pub fn advance(tdd: &Tdd, commit: &Commit<'_>, prefixes: &CommitPrefixes) -> Adv
     match step {
         // Cleaning up before anything is green finishes nothing.
         Cycle::Refactor if before == Some(Cycle::Green) => Advance::Done(after),
-        Cycle::Refactor => Advance::To(Tdd { cycle: before, ..after }),
+        Cycle::Refactor => Advance::To(Tdd {
+            cycle: before,
+            ..after
+        }),
         Cycle::Red | Cycle::Green => Advance::To(after),
     }
 }
@@ -134,7 +148,11 @@ pub fn expected(cycle: Option<Cycle>, about: &str, prefixes: &CommitPrefixes) ->
         None => format!("{}: {about} (RED)", word(&prefixes.red)),
         Some(Cycle::Red) => format!("{}: {about} (GREEN)", word(&prefixes.green)),
         Some(Cycle::Green) => {
-            format!("{}: {about}, or {}: for the next scenario", word(&prefixes.refactor), word(&prefixes.red))
+            format!(
+                "{}: {about}, or {}: for the next scenario",
+                word(&prefixes.refactor),
+                word(&prefixes.red)
+            )
         }
         Some(Cycle::Refactor) => format!("{}: the next scenario (RED)", word(&prefixes.red)),
     }
@@ -145,7 +163,12 @@ mod tests {
     use super::{Advance, Commit, CommitPrefixes, Cycle, Tdd, advance, expected, step_of};
 
     fn commit<'c>(hash: &'c str, subject: &'c str, amends: Option<&'c str>) -> Commit<'c> {
-        Commit { hash, subject, amends, lines: 10 }
+        Commit {
+            hash,
+            subject,
+            amends,
+            lines: 10,
+        }
     }
 
     #[test]
@@ -183,26 +206,47 @@ mod tests {
             assert_eq!(tdd.cycle, cycle, "{subject}");
         }
         assert_eq!(tdd.lines, 30);
-        assert!(matches!(advance(&tdd, &commit("h", "refactor: a", None), &prefixes), Advance::Done(_)));
-        assert_eq!(advance(&tdd, &commit("h", "test: b", None), &prefixes), Advance::DoneBefore);
+        assert!(matches!(
+            advance(&tdd, &commit("h", "refactor: a", None), &prefixes),
+            Advance::Done(_)
+        ));
+        assert_eq!(
+            advance(&tdd, &commit("h", "test: b", None), &prefixes),
+            Advance::DoneBefore
+        );
     }
 
     #[test]
     fn an_amended_commit_takes_the_place_of_the_first() {
         let prefixes = CommitPrefixes::default();
-        let Advance::To(red) = advance(&Tdd::default(), &commit("1", "test: a", None), &prefixes) else {
+        let Advance::To(red) = advance(&Tdd::default(), &commit("1", "test: a", None), &prefixes)
+        else {
             panic!("red")
         };
-        let Advance::To(green) = advance(&red, &commit("2", "feat: a", None), &prefixes) else { panic!("green") };
+        let Advance::To(green) = advance(&red, &commit("2", "feat: a", None), &prefixes) else {
+            panic!("green")
+        };
         // `feat:` was a slip: it was still the test.
-        let Advance::To(again) = advance(&green, &commit("3", "test: a", Some("2")), &prefixes) else { panic!("red") };
-        assert_eq!((again.cycle, again.before), (Some(Cycle::Red), Some(Cycle::Red)));
+        let Advance::To(again) = advance(&green, &commit("3", "test: a", Some("2")), &prefixes)
+        else {
+            panic!("red")
+        };
+        assert_eq!(
+            (again.cycle, again.before),
+            (Some(Cycle::Red), Some(Cycle::Red))
+        );
     }
 
     #[test]
     fn the_next_commit_is_named() {
         let prefixes = CommitPrefixes::default();
-        assert_eq!(expected(None, "threshold", &prefixes), "test: threshold (RED)");
-        assert_eq!(expected(Some(Cycle::Red), "threshold", &prefixes), "feat: threshold (GREEN)");
+        assert_eq!(
+            expected(None, "threshold", &prefixes),
+            "test: threshold (RED)"
+        );
+        assert_eq!(
+            expected(Some(Cycle::Red), "threshold", &prefixes),
+            "feat: threshold (GREEN)"
+        );
     }
 }

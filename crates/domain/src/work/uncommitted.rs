@@ -32,7 +32,11 @@ impl Authors {
         }
         for file in files {
             if self.files.len() < MOST || self.files.contains_key(file) {
-                news |= self.files.entry(file.clone()).or_default().insert(session.to_owned());
+                news |= self
+                    .files
+                    .entry(file.clone())
+                    .or_default()
+                    .insert(session.to_owned());
             }
         }
         news
@@ -53,12 +57,16 @@ impl Authors {
     /// Says whether a commit was made by another session.
     #[must_use]
     pub fn is_of_another(&self, session: &str, commit: &str) -> bool {
-        self.commits.get(commit).is_some_and(|author| author != session)
+        self.commits
+            .get(commit)
+            .is_some_and(|author| author != session)
     }
 
     /// Says whether a file is another session's alone.
     fn is_of_others(&self, session: &str, file: &str) -> bool {
-        self.files.get(file).is_some_and(|authors| !authors.is_empty() && !authors.contains(session))
+        self.files
+            .get(file)
+            .is_some_and(|authors| !authors.is_empty() && !authors.contains(session))
     }
 }
 
@@ -74,11 +82,22 @@ pub struct Uncommitted {
 
 /// Counts what a session has not committed. `counts` says whether a file counts at all.
 #[must_use]
-pub fn count(changed: &[ChangedLines], authors: &Authors, session: &str, counts: &dyn Fn(&str) -> bool) -> Uncommitted {
-    let mut total = Uncommitted { anything: !changed.is_empty(), ..Uncommitted::default() };
+pub fn count(
+    changed: &[ChangedLines],
+    authors: &Authors,
+    session: &str,
+    counts: &dyn Fn(&str) -> bool,
+) -> Uncommitted {
+    let mut total = Uncommitted {
+        anything: !changed.is_empty(),
+        ..Uncommitted::default()
+    };
     for file in changed {
         if counts(&file.path) && !authors.is_of_others(session, &file.path) {
-            total.lines = total.lines.saturating_add(file.added).saturating_add(file.removed);
+            total.lines = total
+                .lines
+                .saturating_add(file.added)
+                .saturating_add(file.removed);
             total.files += 1;
         }
     }
@@ -147,8 +166,18 @@ mod tests {
 
     #[test]
     fn two_sessions_count_their_own() {
-        let line = |path: &str, added| ChangedLines { path: path.to_owned(), added, removed: 1, untracked: false };
-        let changed = [line("a", 10), line("b", 100), line("c", 1_000), line("x.lock", 9)];
+        let line = |path: &str, added| ChangedLines {
+            path: path.to_owned(),
+            added,
+            removed: 1,
+            untracked: false,
+        };
+        let changed = [
+            line("a", 10),
+            line("b", 100),
+            line("c", 1_000),
+            line("x.lock", 9),
+        ];
         let mut authors = Authors::default();
         assert!(authors.wrote("one", &["a".to_owned(), "c".to_owned()]));
         assert!(authors.wrote("two", &["b".to_owned(), "c".to_owned()]));
@@ -157,6 +186,9 @@ mod tests {
         assert_eq!(count(&changed, &authors, "one", &counts).lines, 11 + 1_001);
         assert_eq!(count(&changed, &authors, "two", &counts).lines, 101 + 1_001);
         // Nobody knows better: everything counts.
-        assert_eq!(count(&changed, &Authors::default(), "one", &counts).lines, 11 + 101 + 1_001);
+        assert_eq!(
+            count(&changed, &Authors::default(), "one", &counts).lines,
+            11 + 101 + 1_001
+        );
     }
 }

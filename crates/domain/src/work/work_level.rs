@@ -30,7 +30,9 @@ impl WorkLevel {
     /// Returns the level of that word.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.word() == word.trim().to_lowercase())
+        Self::ALL
+            .into_iter()
+            .find(|level| level.word() == word.trim().to_lowercase())
     }
 }
 
@@ -64,7 +66,16 @@ pub const FEATURE_FILES: usize = 3;
 pub const MOST_SCENARIOS: usize = 5;
 
 /// Words with which people ask for something new, and for something small.
-const NEW_WORDS: &[&str] = &["add", "implement", "build", "create", "introduce", "добавить", "реализовать", "создать"];
+const NEW_WORDS: &[&str] = &[
+    "add",
+    "implement",
+    "build",
+    "create",
+    "introduce",
+    "добавить",
+    "реализовать",
+    "создать",
+];
 const SMALL_WORDS: &[&str] = &["typo", "rename", "bump", "опечатка", "переименовать"];
 const FLOW_WORDS: &[&str] = &[
     "state",
@@ -86,9 +97,11 @@ pub fn assess(signals: &Signals<'_>) -> Assessment {
     let lower = signals.text.to_lowercase();
     let says = |text: &str, words: &[&str]| {
         let found = words.iter().find(|word| {
-            text.split(|c: char| !c.is_alphanumeric() && c != ' ').any(|part| {
-                part.split_whitespace().any(|one| one == **word) || (word.contains(' ') && part.contains(**word))
-            })
+            text.split(|c: char| !c.is_alphanumeric() && c != ' ')
+                .any(|part| {
+                    part.split_whitespace().any(|one| one == **word)
+                        || (word.contains(' ') && part.contains(**word))
+                })
         });
         found.map(|word| (*word).to_owned())
     };
@@ -109,18 +122,30 @@ pub fn assess(signals: &Signals<'_>) -> Assessment {
         reasons.push(format!("it speaks of new state or flows (\"{word}\")"));
     }
     if !reasons.is_empty() {
-        return Assessment { level: WorkLevel::Feature, reasons, accepted_scenarios: None };
+        return Assessment {
+            level: WorkLevel::Feature,
+            reasons,
+            accepted_scenarios: None,
+        };
     }
     if let Some(word) = says(&lower_title, SMALL_WORDS) {
         let reasons = vec![format!("the title says \"{word}\"")];
-        return Assessment { level: WorkLevel::Patch, reasons, accepted_scenarios: None };
+        return Assessment {
+            level: WorkLevel::Patch,
+            reasons,
+            accepted_scenarios: None,
+        };
     }
     let reasons = vec![match files {
         0 => "nothing says that it is more".to_owned(),
         1 => "it names one file".to_owned(),
         _ => format!("it names {files} files"),
     }];
-    Assessment { level: WorkLevel::Task, reasons, accepted_scenarios: None }
+    Assessment {
+        level: WorkLevel::Task,
+        reasons,
+        accepted_scenarios: None,
+    }
 }
 
 /// Counts the different files a text names: words with a folder or a known ending, without addresses.
@@ -151,7 +176,12 @@ pub enum Outgrown {
 
 /// Says whether work has outgrown its level.
 #[must_use]
-pub fn outgrown(assessment: &Assessment, files: usize, scenarios: usize, children: usize) -> Option<Outgrown> {
+pub fn outgrown(
+    assessment: &Assessment,
+    files: usize,
+    scenarios: usize,
+    children: usize,
+) -> Option<Outgrown> {
     if let Some(accepted) = assessment.accepted_scenarios {
         return (scenarios > accepted && scenarios > MOST_SCENARIOS && children == 0)
             .then_some(Outgrown::Scenarios(scenarios));
@@ -173,13 +203,28 @@ mod tests {
             ("Typo in the help", "", 0, WorkLevel::Patch),
             ("Add search", "", 0, WorkLevel::Feature),
             ("Address book", "", 0, WorkLevel::Task),
-            ("Fix the label", "`a/b.rs`, `a/c.rs` and `d.ts` at https://example.org/x.html", 0, WorkLevel::Feature),
-            ("Fix the label", "A new state machine.", 0, WorkLevel::Feature),
+            (
+                "Fix the label",
+                "`a/b.rs`, `a/c.rs` and `d.ts` at https://example.org/x.html",
+                0,
+                WorkLevel::Feature,
+            ),
+            (
+                "Fix the label",
+                "A new state machine.",
+                0,
+                WorkLevel::Feature,
+            ),
             ("Fix the label", "", 3, WorkLevel::Feature),
             ("Добавить поиск", "", 0, WorkLevel::Feature),
         ];
         for (title, text, scenarios, level) in cases {
-            let found = assess(&Signals { title, text, scenarios: *scenarios, children: 0 });
+            let found = assess(&Signals {
+                title,
+                text,
+                scenarios: *scenarios,
+                children: 0,
+            });
             assert_eq!(found.level, *level, "{title}: {:?}", found.reasons);
             assert!(!found.reasons.is_empty());
         }
@@ -187,9 +232,19 @@ mod tests {
 
     #[test]
     fn work_outgrows_its_level() {
-        let task = Assessment { level: WorkLevel::Task, reasons: Vec::new(), accepted_scenarios: None };
-        let feature = Assessment { level: WorkLevel::Feature, ..task.clone() };
-        let accepted = Assessment { accepted_scenarios: Some(6), ..task.clone() };
+        let task = Assessment {
+            level: WorkLevel::Task,
+            reasons: Vec::new(),
+            accepted_scenarios: None,
+        };
+        let feature = Assessment {
+            level: WorkLevel::Feature,
+            ..task.clone()
+        };
+        let accepted = Assessment {
+            accepted_scenarios: Some(6),
+            ..task.clone()
+        };
         assert_eq!(outgrown(&task, 2, 5, 0), None);
         assert_eq!(outgrown(&task, 3, 5, 0), Some(Outgrown::Files(3)));
         assert_eq!(outgrown(&feature, 9, 6, 0), Some(Outgrown::Scenarios(6)));

@@ -3,10 +3,22 @@
 /// Every command that changes something, as roles name it, with its usage.
 pub const COMMANDS: &[(&str, &str)] = &[
     ("doc set", "tl doc set ID FIELD=VALUE … --version N"),
-    ("doc add-decision", "tl doc add-decision --decision TEXT --reasoning TEXT"),
-    ("doc add-alternative", "tl doc add-alternative --alternative TEXT --reason TEXT --decision-ref DL-NNN"),
-    ("doc add-constraint", "tl doc add-constraint --type TEXT --description TEXT [--source TEXT]"),
-    ("doc add-risk", "tl doc add-risk --risk TEXT --mitigation TEXT [--anchor FILE:PLACE] [--decision-ref DL-NNN]"),
+    (
+        "doc add-decision",
+        "tl doc add-decision --decision TEXT --reasoning TEXT",
+    ),
+    (
+        "doc add-alternative",
+        "tl doc add-alternative --alternative TEXT --reason TEXT --decision-ref DL-NNN",
+    ),
+    (
+        "doc add-constraint",
+        "tl doc add-constraint --type TEXT --description TEXT [--source TEXT]",
+    ),
+    (
+        "doc add-risk",
+        "tl doc add-risk --risk TEXT --mitigation TEXT [--anchor FILE:PLACE] [--decision-ref DL-NNN]",
+    ),
     (
         "doc add-milestone",
         "tl doc add-milestone --name TEXT [--file PATH]… [--requirement TEXT]… [--criterion TEXT]… [--needs M-NNN]…",
@@ -15,25 +27,43 @@ pub const COMMANDS: &[(&str, &str)] = &[
         "doc add-intent",
         "tl doc add-intent --milestone M-NNN --file PATH --behavior TEXT [--function NAME] [--decision-ref DL-NNN]…",
     ),
-    ("doc add-change", "tl doc add-change --intent CI-NNN --diff FILE|- [--why TEXT]…"),
+    (
+        "doc add-change",
+        "tl doc add-change --intent CI-NNN --diff FILE|- [--why TEXT]…",
+    ),
     (
         "doc add-doc",
         "tl doc add-doc --milestone M-NNN --place module|docstring|algorithm|inline [--target NAME] --text TEXT",
     ),
     ("doc remove", "tl doc remove ID --version N"),
-    ("doc apply", "tl doc apply FILE|-   # many changes, one JSON object a line, all or nothing"),
+    (
+        "doc apply",
+        "tl doc apply FILE|-   # many changes, one JSON object a line, all or nothing",
+    ),
     ("doc freeze", "tl doc freeze"),
     ("doc render", "tl doc render"),
     ("doc validate", "tl doc validate"),
     ("doc show", "tl doc show [ID]"),
-    ("review add", "tl review add --check TEXT --severity MUST|SHOULD|COULD [--scope TEXT]"),
-    ("review verdict", "tl review verdict qa-NNN pass | fail --finding TEXT"),
+    (
+        "review add",
+        "tl review add --check TEXT --severity MUST|SHOULD|COULD [--scope TEXT]",
+    ),
+    (
+        "review verdict",
+        "tl review verdict qa-NNN pass | fail --finding TEXT",
+    ),
     ("review status", "tl review status"),
     ("progress", "tl progress DOCUMENT/M-NNN complete"),
     ("next", "tl next"),
-    ("take", "tl flow take   # a milestone of this wave, claimed for this session"),
+    (
+        "take",
+        "tl flow take   # a milestone of this wave, claimed for this session",
+    ),
     ("release", "tl release DOCUMENT/M-NNN"),
-    ("evidence", "tl evidence add DOCUMENT/M-NNN … and tl evidence run DOCUMENT/M-NNN"),
+    (
+        "evidence",
+        "tl evidence add DOCUMENT/M-NNN … and tl evidence run DOCUMENT/M-NNN",
+    ),
     ("plan", "tl plan LEVEL ID"),
     ("reconcile", "tl reconcile"),
 ];
@@ -41,5 +71,8 @@ pub const COMMANDS: &[(&str, &str)] = &[
 /// Returns how a command is used.
 #[must_use]
 pub fn usage(word: &str) -> Option<&'static str> {
-    COMMANDS.iter().find(|(known, _)| *known == word).map(|(_, usage)| *usage)
+    COMMANDS
+        .iter()
+        .find(|(known, _)| *known == word)
+        .map(|(_, usage)| *usage)
 }

@@ -142,7 +142,10 @@ impl Workflow {
     /// Returns a step and its place.
     #[must_use]
     pub fn step(&self, name: &str) -> Option<(usize, &Step)> {
-        self.steps.iter().enumerate().find(|(_, step)| step.name == name)
+        self.steps
+            .iter()
+            .enumerate()
+            .find(|(_, step)| step.name == name)
     }
 
     /// Returns a role.

@@ -3,7 +3,9 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{COMMANDS, Given, Requirement, Role, Step, StepEffect, StepKind, SubjectKind, Workflow};
+use super::{
+    COMMANDS, Given, Requirement, Role, Step, StepEffect, StepKind, SubjectKind, Workflow,
+};
 use crate::suggest::with_suggestion;
 
 /// What is wrong with a workflow, and where.
@@ -70,16 +72,30 @@ pub fn parse(file: &str, text: &str) -> Result<Workflow, WorkflowProblem> {
     if raw.steps.is_empty() {
         return Err(reader.problem(&raw.name, "step", "expected at least one `[[step]]`"));
     }
-    let subjects =
-        [("document", SubjectKind::Document), ("node", SubjectKind::Node), ("anything", SubjectKind::Anything)];
+    let subjects = [
+        ("document", SubjectKind::Document),
+        ("node", SubjectKind::Node),
+        ("anything", SubjectKind::Anything),
+    ];
     let subject = match &raw.subject {
         None => SubjectKind::Anything,
         Some(word) => reader.one_of(word, "subject", &subjects)?,
     };
-    let roles = raw.roles.iter().map(|role| reader.role(role)).collect::<Result<Vec<_>, _>>()?;
+    let roles = raw
+        .roles
+        .iter()
+        .map(|role| reader.role(role))
+        .collect::<Result<Vec<_>, _>>()?;
     for (at, role) in raw.roles.iter().enumerate() {
-        if roles[..at].iter().any(|other| other.name == *role.name.get_ref()) {
-            return Err(reader.problem(&role.name, "role.name", &format!("`{}` is there twice", role.name.get_ref())));
+        if roles[..at]
+            .iter()
+            .any(|other| other.name == *role.name.get_ref())
+        {
+            return Err(reader.problem(
+                &role.name,
+                "role.name",
+                &format!("`{}` is there twice", role.name.get_ref()),
+            ));
         }
     }
     let mut steps: Vec<Step> = Vec::new();
@@ -103,26 +119,60 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn line(&self, offset: usize) -> usize {
-        1 + self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+        1 + self
+            .text
+            .bytes()
+            .take(offset)
+            .filter(|byte| *byte == b'\n')
+            .count()
     }
 
     fn problem(&self, at: &Spanned<String>, key: &str, why: &str) -> WorkflowProblem {
         let line = self.line(at.span().start);
-        WorkflowProblem { file: self.file.to_owned(), line, message: format!("`{key}`: {why}") }
+        WorkflowProblem {
+            file: self.file.to_owned(),
+            line,
+            message: format!("`{key}`: {why}"),
+        }
     }
 
     fn word(&self, at: &Spanned<String>, key: &str) -> Result<(), WorkflowProblem> {
         let name = at.get_ref();
-        let fits =
-            !name.is_empty() && name.len() <= 60 && name.chars().all(|c| c.is_alphanumeric() || "-_".contains(c));
-        if fits { Ok(()) } else { Err(self.problem(at, key, "expected one word of letters, digits, `-` or `_`")) }
+        let fits = !name.is_empty()
+            && name.len() <= 60
+            && name
+                .chars()
+                .all(|c| c.is_alphanumeric() || "-_".contains(c));
+        if fits {
+            Ok(())
+        } else {
+            Err(self.problem(at, key, "expected one word of letters, digits, `-` or `_`"))
+        }
     }
 
-    fn one_of<T: Copy>(&self, at: &Spanned<String>, key: &str, known: &[(&str, T)]) -> Result<T, WorkflowProblem> {
-        known.iter().find(|(word, _)| word == at.get_ref()).map(|(_, value)| *value).ok_or_else(|| {
-            let words: Vec<String> = known.iter().map(|(word, _)| format!("`{word}`")).collect();
-            self.problem(at, key, &format!("`{}` is not allowed: expected one of {}", at.get_ref(), words.join(", ")))
-        })
+    fn one_of<T: Copy>(
+        &self,
+        at: &Spanned<String>,
+        key: &str,
+        known: &[(&str, T)],
+    ) -> Result<T, WorkflowProblem> {
+        known
+            .iter()
+            .find(|(word, _)| word == at.get_ref())
+            .map(|(_, value)| *value)
+            .ok_or_else(|| {
+                let words: Vec<String> =
+                    known.iter().map(|(word, _)| format!("`{word}`")).collect();
+                self.problem(
+                    at,
+                    key,
+                    &format!(
+                        "`{}` is not allowed: expected one of {}",
+                        at.get_ref(),
+                        words.join(", ")
+                    ),
+                )
+            })
     }
 
     fn all_of<T: Copy>(
@@ -131,7 +181,9 @@ impl Reader<'_> {
         key: &str,
         known: &[(&str, T)],
     ) -> Result<Vec<T>, WorkflowProblem> {
-        list.iter().map(|word| self.one_of(word, key, known)).collect()
+        list.iter()
+            .map(|word| self.one_of(word, key, known))
+            .collect()
     }
 
     fn role(&self, raw: &RawRole) -> Result<Role, WorkflowProblem> {
@@ -145,7 +197,12 @@ impl Reader<'_> {
         })
     }
 
-    fn step(&self, raw: &RawStep, roles: &[Role], earlier: &[Step]) -> Result<Step, WorkflowProblem> {
+    fn step(
+        &self,
+        raw: &RawStep,
+        roles: &[Role],
+        earlier: &[Step],
+    ) -> Result<Step, WorkflowProblem> {
         self.word(&raw.name, "step.name")?;
         let name = raw.name.get_ref().clone();
         if earlier.iter().any(|step| step.name == name) {
@@ -153,7 +210,11 @@ impl Reader<'_> {
         }
         let known: Vec<(&str, ())> = roles.iter().map(|role| (role.name.as_str(), ())).collect();
         self.one_of(&raw.role, "step.role", &known)?;
-        let kinds = [("work", StepKind::Work), ("review", StepKind::Review), ("gate", StepKind::Gate)];
+        let kinds = [
+            ("work", StepKind::Work),
+            ("review", StepKind::Review),
+            ("gate", StepKind::Gate),
+        ];
         let kind = match &raw.kind {
             None => StepKind::Work,
             Some(word) => self.one_of(word, "step.kind", &kinds)?,
@@ -162,23 +223,44 @@ impl Reader<'_> {
             self.word(phase, "step.phase")?;
         }
         if kind != StepKind::Work && raw.phase.is_none() {
-            return Err(self.problem(&raw.name, "step.phase", "a review and a gate say which phase they are about"));
+            return Err(self.problem(
+                &raw.name,
+                "step.phase",
+                "a review and a gate say which phase they are about",
+            ));
         }
         let phase = raw.phase.as_ref().map(|phase| phase.get_ref().clone());
-        let reviewed = earlier.iter().any(|step| step.kind == StepKind::Review && step.phase == phase);
+        let reviewed = earlier
+            .iter()
+            .any(|step| step.kind == StepKind::Review && step.phase == phase);
         if kind == StepKind::Gate && !reviewed {
-            return Err(self.problem(&raw.name, "step.phase", "no step before this gate reviews its phase"));
+            return Err(self.problem(
+                &raw.name,
+                "step.phase",
+                "no step before this gate reviews its phase",
+            ));
         }
         if let Some(back) = &raw.on_fail
             && !earlier.iter().any(|step| step.name == *back.get_ref())
         {
-            let words: Vec<String> = earlier.iter().map(|step| format!("`{}`", step.name)).collect();
-            let why = format!("no step `{}` before this one: expected one of {}", back.get_ref(), words.join(", "));
+            let words: Vec<String> = earlier
+                .iter()
+                .map(|step| format!("`{}`", step.name))
+                .collect();
+            let why = format!(
+                "no step `{}` before this one: expected one of {}",
+                back.get_ref(),
+                words.join(", ")
+            );
             return Err(self.problem(back, "step.on_fail", &why));
         }
         match (kind, &raw.on_fail) {
             (StepKind::Gate, None) => {
-                return Err(self.problem(&raw.name, "step.on_fail", "a gate says where a failed review leads back to"));
+                return Err(self.problem(
+                    &raw.name,
+                    "step.on_fail",
+                    "a gate says where a failed review leads back to",
+                ));
             }
             (StepKind::Work | StepKind::Review, Some(back)) => {
                 return Err(self.problem(back, "step.on_fail", "only a gate can fail"));

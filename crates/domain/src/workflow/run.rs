@@ -102,7 +102,11 @@ impl FlowRun {
         Self {
             workflow: workflow.name.clone(),
             subject: subject.to_owned(),
-            step: workflow.steps.first().map(|step| step.name.clone()).unwrap_or_default(),
+            step: workflow
+                .steps
+                .first()
+                .map(|step| step.name.clone())
+                .unwrap_or_default(),
             state: FlowState::Active,
             wave: 1,
             authors: Vec::new(),
@@ -151,12 +155,17 @@ pub fn next_step<'w>(
         (Move::Fail, Some(Concluded::Retry { .. })) => return Ok(step.on_fail.as_deref()),
         (Move::Fail, _) => return Err(MoveRefused::NothingFails),
         (Move::Pass, Some(Concluded::Retry { blocking, .. })) => {
-            return Err(MoveRefused::Blocked { blocking: blocking.clone() });
+            return Err(MoveRefused::Blocked {
+                blocking: blocking.clone(),
+            });
         }
         _ => {}
     }
     if !missing.is_empty() {
-        return Err(MoveRefused::NotYet { step: name(), missing });
+        return Err(MoveRefused::NotYet {
+            step: name(),
+            missing,
+        });
     }
     Ok(onward)
 }
@@ -167,7 +176,10 @@ pub fn allows(workflow: &Workflow, step: usize, by: &Principal, command: &str) -
     if by.is_human() {
         return true;
     }
-    let role = workflow.steps.get(step).and_then(|step| workflow.role(&step.role));
+    let role = workflow
+        .steps
+        .get(step)
+        .and_then(|step| workflow.role(&step.role));
     role.is_some_and(|role| role.may.iter().any(|word| word == command))
 }
 
@@ -179,12 +191,20 @@ pub fn plain_after(workflow: &Workflow, at: usize, doc: &str) -> Vec<(&'static s
         Some(next) => format!("{} ({})", next.title, next.role),
         None => "the end of the workflow".to_owned(),
     };
-    let flag = if doc.is_empty() { String::new() } else { format!(" --for {doc}") };
+    let flag = if doc.is_empty() {
+        String::new()
+    } else {
+        format!(" --for {doc}")
+    };
     match step.kind {
-        StepKind::Work | StepKind::Review => vec![("done", format!("tl flow done{flag}   → {onward}"))],
+        StepKind::Work | StepKind::Review => {
+            vec![("done", format!("tl flow done{flag}   → {onward}"))]
+        }
         StepKind::Gate => {
             let back = step.on_fail.as_deref().and_then(|name| workflow.step(name));
-            let back = back.map(|(_, step)| format!("{} ({})", step.title, step.role)).unwrap_or_default();
+            let back = back
+                .map(|(_, step)| format!("{} ({})", step.title, step.role))
+                .unwrap_or_default();
             vec![
                 ("pass", format!("tl flow pass{flag}   → {onward}")),
                 ("fail", format!("tl flow fail{flag}   → back to {back}")),

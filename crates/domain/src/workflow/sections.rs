@@ -32,8 +32,12 @@ pub struct Material<'a> {
 #[must_use]
 pub fn section(given: Given, material: &Material<'_>) -> Option<Section> {
     let lines = match given {
-        Given::Context => material.context.map(|text| text.lines().map(str::to_owned).collect()),
-        Given::Node => material.node.map(|text| text.lines().map(str::to_owned).collect()),
+        Given::Context => material
+            .context
+            .map(|text| text.lines().map(str::to_owned).collect()),
+        Given::Node => material
+            .node
+            .map(|text| text.lines().map(str::to_owned).collect()),
         Given::Findings => material.review.map(findings),
         Given::Checks => material.review.map(checks),
         Given::Wave => material.plan.map(|plan| wave(plan, material.wave)),
@@ -50,7 +54,12 @@ pub fn section(given: Given, material: &Material<'_>) -> Option<Section> {
     }?;
     let (title, whole) = about(given);
     let is_ours = given == Given::Problems;
-    (!lines.is_empty()).then(|| Section { title: title.to_owned(), lines, whole: whole.to_owned(), is_ours })
+    (!lines.is_empty()).then(|| Section {
+        title: title.to_owned(),
+        lines,
+        whole: whole.to_owned(),
+        is_ours,
+    })
 }
 
 fn about(given: Given) -> (&'static str, &'static str) {
@@ -79,31 +88,57 @@ fn of_plan(given: Given, plan: &Plan) -> Vec<String> {
         Given::Overview => {
             let overview = &plan.overview;
             let mut lines = vec![format!("title: {}", overview.title)];
-            lines.extend(overview.problem.lines().map(|line| format!("problem: {line}")));
-            lines.extend(overview.approach.lines().map(|line| format!("approach: {line}")));
+            lines.extend(
+                overview
+                    .problem
+                    .lines()
+                    .map(|line| format!("problem: {line}")),
+            );
+            lines.extend(
+                overview
+                    .approach
+                    .lines()
+                    .map(|line| format!("approach: {line}")),
+            );
             lines
         }
         Given::Decisions => {
             let mut lines = Vec::new();
             for one in &context.decision_log {
                 lines.push(format!("{} {}", one.id, one.decision));
-                lines.extend(one.reasoning_chain.lines().map(|line| format!("    {line}")));
+                lines.extend(
+                    one.reasoning_chain
+                        .lines()
+                        .map(|line| format!("    {line}")),
+                );
             }
             lines.extend(context.rejected_alternatives.iter().map(|one| {
-                format!("{} (not {}) {}: {}", one.id, one.decision_ref, one.alternative, one.rejection_reason)
+                format!(
+                    "{} (not {}) {}: {}",
+                    one.id, one.decision_ref, one.alternative, one.rejection_reason
+                )
             }));
             lines
         }
         Given::Constraints => {
-            let constraints =
-                context.constraints.iter().map(|one| format!("{} {}: {}", one.id, one.kind, one.description));
-            let risks = context.known_risks.iter().map(|one| format!("{} {} → {}", one.id, one.risk, one.mitigation));
+            let constraints = context
+                .constraints
+                .iter()
+                .map(|one| format!("{} {}: {}", one.id, one.kind, one.description));
+            let risks = context
+                .known_risks
+                .iter()
+                .map(|one| format!("{} {} → {}", one.id, one.risk, one.mitigation));
             constraints.chain(risks).collect()
         }
         Given::Knowledge if plan.invisible_knowledge == InvisibleKnowledge::default() => Vec::new(),
         Given::Knowledge => {
             let value = entity_value(plan, "invisible_knowledge").unwrap_or_default();
-            serde_json::to_string_pretty(&value).unwrap_or_default().lines().map(str::to_owned).collect()
+            serde_json::to_string_pretty(&value)
+                .unwrap_or_default()
+                .lines()
+                .map(str::to_owned)
+                .collect()
         }
         Given::Milestones => plan
             .milestones
@@ -120,13 +155,20 @@ fn of_plan(given: Given, plan: &Plan) -> Vec<String> {
         Given::Intents => plan
             .intents()
             .map(|(milestone, intent)| {
-                let function = intent.function.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+                let function = intent
+                    .function
+                    .as_ref()
+                    .map(|name| format!(" {name}"))
+                    .unwrap_or_default();
                 let why = if intent.decision_refs.is_empty() {
                     String::new()
                 } else {
                     format!(" [{}]", intent.decision_refs.join(", "))
                 };
-                format!("{} {} {}{function}: {}{why}", milestone.id, intent.id, intent.file, intent.behavior)
+                format!(
+                    "{} {} {}{function}: {}{why}",
+                    milestone.id, intent.id, intent.file, intent.behavior
+                )
             })
             .collect(),
         Given::Changes => plan
@@ -143,7 +185,8 @@ fn of_plan(given: Given, plan: &Plan) -> Vec<String> {
             .iter()
             .filter(|milestone| !milestone.documentation.is_empty())
             .flat_map(|milestone| {
-                let text = serde_json::to_string_pretty(&milestone.documentation).unwrap_or_default();
+                let text =
+                    serde_json::to_string_pretty(&milestone.documentation).unwrap_or_default();
                 let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
                 std::iter::once(milestone.id.clone()).chain(lines)
             })
@@ -156,7 +199,12 @@ fn of_plan(given: Given, plan: &Plan) -> Vec<String> {
         Given::Criteria => plan
             .milestones
             .iter()
-            .flat_map(|milestone| milestone.acceptance_criteria.iter().map(|one| format!("{} {one}", milestone.id)))
+            .flat_map(|milestone| {
+                milestone
+                    .acceptance_criteria
+                    .iter()
+                    .map(|one| format!("{} {one}", milestone.id))
+            })
             .collect(),
         Given::Context | Given::Findings | Given::Checks | Given::Wave | Given::Node => Vec::new(),
     }
@@ -164,11 +212,19 @@ fn of_plan(given: Given, plan: &Plan) -> Vec<String> {
 
 /// Findings that are still to be mended: also those that wait for a new verdict.
 fn findings(review: &Review) -> Vec<String> {
-    let open = |item: &&Item| item.finding.is_some() && item.status != crate::review::ItemStatus::Pass;
-    let unresolved = review.items.iter().filter(open).filter(|item| item.resolution.is_none() || item.is_escalated());
+    let open =
+        |item: &&Item| item.finding.is_some() && item.status != crate::review::ItemStatus::Pass;
+    let unresolved = review
+        .items
+        .iter()
+        .filter(open)
+        .filter(|item| item.resolution.is_none() || item.is_escalated());
     unresolved
         .flat_map(|item| {
-            let head = format!("{} {} {}: {}", item.id, item.severity, item.scope, item.check);
+            let head = format!(
+                "{} {} {}: {}",
+                item.id, item.severity, item.scope, item.check
+            );
             let finding = item.finding.as_deref().unwrap_or_default();
             std::iter::once(head).chain(finding.lines().map(|line| format!("    {line}")))
         })
@@ -177,8 +233,19 @@ fn findings(review: &Review) -> Vec<String> {
 
 fn checks(review: &Review) -> Vec<String> {
     let lines = review.items.iter().map(|item| {
-        let finding = item.finding.as_ref().map(|finding| format!(" ({finding})")).unwrap_or_default();
-        format!("{} {} {} {}: {}{finding}", item.id, item.status.word(), item.severity, item.scope, item.check)
+        let finding = item
+            .finding
+            .as_ref()
+            .map(|finding| format!(" ({finding})"))
+            .unwrap_or_default();
+        format!(
+            "{} {} {} {}: {}{finding}",
+            item.id,
+            item.status.word(),
+            item.severity,
+            item.scope,
+            item.check
+        )
     });
     lines.collect()
 }
@@ -187,7 +254,9 @@ fn checks(review: &Review) -> Vec<String> {
 fn wave(plan: &Plan, milestones: &[(String, String)]) -> Vec<String> {
     let mut lines = Vec::new();
     for (id, standing) in milestones {
-        let Some(milestone) = plan.milestone(id) else { continue };
+        let Some(milestone) = plan.milestone(id) else {
+            continue;
+        };
         lines.push(format!("{id} {} ({standing})", milestone.name));
         let mut list = |name: &str, items: &[String]| {
             lines.extend(items.iter().map(|item| format!("    {name}: {item}")));
@@ -197,11 +266,23 @@ fn wave(plan: &Plan, milestones: &[(String, String)]) -> Vec<String> {
         list("done when", &milestone.acceptance_criteria);
         list("test", &milestone.tests.files);
         for intent in &milestone.code_intents {
-            lines.push(format!("    {} {}: {}", intent.id, intent.file, intent.behavior));
-            for change in milestone.code_changes.iter().filter(|change| change.intent_ref == intent.id) {
+            lines.push(format!(
+                "    {} {}: {}",
+                intent.id, intent.file, intent.behavior
+            ));
+            for change in milestone
+                .code_changes
+                .iter()
+                .filter(|change| change.intent_ref == intent.id)
+            {
                 lines.push(format!("        {} in {}", change.id, change.file));
                 lines.extend(change.diff.lines().map(|line| format!("        {line}")));
-                lines.extend(change.why_comments.iter().map(|why| format!("        why: {why}")));
+                lines.extend(
+                    change
+                        .why_comments
+                        .iter()
+                        .map(|why| format!("        why: {why}")),
+                );
             }
         }
     }

@@ -5,19 +5,33 @@ use domain::profile;
 use proptest::prelude::*;
 
 /// A parent that knows Alice, Bob and the bridge, on days 2 to 4.
-const PARENT: &str =
-    "# Act 1\n\n## Characters\n\n- Alice\n- Bob\n\n## Locations\n\n- Bridge\n\n## Timeline\n\nDays 2–4\n";
-const PARENT_RU: &str =
-    "# Акт 1\n\n## Персонажи\n\n- Алекса\n- Рейн\n\n## Локации\n\n- Мостик\n\n## Хронология\n\nДни 2–4\n";
+const PARENT: &str = "# Act 1\n\n## Characters\n\n- Alice\n- Bob\n\n## Locations\n\n- Bridge\n\n## Timeline\n\nDays 2–4\n";
+const PARENT_RU: &str = "# Акт 1\n\n## Персонажи\n\n- Алекса\n- Рейн\n\n## Локации\n\n- Мостик\n\n## Хронология\n\nДни 2–4\n";
 
 fn warnings(parent: &str, child: &str) -> Vec<Warning> {
     let story = profile::built_in("story").expect("a built-in profile");
-    let child = Plan { alias: "scene-0101", level: "scene", text: child };
-    consistency::check(&story, child, Plan { alias: "act-1", level: "act", text: parent })
+    let child = Plan {
+        alias: "scene-0101",
+        level: "scene",
+        text: child,
+    };
+    consistency::check(
+        &story,
+        child,
+        Plan {
+            alias: "act-1",
+            level: "act",
+            text: parent,
+        },
+    )
 }
 
 fn check(parent: &str, child: &str) -> String {
-    warnings(parent, child).into_iter().map(|warning| warning.message).collect::<Vec<_>>().join("\n")
+    warnings(parent, child)
+        .into_iter()
+        .map(|warning| warning.message)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Checks children against one parent; `expected` is the message after the part all share, or empty.
@@ -28,10 +42,16 @@ fn check_all(parent: &str, facet: &str, cases: &[(&str, &str)]) {
     };
     let mut wrong = Vec::new();
     for (child, expected) in cases {
-        let expected = if expected.is_empty() { String::new() } else { format!("{intro}{expected}") };
+        let expected = if expected.is_empty() {
+            String::new()
+        } else {
+            format!("{intro}{expected}")
+        };
         let found = check(parent, child);
         if found != expected {
-            wrong.push(format!("--- child\n{child}\n--- expected\n{expected}\n--- found\n{found}"));
+            wrong.push(format!(
+                "--- child\n{child}\n--- expected\n{expected}\n--- found\n{found}"
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
@@ -39,17 +59,31 @@ fn check_all(parent: &str, facet: &str, cases: &[(&str, &str)]) {
 
 #[test]
 fn a_warning_has_facet_names_and_message() {
-    let found =
-        warnings(PARENT, "## Characters\n\n- Dana\n- Alice\n- Charlie\n- DANA\n\nLocation: Medbay\n\nTime: Day 7\n");
+    let found = warnings(
+        PARENT,
+        "## Characters\n\n- Dana\n- Alice\n- Charlie\n- DANA\n\nLocation: Medbay\n\nTime: Day 7\n",
+    );
     let warning = |facet: &str, names: &[&str], message: &str| Warning {
         facet: facet.to_owned(),
         names: names.iter().map(|name| (*name).to_owned()).collect(),
         message: message.to_owned(),
     };
     let expected = vec![
-        warning("characters", &["Dana", "Charlie"], "characters not named in parent `act-1`: Dana, Charlie"),
-        warning("locations", &["Medbay"], "locations not named in parent `act-1`: Medbay"),
-        warning("timeline", &["day 7"], "timeline leaves that of parent `act-1`: day 7 (parent: day 2–4)"),
+        warning(
+            "characters",
+            &["Dana", "Charlie"],
+            "characters not named in parent `act-1`: Dana, Charlie",
+        ),
+        warning(
+            "locations",
+            &["Medbay"],
+            "locations not named in parent `act-1`: Medbay",
+        ),
+        warning(
+            "timeline",
+            &["day 7"],
+            "timeline leaves that of parent `act-1`: day 7 (parent: day 2–4)",
+        ),
     ];
     assert_eq!(found, expected);
 }
@@ -61,17 +95,41 @@ fn front_matter() {
         "characters",
         &[
             ("---\ncharacters: [Alice, Dana]\n---\n", "Dana"),
-            ("---\ncharacters:\n  - Alice\n  - Dana\n  - Charlie\n---\n", "Dana, Charlie"),
-            ("---\ncharacters:\n  - name: Dana\n    role: pilot\n  - name: Alice\n---\n", "Dana"),
-            ("---\ncharacters:\n  Zoe:\n    role: pilot\n  Dana: medic\n  Alice: captain\n---\n", "Zoe, Dana"),
-            ("---\ncharacters:\n  - Dana: the pilot\n  - Alice: the captain\n---\n", "Dana"),
-            ("---\ncharacters: Alice, Dana and Charlie\n---\n", "Dana, Charlie"),
-            ("---\ncharacters:\n  main: [Alice]\n  secondary: [Dana]\n---\n", "Dana"),
+            (
+                "---\ncharacters:\n  - Alice\n  - Dana\n  - Charlie\n---\n",
+                "Dana, Charlie",
+            ),
+            (
+                "---\ncharacters:\n  - name: Dana\n    role: pilot\n  - name: Alice\n---\n",
+                "Dana",
+            ),
+            (
+                "---\ncharacters:\n  Zoe:\n    role: pilot\n  Dana: medic\n  Alice: captain\n---\n",
+                "Zoe, Dana",
+            ),
+            (
+                "---\ncharacters:\n  - Dana: the pilot\n  - Alice: the captain\n---\n",
+                "Dana",
+            ),
+            (
+                "---\ncharacters: Alice, Dana and Charlie\n---\n",
+                "Dana, Charlie",
+            ),
+            (
+                "---\ncharacters:\n  main: [Alice]\n  secondary: [Dana]\n---\n",
+                "Dana",
+            ),
             ("---\npov_character: Dana\n---\n", "Dana"),
-            ("---\nscene:\n  characters: ['[[Dana]]', Alice]\n---\n", "Dana"),
+            (
+                "---\nscene:\n  characters: ['[[Dana]]', Alice]\n---\n",
+                "Dana",
+            ),
             // Not YAML, but readable.
             ("---\ncharacters: Dana: the pilot\n---\n", "Dana"),
-            ("---\ntitle: a: b\ncharacters:\n- Dana\n- Alice\n---\n", "Dana"),
+            (
+                "---\ntitle: a: b\ncharacters:\n- Dana\n- Alice\n---\n",
+                "Dana",
+            ),
             // Nothing is named.
             ("---\ncharacters: []\n---\n", ""),
             ("---\ncharacters:\n---\n", ""),
@@ -83,14 +141,20 @@ fn front_matter() {
     check_all(
         PARENT,
         "locations",
-        &[("---\nLocation: Medbay\n---\n", "Medbay"), ("---\nlocation: {name: Medbay, deck: 3}\n---\n", "Medbay")],
+        &[
+            ("---\nLocation: Medbay\n---\n", "Medbay"),
+            ("---\nlocation: {name: Medbay, deck: 3}\n---\n", "Medbay"),
+        ],
     );
     check_all(
         PARENT_RU,
         "characters",
         &[
             ("---\nперсонажи: [Алекса, Дана]\n---\n", "Дана"),
-            ("---\nПерсонажи:\n  - имя: Дана\n    роль: пилот\n---\n", "Дана"),
+            (
+                "---\nПерсонажи:\n  - имя: Дана\n    роль: пилот\n---\n",
+                "Дана",
+            ),
         ],
     );
 }
@@ -101,23 +165,56 @@ fn lists_below_a_heading() {
         PARENT,
         "characters",
         &[
-            ("## Characters\n\n- Alice: the captain\n- Dana: the pilot\n", "Dana"),
-            ("## Characters\n\n* **Alice** — captain\n* **Dana** — pilot, brave, loyal\n", "Dana"),
-            ("## Characters\n\n1. Alice (POV)\n2. Dana (the pilot, new)\n", "Dana"),
+            (
+                "## Characters\n\n- Alice: the captain\n- Dana: the pilot\n",
+                "Dana",
+            ),
+            (
+                "## Characters\n\n* **Alice** — captain\n* **Dana** — pilot, brave, loyal\n",
+                "Dana",
+            ),
+            (
+                "## Characters\n\n1. Alice (POV)\n2. Dana (the pilot, new)\n",
+                "Dana",
+            ),
             ("## Characters\n\n- [ ] Alice\n- [x] Dana\n", "Dana"),
             (
                 "## Characters\n\n+ [Dana](dana.md)\n+ `Eve`\n+ [[people/Fay|Fay]]\n+ \"Gil\" – pilot\n",
                 "Dana, Eve, Fay, Gil",
             ),
-            ("## Characters\n\n- Alice & Dana\n- Eve, Fay and Gil\n", "Dana, Eve, Fay, Gil"),
-            ("## Characters\n\n- Dana [POV]\n- Eve - a medic\n- Fay -- a cook\n", "Dana, Eve, Fay"),
-            ("## Characters\n\n- Dana, the captain of the guard\n", "Dana"),
-            ("## Characters\n\n- Dana\n  a pilot who is never on time\n", "Dana"),
+            (
+                "## Characters\n\n- Alice & Dana\n- Eve, Fay and Gil\n",
+                "Dana, Eve, Fay, Gil",
+            ),
+            (
+                "## Characters\n\n- Dana [POV]\n- Eve - a medic\n- Fay -- a cook\n",
+                "Dana, Eve, Fay",
+            ),
+            (
+                "## Characters\n\n- Dana, the captain of the guard\n",
+                "Dana",
+            ),
+            (
+                "## Characters\n\n- Dana\n  a pilot who is never on time\n",
+                "Dana",
+            ),
             // What stands below an item tells about it.
-            ("## Characters\n\n- Dana\n  - Age: 30\n  - wants revenge\n- Alice\n", "Dana"),
-            ("## Characters\n\n- Main:\n  - Alice\n  - Dana\n- Secondary: Eve, Bob\n", "Dana, Eve"),
-            ("## Characters\n\n- POV: Dana\n- Eve\n- Location: Bridge\n", "Dana, Eve"),
-            ("Characters\n==========\n\n- Dana\n\nNotes\n=====\n\n- Eve\n", "Dana"),
+            (
+                "## Characters\n\n- Dana\n  - Age: 30\n  - wants revenge\n- Alice\n",
+                "Dana",
+            ),
+            (
+                "## Characters\n\n- Main:\n  - Alice\n  - Dana\n- Secondary: Eve, Bob\n",
+                "Dana, Eve",
+            ),
+            (
+                "## Characters\n\n- POV: Dana\n- Eve\n- Location: Bridge\n",
+                "Dana, Eve",
+            ),
+            (
+                "Characters\n==========\n\n- Dana\n\nNotes\n=====\n\n- Eve\n",
+                "Dana",
+            ),
         ],
     );
     check_all(
@@ -125,16 +222,23 @@ fn lists_below_a_heading() {
         "characters",
         &[
             ("## Персонажи\n\n- Алекса: капитан\n- Дана: пилот\n", "Дана"),
-            ("## Персонажи\n\n- **Дана** — пилот, храбрая\n- Рейн и Ева\n", "Дана, Ева"),
+            (
+                "## Персонажи\n\n- **Дана** — пилот, храбрая\n- Рейн и Ева\n",
+                "Дана, Ева",
+            ),
             ("### ДЕЙСТВУЮЩИЕ ЛИЦА:\n\n1. Дана (новая)\n", "Дана"),
-            ("## Персонажи\n\n- Главные:\n  - Дана\n- Второстепенные: Ева\n", "Дана, Ева"),
+            (
+                "## Персонажи\n\n- Главные:\n  - Дана\n- Второстепенные: Ева\n",
+                "Дана, Ева",
+            ),
         ],
     );
 }
 
 #[test]
 fn headings_that_fit() {
-    let with_dana = |heading: &str| format!("# Scene\n\n{heading}\n\n- Dana\n\n## Notes\n\n- Eve\n");
+    let with_dana =
+        |heading: &str| format!("# Scene\n\n{heading}\n\n- Dana\n\n## Notes\n\n- Eve\n");
     let dana = "characters not named in parent `act-1`: Dana";
     for (heading, expected) in [
         ("## Characters", dana),
@@ -171,23 +275,41 @@ fn a_section_ends_with_its_heading() {
             ("### Characters\n\n- Dana\n\n## Events\n\n- Fire\n", "Dana"),
             // A title may be any sentence.
             ("# People of the Abyss\n\n## Events\n\n- Fire\n", ""),
-            ("# Characters\n\n- Dana\n\n## Eve\n\nA medic.\n", "Dana, Eve"),
+            (
+                "# Characters\n\n- Dana\n\n## Eve\n\nA medic.\n",
+                "Dana, Eve",
+            ),
             (
                 "# Scene\n\n## Characters\n\n### Dana\n\n- Role: pilot\n\n#### Past\n\nLong.\n\n### Alice — captain\n",
                 "Dana",
             ),
-            ("## Characters\n\nWho is there.\n\n### 1. Dana (POV)\n\nText.\n\n### Eve & Bob\n", "Dana, Eve"),
-            ("## Characters\n\n### Main characters\n\n- Dana\n\n### Minor\n\n- Eve\n", "Dana, Eve"),
+            (
+                "## Characters\n\nWho is there.\n\n### 1. Dana (POV)\n\nText.\n\n### Eve & Bob\n",
+                "Dana, Eve",
+            ),
+            (
+                "## Characters\n\n### Main characters\n\n- Dana\n\n### Minor\n\n- Eve\n",
+                "Dana, Eve",
+            ),
             // A part of another facet is not a name, nor are the names in it.
-            ("## Characters and locations\n\n### Characters\n\n- Dana\n\n### Locations\n\n- Bridge\n", "Dana"),
+            (
+                "## Characters and locations\n\n### Characters\n\n- Dana\n\n### Locations\n\n- Bridge\n",
+                "Dana",
+            ),
         ],
     );
     check_all(
         PARENT,
         "locations",
         &[
-            ("## Locations\n\n### Cast Iron Gate\n\nRust.\n\n### Bridge\n", "Cast Iron Gate"),
-            ("## Location: Medbay\n\n- white\n- cold\n\n### Mood\n\nGloom.\n", "Medbay"),
+            (
+                "## Locations\n\n### Cast Iron Gate\n\nRust.\n\n### Bridge\n",
+                "Cast Iron Gate",
+            ),
+            (
+                "## Location: Medbay\n\n- white\n- cold\n\n### Mood\n\nGloom.\n",
+                "Medbay",
+            ),
             ("# Location: Medbay\n\n## Goal\n\nTo wake.\n", "Medbay"),
             ("## Locations: main\n\n- Medbay\n", "Medbay"),
             ("## Location — Medbay\n\nWhite and cold.\n", "Medbay"),
@@ -208,17 +330,33 @@ fn paragraphs_below_a_heading() {
             // With a list the paragraph is an introduction.
             ("## Characters\n\nFriends, foes\n\n- Dana\n", "Dana"),
             // Prose.
-            ("## Characters\n\nThe crew is tired, Dana is angry, and Eve sleeps.\n", ""),
-            ("## Characters\n\nDana sleeps. Eve wakes her, too late\n", ""),
-            ("## Characters\n\nDana, who is the angriest of all the pilots here, Eve\n", ""),
+            (
+                "## Characters\n\nThe crew is tired, Dana is angry, and Eve sleeps.\n",
+                "",
+            ),
+            (
+                "## Characters\n\nDana sleeps. Eve wakes her, too late\n",
+                "",
+            ),
+            (
+                "## Characters\n\nDana, who is the angriest of all the pilots here, Eve\n",
+                "",
+            ),
         ],
     );
     check_all(
         PARENT,
         "locations",
-        &[("## Location\n\nMedbay\n", "Medbay"), ("## Location\n\n> Medbay, Bridge\n", "Medbay")],
+        &[
+            ("## Location\n\nMedbay\n", "Medbay"),
+            ("## Location\n\n> Medbay, Bridge\n", "Medbay"),
+        ],
     );
-    check_all(PARENT_RU, "locations", &[("## Место действия\n\nМедотсек, мостик\n", "Медотсек")]);
+    check_all(
+        PARENT_RU,
+        "locations",
+        &[("## Место действия\n\nМедотсек, мостик\n", "Медотсек")],
+    );
 }
 
 #[test]
@@ -227,30 +365,54 @@ fn tables() {
         PARENT,
         "characters",
         &[
-            ("## Characters\n\n| Who | Role |\n|---|---|\n| Alice | captain |\n| **Dana** | pilot |\n", "Dana"),
-            ("## Characters\n\n| # | Role | Name |\n|---|---|---|\n| 1 | pilot | Dana |\n", "Dana"),
-            ("## Characters\n\n| № | Who |\n|---|---|\n| 1 | Dana (POV) |\n", "Dana"),
+            (
+                "## Characters\n\n| Who | Role |\n|---|---|\n| Alice | captain |\n| **Dana** | pilot |\n",
+                "Dana",
+            ),
+            (
+                "## Characters\n\n| # | Role | Name |\n|---|---|---|\n| 1 | pilot | Dana |\n",
+                "Dana",
+            ),
+            (
+                "## Characters\n\n| № | Who |\n|---|---|\n| 1 | Dana (POV) |\n",
+                "Dana",
+            ),
             (
                 "## Scenes\n\n| Scene | Characters | What |\n|---|---|---|\n| 1 | Alice, Dana | Fire |\n| 2 | Eve<br>Bob | Ash |\n",
                 "Dana, Eve",
             ),
-            ("| Field | Value |\n|---|---|\n| Title | Fire |\n| POV | Dana |\n| Location | Bridge |\n", "Dana"),
+            (
+                "| Field | Value |\n|---|---|\n| Title | Fire |\n| POV | Dana |\n| Location | Bridge |\n",
+                "Dana",
+            ),
             ("| POV | Dana |\n|---|---|\n| Location | Bridge |\n", "Dana"),
-            ("| Scene | Character arc |\n|---|---|\n| 1 | grows up |\n", ""),
+            (
+                "| Scene | Character arc |\n|---|---|\n| 1 | grows up |\n",
+                "",
+            ),
         ],
     );
     check_all(
         PARENT_RU,
         "characters",
         &[
-            ("## Персонажи\n\n| Роль | Имя |\n|---|---|\n| пилот | Дана |\n", "Дана"),
-            ("| Сцена | Персонажи |\n|---|---|\n| 1 | Алекса, Дана |\n", "Дана"),
+            (
+                "## Персонажи\n\n| Роль | Имя |\n|---|---|\n| пилот | Дана |\n",
+                "Дана",
+            ),
+            (
+                "| Сцена | Персонажи |\n|---|---|\n| 1 | Алекса, Дана |\n",
+                "Дана",
+            ),
         ],
     );
     check_all(
         PARENT_RU,
         "locations",
-        &[("| Сцена | Место действия |\n|---|---|\n| 1 | Медотсек; Мостик |\n", "Медотсек")],
+        &[(
+            "| Сцена | Место действия |\n|---|---|\n| 1 | Медотсек; Мостик |\n",
+            "Медотсек",
+        )],
     );
 }
 
@@ -261,20 +423,32 @@ fn labels() {
         "characters",
         &[
             ("Characters: Alice, Dana\n", "Dana"),
-            ("Text.\n\n**Characters:** Alice, Dana & Eve\nMore text.\n", "Dana, Eve"),
+            (
+                "Text.\n\n**Characters:** Alice, Dana & Eve\nMore text.\n",
+                "Dana, Eve",
+            ),
             ("**Characters**: Dana; Eve – a medic; Bob\n", "Dana, Eve"),
             ("Characters: [Alice, Dana]\n", "Dana"),
             ("Main characters: Dana\n", "Dana"),
             ("Characters (new): Dana\n", "Dana"),
             ("**POV:** Dana | **Location:** Bridge\n", "Dana"),
-            ("**Characters:**\n\n- Alice\n- Dana\n  - Age: 30\n\nOther:\n\n- Eve\n", "Dana"),
+            (
+                "**Characters:**\n\n- Alice\n- Dana\n  - Age: 30\n\nOther:\n\n- Eve\n",
+                "Dana",
+            ),
             ("**Characters:**\n- Dana\n", "Dana"),
             ("Characters:\nDana, Eve\n", "Dana, Eve"),
             ("Characters:\n\nDana, Eve\n\nGil, Fay\n", "Dana, Eve"),
             ("**Characters**\n\n- Dana\n", "Dana"),
-            ("- Characters:\n  - Dana\n  - Alice\n- Events:\n  - Fire\n", "Dana"),
+            (
+                "- Characters:\n  - Dana\n  - Alice\n- Events:\n  - Fire\n",
+                "Dana",
+            ),
             ("- Characters\n  - Dana\n", "Dana"),
-            ("Characters:\n\n| Who | Role |\n|---|---|\n| Dana | pilot |\n", "Dana"),
+            (
+                "Characters:\n\n| Who | Role |\n|---|---|\n| Dana | pilot |\n",
+                "Dana",
+            ),
             ("```yaml\ncharacters: [Dana]\n```\n", "Dana"),
             ("## Events\n\n1. Fire\n   Characters: Dana\n", "Dana"),
             // No labels.
@@ -313,7 +487,10 @@ fn labels() {
     check_all(
         PARENT_RU,
         "locations",
-        &[("Место действия: Медотсек\n", "Медотсек"), ("Локация сцены: Медотсек\n", "Медотсек")],
+        &[
+            ("Место действия: Медотсек\n", "Медотсек"),
+            ("Локация сцены: Медотсек\n", "Медотсек"),
+        ],
     );
 }
 
@@ -325,17 +502,29 @@ fn names_the_parent_knows() {
         parent,
         "characters",
         &[
-            ("Characters: Alex, REIN, rein alex, Alex Rein, Captain Alex Rein\n", ""),
+            (
+                "Characters: Alex, REIN, rein alex, Alex Rein, Captain Alex Rein\n",
+                "",
+            ),
             ("Characters: Jean‑Luc O’Brien, jean–luc\n", ""),
             ("Characters: Федор, ФЁДОР\n", ""),
-            ("Characters: Martha, old  martha, Ann Lee, хранитель порога\n", ""),
-            ("Characters: Bobby, Alex Kane, Mart, Kim Lo, Хранитель\n", "Bobby, Alex Kane, Mart, Kim Lo"),
+            (
+                "Characters: Martha, old  martha, Ann Lee, хранитель порога\n",
+                "",
+            ),
+            (
+                "Characters: Bobby, Alex Kane, Mart, Kim Lo, Хранитель\n",
+                "Bobby, Alex Kane, Mart, Kim Lo",
+            ),
         ],
     );
     check_all(
         parent,
         "locations",
-        &[("Place: the mess hall, Deck 3, deck\n", ""), ("Place: Deck 4, hallway\n", "Deck 4, hallway")],
+        &[
+            ("Place: the mess hall, Deck 3, deck\n", ""),
+            ("Place: Deck 4, hallway\n", "Deck 4, hallway"),
+        ],
     );
 }
 
@@ -360,10 +549,25 @@ fn a_parent_that_says_nothing_is_not_compared() {
 #[test]
 fn prose_and_placeholders_are_no_names() {
     let long = "x".repeat(61);
-    for item in
-        ["-", "***", "…", "TBD", "n/a", "None", "нет", "?", "42", "(later)", "one two three four five six seven", &long]
-    {
-        assert_eq!(check(PARENT, &format!("## Characters\n\n- {item}\n- Alice\n")), "", "{item}");
+    for item in [
+        "-",
+        "***",
+        "…",
+        "TBD",
+        "n/a",
+        "None",
+        "нет",
+        "?",
+        "42",
+        "(later)",
+        "one two three four five six seven",
+        &long,
+    ] {
+        assert_eq!(
+            check(PARENT, &format!("## Characters\n\n- {item}\n- Alice\n")),
+            "",
+            "{item}"
+        );
     }
 }
 
@@ -374,10 +578,16 @@ fn japanese() {
                     locations not named in parent `act-1`: 医務室\n\
                     timeline leaves that of parent `act-1`: 7日目 (parent: 2–4日目)";
     assert_eq!(
-        check(parent, "**登場人物：** アリス、ダナ、ダ、イブ\n\n- 場所：医務室\n- 時系列：第３日目、７日目の朝\n"),
+        check(
+            parent,
+            "**登場人物：** アリス、ダナ、ダ、イブ\n\n- 場所：医務室\n- 時系列：第３日目、７日目の朝\n"
+        ),
         expected
     );
-    assert_eq!(check(parent, "## 登場人物\n\n- ボブ（語り手）\n- ダナ\n"), "");
+    assert_eq!(
+        check(parent, "## 登場人物\n\n- ボブ（語り手）\n- ダナ\n"),
+        ""
+    );
 }
 
 #[test]
@@ -387,21 +597,42 @@ fn timeline_points() {
         "timeline",
         &[
             ("Time: Day 7\n", "day 7 (parent: day 2–4)"),
-            ("## Timeline\n\n- Day 1: landing\n- Day 3: fire\n- day 9\n", "day 1, day 9 (parent: day 2–4)"),
+            (
+                "## Timeline\n\n- Day 1: landing\n- Day 3: fire\n- day 9\n",
+                "day 1, day 9 (parent: day 2–4)",
+            ),
             ("When: days 3-6\n", "day 6 (parent: day 2–4)"),
             ("When: Days 3 to 6\n", "day 6 (parent: day 2–4)"),
             ("When: days 2, 3 and 5\n", "day 5 (parent: day 2–4)"),
             ("When: the 7th day, evening\n", "day 7 (parent: day 2–4)"),
             ("**When:** Day 7, 14:30\n", "day 7 (parent: day 2–4)"),
             ("---\ntimeline: Day 7\n---\n", "day 7 (parent: day 2–4)"),
-            ("---\ntimeline:\n  day: 7\n  time: '14:30'\n---\n", "day 7 (parent: day 2–4)"),
-            ("---\nwhen:\n  - Day 3\n  - Day 5\n---\n", "day 5 (parent: day 2–4)"),
-            ("## Timeline\n\n| Day | What |\n|---|---|\n| 3 | Fire |\n| 5 | Ash |\n", "day 5 (parent: day 2–4)"),
-            ("| Scene | When |\n|---|---|\n| 1 | Day 3 |\n| 9 | Day 8 |\n", "day 8 (parent: day 2–4)"),
+            (
+                "---\ntimeline:\n  day: 7\n  time: '14:30'\n---\n",
+                "day 7 (parent: day 2–4)",
+            ),
+            (
+                "---\nwhen:\n  - Day 3\n  - Day 5\n---\n",
+                "day 5 (parent: day 2–4)",
+            ),
+            (
+                "## Timeline\n\n| Day | What |\n|---|---|\n| 3 | Fire |\n| 5 | Ash |\n",
+                "day 5 (parent: day 2–4)",
+            ),
+            (
+                "| Scene | When |\n|---|---|\n| 1 | Day 3 |\n| 9 | Day 8 |\n",
+                "day 8 (parent: day 2–4)",
+            ),
             ("## Timeline: Day 7\n", "day 7 (parent: day 2–4)"),
-            ("## Timeline\n\n### Day 7\n\nFire.\n", "day 7 (parent: day 2–4)"),
+            (
+                "## Timeline\n\n### Day 7\n\nFire.\n",
+                "day 7 (parent: day 2–4)",
+            ),
             ("- Time:\n  - Day 3\n  - Day 7\n", "day 7 (parent: day 2–4)"),
-            ("Time: Day 7. Time passes; day 7 ends.\n", "day 7 (parent: day 2–4)"),
+            (
+                "Time: Day 7. Time passes; day 7 ends.\n",
+                "day 7 (parent: day 2–4)",
+            ),
             // Within it.
             ("Time: Day 2, Day 3, day 4\n", ""),
             ("When: Days 2–4\n", ""),
@@ -414,7 +645,10 @@ fn timeline_points() {
             ("Time: Day 3 - 14:30\n", ""),
             // Not about the timeline.
             ("Events: Day 7\n", ""),
-            ("## Timeline\n\nDay 3\n\n### Characters\n\n- Bob, on Day 9\n", ""),
+            (
+                "## Timeline\n\nDay 3\n\n### Characters\n\n- Bob, on Day 9\n",
+                "",
+            ),
         ],
     );
     check_all(
@@ -422,10 +656,16 @@ fn timeline_points() {
         "timeline",
         &[
             ("Время: День 7\n", "день 7 (parent: день 2–4)"),
-            ("## Хронология\n\n- 7 день: пожар\n- 3-й день\n", "день 7 (parent: день 2–4)"),
+            (
+                "## Хронология\n\n- 7 день: пожар\n- 3-й день\n",
+                "день 7 (parent: день 2–4)",
+            ),
             ("Когда: дни 3–5\n", "день 5 (parent: день 2–4)"),
             ("Когда: утро 6-го дня\n", "день 6 (parent: день 2–4)"),
-            ("Время действия: со 2 по 5 день\n", "день 5 (parent: день 2–4)"),
+            (
+                "Время действия: со 2 по 5 день\n",
+                "день 5 (parent: день 2–4)",
+            ),
             ("Время: дня 4, вечер\n", ""),
             ("Время: через 7 дней\n", ""),
             ("Время: Day 9\n", ""),
@@ -435,24 +675,46 @@ fn timeline_points() {
 
 #[test]
 fn timeline_of_other_units() {
-    let parent =
-        "## Timeline\n\n- 2031-05-01: landing\n- 2031-05-03: fire\n- Week 1\n- Year 2031\n- Неделя 2\n- 2031 год\n";
+    let parent = "## Timeline\n\n- 2031-05-01: landing\n- 2031-05-03: fire\n- Week 1\n- Year 2031\n- Неделя 2\n- 2031 год\n";
     check_all(
         parent,
         "timeline",
         &[
             ("Date: 2031-05-02\n", ""),
-            ("When: 2031-04-30\n", "2031-04-30 (parent: 2031-05-01 – 2031-05-03)"),
-            ("---\ntimeline: 2031-06-01\n---\n", "2031-06-01 (parent: 2031-05-01 – 2031-05-03)"),
+            (
+                "When: 2031-04-30\n",
+                "2031-04-30 (parent: 2031-05-01 – 2031-05-03)",
+            ),
+            (
+                "---\ntimeline: 2031-06-01\n---\n",
+                "2031-06-01 (parent: 2031-05-01 – 2031-05-03)",
+            ),
             ("Date: 2031-13-45\n", ""),
             ("When: Week 2\n", "week 2 (parent: week 1)"),
-            ("When: Year 2032; weeks 1–2\n", "year 2032 (parent: year 2031), week 2 (parent: week 1)"),
-            ("Когда: 3-я неделя, в 2032 году\n", "неделя 3 (parent: неделя 2), год 2032 (parent: год 2031)"),
+            (
+                "When: Year 2032; weeks 1–2\n",
+                "year 2032 (parent: year 2031), week 2 (parent: week 1)",
+            ),
+            (
+                "Когда: 3-я неделя, в 2032 году\n",
+                "неделя 3 (parent: неделя 2), год 2032 (parent: год 2031)",
+            ),
             ("Когда: через 3 недели, спустя 5 лет\n", ""),
         ],
     );
-    check_all("Zeit: Tag 3\n", "timeline", &[("Zeit: am 5. Tag\n", "tag 5 (parent: tag 3)"), ("Zeit: 5 Tage\n", "")]);
-    check_all("Temps : jour 3\n", "timeline", &[("Temps : 5e jour\n", "jour 5 (parent: jour 3)")]);
+    check_all(
+        "Zeit: Tag 3\n",
+        "timeline",
+        &[
+            ("Zeit: am 5. Tag\n", "tag 5 (parent: tag 3)"),
+            ("Zeit: 5 Tage\n", ""),
+        ],
+    );
+    check_all(
+        "Temps : jour 3\n",
+        "timeline",
+        &[("Temps : 5e jour\n", "jour 5 (parent: jour 3)")],
+    );
 }
 
 #[test]
@@ -476,30 +738,57 @@ fn clock_times_count_when_the_parent_gives_a_span_of_them() {
         &[
             ("Time: Day 2, 23:30\n", ""),
             ("Time: Day 3, 05:00\n", ""),
-            ("Time: Day 3, 08:00\n", "day 3 08:00 (parent: day 2 22:00 – day 3 06:00)"),
+            (
+                "Time: Day 3, 08:00\n",
+                "day 3 08:00 (parent: day 2 22:00 – day 3 06:00)",
+            ),
         ],
     );
     check_all(
         "Time: 14:00–18:00\n",
         "timeline",
-        &[("Time: 20:00\n", "20:00 (parent: 14:00 – 18:00)"), ("Time: 15:00\n", "")],
+        &[
+            ("Time: 20:00\n", "20:00 (parent: 14:00 – 18:00)"),
+            ("Time: 15:00\n", ""),
+        ],
     );
     // A start alone, or a night: no span.
-    check_all("Time: Day 3, 14:00\n", "timeline", &[("Time: Day 3, 15:00\n", "")]);
+    check_all(
+        "Time: Day 3, 14:00\n",
+        "timeline",
+        &[("Time: Day 3, 15:00\n", "")],
+    );
     check_all("Time: 14:00\n", "timeline", &[("Time: 15:00\n", "")]);
     check_all("Time: 22:00–02:00\n", "timeline", &[("Time: 23:00\n", "")]);
-    check_all("Time: Day 3, 22:00–02:00\n", "timeline", &[("Time: Day 3, 23:00\n", "")]);
+    check_all(
+        "Time: Day 3, 22:00–02:00\n",
+        "timeline",
+        &[("Time: Day 3, 23:00\n", "")],
+    );
 }
 
 #[test]
 fn a_facet_is_checked_on_its_levels_only() {
     let story = profile::built_in("story").expect("a built-in profile");
-    let child = Plan { alias: "chapter-02", level: "chapter", text: "Time: Day 7\n\nLocation: Medbay\n" };
-    let parent = Plan { alias: "act-1", level: "act", text: PARENT };
-    let messages: Vec<String> =
-        consistency::check(&story, child, parent).into_iter().map(|found| found.message).collect();
+    let child = Plan {
+        alias: "chapter-02",
+        level: "chapter",
+        text: "Time: Day 7\n\nLocation: Medbay\n",
+    };
+    let parent = Plan {
+        alias: "act-1",
+        level: "act",
+        text: PARENT,
+    };
+    let messages: Vec<String> = consistency::check(&story, child, parent)
+        .into_iter()
+        .map(|found| found.message)
+        .collect();
     assert_eq!(messages, ["locations not named in parent `act-1`: Medbay"]);
-    for (name, _) in profile::BUILT_IN.iter().filter(|(name, _)| *name != "story") {
+    for (name, _) in profile::BUILT_IN
+        .iter()
+        .filter(|(name, _)| *name != "story")
+    {
         let other = profile::built_in(name).unwrap();
         assert_eq!(consistency::check(&other, child, parent), [], "{name}");
     }
@@ -508,17 +797,24 @@ fn a_facet_is_checked_on_its_levels_only() {
 #[test]
 fn long_lists_are_shortened_in_the_message_only() {
     let names: Vec<String> = (0..25).map(|n| format!("Crew{n}")).collect();
-    let found = warnings(PARENT, &format!("## Characters\n\n- {}\n", names.join("\n- ")));
+    let found = warnings(
+        PARENT,
+        &format!("## Characters\n\n- {}\n", names.join("\n- ")),
+    );
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].names, names);
     let listed = names[..20].join(", ");
-    assert_eq!(found[0].message, format!("characters not named in parent `act-1`: {listed} and 5 more"));
+    assert_eq!(
+        found[0].message,
+        format!("characters not named in parent `act-1`: {listed} and 5 more")
+    );
 }
 
 #[test]
 fn formatting_does_not_matter() {
     let windows = |text: &str| format!("\u{feff}{}", text.replace('\n', "\r\n"));
-    let child = "---\npov: Dana\n---\n\n## Characters\n\n- Alice\n- Eve\n\nLocation: Medbay\nTime: Day 7\n";
+    let child =
+        "---\npov: Dana\n---\n\n## Characters\n\n- Alice\n- Eve\n\nLocation: Medbay\nTime: Day 7\n";
     let expected = check(PARENT, child);
     assert_eq!(expected.lines().count(), 3);
     assert_eq!(check(&windows(PARENT), &windows(child)), expected);
@@ -547,7 +843,8 @@ const PIECES: &str = "# ¦## ¦### ¦- ¦  - ¦1. ¦| ¦ |¦|---|---|¦---¦---\
 
 fn plan_text() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(PIECES.split('¦').collect::<Vec<_>>()).prop_map(str::to_owned);
-    prop::collection::vec(prop_oneof![4 => piece, 1 => "(?s).{0,8}"], 0..60).prop_map(|pieces| pieces.concat())
+    prop::collection::vec(prop_oneof![4 => piece, 1 => "(?s).{0,8}"], 0..60)
+        .prop_map(|pieces| pieces.concat())
 }
 
 proptest! {

@@ -1,6 +1,8 @@
 //! Detection: what calls are for, what is counted, and every signal beside its near miss.
 
-use domain::detection::{Counters, Seen, SignalKind, Surroundings, ToolUse, classify, detect, is_similar, stuck_words};
+use domain::detection::{
+    Counters, Seen, SignalKind, Surroundings, ToolUse, classify, detect, is_similar, stuck_words,
+};
 use domain::host_event::{Effect, ToolCall, ToolKind, Touch};
 use domain::policy::SignalPolicy;
 use domain::time::Timestamp;
@@ -39,12 +41,24 @@ fn calls_are_told_apart() {
     for (line, expected) in cases {
         assert_eq!(shell(line), expected, "{line}");
     }
-    assert_eq!(classify(&call(ToolKind::Edit, "Edit", None)), ToolUse::Write);
+    assert_eq!(
+        classify(&call(ToolKind::Edit, "Edit", None)),
+        ToolUse::Write
+    );
     assert_eq!(classify(&call(ToolKind::Read, "Grep", None)), ToolUse::Read);
-    assert_eq!(classify(&call(ToolKind::Mcp, "mcp__throughline__map_context", None)), ToolUse::Governance);
-    assert_eq!(classify(&call(ToolKind::Mcp, "mcp__web__search", None)), ToolUse::Query);
+    assert_eq!(
+        classify(&call(ToolKind::Mcp, "mcp__throughline__map_context", None)),
+        ToolUse::Governance
+    );
+    assert_eq!(
+        classify(&call(ToolKind::Mcp, "mcp__web__search", None)),
+        ToolUse::Query
+    );
     let mut writes = call(ToolKind::Mcp, "mcp__fs__put", None);
-    writes.touches.push(Touch { path: "x".to_owned(), effect: Effect::Write { text: None } });
+    writes.touches.push(Touch {
+        path: "x".to_owned(),
+        effect: Effect::Write { text: None },
+    });
     assert_eq!(classify(&writes), ToolUse::Write);
 }
 
@@ -53,7 +67,10 @@ fn stuck_in_many_languages_but_not_in_code() {
     let cases = [
         ("I am stuck here", vec!["stuck"]),
         ("let me try again", vec!["retry"]),
-        ("Ich komme nicht weiter, noch einmal", vec!["stuck", "retry"]),
+        (
+            "Ich komme nicht weiter, noch einmal",
+            vec!["stuck", "retry"],
+        ),
         ("Я не понимаю, попробую снова", vec!["retry", "confused"]),
         ("还是卡住了", vec!["stuck"]),
         ("the retry_policy and unstuck are names", vec![]),
@@ -64,14 +81,25 @@ fn stuck_in_many_languages_but_not_in_code() {
     for (text, expected) in cases {
         assert_eq!(stuck_words(text, &[]), expected, "{text}");
     }
-    assert_eq!(stuck_words("Ой, опять 25", &["опять".to_owned()]), ["опять"]);
+    assert_eq!(
+        stuck_words("Ой, опять 25", &["опять".to_owned()]),
+        ["опять"]
+    );
 }
 
 #[test]
 fn similar_is_not_equal_and_not_different() {
-    assert!(is_similar("Write the auth middleware", "write the auth  middleware!", 80));
+    assert!(is_similar(
+        "Write the auth middleware",
+        "write the auth  middleware!",
+        80
+    ));
     assert!(is_similar("Fix the login test", "Fix the login tests", 80));
-    assert!(!is_similar("Write the auth middleware", "Document the release", 80));
+    assert!(!is_similar(
+        "Write the auth middleware",
+        "Document the release",
+        80
+    ));
     assert!(!is_similar("", "", 80));
 }
 
@@ -85,7 +113,11 @@ struct Replay {
 
 impl Replay {
     fn new() -> Self {
-        Self { counters: Counters::default(), policy: SignalPolicy::default(), calls: 0 }
+        Self {
+            counters: Counters::default(),
+            policy: SignalPolicy::default(),
+            calls: 0,
+        }
     }
 
     fn call(mut self, what: ToolUse, failed: bool, says: &str, action_declared: bool) -> Self {
@@ -111,19 +143,28 @@ impl Replay {
     }
 
     fn map(mut self, tactic: Option<&str>) -> Self {
-        self.counters.mapped(tactic, &self.policy, Timestamp::from_millis(NOW));
+        self.counters
+            .mapped(tactic, &self.policy, Timestamp::from_millis(NOW));
         self
     }
 
     #[track_caller]
     fn gives(&self, expected: &[SignalKind]) {
-        self.gives_with(&Surroundings { section: Some("Write it"), ..Surroundings::default() }, expected);
+        self.gives_with(
+            &Surroundings {
+                section: Some("Write it"),
+                ..Surroundings::default()
+            },
+            expected,
+        );
     }
 
     #[track_caller]
     fn gives_with(&self, around: &Surroundings<'_>, expected: &[SignalKind]) {
-        let found: Vec<SignalKind> =
-            detect(&self.counters, around, &self.policy).iter().map(|signal| signal.kind).collect();
+        let found: Vec<SignalKind> = detect(&self.counters, around, &self.policy)
+            .iter()
+            .map(|signal| signal.kind)
+            .collect();
         assert_eq!(found, expected, "{:?}", self.counters);
     }
 }
@@ -131,16 +172,25 @@ impl Replay {
 #[test]
 fn every_signal_and_its_near_miss() {
     use SignalKind::{
-        CompletedBranches, Failures, MissingTree, ReadsWithoutWrites, Repetition, SectionTurns, StuckWords, TimeGap,
-        UndeclaredWrites, WarmGap,
+        CompletedBranches, Failures, MissingTree, ReadsWithoutWrites, Repetition, SectionTurns,
+        StuckWords, TimeGap, UndeclaredWrites, WarmGap,
     };
     let write = |replay: Replay| replay.call(ToolUse::Write, false, "", true);
-    write(Replay::new()).calls(7, ToolUse::Read).gives(&[SectionTurns]);
+    write(Replay::new())
+        .calls(7, ToolUse::Read)
+        .gives(&[SectionTurns]);
     write(Replay::new()).calls(6, ToolUse::Read).gives(&[]);
-    write(Replay::new()).calls(7, ToolUse::Read).map(None).gives(&[]);
-    write(Replay::new()).calls(30, ToolUse::Governance).gives(&[]);
+    write(Replay::new())
+        .calls(7, ToolUse::Read)
+        .map(None)
+        .gives(&[]);
+    write(Replay::new())
+        .calls(30, ToolUse::Governance)
+        .gives(&[]);
 
-    Replay::new().calls(12, ToolUse::Query).gives(&[SectionTurns, ReadsWithoutWrites]);
+    Replay::new()
+        .calls(12, ToolUse::Query)
+        .gives(&[SectionTurns, ReadsWithoutWrites]);
     write(Replay::new().calls(12, ToolUse::Read)).gives(&[SectionTurns]);
 
     let fail = |replay: Replay| replay.call(ToolUse::Query, true, "", true);
@@ -148,16 +198,47 @@ fn every_signal_and_its_near_miss() {
     fail(write(fail(fail(Replay::new())))).gives(&[]);
 
     let stuck = |replay: Replay, says: &str| replay.call(ToolUse::Query, false, says, true);
-    stuck(stuck(stuck(Replay::new(), "stuck"), "try again"), "снова пробую").gives(&[StuckWords]);
-    stuck(stuck(stuck(Replay::new(), "stuck"), "try again"), "retry_policy").gives(&[]);
+    stuck(
+        stuck(stuck(Replay::new(), "stuck"), "try again"),
+        "снова пробую",
+    )
+    .gives(&[StuckWords]);
+    stuck(
+        stuck(stuck(Replay::new(), "stuck"), "try again"),
+        "retry_policy",
+    )
+    .gives(&[]);
 
-    let tactics = |texts: &[&str]| texts.iter().fold(Replay::new(), |replay, text| replay.map(Some(text)));
-    tactics(&["Fix the test", "Fix the test!", "fix the tests", "Fix the test"]).gives(&[Repetition]);
-    tactics(&["Fix the test", "Fix the test!", "Write docs", "Fix the test"]).gives(&[]);
+    let tactics = |texts: &[&str]| {
+        texts
+            .iter()
+            .fold(Replay::new(), |replay, text| replay.map(Some(text)))
+    };
+    tactics(&[
+        "Fix the test",
+        "Fix the test!",
+        "fix the tests",
+        "Fix the test",
+    ])
+    .gives(&[Repetition]);
+    tactics(&[
+        "Fix the test",
+        "Fix the test!",
+        "Write docs",
+        "Fix the test",
+    ])
+    .gives(&[]);
 
-    Replay::new().call(ToolUse::Write, false, "", false).gives(&[UndeclaredWrites]);
-    Replay::new().call(ToolUse::Write, true, "", false).gives(&[]);
-    Replay::new().call(ToolUse::Write, false, "", false).map(None).gives(&[]);
+    Replay::new()
+        .call(ToolUse::Write, false, "", false)
+        .gives(&[UndeclaredWrites]);
+    Replay::new()
+        .call(ToolUse::Write, true, "", false)
+        .gives(&[]);
+    Replay::new()
+        .call(ToolUse::Write, false, "", false)
+        .map(None)
+        .gives(&[]);
 
     let around = |gap_minutes: i64, done: usize, older: bool| Surroundings {
         section: Some("Write it"),
@@ -179,9 +260,16 @@ fn the_most_serious_comes_first_and_what_is_off_is_not_there() {
     for _ in 0..3 {
         replay = replay.call(ToolUse::Query, true, "I am stuck", false);
     }
-    let around = Surroundings { section: Some("x"), gap_ms: Some(i64::MAX), completed_branches: 9, older_trail: true };
-    let kinds: Vec<SignalKind> =
-        detect(&replay.counters, &around, &replay.policy).iter().map(|signal| signal.kind).collect();
+    let around = Surroundings {
+        section: Some("x"),
+        gap_ms: Some(i64::MAX),
+        completed_branches: 9,
+        older_trail: true,
+    };
+    let kinds: Vec<SignalKind> = detect(&replay.counters, &around, &replay.policy)
+        .iter()
+        .map(|signal| signal.kind)
+        .collect();
     assert!(kinds.is_sorted() && kinds.len() == 7, "{kinds:?}");
     replay.policy.off = vec!["failures".to_owned(), "time-gap".to_owned()];
     assert!(
@@ -190,13 +278,20 @@ fn the_most_serious_comes_first_and_what_is_off_is_not_there() {
             .any(|signal| { matches!(signal.kind, SignalKind::Failures | SignalKind::TimeGap) })
     );
     replay.policy.section_turns = 0;
-    assert!(!detect(&replay.counters, &around, &replay.policy).iter().any(|it| it.kind == SignalKind::SectionTurns));
+    assert!(
+        !detect(&replay.counters, &around, &replay.policy)
+            .iter()
+            .any(|it| it.kind == SignalKind::SectionTurns)
+    );
 }
 
 #[test]
 fn a_signal_is_news_once_until_it_ended() {
     let mut replay = Replay::new().calls(8, ToolUse::Read);
-    let around = Surroundings { section: Some("x"), ..Surroundings::default() };
+    let around = Surroundings {
+        section: Some("x"),
+        ..Surroundings::default()
+    };
     let told = |replay: &mut Replay| {
         let signals = detect(&replay.counters, &around, &replay.policy);
         replay.counters.news(&signals).len()

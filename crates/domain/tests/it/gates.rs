@@ -1,7 +1,8 @@
 //! The gates as tables: what is about to happen, and who objects.
 
 use domain::gates::{
-    Doing, Fired, GATES, NewPhase, Objection, Parent, Step, WorkStep, evaluate, evaluate_work, explain, named,
+    Doing, Fired, GATES, NewPhase, Objection, Parent, Step, WorkStep, evaluate, evaluate_work,
+    explain, named,
 };
 use domain::host_event::Effect;
 use domain::ids::VersionHash;
@@ -54,7 +55,10 @@ impl Scene {
         let profiles = story();
         let place = place_of(&profiles, self.file).unwrap();
         let step = Step {
-            doing: self.effect.as_ref().map_or(Doing::Planning, Doing::Changing),
+            doing: self
+                .effect
+                .as_ref()
+                .map_or(Doing::Planning, Doing::Changing),
             place: &place,
             file: self.file,
             node: self.node.as_ref(),
@@ -74,17 +78,27 @@ impl Scene {
 
     /// Returns the names of the gates that block.
     fn blocks(&self) -> Vec<&'static str> {
-        self.verdict().blocks.iter().map(|fired| fired.gate).collect()
+        self.verdict()
+            .blocks
+            .iter()
+            .map(|fired| fired.gate)
+            .collect()
     }
 
     /// Returns the first gate's words.
     fn why(&self) -> String {
-        self.verdict().blocks.first().map(|fired| fired.objection.why.clone()).unwrap_or_default()
+        self.verdict()
+            .blocks
+            .first()
+            .map(|fired| fired.objection.why.clone())
+            .unwrap_or_default()
     }
 }
 
 fn write(text: &str) -> Effect {
-    Effect::Write { text: Some(text.to_owned()) }
+    Effect::Write {
+        text: Some(text.to_owned()),
+    }
 }
 
 fn act(status: &str) -> Node {
@@ -107,30 +121,63 @@ fn hierarchy_asks_for_an_approved_parent() {
     type Row<'r> = (&'r str, Option<Option<Node>>, &'r [&'r str], &'r str);
     let table: Vec<Row<'_>> = vec![
         ("approved", Some(Some(act("approved"))), none, ""),
-        ("a draft", Some(Some(act("draft"))), &["hierarchy"], "its parent `act-1` is a draft, not approved"),
-        ("stale", Some(Some(act("requires-revalidation"))), &["hierarchy"], "its parent `act-1` went stale"),
-        ("invalid", Some(Some(act("invalid"))), &["hierarchy"], "its parent `act-1` is invalid"),
+        (
+            "a draft",
+            Some(Some(act("draft"))),
+            &["hierarchy"],
+            "its parent `act-1` is a draft, not approved",
+        ),
+        (
+            "stale",
+            Some(Some(act("requires-revalidation"))),
+            &["hierarchy"],
+            "its parent `act-1` went stale",
+        ),
+        (
+            "invalid",
+            Some(Some(act("invalid"))),
+            &["hierarchy"],
+            "its parent `act-1` is invalid",
+        ),
         (
             "without its file",
             Some(Some(without_text(act("draft")))),
             &["hierarchy"],
             "its parent `act-1` has no plan yet",
         ),
-        ("missing", Some(None), &["hierarchy"], "its parent `act-1` has no plan yet"),
+        (
+            "missing",
+            Some(None),
+            &["hierarchy"],
+            "its parent `act-1` has no plan yet",
+        ),
         // The place says that there is one above, but nobody has to be asked: as for a root.
         ("none", None, none, ""),
     ];
     for (name, parent, gates, why) in table {
-        for effect in
-            [Some(write("x")), Some(Effect::Write { text: None }), Some(Effect::Edit { removed: 1, added: 1 }), None]
-        {
-            let scene = Scene { effect: effect.clone(), parent: parent.clone(), ..Scene::new(CHAPTER, write("x")) };
+        for effect in [
+            Some(write("x")),
+            Some(Effect::Write { text: None }),
+            Some(Effect::Edit {
+                removed: 1,
+                added: 1,
+            }),
+            None,
+        ] {
+            let scene = Scene {
+                effect: effect.clone(),
+                parent: parent.clone(),
+                ..Scene::new(CHAPTER, write("x"))
+            };
             assert_eq!(scene.blocks(), gates, "{name}, {effect:?}");
             assert!(scene.why().contains(why), "{name}: {}", scene.why());
         }
         // Taking a plan away plans nothing, reading neither.
         for effect in [Effect::Delete, Effect::Read] {
-            let scene = Scene { parent: parent.clone(), ..Scene::new(CHAPTER, effect.clone()) };
+            let scene = Scene {
+                parent: parent.clone(),
+                ..Scene::new(CHAPTER, effect.clone())
+            };
             assert_eq!(scene.blocks(), none, "{name}, {effect:?}");
         }
     }
@@ -139,12 +186,18 @@ fn hierarchy_asks_for_an_approved_parent() {
 #[test]
 fn hierarchy_says_what_to_do_next() {
     let next = |file: &'static str, parent: Option<Node>| {
-        let scene = Scene { parent: Some(parent), ..Scene::new(file, write("x")) };
+        let scene = Scene {
+            parent: Some(parent),
+            ..Scene::new(file, write("x"))
+        };
         scene.verdict().blocks[0].objection.next_steps.clone()
     };
     assert_eq!(
         next(CHAPTER, None),
-        ["tl plan act act-1   # plan the parent first", "tl approve act-1   # then a person approves it"]
+        [
+            "tl plan act act-1   # plan the parent first",
+            "tl approve act-1   # then a person approves it"
+        ]
     );
     assert_eq!(
         next(SCENE, None),
@@ -172,22 +225,63 @@ fn read_before_write_asks_for_the_present_version() {
     let now = node.content.version();
     let other = Some(VersionHash::of(b"another"));
     let write = || write("# Another text\n");
-    let edit = Effect::Edit { removed: 3, added: 3 };
+    let edit = Effect::Edit {
+        removed: 3,
+        added: 3,
+    };
     type Row<'r> = (&'r str, Effect, Option<Node>, Option<VersionHash>, &'r str);
     let table: Vec<Row<'_>> = vec![
-        ("never read", write(), Some(node.clone()), None, "this session has not read it"),
-        ("another version was read", write(), Some(node.clone()), other, "it changed since this session last read it"),
-        ("this version was read", write(), Some(node.clone()), now, ""),
-        ("a text nobody shows", Effect::Write { text: None }, Some(node.clone()), None, "this session has not read it"),
+        (
+            "never read",
+            write(),
+            Some(node.clone()),
+            None,
+            "this session has not read it",
+        ),
+        (
+            "another version was read",
+            write(),
+            Some(node.clone()),
+            other,
+            "it changed since this session last read it",
+        ),
+        (
+            "this version was read",
+            write(),
+            Some(node.clone()),
+            now,
+            "",
+        ),
+        (
+            "a text nobody shows",
+            Effect::Write { text: None },
+            Some(node.clone()),
+            None,
+            "this session has not read it",
+        ),
         ("an edit", edit, Some(node.clone()), None, ""),
         ("a deletion", Effect::Delete, Some(node.clone()), None, ""),
         ("reading", Effect::Read, Some(node.clone()), None, ""),
         ("a new plan", write(), None, None, ""),
-        ("a plan whose file is gone", write(), Some(without_text(node)), None, ""),
+        (
+            "a plan whose file is gone",
+            write(),
+            Some(without_text(node)),
+            None,
+            "",
+        ),
     ];
     for (name, effect, node, read, why) in table {
-        let scene = Scene { node, read, ..Scene::new(ACT, effect) };
-        let expected: &[&str] = if why.is_empty() { &[] } else { &["read-before-write"] };
+        let scene = Scene {
+            node,
+            read,
+            ..Scene::new(ACT, effect)
+        };
+        let expected: &[&str] = if why.is_empty() {
+            &[]
+        } else {
+            &["read-before-write"]
+        };
         assert_eq!(scene.blocks(), expected, "{name}");
         assert!(scene.why().ends_with(why), "{name}: {}", scene.why());
     }
@@ -219,29 +313,60 @@ fn shrink_asks_for_forty_percent_of_what_is_not_a_stub() {
         (Some(u64::MAX / 200), text(1000), false),
     ];
     for (size, effect, may) in table {
-        let scene = Scene { size, ..Scene::new(ACT, effect.clone()) };
-        assert_eq!(scene.blocks().is_empty(), may, "{size:?} {effect:?}: {}", scene.why());
+        let scene = Scene {
+            size,
+            ..Scene::new(ACT, effect.clone())
+        };
+        assert_eq!(
+            scene.blocks().is_empty(),
+            may,
+            "{size:?} {effect:?}: {}",
+            scene.why()
+        );
     }
     // Letters of more than one byte count as bytes, as the file does.
-    let scene = Scene { size: Some(1000), ..Scene::new(ACT, write(&"ж".repeat(200))) };
+    let scene = Scene {
+        size: Some(1000),
+        ..Scene::new(ACT, write(&"ж".repeat(200)))
+    };
     assert!(scene.blocks().is_empty());
 }
 
 #[test]
 fn shrink_takes_its_share_from_the_policy() {
-    for (percent, bytes, may) in [(0, 0, true), (90, 899, false), (90, 900, true), (100, 999, false), (100, 1000, true)]
-    {
-        let mut scene = Scene { size: Some(1000), ..Scene::new(ACT, write(&"x".repeat(bytes))) };
+    for (percent, bytes, may) in [
+        (0, 0, true),
+        (90, 899, false),
+        (90, 900, true),
+        (100, 999, false),
+        (100, 1000, true),
+    ] {
+        let mut scene = Scene {
+            size: Some(1000),
+            ..Scene::new(ACT, write(&"x".repeat(bytes)))
+        };
         scene.policy.gates.shrink_below_percent = percent;
-        assert_eq!(scene.blocks().is_empty(), may, "{percent} % and {bytes} bytes");
+        assert_eq!(
+            scene.blocks().is_empty(),
+            may,
+            "{percent} % and {bytes} bytes"
+        );
     }
 }
 
 /// Numbers that come from a settings file must not make the sum run over.
 #[test]
 fn shrink_counts_with_any_number() {
-    for (size, percent) in [(u64::MAX, 40), (u64::MAX / 40 + 1, 40), (1000, u64::MAX), (1000, u64::MAX / 1000 + 1)] {
-        let mut scene = Scene { size: Some(size), ..Scene::new(ACT, write("x")) };
+    for (size, percent) in [
+        (u64::MAX, 40),
+        (u64::MAX / 40 + 1, 40),
+        (1000, u64::MAX),
+        (1000, u64::MAX / 1000 + 1),
+    ] {
+        let mut scene = Scene {
+            size: Some(size),
+            ..Scene::new(ACT, write("x"))
+        };
         scene.policy.gates.shrink_below_percent = percent;
         assert_eq!(scene.blocks(), ["shrink"], "{size} bytes, {percent} %");
     }
@@ -250,12 +375,19 @@ fn shrink_counts_with_any_number() {
 #[test]
 fn session_asks_for_a_start_where_the_policy_does() {
     let scene = |mode, known, effect| {
-        let mut scene = Scene { session_is_known: known, ..Scene::new(ACT, effect) };
+        let mut scene = Scene {
+            session_is_known: known,
+            ..Scene::new(ACT, effect)
+        };
         scene.policy.gates.session = mode;
         scene.blocks()
     };
     let none: [&str; 0] = [];
-    assert_eq!(scene(GateMode::Off, false, write("x")), none, "off by default");
+    assert_eq!(
+        scene(GateMode::Off, false, write("x")),
+        none,
+        "off by default"
+    );
     assert_eq!(Policy::default().gates.session, GateMode::Off);
     assert_eq!(scene(GateMode::Block, false, write("x")), ["session"]);
     assert_eq!(scene(GateMode::Block, false, Effect::Delete), ["session"]);
@@ -277,7 +409,13 @@ fn hopeless() -> Scene {
     scene
 }
 
-const ABOUT_PLANS: [&str; 5] = ["session", "hierarchy", "claim", "read-before-write", "shrink"];
+const ABOUT_PLANS: [&str; 5] = [
+    "session",
+    "hierarchy",
+    "claim",
+    "read-before-write",
+    "shrink",
+];
 const ABOUT_WORK: [&str; 5] = ["claim", "context", "phase", "loc", "scope"];
 
 /// An edit of files that are no plans.
@@ -312,7 +450,11 @@ impl Work {
     }
 
     fn blocks(&self) -> Vec<&'static str> {
-        self.verdict().blocks.iter().map(|fired| fired.gate).collect()
+        self.verdict()
+            .blocks
+            .iter()
+            .map(|fired| fired.gate)
+            .collect()
     }
 }
 
@@ -332,21 +474,67 @@ fn hopeless_work() -> Work {
 
 #[test]
 fn work_is_judged_by_what_is_known() {
-    let quiet =
-        || Work { lines: Some(400), phase: false, context: None, outgrown: None, claimed_by: None, ..hopeless_work() };
+    let quiet = || Work {
+        lines: Some(400),
+        phase: false,
+        context: None,
+        outgrown: None,
+        claimed_by: None,
+        ..hopeless_work()
+    };
     assert!(quiet().blocks().is_empty());
-    assert_eq!(Work { lines: Some(401), ..quiet() }.blocks(), ["loc"]);
+    assert_eq!(
+        Work {
+            lines: Some(401),
+            ..quiet()
+        }
+        .blocks(),
+        ["loc"]
+    );
     // Nobody can count: no repository, or a merge under way.
-    assert!(Work { lines: None, ..quiet() }.blocks().is_empty());
-    // A profile that does not ask for a gate is not stopped by it.
-    assert_eq!(Work { asked: &["loc"], ..hopeless_work() }.blocks(), ["loc"]);
-    let text = explain(&Work { phase: true, ..quiet() }.verdict().blocks);
     assert!(
-        text.starts_with("Throughline (phase gate): `017a` is entering the implement phase\n  next: commit"),
+        Work {
+            lines: None,
+            ..quiet()
+        }
+        .blocks()
+        .is_empty()
+    );
+    // A profile that does not ask for a gate is not stopped by it.
+    assert_eq!(
+        Work {
+            asked: &["loc"],
+            ..hopeless_work()
+        }
+        .blocks(),
+        ["loc"]
+    );
+    let text = explain(
+        &Work {
+            phase: true,
+            ..quiet()
+        }
+        .verdict()
+        .blocks,
+    );
+    assert!(
+        text.starts_with(
+            "Throughline (phase gate): `017a` is entering the implement phase\n  next: commit"
+        ),
         "{text}"
     );
     assert!(text.contains("\n\nTHE GUIDE\n"), "{text}");
-    assert!(explain(&Work { context: Some("THE TICKET"), ..quiet() }.verdict().blocks).contains("THE TICKET"));
+    assert!(
+        explain(
+            &Work {
+                context: Some("THE TICKET"),
+                ..quiet()
+            }
+            .verdict()
+            .blocks
+        )
+        .contains("THE TICKET")
+    );
     let mut warned = hopeless_work();
     warned.policy.gates.loc = GateMode::Warn;
     assert!(!warned.blocks().contains(&"loc"));
@@ -358,8 +546,10 @@ fn all_gates_are_asked_in_the_order_of_their_weight() {
     assert_eq!(hopeless().blocks(), ABOUT_PLANS);
     assert_eq!(hopeless_work().blocks(), ABOUT_WORK);
     let all = GATES.map(|gate| gate.name);
-    let asked: Vec<&str> =
-        all.into_iter().filter(|name| ABOUT_PLANS.contains(name) || ABOUT_WORK.contains(name)).collect();
+    let asked: Vec<&str> = all
+        .into_iter()
+        .filter(|name| ABOUT_PLANS.contains(name) || ABOUT_WORK.contains(name))
+        .collect();
     // One is asked by whoever completes a node, one about files of plan documents.
     assert_eq!(all.len(), asked.len() + 2);
     for gate in GATES {
@@ -375,17 +565,30 @@ fn each_gate_has_its_own_switch() {
         ("claim", |policy, mode| policy.gates.claim = mode),
         ("session", |policy, mode| policy.gates.session = mode),
         ("hierarchy", |policy, mode| policy.gates.hierarchy = mode),
-        ("read-before-write", |policy, mode| policy.gates.read_before_write = mode),
+        ("read-before-write", |policy, mode| {
+            policy.gates.read_before_write = mode
+        }),
         ("shrink", |policy, mode| policy.gates.shrink = mode),
     ];
     for (name, switch) in switches {
-        let others: Vec<&str> = ABOUT_PLANS.into_iter().filter(|gate| *gate != name).collect();
+        let others: Vec<&str> = ABOUT_PLANS
+            .into_iter()
+            .filter(|gate| *gate != name)
+            .collect();
         for (mode, warned) in [(GateMode::Warn, vec![name]), (GateMode::Off, Vec::new())] {
             let mut scene = hopeless();
             switch(&mut scene.policy, mode);
             let verdict = scene.verdict();
             assert_eq!(scene.blocks(), others, "{name} {mode:?}");
-            assert_eq!(verdict.warnings.iter().map(|fired| fired.gate).collect::<Vec<_>>(), warned, "{name} {mode:?}");
+            assert_eq!(
+                verdict
+                    .warnings
+                    .iter()
+                    .map(|fired| fired.gate)
+                    .collect::<Vec<_>>(),
+                warned,
+                "{name} {mode:?}"
+            );
         }
     }
 }
@@ -393,21 +596,45 @@ fn each_gate_has_its_own_switch() {
 #[test]
 fn an_override_is_for_one_gate() {
     for gate in ABOUT_PLANS {
-        let scene = Scene { overridden: vec![gate.to_owned()], ..hopeless() };
-        assert_eq!(scene.blocks(), ABOUT_PLANS.into_iter().filter(|one| *one != gate).collect::<Vec<_>>());
+        let scene = Scene {
+            overridden: vec![gate.to_owned()],
+            ..hopeless()
+        };
+        assert_eq!(
+            scene.blocks(),
+            ABOUT_PLANS
+                .into_iter()
+                .filter(|one| *one != gate)
+                .collect::<Vec<_>>()
+        );
     }
     for gate in ABOUT_WORK {
-        let work = Work { overridden: vec![gate.to_owned()], ..hopeless_work() };
-        assert_eq!(work.blocks(), ABOUT_WORK.into_iter().filter(|one| *one != gate).collect::<Vec<_>>());
+        let work = Work {
+            overridden: vec![gate.to_owned()],
+            ..hopeless_work()
+        };
+        assert_eq!(
+            work.blocks(),
+            ABOUT_WORK
+                .into_iter()
+                .filter(|one| *one != gate)
+                .collect::<Vec<_>>()
+        );
     }
-    let scene = Scene { overridden: vec!["all".to_owned(), String::new()], ..hopeless() };
+    let scene = Scene {
+        overridden: vec!["all".to_owned(), String::new()],
+        ..hopeless()
+    };
     assert_eq!(scene.blocks().len(), 5);
 }
 
 #[test]
 fn every_step_of_a_call_is_asked_about() {
     let profiles = story();
-    let (first, second) = (place_of(&profiles, ACT).unwrap(), place_of(&profiles, CHAPTER).unwrap());
+    let (first, second) = (
+        place_of(&profiles, ACT).unwrap(),
+        place_of(&profiles, CHAPTER).unwrap(),
+    );
     let effect = write("x");
     let step = |place, file, parent| Step {
         doing: Doing::Changing(&effect),
@@ -421,10 +648,25 @@ fn every_step_of_a_call_is_asked_about() {
         claimed_by: None,
         overridden: &[],
     };
-    let verdict =
-        evaluate(&[step(&first, ACT, Parent::None), step(&second, CHAPTER, Parent::Missing)], &Policy::default());
-    assert_eq!(verdict.blocks.iter().map(|fired| fired.plan.as_str()).collect::<Vec<_>>(), ["act-1/chapter-01"]);
-    assert_eq!(evaluate(&[], &Policy::default()), domain::gates::Verdict::default());
+    let verdict = evaluate(
+        &[
+            step(&first, ACT, Parent::None),
+            step(&second, CHAPTER, Parent::Missing),
+        ],
+        &Policy::default(),
+    );
+    assert_eq!(
+        verdict
+            .blocks
+            .iter()
+            .map(|fired| fired.plan.as_str())
+            .collect::<Vec<_>>(),
+        ["act-1/chapter-01"]
+    );
+    assert_eq!(
+        evaluate(&[], &Policy::default()),
+        domain::gates::Verdict::default()
+    );
 }
 
 #[test]
@@ -432,9 +674,15 @@ fn a_refusal_says_what_why_and_what_next() {
     let fired = |gate, why: &str, next: &[&str]| Fired {
         gate,
         plan: "act-1".to_owned(),
-        objection: Objection::new(why.to_owned(), next.iter().map(|step| (*step).to_owned()).collect()),
+        objection: Objection::new(
+            why.to_owned(),
+            next.iter().map(|step| (*step).to_owned()).collect(),
+        ),
     };
-    let text = explain(&[fired("hierarchy", "it is so", &["do this", "or that"]), fired("shrink", "and so", &[])]);
+    let text = explain(&[
+        fired("hierarchy", "it is so", &["do this", "or that"]),
+        fired("shrink", "and so", &[]),
+    ]);
     assert_eq!(
         text,
         "Throughline (hierarchy gate): it is so\n  next: do this\n  next: or that\nThroughline (shrink gate): and so"

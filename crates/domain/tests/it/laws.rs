@@ -59,7 +59,9 @@ impl History {
 
     fn pick(&self, which: usize) -> Option<Node> {
         let nodes: Vec<&Node> = self.tree.nodes().collect();
-        nodes.get(which % nodes.len().max(1)).map(|node| (*node).clone())
+        nodes
+            .get(which % nodes.len().max(1))
+            .map(|node| (*node).clone())
     }
 
     fn act(&mut self, deed: &Deed) {
@@ -67,21 +69,35 @@ impl History {
         let now = timestamp(i64::try_from(self.operations.len()).unwrap() + 1);
         let fact = match deed {
             Deed::Add { below } => {
-                let parent = self.pick(*below).filter(|parent| self.tree.ancestors(parent).len() < 5);
+                let parent = self
+                    .pick(*below)
+                    .filter(|parent| self.tree.ancestors(parent).len() < 5);
                 let id = u32::try_from(self.operations.len()).unwrap() + 1;
                 Some(Fact::NodeAdded {
-                    node: Box::new(node(id, parent.as_ref(), &format!("n{id}"), &format!("# {id}\n"))),
+                    node: Box::new(node(
+                        id,
+                        parent.as_ref(),
+                        &format!("n{id}"),
+                        &format!("# {id}\n"),
+                    )),
                 })
             }
             Deed::Edit { which, text } => self.pick(*which).map(|node| {
                 let text = format!("# {} {text}\n", node.alias);
-                let basis = self.tree.parent(&node).and_then(|parent| parent.content.as_parent());
+                let basis = self
+                    .tree
+                    .parent(&node)
+                    .and_then(|parent| parent.content.as_parent());
                 let after = Content::Text {
                     version: VersionHash::of(text.as_bytes()),
                     canonical: canonical_hash(&text),
                     basis,
                 };
-                Fact::ContentChanged { node: node.id, before: node.content, after }
+                Fact::ContentChanged {
+                    node: node.id,
+                    before: node.content,
+                    after,
+                }
             }),
             Deed::Lose { which } => self.pick(*which).map(|node| Fact::ContentChanged {
                 node: node.id,
@@ -92,12 +108,18 @@ impl History {
                 let approval = Approval::from_record(
                     node.content.version()?,
                     node.content.canonical()?,
-                    self.tree.parent(&node).and_then(|parent| parent.content.as_parent()),
+                    self.tree
+                        .parent(&node)
+                        .and_then(|parent| parent.content.as_parent()),
                     by.clone(),
                     now,
                     Vec::new(),
                 );
-                Some(Fact::ApprovalChanged { node: node.id, before: node.approval, after: Some(approval) })
+                Some(Fact::ApprovalChanged {
+                    node: node.id,
+                    before: node.approval,
+                    after: Some(approval),
+                })
             }),
             Deed::Condemn { which } => self.pick(*which).map(|node| Fact::CondemnationChanged {
                 node: node.id,
@@ -112,14 +134,24 @@ impl History {
             Deed::Work { which } => self.pick(*which).map(|node| Fact::ProgressChanged {
                 node: node.id,
                 before: node.progress,
-                after: if node.progress == Progress::Active { Progress::Pending } else { Progress::Active },
+                after: if node.progress == Progress::Active {
+                    Progress::Pending
+                } else {
+                    Progress::Active
+                },
             }),
             Deed::Move { which, below } => self.pick(*which).and_then(|node| {
                 // One number more than there are nodes is no node: to the top.
-                let after = (below % (self.tree.len() + 1) < self.tree.len()).then(|| self.pick(*below)).flatten();
-                let path = after.iter().flat_map(|after| self.tree.ancestors(after)).chain(&after);
-                let (depth, loops) =
-                    path.fold((0, false), |(depth, loops), above| (depth + 1, loops || above.id == node.id));
+                let after = (below % (self.tree.len() + 1) < self.tree.len())
+                    .then(|| self.pick(*below))
+                    .flatten();
+                let path = after
+                    .iter()
+                    .flat_map(|after| self.tree.ancestors(after))
+                    .chain(&after);
+                let (depth, loops) = path.fold((0, false), |(depth, loops), above| {
+                    (depth + 1, loops || above.id == node.id)
+                });
                 let after = after.map(|after| after.id);
                 (!loops && depth < 5 && after != node.parent).then_some(Fact::NodeMoved {
                     node: node.id,
@@ -139,7 +171,9 @@ impl History {
         let at = timestamp(i64::try_from(id.0).unwrap());
         settle(&self.tree, &mut facts, id);
         self.states.push(self.tree.clone());
-        self.tree.apply_all(&facts, at).expect("facts decided on this tree fit it");
+        self.tree
+            .apply_all(&facts, at)
+            .expect("facts decided on this tree fit it");
         self.operations.push(Operation {
             id,
             at,
@@ -153,13 +187,20 @@ impl History {
     }
 }
 
-const RULES: JudgingRules<'static> = JudgingRules { approval: ApprovalPolicy::Anyone, moved: &any_change_counts };
+const RULES: JudgingRules<'static> = JudgingRules {
+    approval: ApprovalPolicy::Anyone,
+    moved: &any_change_counts,
+};
 
 /// Adds the statuses that follow, over the whole tree.
 fn settle(tree: &Tree, facts: &mut Vec<Fact>, operation: OperationId) {
     let mut footings: Vec<_> = tree.all_in_order().into_iter().map(Node::footing).collect();
     overlay(&mut footings, facts);
-    let occasion = Occasion { operation, now: timestamp(99), note: None };
+    let occasion = Occasion {
+        operation,
+        now: timestamp(99),
+        note: None,
+    };
     let groups = reevaluate(&footings, &HashMap::new(), occasion, 20, RULES).expect("not too deep");
     if !groups.is_empty() {
         facts.push(Fact::StandingsChanged { groups });
@@ -168,11 +209,20 @@ fn settle(tree: &Tree, facts: &mut Vec<Fact>, operation: OperationId) {
 
 /// Everything but the time of the last change, which an undo moves on.
 fn timeless(tree: &Tree) -> Vec<Node> {
-    tree.nodes().cloned().map(|node| Node { updated_at: timestamp(0), ..node }).collect()
+    tree.nodes()
+        .cloned()
+        .map(|node| Node {
+            updated_at: timestamp(0),
+            ..node
+        })
+        .collect()
 }
 
 fn changed_ids(groups: &[StandingGroup]) -> BTreeSet<NodeId> {
-    groups.iter().flat_map(|group| group.nodes.iter().copied()).collect()
+    groups
+        .iter()
+        .flat_map(|group| group.nodes.iter().copied())
+        .collect()
 }
 
 proptest! {

@@ -1,6 +1,11 @@
 //! Tests of the rules.
 
-#![allow(clippy::unwrap_used, clippy::string_slice, clippy::disallowed_methods, reason = "a failing test may panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::string_slice,
+    clippy::disallowed_methods,
+    reason = "a failing test may panic"
+)]
 
 mod briefings;
 mod consistency;

@@ -12,15 +12,27 @@ fn check(tree: &str, notes: &str, expected_ready: &[&str], expected_problems: &[
     for line in notes.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if let Some((alias, needs)) = line.split_once(':') {
             let node = nodes.iter_mut().find(|node| node.alias == alias).unwrap();
-            node.description.needs = needs.split(',').map(|name| name.trim().to_owned()).collect();
+            node.description.needs = needs
+                .split(',')
+                .map(|name| name.trim().to_owned())
+                .collect();
         } else if let Some((alias, word)) = line.split_once('=') {
-            let node = nodes.iter_mut().find(|node| node.alias == alias.trim()).unwrap();
-            node.progress = Progress::ALL.into_iter().find(|progress| progress.word() == word.trim()).unwrap();
+            let node = nodes
+                .iter_mut()
+                .find(|node| node.alias == alias.trim())
+                .unwrap();
+            node.progress = Progress::ALL
+                .into_iter()
+                .find(|progress| progress.word() == word.trim())
+                .unwrap();
         }
     }
     let tree = Tree::new(nodes);
     let needs = Needs::of(&tree, &[built_in("story").unwrap()]);
-    let found: Vec<String> = ready(&tree, &needs, &|_| true).iter().map(|node| node.alias.clone()).collect();
+    let found: Vec<String> = ready(&tree, &needs, &|_| true)
+        .iter()
+        .map(|node| node.alias.clone())
+        .collect();
     assert_eq!(found, expected_ready);
     let problems: Vec<String> = needs.problems.iter().map(ToString::to_string).collect();
     assert_eq!(problems, expected_problems);
@@ -39,14 +51,24 @@ act-1 approved
 fn the_deepest_open_work_is_ready() {
     check(STORY, "", &["scene-0101", "scene-0102"], &[]);
     check(STORY, "scene-0101 = complete", &["scene-0102"], &[]);
-    check(STORY, "scene-0101 = complete\nscene-0102 = complete", &["chapter-01"], &[]);
+    check(
+        STORY,
+        "scene-0101 = complete\nscene-0102 = complete",
+        &["chapter-01"],
+        &[],
+    );
     check(STORY, "scene-0101 = blocked", &["scene-0102"], &[]);
 }
 
 #[test]
 fn what_is_needed_comes_first() {
     check(STORY, "scene-0101: scene-0102", &["scene-0102"], &[]);
-    check(STORY, "scene-0101: scene 0102\nscene-0102 = complete", &["scene-0101"], &[]);
+    check(
+        STORY,
+        "scene-0101: scene 0102\nscene-0102 = complete",
+        &["scene-0101"],
+        &[],
+    );
     check(STORY, "chapter-01: chapter-02", &[], &[]);
 }
 
@@ -56,7 +78,9 @@ fn circles_are_refused() {
         STORY,
         "scene-0101: scene-0102\nscene-0102: scene-0101",
         &["scene-0102"],
-        &["`act-1/chapter-01/scene-0102` cannot need `scene-0101`: scene-0102 needs scene-0101 needs scene-0102"],
+        &[
+            "`act-1/chapter-01/scene-0102` cannot need `scene-0101`: scene-0102 needs scene-0101 needs scene-0102",
+        ],
     );
     check(
         STORY,
@@ -75,7 +99,12 @@ fn unknown_and_ambiguous_names_are_told() {
         &["`act-1/chapter-01/scene-0101` needs `scene-0999`, but there is no such node"],
     );
     let two_acts = "act-1 approved\n  chapter-01 approved\nact-2 approved\n  chapter-01 approved\n  chapter-02 approved\nact-3 approved\n";
-    check(two_acts, "chapter-02: chapter-01", &["chapter-01", "chapter-01", "act-3"], &[]);
+    check(
+        two_acts,
+        "chapter-02: chapter-01",
+        &["chapter-01", "chapter-01", "act-3"],
+        &[],
+    );
     check(
         two_acts,
         "act-3: chapter-01",

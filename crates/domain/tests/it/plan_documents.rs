@@ -1,9 +1,10 @@
 //! Plan documents: the laws of changing, checking and freezing, for any plan.
 
 use domain::plan_document::{
-    Change, ChangeRefused, DocPlace, Grade, Numbers, Plan, Reality, TestPlan, apply, changes_between, check,
-    check_context, computed, differences, document_id, entity_value, in_batch, intent_node, plan_id, read, reconcile,
-    render, revised, schema, touched_milestones, write,
+    Change, ChangeRefused, DocPlace, Grade, Numbers, Plan, Reality, TestPlan, apply,
+    changes_between, check, check_context, computed, differences, document_id, entity_value,
+    in_batch, intent_node, plan_id, read, reconcile, render, revised, schema, touched_milestones,
+    write,
 };
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -11,7 +12,11 @@ use serde_json::{Map, Value, json};
 use testkit::timestamp;
 
 fn empty() -> Plan {
-    Plan::new("00000000-0000-8000-8000-000000000000".to_owned(), "Add search", timestamp(1))
+    Plan::new(
+        "00000000-0000-8000-8000-000000000000".to_owned(),
+        "Add search",
+        timestamp(1),
+    )
 }
 
 /// A plan with two decisions, three milestones in two waves, intents, changes and documentation.
@@ -39,7 +44,11 @@ pub(crate) fn search() -> Plan {
 }
 
 fn problems(plan: &Plan) -> Vec<String> {
-    check(plan).into_iter().filter(|problem| problem.grade != Grade::Hint).map(|problem| problem.in_words()).collect()
+    check(plan)
+        .into_iter()
+        .filter(|problem| problem.grade != Grade::Hint)
+        .map(|problem| problem.in_words())
+        .collect()
 }
 
 #[test]
@@ -68,7 +77,10 @@ fn the_published_schema_accepts_what_we_write_and_refuses_the_rest() {
         assert!(
             validator.is_valid(&value),
             "{:?}",
-            validator.iter_errors(&value).map(|it| it.to_string()).collect::<Vec<_>>()
+            validator
+                .iter_errors(&value)
+                .map(|it| it.to_string())
+                .collect::<Vec<_>>()
         );
     }
     // The smallest file anybody may write: everything else has a default.
@@ -94,8 +106,15 @@ fn every_problem_of_a_shape_is_told_at_once_with_its_place() {
     let text = write(&search())
         .replace("\"title\": \"Add search\"", "\"titel\": \"Add search\"")
         .replace("\"number\": 1,", "\"number\": \"one\",")
-        .replace("\"is_documentation_only\": true", "\"is_documentation_only\": \"yes\"");
-    let found: Vec<String> = read(&text).unwrap_err().iter().map(|problem| problem.in_words()).collect();
+        .replace(
+            "\"is_documentation_only\": true",
+            "\"is_documentation_only\": \"yes\"",
+        );
+    let found: Vec<String> = read(&text)
+        .unwrap_err()
+        .iter()
+        .map(|problem| problem.in_words())
+        .collect();
     for part in [
         "/overview (line 6)",
         "'titel'",
@@ -103,7 +122,10 @@ fn every_problem_of_a_shape_is_told_at_once_with_its_place() {
         "\"one\" is not of type",
         "/milestones/2/is_documentation_only (line ",
     ] {
-        assert!(found.iter().any(|problem| problem.contains(part)), "{part}: {found:#?}");
+        assert!(
+            found.iter().any(|problem| problem.contains(part)),
+            "{part}: {found:#?}"
+        );
     }
     let torn = &write(&search())[..400];
     let found = read(torn).unwrap_err();
@@ -119,7 +141,9 @@ fn what_points_into_the_void_is_told_with_its_pointer() {
     let mut plan = search();
     plan.planning_context.rejected_alternatives[0].decision_ref = "DL-009".to_owned();
     plan.planning_context.known_risks[0].decision_ref = Some("DL-008".to_owned());
-    plan.milestones[0].code_intents[0].decision_refs.push("DL-007".to_owned());
+    plan.milestones[0].code_intents[0]
+        .decision_refs
+        .push("DL-007".to_owned());
     plan.milestones[0].code_changes[0].intent_ref = "CI-002".to_owned();
     let mut orphan = plan.milestones[0].code_changes[0].clone();
     (orphan.id, orphan.intent_ref) = ("CC-002".to_owned(), "CI-077".to_owned());
@@ -127,7 +151,11 @@ fn what_points_into_the_void_is_told_with_its_pointer() {
     plan.milestones[1].depends_on = vec!["M-044".to_owned()];
     plan.milestones[2].id = "M-001".to_owned();
     plan.milestones[2].number = 2;
-    plan.milestones[1].files = vec!["../../etc/passwd".to_owned(), "/etc/hosts".to_owned(), "C:\\x".to_owned()];
+    plan.milestones[1].files = vec![
+        "../../etc/passwd".to_owned(),
+        "/etc/hosts".to_owned(),
+        "C:\\x".to_owned(),
+    ];
     let found = problems(&plan);
     for part in [
         "/planning_context/rejected_alternatives/0/decision_ref: there is no decision `DL-009`",
@@ -142,20 +170,31 @@ fn what_points_into_the_void_is_told_with_its_pointer() {
         "/milestones/1/files/1: `/etc/hosts`",
         "/milestones/1/files/2: `C:\\x`",
     ] {
-        assert!(found.iter().any(|problem| problem.contains(part)), "{part}: {found:#?}");
+        assert!(
+            found.iter().any(|problem| problem.contains(part)),
+            "{part}: {found:#?}"
+        );
     }
 }
 
 #[test]
 fn waves_follow_from_needs_and_given_ones_must_agree() {
-    let waves =
-        |plan: &Plan| computed(plan).unwrap().into_iter().map(|wave| wave.milestones.join(" ")).collect::<Vec<_>>();
+    let waves = |plan: &Plan| {
+        computed(plan)
+            .unwrap()
+            .into_iter()
+            .map(|wave| wave.milestones.join(" "))
+            .collect::<Vec<_>>()
+    };
     let mut plan = search();
     assert_eq!(waves(&plan), ["M-001 M-003", "M-002"]);
     let given = |plan: &mut Plan, waves: Value| {
         plan.milestone_dependencies.waves = serde_json::from_value(waves).unwrap();
     };
-    given(&mut plan, json!([{ "wave": 1, "milestones": ["M-001"] }, { "wave": 2, "milestones": ["M-002", "M-003"] }]));
+    given(
+        &mut plan,
+        json!([{ "wave": 1, "milestones": ["M-001"] }, { "wave": 2, "milestones": ["M-002", "M-003"] }]),
+    );
     assert_eq!(problems(&plan), Vec::<String>::new());
     given(
         &mut plan,
@@ -173,34 +212,92 @@ fn waves_follow_from_needs_and_given_ones_must_agree() {
     );
     given(&mut plan, json!([]));
     plan.milestones[0].depends_on = vec!["M-002".to_owned()];
-    assert_eq!(problems(&plan), ["/milestones/0/depends_on: M-001 → M-002 → M-001 wait for one another"]);
+    assert_eq!(
+        problems(&plan),
+        ["/milestones/0/depends_on: M-001 → M-002 → M-001 wait for one another"]
+    );
 }
 
 fn set(id: &str, version: Option<u64>, fields: Value) -> Change {
-    Change::Set { id: id.to_owned(), version, fields: fields.as_object().cloned().unwrap_or_else(Map::new) }
+    Change::Set {
+        id: id.to_owned(),
+        version,
+        fields: fields.as_object().cloned().unwrap_or_else(Map::new),
+    }
 }
 
 fn refused(change: Change) -> String {
     let mut plan = search();
     let mut numbers = Numbers::of(&plan);
-    apply(&mut plan, &mut numbers, &[change], timestamp(3)).unwrap_err().1.to_string()
+    apply(&mut plan, &mut numbers, &[change], timestamp(3))
+        .unwrap_err()
+        .1
+        .to_string()
 }
 
 #[test]
 fn every_refusal_says_why() {
     let cases = [
-        (set("M-001", None, json!({ "name": "x" })), "which version of `M-001` did you see? it is at version 2"),
-        (set("M-001", Some(1), json!({ "name": "x" })), "`M-001` is at version 2, not 1"),
-        (set("M-01", Some(1), json!({})), "there is no entity `M-01`; did you mean `M-001`?"),
-        (set("DL-001", Some(1), json!({ "id": "DL-002" })), "`id` of `DL-001` is not set this way"),
-        (set("DL-001", Some(1), json!({ "decison": "x" })), "did you mean `decision`?"),
-        (set("M-001", Some(2), json!({ "code_intents": [] })), "each has an id of its own"),
-        (set("M-001", Some(2), json!({ "files": "src" })), "expected a sequence"),
-        (set("M-001", Some(2), json!({ "depends_on": ["M-002"] })), "wait for one another"),
-        (Change::Remove { id: "DL-001".to_owned(), version: Some(1) }, "referred to by RA-001, R-001, CI-001"),
-        (Change::Remove { id: "M-001".to_owned(), version: Some(2) }, "referred to by CI-001, CC-001, M-002"),
-        (Change::Remove { id: "overview".to_owned(), version: Some(2) }, "a part every plan has"),
-        (Change::AddDecision { decision: " ".to_owned(), reasoning: "x".to_owned() }, "`decision` is empty"),
+        (
+            set("M-001", None, json!({ "name": "x" })),
+            "which version of `M-001` did you see? it is at version 2",
+        ),
+        (
+            set("M-001", Some(1), json!({ "name": "x" })),
+            "`M-001` is at version 2, not 1",
+        ),
+        (
+            set("M-01", Some(1), json!({})),
+            "there is no entity `M-01`; did you mean `M-001`?",
+        ),
+        (
+            set("DL-001", Some(1), json!({ "id": "DL-002" })),
+            "`id` of `DL-001` is not set this way",
+        ),
+        (
+            set("DL-001", Some(1), json!({ "decison": "x" })),
+            "did you mean `decision`?",
+        ),
+        (
+            set("M-001", Some(2), json!({ "code_intents": [] })),
+            "each has an id of its own",
+        ),
+        (
+            set("M-001", Some(2), json!({ "files": "src" })),
+            "expected a sequence",
+        ),
+        (
+            set("M-001", Some(2), json!({ "depends_on": ["M-002"] })),
+            "wait for one another",
+        ),
+        (
+            Change::Remove {
+                id: "DL-001".to_owned(),
+                version: Some(1),
+            },
+            "referred to by RA-001, R-001, CI-001",
+        ),
+        (
+            Change::Remove {
+                id: "M-001".to_owned(),
+                version: Some(2),
+            },
+            "referred to by CI-001, CC-001, M-002",
+        ),
+        (
+            Change::Remove {
+                id: "overview".to_owned(),
+                version: Some(2),
+            },
+            "a part every plan has",
+        ),
+        (
+            Change::AddDecision {
+                decision: " ".to_owned(),
+                reasoning: "x".to_owned(),
+            },
+            "`decision` is empty",
+        ),
         (
             Change::AddDoc {
                 milestone: "M-001".to_owned(),
@@ -229,10 +326,22 @@ fn every_refusal_says_why() {
 fn a_mismatch_gives_the_entity_as_it_is() {
     let mut plan = search();
     let mut numbers = Numbers::of(&plan);
-    let (_, refused) =
-        apply(&mut plan, &mut numbers, &[set("CI-001", Some(9), json!({ "behavior": "x" }))], timestamp(3))
-            .unwrap_err();
-    let ChangeRefused::AnotherVersion { current, is: 1, given: 9, .. } = refused else { panic!("{refused:?}") };
+    let (_, refused) = apply(
+        &mut plan,
+        &mut numbers,
+        &[set("CI-001", Some(9), json!({ "behavior": "x" }))],
+        timestamp(3),
+    )
+    .unwrap_err();
+    let ChangeRefused::AnotherVersion {
+        current,
+        is: 1,
+        given: 9,
+        ..
+    } = refused
+    else {
+        panic!("{refused:?}")
+    };
     assert_eq!(Some(current), entity_value(&search(), "CI-001"));
 }
 
@@ -250,8 +359,17 @@ fn fields_inside_fields_and_lists_as_text() {
     ];
     apply(&mut plan, &mut numbers, &changes, timestamp(3)).unwrap();
     let milestone = &plan.milestones[0];
-    assert_eq!(milestone.tests, TestPlan { skip_reason: Some("none".to_owned()), ..milestone.tests.clone() });
-    assert_eq!((milestone.files.as_slice(), milestone.is_documentation_only), (&["a.rs".to_owned()][..], true));
+    assert_eq!(
+        milestone.tests,
+        TestPlan {
+            skip_reason: Some("none".to_owned()),
+            ..milestone.tests.clone()
+        }
+    );
+    assert_eq!(
+        (milestone.files.as_slice(), milestone.is_documentation_only),
+        (&["a.rs".to_owned()][..], true)
+    );
     assert_eq!(plan.overview.problem, "[not a list]");
 }
 
@@ -259,10 +377,26 @@ fn fields_inside_fields_and_lists_as_text() {
 fn a_number_is_never_given_twice() {
     let mut plan = search();
     let mut numbers = Numbers::of(&plan);
-    let add = Change::AddConstraint { kind: "MUST".to_owned(), description: "x".to_owned(), source: String::new() };
-    let remove = Change::Remove { id: "C-002".to_owned(), version: Some(1) };
-    let ids = apply(&mut plan, &mut numbers, &[add.clone(), remove, add], timestamp(3)).unwrap();
-    assert_eq!(ids.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(), ["C-002", "C-002", "C-003"]);
+    let add = Change::AddConstraint {
+        kind: "MUST".to_owned(),
+        description: "x".to_owned(),
+        source: String::new(),
+    };
+    let remove = Change::Remove {
+        id: "C-002".to_owned(),
+        version: Some(1),
+    };
+    let ids = apply(
+        &mut plan,
+        &mut numbers,
+        &[add.clone(), remove, add],
+        timestamp(3),
+    )
+    .unwrap();
+    assert_eq!(
+        ids.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(),
+        ["C-002", "C-002", "C-003"]
+    );
     assert_eq!(Numbers::of(&plan).clone().at_least(&numbers), numbers);
 }
 
@@ -270,13 +404,22 @@ fn a_number_is_never_given_twice() {
 fn a_batch_that_cannot_be_read_names_every_line() {
     let text = "{\"do\":\"add-decision\",\"decision\":\"a\",\"reasonin\":\"b\"}\n\nnot json\n{\"do\":\"add-intent\",\"milestone\":\"@m\",\"file\":\"a\",\"behavior\":\"b\"}\n{\"do\":\"set\",\"id\":\"M-001\",\"fields\":{},\"version\":1,\"as\":\"x\"}\n";
     let found = in_batch(text, &Numbers::default()).unwrap_err();
-    let lines: Vec<(usize, &str)> =
-        found.iter().map(|problem| (problem.line.unwrap(), problem.message.as_str())).collect();
-    assert_eq!(lines.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 3, 4, 5]);
-    for (at, part) in
-        ["did you mean `reasoning`?", "this is no JSON", "`@m` is the name of no earlier line", "`as` names what"]
-            .iter()
-            .enumerate()
+    let lines: Vec<(usize, &str)> = found
+        .iter()
+        .map(|problem| (problem.line.unwrap(), problem.message.as_str()))
+        .collect();
+    assert_eq!(
+        lines.iter().map(|(line, _)| *line).collect::<Vec<_>>(),
+        [1, 3, 4, 5]
+    );
+    for (at, part) in [
+        "did you mean `reasoning`?",
+        "this is no JSON",
+        "`@m` is the name of no earlier line",
+        "`as` names what",
+    ]
+    .iter()
+    .enumerate()
     {
         assert!(lines[at].1.contains(part), "{lines:?}");
     }
@@ -297,7 +440,13 @@ fn ids_of_documents_are_names_people_can_type() {
 #[test]
 fn contexts_are_loose_but_lists() {
     assert!(check_context(r#"{"task_spec": ["goal"], "more": {"x": 1}}"#).is_empty());
-    let said = |text: &str| check_context(text).iter().map(|problem| problem.in_words()).collect::<Vec<_>>().join("; ");
+    let said = |text: &str| {
+        check_context(text)
+            .iter()
+            .map(|problem| problem.in_words())
+            .collect::<Vec<_>>()
+            .join("; ")
+    };
     assert_eq!(
         said("{\n\"task_spec\": [1],\n\"user_quotes\": \"x\"}"),
         "/task_spec/0 (line 2): expected a text, found 1; /user_quotes (line 3): expected a list, found \"x\""
@@ -317,20 +466,36 @@ fn a_revision_keeps_everything_and_names_its_origin() {
         version_hash: "h".to_owned(),
     };
     let mut next = revised(&frozen, from, "another".to_owned(), timestamp(10));
-    assert_eq!((next.frozen_at, next.milestones.clone()), (None, frozen.milestones.clone()));
+    assert_eq!(
+        (next.frozen_at, next.milestones.clone()),
+        (None, frozen.milestones.clone())
+    );
     assert!(changes_between(&frozen, &next).is_empty());
     let mut numbers = Numbers::of(&next);
     let changes = [
-        set("CI-001", Some(1), json!({ "behavior": "Maps words to many places." })),
-        Change::Remove { id: "C-001".to_owned(), version: Some(1) },
-        Change::AddDecision { decision: "a".to_owned(), reasoning: "b".to_owned() },
+        set(
+            "CI-001",
+            Some(1),
+            json!({ "behavior": "Maps words to many places." }),
+        ),
+        Change::Remove {
+            id: "C-001".to_owned(),
+            version: Some(1),
+        },
+        Change::AddDecision {
+            decision: "a".to_owned(),
+            reasoning: "b".to_owned(),
+        },
     ];
     apply(&mut next, &mut numbers, &changes, timestamp(11)).unwrap();
     let found: Vec<String> = changes_between(&frozen, &next)
         .into_iter()
         .map(|it| format!("{} {} {}", it.change, it.id, it.fields.join(",")))
         .collect();
-    assert_eq!(found, ["removed C-001 ", "changed CI-001 behavior", "added DL-002 "]);
+    assert_eq!(
+        found,
+        ["removed C-001 ", "changed CI-001 behavior", "added DL-002 "]
+    );
 }
 
 #[test]
@@ -344,7 +509,12 @@ fn a_plan_is_compared_with_what_changed() {
         reconcile(&plan, &reality)
     };
     let clean = report(
-        &["src/index.rs", "src/query.rs", "tests/index.rs", ".throughline/config.toml"],
+        &[
+            "src/index.rs",
+            "src/query.rs",
+            "tests/index.rs",
+            ".throughline/config.toml",
+        ],
         &["M-001", "M-002", "M-003"],
     );
     assert!(clean.is_clean(), "{clean:?}");
@@ -375,10 +545,17 @@ fn only_what_changed_is_mirrored() {
     let mut after = before.clone();
     after.milestones[1].code_intents[0].behavior = "Finds all places.".to_owned();
     after.milestones.remove(2);
-    assert_eq!(touched_milestones(Some(&before), &after), ["M-002", "M-003"]);
+    assert_eq!(
+        touched_milestones(Some(&before), &after),
+        ["M-002", "M-003"]
+    );
     assert_eq!(touched_milestones(None, &after), ["M-001", "M-002"]);
     assert!(touched_milestones(Some(&after), &after).is_empty());
-    assert!(intent_node(&before.milestones[0], &before.milestones[0].code_intents[0]).text.contains("CC-001"));
+    assert!(
+        intent_node(&before.milestones[0], &before.milestones[0].code_intents[0])
+            .text
+            .contains("CC-001")
+    );
 }
 
 /// What somebody wants to do to a plan, sensible or not.
@@ -407,24 +584,41 @@ fn wishes() -> impl Strategy<Value = Vec<Wish>> {
 
 fn change(wish: &Wish) -> Change {
     match wish {
-        Wish::Decide => Change::AddDecision { decision: "d".to_owned(), reasoning: "r".to_owned() },
+        Wish::Decide => Change::AddDecision {
+            decision: "d".to_owned(),
+            reasoning: "r".to_owned(),
+        },
         Wish::Milestone { needs } => Change::AddMilestone {
             name: "m".to_owned(),
             files: vec!["a.rs".to_owned()],
             flags: Vec::new(),
             requirements: Vec::new(),
             acceptance_criteria: vec!["c".to_owned()],
-            depends_on: if *needs == 0 { Vec::new() } else { vec![format!("M-{needs:03}")] },
-            tests: TestPlan { skip_reason: Some("none".to_owned()), ..TestPlan::default() },
+            depends_on: if *needs == 0 {
+                Vec::new()
+            } else {
+                vec![format!("M-{needs:03}")]
+            },
+            tests: TestPlan {
+                skip_reason: Some("none".to_owned()),
+                ..TestPlan::default()
+            },
             is_documentation_only: false,
             delegated_to: None,
         },
-        Wish::Intent { milestone, decision } => Change::AddIntent {
+        Wish::Intent {
+            milestone,
+            decision,
+        } => Change::AddIntent {
             milestone: format!("M-{milestone:03}"),
             file: "a.rs".to_owned(),
             function: None,
             behavior: "b".to_owned(),
-            decision_refs: if *decision == 0 { Vec::new() } else { vec![format!("DL-{decision:03}")] },
+            decision_refs: if *decision == 0 {
+                Vec::new()
+            } else {
+                vec![format!("DL-{decision:03}")]
+            },
             params: std::collections::BTreeMap::new(),
         },
         Wish::Carry { intent } => Change::AddChange {
@@ -434,10 +628,21 @@ fn change(wish: &Wish) -> Change {
             context_lines: String::new(),
             why_comments: Vec::new(),
         },
-        Wish::Set { which, version } => set(&format!("M-{which:03}"), Some(*version), json!({ "name": "n" })),
+        Wish::Set { which, version } => set(
+            &format!("M-{which:03}"),
+            Some(*version),
+            json!({ "name": "n" }),
+        ),
         Wish::Remove { which, version } => {
-            let id = [format!("DL-{which:03}"), format!("CI-{which:03}"), format!("M-{which:03}")];
-            Change::Remove { id: id[which % 3].clone(), version: Some(*version) }
+            let id = [
+                format!("DL-{which:03}"),
+                format!("CI-{which:03}"),
+                format!("M-{which:03}"),
+            ];
+            Change::Remove {
+                id: id[which % 3].clone(),
+                version: Some(*version),
+            }
         }
     }
 }

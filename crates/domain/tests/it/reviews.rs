@@ -3,13 +3,17 @@
 use domain::ids::Principal;
 use domain::policy::{ReviewPolicy, ReviewerPolicy};
 use domain::review::{
-    Concluded, ItemStatus, LoopState, ResolutionKind, Review, ReviewRefused, Said, Severity, Verdict, render_file,
+    Concluded, ItemStatus, LoopState, ResolutionKind, Review, ReviewRefused, Said, Severity,
+    Verdict, render_file,
 };
 use proptest::prelude::*;
 use testkit::timestamp;
 
 fn agent(session: &str) -> Principal {
-    Principal::Agent { host: "codex".to_owned(), session: session.to_owned() }
+    Principal::Agent {
+        host: "codex".to_owned(),
+        session: session.to_owned(),
+    }
 }
 
 fn person() -> Principal {
@@ -17,26 +21,39 @@ fn person() -> Principal {
 }
 
 fn said(by: &Principal) -> Said<'_> {
-    Said { by, at: timestamp(1) }
+    Said {
+        by,
+        at: timestamp(1),
+    }
 }
 
 fn fail() -> Verdict {
-    Verdict::Fail { finding: "wrong".to_owned() }
+    Verdict::Fail {
+        finding: "wrong".to_owned(),
+    }
 }
 
 /// A review with one check of each severity.
 fn three(policy: &ReviewPolicy) -> Review {
     let mut review = Review::begin("doc/plan-design", Vec::new(), policy);
     for severity in Severity::ALL {
-        review.add("*", "is it right?", severity, said(&agent("r")), policy).unwrap();
+        review
+            .add("*", "is it right?", severity, said(&agent("r")), policy)
+            .unwrap();
     }
     review
 }
 
 fn judge_all(review: &mut Review, verdict: &Verdict, policy: &ReviewPolicy) {
-    let waiting: Vec<String> = review.waiting().iter().map(|item| item.id.clone()).collect();
+    let waiting: Vec<String> = review
+        .waiting()
+        .iter()
+        .map(|item| item.id.clone())
+        .collect();
     for id in waiting {
-        review.judge(&id, verdict.clone(), None, 0, said(&agent("r")), policy).unwrap();
+        review
+            .judge(&id, verdict.clone(), None, 0, said(&agent("r")), policy)
+            .unwrap();
     }
 }
 
@@ -44,7 +61,10 @@ fn judge_all(review: &mut Review, verdict: &Verdict, policy: &ReviewPolicy) {
 #[test]
 fn severities_block_by_iteration() {
     for iteration in 1..20 {
-        let blocking: Vec<Severity> = Severity::ALL.into_iter().filter(|it| it.blocks_in(iteration)).collect();
+        let blocking: Vec<Severity> = Severity::ALL
+            .into_iter()
+            .filter(|it| it.blocks_in(iteration))
+            .collect();
         let expected: &[Severity] = match iteration {
             1 | 2 => &[Severity::Must, Severity::Should, Severity::Could],
             3 | 4 => &[Severity::Must, Severity::Should],
@@ -73,24 +93,59 @@ fn a_stubborn_reviewer_is_heard_and_the_loop_ends() {
     }
     assert_eq!(
         way,
-        ["qa-001 qa-002 qa-003", "qa-001 qa-002 qa-003", "qa-001 qa-002", "qa-001 qa-002", "person: qa-001"]
+        [
+            "qa-001 qa-002 qa-003",
+            "qa-001 qa-002 qa-003",
+            "qa-001 qa-002",
+            "qa-001 qa-002",
+            "person: qa-001"
+        ]
     );
     assert_eq!(review.state, LoopState::Retry);
     // A person sends it back: one more iteration, and it comes back to them.
-    review.judge("qa-001", fail(), None, 0, said(&person()), &policy).unwrap();
-    assert!(matches!(review.conclude(said(&agent("o")), &policy), Ok(Concluded::Retry { iteration: 6, .. })));
+    review
+        .judge("qa-001", fail(), None, 0, said(&person()), &policy)
+        .unwrap();
+    assert!(matches!(
+        review.conclude(said(&agent("o")), &policy),
+        Ok(Concluded::Retry { iteration: 6, .. })
+    ));
     judge_all(&mut review, &fail(), &policy);
-    assert!(matches!(review.conclude(said(&agent("o")), &policy), Ok(Concluded::NeedsPerson { .. })));
-    assert_eq!(review.accept("qa-001", "known", said(&agent("o"))), Err(ReviewRefused::NotAPerson { by: agent("o") }));
-    assert_eq!(review.accept("qa-001", " ", said(&person())), Err(ReviewRefused::NoReason));
-    review.accept("qa-001", "ships next week", said(&person())).unwrap();
+    assert!(matches!(
+        review.conclude(said(&agent("o")), &policy),
+        Ok(Concluded::NeedsPerson { .. })
+    ));
+    assert_eq!(
+        review.accept("qa-001", "known", said(&agent("o"))),
+        Err(ReviewRefused::NotAPerson { by: agent("o") })
+    );
+    assert_eq!(
+        review.accept("qa-001", " ", said(&person())),
+        Err(ReviewRefused::NoReason)
+    );
+    review
+        .accept("qa-001", "ships next week", said(&person()))
+        .unwrap();
     let Ok(Concluded::Complete { accepted }) = review.conclude(said(&agent("o")), &policy) else {
         panic!("{review:?}")
     };
     assert_eq!(accepted, ["qa-001", "qa-002", "qa-003"]);
     assert_eq!(review.state, LoopState::Complete);
-    assert!(review.items.iter().all(|item| item.resolution.as_ref().is_some_and(|it| !it.reason.is_empty())));
-    assert_eq!(review.item("qa-001").unwrap().resolution.as_ref().unwrap().by, person());
+    assert!(review.items.iter().all(|item| {
+        item.resolution
+            .as_ref()
+            .is_some_and(|it| !it.reason.is_empty())
+    }));
+    assert_eq!(
+        review
+            .item("qa-001")
+            .unwrap()
+            .resolution
+            .as_ref()
+            .unwrap()
+            .by,
+        person()
+    );
 }
 
 #[test]
@@ -98,10 +153,21 @@ fn mended_work_passes() {
     let policy = ReviewPolicy::default();
     let mut review = three(&policy);
     judge_all(&mut review, &fail(), &policy);
-    assert!(matches!(review.conclude(said(&agent("o")), &policy), Ok(Concluded::Retry { iteration: 2, .. })));
+    assert!(matches!(
+        review.conclude(said(&agent("o")), &policy),
+        Ok(Concluded::Retry { iteration: 2, .. })
+    ));
     judge_all(&mut review, &Verdict::Pass, &policy);
-    assert_eq!(review.conclude(said(&agent("o")), &policy), Ok(Concluded::Complete { accepted: Vec::new() }));
-    assert!(matches!(review.conclude(said(&agent("o")), &policy), Err(ReviewRefused::Complete { .. })));
+    assert_eq!(
+        review.conclude(said(&agent("o")), &policy),
+        Ok(Concluded::Complete {
+            accepted: Vec::new()
+        })
+    );
+    assert!(matches!(
+        review.conclude(said(&agent("o")), &policy),
+        Err(ReviewRefused::Complete { .. })
+    ));
     assert!(matches!(
         review.judge("qa-001", Verdict::Pass, None, 0, said(&agent("r")), &policy),
         Err(ReviewRefused::Complete { .. })
@@ -110,63 +176,141 @@ fn mended_work_passes() {
 
 #[test]
 fn every_refusal_says_why() {
-    let policy = ReviewPolicy { reviewer: ReviewerPolicy::Other, ..ReviewPolicy::default() };
+    let policy = ReviewPolicy {
+        reviewer: ReviewerPolicy::Other,
+        ..ReviewPolicy::default()
+    };
     let mut review = Review::begin("prose", vec![agent("w")], &policy);
     let by = agent("r");
-    assert!(matches!(review.conclude(said(&by), &policy), Err(ReviewRefused::NoItems { .. })));
-    assert_eq!(review.add("*", " ", Severity::Must, said(&by), &policy), Err(ReviewRefused::NoCheck));
+    assert!(matches!(
+        review.conclude(said(&by), &policy),
+        Err(ReviewRefused::NoItems { .. })
+    ));
+    assert_eq!(
+        review.add("*", " ", Severity::Must, said(&by), &policy),
+        Err(ReviewRefused::NoCheck)
+    );
     assert_eq!(
         review.add("*", "c", Severity::Must, said(&agent("w")), &policy),
         Err(ReviewRefused::Author { by: agent("w") })
     );
-    review.add("", "c", Severity::Must, said(&by), &policy).unwrap();
+    review
+        .add("", "c", Severity::Must, said(&by), &policy)
+        .unwrap();
     assert_eq!(review.item("qa-001").unwrap().scope, "*");
-    assert!(matches!(review.conclude(said(&by), &policy), Err(ReviewRefused::NotJudged { .. })));
+    assert!(matches!(
+        review.conclude(said(&by), &policy),
+        Err(ReviewRefused::NotJudged { .. })
+    ));
     let judge = |review: &mut Review, id: &str, verdict: Verdict, version, by: &Principal| {
         review.judge(id, verdict, version, 0, said(by), &policy)
     };
-    assert!(matches!(judge(&mut review, "qa-009", fail(), None, &by), Err(ReviewRefused::NoSuchItem { .. })));
-    assert!(matches!(judge(&mut review, "qa-001", fail(), None, &agent("w")), Err(ReviewRefused::Author { .. })));
-    let empty = Verdict::Fail { finding: " ".to_owned() };
-    assert_eq!(judge(&mut review, "qa-001", empty, None, &by), Err(ReviewRefused::NoFinding));
+    assert!(matches!(
+        judge(&mut review, "qa-009", fail(), None, &by),
+        Err(ReviewRefused::NoSuchItem { .. })
+    ));
+    assert!(matches!(
+        judge(&mut review, "qa-001", fail(), None, &agent("w")),
+        Err(ReviewRefused::Author { .. })
+    ));
+    let empty = Verdict::Fail {
+        finding: " ".to_owned(),
+    };
+    assert_eq!(
+        judge(&mut review, "qa-001", empty, None, &by),
+        Err(ReviewRefused::NoFinding)
+    );
     assert!(matches!(
         judge(&mut review, "qa-001", fail(), Some(7), &by),
-        Err(ReviewRefused::AnotherVersion { is: 1, given: 7, .. })
+        Err(ReviewRefused::AnotherVersion {
+            is: 1,
+            given: 7,
+            ..
+        })
     ));
-    assert!(matches!(review.accept("qa-001", "x", said(&person())), Err(ReviewRefused::NothingToAccept { .. })));
+    assert!(matches!(
+        review.accept("qa-001", "x", said(&person())),
+        Err(ReviewRefused::NothingToAccept { .. })
+    ));
     judge(&mut review, "qa-001", fail(), Some(1), &by).unwrap();
     judge(&mut review, "qa-001", fail(), Some(2), &by).unwrap();
-    assert_eq!(review.item("qa-001").unwrap().fail_count, 1, "it failed once in this iteration");
+    assert_eq!(
+        review.item("qa-001").unwrap().fail_count,
+        1,
+        "it failed once in this iteration"
+    );
     review.accept("qa-001", "x", said(&person())).unwrap();
-    assert!(matches!(judge(&mut review, "qa-001", fail(), None, &by), Err(ReviewRefused::Accepted { .. })));
+    assert!(matches!(
+        judge(&mut review, "qa-001", fail(), None, &by),
+        Err(ReviewRefused::Accepted { .. })
+    ));
 }
 
 #[test]
 fn a_spent_budget_ends_it_and_a_person_can_go_on() {
-    let policy = ReviewPolicy { budget: 100, ..ReviewPolicy::default() };
+    let policy = ReviewPolicy {
+        budget: 100,
+        ..ReviewPolicy::default()
+    };
     let mut review = three(&policy);
     for id in ["qa-001", "qa-002", "qa-003"] {
-        review.judge(id, fail(), None, 40, said(&agent("r")), &policy).unwrap();
+        review
+            .judge(id, fail(), None, 40, said(&agent("r")), &policy)
+            .unwrap();
     }
     let concluded = review.conclude(said(&agent("o")), &policy).unwrap();
-    assert_eq!(concluded, Concluded::NeedsPerson { escalated: vec!["qa-001".to_owned()] });
-    assert!(review.item("qa-002").unwrap().resolution.as_ref().unwrap().reason.contains("120 of its budget of 100"));
-    review.judge("qa-001", fail(), None, 0, said(&person()), &policy).unwrap();
-    assert!(matches!(review.conclude(said(&agent("o")), &policy), Ok(Concluded::Retry { .. })));
+    assert_eq!(
+        concluded,
+        Concluded::NeedsPerson {
+            escalated: vec!["qa-001".to_owned()]
+        }
+    );
+    assert!(
+        review
+            .item("qa-002")
+            .unwrap()
+            .resolution
+            .as_ref()
+            .unwrap()
+            .reason
+            .contains("120 of its budget of 100")
+    );
+    review
+        .judge("qa-001", fail(), None, 0, said(&person()), &policy)
+        .unwrap();
+    assert!(matches!(
+        review.conclude(said(&agent("o")), &policy),
+        Ok(Concluded::Retry { .. })
+    ));
 }
 
 #[test]
 fn the_file_shows_what_the_review_holds() {
     let policy = ReviewPolicy::default();
     let mut review = three(&policy);
-    review.judge("qa-001", fail(), None, 0, said(&agent("r")), &policy).unwrap();
-    let value: serde_json::Value = serde_json::from_str(&render_file("plan-design", &review)).unwrap();
+    review
+        .judge("qa-001", fail(), None, 0, said(&agent("r")), &policy)
+        .unwrap();
+    let value: serde_json::Value =
+        serde_json::from_str(&render_file("plan-design", &review)).unwrap();
     assert_eq!(value["schema_version"], "1.0");
     assert_eq!(value["phase"], "plan-design");
     let item = &value["items"][0];
     assert_eq!(
-        (&item["id"], &item["severity"], &item["status"], &item["finding"], &item["fail_count"]),
-        (&"qa-001".into(), &"MUST".into(), &"FAIL".into(), &"wrong".into(), &1.into())
+        (
+            &item["id"],
+            &item["severity"],
+            &item["status"],
+            &item["finding"],
+            &item["fail_count"]
+        ),
+        (
+            &"qa-001".into(),
+            &"MUST".into(),
+            &"FAIL".into(),
+            &"wrong".into(),
+            &1.into()
+        )
     );
     assert_eq!(value["items"][1]["status"], "TODO");
 }
@@ -184,14 +328,32 @@ struct Round {
 }
 
 fn severity() -> impl Strategy<Value = Severity> {
-    prop_oneof![Just(Severity::Must), Just(Severity::Should), Just(Severity::Could)]
+    prop_oneof![
+        Just(Severity::Must),
+        Just(Severity::Should),
+        Just(Severity::Could)
+    ]
 }
 
 fn rounds() -> impl Strategy<Value = Vec<Round>> {
     // Three kinds of reviewers: stubborn ones fail everything, lazy ones pass everything, the rest throw dice.
-    let fails = prop_oneof![Just(vec![true; 8]), Just(vec![false; 8]), prop::collection::vec(any::<bool>(), 8..9),];
-    let round = (fails, prop::collection::vec(severity(), 0..3), 0..50_u64, any::<bool>())
-        .prop_map(|(fails, new, cost, fickle)| Round { fails, new, cost, fickle });
+    let fails = prop_oneof![
+        Just(vec![true; 8]),
+        Just(vec![false; 8]),
+        prop::collection::vec(any::<bool>(), 8..9),
+    ];
+    let round = (
+        fails,
+        prop::collection::vec(severity(), 0..3),
+        0..50_u64,
+        any::<bool>(),
+    )
+        .prop_map(|(fails, new, cost, fickle)| Round {
+            fails,
+            new,
+            cost,
+            fickle,
+        });
     prop::collection::vec(round, 1..6)
 }
 

@@ -11,7 +11,16 @@ const START: i64 = 1_770_820_200_000;
 
 fn session() -> Session {
     let now = Timestamp::from_millis(START);
-    Session::begin(Stamp::at(now), &Who { name: "1", host: "test" }, Mode::PlanDriven, NodeId(1), now)
+    Session::begin(
+        Stamp::at(now),
+        &Who {
+            name: "1",
+            host: "test",
+        },
+        Mode::PlanDriven,
+        NodeId(1),
+        now,
+    )
 }
 
 fn entry(minute: i64, text: &str) -> LogEntry {
@@ -25,7 +34,15 @@ fn entry(minute: i64, text: &str) -> LogEntry {
 
 fn render(log: &[LogEntry], drawing: &str, was: Option<&str>, file: &str) -> String {
     let session = session();
-    merge(&SessionText { session: &session, hierarchy: drawing, log, hierarchy_was: was.map(drawing_digest) }, file)
+    merge(
+        &SessionText {
+            session: &session,
+            hierarchy: drawing,
+            log,
+            hierarchy_was: was.map(drawing_digest),
+        },
+        file,
+    )
 }
 
 #[test]
@@ -64,11 +81,25 @@ fn what_people_write_stays() {
     let file = render(&[entry(0, "begin")], "● Root", None, TEMPLATE_TEXT);
     let edited = file
         .replace("action: begin", "action: begin\nI did this by hand")
-        .replace("anything goes. -->", "anything goes. -->\nremember the milk")
+        .replace(
+            "anything goes. -->",
+            "anything goes. -->\nremember the milk",
+        )
         .replace("stamp:", "owner: mara\nstamp:")
         + "\n## More\nown section\n";
-    let next = render(&[entry(0, "begin"), entry(1, "next")], "● Root\n└── new", Some("● Root"), &edited);
-    for kept in ["I did this by hand", "remember the milk", "owner: mara", "## More\nown section", "└── new"] {
+    let next = render(
+        &[entry(0, "begin"), entry(1, "next")],
+        "● Root\n└── new",
+        Some("● Root"),
+        &edited,
+    );
+    for kept in [
+        "I did this by hand",
+        "remember the milk",
+        "owner: mara",
+        "## More\nown section",
+        "└── new",
+    ] {
         assert!(next.contains(kept), "{kept}:\n{next}");
     }
     assert!(next.find("I did this").unwrap() < next.find("action: next").unwrap());
@@ -79,7 +110,10 @@ fn what_people_write_stays() {
 fn a_drawing_changed_by_hand_moves_to_the_notes_once() {
     let file = render(&[], "● Root", None, TEMPLATE_TEXT).replace("● Root", "● Root, but better");
     let once = render(&[], "● Root", Some("● Root"), &file);
-    assert!(once.contains("### The hierarchy as it was changed by hand\n\n● Root, but better"), "{once}");
+    assert!(
+        once.contains("### The hierarchy as it was changed by hand\n\n● Root, but better"),
+        "{once}"
+    );
     let twice = render(&[], "● Root", Some("● Root"), &once);
     assert_eq!(once, twice);
 }
@@ -90,7 +124,10 @@ fn entries_that_were_taken_out_come_back_and_two_alike_are_two() {
     let file = render(&log, "", None, TEMPLATE_TEXT);
     assert_eq!(file.matches("action: same").count(), 2);
     let cut = file.replacen("- 2026-02-11 14:30 action: same\n", "", 1);
-    assert_eq!(render(&log, "", None, &cut).matches("action: same").count(), 2);
+    assert_eq!(
+        render(&log, "", None, &cut).matches("action: same").count(),
+        2
+    );
     assert_eq!(render(&log, "", None, &file), file);
 }
 

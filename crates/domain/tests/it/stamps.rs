@@ -25,7 +25,14 @@ fn all_forms_are_read() {
         ("", None),
     ];
     for (text, expected) in cases {
-        assert_eq!(text.parse::<Stamp>().ok().map(|stamp| stamp.to_string()).as_deref(), expected, "{text}");
+        assert_eq!(
+            text.parse::<Stamp>()
+                .ok()
+                .map(|stamp| stamp.to_string())
+                .as_deref(),
+            expected,
+            "{text}"
+        );
     }
 }
 
@@ -35,7 +42,10 @@ fn the_example_of_the_design() {
     let at = Timestamp::from_millis(1_770_820_200_000);
     assert_eq!(Stamp::at(at).to_string(), "30141102026");
     assert_eq!("30141102026".parse::<Stamp>().unwrap().moment(), Some(at));
-    assert_eq!(in_name("tc_30141102026-3").unwrap().to_string(), "30141102026-3");
+    assert_eq!(
+        in_name("tc_30141102026-3").unwrap().to_string(),
+        "30141102026-3"
+    );
     assert_eq!(in_name("chapter-02"), None);
 }
 

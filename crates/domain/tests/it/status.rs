@@ -4,7 +4,8 @@ use domain::ids::{CanonicalHash, Digest32, NodeId};
 use domain::node::{CauseKind, Standing, Status};
 use domain::policy::ApprovalPolicy;
 use domain::status::{
-    ApprovalFooting, Footing, Judgement, JudgingRules, ParentFooting, TextFooting, any_change_counts, judge,
+    ApprovalFooting, Footing, Judgement, JudgingRules, ParentFooting, TextFooting,
+    any_change_counts, judge,
 };
 
 fn hash(of: &str) -> CanonicalHash {
@@ -14,13 +15,29 @@ fn hash(of: &str) -> CanonicalHash {
 /// `text@basis`, `approved@parent` (or `-`), `parent-text:status` (or `-`).
 fn check(text: &str, approval: &str, parent: &str, expected: Status, cause: Option<CauseKind>) {
     let found = judged(text, approval, true, parent, ApprovalPolicy::Anyone);
-    assert_eq!(found, Judgement { status: expected, cause }, "{text} {approval} {parent:?}");
+    assert_eq!(
+        found,
+        Judgement {
+            status: expected,
+            cause
+        },
+        "{text} {approval} {parent:?}"
+    );
 }
 
-fn judged(text: &str, approval: &str, by_person: bool, parent: &str, policy: ApprovalPolicy) -> Judgement {
+fn judged(
+    text: &str,
+    approval: &str,
+    by_person: bool,
+    parent: &str,
+    policy: ApprovalPolicy,
+) -> Judgement {
     let pair = |words: &str| {
         let (one, other) = words.split_once('@').unwrap_or((words, "-"));
-        (hash(one), Some(other).filter(|other| *other != "-").map(hash))
+        (
+            hash(one),
+            Some(other).filter(|other| *other != "-").map(hash),
+        )
     };
     let footing = Footing {
         id: NodeId(1),
@@ -28,7 +45,10 @@ fn judged(text: &str, approval: &str, by_person: bool, parent: &str, policy: App
         text: match text {
             "missing" => TextFooting::Missing,
             "unreadable" => TextFooting::Unreadable,
-            words => TextFooting::Text { canonical: pair(words).0, basis: pair(words).1 },
+            words => TextFooting::Text {
+                canonical: pair(words).0,
+                basis: pair(words).1,
+            },
         },
         approval: (approval != "-").then(|| ApprovalFooting {
             canonical: pair(approval).0,
@@ -39,10 +59,20 @@ fn judged(text: &str, approval: &str, by_person: bool, parent: &str, policy: App
         standing: Standing::plain(Status::Draft),
     };
     let parent = parent.split_once(':').map(|(text, status)| ParentFooting {
-        status: Status::ALL.into_iter().find(|known| known.word() == status).unwrap(),
+        status: Status::ALL
+            .into_iter()
+            .find(|known| known.word() == status)
+            .unwrap(),
         canonical: (text != "-").then(|| hash(text)),
     });
-    judge(&footing, parent, JudgingRules { approval: policy, moved: &any_change_counts })
+    judge(
+        &footing,
+        parent,
+        JudgingRules {
+            approval: policy,
+            moved: &any_change_counts,
+        },
+    )
 }
 
 #[test]
@@ -54,7 +84,11 @@ fn under_human_an_approval_by_an_agent_leaves_the_text_a_draft() {
         (false, Anyone, Status::Approved),
         (false, Human, Status::Draft),
     ] {
-        assert_eq!(judged("a", "a", by_person, "-", policy).status, expected, "{by_person} {policy:?}");
+        assert_eq!(
+            judged("a", "a", by_person, "-", policy).status,
+            expected,
+            "{by_person} {policy:?}"
+        );
         let below = judged("a@p", "a@p", by_person, "p:approved", policy).status;
         assert_eq!(below, expected, "below a parent: {by_person} {policy:?}");
     }
@@ -77,15 +111,63 @@ fn follows_from_the_facts() {
     check("a@p", "a@p", "p:approved", Approved, None);
     check("b@p", "a@p", "p:approved", Draft, None);
     check("a@p", "-", "p:draft", Draft, None);
-    check("a@p", "a@p", "p:draft", RequiresRevalidation, Some(ParentNotApproved));
-    check("a@p", "a@p", "p:requires-revalidation", RequiresRevalidation, Some(ParentChanged));
-    check("a@p", "-", "p:requires-revalidation", RequiresRevalidation, Some(ParentChanged));
-    check("a@p", "a@p", "p:invalid", RequiresRevalidation, Some(ParentInvalid));
-    check("a@p", "a@p", "-:invalid", RequiresRevalidation, Some(ParentInvalid));
+    check(
+        "a@p",
+        "a@p",
+        "p:draft",
+        RequiresRevalidation,
+        Some(ParentNotApproved),
+    );
+    check(
+        "a@p",
+        "a@p",
+        "p:requires-revalidation",
+        RequiresRevalidation,
+        Some(ParentChanged),
+    );
+    check(
+        "a@p",
+        "-",
+        "p:requires-revalidation",
+        RequiresRevalidation,
+        Some(ParentChanged),
+    );
+    check(
+        "a@p",
+        "a@p",
+        "p:invalid",
+        RequiresRevalidation,
+        Some(ParentInvalid),
+    );
+    check(
+        "a@p",
+        "a@p",
+        "-:invalid",
+        RequiresRevalidation,
+        Some(ParentInvalid),
+    );
     // Below a parent that moved on.
-    check("a@p", "a@p", "q:approved", RequiresRevalidation, Some(ParentChanged));
-    check("a@p", "a@p", "q:draft", RequiresRevalidation, Some(ParentChanged));
-    check("a@p", "-", "q:approved", RequiresRevalidation, Some(ParentChanged));
+    check(
+        "a@p",
+        "a@p",
+        "q:approved",
+        RequiresRevalidation,
+        Some(ParentChanged),
+    );
+    check(
+        "a@p",
+        "a@p",
+        "q:draft",
+        RequiresRevalidation,
+        Some(ParentChanged),
+    );
+    check(
+        "a@p",
+        "-",
+        "q:approved",
+        RequiresRevalidation,
+        Some(ParentChanged),
+    );
     // Approved against the new parent although it was written against the old one.
     check("a@p", "a@q", "q:approved", Approved, None);
     // Rewritten against the new parent.

@@ -9,10 +9,22 @@ use serde_json::{Value, json};
 fn memory() -> Memory {
     let entry = |kind, value| Entry::read(kind, value).unwrap();
     Memory::new([
-        entry(EntryKind::Character, json!({ "id": "C0", "name": "Elena", "role": "lead" })),
-        entry(EntryKind::Character, json!({ "id": "C1", "name": "Маркус" })),
-        entry(EntryKind::Loop, json!({ "id": "OL0", "text": "Who took the map?" })),
-        entry(EntryKind::Scene, json!({ "id": "S001", "title": "Dust", "node": "act-1/chapter-01/scene-0101" })),
+        entry(
+            EntryKind::Character,
+            json!({ "id": "C0", "name": "Elena", "role": "lead" }),
+        ),
+        entry(
+            EntryKind::Character,
+            json!({ "id": "C1", "name": "Маркус" }),
+        ),
+        entry(
+            EntryKind::Loop,
+            json!({ "id": "OL0", "text": "Who took the map?" }),
+        ),
+        entry(
+            EntryKind::Scene,
+            json!({ "id": "S001", "title": "Dust", "node": "act-1/chapter-01/scene-0101" }),
+        ),
     ])
 }
 
@@ -22,21 +34,47 @@ fn plan(actions: &Value) -> Value {
 
 #[track_caller]
 fn refused(actions: &Value, expected: &str) {
-    let error = Plan::read(&plan(actions), &memory()).unwrap_err().to_string();
+    let error = Plan::read(&plan(actions), &memory())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains(expected), "{error}\nexpected: {expected}");
 }
 
 #[test]
 fn arguments_are_checked_before_anything_runs() {
     let call = |tool: &str, args: Value| json!([{ "tool": tool, "args": args }]);
-    refused(&call("sword.forge", json!({})), "no tool; there are memory.search");
+    refused(
+        &call("sword.forge", json!({})),
+        "no tool; there are memory.search",
+    );
     refused(&call("memory.search", json!({})), "`query` is missing");
-    refused(&call("memory.search", json!({ "query": 7 })), "expected a text");
-    refused(&call("memory.search", json!({ "query": "x", "limit": 99 })), "from 1 to 20");
-    refused(&call("memory.search", json!({ "query": "x", "entity_types": ["dragon"] })), "a list of character");
-    refused(&call("memory.search", json!({ "query": "x", "speed": 1 })), "no argument `speed`");
-    refused(&call("relationship.query", json!({ "character_id": "C9" })), "the id of a character");
-    refused(&call("relationship.query", json!({ "character_id": "$0.id" })), "only results of earlier actions");
+    refused(
+        &call("memory.search", json!({ "query": 7 })),
+        "expected a text",
+    );
+    refused(
+        &call("memory.search", json!({ "query": "x", "limit": 99 })),
+        "from 1 to 20",
+    );
+    refused(
+        &call(
+            "memory.search",
+            json!({ "query": "x", "entity_types": ["dragon"] }),
+        ),
+        "a list of character",
+    );
+    refused(
+        &call("memory.search", json!({ "query": "x", "speed": 1 })),
+        "no argument `speed`",
+    );
+    refused(
+        &call("relationship.query", json!({ "character_id": "C9" })),
+        "the id of a character",
+    );
+    refused(
+        &call("relationship.query", json!({ "character_id": "$0.id" })),
+        "only results of earlier actions",
+    );
     refused(&json!("all of them"), "it is no plan");
     assert!(Plan::read(&json!({ "rationale": "r", "actions": [] }), &memory()).is_err());
 }
@@ -44,7 +82,8 @@ fn arguments_are_checked_before_anything_runs() {
 #[test]
 fn ids_are_put_right() {
     for written in ["C0", "c0", "C000", "[C0]", "C0: Elena", "elena", "`C0`"] {
-        let value = plan(&json!([{ "tool": "Relationship_Query", "args": { "character_id": written } }]));
+        let value =
+            plan(&json!([{ "tool": "Relationship_Query", "args": { "character_id": written } }]));
         let plan = Plan::read(&value, &memory()).unwrap();
         assert_eq!(plan.actions[0].args["character_id"], "C0", "{written}");
     }
@@ -52,7 +91,10 @@ fn ids_are_put_right() {
     value["pov_character"] = json!("маркус");
     value["target_location"] = json!("null");
     let plan = Plan::read(&value, &memory()).unwrap();
-    assert_eq!((plan.pov_character.as_deref(), plan.target_location), (Some("C1"), None));
+    assert_eq!(
+        (plan.pov_character.as_deref(), plan.target_location),
+        (Some("C1"), None)
+    );
 }
 
 fn run(actions: &Value) -> (Memory, Vec<Value>) {
@@ -83,19 +125,41 @@ fn run_all(actions: &Value) -> (Memory, Vec<(String, String)>, Vec<Value>) {
             ("chapter", Some("act-1")) => {
                 let node = format!("act-1/chapter-0{id}");
                 let text = (id == "1").then(|| PLAN.to_owned());
-                Ok(DraftPlace { file: format!("{node}.md"), node, text })
+                Ok(DraftPlace {
+                    file: format!("{node}.md"),
+                    node,
+                    text,
+                })
             }
             _ => Err("its parent is not approved".to_owned()),
         },
-        allows: &|_, text| if text.len() > 8 { Ok(()) } else { Err("it would shrink".to_owned()) },
+        allows: &|_, text| {
+            if text.len() > 8 {
+                Ok(())
+            } else {
+                Err("it would shrink".to_owned())
+            }
+        },
         search: &|_, _, _| Ok(vec!["OL0".to_owned()]),
         text: &|_| Some(PLAN.to_owned()),
         prose: &|_| Some("And there, under the floor, lay the map: Ivo had it.".to_owned()),
     };
-    let mut stage = Stage { memory: memory(), tick: 5, world: &world, drafts: Vec::new() };
+    let mut stage = Stage {
+        memory: memory(),
+        tick: 5,
+        world: &world,
+        drafts: Vec::new(),
+    };
     let done = execute(&mut stage, &plan, Vec::new());
-    let told = done.into_iter().map(|it| it.result.unwrap_or_else(|| json!(it.error))).collect();
-    let drafts = stage.drafts.into_iter().map(|draft| (draft.file, draft.text)).collect();
+    let told = done
+        .into_iter()
+        .map(|it| it.result.unwrap_or_else(|| json!(it.error)))
+        .collect();
+    let drafts = stage
+        .drafts
+        .into_iter()
+        .map(|draft| (draft.file, draft.text))
+        .collect();
     (stage.memory, drafts, told)
 }
 
@@ -110,28 +174,73 @@ fn plans_are_found_and_written_as_drafts() {
         { "tool": "node.edit", "args": { "node": "act-1/chapter-01", "section": "Cast", "text": "- Elena" } },
         { "tool": "node.show", "args": { "node": "act-1/chapter-01" } },
     ]));
-    assert_eq!((told[0]["found"].clone(), told[0]["nodes"][0]["node"].clone()), (json!(1), json!("act-1/chapter-01")));
+    assert_eq!(
+        (
+            told[0]["found"].clone(),
+            told[0]["nodes"][0]["node"].clone()
+        ),
+        (json!(1), json!("act-1/chapter-01"))
+    );
     assert_eq!(told[1]["nodes"][0]["node"], "act-2/chapter-01");
-    assert_eq!(told[2], json!({ "node": "act-1/chapter-02", "file": "act-1/chapter-02.md", "status": "draft" }));
-    assert_eq!(told[3]["status"], "draft", "the very text that is there is no second plan");
+    assert_eq!(
+        told[2],
+        json!({ "node": "act-1/chapter-02", "file": "act-1/chapter-02.md", "status": "draft" })
+    );
+    assert_eq!(
+        told[3]["status"], "draft",
+        "the very text that is there is no second plan"
+    );
     let edited = PLAN.replace("Old.", "New.") + "\n## Cast\n\n- Elena\n";
-    assert_eq!(told[6]["text"], edited, "later actions see what earlier ones wrote");
+    assert_eq!(
+        told[6]["text"], edited,
+        "later actions see what earlier ones wrote"
+    );
     let file = |name: &str, text: &str| (name.to_owned(), text.to_owned());
-    assert_eq!(drafts, [file("act-1/chapter-02.md", "# Two\n\nBegin.\n"), file("act-1/chapter-01.md", &edited)]);
+    assert_eq!(
+        drafts,
+        [
+            file("act-1/chapter-02.md", "# Two\n\nBegin.\n"),
+            file("act-1/chapter-01.md", &edited)
+        ]
+    );
     for (tool, args, expected) in [
         (
             "node.add",
             json!({ "level": "chapter", "id": "1", "under": "act-1", "text": "# Other" }),
             "has a plan already",
         ),
-        ("node.add", json!({ "level": "scene", "id": "0201", "text": "# Scene" }), "parent is not approved"),
-        ("node.edit", json!({ "node": "act-1", "text": "# Act one, anew" }), "is approved"),
-        ("node.edit", json!({ "node": "chapter-01", "text": "# Which?" }), "the name of several"),
-        ("node.edit", json!({ "node": "act-2", "text": "# No" }), "would shrink"),
-        ("node.query", json!({ "under": "act-9" }), "the plan has no `act-9`"),
+        (
+            "node.add",
+            json!({ "level": "scene", "id": "0201", "text": "# Scene" }),
+            "parent is not approved",
+        ),
+        (
+            "node.edit",
+            json!({ "node": "act-1", "text": "# Act one, anew" }),
+            "is approved",
+        ),
+        (
+            "node.edit",
+            json!({ "node": "chapter-01", "text": "# Which?" }),
+            "the name of several",
+        ),
+        (
+            "node.edit",
+            json!({ "node": "act-2", "text": "# No" }),
+            "would shrink",
+        ),
+        (
+            "node.query",
+            json!({ "under": "act-9" }),
+            "the plan has no `act-9`",
+        ),
     ] {
         let (_, drafts, told) = run_all(&json!([{ "tool": tool, "args": args }]));
-        assert!(told[0].to_string().contains(expected) && drafts.is_empty(), "{}", told[0]);
+        assert!(
+            told[0].to_string().contains(expected) && drafts.is_empty(),
+            "{}",
+            told[0]
+        );
     }
 }
 
@@ -147,7 +256,12 @@ fn a_later_action_uses_an_earlier_result_and_sees_what_is_new() {
     ]));
     assert_eq!(told[0], json!({ "id": "C2", "name": "Ivo" }));
     assert_eq!(told[3]["relationships"][0]["other_name"], "Ivo");
-    let found: Vec<&Value> = told[4]["results"].as_array().unwrap().iter().map(|it| &it["id"]).collect();
+    let found: Vec<&Value> = told[4]["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it["id"])
+        .collect();
     assert_eq!(found, ["OL0", "C2"]);
     assert_eq!(memory.relationships().next().unwrap().history[0].tick, 5);
     assert_eq!(memory.changes().len(), 2);
@@ -157,15 +271,24 @@ fn a_later_action_uses_an_earlier_result_and_sees_what_is_new() {
 fn a_loop_is_resolved_by_the_words_of_a_scene_not_by_claim() {
     let close = |args: Value| {
         let mut all = json!({ "loop_id": "OL0", "outcome": "resolved", "reason": "found" });
-        all.as_object_mut().unwrap().extend(args.as_object().unwrap().clone());
+        all.as_object_mut()
+            .unwrap()
+            .extend(args.as_object().unwrap().clone());
         let (memory, told) = run(&json!([{ "tool": "loop.close", "args": all }]));
         (memory.loops().next().unwrap().status, told[0].to_string())
     };
     let (status, told) = close(json!({}));
-    assert!(status == LoopStatus::Open && told.contains("only be resolved with"), "{told}");
+    assert!(
+        status == LoopStatus::Open && told.contains("only be resolved with"),
+        "{told}"
+    );
     let (status, told) = close(json!({ "scene_id": "S001", "evidence": "she found the map" }));
-    assert!(status == LoopStatus::Open && told.contains("does not stand in S001"), "{told}");
-    let (status, _) = close(json!({ "scene_id": "S001", "evidence": "under the floor lay the map" }));
+    assert!(
+        status == LoopStatus::Open && told.contains("does not stand in S001"),
+        "{told}"
+    );
+    let (status, _) =
+        close(json!({ "scene_id": "S001", "evidence": "under the floor lay the map" }));
     assert_eq!(status, LoopStatus::Resolved);
     let (status, _) = close(json!({ "outcome": "abandoned" }));
     assert_eq!(status, LoopStatus::Abandoned);
@@ -174,13 +297,20 @@ fn a_loop_is_resolved_by_the_words_of_a_scene_not_by_claim() {
 #[test]
 fn the_schema_names_every_tool_and_bounds_everything() {
     let schema = schema(&memory());
-    let actions = schema["properties"]["actions"]["items"]["anyOf"].as_array().unwrap();
-    let names: Vec<&Value> = actions.iter().map(|it| &it["properties"]["tool"]["const"]).collect();
+    let actions = schema["properties"]["actions"]["items"]["anyOf"]
+        .as_array()
+        .unwrap();
+    let names: Vec<&Value> = actions
+        .iter()
+        .map(|it| &it["properties"]["tool"]["const"])
+        .collect();
     assert_eq!(names, ALL.iter().map(|tool| tool.name).collect::<Vec<_>>());
     fn bounded(value: &Value) {
         let is = |word: &str| value["type"] == word;
         if is("string") {
-            let ends = ["maxLength", "enum", "const", "pattern"].iter().any(|key| value.get(*key).is_some());
+            let ends = ["maxLength", "enum", "const", "pattern"]
+                .iter()
+                .any(|key| value.get(*key).is_some());
             assert!(ends, "{value}");
         }
         assert!(!is("array") || value.get("maxItems").is_some(), "{value}");
@@ -191,5 +321,8 @@ fn the_schema_names_every_tool_and_bounds_everything() {
         }
     }
     bounded(&schema);
-    assert_eq!(schema["properties"]["pov_character"]["enum"], json!(["C0", "C1"]));
+    assert_eq!(
+        schema["properties"]["pov_character"]["enum"],
+        json!(["C0", "C1"])
+    );
 }

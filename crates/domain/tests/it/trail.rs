@@ -5,8 +5,8 @@ use domain::node::{Node, Progress};
 use domain::stamp::Stamp;
 use domain::time::Timestamp;
 use domain::trail::{
-    FlatBrain, GapLimits, GapSeverity, HierarchyTree, MapRefused, NewTrailNode, Relationship, Summaries, Summary,
-    TrailLevel, draw, draw_some, from_flat, gaps, parent_for, prune,
+    FlatBrain, GapLimits, GapSeverity, HierarchyTree, MapRefused, NewTrailNode, Relationship,
+    Summaries, Summary, TrailLevel, draw, draw_some, from_flat, gaps, parent_for, prune,
 };
 use domain::tree::Tree;
 use proptest::prelude::*;
@@ -16,19 +16,44 @@ const START: i64 = 1_770_820_200_000;
 /// One line a node: `level minutes status text`; a deeper level goes below the last one above it.
 fn trail(text: &str) -> Tree {
     let mut nodes: Vec<Node> = Vec::new();
-    for (index, line) in text.lines().map(str::trim).filter(|line| !line.is_empty()).enumerate() {
+    for (index, line) in text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .enumerate()
+    {
         let mut words = line.splitn(4, ' ');
         let mut word = || words.next().unwrap();
         let level = TrailLevel::from_word(word()).unwrap();
         let at = Timestamp::from_millis(START + word().parse::<i64>().unwrap() * 60_000);
         let status = word();
-        let progress = Progress::ALL.into_iter().find(|progress| progress.word() == status).unwrap();
-        let above = nodes.iter().rev().find(|node| TrailLevel::from_word(&node.level).unwrap() < level);
+        let progress = Progress::ALL
+            .into_iter()
+            .find(|progress| progress.word() == status)
+            .unwrap();
+        let above = nodes
+            .iter()
+            .rev()
+            .find(|node| TrailLevel::from_word(&node.level).unwrap() < level);
         let parent = above.map(|node| node.id);
-        let stamp = Stamp::free(at, |stamp| nodes.iter().any(|node| node.alias == level.alias(stamp)));
+        let stamp = Stamp::free(at, |stamp| {
+            nodes.iter().any(|node| node.alias == level.alias(stamp))
+        });
         let id = NodeId(u32::try_from(index).unwrap() + 1);
         let content = word();
-        nodes.push(NewTrailNode { id, parent, level, stamp, content, progress, created: at, updated: at }.node());
+        nodes.push(
+            NewTrailNode {
+                id,
+                parent,
+                level,
+                stamp,
+                content,
+                progress,
+                created: at,
+                updated: at,
+            }
+            .node(),
+        );
     }
     Tree::new(nodes)
 }
@@ -69,7 +94,12 @@ fn a_long_list_is_drawn_around_the_cursor() {
             if number < 9 { "complete" } else { "pending" }
         ));
     }
-    let tree = HierarchyTree::of(&trail(&text), NodeId(1), Some(NodeId(11)), &Summaries::new());
+    let tree = HierarchyTree::of(
+        &trail(&text),
+        NodeId(1),
+        Some(NodeId(11)),
+        &Summaries::new(),
+    );
     insta::assert_snapshot!(draw_some(&tree, 3), @r"
     ● 30141102026 — Root (active)
     ├── … 8 earlier, 8 of them complete
@@ -82,26 +112,62 @@ fn a_long_list_is_drawn_around_the_cursor() {
 
 #[test]
 fn gaps_are_those_of_the_design() {
-    let limits = GapLimits { warm_minutes: 30, stale_minutes: 120 };
+    let limits = GapLimits {
+        warm_minutes: 30,
+        stale_minutes: 120,
+    };
     let found: Vec<(String, String, Relationship, GapSeverity)> = gaps(&tree(&auth(), 6), limits)
         .into_iter()
         .map(|gap| (gap.from, gap.to, gap.relationship, gap.severity))
         .collect();
-    let gap = |from: &str, to: &str, relationship, severity| (from.to_owned(), to.to_owned(), relationship, severity);
+    let gap = |from: &str, to: &str, relationship, severity| {
+        (from.to_owned(), to.to_owned(), relationship, severity)
+    };
     assert_eq!(
         found,
         [
-            gap("30141102026", "45141102026", Relationship::ParentChild, GapSeverity::Healthy),
-            gap("45141102026", "00151102026", Relationship::Sibling, GapSeverity::Healthy),
-            gap("45141102026", "50141102026", Relationship::ParentChild, GapSeverity::Healthy),
-            gap("00151102026", "00151102026", Relationship::ParentChild, GapSeverity::Healthy),
-            gap("00151102026", "30181102026", Relationship::Sibling, GapSeverity::Stale),
+            gap(
+                "30141102026",
+                "45141102026",
+                Relationship::ParentChild,
+                GapSeverity::Healthy
+            ),
+            gap(
+                "45141102026",
+                "00151102026",
+                Relationship::Sibling,
+                GapSeverity::Healthy
+            ),
+            gap(
+                "45141102026",
+                "50141102026",
+                Relationship::ParentChild,
+                GapSeverity::Healthy
+            ),
+            gap(
+                "00151102026",
+                "00151102026",
+                Relationship::ParentChild,
+                GapSeverity::Healthy
+            ),
+            gap(
+                "00151102026",
+                "30181102026",
+                Relationship::Sibling,
+                GapSeverity::Stale
+            ),
         ]
     );
     let at = |minutes: i64| domain::trail::severity(minutes * 60_000, limits);
     assert_eq!(
         [at(0), at(29), at(30), at(119), at(120)],
-        [GapSeverity::Healthy, GapSeverity::Healthy, GapSeverity::Warm, GapSeverity::Warm, GapSeverity::Stale]
+        [
+            GapSeverity::Healthy,
+            GapSeverity::Healthy,
+            GapSeverity::Warm,
+            GapSeverity::Warm,
+            GapSeverity::Stale
+        ]
     );
 }
 
@@ -109,12 +175,29 @@ fn gaps_are_those_of_the_design() {
 fn the_exchange_form_has_the_fields_of_the_design_and_is_read_back() {
     let exchanged = tree(&auth(), 6);
     let json = serde_json::to_value(&exchanged).unwrap();
-    let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
+    let keys = |value: &serde_json::Value| {
+        value
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
     assert_eq!(keys(&json), "cursor root version");
-    assert_eq!(keys(&json["root"]), "children content created id level stamp status");
-    assert_eq!(keys(&json["root"]["children"][0]), "children completed content created id level stamp status");
+    assert_eq!(
+        keys(&json["root"]),
+        "children content created id level stamp status"
+    );
+    assert_eq!(
+        keys(&json["root"]["children"][0]),
+        "children completed content created id level stamp status"
+    );
     assert_eq!(json["cursor"], "a_30181102026");
-    assert_eq!(serde_json::from_value::<HierarchyTree>(json).unwrap(), exchanged);
+    assert_eq!(
+        serde_json::from_value::<HierarchyTree>(json).unwrap(),
+        exchanged
+    );
 }
 
 #[test]
@@ -128,23 +211,47 @@ fn a_flat_trail_becomes_a_chain() {
     let tree = from_flat(&flat("Auth", "JWT", "Write it"), now).unwrap();
     assert_eq!(tree.cursor.as_deref(), Some("a_30141102026"));
     assert_eq!(
-        tree.nodes().iter().map(|(_, node)| node.content.as_str()).collect::<Vec<_>>(),
+        tree.nodes()
+            .iter()
+            .map(|(_, node)| node.content.as_str())
+            .collect::<Vec<_>>(),
         ["Auth", "JWT", "Write it"]
     );
-    assert_eq!(from_flat(&flat("Auth", "", "Write it"), now).unwrap().nodes().len(), 1);
+    assert_eq!(
+        from_flat(&flat("Auth", "", "Write it"), now)
+            .unwrap()
+            .nodes()
+            .len(),
+        1
+    );
     assert_eq!(from_flat(&flat(" ", "JWT", ""), now), None);
 }
 
 #[test]
 fn a_new_node_finds_its_parent() {
     let tree = auth();
-    let path: Vec<Node> = [1, 4, 6].iter().map(|id| tree.get(NodeId(*id)).unwrap().clone()).collect();
+    let path: Vec<Node> = [1, 4, 6]
+        .iter()
+        .map(|id| tree.get(NodeId(*id)).unwrap().clone())
+        .collect();
     assert_eq!(parent_for(TrailLevel::Tactic, &path).unwrap().id, NodeId(1));
     assert_eq!(parent_for(TrailLevel::Action, &path).unwrap().id, NodeId(4));
-    assert_eq!(parent_for(TrailLevel::Action, &path[..1]), Err(MapRefused::NoTactic));
-    assert_eq!(parent_for(TrailLevel::Tactic, &[]), Err(MapRefused::NoTrajectory(TrailLevel::Tactic)));
-    let finished = Node { progress: Progress::Complete, ..path[0].clone() };
-    assert!(matches!(parent_for(TrailLevel::Tactic, &[finished]), Err(MapRefused::Finished(_))));
+    assert_eq!(
+        parent_for(TrailLevel::Action, &path[..1]),
+        Err(MapRefused::NoTactic)
+    );
+    assert_eq!(
+        parent_for(TrailLevel::Tactic, &[]),
+        Err(MapRefused::NoTrajectory(TrailLevel::Tactic))
+    );
+    let finished = Node {
+        progress: Progress::Complete,
+        ..path[0].clone()
+    };
+    assert!(matches!(
+        parent_for(TrailLevel::Tactic, &[finished]),
+        Err(MapRefused::Finished(_))
+    ));
 }
 
 #[test]
@@ -154,12 +261,19 @@ fn pruning_leaves_a_line_about_each_branch() {
     assert_eq!(
         pruned.lines,
         [
-            (NodeId(1), vec!["45141102026 — Set up JWT (1 step)".to_owned()]),
+            (
+                NodeId(1),
+                vec!["45141102026 — Set up JWT (1 step)".to_owned()]
+            ),
             (NodeId(4), vec!["00151102026 — Read the old one".to_owned()])
         ]
     );
     // The branch in which someone works stays, whatever it says.
-    assert!(!prune(&auth(), NodeId(1), Some(NodeId(3))).removed.contains(&NodeId(2)));
+    assert!(
+        !prune(&auth(), NodeId(1), Some(NodeId(3)))
+            .removed
+            .contains(&NodeId(2))
+    );
 }
 
 #[test]
@@ -170,21 +284,30 @@ fn a_summary_does_not_grow() {
     }
     assert_eq!(summary.branches, 40);
     assert_eq!(summary.text.lines().count(), 13);
-    assert!(summary.text.starts_with("earlier branches: 28\nbranch 28\n") && summary.text.ends_with("branch 39"));
+    assert!(
+        summary
+            .text
+            .starts_with("earlier branches: 28\nbranch 28\n")
+            && summary.text.ends_with("branch 39")
+    );
 }
 
 fn some_trail() -> impl Strategy<Value = (Tree, u32)> {
     let line = (1_usize..3, 0_usize..4);
-    (prop::collection::vec(line, 0..30), any::<prop::sample::Index>()).prop_map(|(lines, cursor)| {
-        let mut text = String::from("trajectory 0 active Root\ntactic 1 active First\n");
-        for (minute, (level, status)) in lines.into_iter().enumerate() {
-            let (level, status) = (TrailLevel::ALL[level].word(), Progress::ALL[status].word());
-            text.push_str(&format!("{level} {} {status} Step {minute}\n", minute + 2));
-        }
-        let tree = trail(&text);
-        let cursor = u32::try_from(cursor.index(tree.len())).unwrap() + 1;
-        (tree, cursor)
-    })
+    (
+        prop::collection::vec(line, 0..30),
+        any::<prop::sample::Index>(),
+    )
+        .prop_map(|(lines, cursor)| {
+            let mut text = String::from("trajectory 0 active Root\ntactic 1 active First\n");
+            for (minute, (level, status)) in lines.into_iter().enumerate() {
+                let (level, status) = (TrailLevel::ALL[level].word(), Progress::ALL[status].word());
+                text.push_str(&format!("{level} {} {status} Step {minute}\n", minute + 2));
+            }
+            let tree = trail(&text);
+            let cursor = u32::try_from(cursor.index(tree.len())).unwrap() + 1;
+            (tree, cursor)
+        })
 }
 
 proptest! {

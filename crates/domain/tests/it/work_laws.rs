@@ -38,12 +38,21 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
 
 /// A forest: each node below one of those before it, or, about one in five, a root of its own.
 fn forest() -> impl Strategy<Value = Tree> {
-    prop::collection::vec((any::<prop::sample::Index>(), prop::bool::weighted(0.2)), 1..20).prop_map(|shape| {
+    prop::collection::vec(
+        (any::<prop::sample::Index>(), prop::bool::weighted(0.2)),
+        1..20,
+    )
+    .prop_map(|shape| {
         let mut nodes: Vec<Node> = Vec::new();
         for (number, (above, is_root)) in shape.into_iter().enumerate() {
             let parent = (!is_root && !nodes.is_empty()).then(|| above.get(&nodes).clone());
             let alias = format!("n{number:02}");
-            nodes.push(node(u32::try_from(number).unwrap() + 1, parent.as_ref(), &alias, "# x\n"));
+            nodes.push(node(
+                u32::try_from(number).unwrap() + 1,
+                parent.as_ref(),
+                &alias,
+                "# x\n",
+            ));
         }
         Tree::new(nodes)
     })
@@ -52,13 +61,18 @@ fn forest() -> impl Strategy<Value = Tree> {
 fn complete(tree: &mut Tree, id: NodeId) {
     let before = tree.get(id).unwrap().progress;
     if before != Progress::Complete {
-        let fact = Fact::ProgressChanged { node: id, before, after: Progress::Complete };
+        let fact = Fact::ProgressChanged {
+            node: id,
+            before,
+            after: Progress::Complete,
+        };
         tree.apply_all([&fact], timestamp(1)).unwrap();
     }
 }
 
 fn is_complete(tree: &Tree, id: NodeId) -> bool {
-    tree.get(id).is_some_and(|node| node.progress == Progress::Complete)
+    tree.get(id)
+        .is_some_and(|node| node.progress == Progress::Complete)
 }
 
 proptest! {
@@ -152,7 +166,14 @@ proptest! {
 
 /// Lines of front matter that belong together, and lines between them.
 fn other_entry() -> impl Strategy<Value = String> {
-    let key = prop::sample::select(vec!["id", "Phase", "заметка", "status_2", "\"quoted\"", "phases"]);
+    let key = prop::sample::select(vec![
+        "id",
+        "Phase",
+        "заметка",
+        "status_2",
+        "\"quoted\"",
+        "phases",
+    ]);
     let value = "[a-zа-яё0-9 «»#'-]{0,12}";
     prop_oneof![
         3 => (key.clone(), value).prop_map(|(key, value)| format!("{key}: {value}\n")),
@@ -225,7 +246,11 @@ proptest! {
 }
 
 fn any_tdd() -> impl Strategy<Value = Tdd> {
-    let cycle = prop::option::of(prop::sample::select(vec![Cycle::Red, Cycle::Green, Cycle::Refactor]));
+    let cycle = prop::option::of(prop::sample::select(vec![
+        Cycle::Red,
+        Cycle::Green,
+        Cycle::Refactor,
+    ]));
     (cycle.clone(), cycle, 0..900_u64).prop_map(|(cycle, before, lines)| Tdd {
         cycle,
         before,
@@ -236,12 +261,24 @@ fn any_tdd() -> impl Strategy<Value = Tdd> {
 }
 
 fn any_subject() -> impl Strategy<Value = &'static str> {
-    prop::sample::select(vec!["test: a", "feat: a", "fix(x)!: a", "refactor: a", "docs: a", "no prefix"])
+    prop::sample::select(vec![
+        "test: a",
+        "feat: a",
+        "fix(x)!: a",
+        "refactor: a",
+        "docs: a",
+        "no prefix",
+    ])
 }
 
 /// Lets a commit happen; what it leaves is the record, and whether the scenario is done.
 fn followed(tdd: &Tdd, hash: &str, subject: &str, amends: Option<&str>, lines: u64) -> (Tdd, bool) {
-    let commit = Commit { hash, subject, amends, lines };
+    let commit = Commit {
+        hash,
+        subject,
+        amends,
+        lines,
+    };
     match advance(tdd, &commit, &CommitPrefixes::default()) {
         Advance::None => (tdd.clone(), false),
         Advance::To(after) => (after, false),

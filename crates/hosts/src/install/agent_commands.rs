@@ -45,16 +45,32 @@ pub struct AgentCommand {
 /// Returns every command.
 #[must_use]
 pub fn agent_commands() -> Vec<AgentCommand> {
-    SOURCES.iter().map(|(name, source)| parse(name, source)).collect()
+    SOURCES
+        .iter()
+        .map(|(name, source)| parse(name, source))
+        .collect()
 }
 
 fn parse(name: &'static str, source: &'static str) -> AgentCommand {
-    let front = source.strip_prefix("---\n").expect("BUG: a command's source begins with its front matter");
-    let (front, body) = front.split_once("\n---\n").expect("BUG: a command's front matter ends");
+    let front = source
+        .strip_prefix("---\n")
+        .expect("BUG: a command's source begins with its front matter");
+    let (front, body) = front
+        .split_once("\n---\n")
+        .expect("BUG: a command's front matter ends");
     let field = |field: &str| {
-        front.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(": ")).unwrap_or_default().trim()
+        front
+            .lines()
+            .find_map(|line| line.strip_prefix(field)?.strip_prefix(": "))
+            .unwrap_or_default()
+            .trim()
     };
-    AgentCommand { name, description: field("description"), hint: field("argument-hint"), body: body.trim() }
+    AgentCommand {
+        name,
+        description: field("description"),
+        hint: field("argument-hint"),
+        body: body.trim(),
+    }
 }
 
 impl AgentCommand {
@@ -75,17 +91,38 @@ impl AgentCommand {
     /// Returns the file for the host.
     #[must_use]
     pub fn render(&self, host: Host) -> String {
-        let AgentCommand { name, description, hint, .. } = self;
+        let AgentCommand {
+            name,
+            description,
+            hint,
+            ..
+        } = self;
         match host {
             Host::ClaudeCode => {
-                let hint = if hint.is_empty() { String::new() } else { format!("argument-hint: \"{hint}\"\n") };
-                format!("---\ndescription: {description}\n{hint}---\n\n{}", self.text("$ARGUMENTS"))
+                let hint = if hint.is_empty() {
+                    String::new()
+                } else {
+                    format!("argument-hint: \"{hint}\"\n")
+                };
+                format!(
+                    "---\ndescription: {description}\n{hint}---\n\n{}",
+                    self.text("$ARGUMENTS")
+                )
             }
-            Host::OpenCode => format!("---\ndescription: {description}\n---\n\n{}", self.text("$ARGUMENTS")),
-            Host::Gemini => format!("description = \"{description}\"\nprompt = '''\n{}'''\n", self.text("{{args}}")),
+            Host::OpenCode => format!(
+                "---\ndescription: {description}\n---\n\n{}",
+                self.text("$ARGUMENTS")
+            ),
+            Host::Gemini => format!(
+                "description = \"{description}\"\nprompt = '''\n{}'''\n",
+                self.text("{{args}}")
+            ),
             Host::Cursor => self.plain_text(),
             Host::Codex | Host::Copilot => {
-                format!("---\nname: {name}\ndescription: {description}\n---\n\n{}", self.plain_text())
+                format!(
+                    "---\nname: {name}\ndescription: {description}\n---\n\n{}",
+                    self.plain_text()
+                )
             }
         }
     }
@@ -97,7 +134,11 @@ impl AgentCommand {
 
     /// Returns the text for a host that puts the arguments in place of a word.
     fn text(&self, arguments: &str) -> String {
-        let first = if self.hint.is_empty() { self.mark() } else { format!("{} {arguments}", self.mark()) };
+        let first = if self.hint.is_empty() {
+            self.mark()
+        } else {
+            format!("{} {arguments}", self.mark())
+        };
         format!("{first}\n\n{}\n", self.body.replace(ARGUMENTS, arguments))
     }
 
@@ -120,12 +161,23 @@ mod tests {
     #[test]
     fn every_command_is_whole_and_fits_every_host() {
         for command in agent_commands() {
-            let AgentCommand { name, description, hint, body } = command;
+            let AgentCommand {
+                name,
+                description,
+                hint,
+                body,
+            } = command;
             assert!(!description.is_empty() && !body.is_empty(), "{name}");
             // These are written into YAML and TOML without further care.
-            assert!(!description.contains([':', '#', '"', '\\', '\'']), "{name}: {description}");
+            assert!(
+                !description.contains([':', '#', '"', '\\', '\'']),
+                "{name}: {description}"
+            );
             assert!(!hint.contains(['"', '\\']), "{name}: {hint}");
-            assert!(!body.contains("'''") && !body.contains("!{") && !body.contains("@{"), "{name}");
+            assert!(
+                !body.contains("'''") && !body.contains("!{") && !body.contains("@{"),
+                "{name}"
+            );
             assert_eq!(
                 body.contains(ARGUMENTS),
                 !hint.is_empty(),
@@ -134,12 +186,18 @@ mod tests {
             for host in Host::ALL {
                 let text = command.render(host);
                 assert!(!text.contains(ARGUMENTS), "{name} for {host:?}");
-                let first = text.lines().find(|line| line.starts_with("Throughline command: /"));
+                let first = text
+                    .lines()
+                    .find(|line| line.starts_with("Throughline command: /"));
                 let expected = match host {
                     _ if hint.is_empty() => format!("Throughline command: /{name}"),
-                    Host::ClaudeCode | Host::OpenCode => format!("Throughline command: /{name} $ARGUMENTS"),
+                    Host::ClaudeCode | Host::OpenCode => {
+                        format!("Throughline command: /{name} $ARGUMENTS")
+                    }
                     Host::Gemini => format!("Throughline command: /{name} {{{{args}}}}"),
-                    Host::Cursor | Host::Codex | Host::Copilot => format!("Throughline command: /{name}"),
+                    Host::Cursor | Host::Codex | Host::Copilot => {
+                        format!("Throughline command: /{name}")
+                    }
                 };
                 assert_eq!(first, Some(expected.as_str()), "{name} for {host:?}");
             }

@@ -39,12 +39,14 @@ pub(super) fn program_of(host: Host, call: &Call) -> Option<String> {
     // `NAME=value` before a program is environment.
     let mut words = words.into_iter().skip_while(|word| is_assignment(word));
     let program = words.next().filter(|word| is_program_name(word))?;
-    (words.next().as_deref() == Some("hook") && words.next().as_deref() == Some(host.word())).then_some(program)
+    (words.next().as_deref() == Some("hook") && words.next().as_deref() == Some(host.word()))
+        .then_some(program)
 }
 
 fn is_assignment(word: &str) -> bool {
-    word.split_once('=')
-        .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    })
 }
 
 /// Splits a line as a shell would; what is no plain word ends it.
@@ -61,7 +63,11 @@ fn words(line: &str) -> Vec<String> {
             '"' => {
                 let word = word.get_or_insert_default();
                 while let Some(c) = chars.next().filter(|c| *c != '"') {
-                    word.push(if c == '\\' { chars.next().unwrap_or(c) } else { c });
+                    word.push(if c == '\\' {
+                        chars.next().unwrap_or(c)
+                    } else {
+                        c
+                    });
                 }
             }
             '\\' => word.get_or_insert_default().extend(chars.next()),
@@ -80,14 +86,26 @@ mod tests {
 
     #[test]
     fn a_line_is_known_again() {
-        for program in
-            ["tl", "/usr/local/bin/tl", "/home/me/my tools/tl", "/home/o'brien/tl", "/проект/tl", "C:\\x\\tl"]
-        {
+        for program in [
+            "tl",
+            "/usr/local/bin/tl",
+            "/home/me/my tools/tl",
+            "/home/o'brien/tl",
+            "/проект/tl",
+            "C:\\x\\tl",
+        ] {
             let line = line(program, Host::Codex, None);
-            assert_eq!(program_of(Host::Codex, &Call::Shell(line.clone())).as_deref(), Some(program), "{line}");
+            assert_eq!(
+                program_of(Host::Codex, &Call::Shell(line.clone())).as_deref(),
+                Some(program),
+                "{line}"
+            );
             assert_eq!(program_of(Host::Gemini, &Call::Shell(line)), None);
         }
-        assert_eq!(line("/a b/tl", Host::Copilot, Some("preToolUse")), "'/a b/tl' hook copilot preToolUse");
+        assert_eq!(
+            line("/a b/tl", Host::Copilot, Some("preToolUse")),
+            "'/a b/tl' hook copilot preToolUse"
+        );
     }
 
     #[test]
@@ -111,12 +129,25 @@ mod tests {
             "'tl hook claude-code'",
         ];
         for line in ours {
-            assert!(program_of(Host::ClaudeCode, &Call::Shell(line.to_owned())).is_some(), "{line}");
+            assert!(
+                program_of(Host::ClaudeCode, &Call::Shell(line.to_owned())).is_some(),
+                "{line}"
+            );
         }
         for line in others {
-            assert_eq!(program_of(Host::ClaudeCode, &Call::Shell(line.to_owned())), None, "{line}");
+            assert_eq!(
+                program_of(Host::ClaudeCode, &Call::Shell(line.to_owned())),
+                None,
+                "{line}"
+            );
         }
         let arguments = vec!["hook".to_owned(), "claude-code".to_owned()];
-        assert!(program_of(Host::ClaudeCode, &Call::Program("/x y/tl".to_owned(), arguments)).is_some());
+        assert!(
+            program_of(
+                Host::ClaudeCode,
+                &Call::Program("/x y/tl".to_owned(), arguments)
+            )
+            .is_some()
+        );
     }
 }

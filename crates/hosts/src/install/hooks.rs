@@ -66,9 +66,15 @@ pub(super) fn events(host: Host) -> &'static [&'static str] {
             "SessionEnd",
         ],
         // `PreCompress` fires before every request and says nothing; `BeforeModel` shows whether the briefing is still there.
-        Host::Gemini => {
-            &["SessionStart", "BeforeAgent", "BeforeModel", "BeforeTool", "AfterTool", "AfterAgent", "SessionEnd"]
-        }
+        Host::Gemini => &[
+            "SessionStart",
+            "BeforeAgent",
+            "BeforeModel",
+            "BeforeTool",
+            "AfterTool",
+            "AfterAgent",
+            "SessionEnd",
+        ],
         Host::Copilot => &[
             "sessionStart",
             "userPromptSubmitted",
@@ -99,7 +105,11 @@ pub(super) fn events(host: Host) -> &'static [&'static str] {
 /// Returns our hook for an event.
 pub(super) fn hook(host: Host, event: &str, setup: &Setup) -> Json {
     let command = |event| Json::Text(line(&setup.program, host, event));
-    let patience = if event == "SessionEnd" { PATIENCE_AT_END } else { PATIENCE };
+    let patience = if event == "SessionEnd" {
+        PATIENCE_AT_END
+    } else {
+        PATIENCE
+    };
     match host {
         Host::ClaudeCode => {
             let mut hook = vec![
@@ -117,7 +127,11 @@ pub(super) fn hook(host: Host, event: &str, setup: &Setup) -> Json {
             if setup.strict && event == "PreToolUse" {
                 line.push_str(CODEX_STRICT);
             }
-            object([("type", "command".into()), ("command", Json::Text(line)), ("timeout", patience.into())])
+            object([
+                ("type", "command".into()),
+                ("command", Json::Text(line)),
+                ("timeout", patience.into()),
+            ])
         }
         Host::Gemini => object([
             ("name", "throughline".into()),
@@ -126,11 +140,16 @@ pub(super) fn hook(host: Host, event: &str, setup: &Setup) -> Json {
             ("timeout", (patience * 1000).into()),
         ]),
         // The payload does not say which event it is.
-        Host::Copilot => {
-            object([("type", "command".into()), ("bash", command(Some(event))), ("timeoutSec", PATIENCE.into())])
-        }
+        Host::Copilot => object([
+            ("type", "command".into()),
+            ("bash", command(Some(event))),
+            ("timeoutSec", PATIENCE.into()),
+        ]),
         Host::Cursor => {
-            let mut hook = vec![("command".to_owned(), command(None)), ("timeout".to_owned(), PATIENCE.into())];
+            let mut hook = vec![
+                ("command".to_owned(), command(None)),
+                ("timeout".to_owned(), PATIENCE.into()),
+            ];
             match event {
                 "preToolUse" => hook.push(("failClosed".to_owned(), Json::Bool(true))),
                 // We have a limit of our own; the host's would count what others ask for as well.

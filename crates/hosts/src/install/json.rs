@@ -18,7 +18,9 @@ impl Json {
     pub(super) fn of(node: &CstNode) -> Self {
         if let Some(object) = node.as_object() {
             let member = |property: jsonc_parser::cst::CstObjectProp| {
-                let value = property.value().map_or(Self::Null, |value| Self::of(&value));
+                let value = property
+                    .value()
+                    .map_or(Self::Null, |value| Self::of(&value));
                 (property.decoded_name().unwrap_or_default(), value)
             };
             return Self::Object(object.properties().into_iter().map(member).collect());
@@ -32,13 +34,17 @@ impl Json {
         if let Some(number) = node.as_number_lit() {
             return Self::Number(number.to_string());
         }
-        node.as_boolean_lit().map_or(Self::Null, |bool| Self::Bool(bool.value()))
+        node.as_boolean_lit()
+            .map_or(Self::Null, |bool| Self::Bool(bool.value()))
     }
 
     /// Returns a member of an object.
     pub(super) fn get(&self, name: &str) -> Option<&Self> {
         match self {
-            Self::Object(members) => members.iter().find(|(key, _)| key == name).map(|(_, value)| value),
+            Self::Object(members) => members
+                .iter()
+                .find(|(key, _)| key == name)
+                .map(|(_, value)| value),
             _ => None,
         }
     }
@@ -62,7 +68,12 @@ impl Json {
 
 /// Returns an object of these members.
 pub(super) fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
-    Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    Json::Object(
+        members
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect(),
+    )
 }
 
 impl From<&str> for Json {
@@ -85,9 +96,12 @@ impl From<Json> for CstInputValue {
             Json::Number(number) => Self::Number(number),
             Json::Text(text) => Self::String(text),
             Json::List(list) => Self::Array(list.into_iter().map(Into::into).collect()),
-            Json::Object(members) => {
-                Self::Object(members.into_iter().map(|(name, value)| (name, value.into())).collect())
-            }
+            Json::Object(members) => Self::Object(
+                members
+                    .into_iter()
+                    .map(|(name, value)| (name, value.into()))
+                    .collect(),
+            ),
         }
     }
 }

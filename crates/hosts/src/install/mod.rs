@@ -97,19 +97,33 @@ pub enum Call {
 #[must_use]
 pub fn pieces(host: Host, setup: &Setup) -> Vec<Piece> {
     let hooks = match host {
-        Host::OpenCode => {
-            Make::Whole { text: opencode::plugin(&setup.program, setup.strict), mark: opencode::MARK.to_owned() }
+        Host::OpenCode => Make::Whole {
+            text: opencode::plugin(&setup.program, setup.strict),
+            mark: opencode::MARK.to_owned(),
+        },
+        Host::ClaudeCode | Host::Cursor | Host::Codex | Host::Gemini | Host::Copilot => {
+            Make::Settings
         }
-        Host::ClaudeCode | Host::Cursor | Host::Codex | Host::Gemini | Host::Copilot => Make::Settings,
     };
-    let mut all = vec![Piece { host, path: hooks_path(host).to_owned(), make: hooks }];
+    let mut all = vec![Piece {
+        host,
+        path: hooks_path(host).to_owned(),
+        make: hooks,
+    }];
     if servers::path(host) != hooks_path(host) {
-        all.push(Piece { host, path: servers::path(host).to_owned(), make: Make::Servers });
+        all.push(Piece {
+            host,
+            path: servers::path(host).to_owned(),
+            make: Make::Servers,
+        });
     }
     all.extend(agent_commands().into_iter().map(|command| Piece {
         host,
         path: command.path(host),
-        make: Make::Whole { text: command.render(host), mark: command.mark() },
+        make: Make::Whole {
+            text: command.render(host),
+            mark: command.mark(),
+        },
     }));
     all
 }
@@ -132,7 +146,9 @@ pub fn hooks_path(host: Host) -> &'static str {
 pub fn found(host: Host, text: &str) -> Option<Found> {
     match host {
         Host::OpenCode => opencode::found(text),
-        Host::ClaudeCode | Host::Cursor | Host::Codex | Host::Gemini | Host::Copilot => settings::found(host, text),
+        Host::ClaudeCode | Host::Cursor | Host::Codex | Host::Gemini | Host::Copilot => {
+            settings::found(host, text)
+        }
     }
 }
 
@@ -145,7 +161,9 @@ pub fn is_our_command(host: Host, line: &str) -> bool {
 /// Says whether settings of Claude Code turn on our plugin, which has the same hooks.
 #[must_use]
 pub fn has_claude_plugin(text: &str) -> bool {
-    settings::enabled_plugins(text).iter().any(|name| name.starts_with(plugin::NAME_AND_AT))
+    settings::enabled_plugins(text)
+        .iter()
+        .any(|name| name.starts_with(plugin::NAME_AND_AT))
 }
 
 impl Piece {
@@ -169,7 +187,9 @@ impl Piece {
         match &self.make {
             Make::Settings => settings::install(existing, self.host, setup).map(After::Text),
             Make::Servers => servers::install(existing, self.host, setup).map(After::Text),
-            Make::Whole { mark, .. } if existing.is_some_and(|text| !text.contains(mark)) => Ok(After::NotOurs),
+            Make::Whole { mark, .. } if existing.is_some_and(|text| !text.contains(mark)) => {
+                Ok(After::NotOurs)
+            }
             Make::Whole { text, .. } => Ok(After::Text(text.clone())),
         }
     }
@@ -180,8 +200,12 @@ impl Piece {
     /// [`Problem`] when the host's file cannot be read as what it should be.
     pub fn uninstall(&self, existing: &str) -> Result<After, Problem> {
         match &self.make {
-            Make::Settings => Ok(settings::uninstall(existing, self.host)?.map_or(After::Gone, After::Text)),
-            Make::Servers => Ok(servers::uninstall(existing, self.host)?.map_or(After::Gone, After::Text)),
+            Make::Settings => {
+                Ok(settings::uninstall(existing, self.host)?.map_or(After::Gone, After::Text))
+            }
+            Make::Servers => {
+                Ok(servers::uninstall(existing, self.host)?.map_or(After::Gone, After::Text))
+            }
             Make::Whole { mark, .. } if !existing.contains(mark) => Ok(After::NotOurs),
             Make::Whole { .. } => Ok(After::Gone),
         }

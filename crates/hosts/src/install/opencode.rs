@@ -35,6 +35,15 @@ pub(super) fn found(text: &str) -> Option<Found> {
     };
     let program = value(PROGRAM)?.as_str()?.to_owned();
     let strict = value(STRICT)?.as_bool()?;
-    let call = Call::Program(program.clone(), vec!["hook".to_owned(), "opencode".to_owned()]);
-    Some(Found { setup: Setup { program, strict }, entries: vec![Entry { event: String::new(), call }] })
+    let call = Call::Program(
+        program.clone(),
+        vec!["hook".to_owned(), "opencode".to_owned()],
+    );
+    Some(Found {
+        setup: Setup { program, strict },
+        entries: vec![Entry {
+            event: String::new(),
+            call,
+        }],
+    })
 }

@@ -45,27 +45,48 @@ const README: &str = include_str!("../../assets/claude-code/README.md");
 #[must_use]
 pub fn plugin_files() -> Vec<(String, String)> {
     // A plugin goes to every machine: the program is found on PATH there.
-    let setup = Setup { program: "tl".to_owned(), strict: false };
-    let hooks = settings::install(None, Host::ClaudeCode, &setup).expect("BUG: an empty file can be written");
+    let setup = Setup {
+        program: "tl".to_owned(),
+        strict: false,
+    };
+    let hooks = settings::install(None, Host::ClaudeCode, &setup)
+        .expect("BUG: an empty file can be written");
     // It is in every project of the user, and a hook that fails blocks: where the program is missing, tools must run.
-    let hooks = hooks.replace("\"tl hook", "\"command -v tl >/dev/null 2>&1 || exit 0; tl hook");
+    let hooks = hooks.replace(
+        "\"tl hook",
+        "\"command -v tl >/dev/null 2>&1 || exit 0; tl hook",
+    );
     let listed: String = agent_commands()
         .iter()
         .map(|command| {
-            let hint = if command.hint.is_empty() { String::new() } else { format!(" {}", command.hint) };
+            let hint = if command.hint.is_empty() {
+                String::new()
+            } else {
+                format!(" {}", command.hint)
+            };
             format!("- `/{}{hint}`: {}\n", command.name, command.description)
         })
         .collect();
     let mut files = vec![
-        (".claude-plugin/marketplace.json".to_owned(), MARKETPLACE.to_owned()),
-        ("throughline/.claude-plugin/plugin.json".to_owned(), MANIFEST.to_owned()),
+        (
+            ".claude-plugin/marketplace.json".to_owned(),
+            MARKETPLACE.to_owned(),
+        ),
+        (
+            "throughline/.claude-plugin/plugin.json".to_owned(),
+            MANIFEST.to_owned(),
+        ),
         ("throughline/hooks/hooks.json".to_owned(), hooks),
-        ("throughline/README.md".to_owned(), README.replace("{{COMMANDS}}", listed.trim_end())),
+        (
+            "throughline/README.md".to_owned(),
+            README.replace("{{COMMANDS}}", listed.trim_end()),
+        ),
     ];
-    files.extend(
-        agent_commands()
-            .iter()
-            .map(|command| (format!("throughline/commands/{}.md", command.name), command.render(Host::ClaudeCode))),
-    );
+    files.extend(agent_commands().iter().map(|command| {
+        (
+            format!("throughline/commands/{}.md", command.name),
+            command.render(Host::ClaudeCode),
+        )
+    }));
     files
 }

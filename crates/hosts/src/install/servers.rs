@@ -40,18 +40,27 @@ fn entry(host: Host, setup: &Setup) -> Json {
             ("command", Json::List(vec![program, "mcp".into()])),
             ("enabled", Json::Bool(true)),
         ]),
-        _ => object([("command", program), ("args", Json::List(vec!["mcp".into()]))]),
+        _ => object([
+            ("command", program),
+            ("args", Json::List(vec!["mcp".into()])),
+        ]),
     }
 }
 
 /// Returns the file with our server.
-pub(super) fn install(existing: Option<&str>, host: Host, setup: &Setup) -> Result<String, Problem> {
+pub(super) fn install(
+    existing: Option<&str>,
+    host: Host,
+    setup: &Setup,
+) -> Result<String, Problem> {
     if host == Host::Codex {
         return install_toml(existing.unwrap_or_default(), setup);
     }
     let (mark, text) = without_mark(existing.unwrap_or_default());
     let root = parse(if text.trim().is_empty() { "{}\n" } else { text })?;
-    let top = root.object_value().ok_or_else(|| problem("expected an object at the top"))?;
+    let top = root
+        .object_value()
+        .ok_or_else(|| problem("expected an object at the top"))?;
     add(&top, host, setup)?;
     Ok(format!("{mark}{root}"))
 }
@@ -63,7 +72,9 @@ pub(super) fn uninstall(existing: &str, host: Host) -> Result<Option<String>, Pr
     }
     let (mark, text) = without_mark(existing);
     let root = parse(text)?;
-    let Some(top) = root.object_value() else { return Ok(Some(existing.to_owned())) };
+    let Some(top) = root.object_value() else {
+        return Ok(Some(existing.to_owned()));
+    };
     if !take_out(&top, host) {
         return Ok(Some(existing.to_owned()));
     }
@@ -75,7 +86,9 @@ pub(super) fn uninstall(existing: &str, host: Host) -> Result<Option<String>, Pr
 pub(super) fn add(top: &CstObject, host: Host, setup: &Setup) -> Result<(), Problem> {
     let list = list_name(host);
     let servers = match top.get(list) {
-        Some(property) => property.object_value().ok_or_else(|| problem(&format!("expected an object in `{list}`")))?,
+        Some(property) => property
+            .object_value()
+            .ok_or_else(|| problem(&format!("expected an object in `{list}`")))?,
         None => top.object_value_or_set(list),
     };
     let wanted = entry(host, setup);
@@ -91,9 +104,15 @@ pub(super) fn add(top: &CstObject, host: Host, setup: &Setup) -> Result<(), Prob
 
 /// Takes our server out of settings that are open already; says whether there was one.
 pub(super) fn take_out(top: &CstObject, host: Host) -> bool {
-    let Some(property) = top.get(list_name(host)) else { return false };
-    let Some(servers) = property.object_value() else { return false };
-    let Some(ours) = servers.get(NAME) else { return false };
+    let Some(property) = top.get(list_name(host)) else {
+        return false;
+    };
+    let Some(servers) = property.object_value() else {
+        return false;
+    };
+    let Some(ours) = servers.get(NAME) else {
+        return false;
+    };
     remove(CstContainerNode::from(ours).into());
     if servers.properties().is_empty() {
         remove(CstContainerNode::from(property).into());
@@ -103,8 +122,14 @@ pub(super) fn take_out(top: &CstObject, host: Host) -> bool {
 
 fn read_toml(text: &str) -> Result<DocumentMut, Problem> {
     text.parse::<DocumentMut>().map_err(|error| {
-        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-        Problem { line: Some(before.matches('\n').count() + 1), what: error.message().to_owned() }
+        let before = error
+            .span()
+            .and_then(|span| text.get(..span.start))
+            .unwrap_or_default();
+        Problem {
+            line: Some(before.matches('\n').count() + 1),
+            what: error.message().to_owned(),
+        }
     })
 }
 
@@ -116,11 +141,16 @@ fn install_toml(existing: &str, setup: &Setup) -> Result<String, Problem> {
         table.set_implicit(true);
         Item::Table(table)
     });
-    let servers = servers.as_table_like_mut().ok_or_else(|| problem(&format!("expected a table in `{list}`")))?;
+    let servers = servers
+        .as_table_like_mut()
+        .ok_or_else(|| problem(&format!("expected a table in `{list}`")))?;
     let wanted_arguments = Array::from_iter(["mcp"]);
     let is_right = servers.get(NAME).is_some_and(|ours| {
         ours.get("command").and_then(Item::as_str) == Some(&setup.program)
-            && ours.get("args").map(|arguments| arguments.to_string().replace(' ', "")) == Some("[\"mcp\"]".to_owned())
+            && ours
+                .get("args")
+                .map(|arguments| arguments.to_string().replace(' ', ""))
+                == Some("[\"mcp\"]".to_owned())
     });
     if !is_right {
         let mut ours = Table::new();
@@ -152,7 +182,10 @@ mod tests {
     use super::*;
 
     fn setup(program: &str) -> Setup {
-        Setup { program: program.to_owned(), strict: false }
+        Setup {
+            program: program.to_owned(),
+            strict: false,
+        }
     }
 
     #[test]
@@ -162,16 +195,31 @@ mod tests {
             "{\n  // theirs\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" } // why\n  }\n}\n",
             "{\n  \"mcp\": {\n    \"other\": { \"type\": \"local\", \"command\": [\"x\"] }\n  }\n}\n",
         ];
-        let toml = ["model = \"o\" # mine\n", "[mcp_servers.other]\ncommand = \"x\" # why\n", "# only a word\n"];
+        let toml = [
+            "model = \"o\" # mine\n",
+            "[mcp_servers.other]\ncommand = \"x\" # why\n",
+            "# only a word\n",
+        ];
         for host in Host::ALL {
             let originals: &[&str] = if host == Host::Codex { &toml } else { &json };
             for original in originals {
-                let installed = install(Some(original), host, &setup("/usr/bin/tl")).expect("installs");
+                let installed =
+                    install(Some(original), host, &setup("/usr/bin/tl")).expect("installs");
                 assert!(installed.contains("/usr/bin/tl"), "{installed}");
-                assert_eq!(install(Some(&installed), host, &setup("/usr/bin/tl")).expect("again"), installed);
+                assert_eq!(
+                    install(Some(&installed), host, &setup("/usr/bin/tl")).expect("again"),
+                    installed
+                );
                 let moved = install(Some(&installed), host, &setup("/opt/tl")).expect("moves");
-                assert!(moved.contains("/opt/tl") && !moved.contains("/usr/bin/tl"), "{moved}");
-                assert_eq!(uninstall(&moved, host).expect("uninstalls").as_deref(), Some(*original), "{host:?}");
+                assert!(
+                    moved.contains("/opt/tl") && !moved.contains("/usr/bin/tl"),
+                    "{moved}"
+                );
+                assert_eq!(
+                    uninstall(&moved, host).expect("uninstalls").as_deref(),
+                    Some(*original),
+                    "{host:?}"
+                );
             }
             let own = install(None, host, &setup("tl")).expect("installs");
             assert_eq!(uninstall(&own, host), Ok(None), "{own}");

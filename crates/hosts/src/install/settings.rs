@@ -5,7 +5,9 @@
 
 use domain::host_event::Host;
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstArray, CstContainerNode, CstNode, CstObject, CstObjectProp, CstRootNode};
+use jsonc_parser::cst::{
+    CstArray, CstContainerNode, CstNode, CstObject, CstObjectProp, CstRootNode,
+};
 
 use super::command_line::program_of;
 use super::hooks::{Shape, events, hook, is_strict, shape, version};
@@ -15,21 +17,31 @@ use super::{Call, Entry, Found, Problem, Setup, hooks_path, servers};
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Returns the settings with our entries.
-pub(super) fn install(existing: Option<&str>, host: Host, setup: &Setup) -> Result<String, Problem> {
+pub(super) fn install(
+    existing: Option<&str>,
+    host: Host,
+    setup: &Setup,
+) -> Result<String, Problem> {
     let (mark, text) = without_mark(existing.unwrap_or_default());
     let blank = text.trim().is_empty();
     let root = parse(if blank { "{}\n" } else { text })?;
-    let top = root.object_value().ok_or_else(|| problem("expected an object at the top"))?;
+    let top = root
+        .object_value()
+        .ok_or_else(|| problem("expected an object at the top"))?;
     if let Some(version) = version(host).filter(|_| top.get("version").is_none()) {
         top.insert(0, "version", Json::from(version).into());
     }
     let hooks = match top.get("hooks") {
-        Some(property) => property.object_value().ok_or_else(|| problem("expected an object in `hooks`"))?,
+        Some(property) => property
+            .object_value()
+            .ok_or_else(|| problem("expected an object in `hooks`"))?,
         None => top.object_value_or_set("hooks"),
     };
     for property in hooks.properties() {
         let name = property.decoded_name().unwrap_or_default();
-        let list = property.array_value().ok_or_else(|| problem(&format!("expected a list in `hooks.{name}`")));
+        let list = property
+            .array_value()
+            .ok_or_else(|| problem(&format!("expected a list in `hooks.{name}`")));
         match list {
             Ok(_) if !events(host).contains(&name.as_str()) => empty_of_ours(property, host),
             // What others keep in events that do not concern us may look as they like.
@@ -56,7 +68,10 @@ pub(super) fn uninstall(existing: &str, host: Host) -> Result<Option<String>, Pr
     }
     let root = parse(text)?;
     if let (Some(top), Some(hooks)) = (root.object_value(), hooks_of(&root)) {
-        hooks.properties().into_iter().for_each(|property| empty_of_ours(property, host));
+        hooks
+            .properties()
+            .into_iter()
+            .for_each(|property| empty_of_ours(property, host));
         if hooks.properties().is_empty()
             && let Some(property) = top.get("hooks")
         {
@@ -66,7 +81,10 @@ pub(super) fn uninstall(existing: &str, host: Host) -> Result<Option<String>, Pr
             servers::take_out(&top, host);
         }
         let needless = |name: &str| version(host).is_some() && name == "version";
-        let empty = top.properties().iter().all(|left| left.decoded_name().is_some_and(|name| needless(&name)));
+        let empty = top
+            .properties()
+            .iter()
+            .all(|left| left.decoded_name().is_some_and(|name| needless(&name)));
         if empty && !has_comment(&root) {
             return Ok(None);
         }
@@ -85,26 +103,50 @@ pub(super) fn found(host: Host, text: &str) -> Option<Found> {
     let mut entries = Vec::new();
     let mut programs = Vec::new();
     for property in hooks_of(&root)?.properties() {
-        let Some(list) = property.array_value() else { continue };
+        let Some(list) = property.array_value() else {
+            continue;
+        };
         for spot in ours_in(&list, host) {
             let call = call_of(&Json::of(&spot.hook))?;
             programs.extend(program_of(host, &call));
-            entries.push(Entry { event: property.decoded_name().unwrap_or_default(), call });
+            entries.push(Entry {
+                event: property.decoded_name().unwrap_or_default(),
+                call,
+            });
         }
     }
     let program = programs.into_iter().next()?;
-    let strict = entries.iter().any(|entry| matches!(&entry.call, Call::Shell(line) if is_strict(line)));
-    Some(Found { setup: Setup { program, strict }, entries })
+    let strict = entries
+        .iter()
+        .any(|entry| matches!(&entry.call, Call::Shell(line) if is_strict(line)));
+    Some(Found {
+        setup: Setup { program, strict },
+        entries,
+    })
 }
 
 /// Returns the plugins that settings of Claude Code turn on.
 pub(super) fn enabled_plugins(text: &str) -> Vec<String> {
-    let Ok(root) = parse(without_mark(text).1) else { return Vec::new() };
-    let Some(plugins) = root.object_value().and_then(|top| top.object_value("enabledPlugins")) else {
+    let Ok(root) = parse(without_mark(text).1) else {
         return Vec::new();
     };
-    let is_on = |property: &CstObjectProp| property.value().is_some_and(|value| Json::of(&value) == Json::Bool(true));
-    plugins.properties().iter().filter(|property| is_on(property)).filter_map(|one| one.decoded_name()).collect()
+    let Some(plugins) = root
+        .object_value()
+        .and_then(|top| top.object_value("enabledPlugins"))
+    else {
+        return Vec::new();
+    };
+    let is_on = |property: &CstObjectProp| {
+        property
+            .value()
+            .is_some_and(|value| Json::of(&value) == Json::Bool(true))
+    };
+    plugins
+        .properties()
+        .iter()
+        .filter(|property| is_on(property))
+        .filter_map(|one| one.decoded_name())
+        .collect()
 }
 
 /// Where a hook of ours is.
@@ -119,20 +161,32 @@ struct Spot {
 }
 
 fn ours_in(list: &CstArray, host: Host) -> Vec<Spot> {
-    let is_ours = |hook: &CstNode| call_of(&Json::of(hook)).is_some_and(|call| program_of(host, &call).is_some());
+    let is_ours = |hook: &CstNode| {
+        call_of(&Json::of(hook)).is_some_and(|call| program_of(host, &call).is_some())
+    };
     let mut spots = Vec::new();
     for element in list.elements() {
         match shape(host) {
             Shape::Flat if is_ours(&element) => {
-                spots.push(Spot { hook: element.clone(), element, alone: true, narrowed: false });
+                spots.push(Spot {
+                    hook: element.clone(),
+                    element,
+                    alone: true,
+                    narrowed: false,
+                });
             }
             Shape::Flat => {}
             Shape::Grouped => {
                 let group = Json::of(&element);
-                let hooks = element.as_object().and_then(|group| group.array_value("hooks"));
+                let hooks = element
+                    .as_object()
+                    .and_then(|group| group.array_value("hooks"));
                 let hooks = hooks.map(|hooks| hooks.elements()).unwrap_or_default();
                 let alone = hooks.len() == 1;
-                let narrowed = !matches!(group.get("matcher").map(Json::as_text), None | Some(Some("" | "*")));
+                let narrowed = !matches!(
+                    group.get("matcher").map(Json::as_text),
+                    None | Some(Some("" | "*"))
+                );
                 spots.extend(hooks.into_iter().filter(is_ours).map(|hook| Spot {
                     element: element.clone(),
                     hook,
@@ -148,13 +202,18 @@ fn ours_in(list: &CstArray, host: Host) -> Vec<Spot> {
 /// Sees to it that exactly one hook of ours is in the list, and that it is as wanted.
 fn place(list: &CstArray, host: Host, wanted: &Json) {
     let spots = ours_in(list, host);
-    let right = spots.iter().position(|spot| !spot.narrowed && Json::of(&spot.hook) == *wanted);
+    let right = spots
+        .iter()
+        .position(|spot| !spot.narrowed && Json::of(&spot.hook) == *wanted);
     if right.is_some() {
         take_out(list, host, right);
         return;
     }
     // An older entry with the same members is changed where it stands.
-    if let Some(index) = spots.iter().position(|spot| !spot.narrowed && bring_up_to_date(&spot.hook, wanted)) {
+    if let Some(index) = spots
+        .iter()
+        .position(|spot| !spot.narrowed && bring_up_to_date(&spot.hook, wanted))
+    {
         take_out(list, host, Some(index));
         return;
     }
@@ -165,7 +224,10 @@ fn place(list: &CstArray, host: Host, wanted: &Json) {
     // One with others keeps at least its place.
     if let Some(index) = spots.iter().position(|spot| spot.alone) {
         take_out(list, host, Some(index));
-        let old = ours_in(list, host).into_iter().next().map(|spot| spot.element);
+        let old = ours_in(list, host)
+            .into_iter()
+            .next()
+            .map(|spot| spot.element);
         if let Some((place, old)) = old.and_then(|old| Some((old.element_index()?, old))) {
             remove(old);
             list.insert(place, whole.into());
@@ -178,9 +240,13 @@ fn place(list: &CstArray, host: Host, wanted: &Json) {
 
 /// Gives a hook the values it should have; `false` when it has other members.
 fn bring_up_to_date(hook: &CstNode, wanted: &Json) -> bool {
-    let (Some(hook), Json::Object(members)) = (hook.as_object(), wanted) else { return false };
+    let (Some(hook), Json::Object(members)) = (hook.as_object(), wanted) else {
+        return false;
+    };
     let properties = hook.properties();
-    let names = properties.iter().map(|property| property.decoded_name().unwrap_or_default());
+    let names = properties
+        .iter()
+        .map(|property| property.decoded_name().unwrap_or_default());
     if !names.eq(members.iter().map(|(name, _)| name.clone())) {
         return false;
     }
@@ -204,7 +270,12 @@ pub(super) fn remove(node: CstNode) {
         return;
     }
     let children = parent.map(|parent| parent.children()).unwrap_or_default();
-    for child in children.into_iter().rev().skip(1).take_while(|child| child.is_whitespace() || child.is_newline()) {
+    for child in children
+        .into_iter()
+        .rev()
+        .skip(1)
+        .take_while(|child| child.is_whitespace() || child.is_newline())
+    {
         if child.is_newline() {
             child.remove();
         }
@@ -222,7 +293,10 @@ fn take_out(list: &CstArray, host: Host, keep: Option<usize>) {
             continue;
         }
         remove(spot.hook);
-        let group = spot.element.as_object().and_then(|group| group.array_value("hooks"));
+        let group = spot
+            .element
+            .as_object()
+            .and_then(|group| group.array_value("hooks"));
         if group.is_some_and(|hooks| hooks.elements().is_empty()) {
             remove(spot.element);
         }
@@ -231,7 +305,12 @@ fn take_out(list: &CstArray, host: Host, keep: Option<usize>) {
 
 /// Takes our hooks out of an event, and the event when nothing is left of it.
 fn empty_of_ours(event: CstObjectProp, host: Host) {
-    let Some(list) = event.array_value().filter(|list| !ours_in(list, host).is_empty()) else { return };
+    let Some(list) = event
+        .array_value()
+        .filter(|list| !ours_in(list, host).is_empty())
+    else {
+        return;
+    };
     take_out(&list, host, None);
     if list.elements().is_empty() {
         remove(CstContainerNode::from(event).into());
@@ -240,11 +319,18 @@ fn empty_of_ours(event: CstObjectProp, host: Host) {
 
 /// Returns how a hook is started.
 fn call_of(hook: &Json) -> Option<Call> {
-    let line = ["command", "bash"].iter().find_map(|name| hook.get(name)).and_then(Json::as_text)?;
+    let line = ["command", "bash"]
+        .iter()
+        .find_map(|name| hook.get(name))
+        .and_then(Json::as_text)?;
     match hook.get("args").and_then(Json::as_list) {
         None => Some(Call::Shell(line.to_owned())),
         Some(arguments) => {
-            let arguments = arguments.iter().filter_map(Json::as_text).map(str::to_owned).collect();
+            let arguments = arguments
+                .iter()
+                .filter_map(Json::as_text)
+                .map(str::to_owned)
+                .collect();
             Some(Call::Program(line.to_owned(), arguments))
         }
     }
@@ -269,7 +355,10 @@ pub(super) fn without_mark(text: &str) -> (&str, &str) {
 }
 
 pub(super) fn problem(what: &str) -> Problem {
-    Problem { line: None, what: what.to_owned() }
+    Problem {
+        line: None,
+        what: what.to_owned(),
+    }
 }
 
 /// Reads JSON with comments and trailing commas, which some hosts allow in their settings, and nothing looser.
@@ -289,8 +378,14 @@ pub(super) fn parse(text: &str) -> Result<CstRootNode, Problem> {
     CstRootNode::parse(text, &options).map_err(|error| {
         let what = error.kind().to_string();
         let mut chars = what.chars();
-        let first = chars.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
-        Problem { line: Some(error.line_display()), what: format!("{first}{}", chars.as_str()) }
+        let first = chars
+            .next()
+            .map(|c| c.to_lowercase().to_string())
+            .unwrap_or_default();
+        Problem {
+            line: Some(error.line_display()),
+            what: format!("{first}{}", chars.as_str()),
+        }
     })
 }
 
@@ -298,10 +393,19 @@ pub(super) fn parse(text: &str) -> Result<CstRootNode, Problem> {
 mod tests {
     use super::*;
 
-    const HOSTS: [Host; 5] = [Host::ClaudeCode, Host::Cursor, Host::Codex, Host::Gemini, Host::Copilot];
+    const HOSTS: [Host; 5] = [
+        Host::ClaudeCode,
+        Host::Cursor,
+        Host::Codex,
+        Host::Gemini,
+        Host::Copilot,
+    ];
 
     fn setup(program: &str) -> Setup {
-        Setup { program: program.to_owned(), strict: false }
+        Setup {
+            program: program.to_owned(),
+            strict: false,
+        }
     }
 
     /// Files as people have them; each must come back byte for byte. (One that is all on a single line comes back
@@ -327,13 +431,23 @@ mod tests {
                 if version(host).is_some() && !original.contains("\"version\"") {
                     continue;
                 }
-                let installed = install(Some(original), host, &setup("/usr/bin/tl")).expect("installs");
-                assert_eq!(install(Some(&installed), host, &setup("/usr/bin/tl")).expect("again"), installed);
-                let moved = install(Some(&installed), host, &setup("/opt/my tools/tl")).expect("moves");
-                let afresh = install(Some(original), host, &setup("/opt/my tools/tl")).expect("installs");
+                let installed =
+                    install(Some(original), host, &setup("/usr/bin/tl")).expect("installs");
+                assert_eq!(
+                    install(Some(&installed), host, &setup("/usr/bin/tl")).expect("again"),
+                    installed
+                );
+                let moved =
+                    install(Some(&installed), host, &setup("/opt/my tools/tl")).expect("moves");
+                let afresh =
+                    install(Some(original), host, &setup("/opt/my tools/tl")).expect("installs");
                 assert_eq!(moved, afresh, "{host:?}");
                 let back = uninstall(&moved, host).expect("uninstalls");
-                assert_eq!(back.as_deref(), Some(original), "{host:?} by way of\n{moved}");
+                assert_eq!(
+                    back.as_deref(),
+                    Some(original),
+                    "{host:?} by way of\n{moved}"
+                );
             }
         }
     }
@@ -343,7 +457,10 @@ mod tests {
         for host in HOSTS {
             for existing in [None, Some(""), Some(" \n")] {
                 let installed = install(existing, host, &setup("tl")).expect("installs");
-                assert!(installed.starts_with("{\n  \"") && installed.ends_with("\n}\n"), "{installed}");
+                assert!(
+                    installed.starts_with("{\n  \"") && installed.ends_with("\n}\n"),
+                    "{installed}"
+                );
                 assert_eq!(uninstall(&installed, host), Ok(None), "{host:?}");
             }
         }
@@ -355,7 +472,11 @@ mod tests {
             let installed = install(None, host, &setup("/usr/bin/tl")).expect("installs");
             let found = found(host, &installed).expect("entries");
             assert_eq!(found.setup, setup("/usr/bin/tl"));
-            let names: Vec<&str> = found.entries.iter().map(|entry| entry.event.as_str()).collect();
+            let names: Vec<&str> = found
+                .entries
+                .iter()
+                .map(|entry| entry.event.as_str())
+                .collect();
             assert_eq!(names, events(host));
         }
     }
@@ -376,16 +497,27 @@ mod tests {
         let new = install(Some(old), Host::ClaudeCode, &setup("/new/tl")).expect("installs");
         let found = found(Host::ClaudeCode, &new).expect("entries");
         assert_eq!(found.entries.len(), events(Host::ClaudeCode).len(), "{new}");
-        assert!(!new.contains("Notification") && !new.contains("matcher") && new.contains("./theirs"), "{new}");
-        let left = uninstall(&new, Host::ClaudeCode).expect("uninstalls").expect("theirs");
+        assert!(
+            !new.contains("Notification") && !new.contains("matcher") && new.contains("./theirs"),
+            "{new}"
+        );
+        let left = uninstall(&new, Host::ClaudeCode)
+            .expect("uninstalls")
+            .expect("theirs");
         assert_eq!(left.matches("command\":").count(), 1, "{left}");
     }
 
     #[test]
     fn strict_is_found_again() {
-        let strict = Setup { program: "/usr/bin/tl".to_owned(), strict: true };
+        let strict = Setup {
+            program: "/usr/bin/tl".to_owned(),
+            strict: true,
+        };
         let installed = install(None, Host::Codex, &strict).expect("installs");
-        assert_eq!(found(Host::Codex, &installed).expect("entries").setup, strict);
+        assert_eq!(
+            found(Host::Codex, &installed).expect("entries").setup,
+            strict
+        );
         assert_eq!(installed.matches("exit 2").count(), 1);
     }
 
@@ -396,7 +528,11 @@ mod tests {
             ("{ 'a': 1 }", Some(1), "single-quoted"),
             ("[]", None, "expected an object at the top"),
             ("{\"hooks\": []}", None, "expected an object in `hooks`"),
-            ("{\"hooks\": {\"PreToolUse\": {}}}", None, "expected a list in `hooks.PreToolUse`"),
+            (
+                "{\"hooks\": {\"PreToolUse\": {}}}",
+                None,
+                "expected a list in `hooks.PreToolUse`",
+            ),
         ] {
             let problem = install(Some(text), Host::ClaudeCode, &setup("tl")).expect_err(text);
             assert_eq!(problem.line, line, "{text}: {problem}");

@@ -26,20 +26,46 @@ pub(super) enum Verdict {
 impl Answer {
     pub(super) fn of(event: &HostEvent, reply: &Reply) -> Self {
         let cut = |text: String| cut(text, event.host);
-        let block = reply.block.as_deref().map(|block| if block.trim().is_empty() { NO_REASON } else { block });
-        let context = reply.context.as_deref().filter(|context| !context.is_empty());
-        let both = || [block, context].into_iter().flatten().collect::<Vec<_>>().join("\n\n");
+        let block = reply.block.as_deref().map(|block| {
+            if block.trim().is_empty() {
+                NO_REASON
+            } else {
+                block
+            }
+        });
+        let context = reply
+            .context
+            .as_deref()
+            .filter(|context| !context.is_empty());
+        let both = || {
+            [block, context]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join("\n\n")
+        };
         let verdict = match (&event.happening, block, context) {
             (Happening::SessionEnded, ..) => {
-                return Self { verdict: Verdict::Nothing, notice: None, compaction_prompt: None };
+                return Self {
+                    verdict: Verdict::Nothing,
+                    notice: None,
+                    compaction_prompt: None,
+                };
             }
             // Only the person reads why a prompt was refused; context for the model has no place there.
-            (Happening::PromptSubmitted { .. }, Some(block), _) => Verdict::Block(cut(block.to_owned())),
-            (Happening::ToolAboutToRun(_) | Happening::Stopping { .. } | Happening::SubagentStopping, Some(_), _) => {
-                Verdict::Block(cut(both()))
+            (Happening::PromptSubmitted { .. }, Some(block), _) => {
+                Verdict::Block(cut(block.to_owned()))
             }
+            (
+                Happening::ToolAboutToRun(_)
+                | Happening::Stopping { .. }
+                | Happening::SubagentStopping,
+                Some(_),
+                _,
+            ) => Verdict::Block(cut(both())),
             // Context at a stop makes some hosts go on as a block does.
-            (Happening::Stopping { .. } | Happening::SubagentStopping, None, _) | (_, None, None) => Verdict::Nothing,
+            (Happening::Stopping { .. } | Happening::SubagentStopping, None, _)
+            | (_, None, None) => Verdict::Nothing,
             // What has happened cannot be blocked, but it can be said.
             (
                 Happening::ToolAboutToRun(_)
@@ -51,9 +77,20 @@ impl Answer {
                 ..,
             ) => Verdict::Context(cut(both())),
         };
-        let notice = reply.notice.clone().filter(|notice| !notice.is_empty()).map(cut);
-        let compaction_prompt = reply.compaction_prompt.clone().filter(|prompt| !prompt.is_empty());
-        Self { verdict, notice, compaction_prompt }
+        let notice = reply
+            .notice
+            .clone()
+            .filter(|notice| !notice.is_empty())
+            .map(cut);
+        let compaction_prompt = reply
+            .compaction_prompt
+            .clone()
+            .filter(|prompt| !prompt.is_empty());
+        Self {
+            verdict,
+            notice,
+            compaction_prompt,
+        }
     }
 }
 

@@ -10,20 +10,34 @@ use super::{envelope, prompt, tools};
 pub(super) fn read(host: Host, name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
     let happening = match name {
         "PreToolUse" => Happening::ToolAboutToRun(tools::call_of(host, fields)),
-        "PostToolUse" => Happening::ToolFinished { call: tools::call_of(host, fields), failed: failed(fields) },
-        "PostToolUseFailure" => Happening::ToolFinished { call: tools::call_of(host, fields), failed: true },
-        "UserPromptSubmit" => {
-            Happening::PromptSubmitted { prompt: prompt::typed(fields.text(&["prompt"]).unwrap_or_default()) }
-        }
-        "UserPromptExpansion" => Happening::PromptSubmitted { prompt: typed_command(fields) },
-        "SessionStart" => Happening::SessionStarted { source: envelope::start_source(fields) },
+        "PostToolUse" => Happening::ToolFinished {
+            call: tools::call_of(host, fields),
+            failed: failed(fields),
+        },
+        "PostToolUseFailure" => Happening::ToolFinished {
+            call: tools::call_of(host, fields),
+            failed: true,
+        },
+        "UserPromptSubmit" => Happening::PromptSubmitted {
+            prompt: prompt::typed(fields.text(&["prompt"]).unwrap_or_default()),
+        },
+        "UserPromptExpansion" => Happening::PromptSubmitted {
+            prompt: typed_command(fields),
+        },
+        "SessionStart" => Happening::SessionStarted {
+            source: envelope::start_source(fields),
+        },
         "PreCompact" => Happening::Compacting,
         "PostCompact" => Happening::Compacted,
         // Copilot reports the end of a subagent under this name too.
         "Stop" if fields.text(&["agent_id"]).is_some() => Happening::SubagentStopping,
-        "Stop" => Happening::Stopping { again: fields.flag("stop_hook_active") },
+        "Stop" => Happening::Stopping {
+            again: fields.flag("stop_hook_active"),
+        },
         // Compaction ends an agent without a type, which nobody started.
-        "SubagentStop" if fields.has("agent_type") && fields.text(&["agent_type"]).is_none() => return None,
+        "SubagentStop" if fields.has("agent_type") && fields.text(&["agent_type"]).is_none() => {
+            return None;
+        }
         "SubagentStop" => Happening::SubagentStopping,
         "SessionEnd" => Happening::SessionEnded,
         _ => return None,
@@ -33,7 +47,10 @@ pub(super) fn read(host: Host, name: &str, fields: &Fields<'_>) -> Option<HostEv
 
 /// Copilot's form of a result; Claude Code has an event of its own for failures.
 fn failed(fields: &Fields<'_>) -> bool {
-    fields.inner("tool_result").text(&["result_type"]).is_some_and(|result| result != "success")
+    fields
+        .inner("tool_result")
+        .text(&["result_type"])
+        .is_some_and(|result| result != "success")
 }
 
 fn typed_command(fields: &Fields<'_>) -> String {
@@ -52,7 +69,9 @@ pub(super) fn render(event: &HostEvent, answer: &Answer) -> Option<Value> {
 pub(super) fn said(event: &HostEvent, answer: &Answer) -> Option<Value> {
     match (&answer.verdict, &event.happening) {
         (Verdict::Nothing, _) => None,
-        (Verdict::Block(reason), Happening::ToolAboutToRun(_)) => Some(answer::denial(&event.name, reason)),
+        (Verdict::Block(reason), Happening::ToolAboutToRun(_)) => {
+            Some(answer::denial(&event.name, reason))
+        }
         (Verdict::Block(reason), _) => Some(answer::decision("block", reason)),
         // Nothing can be said to the model around a compaction; the session starts again after it.
         (Verdict::Context(_), Happening::Compacting | Happening::Compacted) => None,

@@ -13,15 +13,25 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
     let call = || tools::call_of(Host::Copilot, fields);
     let happening = match name {
         "preToolUse" => Happening::ToolAboutToRun(call()),
-        "postToolUse" => Happening::ToolFinished { call: call(), failed: failed(fields) },
-        "postToolUseFailure" => Happening::ToolFinished { call: call(), failed: true },
-        "userPromptSubmitted" => {
-            Happening::PromptSubmitted { prompt: prompt::typed(fields.text(&["prompt"]).unwrap_or_default()) }
-        }
-        "sessionStart" => Happening::SessionStarted { source: envelope::start_source(fields) },
+        "postToolUse" => Happening::ToolFinished {
+            call: call(),
+            failed: failed(fields),
+        },
+        "postToolUseFailure" => Happening::ToolFinished {
+            call: call(),
+            failed: true,
+        },
+        "userPromptSubmitted" => Happening::PromptSubmitted {
+            prompt: prompt::typed(fields.text(&["prompt"]).unwrap_or_default()),
+        },
+        "sessionStart" => Happening::SessionStarted {
+            source: envelope::start_source(fields),
+        },
         "preCompact" => Happening::Compacting,
         "agentStop" if fields.text(&["agentId"]).is_some() => Happening::SubagentStopping,
-        "agentStop" => Happening::Stopping { again: fields.flag("stop_hook_active") },
+        "agentStop" => Happening::Stopping {
+            again: fields.flag("stop_hook_active"),
+        },
         "subagentStop" => Happening::SubagentStopping,
         "sessionEnd" => Happening::SessionEnded,
         name if is_claude_format(name) => return claude_code::read(Host::Copilot, name, fields),
@@ -35,7 +45,10 @@ fn is_claude_format(name: &str) -> bool {
 }
 
 fn failed(fields: &Fields<'_>) -> bool {
-    fields.inner("toolResult").text(&["resultType"]).is_some_and(|result| result != "success")
+    fields
+        .inner("toolResult")
+        .text(&["resultType"])
+        .is_some_and(|result| result != "success")
 }
 
 pub(super) fn render(event: &HostEvent, answer: &Answer) -> Option<Value> {
@@ -47,7 +60,8 @@ pub(super) fn render(event: &HostEvent, answer: &Answer) -> Option<Value> {
             Some(json!({ "permissionDecision": "deny", "permissionDecisionReason": reason }))
         }
         (Verdict::Block(reason), _) => Some(answer::decision("block", reason)),
-        (Verdict::Nothing, _) | (Verdict::Context(_), Happening::Compacting | Happening::Compacted) => None,
+        (Verdict::Nothing, _)
+        | (Verdict::Context(_), Happening::Compacting | Happening::Compacted) => None,
         // Context is flat also under Claude Code's names: the nested form is known to be ignored there.
         (Verdict::Context(context), _) => Some(json!({ "additionalContext": context })),
     }

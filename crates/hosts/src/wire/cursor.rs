@@ -14,20 +14,32 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
         "postToolUse" => finished(tools::call_of(Host::Cursor, fields), false),
         "postToolUseFailure" => finished(tools::call_of(Host::Cursor, fields), true),
         // The same calls once more, by what they do. We ask for the ones above; these are for other settings.
-        "beforeShellExecution" => Happening::ToolAboutToRun(named("Shell", &["command", "cwd"], fields)),
+        "beforeShellExecution" => {
+            Happening::ToolAboutToRun(named("Shell", &["command", "cwd"], fields))
+        }
         "afterShellExecution" => finished(named("Shell", &["command", "cwd"], fields), false),
         "beforeReadFile" => Happening::ToolAboutToRun(named("Read", &["file_path"], fields)),
         "afterFileEdit" => finished(named("Edit", &["file_path", "edits"], fields), false),
         "beforeMCPExecution" => Happening::ToolAboutToRun(of_server(fields)),
         "afterMCPExecution" => finished(of_server(fields), false),
-        "beforeSubmitPrompt" => {
-            Happening::PromptSubmitted { prompt: prompt::typed(fields.text(&["prompt"]).unwrap_or_default()) }
-        }
-        "sessionStart" => Happening::SessionStarted { source: envelope::start_source(fields) },
+        "beforeSubmitPrompt" => Happening::PromptSubmitted {
+            prompt: prompt::typed(fields.text(&["prompt"]).unwrap_or_default()),
+        },
+        "sessionStart" => Happening::SessionStarted {
+            source: envelope::start_source(fields),
+        },
         "preCompact" => Happening::Compacting,
         // A person who stops the agent wants it stopped.
-        "stop" if fields.text(&["status"]).is_some_and(|status| status == "aborted") => return None,
-        "stop" => Happening::Stopping { again: fields.number("loop_count").is_some_and(|count| count > 0.0) },
+        "stop"
+            if fields
+                .text(&["status"])
+                .is_some_and(|status| status == "aborted") =>
+        {
+            return None;
+        }
+        "stop" => Happening::Stopping {
+            again: fields.number("loop_count").is_some_and(|count| count > 0.0),
+        },
         "subagentStop" => Happening::SubagentStopping,
         "sessionEnd" => Happening::SessionEnded,
         _ => return None,
@@ -37,18 +49,37 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
 
 /// The call of an event that is about one tool and has its input at the top.
 fn named(tool: &str, inputs: &[&str], fields: &Fields<'_>) -> ToolCall {
-    let input = inputs.iter().map(|name| ((*name).to_owned(), fields.value(&[name]))).collect();
+    let input = inputs
+        .iter()
+        .map(|name| ((*name).to_owned(), fields.value(&[name])))
+        .collect();
     described(tool.to_owned(), Value::Object(input), None, fields)
 }
 
 fn of_server(fields: &Fields<'_>) -> ToolCall {
     let tool = fields.text(&["tool_name"]).unwrap_or_default();
-    described(format!("MCP:{tool}"), fields.value(&["tool_input"]), Some(tool), fields)
+    described(
+        format!("MCP:{tool}"),
+        fields.value(&["tool_input"]),
+        Some(tool),
+        fields,
+    )
 }
 
-fn described(name: String, input: Value, server_tool: Option<String>, fields: &Fields<'_>) -> ToolCall {
+fn described(
+    name: String,
+    input: Value,
+    server_tool: Option<String>,
+    fields: &Fields<'_>,
+) -> ToolCall {
     let id = fields.text(&["tool_use_id"]);
-    tools::call(tools::Described { host: Host::Cursor, id, name, input, server_tool })
+    tools::call(tools::Described {
+        host: Host::Cursor,
+        id,
+        name,
+        input,
+        server_tool,
+    })
 }
 
 pub(super) fn render(event: &HostEvent, answer: &Answer) -> Option<Value> {
@@ -75,7 +106,10 @@ fn said(event: &HostEvent, answer: &Answer) -> Option<Value> {
         (Verdict::Block(reason), _) => {
             Some(json!({ "permission": "deny", "user_message": reason, "agent_message": reason }))
         }
-        (Verdict::Context(context), _) => matches!(event.name.as_str(), "preToolUse" | "postToolUse" | "sessionStart")
-            .then(|| json!({ "additional_context": context })),
+        (Verdict::Context(context), _) => matches!(
+            event.name.as_str(),
+            "preToolUse" | "postToolUse" | "sessionStart"
+        )
+        .then(|| json!({ "additional_context": context })),
     }
 }

@@ -5,11 +5,18 @@ use domain::host_event::{Happening, Host, HostEvent, StartSource};
 use super::fields::Fields;
 
 /// Puts a happening into the event of a payload that has its fields at the top.
-pub(super) fn event(host: Host, name: &str, fields: &Fields<'_>, happening: Happening) -> HostEvent {
+pub(super) fn event(
+    host: Host,
+    name: &str,
+    fields: &Fields<'_>,
+    happening: Happening,
+) -> HostEvent {
     let session = fields.text(&["session_id", "sessionId", "conversation_id"]);
     let agent = fields.text(&["agent_id", "agentId", "subagent_id", "subagent_type"]);
     // Copilot gives a subagent a session of its own, under its own id; the work belongs to the one above.
-    let parent = fields.text(&["parent_agent_id", "parentAgentId"]).filter(|_| agent.is_some() && agent == session);
+    let parent = fields
+        .text(&["parent_agent_id", "parentAgentId"])
+        .filter(|_| agent.is_some() && agent == session);
     HostEvent {
         host,
         name: name.to_owned(),
@@ -23,7 +30,11 @@ pub(super) fn event(host: Host, name: &str, fields: &Fields<'_>, happening: Happ
 
 fn first_root(fields: &Fields<'_>) -> Option<String> {
     let roots = fields.value(&["workspace_roots"]);
-    roots.get(0)?.as_str().filter(|root| !root.is_empty()).map(str::to_owned)
+    roots
+        .get(0)?
+        .as_str()
+        .filter(|root| !root.is_empty())
+        .map(str::to_owned)
 }
 
 /// Reads why a session starts; a reason we do not know is a plain start.

@@ -21,7 +21,9 @@ impl<'a> Fields<'a> {
 
     /// Returns the first of these fields that is a text and not empty.
     pub(super) fn text(&self, names: &[&str]) -> Option<String> {
-        names.iter().find_map(|name| self.decode::<String>(name).filter(|text| !text.is_empty()))
+        names
+            .iter()
+            .find_map(|name| self.decode::<String>(name).filter(|text| !text.is_empty()))
     }
 
     pub(super) fn flag(&self, name: &str) -> bool {
@@ -34,7 +36,10 @@ impl<'a> Fields<'a> {
 
     /// Returns the first of these fields that is there, else null.
     pub(super) fn value(&self, names: &[&str]) -> Value {
-        names.iter().find_map(|name| self.decode::<Value>(name)).unwrap_or_default()
+        names
+            .iter()
+            .find_map(|name| self.decode::<Value>(name))
+            .unwrap_or_default()
     }
 
     /// Says whether a field is there and not null.
@@ -49,12 +54,17 @@ impl<'a> Fields<'a> {
 
     /// Returns the fields of the object in a field; none where it is no object.
     pub(super) fn inner(&self, name: &str) -> Fields<'a> {
-        self.0.get(name).and_then(|raw| serde_json::from_str(raw.get()).ok().map(Fields)).unwrap_or_default()
+        self.0
+            .get(name)
+            .and_then(|raw| serde_json::from_str(raw.get()).ok().map(Fields))
+            .unwrap_or_default()
     }
 
     fn decode<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         let raw = self.0.get(name)?.get();
-        serde_json::from_str(raw).ok().or_else(|| serde_json::from_str(&without_lone_surrogates(raw)?).ok())
+        serde_json::from_str(raw)
+            .ok()
+            .or_else(|| serde_json::from_str(&without_lone_surrogates(raw)?).ok())
     }
 }
 

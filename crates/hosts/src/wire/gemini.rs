@@ -15,11 +15,15 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
             call: tools::call_of(Host::Gemini, fields),
             failed: fields.inner("tool_response").has("error"),
         },
-        "BeforeAgent" => {
-            Happening::PromptSubmitted { prompt: prompt::typed(fields.text(&["prompt"]).unwrap_or_default()) }
-        }
-        "AfterAgent" => Happening::Stopping { again: fields.flag("stop_hook_active") },
-        "SessionStart" => Happening::SessionStarted { source: envelope::start_source(fields) },
+        "BeforeAgent" => Happening::PromptSubmitted {
+            prompt: prompt::typed(fields.text(&["prompt"]).unwrap_or_default()),
+        },
+        "AfterAgent" => Happening::Stopping {
+            again: fields.flag("stop_hook_active"),
+        },
+        "SessionStart" => Happening::SessionStarted {
+            source: envelope::start_source(fields),
+        },
         "SessionEnd" => Happening::SessionEnded,
         // PreCompress comes before every request to the model, so it does not say that anything is compacted. What
         // the model is about to read does: once the briefing is gone from it, it was.

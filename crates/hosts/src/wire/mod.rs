@@ -35,9 +35,17 @@ pub struct Unreadable(pub String);
 ///
 /// # Errors
 /// [`Unreadable`] when the bytes are no JSON object.
-pub fn read(host: Host, event: Option<&str>, payload: &[u8]) -> Result<Option<HostEvent>, Unreadable> {
-    let fields = Fields::parse(payload).map_err(|error| Unreadable(format!("payload is no JSON object: {error}")))?;
-    let Some(name) = fields.text(&["hook_event_name"]).or_else(|| event.map(str::to_owned)) else {
+pub fn read(
+    host: Host,
+    event: Option<&str>,
+    payload: &[u8],
+) -> Result<Option<HostEvent>, Unreadable> {
+    let fields = Fields::parse(payload)
+        .map_err(|error| Unreadable(format!("payload is no JSON object: {error}")))?;
+    let Some(name) = fields
+        .text(&["hook_event_name"])
+        .or_else(|| event.map(str::to_owned))
+    else {
         return Ok(None);
     };
     Ok(match host {

@@ -17,12 +17,21 @@ pub(super) fn read(name: &str, fields: &Fields<'_>) -> Option<HostEvent> {
     let parent = fields.text(&["parentID"]);
     let happening = match name {
         "tool.execute.before" => Happening::ToolAboutToRun(call(&input, &output)),
-        "tool.execute.after" => Happening::ToolFinished { call: call(&input, &output), failed: failed(&output) },
-        "chat.message" => Happening::PromptSubmitted { prompt: prompt::typed(message(&output)) },
-        "command.execute.before" => Happening::PromptSubmitted { prompt: command(&input) },
+        "tool.execute.after" => Happening::ToolFinished {
+            call: call(&input, &output),
+            failed: failed(&output),
+        },
+        "chat.message" => Happening::PromptSubmitted {
+            prompt: prompt::typed(message(&output)),
+        },
+        "command.execute.before" => Happening::PromptSubmitted {
+            prompt: command(&input),
+        },
         // The first hook that can tell the model anything; it comes before every request.
         SYSTEM if is_helper(&output) => return None,
-        SYSTEM => Happening::SessionStarted { source: StartSource::Startup },
+        SYSTEM => Happening::SessionStarted {
+            source: StartSource::Startup,
+        },
         "experimental.session.compacting" => Happening::Compacting,
         "event:session.compacted" => Happening::Compacted,
         "event:session.idle" if parent.is_some() => Happening::SubagentStopping,
@@ -56,7 +65,11 @@ fn session(input: &Fields<'_>) -> Option<String> {
 }
 
 fn call(input: &Fields<'_>, output: &Fields<'_>) -> ToolCall {
-    let arguments = if output.has("args") { output.value(&["args"]) } else { input.value(&["args"]) };
+    let arguments = if output.has("args") {
+        output.value(&["args"])
+    } else {
+        input.value(&["args"])
+    };
     tools::call(tools::Described {
         host: Host::OpenCode,
         id: input.text(&["callID"]),
@@ -68,7 +81,11 @@ fn call(input: &Fields<'_>, output: &Fields<'_>) -> ToolCall {
 
 /// A server's tool gives its raw result, the shell its exit code.
 fn failed(output: &Fields<'_>) -> bool {
-    output.flag("isError") || output.inner("metadata").number("exit").is_some_and(|code| code != 0.0)
+    output.flag("isError")
+        || output
+            .inner("metadata")
+            .number("exit")
+            .is_some_and(|code| code != 0.0)
 }
 
 /// What the person wrote; what OpenCode adds, such as files they mention, is marked as synthetic.
@@ -76,18 +93,30 @@ fn message(output: &Fields<'_>) -> String {
     let parts = output.value(&["parts"]);
     let parts = parts.as_array().into_iter().flatten();
     let written = parts.filter(|part| part["type"] == "text" && part["synthetic"] != true);
-    written.filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
+    written
+        .filter_map(|part| part["text"].as_str())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn command(input: &Fields<'_>) -> String {
     let arguments = input.text(&["arguments"]).unwrap_or_default();
-    format!("/{} {arguments}", input.text(&["command"]).unwrap_or_default()).trim_end().to_owned()
+    format!(
+        "/{} {arguments}",
+        input.text(&["command"]).unwrap_or_default()
+    )
+    .trim_end()
+    .to_owned()
 }
 
 /// Says whether the request is OpenCode's own, for a title or a summary.
 fn is_helper(output: &Fields<'_>) -> bool {
     let system = output.value(&["system"]);
-    let text = system.get(0).and_then(Value::as_str).or_else(|| system.as_str()).unwrap_or_default();
+    let text = system
+        .get(0)
+        .and_then(Value::as_str)
+        .or_else(|| system.as_str())
+        .unwrap_or_default();
     let start: String = text.trim_start().chars().take(200).collect();
     start.starts_with("You are a title generator") || start.to_lowercase().contains("summar")
 }
@@ -98,16 +127,19 @@ pub(super) fn render(event: &HostEvent, answer: &Answer) -> Option<Value> {
         return Some(json!({ "prompt": prompt }));
     }
     match (&answer.verdict, event.name.as_str()) {
-        (Verdict::Block(reason), "tool.execute.before" | "chat.message" | "command.execute.before") => {
-            Some(json!({ "deny": reason }))
-        }
+        (
+            Verdict::Block(reason),
+            "tool.execute.before" | "chat.message" | "command.execute.before",
+        ) => Some(json!({ "deny": reason })),
         (Verdict::Block(reason), "event:session.idle") => Some(json!({ "followup": reason })),
         (Verdict::Context(context), "tool.execute.after") => Some(json!({ "append": context })),
         (Verdict::Context(context), "chat.message" | "command.execute.before") => {
             Some(json!({ "prompt_append": context }))
         }
         (Verdict::Context(context), SYSTEM) => Some(json!({ "system": context })),
-        (Verdict::Context(context), "experimental.session.compacting") => Some(json!({ "context": [context] })),
+        (Verdict::Context(context), "experimental.session.compacting") => {
+            Some(json!({ "context": [context] }))
+        }
         (Verdict::Nothing | Verdict::Block(_) | Verdict::Context(_), _) => None,
     }
 }

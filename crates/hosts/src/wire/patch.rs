@@ -22,12 +22,33 @@ pub(super) fn touches(text: &str, base: &str) -> Vec<Touch> {
             continue;
         }
         // In the body of an update a line that begins with a blank is text of the file, elsewhere it is sloppy.
-        let in_update = matches!(touches.last(), Some(Touch { effect: Effect::Edit { .. }, .. }));
+        let in_update = matches!(
+            touches.last(),
+            Some(Touch {
+                effect: Effect::Edit { .. },
+                ..
+            })
+        );
         let header = if in_update { line } else { line.trim_start() };
         if let Some(path) = header.strip_prefix("*** Add File:") {
-            push(&mut touches, base, path, Effect::Write { text: Some(String::new()) });
+            push(
+                &mut touches,
+                base,
+                path,
+                Effect::Write {
+                    text: Some(String::new()),
+                },
+            );
         } else if let Some(path) = header.strip_prefix("*** Update File:") {
-            push(&mut touches, base, path, Effect::Edit { removed: 0, added: 0 });
+            push(
+                &mut touches,
+                base,
+                path,
+                Effect::Edit {
+                    removed: 0,
+                    added: 0,
+                },
+            );
         } else if let Some(path) = header.strip_prefix("*** Delete File:") {
             push(&mut touches, base, path, Effect::Delete);
         } else if let (true, Some(path)) = (in_update, header.strip_prefix("*** Move to:")) {
@@ -47,7 +68,10 @@ pub(super) fn touches(text: &str, base: &str) -> Vec<Touch> {
 fn push(touches: &mut Vec<Touch>, base: &str, path: &str, effect: Effect) {
     let path = path.trim();
     if !path.is_empty() {
-        touches.push(Touch { path: join(base, path), effect });
+        touches.push(Touch {
+            path: join(base, path),
+            effect,
+        });
     }
 }
 

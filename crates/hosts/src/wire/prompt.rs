@@ -26,5 +26,7 @@ pub(super) fn typed_or_mentioned(prompt: String) -> String {
 fn is_command(mention: &str) -> bool {
     let name = mention.split_whitespace().next().unwrap_or_default();
     mention.starts_with(|first: char| first.is_ascii_lowercase())
-        && name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | ':'))
+        && name
+            .chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_' | ':'))
 }

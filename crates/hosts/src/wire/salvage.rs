@@ -82,7 +82,11 @@ impl Salvage {
     fn in_string(&mut self, byte: u8, mut state: StringState) {
         if state.escape > 0 {
             // `\u` is followed by four digits, every other escape is one byte.
-            state.escape = if byte == b'u' && state.escape == 1 { 4 } else { state.escape - 1 };
+            state.escape = if byte == b'u' && state.escape == 1 {
+                4
+            } else {
+                state.escape - 1
+            };
         } else if byte == b'\\' {
             state.escape = 1;
             state.cut |= self.kept.len() - state.start >= self.max_string_bytes;
@@ -126,7 +130,12 @@ impl Salvage {
                 let in_object = self.open.last() == Some(&b'}');
                 self.kept.push(byte);
                 let is_value = !in_object || self.value_next;
-                self.string = Some(StringState { start: self.kept.len(), is_value, escape: 0, cut: false });
+                self.string = Some(StringState {
+                    start: self.kept.len(),
+                    is_value,
+                    escape: 0,
+                    cut: false,
+                });
                 return;
             }
             b'{' | b'[' => {
@@ -171,7 +180,11 @@ pub fn salvage(payload: &[u8]) -> Vec<u8> {
 
 /// Returns the offset of the byte that a parser complained about, given its line and column from 1.
 fn offset_of(json: &[u8], line: usize, column: usize) -> usize {
-    let before: usize = json.split_inclusive(|byte| *byte == b'\n').take(line.saturating_sub(1)).map(<[u8]>::len).sum();
+    let before: usize = json
+        .split_inclusive(|byte| *byte == b'\n')
+        .take(line.saturating_sub(1))
+        .map(<[u8]>::len)
+        .sum();
     (before + column.saturating_sub(1)).min(json.len())
 }
 
@@ -191,16 +204,27 @@ mod tests {
             "hook_event_name": "PreToolUse", "n": [1, -2.5e3, true, null, {"a": {}}], "é\"\\": "ж\u{1F600}\n\u{7}",
             "tool_input": {"file_path": "acts/act-1/plan.md", "content": "x"}, "last": 1
         });
-        for text in [whole.to_string(), serde_json::to_string_pretty(&whole).unwrap()] {
+        for text in [
+            whole.to_string(),
+            serde_json::to_string_pretty(&whole).unwrap(),
+        ] {
             for end in 1..=text.len() {
                 let found = read(&text.as_bytes()[..end]);
                 assert!(found.is_object(), "{end}: {found}");
                 let expected = whole.as_object().unwrap();
-                let known = found.as_object().unwrap().iter().filter(|(name, _)| *name != "last");
+                let known = found
+                    .as_object()
+                    .unwrap()
+                    .iter()
+                    .filter(|(name, _)| *name != "last");
                 // What is there has the right shape: nothing is made up.
                 for (name, value) in known {
                     let wanted = &expected[name];
-                    assert_eq!(std::mem::discriminant(value), std::mem::discriminant(wanted), "{end}: {name}");
+                    assert_eq!(
+                        std::mem::discriminant(value),
+                        std::mem::discriminant(wanted),
+                        "{end}: {name}"
+                    );
                 }
             }
             assert_eq!(read(text.as_bytes()), whole);
@@ -209,7 +233,10 @@ mod tests {
 
     #[test]
     fn what_follows_a_mistake_is_dropped_and_rubbish_is_nothing() {
-        assert_eq!(read(br#"{"a": "b", "c": nonsense, "d": 1}"#), json!({"a": "b"}));
+        assert_eq!(
+            read(br#"{"a": "b", "c": nonsense, "d": 1}"#),
+            json!({"a": "b"})
+        );
         assert_eq!(read(br#"{"a": "b"} trailing"#), json!({"a": "b"}));
         assert_eq!(read(b"\xEF\xBB\xBF{\"a\": \"b\", "), json!({"a": "b"}));
         for rubbish in [&b""[..], b"nonsense", b"\xff\xfe", b"]", b"\"text"] {
@@ -219,15 +246,26 @@ mod tests {
 
     #[test]
     fn a_long_string_is_cut_at_a_character_and_what_follows_is_read() {
-        let payload = json!({"content": "ж\u{1}".repeat(1_000), "file_path": "plan.md"}).to_string();
+        let payload =
+            json!({"content": "ж\u{1}".repeat(1_000), "file_path": "plan.md"}).to_string();
         // Long enough for the names.
         for max_string_bytes in 9..40 {
-            let mut salvage = Salvage { max_string_bytes, ..Salvage::default() };
-            payload.as_bytes().chunks(7).for_each(|chunk| salvage.push(chunk));
+            let mut salvage = Salvage {
+                max_string_bytes,
+                ..Salvage::default()
+            };
+            payload
+                .as_bytes()
+                .chunks(7)
+                .for_each(|chunk| salvage.push(chunk));
             let found: Value = serde_json::from_slice(&salvage.finish()).unwrap();
             assert_eq!(found["file_path"], "plan.md");
             let content = found["content"].as_str().unwrap();
-            assert!(content.len() <= max_string_bytes + 6 && "ж\u{1}".repeat(1_000).starts_with(content), "{content}");
+            assert!(
+                content.len() <= max_string_bytes + 6
+                    && "ж\u{1}".repeat(1_000).starts_with(content),
+                "{content}"
+            );
         }
     }
 }

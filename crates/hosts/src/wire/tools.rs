@@ -39,16 +39,29 @@ pub(super) fn call_of(host: Host, fields: &Fields<'_>) -> ToolCall {
         host,
         id: fields.text(&["tool_use_id", "toolUseId", "tool_call_id", "toolCallId"]),
         input: fields.value(&["tool_input", "toolArgs", "toolInput", "tool_args"]),
-        server_tool: from_server
-            .then(|| fields.inner("mcp_context").text(&["tool_name"]).unwrap_or_else(|| own_name(&name).to_owned())),
+        server_tool: from_server.then(|| {
+            fields
+                .inner("mcp_context")
+                .text(&["tool_name"])
+                .unwrap_or_else(|| own_name(&name).to_owned())
+        }),
         name,
     })
 }
 
 pub(super) fn call(described: Described) -> ToolCall {
-    let Described { host, id, name, input, server_tool } = described;
+    let Described {
+        host,
+        id,
+        name,
+        input,
+        server_tool,
+    } = described;
     let input = opened(input);
-    let (kind, deed) = match server_tool.as_deref().or_else(|| server_tool_in(host, &name)) {
+    let (kind, deed) = match server_tool
+        .as_deref()
+        .or_else(|| server_tool_in(host, &name))
+    {
         Some(tool) => (ToolKind::Mcp, guessed(tool)),
         None => built_in(&name).unwrap_or_else(|| (ToolKind::Other, guessed(&name))),
     };
@@ -59,34 +72,75 @@ pub(super) fn call(described: Described) -> ToolCall {
         (ToolKind::Edit, Some(command)) => command,
         _ => (kind, deed),
     };
-    ToolCall { id, touches: touches::of(deed, &input), command: None, says: says(&input), name, kind }
+    ToolCall {
+        id,
+        touches: touches::of(deed, &input),
+        command: None,
+        says: says(&input),
+        name,
+        kind,
+    }
 }
 
 /// A shell call; where the command is a patch in disguise, the patch.
 fn shell(id: Option<String>, name: String, input: &Value) -> ToolCall {
     let command = touches::command_line(input);
-    let patched = command.as_deref().map(|command| patched_by(command, input)).unwrap_or_default();
-    let kind = if patched.is_empty() { ToolKind::Shell } else { ToolKind::Edit };
-    ToolCall { id, name, kind, touches: patched, command, says: says(input) }
+    let patched = command
+        .as_deref()
+        .map(|command| patched_by(command, input))
+        .unwrap_or_default();
+    let kind = if patched.is_empty() {
+        ToolKind::Shell
+    } else {
+        ToolKind::Edit
+    };
+    ToolCall {
+        id,
+        name,
+        kind,
+        touches: patched,
+        command,
+        says: says(input),
+    }
 }
 
 /// What a call says in words. Not what it writes: a file may speak of anything.
 fn says(input: &Value) -> Option<String> {
-    let fields =
-        ["description", "prompt", "query", "question", "explanation", "justification", "instruction", "message"];
-    let said: Vec<&str> = fields.iter().filter_map(|field| input.get(*field)?.as_str()).collect();
+    let fields = [
+        "description",
+        "prompt",
+        "query",
+        "question",
+        "explanation",
+        "justification",
+        "instruction",
+        "message",
+    ];
+    let said: Vec<&str> = fields
+        .iter()
+        .filter_map(|field| input.get(*field)?.as_str())
+        .collect();
     // More than anybody needs to say; a hook has no time for more.
     (!said.is_empty()).then(|| said.join("\n").chars().take(4_000).collect())
 }
 
 /// Returns what `apply_patch <<'EOF' …` touches, also after `cd somewhere &&`.
 fn patched_by(command: &str, input: &Value) -> Vec<domain::host_event::Touch> {
-    let Some((before, rest)) = command.split_once("apply_patch").or_else(|| command.split_once("applypatch")) else {
+    let Some((before, rest)) = command
+        .split_once("apply_patch")
+        .or_else(|| command.split_once("applypatch"))
+    else {
         return Vec::new();
     };
     let base = touches::text(input, &["workdir", "cwd"]).unwrap_or_default();
-    let inner = before.trim().strip_suffix("&&").and_then(|before| before.trim().strip_prefix("cd "));
-    let base = inner.map_or_else(|| base.to_owned(), |inner| patch::join(base, inner.trim().trim_matches(['"', '\''])));
+    let inner = before
+        .trim()
+        .strip_suffix("&&")
+        .and_then(|before| before.trim().strip_prefix("cd "));
+    let base = inner.map_or_else(
+        || base.to_owned(),
+        |inner| patch::join(base, inner.trim().trim_matches(['"', '\''])),
+    );
     patch::touches(rest, &base)
 }
 
@@ -147,14 +201,24 @@ fn built_in(name: &str) -> Option<(ToolKind, Deed)> {
         | "apply_patch"
         | "applypatch" => (ToolKind::Edit, Deed::Edit),
         "delete" | "delete_file" => (ToolKind::Delete, Deed::Delete),
-        "read" | "read_file" | "read_many_files" | "view" | "notebookread" => (ToolKind::Read, Deed::Read),
-        // These look through many files; the path they have is a place to begin.
-        "grep" | "grep_search" | "search_file_content" | "rg" | "glob" | "ls" | "list" | "list_directory" => {
-            (ToolKind::Read, Deed::Nothing)
+        "read" | "read_file" | "read_many_files" | "view" | "notebookread" => {
+            (ToolKind::Read, Deed::Read)
         }
-        "bash" | "shell" | "shell_command" | "local_shell" | "exec_command" | "write_stdin" | "run_shell_command"
-        | "run_terminal_cmd" | "write_bash" | "powershell" | "write_powershell" => (ToolKind::Shell, Deed::Nothing),
-        "agent" | "task" | "spawn_agent" | "delegate_to_agent" | "invoke_agent" => (ToolKind::Agent, Deed::Nothing),
+        // These look through many files; the path they have is a place to begin.
+        "grep"
+        | "grep_search"
+        | "search_file_content"
+        | "rg"
+        | "glob"
+        | "ls"
+        | "list"
+        | "list_directory" => (ToolKind::Read, Deed::Nothing),
+        "bash" | "shell" | "shell_command" | "local_shell" | "exec_command" | "write_stdin"
+        | "run_shell_command" | "run_terminal_cmd" | "write_bash" | "powershell"
+        | "write_powershell" => (ToolKind::Shell, Deed::Nothing),
+        "agent" | "task" | "spawn_agent" | "delegate_to_agent" | "invoke_agent" => {
+            (ToolKind::Agent, Deed::Nothing)
+        }
         // Known so that the separator in them is not taken for a server's.
         "plan_enter" | "plan_exit" => (ToolKind::Other, Deed::Nothing),
         _ => return None,

@@ -20,7 +20,16 @@ const PATH: [&str; 12] = [
     "fileName",
     "target_notebook",
 ];
-const SOURCE: [&str; 8] = ["source", "src", "from", "old_path", "oldPath", "source_path", "sourcePath", "source_file"];
+const SOURCE: [&str; 8] = [
+    "source",
+    "src",
+    "from",
+    "old_path",
+    "oldPath",
+    "source_path",
+    "sourcePath",
+    "source_file",
+];
 const DESTINATION: [&str; 11] = [
     "destination",
     "dest",
@@ -35,11 +44,41 @@ const DESTINATION: [&str; 11] = [
     "targetPath",
 ];
 /// Lists of files, or of objects that each name one.
-const MANY: [&str; 6] = ["paths", "file_paths", "files", "edits", "include", "operations"];
-const WHOLE: [&str; 9] =
-    ["content", "contents", "file_text", "new_content", "newContent", "text", "new_source", "insert_text", "code_edit"];
-const OLD: [&str; 6] = ["old_string", "old_str", "oldString", "old_text", "oldText", "oldStr"];
-const NEW: [&str; 6] = ["new_string", "new_str", "newString", "new_text", "newText", "newStr"];
+const MANY: [&str; 6] = [
+    "paths",
+    "file_paths",
+    "files",
+    "edits",
+    "include",
+    "operations",
+];
+const WHOLE: [&str; 9] = [
+    "content",
+    "contents",
+    "file_text",
+    "new_content",
+    "newContent",
+    "text",
+    "new_source",
+    "insert_text",
+    "code_edit",
+];
+const OLD: [&str; 6] = [
+    "old_string",
+    "old_str",
+    "oldString",
+    "old_text",
+    "oldText",
+    "oldStr",
+];
+const NEW: [&str; 6] = [
+    "new_string",
+    "new_str",
+    "newString",
+    "new_text",
+    "newText",
+    "newStr",
+];
 const PATCH: [&str; 5] = ["patchText", "patch_text", "patch", "input", "diff"];
 
 /// Returns the files a call touches, in the order its input names them.
@@ -57,41 +96,62 @@ pub(super) fn of(deed: Deed, input: &Value) -> Vec<Touch> {
 
 /// Returns the first of these fields that is a text and not empty.
 pub(super) fn text<'a>(input: &'a Value, names: &[&str]) -> Option<&'a str> {
-    names.iter().find_map(|name| input.get(name)?.as_str().filter(|text| !text.is_empty()))
+    names
+        .iter()
+        .find_map(|name| input.get(name)?.as_str().filter(|text| !text.is_empty()))
 }
 
 /// Returns the command line of a shell tool, which may come in words: `["bash", "-lc", "…"]`.
 pub(super) fn command_line(input: &Value) -> Option<String> {
-    ["command", "cmd", "script", "chars", "input"].iter().find_map(|name| match input.get(name)? {
-        Value::String(line) => Some(line.clone()),
-        Value::Array(words) => {
-            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-            match words.as_slice() {
-                [_, option, script] if option.starts_with('-') && option.ends_with('c') => Some((*script).to_owned()),
-                words => Some(words.join(" ")),
+    ["command", "cmd", "script", "chars", "input"]
+        .iter()
+        .find_map(|name| match input.get(name)? {
+            Value::String(line) => Some(line.clone()),
+            Value::Array(words) => {
+                let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+                match words.as_slice() {
+                    [_, option, script] if option.starts_with('-') && option.ends_with('c') => {
+                        Some((*script).to_owned())
+                    }
+                    words => Some(words.join(" ")),
+                }
             }
-        }
-        _ => None,
-    })
+            _ => None,
+        })
 }
 
 fn patch_text(input: &Value) -> Option<String> {
-    let given = PATCH.iter().find_map(|name| input.get(name)?.as_str().filter(|text| patch::is_in(text)));
-    given.map(str::to_owned).or_else(|| command_line(input).filter(|text| patch::is_in(text)))
+    let given = PATCH
+        .iter()
+        .find_map(|name| input.get(name)?.as_str().filter(|text| patch::is_in(text)));
+    given
+        .map(str::to_owned)
+        .or_else(|| command_line(input).filter(|text| patch::is_in(text)))
 }
 
 /// A move is the end of one file and the beginning of another.
 fn moved(deed: Deed, input: &Value) -> Vec<Touch> {
-    let source = text(input, &SOURCE).or_else(|| text(input, &PATH)).filter(|_| deed == Deed::Move);
-    let source = source.map(|path| Touch { path: path.to_owned(), effect: Effect::Delete });
+    let source = text(input, &SOURCE)
+        .or_else(|| text(input, &PATH))
+        .filter(|_| deed == Deed::Move);
+    let source = source.map(|path| Touch {
+        path: path.to_owned(),
+        effect: Effect::Delete,
+    });
     let destination = text(input, &DESTINATION);
-    let destination = destination.map(|path| Touch { path: path.to_owned(), effect: Effect::Write { text: None } });
+    let destination = destination.map(|path| Touch {
+        path: path.to_owned(),
+        effect: Effect::Write { text: None },
+    });
     source.into_iter().chain(destination).collect()
 }
 
 fn named(deed: Deed, input: &Value) -> Vec<Touch> {
     let own = text(input, &PATH).map(|path| touch(deed, path, input));
-    let many = MANY.iter().filter_map(|name| input.get(name)?.as_array()).flatten();
+    let many = MANY
+        .iter()
+        .filter_map(|name| input.get(name)?.as_array())
+        .flatten();
     let others = many.filter_map(|item| match item {
         Value::String(path) => own.is_none().then(|| touch(deed, path, &Value::Null)),
         item => text(item, &PATH).map(|path| touch(deed, path, item)),
@@ -106,29 +166,44 @@ fn touch(deed: Deed, path: &str, given: &Value) -> Touch {
         Deed::Edit => edit(given),
         // Some tools write a whole file or replace a part of it under one name.
         Deed::Write if replaces(given) => edit(given),
-        Deed::Write => Effect::Write { text: text_or_empty(given, &WHOLE) },
+        Deed::Write => Effect::Write {
+            text: text_or_empty(given, &WHOLE),
+        },
         Deed::Read | Deed::Move | Deed::Copy | Deed::Nothing => Effect::Read,
     };
-    Touch { path: path.to_owned(), effect }
+    Touch {
+        path: path.to_owned(),
+        effect,
+    }
 }
 
 /// The text of a file may well be empty, and then it is still known.
 fn text_or_empty(given: &Value, names: &[&str]) -> Option<String> {
-    names.iter().find_map(|name| given.get(name)?.as_str()).map(str::to_owned)
+    names
+        .iter()
+        .find_map(|name| given.get(name)?.as_str())
+        .map(str::to_owned)
 }
 
 fn replaces(given: &Value) -> bool {
-    OLD.iter().any(|name| given.get(name).is_some()) || given.get("edits").is_some_and(Value::is_array)
+    OLD.iter().any(|name| given.get(name).is_some())
+        || given.get("edits").is_some_and(Value::is_array)
 }
 
 /// Adds up the replacements of a file: its own, and those of a list that do not name another file.
 fn edit(given: &Value) -> Effect {
-    let listed = given.get("edits").and_then(Value::as_array).into_iter().flatten();
+    let listed = given
+        .get("edits")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     let parts = std::iter::once(given).chain(listed.filter(|part| text(part, &PATH).is_none()));
     let (mut removed, mut added) = (0, 0);
     for part in parts {
         removed += text(part, &OLD).map_or(0, str::len);
-        added += text(part, &NEW).or_else(|| text(part, &WHOLE)).map_or(0, str::len);
+        added += text(part, &NEW)
+            .or_else(|| text(part, &WHOLE))
+            .map_or(0, str::len);
     }
     Effect::Edit { removed, added }
 }

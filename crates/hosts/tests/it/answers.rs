@@ -8,7 +8,12 @@ use crate::recorded::{FOLDERS, assert_golden, read, recorded};
 
 fn reply(block: Option<&str>, context: Option<&str>, notice: Option<&str>) -> Reply {
     let text = |text: Option<&str>| text.map(str::to_owned);
-    Reply { block: text(block), context: text(context), notice: text(notice), ..Reply::default() }
+    Reply {
+        block: text(block),
+        context: text(context),
+        notice: text(notice),
+        ..Reply::default()
+    }
 }
 
 #[test]
@@ -22,7 +27,11 @@ fn every_event_is_answered_in_its_hosts_words() {
     for (folder, host) in FOLDERS {
         let mut text = String::new();
         for recorded in recorded(folder) {
-            let Some(event) = recorded.payloads.iter().find_map(|payload| read(host, &recorded.event, payload)) else {
+            let Some(event) = recorded
+                .payloads
+                .iter()
+                .find_map(|payload| read(host, &recorded.event, payload))
+            else {
                 continue;
             };
             text += &format!("{} ({})\n", event.name, event.happening.word());
@@ -71,14 +80,22 @@ fn text_of(answer: &str) -> String {
 #[test]
 fn a_long_text_is_cut_at_a_line_and_says_so() {
     for host in Host::ALL {
-        let long: String = (0..2_000).map(|number| format!("line {number} ü😀\n")).collect();
-        let text = text_of(&wire::render(&about_to_write(host), &reply(Some(&long), None, None)));
+        let long: String = (0..2_000)
+            .map(|number| format!("line {number} ü😀\n"))
+            .collect();
+        let text = text_of(&wire::render(
+            &about_to_write(host),
+            &reply(Some(&long), None, None),
+        ));
         assert!(text.encode_utf16().count() <= host.context_cap());
         assert!(text.len() <= host.context_cap() || !matches!(host, Host::Codex | Host::Copilot));
         let (kept, last) = text.rsplit_once('\n').unwrap();
         assert_eq!(last, "… cut here; `tl status` shows the rest");
         assert!(long.starts_with(&format!("{kept}\n")), "{host:?}");
-        assert!(text.encode_utf16().count() > host.context_cap() / 2, "{host:?} keeps what it can");
+        assert!(
+            text.encode_utf16().count() > host.context_cap() / 2,
+            "{host:?} keeps what it can"
+        );
     }
 }
 
@@ -86,8 +103,14 @@ fn a_long_text_is_cut_at_a_line_and_says_so() {
 fn one_long_line_is_cut_between_characters() {
     for host in Host::ALL {
         let long = "😀".repeat(20_000);
-        let text = text_of(&wire::render(&about_to_write(host), &reply(Some(&long), None, None)));
-        assert!(text.starts_with("😀😀") && text.ends_with("shows the rest"), "{host:?}");
+        let text = text_of(&wire::render(
+            &about_to_write(host),
+            &reply(Some(&long), None, None),
+        ));
+        assert!(
+            text.starts_with("😀😀") && text.ends_with("shows the rest"),
+            "{host:?}"
+        );
         assert!(text.encode_utf16().count() <= host.context_cap());
     }
 }
@@ -96,28 +119,45 @@ fn one_long_line_is_cut_between_characters() {
 fn what_fits_is_left_alone() {
     for host in Host::ALL {
         let whole = "x".repeat(host.context_cap());
-        assert_eq!(text_of(&wire::render(&about_to_write(host), &reply(Some(&whole), None, None))), whole);
+        assert_eq!(
+            text_of(&wire::render(
+                &about_to_write(host),
+                &reply(Some(&whole), None, None)
+            )),
+            whole
+        );
     }
 }
 
 #[test]
 fn a_denial_always_has_a_reason() {
     for host in Host::ALL {
-        let text = text_of(&wire::render(&about_to_write(host), &reply(Some(" "), None, None)));
+        let text = text_of(&wire::render(
+            &about_to_write(host),
+            &reply(Some(" "), None, None),
+        ));
         assert_eq!(text, "blocked by Throughline; `tl status` shows why");
     }
 }
 
 #[test]
 fn only_a_host_that_lets_its_prompt_be_replaced_is_given_another() {
-    let reply = Reply { compaction_prompt: Some("keep this".to_owned()), ..reply(None, Some("context"), None) };
+    let reply = Reply {
+        compaction_prompt: Some("keep this".to_owned()),
+        ..reply(None, Some("context"), None)
+    };
     let compacting = |host: Host, payload: &str| {
-        let event = wire::read(host, Some("preCompact"), payload.as_bytes()).unwrap().unwrap();
+        let event = wire::read(host, Some("preCompact"), payload.as_bytes())
+            .unwrap()
+            .unwrap();
         wire::render(&event, &reply)
     };
-    let opencode =
-        r#"{"hook_event_name": "experimental.session.compacting", "input": {"sessionID": "s"}, "output": {}}"#;
-    assert_eq!(compacting(Host::OpenCode, opencode), r#"{"prompt":"keep this"}"#);
-    let claude = r#"{"hook_event_name": "PreCompact", "session_id": "s", "cwd": "/x", "trigger": "auto"}"#;
+    let opencode = r#"{"hook_event_name": "experimental.session.compacting", "input": {"sessionID": "s"}, "output": {}}"#;
+    assert_eq!(
+        compacting(Host::OpenCode, opencode),
+        r#"{"prompt":"keep this"}"#
+    );
+    let claude =
+        r#"{"hook_event_name": "PreCompact", "session_id": "s", "cwd": "/x", "trigger": "auto"}"#;
     assert!(!compacting(Host::ClaudeCode, claude).contains("keep this"));
 }

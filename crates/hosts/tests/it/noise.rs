@@ -45,10 +45,26 @@ impl Noise {
             3 | 4 => Value::from(TEXTS[self.below(TEXTS.len())]),
             5 => (0..self.below(4)).map(|_| self.value(depth - 1)).collect(),
             _ => {
-                const KEYS: [&str; 8] = ["path", "content", "edits", "command", "files", "old_string", "patch", "x"];
+                const KEYS: [&str; 8] = [
+                    "path",
+                    "content",
+                    "edits",
+                    "command",
+                    "files",
+                    "old_string",
+                    "patch",
+                    "x",
+                ];
                 let count = self.below(5);
                 Value::Object(
-                    (0..count).map(|_| (KEYS[self.below(KEYS.len())].to_owned(), self.value(depth - 1))).collect(),
+                    (0..count)
+                        .map(|_| {
+                            (
+                                KEYS[self.below(KEYS.len())].to_owned(),
+                                self.value(depth - 1),
+                            )
+                        })
+                        .collect(),
                 )
             }
         }
@@ -69,7 +85,11 @@ impl Noise {
             if name == "hook_event_name" {
                 continue;
             }
-            if self.below(4) == 0 { *value = self.value(4) } else { self.disturb(value) }
+            if self.below(4) == 0 {
+                *value = self.value(4)
+            } else {
+                self.disturb(value)
+            }
         }
     }
 }
@@ -77,8 +97,15 @@ impl Noise {
 fn read_and_answer(host: Host, event: &str, payload: &[u8]) {
     let text = || Some("x".to_owned());
     if let Ok(Some(event)) = wire::read(host, Some(event), payload) {
-        let answer =
-            wire::render(&event, &Reply { block: text(), context: text(), notice: text(), compaction_prompt: text() });
+        let answer = wire::render(
+            &event,
+            &Reply {
+                block: text(),
+                context: text(),
+                notice: text(),
+                compaction_prompt: text(),
+            },
+        );
         assert!(answer.is_empty() || serde_json::from_str::<Map<String, Value>>(&answer).is_ok());
     }
 }
@@ -137,7 +164,11 @@ fn any_bytes() {
 
 #[test]
 fn deep_nesting() {
-    let deep = format!("{{\"tool_name\":\"Write\",\"tool_input\":{}{}}}", "[".repeat(50_000), "]".repeat(50_000));
+    let deep = format!(
+        "{{\"tool_name\":\"Write\",\"tool_input\":{}{}}}",
+        "[".repeat(50_000),
+        "]".repeat(50_000)
+    );
     for host in Host::ALL {
         read_and_answer(host, "PreToolUse", deep.as_bytes());
         read_and_answer(host, "preToolUse", deep.as_bytes());

@@ -12,7 +12,8 @@ fn every_recorded_payload_is_read() {
         let mut text = String::new();
         for recorded in recorded(folder) {
             for payload in &recorded.payloads {
-                let line = read(host, &recorded.event, payload).map_or("–".to_owned(), |event| shown(&event));
+                let line = read(host, &recorded.event, payload)
+                    .map_or("–".to_owned(), |event| shown(&event));
                 text += &format!("{}: {line}\n", recorded.event);
             }
         }
@@ -21,15 +22,33 @@ fn every_recorded_payload_is_read() {
 }
 
 fn shown(event: &HostEvent) -> String {
-    let HostEvent { session, turn, agent, directory, happening, .. } = event;
-    let turn = turn.as_deref().map(|turn| format!(" turn {}", short(turn))).unwrap_or_default();
-    let agent = agent.as_deref().map(|agent| format!(" agent {}", short(agent))).unwrap_or_default();
-    format!("[{}{turn}{agent}] {} {happening:?}", short(session), directory.as_deref().unwrap_or("?"))
+    let HostEvent {
+        session,
+        turn,
+        agent,
+        directory,
+        happening,
+        ..
+    } = event;
+    let turn = turn
+        .as_deref()
+        .map(|turn| format!(" turn {}", short(turn)))
+        .unwrap_or_default();
+    let agent = agent
+        .as_deref()
+        .map(|agent| format!(" agent {}", short(agent)))
+        .unwrap_or_default();
+    format!(
+        "[{}{turn}{agent}] {} {happening:?}",
+        short(session),
+        directory.as_deref().unwrap_or("?")
+    )
 }
 
 /// Recorded ids differ in their last digits only.
 fn short(id: &str) -> &str {
-    id.strip_prefix("00000000-0000-4000-8000-0000000000").unwrap_or(id)
+    id.strip_prefix("00000000-0000-4000-8000-0000000000")
+        .unwrap_or(id)
 }
 
 #[test]
@@ -42,8 +61,20 @@ fn unknown_events_pass() {
 
 #[test]
 fn what_is_no_object_is_unreadable() {
-    for payload in ["", "null", "[]", "7", "\"PreToolUse\"", "{", "{} {}", "not json"] {
-        assert!(wire::read(Host::ClaudeCode, Some("PreToolUse"), payload.as_bytes()).is_err(), "{payload}");
+    for payload in [
+        "",
+        "null",
+        "[]",
+        "7",
+        "\"PreToolUse\"",
+        "{",
+        "{} {}",
+        "not json",
+    ] {
+        assert!(
+            wire::read(Host::ClaudeCode, Some("PreToolUse"), payload.as_bytes()).is_err(),
+            "{payload}"
+        );
     }
     assert!(wire::read(Host::ClaudeCode, Some("PreToolUse"), b"{\"a\": \"\xff\"}").is_err());
 }
@@ -56,16 +87,23 @@ fn a_byte_order_mark_is_passed_over() {
 
 #[test]
 fn a_field_of_another_type_counts_as_absent() {
-    let payload = json!({ "session_id": 7, "cwd": ["x"], "agent_id": {}, "stop_hook_active": "yes" });
+    let payload =
+        json!({ "session_id": 7, "cwd": ["x"], "agent_id": {}, "stop_hook_active": "yes" });
     let event = read(Host::ClaudeCode, "Stop", &payload).unwrap();
-    assert_eq!((event.session.as_str(), event.agent, event.directory), ("", None, None));
+    assert_eq!(
+        (event.session.as_str(), event.agent, event.directory),
+        ("", None, None)
+    );
     assert_eq!(event.happening, Happening::Stopping { again: false });
 }
 
 #[test]
 fn the_payload_knows_its_event_better_than_the_command_line() {
     let payload = json!({ "hook_event_name": "SessionEnd" });
-    assert_eq!(read(Host::ClaudeCode, "Stop", &payload).unwrap().name, "SessionEnd");
+    assert_eq!(
+        read(Host::ClaudeCode, "Stop", &payload).unwrap().name,
+        "SessionEnd"
+    );
 }
 
 #[test]
@@ -81,7 +119,11 @@ fn sources_of_a_session() {
     ];
     for (word, source) in cases {
         let event = read(Host::ClaudeCode, "SessionStart", &json!({ "source": word })).unwrap();
-        assert_eq!(event.happening, Happening::SessionStarted { source }, "{word}");
+        assert_eq!(
+            event.happening,
+            Happening::SessionStarted { source },
+            "{word}"
+        );
     }
 }
 
@@ -89,21 +131,50 @@ fn sources_of_a_session() {
 fn a_subagent_of_opencode_is_known_when_the_plugin_says_its_parent() {
     let payload = json!({ "parentID": "ses_1", "input": { "sessionID": "ses_2" } });
     let event = read(Host::OpenCode, "event:session.idle", &payload).unwrap();
-    assert_eq!((event.session.as_str(), event.agent.as_deref()), ("ses_1", Some("ses_2")));
+    assert_eq!(
+        (event.session.as_str(), event.agent.as_deref()),
+        ("ses_1", Some("ses_2"))
+    );
     assert_eq!(event.happening, Happening::SubagentStopping);
 }
 
 #[test]
 fn failures_are_seen_where_there_is_no_event_for_them() {
     let cases = [
-        (Host::Copilot, "postToolUse", json!({ "toolResult": { "resultType": "failure" } })),
-        (Host::Copilot, "PostToolUse", json!({ "tool_result": { "result_type": "denied" } })),
-        (Host::Gemini, "AfterTool", json!({ "tool_response": { "error": { "message": "no" } } })),
-        (Host::OpenCode, "tool.execute.after", json!({ "output": { "isError": true } })),
-        (Host::OpenCode, "tool.execute.after", json!({ "output": { "metadata": { "exit": 2 } } })),
+        (
+            Host::Copilot,
+            "postToolUse",
+            json!({ "toolResult": { "resultType": "failure" } }),
+        ),
+        (
+            Host::Copilot,
+            "PostToolUse",
+            json!({ "tool_result": { "result_type": "denied" } }),
+        ),
+        (
+            Host::Gemini,
+            "AfterTool",
+            json!({ "tool_response": { "error": { "message": "no" } } }),
+        ),
+        (
+            Host::OpenCode,
+            "tool.execute.after",
+            json!({ "output": { "isError": true } }),
+        ),
+        (
+            Host::OpenCode,
+            "tool.execute.after",
+            json!({ "output": { "metadata": { "exit": 2 } } }),
+        ),
     ];
     for (host, name, payload) in cases {
         let event = read(host, name, &payload).unwrap();
-        assert!(matches!(event.happening, Happening::ToolFinished { failed: true, .. }), "{event:?}");
+        assert!(
+            matches!(
+                event.happening,
+                Happening::ToolFinished { failed: true, .. }
+            ),
+            "{event:?}"
+        );
     }
 }

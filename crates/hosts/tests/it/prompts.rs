@@ -11,7 +11,10 @@ fn prompt(host: Host, text: &str) -> String {
         Host::Gemini => ("BeforeAgent", json!({ "prompt": text })),
         Host::Copilot => ("userPromptSubmitted", json!({ "prompt": text })),
         Host::Cursor => ("beforeSubmitPrompt", json!({ "prompt": text })),
-        Host::OpenCode => ("chat.message", json!({ "output": { "parts": [{ "type": "text", "text": text }] } })),
+        Host::OpenCode => (
+            "chat.message",
+            json!({ "output": { "parts": [{ "type": "text", "text": text }] } }),
+        ),
     };
     submitted(host, event, &payload)
 }
@@ -48,8 +51,14 @@ fn only_the_very_start_is_a_command() {
 
 #[test]
 fn codex_mentions_commands() {
-    assert_eq!(prompt(Host::Codex, " $approve-plan act 1\n"), "/approve-plan act 1");
-    assert_eq!(prompt(Host::Gemini, "$approve-plan act 1"), "$approve-plan act 1");
+    assert_eq!(
+        prompt(Host::Codex, " $approve-plan act 1\n"),
+        "/approve-plan act 1"
+    );
+    assert_eq!(
+        prompt(Host::Gemini, "$approve-plan act 1"),
+        "$approve-plan act 1"
+    );
     for text in ["$5 is too much", "$HOME is where?", "$", "$ ls", "$a.b"] {
         assert_eq!(prompt(Host::Codex, text), text);
     }
@@ -58,11 +67,20 @@ fn codex_mentions_commands() {
 #[test]
 fn a_command_told_by_name_and_arguments() {
     let claude = json!({ "command_name": "plan-chapter", "command_args": "2", "prompt": "…" });
-    assert_eq!(submitted(Host::ClaudeCode, "UserPromptExpansion", &claude), "/plan-chapter 2");
+    assert_eq!(
+        submitted(Host::ClaudeCode, "UserPromptExpansion", &claude),
+        "/plan-chapter 2"
+    );
     let bare = json!({ "command_name": "plan-status", "command_args": "" });
-    assert_eq!(submitted(Host::ClaudeCode, "UserPromptExpansion", &bare), "/plan-status");
+    assert_eq!(
+        submitted(Host::ClaudeCode, "UserPromptExpansion", &bare),
+        "/plan-status"
+    );
     let opencode = json!({ "input": { "command": "plan-chapter", "arguments": "2" } });
-    assert_eq!(submitted(Host::OpenCode, "command.execute.before", &opencode), "/plan-chapter 2");
+    assert_eq!(
+        submitted(Host::OpenCode, "command.execute.before", &opencode),
+        "/plan-chapter 2"
+    );
 }
 
 #[test]
@@ -73,5 +91,8 @@ fn files_that_opencode_adds_are_not_what_was_typed() {
         { "type": "file", "url": "file:///a.md" },
         { "type": "text", "text": "please" },
     ] } });
-    assert_eq!(submitted(Host::OpenCode, "chat.message", &payload), "look at @a.md\nplease");
+    assert_eq!(
+        submitted(Host::OpenCode, "chat.message", &payload),
+        "look at @a.md\nplease"
+    );
 }

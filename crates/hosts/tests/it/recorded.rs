@@ -25,14 +25,24 @@ pub(crate) struct Recorded {
 
 /// Returns all events of a folder in the order of their names.
 pub(crate) fn recorded(folder: &str) -> Vec<Recorded> {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(folder);
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/data")
+        .join(folder);
     let mut events: Vec<Recorded> = std::fs::read_dir(directory)
         .unwrap()
         .map(|entry| {
             let path = entry.unwrap().path();
             let text = std::fs::read_to_string(&path).unwrap();
-            let event = path.file_stem().unwrap().to_str().unwrap().replace("event_", "event:");
-            Recorded { event, payloads: serde_json::from_str(&text).unwrap() }
+            let event = path
+                .file_stem()
+                .unwrap()
+                .to_str()
+                .unwrap()
+                .replace("event_", "event:");
+            Recorded {
+                event,
+                payloads: serde_json::from_str(&text).unwrap(),
+            }
         })
         .collect();
     events.sort_by(|a, b| a.event.cmp(&b.event));
@@ -46,13 +56,26 @@ pub(crate) fn read(host: Host, event: &str, payload: &Value) -> Option<HostEvent
 /// Reads a call of a tool from a payload with Claude Code's fields.
 pub(crate) fn call(host: Host, tool: &str, input: &Value) -> ToolCall {
     let (event, payload) = match host {
-        Host::OpenCode => {
-            ("tool.execute.before", serde_json::json!({ "input": { "tool": tool }, "output": { "args": input } }))
-        }
-        Host::Gemini => ("BeforeTool", serde_json::json!({ "tool_name": tool, "tool_input": input })),
-        Host::Copilot => ("preToolUse", serde_json::json!({ "toolName": tool, "toolArgs": input })),
-        Host::Cursor => ("preToolUse", serde_json::json!({ "tool_name": tool, "tool_input": input })),
-        Host::ClaudeCode | Host::Codex => ("PreToolUse", serde_json::json!({ "tool_name": tool, "tool_input": input })),
+        Host::OpenCode => (
+            "tool.execute.before",
+            serde_json::json!({ "input": { "tool": tool }, "output": { "args": input } }),
+        ),
+        Host::Gemini => (
+            "BeforeTool",
+            serde_json::json!({ "tool_name": tool, "tool_input": input }),
+        ),
+        Host::Copilot => (
+            "preToolUse",
+            serde_json::json!({ "toolName": tool, "toolArgs": input }),
+        ),
+        Host::Cursor => (
+            "preToolUse",
+            serde_json::json!({ "tool_name": tool, "tool_input": input }),
+        ),
+        Host::ClaudeCode | Host::Codex => (
+            "PreToolUse",
+            serde_json::json!({ "tool_name": tool, "tool_input": input }),
+        ),
     };
     match read(host, event, &payload).unwrap().happening {
         Happening::ToolAboutToRun(call) => call,

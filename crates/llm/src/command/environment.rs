@@ -49,9 +49,18 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// Returns the harmless variables and those the provider's data names.
-pub(super) fn harmless(environment: &BTreeMap<String, String>, kept: &[String]) -> BTreeMap<String, String> {
-    let keep = |name: &str| HARMLESS.contains(&name) || name.starts_with("LC_") || kept.iter().any(|kept| kept == name);
-    environment.iter().filter(|(name, _)| keep(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+pub(super) fn harmless(
+    environment: &BTreeMap<String, String>,
+    kept: &[String],
+) -> BTreeMap<String, String> {
+    let keep = |name: &str| {
+        HARMLESS.contains(&name) || name.starts_with("LC_") || kept.iter().any(|kept| kept == name)
+    };
+    environment
+        .iter()
+        .filter(|(name, _)| keep(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -60,14 +69,27 @@ mod tests {
 
     #[test]
     fn only_what_is_harmless_or_asked_for_gets_through() {
-        let given =
-            ["PATH", "LC_ALL", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "MINE"];
-        let given = given.iter().map(|name| ((*name).to_owned(), "x".to_owned())).collect();
+        let given = [
+            "PATH",
+            "LC_ALL",
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
+            "CLAUDECODE",
+            "CLAUDE_CODE_ENTRYPOINT",
+            "MINE",
+        ];
+        let given = given
+            .iter()
+            .map(|name| ((*name).to_owned(), "x".to_owned()))
+            .collect();
         let names = |kept: &[&str]| -> Vec<String> {
             let kept: Vec<String> = kept.iter().map(|name| (*name).to_owned()).collect();
             harmless(&given, &kept).into_keys().collect()
         };
         assert_eq!(names(&[]), ["LC_ALL", "PATH"]);
-        assert_eq!(names(&["OPENAI_API_KEY", "ABSENT"]), ["LC_ALL", "OPENAI_API_KEY", "PATH"]);
+        assert_eq!(
+            names(&["OPENAI_API_KEY", "ABSENT"]),
+            ["LC_ALL", "OPENAI_API_KEY", "PATH"]
+        );
     }
 }

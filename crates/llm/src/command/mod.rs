@@ -40,30 +40,49 @@ impl CommandModel {
         model: &str,
         environment: &BTreeMap<String, String>,
     ) -> Result<Self, Box<LlmError>> {
-        let command = spec
-            .command
-            .clone()
-            .ok_or_else(|| LlmError::new(Class::Setup, format!("provider `{provider}` is a server, not a program")))?;
+        let command = spec.command.clone().ok_or_else(|| {
+            LlmError::new(
+                Class::Setup,
+                format!("provider `{provider}` is a server, not a program"),
+            )
+        })?;
         if command.program.trim().is_empty() {
-            return Err(LlmError::new(Class::Setup, format!("no program is named for `{provider}`"))
-                .first("name one that reads a prompt from its input and prints the answer"));
+            return Err(LlmError::new(
+                Class::Setup,
+                format!("no program is named for `{provider}`"),
+            )
+            .first("name one that reads a prompt from its input and prints the answer"));
         }
-        let identity = Identity { provider: provider.to_owned(), model: spec.model(model) };
+        let identity = Identity {
+            provider: provider.to_owned(),
+            model: spec.model(model),
+        };
         let environment = environment::harmless(environment, &command.keep_environment);
-        Ok(Self { identity, spec: command, environment })
+        Ok(Self {
+            identity,
+            spec: command,
+            environment,
+        })
     }
 
     fn run(&self, request: &Request, call: &Call<'_>) -> Result<(Outcome, Cost), Box<LlmError>> {
         let desk = Desk::new(self, request).map_err(|error| {
-            LlmError::new(Class::Setup, format!("no directory for the program could be made: {error}"))
-                .first("check the space and the permissions of the temporary directory")
+            LlmError::new(
+                Class::Setup,
+                format!("no directory for the program could be made: {error}"),
+            )
+            .first("check the space and the permissions of the temporary directory")
         })?;
         let start = process::Start {
             program: &self.spec.program,
             arguments: self.arguments(request, &desk),
             environment: self.variables(&desk),
             directory: &desk.empty,
-            input: if self.spec.prompt_on_stdin { desk.prompt.clone() } else { String::new() },
+            input: if self.spec.prompt_on_stdin {
+                desk.prompt.clone()
+            } else {
+                String::new()
+            },
         };
         let ended = process::run(&start, call.cancel, &|| call.tell(&Event::Alive))?;
         let mut answer = output::read(&self.spec.output, &ended, &self.spec.program)?;
@@ -72,22 +91,43 @@ impl CommandModel {
         }
         if answer.text.trim().is_empty() {
             let what = format!("`{}` ended without an answer", self.spec.program);
-            return Err(output::with_errors(LlmError::new(Class::Malformed, what), &ended));
+            return Err(output::with_errors(
+                LlmError::new(Class::Malformed, what),
+                &ended,
+            ));
         }
         call.tell(&Event::Text(answer.text.clone()));
-        let outcome = Outcome { text: answer.text, stop: Stop::Unknown, usage: answer.usage, ..Outcome::default() };
+        let outcome = Outcome {
+            text: answer.text,
+            stop: Stop::Unknown,
+            usage: answer.usage,
+            ..Outcome::default()
+        };
         Ok((outcome, answer.cost))
     }
 
     fn arguments(&self, request: &Request, desk: &Desk) -> Vec<String> {
-        let native = request.schema.as_ref().is_some_and(|schema| schema.mode == SchemaMode::Native);
+        let native = request
+            .schema
+            .as_ref()
+            .is_some_and(|schema| schema.mode == SchemaMode::Native);
         let shape = native.then_some(&self.spec.schema_arguments);
-        self.spec.arguments.iter().chain(shape.into_iter().flatten()).map(|argument| desk.filled(argument)).collect()
+        self.spec
+            .arguments
+            .iter()
+            .chain(shape.into_iter().flatten())
+            .map(|argument| desk.filled(argument))
+            .collect()
     }
 
     fn variables(&self, desk: &Desk) -> BTreeMap<String, String> {
         let mut variables = self.environment.clone();
-        variables.extend(self.spec.set_environment.iter().map(|(name, value)| (name.clone(), desk.filled(value))));
+        variables.extend(
+            self.spec
+                .set_environment
+                .iter()
+                .map(|(name, value)| (name.clone(), desk.filled(value))),
+        );
         let (name, value) = RECURSION_GUARD;
         variables.insert(name.to_owned(), value.to_owned());
         variables
@@ -121,7 +161,10 @@ struct Desk {
 impl Desk {
     fn new(model: &CommandModel, request: &Request) -> std::io::Result<Self> {
         let directory = tempfile::Builder::new().prefix("llm-").tempdir()?;
-        let (empty, files) = (directory.path().join("empty"), directory.path().join("files"));
+        let (empty, files) = (
+            directory.path().join("empty"),
+            directory.path().join("files"),
+        );
         std::fs::create_dir(&empty)?;
         std::fs::create_dir(&files)?;
         let file = |name: &str, text: &str| -> std::io::Result<String> {
@@ -129,7 +172,10 @@ impl Desk {
             std::io::Write::write_all(&mut std::fs::File::create(&path)?, text.as_bytes())?;
             Ok(shown(&path))
         };
-        let schema = request.schema.as_ref().map_or_else(|| "{}".to_owned(), |schema| schema.schema.to_string());
+        let schema = request
+            .schema
+            .as_ref()
+            .map_or_else(|| "{}".to_owned(), |schema| schema.schema.to_string());
         let prompt = prompt(request, model.spec.system_in_prompt);
         let answer_file = files.join("answer");
         let words = vec![
@@ -142,7 +188,13 @@ impl Desk {
             ("{schema}", schema),
             ("{answer_file}", shown(&answer_file)),
         ];
-        Ok(Self { _directory: directory, empty, answer_file, prompt, words })
+        Ok(Self {
+            _directory: directory,
+            empty,
+            answer_file,
+            prompt,
+            words,
+        })
     }
 
     /// Puts what is meant in the place of `{…}`. One pass: what is put in is not looked at again.
@@ -168,7 +220,9 @@ impl Desk {
 
     /// Returns what the program wrote into its answer file, when it was given one.
     fn answer(&self) -> Option<String> {
-        std::fs::read_to_string(&self.answer_file).ok().filter(|text| !text.trim().is_empty())
+        std::fs::read_to_string(&self.answer_file)
+            .ok()
+            .filter(|text| !text.trim().is_empty())
     }
 }
 
@@ -183,7 +237,12 @@ fn prompt(request: &Request, with_system: bool) -> String {
         parts.push(request.system.clone());
     }
     match request.messages.as_slice() {
-        [Message { role: Role::User, text }] => parts.push(text.clone()),
+        [
+            Message {
+                role: Role::User,
+                text,
+            },
+        ] => parts.push(text.clone()),
         messages => parts.extend(messages.iter().map(|message| match message.role {
             Role::User => format!("User:\n{}", message.text),
             Role::Assistant => format!("You answered:\n{}", message.text),

@@ -16,24 +16,46 @@ pub(super) struct Printed {
 }
 
 /// Returns the answer, or why there is none. A good exit proves nothing, and neither does a 200 of a server.
-pub(super) fn read(spec: &OutputSpec, ended: &Ended, program: &str) -> Result<Printed, Box<LlmError>> {
+pub(super) fn read(
+    spec: &OutputSpec,
+    ended: &Ended,
+    program: &str,
+) -> Result<Printed, Box<LlmError>> {
     let objects = match spec.format {
         OutputFormat::Text => Vec::new(),
         OutputFormat::Json => whole(&ended.output).into_iter().collect(),
-        OutputFormat::Jsonl => ended.output.lines().filter_map(|line| serde_json::from_str(line).ok()).collect(),
+        OutputFormat::Jsonl => ended
+            .output
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect(),
     };
     let pick = |pick: &Option<Pick>| pick.as_ref().and_then(|pick| picked(pick, &objects));
     if let Some(why) = pick(&spec.failed) {
-        return Err(with_errors(failure(&format!("`{program}` failed"), &words(why)), ended));
+        return Err(with_errors(
+            failure(&format!("`{program}` failed"), &words(why)),
+            ended,
+        ));
     }
     if ended.code != Some(0) {
-        let how = ended.code.map_or_else(|| "was ended by a signal".to_owned(), |code| format!("ended with {code}"));
-        let why = last_line(&ended.errors).or_else(|| last_line(&ended.output)).unwrap_or("it said nothing");
-        return Err(with_errors(failure(&format!("`{program}` {how}"), why), ended));
+        let how = ended.code.map_or_else(
+            || "was ended by a signal".to_owned(),
+            |code| format!("ended with {code}"),
+        );
+        let why = last_line(&ended.errors)
+            .or_else(|| last_line(&ended.output))
+            .unwrap_or("it said nothing");
+        return Err(with_errors(
+            failure(&format!("`{program}` {how}"), why),
+            ended,
+        ));
     }
     if spec.done.is_some() && pick(&spec.done).is_none() {
         let what = format!("`{program}` ended without saying that it was done");
-        return Err(with_errors(LlmError::new(Class::StreamEndedEarly, what), ended));
+        return Err(with_errors(
+            LlmError::new(Class::StreamEndedEarly, what),
+            ended,
+        ));
     }
     let text = match &spec.text {
         _ if pick(&spec.structured).is_some_and(|value| !value.is_null()) => {
@@ -43,8 +65,15 @@ pub(super) fn read(spec: &OutputSpec, ended: &Ended, program: &str) -> Result<Pr
         None => ended.output.clone(),
     };
     let number = |place: &Option<Pick>| pick(place).and_then(Value::as_u64);
-    let (read, write) = (number(&spec.cache_read_tokens), number(&spec.cache_write_tokens));
-    let apart = if spec.cache_apart { read.unwrap_or(0) + write.unwrap_or(0) } else { 0 };
+    let (read, write) = (
+        number(&spec.cache_read_tokens),
+        number(&spec.cache_write_tokens),
+    );
+    let apart = if spec.cache_apart {
+        read.unwrap_or(0) + write.unwrap_or(0)
+    } else {
+        0
+    };
     let usage = Usage {
         input: number(&spec.input_tokens).map(|input| input + apart),
         output: number(&spec.output_tokens),
@@ -52,8 +81,12 @@ pub(super) fn read(spec: &OutputSpec, ended: &Ended, program: &str) -> Result<Pr
         cache_write: write,
         reasoning: number(&spec.reasoning_tokens),
     };
-    let dollars = pick(&spec.cost_usd).and_then(Value::as_f64).filter(|dollars| *dollars >= 0.0);
-    let cost = dollars.map_or(Cost::Unknown, |dollars| Cost::Reported((dollars * 1_000_000.0).round() as u64));
+    let dollars = pick(&spec.cost_usd)
+        .and_then(Value::as_f64)
+        .filter(|dollars| *dollars >= 0.0);
+    let cost = dollars.map_or(Cost::Unknown, |dollars| {
+        Cost::Reported((dollars * 1_000_000.0).round() as u64)
+    });
     Ok(Printed { text, usage, cost })
 }
 
@@ -61,49 +94,101 @@ pub(super) fn read(spec: &OutputSpec, ended: &Ended, program: &str) -> Result<Pr
 fn whole(output: &str) -> Option<Value> {
     serde_json::from_str(output.trim()).ok().or_else(|| {
         let starts = output.match_indices('{').map(|(start, _)| start).take(100);
-        starts.filter_map(|start| serde_json::from_str(output.get(start..)?.trim()).ok()).next()
+        starts
+            .filter_map(|start| serde_json::from_str(output.get(start..)?.trim()).ok())
+            .next()
     })
 }
 
 /// Returns what the last matching object has at the place.
 fn picked<'a>(pick: &Pick, objects: &'a [Value]) -> Option<&'a Value> {
-    let matches = |object: &&Value| pick.when.iter().all(|(pointer, wanted)| object.pointer(pointer) == Some(wanted));
-    objects.iter().filter(matches).filter_map(|object| object.pointer(&pick.at)).next_back()
+    let matches = |object: &&Value| {
+        pick.when
+            .iter()
+            .all(|(pointer, wanted)| object.pointer(pointer) == Some(wanted))
+    };
+    objects
+        .iter()
+        .filter(matches)
+        .filter_map(|object| object.pointer(&pick.at))
+        .next_back()
 }
 
 fn words(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn last_line(text: &str) -> Option<&str> {
-    text.lines().rev().map(str::trim).find(|line| !line.is_empty())
+    text.lines()
+        .rev()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
 }
 
 /// Programs tell their class of failure only in words.
 fn failure(what: &str, why: &str) -> Box<LlmError> {
-    let why: String = why.chars().filter(|letter| !letter.is_control()).take(500).collect();
+    let why: String = why
+        .chars()
+        .filter(|letter| !letter.is_control())
+        .take(500)
+        .collect();
     let lower = why.to_lowercase();
     let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     let class = match () {
-        () if says(&["rate limit", "rate_limit", "too many requests", "usage limit"]) => Class::RateLimited,
+        () if says(&[
+            "rate limit",
+            "rate_limit",
+            "too many requests",
+            "usage limit",
+        ]) =>
+        {
+            Class::RateLimited
+        }
         () if says(&["overloaded", "unavailable", "529", "503"]) => Class::Overloaded,
-        () if says(&["log in", "login", "api key", "unauthorized", "authenticat", "401"]) => Class::Auth,
+        () if says(&[
+            "log in",
+            "login",
+            "api key",
+            "unauthorized",
+            "authenticat",
+            "401",
+        ]) =>
+        {
+            Class::Auth
+        }
         () if says(&["credit", "quota", "billing"]) => Class::NoCredits,
         () if says(&["too long", "context window", "context length"]) => Class::ContextTooLong,
-        () if says(&["unknown option", "unexpected argument", "unrecognized", "usage:"]) => Class::Setup,
+        () if says(&[
+            "unknown option",
+            "unexpected argument",
+            "unrecognized",
+            "usage:",
+        ]) =>
+        {
+            Class::Setup
+        }
         () => Class::Server,
     };
     let error = LlmError::new(class, format!("{what}: {why}"));
     match class {
-        Class::Auth => error.first("log the program in, or keep its key variable with `keep_environment`"),
-        Class::Setup => error.first("its version may not know these arguments: change `command.arguments`"),
+        Class::Auth => {
+            error.first("log the program in, or keep its key variable with `keep_environment`")
+        }
+        Class::Setup => {
+            error.first("its version may not know these arguments: change `command.arguments`")
+        }
         _ => error,
     }
 }
 
 /// Keeps what the program complained about, for an error file.
 pub(super) fn with_errors(mut error: Box<LlmError>, ended: &Ended) -> Box<LlmError> {
-    error.text = [ended.output.trim(), ended.errors.trim()].join("\n").trim().to_owned();
+    error.text = [ended.output.trim(), ended.errors.trim()]
+        .join("\n")
+        .trim()
+        .to_owned();
     error
 }
 
@@ -113,11 +198,21 @@ mod tests {
     use crate::provider::Catalogue;
 
     fn spec(provider: &str) -> OutputSpec {
-        Catalogue::built_in().get(provider).unwrap().command.clone().unwrap().output
+        Catalogue::built_in()
+            .get(provider)
+            .unwrap()
+            .command
+            .clone()
+            .unwrap()
+            .output
     }
 
     fn ended(code: i32, output: &str, errors: &str) -> Ended {
-        Ended { code: Some(code), output: output.to_owned(), errors: errors.to_owned() }
+        Ended {
+            code: Some(code),
+            output: output.to_owned(),
+            errors: errors.to_owned(),
+        }
     }
 
     #[test]
@@ -125,46 +220,73 @@ mod tests {
         let output = r#"[warn] noise {
             {"type":"result","subtype":"success","is_error":false,"result":"Hello","total_cost_usd":0.001,
              "usage":{"input_tokens":10,"cache_read_input_tokens":60,"cache_creation_input_tokens":1,"output_tokens":4}}"#;
-        let printed =
-            read(&spec("claude-cli"), &ended(0, output, "[claude-code:unrecognized_model]"), "claude").unwrap();
+        let printed = read(
+            &spec("claude-cli"),
+            &ended(0, output, "[claude-code:unrecognized_model]"),
+            "claude",
+        )
+        .unwrap();
         assert_eq!(printed.text, "Hello");
         assert_eq!(
-            (printed.usage.input, printed.usage.output, printed.usage.cache_read),
+            (
+                printed.usage.input,
+                printed.usage.output,
+                printed.usage.cache_read
+            ),
             (Some(71), Some(4), Some(60))
         );
         // Its own estimate is made for models it does not know, too: not taken for the provider's word.
         assert_eq!(printed.cost, Cost::Unknown);
-        let failed = r#"{"type":"result","is_error":true,"result":"Invalid API key · Please run /login"}"#;
+        let failed =
+            r#"{"type":"result","is_error":true,"result":"Invalid API key · Please run /login"}"#;
         let error = read(&spec("claude-cli"), &ended(0, failed, ""), "claude").unwrap_err();
         assert_eq!(
             (error.class, error.what.as_str()),
-            (Class::Auth, "`claude` failed: Invalid API key · Please run /login")
+            (
+                Class::Auth,
+                "`claude` failed: Invalid API key · Please run /login"
+            )
         );
     }
 
     #[test]
     fn codex_is_understood() {
         let harmless = r#"{"type":"item.completed","item":{"type":"error","message":"Model metadata not found"}}"#;
-        let said = r#"{"type":"item.completed","item":{"type":"agent_message","text":"{\"n\":1}"}}"#;
-        let done =
-            r#"{"type":"turn.completed","usage":{"input_tokens":746,"cached_input_tokens":0,"output_tokens":5}}"#;
+        let said =
+            r#"{"type":"item.completed","item":{"type":"agent_message","text":"{\"n\":1}"}}"#;
+        let done = r#"{"type":"turn.completed","usage":{"input_tokens":746,"cached_input_tokens":0,"output_tokens":5}}"#;
         let good = [harmless, said, done].join("\n");
         let printed = read(&spec("codex-cli"), &ended(0, &good, ""), "codex").unwrap();
-        assert_eq!((printed.text.as_str(), printed.usage.input), ("{\"n\":1}", Some(746)));
+        assert_eq!(
+            (printed.text.as_str(), printed.usage.input),
+            ("{\"n\":1}", Some(746))
+        );
         let error = read(&spec("codex-cli"), &ended(0, said, ""), "codex").unwrap_err();
         assert_eq!(error.class, Class::StreamEndedEarly);
         let failed = r#"{"type":"turn.failed","error":{"message":"rate limit reached"}}"#;
-        assert_eq!(read(&spec("codex-cli"), &ended(1, failed, ""), "codex").unwrap_err().class, Class::RateLimited);
+        assert_eq!(
+            read(&spec("codex-cli"), &ended(1, failed, ""), "codex")
+                .unwrap_err()
+                .class,
+            Class::RateLimited
+        );
     }
 
     #[test]
     fn a_bad_exit_is_a_failure_whatever_was_printed() {
-        let error = read(&OutputSpec::default(), &ended(2, "half an ans", "boom\nerror: unknown option '--x'\n"), "p")
-            .unwrap_err();
+        let error = read(
+            &OutputSpec::default(),
+            &ended(2, "half an ans", "boom\nerror: unknown option '--x'\n"),
+            "p",
+        )
+        .unwrap_err();
         assert_eq!(error.class, Class::Setup);
         assert_eq!(error.what, "`p` ended with 2: error: unknown option '--x'");
         assert!(error.text.contains("half an ans"));
-        let killed = Ended { code: None, ..Ended::default() };
+        let killed = Ended {
+            code: None,
+            ..Ended::default()
+        };
         assert_eq!(
             read(&OutputSpec::default(), &killed, "p").unwrap_err().what,
             "`p` was ended by a signal: it said nothing"

@@ -38,7 +38,11 @@ const GRACE: Duration = Duration::from_secs(2);
 const AFTERMATH: Duration = Duration::from_secs(2);
 
 /// Runs a program to its end. When cancelled, its whole group is ended first.
-pub(super) fn run(start: &Start<'_>, cancel: &Cancel, alive: &(dyn Fn() + Sync)) -> Result<Ended, Box<LlmError>> {
+pub(super) fn run(
+    start: &Start<'_>,
+    cancel: &Cancel,
+    alive: &(dyn Fn() + Sync),
+) -> Result<Ended, Box<LlmError>> {
     if cancel.is_cancelled() {
         return Err(Cancelled.into());
     }
@@ -46,7 +50,11 @@ pub(super) fn run(start: &Start<'_>, cancel: &Cancel, alive: &(dyn Fn() + Sync))
     Cancel::new().run(attend(start, cancel, alive))?
 }
 
-async fn attend(start: &Start<'_>, cancel: &Cancel, alive: &(dyn Fn() + Sync)) -> Result<Ended, Box<LlmError>> {
+async fn attend(
+    start: &Start<'_>,
+    cancel: &Cancel,
+    alive: &(dyn Fn() + Sync),
+) -> Result<Ended, Box<LlmError>> {
     let mut child = spawn(start)?;
     let group = Group::of(&child);
     let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -80,10 +88,17 @@ async fn attend(start: &Start<'_>, cancel: &Cancel, alive: &(dyn Fn() + Sync)) -
         return Err(Cancelled.into());
     };
     let status = status.map_err(|error| {
-        LlmError::new(Class::Setup, format!("`{}` could not be waited for: {error}", start.program))
+        LlmError::new(
+            Class::Setup,
+            format!("`{}` could not be waited for: {error}", start.program),
+        )
     })?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    Ok(Ended { code: status.code(), output: text(said), errors: text(complained) })
+    Ok(Ended {
+        code: status.code(),
+        output: text(said),
+        errors: text(complained),
+    })
 }
 
 #[expect(
@@ -133,7 +148,11 @@ async fn feed(input: Option<ChildStdin>, text: &str) {
     }
 }
 
-async fn drain(pipe: Option<impl AsyncRead + Unpin>, bytes: &mut Vec<u8>, alive: &(dyn Fn() + Sync)) {
+async fn drain(
+    pipe: Option<impl AsyncRead + Unpin>,
+    bytes: &mut Vec<u8>,
+    alive: &(dyn Fn() + Sync),
+) {
     let Some(mut pipe) = pipe else { return };
     let mut buffer = vec![0; 16 << 10];
     while let Ok(read @ 1..) = pipe.read(&mut buffer).await {
@@ -153,7 +172,9 @@ struct Group {
 impl Group {
     fn of(child: &Child) -> Self {
         let number = child.id().and_then(|number| i32::try_from(number).ok());
-        Self { leader: number.and_then(rustix::process::Pid::from_raw) }
+        Self {
+            leader: number.and_then(rustix::process::Pid::from_raw),
+        }
     }
 
     fn signal(&self, signal: rustix::process::Signal) {

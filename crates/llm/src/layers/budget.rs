@@ -44,10 +44,21 @@ impl<M: Model> Budget<M> {
         let identity = self.identity();
         let cost = Cost::of(&worst, identity.model.price.as_ref()).micros();
         for allowance in &self.allowances {
-            let allowance = allowance.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let Allowance { name, tokens, micros, spent_tokens, spent_micros, .. } = &*allowance;
+            let allowance = allowance
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            let Allowance {
+                name,
+                tokens,
+                micros,
+                spent_tokens,
+                spent_micros,
+                ..
+            } = &*allowance;
             let needs = worst.total().unwrap_or(u64::MAX);
-            if let Some(tokens) = tokens.filter(|tokens| spent_tokens.saturating_add(needs) > *tokens) {
+            if let Some(tokens) =
+                tokens.filter(|tokens| spent_tokens.saturating_add(needs) > *tokens)
+            {
                 let what = format!(
                     "the call may need {needs} tokens; {} of {tokens} are left for this {name}",
                     tokens.saturating_sub(*spent_tokens)
@@ -57,7 +68,9 @@ impl<M: Model> Budget<M> {
             let Some(micros) = *micros else { continue };
             let Some(cost) = cost else {
                 let model = &identity.model.id;
-                let what = format!("`{model}` has no price, so a budget in money for this {name} cannot be kept");
+                let what = format!(
+                    "`{model}` has no price, so a budget in money for this {name} cannot be kept"
+                );
                 return Err(LlmError::new(Class::BudgetExceeded, what).first(format!(
                     "set a `price` for `{model}` of `{}`, or limit tokens instead",
                     identity.provider
@@ -78,7 +91,9 @@ impl<M: Model> Budget<M> {
 
     fn count(&self, ledger: &[LedgerEntry]) {
         for allowance in &self.allowances {
-            let mut allowance = allowance.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut allowance = allowance
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
             for entry in ledger.iter().filter(|entry| !entry.replayed) {
                 let (tokens, micros) = (entry.usage.total(), entry.cost.micros());
                 allowance.spent_tokens = allowance.spent_tokens.saturating_add(tokens.unwrap_or(0));
@@ -118,12 +133,20 @@ mod tests {
     use crate::cancel::Cancel;
 
     fn allowance(tokens: Option<u64>, micros: Option<u64>) -> Arc<Mutex<Allowance>> {
-        Arc::new(Mutex::new(Allowance { name: "run".to_owned(), tokens, micros, ..Allowance::default() }))
+        Arc::new(Mutex::new(Allowance {
+            name: "run".to_owned(),
+            tokens,
+            micros,
+            ..Allowance::default()
+        }))
     }
 
     fn ask(layer: &impl Model) -> Answer {
         // 30 bytes are estimated as 10 tokens; with 100 out the worst case is 110 tokens and 1,010 micro-dollars.
-        layer.complete(&Request::text("t", "", &"x".repeat(30), 100), &Call::unwatched(&Cancel::new()))
+        layer.complete(
+            &Request::text("t", "", &"x".repeat(30), 100),
+            &Call::unwatched(&Cancel::new()),
+        )
     }
 
     #[test]
@@ -134,28 +157,52 @@ mod tests {
         ask(&layer).unwrap();
         let error = ask(&layer).unwrap_err();
         assert_eq!(error.class, Class::BudgetExceeded);
-        assert_eq!(error.what, "the call may need 110 tokens; 0 of 220 are left for this run");
+        assert_eq!(
+            error.what,
+            "the call may need 110 tokens; 0 of 220 are left for this run"
+        );
         let run = run.lock().unwrap().clone();
         // 100 in and 10 out each, at 1 and 10 dollars a million.
-        assert_eq!((run.spent_tokens, run.spent_micros, run.uncounted), (220, 400, 0));
+        assert_eq!(
+            (run.spent_tokens, run.spent_micros, run.uncounted),
+            (220, 400, 0)
+        );
     }
 
     #[test]
     fn money_is_kept_too_and_all_allowances_count() {
         let (day, run) = (allowance(None, None), allowance(None, Some(1_000)));
         let layer = Budget::new(Scripted::new([]), vec![day, run]);
-        assert_eq!(ask(&layer).unwrap_err().what, "the call may cost $0.00101; $0.001 of $0.001 are left for this run");
+        assert_eq!(
+            ask(&layer).unwrap_err().what,
+            "the call may cost $0.00101; $0.001 of $0.001 are left for this run"
+        );
     }
 
     #[test]
     fn without_a_price_money_is_not_guessed() {
-        let layer = Budget::new(Scripted::new([]).without_price(), vec![allowance(None, Some(1_000_000_000))]);
+        let layer = Budget::new(
+            Scripted::new([]).without_price(),
+            vec![allowance(None, Some(1_000_000_000))],
+        );
         let error = ask(&layer).unwrap_err();
-        assert_eq!(error.what, "`fake-1` has no price, so a budget in money for this run cannot be kept");
-        assert!(error.next.first().unwrap().starts_with("set a `price` for `fake-1` of `fake`"));
+        assert_eq!(
+            error.what,
+            "`fake-1` has no price, so a budget in money for this run cannot be kept"
+        );
+        assert!(
+            error
+                .next
+                .first()
+                .unwrap()
+                .starts_with("set a `price` for `fake-1` of `fake`")
+        );
 
         let run = allowance(Some(1_000), None);
-        let layer = Budget::new(Scripted::new([says("ok")]).without_price(), vec![run.clone()]);
+        let layer = Budget::new(
+            Scripted::new([says("ok")]).without_price(),
+            vec![run.clone()],
+        );
         ask(&layer).unwrap();
         assert_eq!(run.lock().unwrap().uncounted, 1);
     }

@@ -84,44 +84,81 @@ impl<M: Model> Cassette<M> {
                     (None, None) => continue,
                 };
                 // The key is made anew: what counts is decided by this version, not by the one that recorded.
-                recorded.answers.entry(key(&question)).or_default().push_back(answer);
+                recorded
+                    .answers
+                    .entry(key(&question))
+                    .or_default()
+                    .push_back(answer);
                 recorded.questions.push(question);
             }
         }
-        Ok(Self { inner, path: path.to_owned(), mode, scrubber, clock, recorded: Mutex::new(recorded) })
+        Ok(Self {
+            inner,
+            path: path.to_owned(),
+            mode,
+            scrubber,
+            clock,
+            recorded: Mutex::new(recorded),
+        })
     }
 
     /// Takes the next recorded answer to a question.
     fn recorded(&self, question: &Value) -> Option<Answer> {
-        let mut recorded = self.recorded.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        recorded.answers.get_mut(&key(question)).and_then(VecDeque::pop_front)
+        let mut recorded = self
+            .recorded
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        recorded
+            .answers
+            .get_mut(&key(question))
+            .and_then(VecDeque::pop_front)
     }
 
     fn missing(&self, question: &Value) -> Box<LlmError> {
-        let recorded = self.recorded.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let recorded = self
+            .recorded
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         let path = self.path.display();
         let what = match nearest::difference(question, recorded.questions.iter()) {
             None => format!("nothing is recorded in `{path}`"),
             Some(diff) if diff.is_empty() => {
-                let times = recorded.questions.iter().filter(|known| *known == question).count();
-                format!("this question is recorded {times} times in `{path}` and was asked once more")
+                let times = recorded
+                    .questions
+                    .iter()
+                    .filter(|known| *known == question)
+                    .count();
+                format!(
+                    "this question is recorded {times} times in `{path}` and was asked once more"
+                )
             }
-            Some(diff) => format!("this question is not recorded in `{path}`; the nearest differs:\n{diff}"),
+            Some(diff) => {
+                format!("this question is not recorded in `{path}`; the nearest differs:\n{diff}")
+            }
         };
         LlmError::new(Class::NotRecorded, what)
     }
 
-    fn keep(&self, request: &Request, question: &Value, answer: &Answer) -> Result<(), Box<LlmError>> {
+    fn keep(
+        &self,
+        request: &Request,
+        question: &Value,
+        answer: &Answer,
+    ) -> Result<(), Box<LlmError>> {
         // What never reached the model, and what a person stopped, says nothing about its answer.
-        if let Err(LlmError { class: Class::Cancelled | Class::BudgetExceeded | Class::Setup, .. }) =
-            answer.as_ref().map_err(|error| &**error)
+        if let Err(LlmError {
+            class: Class::Cancelled | Class::BudgetExceeded | Class::Setup,
+            ..
+        }) = answer.as_ref().map_err(|error| &**error)
         {
             return Ok(());
         }
         let identity = self.identity();
         let line = Line {
             key: key(question),
-            recorded_at: jiff::Timestamp::try_from(self.clock.now()).map(|now| now.to_string()).unwrap_or_default(),
+            recorded_at: jiff::Timestamp::try_from(self.clock.now())
+                .map(|now| now.to_string())
+                .unwrap_or_default(),
             provider: identity.provider.clone(),
             model: identity.model.id.clone(),
             request: request.clone(),
@@ -134,13 +171,19 @@ impl<M: Model> Cassette<M> {
 
     fn question(&self, request: &Request) -> Value {
         let scrubbed = self.scrubber.value(&json!(request));
-        question(&serde_json::from_value(scrubbed).unwrap_or_else(|_| request.clone()), &self.identity().model.id)
+        question(
+            &serde_json::from_value(scrubbed).unwrap_or_else(|_| request.clone()),
+            &self.identity().model.id,
+        )
     }
 }
 
 /// Returns what decides the answer, in the form in which it is compared.
 fn question(request: &Request, model: &str) -> Value {
-    let mut question = json!(Request { account: None, ..request.clone() });
+    let mut question = json!(Request {
+        account: None,
+        ..request.clone()
+    });
     question["model"] = json!(model);
     comparable(&question)
 }
@@ -211,7 +254,11 @@ mod tests {
             self.0.path().join("tape.jsonl")
         }
 
-        fn layer(&self, mode: CassetteMode, answers: impl IntoIterator<Item = Answer>) -> Cassette<Scripted> {
+        fn layer(
+            &self,
+            mode: CassetteMode,
+            answers: impl IntoIterator<Item = Answer>,
+        ) -> Cassette<Scripted> {
             let scrubber = Scrubber::new(vec![Secret::new("hunter2").unwrap()], |text| {
                 text.replace("sk-ant-api03-abcdefghijklmnop", "[masked]")
             });
@@ -221,13 +268,19 @@ mod tests {
     }
 
     fn ask(layer: &impl Model, prompt: &str) -> Answer {
-        layer.complete(&Request::text("plan", "be brief", prompt, 10), &Call::unwatched(&Cancel::new()))
+        layer.complete(
+            &Request::text("plan", "be brief", prompt, 10),
+            &Call::unwatched(&Cancel::new()),
+        )
     }
 
     #[test]
     fn what_was_recorded_comes_back_in_order_and_costs_nothing() {
         let tape = Tape::new();
-        let recorder = tape.layer(CassetteMode::Record, [says("one"), says("two"), fails(Class::ContextTooLong)]);
+        let recorder = tape.layer(
+            CassetteMode::Record,
+            [says("one"), says("two"), fails(Class::ContextTooLong)],
+        );
         let first = ask(&recorder, "hello").unwrap();
         ask(&recorder, "hello").unwrap();
         ask(&recorder, "other").unwrap_err();
@@ -235,25 +288,59 @@ mod tests {
         let player = tape.layer(CassetteMode::Replay, []);
         let watcher = Watcher::default();
         let cancel = Cancel::new();
-        let call = Call { cancel: &cancel, watch: &watcher.watch(), interactive: true };
-        let again = player.complete(&Request::text("plan", "be brief", "hello", 10), &call).unwrap();
+        let call = Call {
+            cancel: &cancel,
+            watch: &watcher.watch(),
+            interactive: true,
+        };
+        let again = player
+            .complete(&Request::text("plan", "be brief", "hello", 10), &call)
+            .unwrap();
         assert_eq!(watcher.events(), [Event::Text("one".to_owned())]);
         assert!(again.ledger.iter().all(|entry| entry.replayed));
-        assert_eq!(Outcome { ledger: vec![], ..again }, Outcome { ledger: vec![], ..first });
+        assert_eq!(
+            Outcome {
+                ledger: vec![],
+                ..again
+            },
+            Outcome {
+                ledger: vec![],
+                ..first
+            }
+        );
         assert_eq!(ask(&player, "hello").unwrap().text, "two");
-        assert_eq!(ask(&player, "other").unwrap_err().class, Class::ContextTooLong);
+        assert_eq!(
+            ask(&player, "other").unwrap_err().class,
+            Class::ContextTooLong
+        );
         let error = ask(&player, "hello").unwrap_err();
-        assert!(error.what.starts_with("this question is recorded 2 times"), "{}", error.what);
+        assert!(
+            error.what.starts_with("this question is recorded 2 times"),
+            "{}",
+            error.what
+        );
     }
 
     #[test]
     fn no_secret_reaches_the_file_and_the_question_is_found_all_the_same() {
         let tape = Tape::new();
         let prompt = "the password is hunter2, the key sk-ant-api03-abcdefghijklmnop";
-        ask(&tape.layer(CassetteMode::Record, [says("your key is hunter2")]), prompt).unwrap();
+        ask(
+            &tape.layer(CassetteMode::Record, [says("your key is hunter2")]),
+            prompt,
+        )
+        .unwrap();
         let text = std::fs::read_to_string(tape.path()).unwrap();
-        assert!(!text.contains("hunter2") && !text.contains("api03"), "{text}");
-        assert_eq!(ask(&tape.layer(CassetteMode::Replay, []), prompt).unwrap().text, "your key is [secret]");
+        assert!(
+            !text.contains("hunter2") && !text.contains("api03"),
+            "{text}"
+        );
+        assert_eq!(
+            ask(&tape.layer(CassetteMode::Replay, []), prompt)
+                .unwrap()
+                .text,
+            "your key is [secret]"
+        );
     }
 
     #[test]
@@ -276,17 +363,38 @@ mod tests {
         let base = key(&question(&request, "m"));
         let shaped = request.clone().shaped("s", json!({"type": "object"}));
         for other in [
-            Request { purpose: "write".to_owned(), ..request.clone() },
-            Request { system: "be long".to_owned(), ..request.clone() },
-            Request { max_output_tokens: 11, ..request.clone() },
-            Request { temperature: Some(0.5), ..request.clone() },
+            Request {
+                purpose: "write".to_owned(),
+                ..request.clone()
+            },
+            Request {
+                system: "be long".to_owned(),
+                ..request.clone()
+            },
+            Request {
+                max_output_tokens: 11,
+                ..request.clone()
+            },
+            Request {
+                temperature: Some(0.5),
+                ..request.clone()
+            },
             shaped.clone(),
         ] {
             assert_ne!(key(&question(&other, "m")), base, "{other:?}");
         }
         assert_ne!(key(&question(&request, "n")), base);
         let same = Request::text("plan", "be brief", "made 2027-07-08T09:10:11Z", 10);
-        assert_eq!(key(&question(&Request { account: Some("node 7".to_owned()), ..same }, "m")), base);
+        assert_eq!(
+            key(&question(
+                &Request {
+                    account: Some("node 7".to_owned()),
+                    ..same
+                },
+                "m"
+            )),
+            base
+        );
     }
 
     #[test]
@@ -308,6 +416,10 @@ mod tests {
         let layer = tape.layer(CassetteMode::Record, [says("paid for")]);
         let outcome = ask(&layer, "hello").unwrap();
         assert_eq!(outcome.text, "paid for");
-        assert!(outcome.notes.concat().contains("cannot be written"), "{:?}", outcome.notes);
+        assert!(
+            outcome.notes.concat().contains("cannot be written"),
+            "{:?}",
+            outcome.notes
+        );
     }
 }

@@ -22,10 +22,23 @@ pub(crate) struct Scripted {
 
 impl Scripted {
     pub(crate) fn new(answers: impl IntoIterator<Item = Answer>) -> Self {
-        let price = Some(Price { input: 1.0, output: 10.0, cache_read: None, cache_write: None });
-        let model = ModelSpec { id: "fake-1".to_owned(), max_output: Some(4_000), price, ..ModelSpec::default() };
+        let price = Some(Price {
+            input: 1.0,
+            output: 10.0,
+            cache_read: None,
+            cache_write: None,
+        });
+        let model = ModelSpec {
+            id: "fake-1".to_owned(),
+            max_output: Some(4_000),
+            price,
+            ..ModelSpec::default()
+        };
         Self {
-            identity: Identity { provider: "fake".to_owned(), model },
+            identity: Identity {
+                provider: "fake".to_owned(),
+                model,
+            },
             answers: Mutex::new(answers.into_iter().collect()),
             asked: Mutex::default(),
         }
@@ -48,7 +61,12 @@ impl Model for Scripted {
 
     fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
         self.asked.lock().unwrap().push(request.clone());
-        let answer = self.answers.lock().unwrap().pop_front().expect("the script has no more answers");
+        let answer = self
+            .answers
+            .lock()
+            .unwrap()
+            .pop_front()
+            .expect("the script has no more answers");
         let text = match &answer {
             Ok(outcome) => &outcome.text,
             Err(error) => &error.text,
@@ -56,19 +74,37 @@ impl Model for Scripted {
         if !text.is_empty() {
             call.tell(&Event::Text(text.clone()));
         }
-        filed(request, &self.identity, Duration::from_millis(5), Cost::Unknown, answer)
+        filed(
+            request,
+            &self.identity,
+            Duration::from_millis(5),
+            Cost::Unknown,
+            answer,
+        )
     }
 }
 
 /// An answer of 100 tokens in and 10 out.
 pub(crate) fn says(text: &str) -> Answer {
-    let usage = Usage { input: Some(100), output: Some(10), ..Usage::default() };
-    Ok(Outcome { text: text.to_owned(), stop: Stop::End, usage, ..Outcome::default() })
+    let usage = Usage {
+        input: Some(100),
+        output: Some(10),
+        ..Usage::default()
+    };
+    Ok(Outcome {
+        text: text.to_owned(),
+        stop: Stop::End,
+        usage,
+        ..Outcome::default()
+    })
 }
 
 /// An answer that ran out of room.
 pub(crate) fn cut(text: &str) -> Answer {
-    says(text).map(|outcome| Outcome { stop: Stop::Length, ..outcome })
+    says(text).map(|outcome| Outcome {
+        stop: Stop::Length,
+        ..outcome
+    })
 }
 
 pub(crate) fn fails(class: Class) -> Answer {

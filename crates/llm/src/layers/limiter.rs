@@ -26,7 +26,10 @@ pub struct LimiterSettings {
 
 impl Default for LimiterSettings {
     fn default() -> Self {
-        Self { concurrent: 4, per_minute: None }
+        Self {
+            concurrent: 4,
+            per_minute: None,
+        }
     }
 }
 
@@ -53,10 +56,15 @@ impl<M: Model> Limiter<M> {
 
     /// Waits until fewer than the limit were started within the last minute, and counts this one.
     fn wait_for_the_minute(&self, call: &Call<'_>) -> Result<(), Cancelled> {
-        let Some(limit) = self.per_minute else { return Ok(()) };
+        let Some(limit) = self.per_minute else {
+            return Ok(());
+        };
         loop {
             let wait = {
-                let mut started = self.started.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let mut started = self
+                    .started
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner);
                 let now = self.clock.now();
                 // A clock that was set back must not lock anyone out: such a start counts as over.
                 let age = |start: &SystemTime| now.duration_since(*start).unwrap_or(MINUTE);
@@ -65,7 +73,9 @@ impl<M: Model> Limiter<M> {
                     started.push_back(now);
                     return Ok(());
                 }
-                started.front().map_or(MINUTE, |oldest| MINUTE.saturating_sub(age(oldest)))
+                started
+                    .front()
+                    .map_or(MINUTE, |oldest| MINUTE.saturating_sub(age(oldest)))
             };
             self.clock.wait(wait, call.cancel)?;
         }
@@ -78,7 +88,10 @@ impl<M: Model> Model for Limiter<M> {
     }
 
     fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
-        let _place = call.cancel.run(self.places.acquire())?.expect("BUG: the semaphore is never closed");
+        let _place = call
+            .cancel
+            .run(self.places.acquire())?
+            .expect("BUG: the semaphore is never closed");
         self.wait_for_the_minute(call)?;
         self.inner.complete(request, call)
     }
@@ -95,14 +108,24 @@ mod tests {
     use crate::error::Class;
 
     fn ask(layer: &impl Model) -> Answer {
-        layer.complete(&Request::text("t", "", "x", 1), &Call::unwatched(&Cancel::new()))
+        layer.complete(
+            &Request::text("t", "", "x", 1),
+            &Call::unwatched(&Cancel::new()),
+        )
     }
 
     #[test]
     fn the_minute_is_kept() {
         let clock = Arc::new(FakeClock::default());
-        let settings = LimiterSettings { concurrent: 1, per_minute: Some(2) };
-        let layer = Limiter::new(Scripted::new((0..5).map(|_| says("ok"))), &settings, clock.clone());
+        let settings = LimiterSettings {
+            concurrent: 1,
+            per_minute: Some(2),
+        };
+        let layer = Limiter::new(
+            Scripted::new((0..5).map(|_| says("ok"))),
+            &settings,
+            clock.clone(),
+        );
         for _ in 0..5 {
             ask(&layer).unwrap();
         }
@@ -135,8 +158,15 @@ mod tests {
     #[test]
     fn no_more_at_once_than_allowed() {
         let identity = Scripted::new([]).identity().clone();
-        let crowded = Crowded { identity, inside: AtomicUsize::new(0), most: AtomicUsize::new(0) };
-        let settings = LimiterSettings { concurrent: 2, per_minute: None };
+        let crowded = Crowded {
+            identity,
+            inside: AtomicUsize::new(0),
+            most: AtomicUsize::new(0),
+        };
+        let settings = LimiterSettings {
+            concurrent: 2,
+            per_minute: None,
+        };
         let layer = Limiter::new(crowded, &settings, Arc::new(FakeClock::default()));
         let start = Barrier::new(8);
         std::thread::scope(|scope| {
@@ -152,12 +182,17 @@ mod tests {
 
     #[test]
     fn waiting_for_a_place_can_be_cancelled() {
-        let settings = LimiterSettings { concurrent: 1, per_minute: None };
+        let settings = LimiterSettings {
+            concurrent: 1,
+            per_minute: None,
+        };
         let layer = Limiter::new(Scripted::new([]), &settings, Arc::new(FakeClock::default()));
         let _taken = layer.places.try_acquire().unwrap();
         let cancel = Cancel::new();
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| layer.complete(&Request::text("t", "", "x", 1), &Call::unwatched(&cancel)));
+            let waiting = scope.spawn(|| {
+                layer.complete(&Request::text("t", "", "x", 1), &Call::unwatched(&cancel))
+            });
             cancel.cancel();
             assert_eq!(waiting.join().unwrap().unwrap_err().class, Class::Cancelled);
         });

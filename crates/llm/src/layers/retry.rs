@@ -57,14 +57,22 @@ pub struct Retry<M> {
 
 impl<M: Model> Retry<M> {
     pub fn new(inner: M, settings: RetrySettings, clock: Arc<dyn Clock>) -> Self {
-        Self { inner, settings, clock, jitter: || 0.8 + 0.4 * fastrand::f64() }
+        Self {
+            inner,
+            settings,
+            clock,
+            jitter: || 0.8 + 0.4 * fastrand::f64(),
+        }
     }
 
     /// Returns how long to wait before the next attempt, or nothing when there is none.
     fn wait(&self, error: &LlmError, failures: u32) -> Option<Duration> {
         let (attempts, first) = match error.class.policy() {
             Policy::Never => return None,
-            Policy::Throttle => (self.settings.throttled_attempts, self.settings.throttled_wait),
+            Policy::Throttle => (
+                self.settings.throttled_attempts,
+                self.settings.throttled_wait,
+            ),
             Policy::Backoff => (self.settings.attempts, self.settings.wait),
         };
         if failures >= attempts {
@@ -75,7 +83,11 @@ impl<M: Model> Retry<M> {
             Some(asked) => (asked <= self.settings.longest_wait).then_some(asked),
             None => {
                 let doubled = first.saturating_mul(2_u32.saturating_pow(failures - 1));
-                Some(doubled.mul_f64((self.jitter)()).min(self.settings.longest_wait))
+                Some(
+                    doubled
+                        .mul_f64((self.jitter)())
+                        .min(self.settings.longest_wait),
+                )
             }
         }
     }
@@ -105,7 +117,13 @@ impl<M: Model> Model for Retry<M> {
                 spoke.fetch_or(matches!(event, Event::Text(_)), Ordering::Relaxed);
                 call.tell(event);
             };
-            let mut answer = self.inner.complete(request, &Call { watch: &watch, ..*call });
+            let mut answer = self.inner.complete(
+                request,
+                &Call {
+                    watch: &watch,
+                    ..*call
+                },
+            );
             let entries = match &mut answer {
                 Ok(outcome) => &mut outcome.ledger,
                 Err(error) => &mut error.ledger,
@@ -123,13 +141,20 @@ impl<M: Model> Model for Retry<M> {
             };
             failures += 1;
             let spoke = spoke.into_inner();
-            let wait = self.wait(&error, failures).filter(|_| !(spoke && call.interactive));
+            let wait = self
+                .wait(&error, failures)
+                .filter(|_| !(spoke && call.interactive));
             let Some(wait) = wait else {
                 if failures > 1 {
                     error.what = format!("{} (tried {failures} times)", error.what);
                 }
-                if let Some(asked) = error.retry_after.filter(|asked| *asked > self.settings.longest_wait) {
-                    error.next.insert(0, format!("the provider asks to come back in {asked:?}"));
+                if let Some(asked) = error
+                    .retry_after
+                    .filter(|asked| *asked > self.settings.longest_wait)
+                {
+                    error
+                        .next
+                        .insert(0, format!("the provider asks to come back in {asked:?}"));
                 }
                 error.ledger = ledger;
                 return Err(error);
@@ -162,7 +187,11 @@ mod tests {
 
     fn layer(answers: impl IntoIterator<Item = Answer>) -> (Retry<Scripted>, Arc<FakeClock>) {
         let clock = Arc::new(FakeClock::default());
-        let mut layer = Retry::new(Scripted::new(answers), RetrySettings::default(), clock.clone());
+        let mut layer = Retry::new(
+            Scripted::new(answers),
+            RetrySettings::default(),
+            clock.clone(),
+        );
         layer.jitter = || 1.0;
         (layer, clock)
     }
@@ -170,12 +199,22 @@ mod tests {
     fn ask(layer: &impl Model, interactive: bool) -> (Answer, Vec<Event>) {
         let watcher = Watcher::default();
         let cancel = Cancel::new();
-        let call = Call { cancel: &cancel, watch: &watcher.watch(), interactive };
-        (layer.complete(&Request::text("t", "", "x", 1), &call), watcher.events())
+        let call = Call {
+            cancel: &cancel,
+            watch: &watcher.watch(),
+            interactive,
+        };
+        (
+            layer.complete(&Request::text("t", "", "x", 1), &call),
+            watcher.events(),
+        )
     }
 
     fn seconds(waits: &[u64]) -> Vec<Duration> {
-        waits.iter().map(|&wait| Duration::from_secs(wait)).collect()
+        waits
+            .iter()
+            .map(|&wait| Duration::from_secs(wait))
+            .collect()
     }
 
     /// Every class, how often it is tried, and the waits in seconds when the provider names none.
@@ -214,8 +253,18 @@ mod tests {
             let error = ask(&layer, false).0.unwrap_err();
             assert_eq!(layer.inner.requests().len(), *attempts, "{class:?}");
             assert_eq!(clock.waited(), seconds(waits), "{class:?}");
-            let numbers: Vec<_> = error.ledger.iter().map(|entry| (entry.attempt as usize, entry.error)).collect();
-            assert_eq!(numbers, (1..=*attempts).map(|n| (n, Some(class))).collect::<Vec<_>>(), "{class:?}");
+            let numbers: Vec<_> = error
+                .ledger
+                .iter()
+                .map(|entry| (entry.attempt as usize, entry.error))
+                .collect();
+            assert_eq!(
+                numbers,
+                (1..=*attempts)
+                    .map(|n| (n, Some(class)))
+                    .collect::<Vec<_>>(),
+                "{class:?}"
+            );
         }
     }
 
@@ -234,7 +283,10 @@ mod tests {
         let (layer, clock) = self::layer([asks(3_600), says("never asked")]);
         let error = ask(&layer, true).0.unwrap_err();
         assert_eq!(clock.waited(), seconds(&[]));
-        assert_eq!(error.next.first().unwrap(), "the provider asks to come back in 3600s");
+        assert_eq!(
+            error.next.first().unwrap(),
+            "the provider asks to come back in 3600s"
+        );
     }
 
     #[test]
@@ -249,7 +301,16 @@ mod tests {
         assert_eq!(answer.unwrap().text, "Once again");
         assert!(matches!(
             events.as_slice(),
-            [Event::Text(_), Event::Restarted, Event::Retrying { attempt: 2, of: 4, .. }, Event::Text(_)]
+            [
+                Event::Text(_),
+                Event::Restarted,
+                Event::Retrying {
+                    attempt: 2,
+                    of: 4,
+                    ..
+                },
+                Event::Text(_)
+            ]
         ));
 
         let (layer, _) = self::layer([broken(), says("never asked")]);
@@ -269,7 +330,11 @@ mod tests {
                 Err(crate::Cancelled)
             }
         }
-        let layer = Retry::new(Scripted::new([fails(Class::Server)]), RetrySettings::default(), Arc::new(Thrown));
+        let layer = Retry::new(
+            Scripted::new([fails(Class::Server)]),
+            RetrySettings::default(),
+            Arc::new(Thrown),
+        );
         let error = ask(&layer, false).0.unwrap_err();
         assert_eq!((error.class, error.ledger.len()), (Class::Cancelled, 1));
     }

@@ -22,7 +22,10 @@ pub struct StructuredSettings {
 
 impl Default for StructuredSettings {
     fn default() -> Self {
-        Self { asks_again: 2, raises: 2 }
+        Self {
+            asks_again: 2,
+            raises: 2,
+        }
     }
 }
 
@@ -49,7 +52,9 @@ impl<M: Model> Model for Structured<M> {
     }
 
     fn complete(&self, request: &Request, call: &Call<'_>) -> Answer {
-        let Some(schema) = &request.schema else { return self.inner.complete(request, call) };
+        let Some(schema) = &request.schema else {
+            return self.inner.complete(request, call);
+        };
         let validator = Validator::new(&schema.schema)?;
         let mut asking = Asking::new(self, request, schema);
         loop {
@@ -66,9 +71,15 @@ impl<M: Model> Model for Structured<M> {
                 Reading::Good(checked) => return Ok(asking.answered(outcome, checked)),
                 _ if outcome.stop == Stop::Filter => {
                     let what = "the provider held back its answer";
-                    return Err(asking.failed(about(&outcome, Class::ContentFilter, what.to_owned())));
+                    return Err(asking.failed(about(
+                        &outcome,
+                        Class::ContentFilter,
+                        what.to_owned(),
+                    )));
                 }
-                reading if reading == Reading::Truncated || outcome.stop == Stop::Length => asking.more_room(&outcome),
+                reading if reading == Reading::Truncated || outcome.stop == Stop::Length => {
+                    asking.more_room(&outcome)
+                }
                 reading => asking.once_more(&outcome, &reading),
             };
             let event = again.map_err(|error| asking.failed(error))?;
@@ -114,11 +125,19 @@ impl<'a> Asking<'a> {
 
     fn request(&self) -> Request {
         let mut request = self.original.clone();
-        request.schema = Some(Schema { mode: self.mode, ..self.schema.clone() });
+        request.schema = Some(Schema {
+            mode: self.mode,
+            ..self.schema.clone()
+        });
         request.max_output_tokens = self.room;
         if self.mode == SchemaMode::Prompt {
             let words = in_words(self.schema);
-            match request.messages.iter_mut().rev().find(|message| message.role == Role::User) {
+            match request
+                .messages
+                .iter_mut()
+                .rev()
+                .find(|message| message.role == Role::User)
+            {
                 Some(message) => message.text.push_str(&words),
                 None => request.messages.push(Message::user(words.trim_start())),
             }
@@ -135,12 +154,22 @@ impl<'a> Asking<'a> {
             SchemaMode::Prompt => return false,
         };
         let what = error.what.to_lowercase();
-        let refused =
-            ["schema", "response_format", "responseformat", "output_config", "text.format", "tool", "function"];
+        let refused = [
+            "schema",
+            "response_format",
+            "responseformat",
+            "output_config",
+            "text.format",
+            "tool",
+            "function",
+        ];
         if error.class != Class::BadRequest || !refused.iter().any(|word| what.contains(word)) {
             return false;
         }
-        self.notes.push(format!("the provider refused the schema as {:?}, next {next:?}: {}", self.mode, error.what));
+        self.notes.push(format!(
+            "the provider refused the schema as {:?}, next {next:?}: {}",
+            self.mode, error.what
+        ));
         self.mode = next;
         true
     }
@@ -152,21 +181,33 @@ impl<'a> Asking<'a> {
             return Err(about(outcome, Class::OutputTruncated, what));
         }
         self.raised += 1;
-        let why = format!("the answer was cut at {} tokens; asking again with room for {room}", self.room);
+        let why = format!(
+            "the answer was cut at {} tokens; asking again with room for {room}",
+            self.room
+        );
         self.room = room;
         self.notes.push(why.clone());
-        Ok(Event::AskingAgain { attempt: self.raised, of: self.settings.raises, why })
+        Ok(Event::AskingAgain {
+            attempt: self.raised,
+            of: self.settings.raises,
+            why,
+        })
     }
 
     fn once_more(&mut self, outcome: &Outcome, reading: &Reading) -> Result<Event, Box<LlmError>> {
         let problems = match reading {
-            Reading::Wrong { findings } => findings.iter().take(FINDINGS_TOLD).map(Finding::to_string).collect(),
+            Reading::Wrong { findings } => findings
+                .iter()
+                .take(FINDINGS_TOLD)
+                .map(Finding::to_string)
+                .collect(),
             _ => vec!["there is no JSON in the answer".to_owned()],
         };
         let why = problems.join("; ");
         if self.asked_again >= self.settings.asks_again {
             let asked = self.asked_again + 1;
-            let what = format!("the answer does not have the wanted shape, asked {asked} times: {why}");
+            let what =
+                format!("the answer does not have the wanted shape, asked {asked} times: {why}");
             return Err(about(outcome, Class::Shape, what));
         }
         self.asked_again += 1;
@@ -187,14 +228,23 @@ impl<'a> Asking<'a> {
         }
         self.objection.push(Message::user(&text));
         self.notes.push(format!("asked again: {why}"));
-        Ok(Event::AskingAgain { attempt: self.asked_again, of: self.settings.asks_again, why })
+        Ok(Event::AskingAgain {
+            attempt: self.asked_again,
+            of: self.settings.asks_again,
+            why,
+        })
     }
 
     fn answered(self, outcome: Outcome, checked: Checked) -> Outcome {
         let mut notes = self.notes;
         notes.extend(outcome.notes);
         notes.extend(checked.notes);
-        Outcome { json: Some(checked.value), notes, ledger: self.ledger, ..outcome }
+        Outcome {
+            json: Some(checked.value),
+            notes,
+            ledger: self.ledger,
+            ..outcome
+        }
     }
 
     fn failed(&mut self, mut error: Box<LlmError>) -> Box<LlmError> {
@@ -240,9 +290,17 @@ mod tests {
     fn ask(answers: impl IntoIterator<Item = Answer>) -> (Answer, Vec<Request>, Vec<Event>) {
         let layer = Structured::new(Scripted::new(answers), StructuredSettings::default());
         let (watcher, cancel) = (Watcher::default(), Cancel::new());
-        let call = Call { cancel: &cancel, watch: &watcher.watch(), interactive: false };
+        let call = Call {
+            cancel: &cancel,
+            watch: &watcher.watch(),
+            interactive: false,
+        };
         let answer = layer.complete(&request(), &call);
-        let events = watcher.events().into_iter().filter(|event| !matches!(event, Event::Text(_))).collect();
+        let events = watcher
+            .events()
+            .into_iter()
+            .filter(|event| !matches!(event, Event::Text(_)))
+            .collect();
         (answer, layer.inner.requests(), events)
     }
 
@@ -255,7 +313,10 @@ mod tests {
         let (answer, requests, events) = ask([says(r#"{"n": 3}"#)]);
         let outcome = answer.unwrap();
         assert_eq!(outcome.json, Some(json!({"n": 3})));
-        assert_eq!((requests.len(), events.len(), outcome.ledger.len()), (1, 0, 1));
+        assert_eq!(
+            (requests.len(), events.len(), outcome.ledger.len()),
+            (1, 0, 1)
+        );
     }
 
     #[test]
@@ -266,20 +327,45 @@ mod tests {
         assert_eq!(outcome.ledger.len(), 2);
         let messages = &requests.get(1).unwrap().messages;
         assert_eq!(messages.len(), 3);
-        assert_eq!(messages.get(1).unwrap(), &Message::assistant(r#"{"n": "three"}"#));
+        assert_eq!(
+            messages.get(1).unwrap(),
+            &Message::assistant(r#"{"n": "three"}"#)
+        );
         let objection = &messages.get(2).unwrap().text;
-        assert!(objection.contains("- /n: \"three\" is not of type \"integer\""), "{objection}");
+        assert!(
+            objection.contains("- /n: \"three\" is not of type \"integer\""),
+            "{objection}"
+        );
         assert!(objection.contains("JSON Schema"), "{objection}");
-        assert!(matches!(events.as_slice(), [Event::Restarted, Event::AskingAgain { attempt: 1, of: 2, .. }]));
+        assert!(matches!(
+            events.as_slice(),
+            [
+                Event::Restarted,
+                Event::AskingAgain {
+                    attempt: 1,
+                    of: 2,
+                    ..
+                }
+            ]
+        ));
     }
 
     #[test]
     fn patience_ends_and_keeps_the_raw_answer() {
         let (answer, requests, _) = ask([says("no"), says("{\"m\": 1}"), says("never")]);
         let error = answer.unwrap_err();
-        assert_eq!((error.class, requests.len(), error.ledger.len()), (Class::Shape, 3, 3));
+        assert_eq!(
+            (error.class, requests.len(), error.ledger.len()),
+            (Class::Shape, 3, 3)
+        );
         assert_eq!(error.text, "never");
-        assert!(error.what.ends_with("asked 3 times: there is no JSON in the answer"), "{}", error.what);
+        assert!(
+            error
+                .what
+                .ends_with("asked 3 times: there is no JSON in the answer"),
+            "{}",
+            error.what
+        );
         // Only the latest wrong answer is shown.
         assert_eq!(requests.get(2).unwrap().messages.len(), 3);
     }
@@ -288,8 +374,10 @@ mod tests {
     fn a_cut_answer_gets_more_room_and_no_reproach() {
         let (answer, requests, _) = ask([cut(r#"{"n": "#), says(r#"{"n": "#), says(r#"{"n": 3}"#)]);
         answer.unwrap();
-        let rooms: Vec<_> =
-            requests.iter().map(|request| (request.max_output_tokens, request.messages.len())).collect();
+        let rooms: Vec<_> = requests
+            .iter()
+            .map(|request| (request.max_output_tokens, request.messages.len()))
+            .collect();
         assert_eq!(rooms, [(1_000, 1), (2_000, 1), (4_000, 1)]);
 
         // The model writes 4,000 tokens at most.
@@ -314,26 +402,54 @@ mod tests {
         ];
         let (answer, requests, _) = ask(answers);
         assert_eq!(answer.unwrap().notes.len(), 2);
-        let modes: Vec<_> = requests.iter().map(|request| request.schema.as_ref().unwrap().mode).collect();
-        assert_eq!(modes, [SchemaMode::Native, SchemaMode::Tool, SchemaMode::Prompt]);
+        let modes: Vec<_> = requests
+            .iter()
+            .map(|request| request.schema.as_ref().unwrap().mode)
+            .collect();
+        assert_eq!(
+            modes,
+            [SchemaMode::Native, SchemaMode::Tool, SchemaMode::Prompt]
+        );
         let last = &requests.last().unwrap().messages;
-        assert!(last.first().unwrap().text.starts_with("give me n\n\nAnswer with one JSON value"));
+        assert!(
+            last.first()
+                .unwrap()
+                .text
+                .starts_with("give me n\n\nAnswer with one JSON value")
+        );
 
         let (answer, requests, _) = ask([refused("`temperature` must be 1")]);
-        assert_eq!((answer.unwrap_err().class, requests.len()), (Class::BadRequest, 1));
+        assert_eq!(
+            (answer.unwrap_err().class, requests.len()),
+            (Class::BadRequest, 1)
+        );
     }
 
     #[test]
     fn what_the_provider_holds_back_is_not_asked_for_again() {
-        let filtered = says("").map(|outcome| Outcome { stop: Stop::Filter, ..outcome });
+        let filtered = says("").map(|outcome| Outcome {
+            stop: Stop::Filter,
+            ..outcome
+        });
         let (answer, requests, _) = ask([filtered]);
-        assert_eq!((answer.unwrap_err().class, requests.len()), (Class::ContentFilter, 1));
+        assert_eq!(
+            (answer.unwrap_err().class, requests.len()),
+            (Class::ContentFilter, 1)
+        );
     }
 
     #[test]
     fn text_passes_through() {
-        let layer = Structured::new(Scripted::new([says("plain {")]), StructuredSettings::default());
-        let outcome = layer.complete(&Request::text("t", "", "x", 9), &Call::unwatched(&Cancel::new())).unwrap();
+        let layer = Structured::new(
+            Scripted::new([says("plain {")]),
+            StructuredSettings::default(),
+        );
+        let outcome = layer
+            .complete(
+                &Request::text("t", "", "x", 9),
+                &Call::unwatched(&Cancel::new()),
+            )
+            .unwrap();
         assert_eq!((outcome.text.as_str(), outcome.json), ("plain {", None));
     }
 }

@@ -67,11 +67,18 @@ impl<M: Model> Model for Timeouts<M> {
             let (settings, switch) = (&self.settings, &cancel);
             let guard = scope.spawn(move || guard(settings, &signs, switch));
             let answer = self.watched(request, call, &cancel, life);
-            (answer, guard.join().expect("BUG: the guard of a call does not panic"))
+            (
+                answer,
+                guard
+                    .join()
+                    .expect("BUG: the guard of a call does not panic"),
+            )
         });
         match (answer, expired) {
             // An answer that made it while the guard was giving up is an answer.
-            (Err(mut error), Some(phase)) if error.class == Class::Cancelled && !call.cancel.is_cancelled() => {
+            (Err(mut error), Some(phase))
+                if error.class == Class::Cancelled && !call.cancel.is_cancelled() =>
+            {
                 let timed_out = self.timed_out(phase);
                 error.class = timed_out.class;
                 error.what = timed_out.what;
@@ -88,7 +95,13 @@ impl<M: Model> Model for Timeouts<M> {
 
 impl<M: Model> Timeouts<M> {
     /// Runs the call; every event of it is a sign of life. Dropping `life` at the end tells the guard to go.
-    fn watched(&self, request: &Request, call: &Call<'_>, cancel: &Cancel, life: Sender<()>) -> Answer {
+    fn watched(
+        &self,
+        request: &Request,
+        call: &Call<'_>,
+        cancel: &Cancel,
+        life: Sender<()>,
+    ) -> Answer {
         let life = std::sync::Mutex::new(life);
         let watch = |event: &Event| {
             if let Ok(life) = life.lock() {
@@ -97,19 +110,38 @@ impl<M: Model> Timeouts<M> {
             }
             call.tell(event);
         };
-        self.inner.complete(request, &Call { cancel, watch: &watch, interactive: call.interactive })
+        self.inner.complete(
+            request,
+            &Call {
+                cancel,
+                watch: &watch,
+                interactive: call.interactive,
+            },
+        )
     }
 
     fn timed_out(&self, phase: Phase) -> Box<LlmError> {
         let identity = self.identity();
         let who = format!("`{}` of {}", identity.model.id, identity.provider);
-        let TimeoutSettings { connect, first_byte, idle, total } = self.settings;
+        let TimeoutSettings {
+            connect,
+            first_byte,
+            idle,
+            total,
+        } = self.settings;
         let what = match phase {
             Phase::Connect => format!("{who} could not be reached within {connect:?}"),
-            Phase::FirstByte => format!("{who} said nothing for {first_byte:?} (`timeouts.first_byte`)"),
-            Phase::Idle => format!("{who} stopped in the middle of its answer for {idle:?} (`timeouts.idle`)"),
+            Phase::FirstByte => {
+                format!("{who} said nothing for {first_byte:?} (`timeouts.first_byte`)")
+            }
+            Phase::Idle => {
+                format!("{who} stopped in the middle of its answer for {idle:?} (`timeouts.idle`)")
+            }
             Phase::Total => {
-                format!("{who} was not done after {:?} (`timeouts.total`)", total.unwrap_or_default())
+                format!(
+                    "{who} was not done after {:?} (`timeouts.total`)",
+                    total.unwrap_or_default()
+                )
             }
         };
         LlmError::new(Class::Timeout(phase), what)
@@ -117,11 +149,17 @@ impl<M: Model> Timeouts<M> {
 }
 
 /// Waits for signs of life until the call is over, or throws the switch and says which wait was too long.
-fn guard(settings: &TimeoutSettings, signs: &std::sync::mpsc::Receiver<()>, cancel: &Cancel) -> Option<Phase> {
+fn guard(
+    settings: &TimeoutSettings,
+    signs: &std::sync::mpsc::Receiver<()>,
+    cancel: &Cancel,
+) -> Option<Phase> {
     let started = Instant::now();
     let (mut phase, mut patience) = (Phase::FirstByte, settings.first_byte);
     loop {
-        let left = settings.total.map(|total| total.saturating_sub(started.elapsed()));
+        let left = settings
+            .total
+            .map(|total| total.saturating_sub(started.elapsed()));
         let (wait, expires) = match left {
             Some(left) if left < patience => (left, Phase::Total),
             _ => (patience, phase),
@@ -157,7 +195,9 @@ mod tests {
             for _ in 0..self.signs {
                 call.tell(&Event::Alive);
             }
-            let Err(cancelled) = call.cancel.run(std::future::pending::<()>()) else { unreachable!() };
+            let Err(cancelled) = call.cancel.run(std::future::pending::<()>()) else {
+                unreachable!()
+            };
             Err(cancelled.into())
         }
     }
@@ -168,36 +208,73 @@ mod tests {
     fn class(signs: u32, settings: TimeoutSettings) -> Class {
         let identity = Scripted::new([]).identity().clone();
         let layer = Timeouts::new(Silent { identity, signs }, settings);
-        let error = layer.complete(&Request::text("t", "", "x", 1), &Call::unwatched(&Cancel::new())).unwrap_err();
+        let error = layer
+            .complete(
+                &Request::text("t", "", "x", 1),
+                &Call::unwatched(&Cancel::new()),
+            )
+            .unwrap_err();
         assert!(error.what.contains("`fake-1` of fake"), "{}", error.what);
         error.class
     }
 
     #[test]
     fn each_silence_has_its_own_limit() {
-        let settings = |first_byte, idle, total| TimeoutSettings { connect: LONG, first_byte, idle, total };
-        assert_eq!(class(0, settings(SHORT, LONG, None)), Class::Timeout(Phase::FirstByte));
-        assert_eq!(class(3, settings(LONG, SHORT, None)), Class::Timeout(Phase::Idle));
-        assert_eq!(class(3, settings(LONG, LONG, Some(SHORT))), Class::Timeout(Phase::Total));
-        assert_eq!(class(0, settings(LONG, LONG, Some(SHORT))), Class::Timeout(Phase::Total));
+        let settings = |first_byte, idle, total| TimeoutSettings {
+            connect: LONG,
+            first_byte,
+            idle,
+            total,
+        };
+        assert_eq!(
+            class(0, settings(SHORT, LONG, None)),
+            Class::Timeout(Phase::FirstByte)
+        );
+        assert_eq!(
+            class(3, settings(LONG, SHORT, None)),
+            Class::Timeout(Phase::Idle)
+        );
+        assert_eq!(
+            class(3, settings(LONG, LONG, Some(SHORT))),
+            Class::Timeout(Phase::Total)
+        );
+        assert_eq!(
+            class(0, settings(LONG, LONG, Some(SHORT))),
+            Class::Timeout(Phase::Total)
+        );
     }
 
     #[test]
     fn a_person_who_cancels_is_not_called_a_timeout() {
         let identity = Scripted::new([]).identity().clone();
-        let settings = TimeoutSettings { first_byte: LONG, idle: LONG, ..TimeoutSettings::default() };
+        let settings = TimeoutSettings {
+            first_byte: LONG,
+            idle: LONG,
+            ..TimeoutSettings::default()
+        };
         let layer = Timeouts::new(Silent { identity, signs: 1 }, settings);
         let cancel = Cancel::new();
         let watch = |_: &Event| cancel.cancel();
-        let call = Call { cancel: &cancel, watch: &watch, interactive: true };
-        let error = layer.complete(&Request::text("t", "", "x", 1), &call).unwrap_err();
+        let call = Call {
+            cancel: &cancel,
+            watch: &watch,
+            interactive: true,
+        };
+        let error = layer
+            .complete(&Request::text("t", "", "x", 1), &call)
+            .unwrap_err();
         assert_eq!(error.class, Class::Cancelled);
     }
 
     #[test]
     fn an_answer_passes_through() {
         let layer = Timeouts::new(Scripted::new([says("hello")]), TimeoutSettings::default());
-        let outcome = layer.complete(&Request::text("t", "", "x", 1), &Call::unwatched(&Cancel::new())).unwrap();
+        let outcome = layer
+            .complete(
+                &Request::text("t", "", "x", 1),
+                &Call::unwatched(&Cancel::new()),
+            )
+            .unwrap();
         assert_eq!(outcome.text, "hello");
     }
 
@@ -206,6 +283,11 @@ mod tests {
         let settings: TimeoutSettings = toml::from_str("idle = 1.5\ntotal = 900").unwrap();
         assert_eq!(settings.idle, Duration::from_millis(1_500));
         assert_eq!(settings.total, Some(Duration::from_secs(900)));
-        assert!(toml::from_str::<TimeoutSettings>("idle = -1").unwrap_err().to_string().contains("expected 0 or more"));
+        assert!(
+            toml::from_str::<TimeoutSettings>("idle = -1")
+                .unwrap_err()
+                .to_string()
+                .contains("expected 0 or more")
+        );
     }
 }

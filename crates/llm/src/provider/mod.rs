@@ -226,8 +226,13 @@ impl Catalogue {
     /// Never: a test reads the file.
     #[must_use]
     pub fn built_in() -> Self {
-        let empty = Self { table: Table::new(), providers: BTreeMap::new() };
-        empty.with(BUILT_IN).expect("BUG: built_in.toml is read by a test")
+        let empty = Self {
+            table: Table::new(),
+            providers: BTreeMap::new(),
+        };
+        empty
+            .with(BUILT_IN)
+            .expect("BUG: built_in.toml is read by a test")
     }
 
     /// Returns these providers with what `text` says about them over it.
@@ -242,10 +247,18 @@ impl Catalogue {
         let names: Vec<String> = newer.keys().cloned().collect();
         merge(&mut self.table, newer);
         for name in names {
-            let problem = |problem: String| CatalogueError::Provider { provider: name.clone(), problem };
-            let value = self.table.get(&name).cloned().expect("BUG: it was merged just now");
-            let spec: ProviderSpec =
-                value.try_into().map_err(|error: toml::de::Error| problem(error.message().to_owned()))?;
+            let problem = |problem: String| CatalogueError::Provider {
+                provider: name.clone(),
+                problem,
+            };
+            let value = self
+                .table
+                .get(&name)
+                .cloned()
+                .expect("BUG: it was merged just now");
+            let spec: ProviderSpec = value
+                .try_into()
+                .map_err(|error: toml::de::Error| problem(error.message().to_owned()))?;
             spec.check().map_err(problem)?;
             self.providers.insert(name, spec);
         }
@@ -277,7 +290,10 @@ impl ProviderSpec {
     #[must_use]
     pub fn model(&self, id: &str) -> ModelSpec {
         let listed = self.models.iter().find(|model| model.id == id).cloned();
-        let mut model = listed.unwrap_or_else(|| ModelSpec { id: id.to_owned(), ..ModelSpec::default() });
+        let mut model = listed.unwrap_or_else(|| ModelSpec {
+            id: id.to_owned(),
+            ..ModelSpec::default()
+        });
         model.price = model.price.or_else(|| self.price.clone());
         model.structured = Some(model.structured.unwrap_or(self.structured));
         model
@@ -296,17 +312,31 @@ impl ProviderSpec {
 
     fn check(&self) -> Result<(), String> {
         let negative = |price: &Price| price.input < 0.0 || price.output < 0.0;
-        if self.models.iter().filter_map(|model| model.price.as_ref()).chain(&self.price).any(negative) {
+        if self
+            .models
+            .iter()
+            .filter_map(|model| model.price.as_ref())
+            .chain(&self.price)
+            .any(negative)
+        {
             return Err("a price is below zero".to_owned());
         }
         match (self.dialect, &self.command) {
-            (Dialect::Command, None) => Err("the dialect is `command`, but there is no `command` table".to_owned()),
+            (Dialect::Command, None) => {
+                Err("the dialect is `command`, but there is no `command` table".to_owned())
+            }
             (Dialect::Command, Some(command)) => {
-                let names_prompt = command.arguments.iter().any(|argument| argument.contains("{prompt_file}"));
+                let names_prompt = command
+                    .arguments
+                    .iter()
+                    .any(|argument| argument.contains("{prompt_file}"));
                 if command.prompt_on_stdin || names_prompt {
                     Ok(())
                 } else {
-                    Err("with `prompt_on_stdin = false` an argument must name `{prompt_file}`".to_owned())
+                    Err(
+                        "with `prompt_on_stdin = false` an argument must name `{prompt_file}`"
+                            .to_owned(),
+                    )
                 }
             }
             (_, Some(_)) => Err("a `command` table belongs to the dialect `command`".to_owned()),
@@ -323,9 +353,13 @@ fn merge(older: &mut Table, newer: Table) {
             (Some(toml::Value::Array(older)), toml::Value::Array(newer)) if key == "models" => {
                 for model in newer {
                     let id = model.get("id").cloned();
-                    let same = older.iter_mut().find(|known| id.is_some() && known.get("id").cloned() == id);
+                    let same = older
+                        .iter_mut()
+                        .find(|known| id.is_some() && known.get("id").cloned() == id);
                     match (same, model) {
-                        (Some(toml::Value::Table(known)), toml::Value::Table(model)) => merge(known, model),
+                        (Some(toml::Value::Table(known)), toml::Value::Table(model)) => {
+                            merge(known, model)
+                        }
                         (_, model) => older.push(model),
                     }
                 }

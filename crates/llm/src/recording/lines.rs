@@ -24,31 +24,55 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Box<LlmEr
             .first("check the path and its permissions"));
         }
     };
-    let whole = text.rfind('\n').map_or("", |end| text.get(..end).unwrap_or_default());
+    let whole = text
+        .rfind('\n')
+        .map_or("", |end| text.get(..end).unwrap_or_default());
     let parse = |(number, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|error| {
-            let what =
-                format!("line {} of the recording `{}` cannot be understood: {error}", number + 1, path.display());
+            let what = format!(
+                "line {} of the recording `{}` cannot be understood: {error}",
+                number + 1,
+                path.display()
+            );
             LlmError::new(Class::Setup, what).first("delete that line, or record again")
         })
     };
-    whole.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(parse).collect()
+    whole
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(parse)
+        .collect()
 }
 
 /// Appends one line and makes the directory when it is missing.
 pub(crate) fn append<T: Serialize>(path: &Path, entry: &T) -> Result<(), Box<LlmError>> {
     let write = || -> std::io::Result<()> {
         if let Some(directory) = path.parent() {
-            DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(directory)?;
         }
         let mut line = serde_json::to_string(entry)?;
         line.push('\n');
         // One write: two processes that record at the same time do not mix their lines.
-        OpenOptions::new().create(true).append(true).mode(0o600).open(path)?.write_all(line.as_bytes())
+        OpenOptions::new()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            .open(path)?
+            .write_all(line.as_bytes())
     };
     write().map_err(|error| {
-        LlmError::new(Class::Setup, format!("the recording `{}` cannot be written: {error}", path.display()))
-            .first("check the path and the space on the disk")
+        LlmError::new(
+            Class::Setup,
+            format!(
+                "the recording `{}` cannot be written: {error}",
+                path.display()
+            ),
+        )
+        .first("check the path and the space on the disk")
     })
 }
 
@@ -63,9 +87,24 @@ mod tests {
         assert_eq!(read::<u32>(&path).unwrap(), Vec::<u32>::new());
         append(&path, &1_u32).unwrap();
         append(&path, &2_u32).unwrap();
-        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"cut").unwrap();
+        OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .write_all(b"{\"cut")
+            .unwrap();
         assert_eq!(read::<u32>(&path).unwrap(), vec![1_u32, 2]);
-        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"\n").unwrap();
-        assert!(read::<u32>(&path).unwrap_err().what.starts_with("line 3 of the recording"));
+        OpenOptions::new()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .write_all(b"\n")
+            .unwrap();
+        assert!(
+            read::<u32>(&path)
+                .unwrap_err()
+                .what
+                .starts_with("line 3 of the recording")
+        );
     }
 }

@@ -6,14 +6,20 @@ use similar::TextDiff;
 const MOST_LINES: usize = 40;
 
 /// Returns how the nearest of `recorded` differs from `asked`, as a diff people read.
-pub(crate) fn difference<'a>(asked: &Value, recorded: impl Iterator<Item = &'a Value>) -> Option<String> {
+pub(crate) fn difference<'a>(
+    asked: &Value,
+    recorded: impl Iterator<Item = &'a Value>,
+) -> Option<String> {
     let asked = pretty(asked);
     let nearest = recorded
         .map(pretty)
         .map(|recorded| (TextDiff::from_lines(&recorded, &asked).ratio(), recorded))
         .max_by(|left, right| left.0.total_cmp(&right.0))?
         .1;
-    let diff = TextDiff::from_lines(&nearest, &asked).unified_diff().context_radius(1).to_string();
+    let diff = TextDiff::from_lines(&nearest, &asked)
+        .unified_diff()
+        .context_radius(1)
+        .to_string();
     let mut lines: Vec<&str> = diff.lines().collect();
     if lines.len() > MOST_LINES {
         lines.truncate(MOST_LINES);

@@ -13,10 +13,21 @@ const GONE: &str = "[secret]";
 static VOLATILE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let pattern = |text: &str| Regex::new(text).expect("BUG: a constant pattern");
     vec![
-        (pattern(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"), "<time>"),
-        (pattern(r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"), "<id>"),
+        (
+            pattern(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"),
+            "<time>",
+        ),
+        (
+            pattern(
+                r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b",
+            ),
+            "<id>",
+        ),
         (pattern(r"\b[0-7][0-9A-HJKMNP-TV-Z]{25}\b"), "<id>"),
-        (pattern(r#"(?:/(?:home|Users|root|tmp|private|var)/|\b[A-Za-z]:\\)[^\s"'`<>)]*"#), "<path>"),
+        (
+            pattern(r#"(?:/(?:home|Users|root|tmp|private|var)/|\b[A-Za-z]:\\)[^\s"'`<>)]*"#),
+            "<path>",
+        ),
     ]
 });
 
@@ -38,7 +49,9 @@ impl Scrubber {
 
     #[must_use]
     pub fn text(&self, text: &str) -> String {
-        let known = self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret.reveal(), GONE));
+        let known = self.secrets.iter().fold(text.to_owned(), |text, secret| {
+            text.replace(secret.reveal(), GONE)
+        });
         (self.mask)(&known)
     }
 
@@ -51,7 +64,11 @@ impl Scrubber {
 /// Returns the value as it is compared: what changes from run to run is the same, and so is the order of keys.
 pub(crate) fn comparable(value: &Value) -> Value {
     let steady = |text: &str| {
-        VOLATILE.iter().fold(text.to_owned(), |text, (pattern, word)| pattern.replace_all(&text, *word).into_owned())
+        VOLATILE
+            .iter()
+            .fold(text.to_owned(), |text, (pattern, word)| {
+                pattern.replace_all(&text, *word).into_owned()
+            })
     };
     let mut value = mapped(value, &steady);
     value.sort_all_objects();
@@ -62,9 +79,12 @@ fn mapped(value: &Value, change: &dyn Fn(&str) -> String) -> Value {
     match value {
         Value::String(text) => Value::String(change(text)),
         Value::Array(items) => items.iter().map(|item| mapped(item, change)).collect(),
-        Value::Object(fields) => {
-            Value::Object(fields.iter().map(|(key, value)| (change(key), mapped(value, change))).collect())
-        }
+        Value::Object(fields) => Value::Object(
+            fields
+                .iter()
+                .map(|(key, value)| (change(key), mapped(value, change)))
+                .collect(),
+        ),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }
@@ -80,7 +100,10 @@ mod tests {
         let mask = |text: &str| text.replace("sk-1", "[masked]");
         let scrubber = Scrubber::new(vec![Secret::new("hunter2").unwrap()], mask);
         let value = json!({"a": ["my hunter2 is", {"hunter2": "Bearer sk-1"}], "n": 7});
-        assert_eq!(scrubber.value(&value), json!({"a": ["my [secret] is", {"[secret]": "Bearer [masked]"}], "n": 7}));
+        assert_eq!(
+            scrubber.value(&value),
+            json!({"a": ["my [secret] is", {"[secret]": "Bearer [masked]"}], "n": 7})
+        );
     }
 
     #[test]
@@ -88,6 +111,9 @@ mod tests {
         let first = json!({"b": "at 2026-11-15T10:00:00.123Z in /tmp/x1/y by 01JCQZ7V4T3M9W8X6Y5Z4A3B2C", "a": 1});
         let second = json!({"a": 1, "b": "at 2027-01-01 09:30 in /home/me/story by 01JCR00000000000000000000A"});
         assert_eq!(comparable(&first), comparable(&second));
-        assert_eq!(comparable(&json!("the act is 1850-01-02, no time")), json!("the act is 1850-01-02, no time"));
+        assert_eq!(
+            comparable(&json!("the act is 1850-01-02, no time")),
+            json!("the act is 1850-01-02, no time")
+        );
     }
 }

@@ -15,8 +15,15 @@ use super::{lines, nearest};
 use crate::error::{Class, LlmError};
 
 /// The headers of an answer that decide anything here.
-const KEPT_HEADERS: &[&str] =
-    &["content-type", "date", "location", "request-id", "retry-after", "retry-after-ms", "x-request-id"];
+const KEPT_HEADERS: &[&str] = &[
+    "content-type",
+    "date",
+    "location",
+    "request-id",
+    "retry-after",
+    "retry-after-ms",
+    "x-request-id",
+];
 
 /// A tape that records, or one that answers.
 pub struct WireTape {
@@ -50,7 +57,10 @@ pub(crate) enum Chunk {
 
 impl Chunk {
     pub(crate) fn new(bytes: &[u8]) -> Self {
-        std::str::from_utf8(bytes).map_or_else(|_| Self::Bytes(bytes.to_vec()), |text| Self::Text(text.to_owned()))
+        std::str::from_utf8(bytes).map_or_else(
+            |_| Self::Bytes(bytes.to_vec()),
+            |text| Self::Text(text.to_owned()),
+        )
     }
 
     pub(crate) fn into_bytes(self) -> Vec<u8> {
@@ -65,7 +75,11 @@ impl WireTape {
     /// Returns a tape that appends every exchange to a file.
     #[must_use]
     pub fn record(path: &Path, scrubber: Scrubber) -> Self {
-        Self { path: path.to_owned(), scrubber, recorded: None }
+        Self {
+            path: path.to_owned(),
+            scrubber,
+            recorded: None,
+        }
     }
 
     /// Returns a tape that answers from a file and never touches the network. The scrubber is that of the recording: a
@@ -75,7 +89,11 @@ impl WireTape {
     /// When the file cannot be read.
     pub fn replay(path: &Path, scrubber: Scrubber) -> Result<Self, Box<LlmError>> {
         let recorded = lines::read::<Exchange>(path)?;
-        Ok(Self { path: path.to_owned(), scrubber, recorded: Some(Mutex::new(recorded.into())) })
+        Ok(Self {
+            path: path.to_owned(),
+            scrubber,
+            recorded: Some(Mutex::new(recorded.into())),
+        })
     }
 
     pub(crate) fn replays(&self) -> bool {
@@ -83,22 +101,49 @@ impl WireTape {
     }
 
     /// Returns the recorded exchange for this request. Each is given once, in the order of recording.
-    pub(crate) fn find(&self, method: &str, place: &str, body: &Value) -> Result<Exchange, Box<LlmError>> {
-        let recorded = self.recorded.as_ref().expect("BUG: asked a tape that records");
-        let mut recorded = recorded.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    pub(crate) fn find(
+        &self,
+        method: &str,
+        place: &str,
+        body: &Value,
+    ) -> Result<Exchange, Box<LlmError>> {
+        let recorded = self
+            .recorded
+            .as_ref()
+            .expect("BUG: asked a tape that records");
+        let mut recorded = recorded
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         let question = |method: &str, place: &str, body: &Value| {
-            comparable(&self.scrubber.value(&json!({"method": method, "place": place, "body": body})))
+            comparable(
+                &self
+                    .scrubber
+                    .value(&json!({"method": method, "place": place, "body": body})),
+            )
         };
         let asked = question(method, place, body);
-        let same = |exchange: &Exchange| question(&exchange.method, &exchange.place, &exchange.body) == asked;
-        if let Some(exchange) = recorded.iter().position(same).and_then(|place| recorded.remove(place)) {
+        let same = |exchange: &Exchange| {
+            question(&exchange.method, &exchange.place, &exchange.body) == asked
+        };
+        if let Some(exchange) = recorded
+            .iter()
+            .position(same)
+            .and_then(|place| recorded.remove(place))
+        {
             return Ok(exchange);
         }
-        let questions: Vec<Value> =
-            recorded.iter().map(|exchange| question(&exchange.method, &exchange.place, &exchange.body)).collect();
-        let nearest = nearest::difference(&asked, questions.iter())
-            .map_or_else(|| "nothing is left in it".to_owned(), |diff| format!("the nearest differs:\n{diff}"));
-        let what = format!("`{}` has no exchange for {method} {place}; {nearest}", self.path.display());
+        let questions: Vec<Value> = recorded
+            .iter()
+            .map(|exchange| question(&exchange.method, &exchange.place, &exchange.body))
+            .collect();
+        let nearest = nearest::difference(&asked, questions.iter()).map_or_else(
+            || "nothing is left in it".to_owned(),
+            |diff| format!("the nearest differs:\n{diff}"),
+        );
+        let what = format!(
+            "`{}` has no exchange for {method} {place}; {nearest}",
+            self.path.display()
+        );
         Err(LlmError::new(Class::NotRecorded, what))
     }
 
@@ -106,11 +151,17 @@ impl WireTape {
     pub(crate) fn keep(&self, mut exchange: Exchange) -> Result<(), Box<LlmError>> {
         exchange.place = self.scrubber.text(&exchange.place);
         exchange.body = self.scrubber.value(&exchange.body);
-        exchange.headers.retain(|(name, _)| KEPT_HEADERS.contains(&name.as_str()));
+        exchange
+            .headers
+            .retain(|(name, _)| KEPT_HEADERS.contains(&name.as_str()));
         for (_, value) in &mut exchange.headers {
             *value = self.scrubber.text(value);
         }
-        let whole: Vec<u8> = exchange.chunks.iter().flat_map(|chunk| chunk.clone().into_bytes()).collect();
+        let whole: Vec<u8> = exchange
+            .chunks
+            .iter()
+            .flat_map(|chunk| chunk.clone().into_bytes())
+            .collect();
         if let Ok(text) = String::from_utf8(whole) {
             let scrubbed = self.scrubber.text(&text);
             // A secret may lie across two pieces; then the boundaries go with it.

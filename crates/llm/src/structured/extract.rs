@@ -18,14 +18,20 @@ pub(super) fn candidates(text: &str) -> Found<'_> {
     let text = after_thoughts(text.trim_start_matches('\u{feff}')).trim();
     let mut found = Found::default();
     // A number, a word in quotes, or JSON in quotes.
-    if !text.is_empty() && !text.starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
+    if !text.is_empty()
+        && !text.starts_with(['{', '['])
+        && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
     {
         found.values.push(text);
     }
     let mut rest = text;
     for _ in 0..MOST_OPENERS {
-        let Some(start) = rest.find(['{', '[']) else { break };
-        let Some(opened) = rest.get(start..) else { break };
+        let Some(start) = rest.find(['{', '[']) else {
+            break;
+        };
+        let Some(opened) = rest.get(start..) else {
+            break;
+        };
         match span(opened) {
             Span::Closed(length) => {
                 found.values.extend(opened.get(..length));

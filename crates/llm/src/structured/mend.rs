@@ -15,24 +15,43 @@ pub(super) fn mended(mut value: Value, validator: &Validator) -> Checked {
     let mut notes = Vec::new();
     'next: while notes.len() < MOST {
         // The envelope first: what is in it would otherwise be left out as unknown.
-        let mut repairs: Vec<(String, Repair)> =
-            unwrapped(&value).map(|repair| (String::new(), repair)).into_iter().collect();
+        let mut repairs: Vec<(String, Repair)> = unwrapped(&value)
+            .map(|repair| (String::new(), repair))
+            .into_iter()
+            .collect();
         let mut errors = Vec::new();
         validator.each_leaf(&value, &mut |error| {
             errors.push(error.instance_path().as_str().to_owned());
             let cause = error.instance_path().as_str();
-            repairs.extend(proposals(error).into_iter().map(|repair| (cause.to_owned(), repair)));
+            repairs.extend(
+                proposals(error)
+                    .into_iter()
+                    .map(|repair| (cause.to_owned(), repair)),
+            );
         });
-        for (cause, Repair { pointer, change, note }) in repairs {
+        for (
+            cause,
+            Repair {
+                pointer,
+                change,
+                note,
+            },
+        ) in repairs
+        {
             let mut changed = value.clone();
             if !change.apply(&mut changed, &pointer) {
                 continue;
             }
             let mut left = Vec::new();
-            validator.each_leaf(&changed, &mut |error| left.push(error.instance_path().as_str().to_owned()));
+            validator.each_leaf(&changed, &mut |error| {
+                left.push(error.instance_path().as_str().to_owned())
+            });
             if is_better(&errors, &left, &cause) {
                 value = changed;
-                notes.push(format!("{}: {note}", if pointer.is_empty() { "/" } else { &pointer }));
+                notes.push(format!(
+                    "{}: {note}",
+                    if pointer.is_empty() { "/" } else { &pointer }
+                ));
                 continue 'next;
             }
         }
@@ -43,10 +62,20 @@ pub(super) fn mended(mut value: Value, validator: &Validator) -> Checked {
 
 /// Tells whether a repair got further: fewer errors, or its cause gave way to errors inside the place it was at.
 fn is_better(before: &[String], after: &[String], cause: &str) -> bool {
-    let inside = |error: &&String| error.strip_prefix(cause).is_some_and(|rest| rest.starts_with('/'));
-    let elsewhere = |errors: &[String]| errors.iter().filter(|error| *error != cause && !inside(error)).count();
+    let inside = |error: &&String| {
+        error
+            .strip_prefix(cause)
+            .is_some_and(|rest| rest.starts_with('/'))
+    };
+    let elsewhere = |errors: &[String]| {
+        errors
+            .iter()
+            .filter(|error| *error != cause && !inside(error))
+            .count()
+    };
     let here = |errors: &[String]| errors.iter().filter(|error| *error == cause).count();
-    after.len() < before.len() || (here(after) < here(before) && elsewhere(after) <= elsewhere(before))
+    after.len() < before.len()
+        || (here(after) < here(before) && elsewhere(after) <= elsewhere(before))
 }
 
 struct Repair {
@@ -65,9 +94,14 @@ enum Change {
 impl Change {
     fn apply(self, value: &mut Value, pointer: &str) -> bool {
         match self {
-            Self::Replace(new) => value.pointer_mut(pointer).map(|place| *place = new).is_some(),
+            Self::Replace(new) => value
+                .pointer_mut(pointer)
+                .map(|place| *place = new)
+                .is_some(),
             Self::Remove => {
-                let Some((parent, key)) = pointer.rsplit_once('/') else { return false };
+                let Some((parent, key)) = pointer.rsplit_once('/') else {
+                    return false;
+                };
                 let key = key.replace("~1", "/").replace("~0", "~");
                 value
                     .pointer_mut(parent)
@@ -75,13 +109,15 @@ impl Change {
                     .and_then(|parent| parent.remove(&key))
                     .is_some()
             }
-            Self::RemoveKeys(keys) => match value.pointer_mut(pointer).and_then(Value::as_object_mut) {
-                Some(object) => {
-                    object.retain(|key, _| !keys.contains(key));
-                    true
+            Self::RemoveKeys(keys) => {
+                match value.pointer_mut(pointer).and_then(Value::as_object_mut) {
+                    Some(object) => {
+                        object.retain(|key, _| !keys.contains(key));
+                        true
+                    }
+                    None => false,
                 }
-                None => false,
-            },
+            }
         }
     }
 }
@@ -92,7 +128,11 @@ fn proposals(error: &ValidationError<'_>) -> Vec<Repair> {
     // Where every property must be given, an optional one is given as null.
     if found.is_null() {
         let note = "null left out".to_owned();
-        return vec![Repair { pointer: pointer.to_owned(), change: Change::Remove, note }];
+        return vec![Repair {
+            pointer: pointer.to_owned(),
+            change: Change::Remove,
+            note,
+        }];
     }
     let replace = |new: Value| Repair {
         pointer: pointer.to_owned(),
@@ -103,9 +143,15 @@ fn proposals(error: &ValidationError<'_>) -> Vec<Repair> {
         ValidationErrorKind::Type { kind } => {
             let wanted: Vec<String> = match kind {
                 TypeKind::Single(wanted) => vec![wanted.to_string()],
-                TypeKind::Multiple(wanted) => wanted.iter().map(|wanted| wanted.to_string()).collect(),
+                TypeKind::Multiple(wanted) => {
+                    wanted.iter().map(|wanted| wanted.to_string()).collect()
+                }
             };
-            wanted.iter().filter_map(|wanted| as_type(found, wanted)).map(replace).collect()
+            wanted
+                .iter()
+                .filter_map(|wanted| as_type(found, wanted))
+                .map(replace)
+                .collect()
         }
         ValidationErrorKind::AdditionalProperties { unexpected }
         | ValidationErrorKind::UnevaluatedProperties { unexpected } => vec![Repair {
@@ -118,9 +164,14 @@ fn proposals(error: &ValidationError<'_>) -> Vec<Repair> {
             same_word(found, options).map(replace).into_iter().collect()
         }
         ValidationErrorKind::Constant { expected_value } => {
-            same_word(found, std::slice::from_ref(&**expected_value)).map(replace).into_iter().collect()
+            same_word(found, std::slice::from_ref(&**expected_value))
+                .map(replace)
+                .into_iter()
+                .collect()
         }
-        ValidationErrorKind::Minimum { limit } | ValidationErrorKind::Maximum { limit } => vec![replace(limit.clone())],
+        ValidationErrorKind::Minimum { limit } | ValidationErrorKind::Maximum { limit } => {
+            vec![replace(limit.clone())]
+        }
         // None of the shapes was meant by name, but perhaps one by a name that was written loosely.
         ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
             let names = context.iter().flatten();
@@ -136,10 +187,15 @@ fn proposals(error: &ValidationError<'_>) -> Vec<Repair> {
 /// Returns the value in another type, where only its form was wrong.
 fn as_type(found: &Value, wanted: &str) -> Option<Value> {
     match (wanted, found) {
-        ("integer", Value::String(text)) => text.trim().parse::<i64>().ok().map(|number| json!(number)),
-        ("number", Value::String(text)) => {
-            text.trim().parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| json!(number))
+        ("integer", Value::String(text)) => {
+            text.trim().parse::<i64>().ok().map(|number| json!(number))
         }
+        ("number", Value::String(text)) => text
+            .trim()
+            .parse::<f64>()
+            .ok()
+            .filter(|number| number.is_finite())
+            .map(|number| json!(number)),
         ("boolean", Value::String(text)) => match text.trim().to_ascii_lowercase().as_str() {
             "true" => Some(json!(true)),
             "false" => Some(json!(false)),
@@ -147,10 +203,15 @@ fn as_type(found: &Value, wanted: &str) -> Option<Value> {
         },
         ("string", Value::Number(_) | Value::Bool(_)) => Some(json!(found.to_string())),
         ("array", Value::String(text)) if text.trim_start().starts_with('[') => {
-            serde_json::from_str::<Value>(text).ok().filter(Value::is_array).or_else(|| Some(json!([found])))
+            serde_json::from_str::<Value>(text)
+                .ok()
+                .filter(Value::is_array)
+                .or_else(|| Some(json!([found])))
         }
         ("array", Value::String(_) | Value::Object(_) | Value::Number(_)) => Some(json!([found])),
-        ("object", Value::String(text)) => serde_json::from_str::<Value>(text).ok().filter(Value::is_object),
+        ("object", Value::String(text)) => serde_json::from_str::<Value>(text)
+            .ok()
+            .filter(Value::is_object),
         _ => None,
     }
 }
@@ -158,10 +219,15 @@ fn as_type(found: &Value, wanted: &str) -> Option<Value> {
 /// Returns the one option that is the same word but for case, spaces, `-` and `_`.
 fn same_word(found: &Value, options: &[Value]) -> Option<Value> {
     let bare = |text: &str| -> String {
-        text.chars().filter(|letter| letter.is_alphanumeric() || *letter == '.').flat_map(char::to_lowercase).collect()
+        text.chars()
+            .filter(|letter| letter.is_alphanumeric() || *letter == '.')
+            .flat_map(char::to_lowercase)
+            .collect()
     };
     let found = bare(found.as_str()?);
-    let mut same = options.iter().filter(|option| option.as_str().is_some_and(|option| bare(option) == found));
+    let mut same = options
+        .iter()
+        .filter(|option| option.as_str().is_some_and(|option| bare(option) == found));
     let option = same.next()?;
     same.next().is_none().then(|| option.clone())
 }
@@ -173,14 +239,20 @@ fn unwrapped(value: &Value) -> Option<Repair> {
         Value::Array(items) if items.len() == 1 => items.first(),
         _ => None,
     };
-    inner.filter(|inner| inner.is_object() || inner.is_array()).map(|inner| Repair {
-        pointer: String::new(),
-        change: Change::Replace(inner.clone()),
-        note: "taken out of the envelope around it".to_owned(),
-    })
+    inner
+        .filter(|inner| inner.is_object() || inner.is_array())
+        .map(|inner| Repair {
+            pointer: String::new(),
+            change: Change::Replace(inner.clone()),
+            note: "taken out of the envelope around it".to_owned(),
+        })
 }
 
 fn brief(value: &Value) -> String {
     let text = value.to_string();
-    if text.chars().count() <= 40 { text } else { text.chars().take(40).chain("…".chars()).collect() }
+    if text.chars().count() <= 40 {
+        text
+    } else {
+        text.chars().take(40).chain("…".chars()).collect()
+    }
 }

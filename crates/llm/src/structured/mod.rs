@@ -42,11 +42,16 @@ pub fn read_answer(text: &str, validator: &Validator) -> Reading {
     // All are tried as they are before any is mended: a good value is better than a mended one.
     for mend in [false, true] {
         for candidate in found.values.iter().rev() {
-            let Some((value, mut notes)) = tolerant::parse(candidate) else { continue };
+            let Some((value, mut notes)) = tolerant::parse(candidate) else {
+                continue;
+            };
             match checked(value, validator, mend) {
                 Ok(mut checked) => {
                     notes.append(&mut checked.notes);
-                    return Reading::Good(Checked { value: checked.value, notes });
+                    return Reading::Good(Checked {
+                        value: checked.value,
+                        notes,
+                    });
                 }
                 Err(findings) => {
                     if best.as_ref().is_none_or(|best| findings.len() < best.len()) {
@@ -67,14 +72,21 @@ pub fn read_answer(text: &str, validator: &Validator) -> Reading {
 fn checked(value: Value, validator: &Validator, mend: bool) -> Result<Checked, Vec<Finding>> {
     let findings = validator.findings(&value);
     if findings.is_empty() {
-        return Ok(Checked { value, notes: Vec::new() });
+        return Ok(Checked {
+            value,
+            notes: Vec::new(),
+        });
     }
     if !mend {
         return Err(findings);
     }
     let mended = mend::mended(value, validator);
     // What is reported is about what the model said, not about a half-mended form of it.
-    if validator.findings(&mended.value).is_empty() { Ok(mended) } else { Err(findings) }
+    if validator.findings(&mended.value).is_empty() {
+        Ok(mended)
+    } else {
+        Err(findings)
+    }
 }
 
 #[cfg(test)]

@@ -31,10 +31,15 @@ fn validator() -> Validator {
 /// The value, then a line for each note; or the findings.
 fn read(text: &str) -> String {
     match read_answer(text, &validator()) {
-        Reading::Good(Checked { value, notes }) => {
-            std::iter::once(value.to_string()).chain(notes).collect::<Vec<_>>().join("\n")
-        }
-        Reading::Wrong { findings } => findings.iter().map(Finding::to_string).collect::<Vec<_>>().join("\n"),
+        Reading::Good(Checked { value, notes }) => std::iter::once(value.to_string())
+            .chain(notes)
+            .collect::<Vec<_>>()
+            .join("\n"),
+        Reading::Wrong { findings } => findings
+            .iter()
+            .map(Finding::to_string)
+            .collect::<Vec<_>>()
+            .join("\n"),
         Reading::Truncated => "truncated".to_owned(),
         Reading::Nothing => "nothing".to_owned(),
     }
@@ -61,9 +66,12 @@ fn values_are_found_where_models_put_them() {
 
 #[test]
 fn an_answer_that_breaks_off_is_no_wrong_answer() {
-    for text in
-        [r#"{"name": "x", "steps": [{"tool": "#, "```json\n{\n  \"name\": \"The ", "{", r#"[{"name": "x"}, {"na"#]
-    {
+    for text in [
+        r#"{"name": "x", "steps": [{"tool": "#,
+        "```json\n{\n  \"name\": \"The ",
+        "{",
+        r#"[{"name": "x"}, {"na"#,
+    ] {
         assert_eq!(read(text), "truncated", "{text}");
     }
     assert_eq!(read("a { of prose"), "nothing");
@@ -72,29 +80,48 @@ fn an_answer_that_breaks_off_is_no_wrong_answer() {
 #[test]
 fn form_is_mended_and_noted() {
     let note = "the answer was not quite JSON: commas, comments or quotes were mended";
-    assert_eq!(read("{name: 'x', \"steps\": [],} // done"), format!("{{\"name\":\"x\",\"steps\":[]}}\n{note}"));
+    assert_eq!(
+        read("{name: 'x', \"steps\": [],} // done"),
+        format!("{{\"name\":\"x\",\"steps\":[]}}\n{note}")
+    );
     assert_eq!(
         read("{\"name\": \"two\nlines\", \"steps\": []}"),
         format!("{{\"name\":\"two\\nlines\",\"steps\":[]}}\n{note}")
     );
     assert!(read("{'name': 'x', 'steps': [], 'note': None}").ends_with("/note: null left out"));
-    assert!(read(r#""{\"name\":\"x\",\"steps\":[]}""#).ends_with("the answer was JSON inside a string"));
+    assert!(
+        read(r#""{\"name\":\"x\",\"steps\":[]}""#).ends_with("the answer was JSON inside a string")
+    );
     let count = r#"{"name":"x","steps":[],"count":"3"}"#;
-    assert_eq!(read(count), "{\"count\":3,\"name\":\"x\",\"steps\":[]}\n/count: \"3\" read as 3");
+    assert_eq!(
+        read(count),
+        "{\"count\":3,\"name\":\"x\",\"steps\":[]}\n/count: \"3\" read as 3"
+    );
     assert!(read(r#"{"name":"x","steps":[],"count":99}"#).ends_with("/count: 99 read as 10"));
     assert!(read(r#"{"name":7,"steps":[]}"#).ends_with("/name: 7 read as \"7\""));
-    assert!(read(r#"{"name":"x","steps":[],"who":"c-0"}"#).ends_with("/who: \"c-0\" read as \"C0\""));
+    assert!(
+        read(r#"{"name":"x","steps":[],"who":"c-0"}"#).ends_with("/who: \"c-0\" read as \"C0\"")
+    );
     assert!(read(r#"{"name":"x","steps":[],"mood":"grim"}"#).ends_with("/: unknown mood left out"));
-    assert!(read(r#"{"plan":{"name":"x","steps":[]}}"#).ends_with("/: taken out of the envelope around it"));
+    assert!(
+        read(r#"{"plan":{"name":"x","steps":[]}}"#)
+            .ends_with("/: taken out of the envelope around it")
+    );
     let one = r#"{"name":"x","steps":{"tool":"Memory.Search","args":"{\"query\":\"sea\",\"limit\":\"3\"}"}}"#;
-    let value = r#"{"name":"x","steps":[{"args":{"limit":3,"query":"sea"},"tool":"memory.search"}]}"#;
+    let value =
+        r#"{"name":"x","steps":[{"args":{"limit":3,"query":"sea"},"tool":"memory.search"}]}"#;
     assert_eq!(read(one).lines().next(), Some(value), "{}", read(one));
 }
 
 #[test]
 fn meaning_is_not_mended_and_the_finding_says_where() {
-    assert_eq!(read(r#"{"name":"x"}"#), "/: \"steps\" is a required property");
-    assert!(read(r#"{"name":"x","steps":[],"who":"C7"}"#).starts_with("/who: \"C7\" is not one of"));
+    assert_eq!(
+        read(r#"{"name":"x"}"#),
+        "/: \"steps\" is a required property"
+    );
+    assert!(
+        read(r#"{"name":"x","steps":[],"who":"C7"}"#).starts_with("/who: \"C7\" is not one of")
+    );
     assert!(read(r#"{"name":"a name that is much too long","steps":[]}"#).starts_with("/name: "));
     assert_eq!(
         read(r#"{"name":"x","steps":[{"tool":"loop.open","args":{}}]}"#),

@@ -12,8 +12,18 @@ pub(super) fn parse(text: &str) -> Option<(Value, Vec<String>)> {
     }
     let loose = |text: &str| parse_to_serde_value::<Value>(text, &ParseOptions::default()).ok();
     let (value, note) = loose(text)
-        .map(|value| (value, "the answer was not quite JSON: commas, comments or quotes were mended"))
-        .or_else(|| Some((loose(&json_words(text))?, "the answer was written like Python or a letter, not JSON")))?;
+        .map(|value| {
+            (
+                value,
+                "the answer was not quite JSON: commas, comments or quotes were mended",
+            )
+        })
+        .or_else(|| {
+            Some((
+                loose(&json_words(text))?,
+                "the answer was written like Python or a letter, not JSON",
+            ))
+        })?;
     Some((value, vec![note.to_owned()]))
 }
 
@@ -22,7 +32,10 @@ fn unquoted(value: Value) -> (Value, Vec<String>) {
     if let Value::String(inner) = &value
         && let Ok(inner @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(inner)
     {
-        return (inner, vec!["the answer was JSON inside a string".to_owned()]);
+        return (
+            inner,
+            vec!["the answer was JSON inside a string".to_owned()],
+        );
     }
     (value, Vec::new())
 }
@@ -30,7 +43,11 @@ fn unquoted(value: Value) -> (Value, Vec<String>) {
 /// Returns the text with `True`, `False` and `None` outside strings as JSON has them, and typographic quotes as plain
 /// ones where there are no others.
 fn json_words(text: &str) -> String {
-    let text = if text.contains('"') { text.to_owned() } else { text.replace(['“', '”', '„'], "\"") };
+    let text = if text.contains('"') {
+        text.to_owned()
+    } else {
+        text.replace(['“', '”', '„'], "\"")
+    };
     let mut result = String::with_capacity(text.len());
     let mut word = String::new();
     let mut string: Option<char> = None;

@@ -23,7 +23,11 @@ pub struct Finding {
 
 impl fmt::Display for Finding {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = if self.pointer.is_empty() { "/" } else { &self.pointer };
+        let place = if self.pointer.is_empty() {
+            "/"
+        } else {
+            &self.pointer
+        };
         write!(formatter, "{place}: {}", self.problem)
     }
 }
@@ -34,10 +38,16 @@ impl Validator {
     /// # Errors
     /// When the schema is none.
     pub fn new(schema: &Value) -> Result<Self, Box<LlmError>> {
-        jsonschema::draft202012::new(schema).map(Self).map_err(|error| {
-            let what = format!("the schema itself is not valid at `{}`: {error}", error.instance_path());
-            LlmError::new(Class::Setup, what).first("this is a fault of the caller, not of the model")
-        })
+        jsonschema::draft202012::new(schema)
+            .map(Self)
+            .map_err(|error| {
+                let what = format!(
+                    "the schema itself is not valid at `{}`: {error}",
+                    error.instance_path()
+                );
+                LlmError::new(Class::Setup, what)
+                    .first("this is a fault of the caller, not of the model")
+            })
     }
 
     /// Returns what is wrong; nothing, when the value is of the wanted shape.
@@ -45,7 +55,10 @@ impl Validator {
     pub fn findings(&self, value: &Value) -> Vec<Finding> {
         let mut findings: Vec<Finding> = Vec::new();
         self.each_leaf(value, &mut |error| {
-            let finding = Finding { pointer: error.instance_path().as_str().to_owned(), problem: problem(error) };
+            let finding = Finding {
+                pointer: error.instance_path().as_str().to_owned(),
+                problem: problem(error),
+            };
             if !findings.contains(&finding) {
                 findings.push(finding);
             }
@@ -63,13 +76,17 @@ impl Validator {
 }
 
 fn leaves(error: &ValidationError<'_>, visit: &mut dyn FnMut(&ValidationError<'_>)) {
-    if let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } = error.kind() {
+    if let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } =
+        error.kind()
+    {
         let meant = context.iter().min_by_key(|branch| {
             let other = branch.iter().filter(|error| names_another(error)).count();
             (other, branch.len())
         });
         // Several shapes that all name another one: say which there are, not what the first of them lacks.
-        if let Some(branch) = meant.filter(|branch| !branch.is_empty() && !branch.iter().any(names_another)) {
+        if let Some(branch) =
+            meant.filter(|branch| !branch.is_empty() && !branch.iter().any(names_another))
+        {
             for error in branch {
                 leaves(error, visit);
             }
@@ -115,6 +132,9 @@ fn clipped(text: &str) -> String {
         return text.to_owned();
     }
     let letters: Vec<char> = text.chars().collect();
-    let (head, tail) = (letters.iter().take(MOST / 2), letters.iter().skip(letters.len() - MOST / 2));
+    let (head, tail) = (
+        letters.iter().take(MOST / 2),
+        letters.iter().skip(letters.len() - MOST / 2),
+    );
     head.collect::<String>() + " … " + &tail.collect::<String>()
 }

@@ -23,8 +23,11 @@ impl Speech for AnthropicMessages {
 
     fn body(&self, asked: &Asked<'_>) -> Value {
         let request = asked.request;
-        let messages: Vec<Value> =
-            request.messages.iter().map(|message| json!({"role": role(message), "content": message.text})).collect();
+        let messages: Vec<Value> = request
+            .messages
+            .iter()
+            .map(|message| json!({"role": role(message), "content": message.text}))
+            .collect();
         let mut body = json!({
             "model": asked.model,
             "messages": messages,
@@ -39,17 +42,21 @@ impl Speech for AnthropicMessages {
             };
         }
         set(&mut body, "temperature", request.temperature);
-        set(&mut body, "stop_sequences", (!request.stop.is_empty()).then(|| json!(request.stop)));
+        set(
+            &mut body,
+            "stop_sequences",
+            (!request.stop.is_empty()).then(|| json!(request.stop)),
+        );
         if let Some(wanted) = &request.schema {
             let schema = schema::sendable(&wanted.schema, asked.flavour).schema;
             let name = &wanted.name;
             match wanted.mode {
                 SchemaMode::Native => {
-                    body["output_config"] = json!({"format": {"type": "json_schema", "schema": schema}});
+                    body["output_config"] =
+                        json!({"format": {"type": "json_schema", "schema": schema}});
                 }
                 SchemaMode::Tool => {
-                    body["tools"] =
-                        json!([{"name": name, "description": schema::TOOL_PURPOSE, "input_schema": schema}]);
+                    body["tools"] = json!([{"name": name, "description": schema::TOOL_PURPOSE, "input_schema": schema}]);
                     body["tool_choice"] = json!({"type": "tool", "name": name});
                 }
                 SchemaMode::Prompt => {}
@@ -62,11 +69,17 @@ impl Speech for AnthropicMessages {
         match text(event, "/type").unwrap_or_default() {
             "message_start" => read_message(event.get("message").unwrap_or(&Value::Null), draft),
             "content_block_start" => {
-                draft.text.push_str(text(event, "/content_block/text").unwrap_or_default());
+                draft
+                    .text
+                    .push_str(text(event, "/content_block/text").unwrap_or_default());
             }
             "content_block_delta" => {
-                draft.text.push_str(text(event, "/delta/text").unwrap_or_default());
-                draft.arguments.push_str(text(event, "/delta/partial_json").unwrap_or_default());
+                draft
+                    .text
+                    .push_str(text(event, "/delta/text").unwrap_or_default());
+                draft
+                    .arguments
+                    .push_str(text(event, "/delta/partial_json").unwrap_or_default());
             }
             "message_delta" => {
                 read_stop(event.get("delta").unwrap_or(&Value::Null), draft);
@@ -74,7 +87,9 @@ impl Speech for AnthropicMessages {
             }
             "message_stop" => draft.closed = true,
             "error" => return Err(fault::in_stream(event)),
-            "" if event.get("error").is_some_and(|error| !error.is_null()) => return Err(fault::in_stream(event)),
+            "" if event.get("error").is_some_and(|error| !error.is_null()) => {
+                return Err(fault::in_stream(event));
+            }
             // Pings, thoughts, and what is yet to be invented.
             _ => {}
         }
@@ -86,11 +101,20 @@ impl Speech for AnthropicMessages {
             return Err(fault::in_stream(answer));
         }
         read_message(answer, draft);
-        for block in answer.get("content").and_then(Value::as_array).into_iter().flatten() {
+        for block in answer
+            .get("content")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             match text(block, "/type") {
-                Some("text") => draft.text.push_str(text(block, "/text").unwrap_or_default()),
+                Some("text") => draft
+                    .text
+                    .push_str(text(block, "/text").unwrap_or_default()),
                 Some("tool_use") => {
-                    draft.arguments.push_str(&block.get("input").map(Value::to_string).unwrap_or_default());
+                    draft
+                        .arguments
+                        .push_str(&block.get("input").map(Value::to_string).unwrap_or_default());
                 }
                 _ => {}
             }
@@ -102,19 +126,34 @@ impl Speech for AnthropicMessages {
 }
 
 fn read_message(message: &Value, draft: &mut Draft) {
-    draft.id = draft.id.take().or_else(|| text(message, "/id").map(str::to_owned));
-    draft.model = draft.model.take().or_else(|| text(message, "/model").map(str::to_owned));
+    draft.id = draft
+        .id
+        .take()
+        .or_else(|| text(message, "/id").map(str::to_owned));
+    draft.model = draft
+        .model
+        .take()
+        .or_else(|| text(message, "/model").map(str::to_owned));
     read_usage(message, draft);
 }
 
 /// What went through the cache is told apart from the input here; the ledger counts it in.
 fn read_usage(value: &Value, draft: &mut Draft) {
-    let Some(usage) = value.get("usage") else { return };
+    let Some(usage) = value.get("usage") else {
+        return;
+    };
     let read = number(usage, "/cache_read_input_tokens");
     let write = number(usage, "/cache_creation_input_tokens");
-    let input = number(usage, "/input_tokens").map(|input| input + read.unwrap_or(0) + write.unwrap_or(0));
+    let input =
+        number(usage, "/input_tokens").map(|input| input + read.unwrap_or(0) + write.unwrap_or(0));
     let output = number(usage, "/output_tokens");
-    draft.usage = draft.usage.updated(Usage { input, output, cache_read: read, cache_write: write, reasoning: None });
+    draft.usage = draft.usage.updated(Usage {
+        input,
+        output,
+        cache_read: read,
+        cache_write: write,
+        reasoning: None,
+    });
 }
 
 fn read_stop(value: &Value, draft: &mut Draft) {

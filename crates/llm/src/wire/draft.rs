@@ -24,7 +24,11 @@ pub(crate) struct Draft {
 impl Draft {
     /// Returns what was added since the last time.
     pub(crate) fn news(&mut self) -> Option<&str> {
-        let answer = if self.arguments.is_empty() { &self.text } else { &self.arguments };
+        let answer = if self.arguments.is_empty() {
+            &self.text
+        } else {
+            &self.arguments
+        };
         let from = std::mem::replace(&mut self.shown, answer.len()).min(answer.len());
         answer.get(from..).filter(|news| !news.is_empty())
     }
@@ -37,15 +41,29 @@ impl Draft {
                 "the connection was closed in the middle of the answer",
             ));
         };
-        let text = if self.arguments.is_empty() { self.text.clone() } else { self.arguments.clone() };
+        let text = if self.arguments.is_empty() {
+            self.text.clone()
+        } else {
+            self.arguments.clone()
+        };
         if text.trim().is_empty() {
             if !self.refusal.is_empty() || stop == Stop::Filter {
-                let why = if self.refusal.is_empty() { "it gave no reason" } else { &self.refusal };
-                return Err(LlmError::new(Class::ContentFilter, format!("the model refused to answer: {why}")));
+                let why = if self.refusal.is_empty() {
+                    "it gave no reason"
+                } else {
+                    &self.refusal
+                };
+                return Err(LlmError::new(
+                    Class::ContentFilter,
+                    format!("the model refused to answer: {why}"),
+                ));
             }
             // Cut before the first word is for the caller to judge: thinking may have used up the room.
             if stop != Stop::Length {
-                return Err(LlmError::new(Class::Malformed, "the model ended its answer without a word"));
+                return Err(LlmError::new(
+                    Class::Malformed,
+                    "the model ended its answer without a word",
+                ));
             }
         }
         Ok(Outcome {

@@ -12,14 +12,27 @@ use super::transport::Headers;
 use crate::error::{Class, LlmError};
 
 /// Returns the error for a status that is no success.
-pub(crate) fn of_response(status: u16, headers: &Headers, body: &str, url: &str, now: SystemTime) -> Box<LlmError> {
+pub(crate) fn of_response(
+    status: u16,
+    headers: &Headers,
+    body: &str,
+    url: &str,
+    now: SystemTime,
+) -> Box<LlmError> {
     let value = serde_json::from_str::<Value>(body).unwrap_or(Value::Null);
     let said = Said::new(&value);
     let class = said.class(Some(status));
-    let words = if said.message.is_empty() { plain(body) } else { said.message.clone() };
+    let words = if said.message.is_empty() {
+        plain(body)
+    } else {
+        said.message.clone()
+    };
     let what = match class {
         Class::EndpointNotFound if (300..400).contains(&status) => {
-            format!("{url} has moved to `{}` ({status})", headers.get("location").unwrap_or("an unknown address"))
+            format!(
+                "{url} has moved to `{}` ({status})",
+                headers.get("location").unwrap_or("an unknown address")
+            )
         }
         _ if words.is_empty() => format!("{url} answered {status}"),
         _ => format!("{url} answered {status}: {words}"),
@@ -28,7 +41,10 @@ pub(crate) fn of_response(status: u16, headers: &Headers, body: &str, url: &str,
     error.status = Some(status);
     error.retry_after = retry_after::asked(headers, body, now);
     if class == Class::EndpointNotFound && (300..400).contains(&status) {
-        error.next.insert(0, "set the base URL to the new address; a key is not sent after a redirect".to_owned());
+        error.next.insert(
+            0,
+            "set the base URL to the new address; a key is not sent after a redirect".to_owned(),
+        );
     }
     error
 }
@@ -36,8 +52,15 @@ pub(crate) fn of_response(status: u16, headers: &Headers, body: &str, url: &str,
 /// Returns the error for an error object inside a stream.
 pub(crate) fn in_stream(event: &Value) -> Box<LlmError> {
     let said = Said::new(event);
-    let message = if said.message.is_empty() { "no reason given" } else { &said.message };
-    let mut error = LlmError::new(said.class(None), format!("the provider failed while answering: {message}"));
+    let message = if said.message.is_empty() {
+        "no reason given"
+    } else {
+        &said.message
+    };
+    let mut error = LlmError::new(
+        said.class(None),
+        format!("the provider failed while answering: {message}"),
+    );
     error.retry_after = retry_after::in_body(&event.to_string());
     error
 }
@@ -54,27 +77,58 @@ struct Said {
 impl Said {
     fn new(value: &Value) -> Self {
         // Gemini sends a list of one; some servers send the bare message as `error`, `detail` or `message`.
-        let value = value.as_array().and_then(|list| list.first()).unwrap_or(value);
-        let nested = ["error", "response"].iter().filter_map(|key| value.get(key)).find(|inner| inner.is_object());
-        let nested = nested.map(|inner| inner.get("error").filter(|error| error.is_object()).unwrap_or(inner));
+        let value = value
+            .as_array()
+            .and_then(|list| list.first())
+            .unwrap_or(value);
+        let nested = ["error", "response"]
+            .iter()
+            .filter_map(|key| value.get(key))
+            .find(|inner| inner.is_object());
+        let nested = nested.map(|inner| {
+            inner
+                .get("error")
+                .filter(|error| error.is_object())
+                .unwrap_or(inner)
+        });
         let error = nested.unwrap_or(value);
-        let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+        let text =
+            |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
         let message = text(error, "message")
             .or_else(|| text(value, "error"))
             .or_else(|| text(value, "detail"))
             .or_else(|| text(value, "message"))
             .unwrap_or_default();
-        let mut words: Vec<String> = ["type", "code", "status"].iter().filter_map(|key| text(error, key)).collect();
-        for detail in error.get("details").and_then(Value::as_array).into_iter().flatten() {
+        let mut words: Vec<String> = ["type", "code", "status"]
+            .iter()
+            .filter_map(|key| text(error, key))
+            .collect();
+        for detail in error
+            .get("details")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             words.extend(text(detail, "reason"));
         }
         let code = error.get("code");
-        let status = code.and_then(|code| code.as_u64().map(|code| code.to_string()).or(text(error, "code")));
+        let status = code.and_then(|code| {
+            code.as_u64()
+                .map(|code| code.to_string())
+                .or(text(error, "code"))
+        });
         let status = status.and_then(|code| code.parse().ok());
         // OpenRouter wraps what its provider said.
-        let raw = error.pointer("/metadata/raw").and_then(Value::as_str).map(plain);
+        let raw = error
+            .pointer("/metadata/raw")
+            .and_then(Value::as_str)
+            .map(plain);
         let message = raw.map_or(message.clone(), |raw| format!("{message} ({raw})"));
-        Self { message: plain(&message), words: words.iter().map(|word| word.to_lowercase()).collect(), status }
+        Self {
+            message: plain(&message),
+            words: words.iter().map(|word| word.to_lowercase()).collect(),
+            status,
+        }
     }
 
     fn class(&self, status: Option<u16>) -> Class {
@@ -99,9 +153,17 @@ impl Said {
         ]) {
             return Class::ContextTooLong;
         }
-        if word(&["insufficient_quota", "billing_error", "billing_hard_limit_reached", "payment_required"])
-            || says(&["credit balance", "insufficient credits", "exceeded your current quota", "insufficient balance"])
-        {
+        if word(&[
+            "insufficient_quota",
+            "billing_error",
+            "billing_hard_limit_reached",
+            "payment_required",
+        ]) || says(&[
+            "credit balance",
+            "insufficient credits",
+            "exceeded your current quota",
+            "insufficient balance",
+        ]) {
             return Class::NoCredits;
         }
         if word(&[
@@ -124,13 +186,22 @@ impl Said {
         ]) {
             return Class::RateLimited;
         }
-        if word(&["authentication_error", "invalid_api_key", "api_key_invalid", "unauthenticated"]) {
+        if word(&[
+            "authentication_error",
+            "invalid_api_key",
+            "api_key_invalid",
+            "unauthenticated",
+        ]) {
             return Class::Auth;
         }
         if word(&["permission_error", "permission_denied"]) {
             return Class::Permission;
         }
-        if word(&["content_filter", "content_policy_violation", "moderation_blocked"]) {
+        if word(&[
+            "content_filter",
+            "content_policy_violation",
+            "moderation_blocked",
+        ]) {
             return Class::ContentFilter;
         }
         if word(&["not_found_error", "model_not_found", "not_found"]) {
@@ -148,7 +219,14 @@ impl Said {
             Some(400..=499) => Class::BadRequest,
             Some(500..=599) => Class::Server,
             // An error without a status or a word that is known: a passing fault, until it has come back a few times.
-            _ if word(&["invalid_request_error", "invalid_argument", "invalid_prompt"]) => Class::BadRequest,
+            _ if word(&[
+                "invalid_request_error",
+                "invalid_argument",
+                "invalid_prompt",
+            ]) =>
+            {
+                Class::BadRequest
+            }
             _ => Class::Server,
         }
     }
@@ -159,7 +237,11 @@ fn plain(text: &str) -> String {
     const MOST: usize = 500;
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let line: String = line.chars().filter(|letter| !letter.is_control()).collect();
-    if line.chars().count() <= MOST { line } else { line.chars().take(MOST).chain("…".chars()).collect() }
+    if line.chars().count() <= MOST {
+        line
+    } else {
+        line.chars().take(MOST).chain("…".chars()).collect()
+    }
 }
 
 #[cfg(test)]
@@ -169,31 +251,74 @@ mod tests {
     use super::*;
 
     fn class(status: u16, body: &Value) -> Class {
-        of_response(status, &Headers::default(), &body.to_string(), "http://x", SystemTime::UNIX_EPOCH).class
+        of_response(
+            status,
+            &Headers::default(),
+            &body.to_string(),
+            "http://x",
+            SystemTime::UNIX_EPOCH,
+        )
+        .class
     }
 
     /// What providers really send.
     #[test]
     fn bodies_are_told_apart() {
-        let openai =
-            |kind: &str, code: &str, message: &str| json!({"error": {"type": kind, "code": code, "message": message}});
-        let anthropic = |kind: &str| json!({"type": "error", "error": {"type": kind, "message": "…"}});
+        let openai = |kind: &str, code: &str, message: &str| json!({"error": {"type": kind, "code": code, "message": message}});
+        let anthropic =
+            |kind: &str| json!({"type": "error", "error": {"type": kind, "message": "…"}});
         let gemini = |code: u16, status: &str| json!([{"error": {"code": code, "status": status, "message": "…"}}]);
         let invalid_key = json!({"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "API key not valid.",
             "details": [{"reason": "API_KEY_INVALID"}]}});
         let table = [
-            (401, openai("invalid_request_error", "invalid_api_key", "Incorrect API key"), Class::Auth),
+            (
+                401,
+                openai(
+                    "invalid_request_error",
+                    "invalid_api_key",
+                    "Incorrect API key",
+                ),
+                Class::Auth,
+            ),
             (
                 429,
-                openai("insufficient_quota", "insufficient_quota", "You exceeded your current quota"),
+                openai(
+                    "insufficient_quota",
+                    "insufficient_quota",
+                    "You exceeded your current quota",
+                ),
                 Class::NoCredits,
             ),
-            (429, openai("tokens", "rate_limit_exceeded", "Rate limit reached"), Class::RateLimited),
-            (400, openai("invalid_request_error", "context_length_exceeded", "…"), Class::ContextTooLong),
-            (404, openai("invalid_request_error", "model_not_found", "…"), Class::EndpointNotFound),
-            (400, openai("invalid_request_error", "unsupported_value", "…"), Class::BadRequest),
-            (400, json!({"error": {"type": "exceed_context_size_error", "n_ctx": 8192}}), Class::ContextTooLong),
-            (503, json!({"error": {"type": "unavailable_error", "message": "Loading model"}}), Class::Overloaded),
+            (
+                429,
+                openai("tokens", "rate_limit_exceeded", "Rate limit reached"),
+                Class::RateLimited,
+            ),
+            (
+                400,
+                openai("invalid_request_error", "context_length_exceeded", "…"),
+                Class::ContextTooLong,
+            ),
+            (
+                404,
+                openai("invalid_request_error", "model_not_found", "…"),
+                Class::EndpointNotFound,
+            ),
+            (
+                400,
+                openai("invalid_request_error", "unsupported_value", "…"),
+                Class::BadRequest,
+            ),
+            (
+                400,
+                json!({"error": {"type": "exceed_context_size_error", "n_ctx": 8192}}),
+                Class::ContextTooLong,
+            ),
+            (
+                503,
+                json!({"error": {"type": "unavailable_error", "message": "Loading model"}}),
+                Class::Overloaded,
+            ),
             (529, anthropic("overloaded_error"), Class::Overloaded),
             (429, anthropic("rate_limit_error"), Class::RateLimited),
             (403, anthropic("permission_error"), Class::Permission),
@@ -210,7 +335,11 @@ mod tests {
             (429, gemini(429, "RESOURCE_EXHAUSTED"), Class::RateLimited),
             (503, gemini(503, "UNAVAILABLE"), Class::Overloaded),
             (400, invalid_key, Class::Auth),
-            (402, json!({"error": {"code": 402, "message": "This request requires more credits"}}), Class::NoCredits),
+            (
+                402,
+                json!({"error": {"code": 402, "message": "This request requires more credits"}}),
+                Class::NoCredits,
+            ),
             (422, json!({"detail": "field required"}), Class::BadRequest),
             (500, json!({"error": "boom"}), Class::Server),
             (502, Value::Null, Class::Server),
@@ -226,15 +355,22 @@ mod tests {
 
     #[test]
     fn an_error_in_a_stream_keeps_its_class_and_its_wait() {
-        let error =
-            in_stream(&json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}));
+        let error = in_stream(
+            &json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
+        );
         assert_eq!(error.class, Class::Overloaded);
         let failed = json!({"type": "response.failed", "response": {"error": {"code": "rate_limit_exceeded",
             "message": "Please try again in 2s"}}});
         let error = in_stream(&failed);
-        assert_eq!((error.class, error.retry_after.unwrap().as_secs()), (Class::RateLimited, 2));
+        assert_eq!(
+            (error.class, error.retry_after.unwrap().as_secs()),
+            (Class::RateLimited, 2)
+        );
         for code in [json!(429), json!("429")] {
-            assert_eq!(in_stream(&json!({"error": {"code": code, "message": "upstream"}})).class, Class::RateLimited);
+            assert_eq!(
+                in_stream(&json!({"error": {"code": code, "message": "upstream"}})).class,
+                Class::RateLimited
+            );
         }
     }
 
@@ -243,7 +379,10 @@ mod tests {
         let headers = Headers::default();
         let page = "<html>\n<body>502 Bad\u{7} Gateway</body></html>";
         let error = of_response(502, &headers, page, "http://x/v1", SystemTime::UNIX_EPOCH);
-        assert_eq!(error.what, "http://x/v1 answered 502: <html> <body>502 Bad Gateway</body></html>");
+        assert_eq!(
+            error.what,
+            "http://x/v1 answered 502: <html> <body>502 Bad Gateway</body></html>"
+        );
         assert_eq!(error.next, ["try again later, or choose another model"]);
     }
 }

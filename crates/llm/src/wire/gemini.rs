@@ -43,7 +43,11 @@ impl Speech for Gemini {
         let mut settings = json!({"maxOutputTokens": request.max_output_tokens});
         set(&mut settings, "temperature", request.temperature);
         set(&mut settings, "seed", request.seed);
-        set(&mut settings, "stopSequences", (!request.stop.is_empty()).then(|| json!(request.stop)));
+        set(
+            &mut settings,
+            "stopSequences",
+            (!request.stop.is_empty()).then(|| json!(request.stop)),
+        );
         let mut body = json!({"contents": contents});
         if !request.system.is_empty() {
             body["systemInstruction"] = json!({"parts": [{"text": request.system}]});
@@ -57,8 +61,7 @@ impl Speech for Gemini {
                     settings["responseJsonSchema"] = schema;
                 }
                 SchemaMode::Tool => {
-                    let function =
-                        json!({"name": name, "description": schema::TOOL_PURPOSE, "parametersJsonSchema": schema});
+                    let function = json!({"name": name, "description": schema::TOOL_PURPOSE, "parametersJsonSchema": schema});
                     body["tools"] = json!([{"functionDeclarations": [function]}]);
                     let choice = json!({"mode": "ANY", "allowedFunctionNames": [name]});
                     body["toolConfig"] = json!({"functionCallingConfig": choice});
@@ -75,11 +78,25 @@ impl Speech for Gemini {
             return Err(fault::in_stream(event));
         }
         if let Some(reason) = text(event, "/promptFeedback/blockReason") {
-            return Err(LlmError::new(Class::ContentFilter, format!("the provider blocked the prompt: {reason}")));
+            return Err(LlmError::new(
+                Class::ContentFilter,
+                format!("the provider blocked the prompt: {reason}"),
+            ));
         }
-        draft.id = draft.id.take().or_else(|| text(event, "/responseId").map(str::to_owned));
-        draft.model = draft.model.take().or_else(|| text(event, "/modelVersion").map(str::to_owned));
-        for part in event.pointer("/candidates/0/content/parts").and_then(Value::as_array).into_iter().flatten() {
+        draft.id = draft
+            .id
+            .take()
+            .or_else(|| text(event, "/responseId").map(str::to_owned));
+        draft.model = draft
+            .model
+            .take()
+            .or_else(|| text(event, "/modelVersion").map(str::to_owned));
+        for part in event
+            .pointer("/candidates/0/content/parts")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             if part.get("thought").and_then(Value::as_bool) == Some(true) {
                 continue;
             }
@@ -94,7 +111,9 @@ impl Speech for Gemini {
             draft.usage = draft.usage.updated(Usage {
                 input: number(usage, "/promptTokenCount"),
                 // Thoughts are charged as output but counted apart.
-                output: said.or(thoughts).map(|_| said.unwrap_or(0) + thoughts.unwrap_or(0)),
+                output: said
+                    .or(thoughts)
+                    .map(|_| said.unwrap_or(0) + thoughts.unwrap_or(0)),
                 cache_read: number(usage, "/cachedContentTokenCount"),
                 cache_write: None,
                 reasoning: thoughts,
@@ -105,9 +124,13 @@ impl Speech for Gemini {
             draft.stop = Some(match reason {
                 "STOP" => Stop::End,
                 "MAX_TOKENS" => Stop::Length,
-                "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "LANGUAGE" => Stop::Filter,
+                "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII"
+                | "LANGUAGE" => Stop::Filter,
                 "MALFORMED_FUNCTION_CALL" => {
-                    return Err(LlmError::new(Class::Malformed, "the model made a malformed call of its tool"));
+                    return Err(LlmError::new(
+                        Class::Malformed,
+                        "the model made a malformed call of its tool",
+                    ));
                 }
                 _ => Stop::Unknown,
             });

@@ -66,10 +66,17 @@ impl WireModel {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, Box<LlmError>> {
         let setup = |what: String, step: &str| LlmError::new(Class::Setup, what).first(step);
-        let speech = speech(spec.dialect)
-            .ok_or_else(|| setup(format!("provider `{provider}` is a program, not a server"), "use it as a command"))?;
+        let speech = speech(spec.dialect).ok_or_else(|| {
+            setup(
+                format!("provider `{provider}` is a program, not a server"),
+                "use it as a command",
+            )
+        })?;
         let base = spec.base_url.as_deref().ok_or_else(|| {
-            setup(format!("provider `{provider}` has no base URL"), "set it, as in `http://127.0.0.1:8080/v1`")
+            setup(
+                format!("provider `{provider}` has no base URL"),
+                "set it, as in `http://127.0.0.1:8080/v1`",
+            )
         })?;
         let mut url = address(base, &speech.endpoint(model, spec.stream)).map_err(|problem| {
             setup(
@@ -81,8 +88,19 @@ impl WireModel {
             url.query_pairs_mut().append_pair(name, value);
         }
         let transport = Transport::new(&url, spec.timeouts.connect, tape)?;
-        let identity = Identity { provider: provider.to_owned(), model: spec.model(model) };
-        Ok(Self { identity, spec: spec.clone(), speech, url, key, transport, clock })
+        let identity = Identity {
+            provider: provider.to_owned(),
+            model: spec.model(model),
+        };
+        Ok(Self {
+            identity,
+            spec: spec.clone(),
+            speech,
+            url,
+            key,
+            transport,
+            clock,
+        })
     }
 
     fn outgoing(&self, request: &Request) -> Outgoing {
@@ -96,16 +114,26 @@ impl WireModel {
         patch(&mut body, &self.spec.patch);
         patch(&mut body, &self.identity.model.patch);
         if let Some(fields) = body.as_object_mut() {
-            let omitted = |key: &String| self.spec.omit.contains(key) || self.identity.model.omit.contains(key);
+            let omitted = |key: &String| {
+                self.spec.omit.contains(key) || self.identity.model.omit.contains(key)
+            };
             fields.retain(|key, _| !omitted(key));
         }
-        let mut headers: Vec<(String, String)> =
-            self.spec.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let mut headers: Vec<(String, String)> = self
+            .spec
+            .headers
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect();
         if let Some(key) = &self.key {
             let (name, value) = self.speech.authorisation(key);
             headers.push((name.to_owned(), value));
         }
-        Outgoing { url: self.url.clone(), headers, body }
+        Outgoing {
+            url: self.url.clone(),
+            headers,
+            body,
+        }
     }
 
     /// Sends the request and reads the answer into the draft, which outlives a call that is cancelled.
@@ -124,17 +152,26 @@ impl WireModel {
 
     async fn read(&self, incoming: &mut Incoming, call: &Call<'_>, draft: &Mutex<Draft>) -> Answer {
         let alive = || call.tell(&Event::Alive);
-        let request_id = ["x-request-id", "request-id"].iter().find_map(|name| incoming.headers.get(name));
+        let request_id = ["x-request-id", "request-id"]
+            .iter()
+            .find_map(|name| incoming.headers.get(name));
         let request_id = request_id.map(str::to_owned);
         if !(200..300).contains(&incoming.status) {
             // A body that breaks off still leaves the status and the headers.
-            let body = incoming.rest(MOST_ERROR_BYTES, &alive).await.unwrap_or_default();
+            let body = incoming
+                .rest(MOST_ERROR_BYTES, &alive)
+                .await
+                .unwrap_or_default();
             let (status, headers) = (incoming.status, &incoming.headers);
-            let mut error = fault::of_response(status, headers, &body, &shown(&self.url), self.clock.now());
+            let mut error =
+                fault::of_response(status, headers, &body, &shown(&self.url), self.clock.now());
             error.request_id = request_id;
             return Err(error);
         }
-        let streams = incoming.headers.get("content-type").is_some_and(|kind| kind.contains("event-stream"));
+        let streams = incoming
+            .headers
+            .get("content-type")
+            .is_some_and(|kind| kind.contains("event-stream"));
         if streams {
             self.read_stream(incoming, call, draft).await?;
         } else {
@@ -155,9 +192,12 @@ impl WireModel {
         let mut reader = SseReader::default();
         while let Some(chunk) = incoming.chunk().await? {
             call.tell(&Event::Alive);
-            let events = reader
-                .push(&chunk)
-                .map_err(|_| LlmError::new(Class::Malformed, "the provider sent an event without an end"))?;
+            let events = reader.push(&chunk).map_err(|_| {
+                LlmError::new(
+                    Class::Malformed,
+                    "the provider sent an event without an end",
+                )
+            })?;
             for event in events {
                 self.hear(&event, call, draft)?;
             }
@@ -165,21 +205,41 @@ impl WireModel {
                 return Ok(());
             }
         }
-        reader.finish().map_or(Ok(()), |event| self.hear(&event, call, draft))
+        reader
+            .finish()
+            .map_or(Ok(()), |event| self.hear(&event, call, draft))
     }
 
-    fn read_whole(&self, body: &str, call: &Call<'_>, draft: &Mutex<Draft>) -> Result<(), Box<LlmError>> {
+    fn read_whole(
+        &self,
+        body: &str,
+        call: &Call<'_>,
+        draft: &Mutex<Draft>,
+    ) -> Result<(), Box<LlmError>> {
         // A stream under the wrong name.
-        if ["data:", "event:", ":"].iter().any(|start| body.trim_start().starts_with(start)) {
+        if ["data:", "event:", ":"]
+            .iter()
+            .any(|start| body.trim_start().starts_with(start))
+        {
             let mut reader = SseReader::default();
             let events = reader.push(body.as_bytes()).unwrap_or_default();
-            return events.iter().chain(&reader.finish()).try_for_each(|event| self.hear(event, call, draft));
+            return events
+                .iter()
+                .chain(&reader.finish())
+                .try_for_each(|event| self.hear(event, call, draft));
         }
         let value: Value = serde_json::from_str(body).map_err(|_| {
             let start: String = body.trim_start().chars().take(80).collect();
-            let what = format!("{} answered something that is no answer: `{start}`", shown(&self.url));
+            let what = format!(
+                "{} answered something that is no answer: `{start}`",
+                shown(&self.url)
+            );
             // A page for people will be the same page next time.
-            let class = if start.starts_with('<') { Class::EndpointNotFound } else { Class::Malformed };
+            let class = if start.starts_with('<') {
+                Class::EndpointNotFound
+            } else {
+                Class::Malformed
+            };
             LlmError::new(class, what).first("check that the base URL leads to a model server")
         })?;
         let mut draft = lock(draft);
@@ -188,7 +248,12 @@ impl WireModel {
         Ok(())
     }
 
-    fn hear(&self, event: &SseEvent, call: &Call<'_>, draft: &Mutex<Draft>) -> Result<(), Box<LlmError>> {
+    fn hear(
+        &self,
+        event: &SseEvent,
+        call: &Call<'_>,
+        draft: &Mutex<Draft>,
+    ) -> Result<(), Box<LlmError>> {
         let mut draft = lock(draft);
         if draft.closed || event.data.trim().is_empty() {
             return Ok(());
@@ -199,10 +264,16 @@ impl WireModel {
         }
         let value: Value = serde_json::from_str(&event.data).map_err(|_| {
             let start: String = event.data.chars().take(80).collect();
-            LlmError::new(Class::Malformed, format!("the provider sent an event that is no JSON: `{start}`"))
+            LlmError::new(
+                Class::Malformed,
+                format!("the provider sent an event that is no JSON: `{start}`"),
+            )
         })?;
         // An error is told by the event's name, too, by servers that leave it out of the data.
-        if event.name.as_deref() == Some("error") && value.get("type").is_none() && value.get("error").is_none() {
+        if event.name.as_deref() == Some("error")
+            && value.get("type").is_none()
+            && value.get("error").is_none()
+        {
             return Err(fault::in_stream(&value));
         }
         self.speech.event(&value, &mut draft)?;
@@ -231,7 +302,11 @@ impl Model for WireModel {
 
 /// What was said before it went wrong, and was charged, stays with the error.
 fn kept(mut error: Box<LlmError>, draft: &Draft) -> Box<LlmError> {
-    error.text = if draft.arguments.is_empty() { draft.text.clone() } else { draft.arguments.clone() };
+    error.text = if draft.arguments.is_empty() {
+        draft.text.clone()
+    } else {
+        draft.arguments.clone()
+    };
     error.usage = draft.usage;
     error.request_id = error.request_id.take().or_else(|| draft.id.clone());
     error
@@ -244,7 +319,9 @@ fn show(draft: &mut Draft, call: &Call<'_>) {
 }
 
 fn lock(draft: &Mutex<Draft>) -> std::sync::MutexGuard<'_, Draft> {
-    draft.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    draft
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// Puts the endpoint behind the base URL, which is used as given. One that names the endpoint already stays as it is.
@@ -253,12 +330,18 @@ pub(crate) fn address(base: &str, endpoint: &str) -> Result<Url, String> {
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(format!("`{}` is no scheme of the web", url.scheme()));
     }
-    let (path, query) = endpoint.split_once('?').map_or((endpoint, None), |(path, query)| (path, Some(query)));
+    let (path, query) = endpoint
+        .split_once('?')
+        .map_or((endpoint, None), |(path, query)| (path, Some(query)));
     let given = url.path().trim_end_matches('/').to_owned();
     if !given.ends_with(&format!("/{path}")) {
         url.set_path(&format!("{given}/{path}"));
     }
-    for (name, value) in query.into_iter().flat_map(|query| query.split('&')).filter_map(|pair| pair.split_once('=')) {
+    for (name, value) in query
+        .into_iter()
+        .flat_map(|query| query.split('&'))
+        .filter_map(|pair| pair.split_once('='))
+    {
         url.query_pairs_mut().append_pair(name, value);
     }
     Ok(url)
@@ -266,11 +349,19 @@ pub(crate) fn address(base: &str, endpoint: &str) -> Result<Url, String> {
 
 /// Returns an address for a message: without what may be secret in it.
 pub(crate) fn shown(url: &Url) -> String {
-    format!("{}://{}{}{}", url.scheme(), url.host_str().unwrap_or_default(), port(url), url.path())
+    format!(
+        "{}://{}{}{}",
+        url.scheme(),
+        url.host_str().unwrap_or_default(),
+        port(url),
+        url.path()
+    )
 }
 
 fn port(url: &Url) -> String {
-    url.port().map(|port| format!(":{port}")).unwrap_or_default()
+    url.port()
+        .map(|port| format!(":{port}"))
+        .unwrap_or_default()
 }
 
 /// Merges a patch into a body as RFC 7396 says.
@@ -304,12 +395,30 @@ mod tests {
     fn the_base_url_is_used_as_given() {
         let join = |base: &str, endpoint: &str| address(base, endpoint).map(|url| url.to_string());
         let chat = "chat/completions";
-        assert_eq!(join("http://h:1/v1", chat).unwrap(), "http://h:1/v1/chat/completions");
-        assert_eq!(join("http://h:1/v1/", chat).unwrap(), "http://h:1/v1/chat/completions");
-        assert_eq!(join("https://h/llm/proxy", chat).unwrap(), "https://h/llm/proxy/chat/completions");
-        assert_eq!(join("https://h", chat).unwrap(), "https://h/chat/completions");
-        assert_eq!(join("https://h/v1/chat/completions", chat).unwrap(), "https://h/v1/chat/completions");
-        assert_eq!(join("https://h/d?api-version=3", chat).unwrap(), "https://h/d/chat/completions?api-version=3");
+        assert_eq!(
+            join("http://h:1/v1", chat).unwrap(),
+            "http://h:1/v1/chat/completions"
+        );
+        assert_eq!(
+            join("http://h:1/v1/", chat).unwrap(),
+            "http://h:1/v1/chat/completions"
+        );
+        assert_eq!(
+            join("https://h/llm/proxy", chat).unwrap(),
+            "https://h/llm/proxy/chat/completions"
+        );
+        assert_eq!(
+            join("https://h", chat).unwrap(),
+            "https://h/chat/completions"
+        );
+        assert_eq!(
+            join("https://h/v1/chat/completions", chat).unwrap(),
+            "https://h/v1/chat/completions"
+        );
+        assert_eq!(
+            join("https://h/d?api-version=3", chat).unwrap(),
+            "https://h/d/chat/completions?api-version=3"
+        );
         assert_eq!(
             join("https://h/v1beta", "models/m:streamGenerateContent?alt=sse").unwrap(),
             "https://h/v1beta/models/m:streamGenerateContent?alt=sse"
@@ -323,9 +432,15 @@ mod tests {
         let mut body = json!({"a": {"b": 1, "c": 2}, "d": 3});
         patch(
             &mut body,
-            &BTreeMap::from([("a".to_owned(), json!({"b": 9, "e": {"f": 1}})), ("g".to_owned(), json!([1]))]),
+            &BTreeMap::from([
+                ("a".to_owned(), json!({"b": 9, "e": {"f": 1}})),
+                ("g".to_owned(), json!([1])),
+            ]),
         );
-        assert_eq!(body, json!({"a": {"b": 9, "c": 2, "e": {"f": 1}}, "d": 3, "g": [1]}));
+        assert_eq!(
+            body,
+            json!({"a": {"b": 9, "c": 2, "e": {"f": 1}}, "d": 3, "g": [1]})
+        );
     }
 
     #[test]

@@ -28,22 +28,37 @@ impl Speech for OpenAiChat {
         if !request.system.is_empty() {
             messages.push(json!({"role": "system", "content": request.system}));
         }
-        messages.extend(request.messages.iter().map(|message| json!({"role": role(message), "content": message.text})));
+        messages.extend(
+            request
+                .messages
+                .iter()
+                .map(|message| json!({"role": role(message), "content": message.text})),
+        );
         let mut body = json!({"model": asked.model, "messages": messages, "stream": asked.stream});
         if asked.stream {
             body["stream_options"] = json!({"include_usage": true});
         }
-        set(&mut body, asked.output_limit_field, Some(request.max_output_tokens));
+        set(
+            &mut body,
+            asked.output_limit_field,
+            Some(request.max_output_tokens),
+        );
         set(&mut body, "temperature", request.temperature);
         set(&mut body, "seed", request.seed);
-        set(&mut body, "stop", (!request.stop.is_empty()).then(|| json!(request.stop)));
+        set(
+            &mut body,
+            "stop",
+            (!request.stop.is_empty()).then(|| json!(request.stop)),
+        );
         if let Some(wanted) = &request.schema {
-            let schema::Sendable { schema, strict } = schema::sendable(&wanted.schema, asked.flavour);
+            let schema::Sendable { schema, strict } =
+                schema::sendable(&wanted.schema, asked.flavour);
             let name = &wanted.name;
             match wanted.mode {
                 SchemaMode::Native => {
                     let described = json!({"name": name, "strict": strict, "schema": schema});
-                    body["response_format"] = json!({"type": "json_schema", "json_schema": described});
+                    body["response_format"] =
+                        json!({"type": "json_schema", "json_schema": described});
                 }
                 SchemaMode::Tool => {
                     let function = json!({"name": name, "description": schema::TOOL_PURPOSE, "parameters": schema});
@@ -72,8 +87,14 @@ fn read(value: &Value, speaker: &str, draft: &mut Draft) -> Result<(), Box<LlmEr
     if value.get("error").is_some_and(|error| !error.is_null()) {
         return Err(fault::in_stream(value));
     }
-    draft.id = draft.id.take().or_else(|| text(value, "/id").map(str::to_owned));
-    draft.model = draft.model.take().or_else(|| text(value, "/model").map(str::to_owned));
+    draft.id = draft
+        .id
+        .take()
+        .or_else(|| text(value, "/id").map(str::to_owned));
+    draft.model = draft
+        .model
+        .take()
+        .or_else(|| text(value, "/model").map(str::to_owned));
     // The usage comes in a piece of its own without choices, with the last one, or with each.
     if let Some(usage) = value.get("usage").filter(|usage| usage.is_object()) {
         draft.usage = draft.usage.updated(Usage {
@@ -84,23 +105,41 @@ fn read(value: &Value, speaker: &str, draft: &mut Draft) -> Result<(), Box<LlmEr
             cache_write: None,
             reasoning: number(usage, "/completion_tokens_details/reasoning_tokens"),
         });
-        if let Some(dollars) = usage.get("cost").and_then(Value::as_f64).filter(|dollars| *dollars >= 0.0) {
+        if let Some(dollars) = usage
+            .get("cost")
+            .and_then(Value::as_f64)
+            .filter(|dollars| *dollars >= 0.0)
+        {
             draft.cost = Cost::Reported((dollars * 1_000_000.0).round() as u64);
         }
     }
-    let Some(choice) = value.pointer("/choices/0") else { return Ok(()) };
+    let Some(choice) = value.pointer("/choices/0") else {
+        return Ok(());
+    };
     if let Some(said) = choice.pointer(speaker) {
         match said.get("content") {
             Some(Value::String(text)) => draft.text.push_str(text),
             // Some servers send parts, of which only the text is the answer.
             Some(Value::Array(parts)) => {
-                parts.iter().filter_map(|part| text(part, "/text")).for_each(|text| draft.text.push_str(text));
+                parts
+                    .iter()
+                    .filter_map(|part| text(part, "/text"))
+                    .for_each(|text| draft.text.push_str(text));
             }
             _ => {}
         }
-        draft.refusal.push_str(text(said, "/refusal").unwrap_or_default());
-        for call in said.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
-            draft.arguments.push_str(text(call, "/function/arguments").unwrap_or_default());
+        draft
+            .refusal
+            .push_str(text(said, "/refusal").unwrap_or_default());
+        for call in said
+            .get("tool_calls")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
+            draft
+                .arguments
+                .push_str(text(call, "/function/arguments").unwrap_or_default());
         }
     }
     if let Some(reason) = text(choice, "/finish_reason") {

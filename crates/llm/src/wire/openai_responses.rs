@@ -23,8 +23,11 @@ impl Speech for OpenAiResponses {
 
     fn body(&self, asked: &Asked<'_>) -> Value {
         let request = asked.request;
-        let input: Vec<Value> =
-            request.messages.iter().map(|message| json!({"role": role(message), "content": message.text})).collect();
+        let input: Vec<Value> = request
+            .messages
+            .iter()
+            .map(|message| json!({"role": role(message), "content": message.text}))
+            .collect();
         // `store: false`: the conversation is not kept at the provider. There are no stop words and no seed here.
         let mut body = json!({
             "model": asked.model,
@@ -33,10 +36,15 @@ impl Speech for OpenAiResponses {
             "stream": asked.stream,
             "store": false,
         });
-        set(&mut body, "instructions", (!request.system.is_empty()).then(|| json!(request.system)));
+        set(
+            &mut body,
+            "instructions",
+            (!request.system.is_empty()).then(|| json!(request.system)),
+        );
         set(&mut body, "temperature", request.temperature);
         if let Some(wanted) = &request.schema {
-            let schema::Sendable { schema, strict } = schema::sendable(&wanted.schema, asked.flavour);
+            let schema::Sendable { schema, strict } =
+                schema::sendable(&wanted.schema, asked.flavour);
             let name = &wanted.name;
             match wanted.mode {
                 SchemaMode::Native => {
@@ -57,18 +65,28 @@ impl Speech for OpenAiResponses {
 
     fn event(&self, event: &Value, draft: &mut Draft) -> Result<(), Box<LlmError>> {
         match text(event, "/type").unwrap_or_default() {
-            "response.output_text.delta" => draft.text.push_str(text(event, "/delta").unwrap_or_default()),
-            "response.refusal.delta" => draft.refusal.push_str(text(event, "/delta").unwrap_or_default()),
+            "response.output_text.delta" => draft
+                .text
+                .push_str(text(event, "/delta").unwrap_or_default()),
+            "response.refusal.delta" => draft
+                .refusal
+                .push_str(text(event, "/delta").unwrap_or_default()),
             "response.function_call_arguments.delta" => {
-                draft.arguments.push_str(text(event, "/delta").unwrap_or_default());
+                draft
+                    .arguments
+                    .push_str(text(event, "/delta").unwrap_or_default());
             }
-            "response.created" => note_identity(event.get("response").unwrap_or(&Value::Null), draft),
+            "response.created" => {
+                note_identity(event.get("response").unwrap_or(&Value::Null), draft)
+            }
             "response.completed" | "response.incomplete" => {
                 return self.whole(event.get("response").unwrap_or(&Value::Null), draft);
             }
             "response.failed" | "error" => return Err(fault::in_stream(event)),
             // An error without a type, from servers that only imitate this dialect.
-            "" if event.get("error").is_some_and(|error| !error.is_null()) => return Err(fault::in_stream(event)),
+            "" if event.get("error").is_some_and(|error| !error.is_null()) => {
+                return Err(fault::in_stream(event));
+            }
             _ => {}
         }
         Ok(())
@@ -93,31 +111,56 @@ impl Speech for OpenAiResponses {
             });
         }
         draft.closed = true;
-        draft.stop = Some(match (text(answer, "/status"), text(answer, "/incomplete_details/reason")) {
-            (_, Some("max_output_tokens")) => Stop::Length,
-            (_, Some("content_filter")) => Stop::Filter,
-            (Some("completed"), _) => Stop::End,
-            _ => Stop::Unknown,
-        });
+        draft.stop = Some(
+            match (
+                text(answer, "/status"),
+                text(answer, "/incomplete_details/reason"),
+            ) {
+                (_, Some("max_output_tokens")) => Stop::Length,
+                (_, Some("content_filter")) => Stop::Filter,
+                (Some("completed"), _) => Stop::End,
+                _ => Stop::Unknown,
+            },
+        );
         Ok(())
     }
 }
 
 fn note_identity(response: &Value, draft: &mut Draft) {
-    draft.id = draft.id.take().or_else(|| text(response, "/id").map(str::to_owned));
-    draft.model = draft.model.take().or_else(|| text(response, "/model").map(str::to_owned));
+    draft.id = draft
+        .id
+        .take()
+        .or_else(|| text(response, "/id").map(str::to_owned));
+    draft.model = draft
+        .model
+        .take()
+        .or_else(|| text(response, "/model").map(str::to_owned));
 }
 
 fn read_output(answer: &Value, draft: &mut Draft) {
-    for item in answer.get("output").and_then(Value::as_array).into_iter().flatten() {
+    for item in answer
+        .get("output")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
         match text(item, "/type") {
             Some("message") => {
-                for part in item.get("content").and_then(Value::as_array).into_iter().flatten() {
+                for part in item
+                    .get("content")
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten()
+                {
                     draft.text.push_str(text(part, "/text").unwrap_or_default());
-                    draft.refusal.push_str(text(part, "/refusal").unwrap_or_default());
+                    draft
+                        .refusal
+                        .push_str(text(part, "/refusal").unwrap_or_default());
                 }
             }
-            Some("function_call") => draft.arguments.push_str(text(item, "/arguments").unwrap_or_default()),
+            Some("function_call") => draft
+                .arguments
+                .push_str(text(item, "/arguments").unwrap_or_default()),
             _ => {}
         }
     }

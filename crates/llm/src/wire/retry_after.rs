@@ -12,7 +12,10 @@ pub(crate) fn asked(headers: &Headers, body: &str, now: SystemTime) -> Option<Du
 }
 
 fn in_headers(headers: &Headers, now: SystemTime) -> Option<Duration> {
-    if let Some(wait) = headers.get("retry-after-ms").and_then(|text| text.trim().parse::<f64>().ok()) {
+    if let Some(wait) = headers
+        .get("retry-after-ms")
+        .and_then(|text| text.trim().parse::<f64>().ok())
+    {
         return Duration::try_from_secs_f64(wait / 1_000.0).ok();
     }
     let text = headers.get("retry-after")?.trim();
@@ -21,7 +24,10 @@ fn in_headers(headers: &Headers, now: SystemTime) -> Option<Duration> {
     }
     let until = httpdate::parse_http_date(text).ok()?;
     // The server's own clock, where it tells it: ours may be wrong.
-    let now = headers.get("date").and_then(|date| httpdate::parse_http_date(date).ok()).unwrap_or(now);
+    let now = headers
+        .get("date")
+        .and_then(|date| httpdate::parse_http_date(date).ok())
+        .unwrap_or(now);
     Some(until.duration_since(now).unwrap_or_default())
 }
 
@@ -59,11 +65,19 @@ fn spelled(text: &str) -> Option<Duration> {
     let mut rest = text.trim_start();
     let mut total = None;
     loop {
-        let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(rest.len());
-        let Some((number, after)) = rest.split_at_checked(end) else { break };
-        let Ok(number) = number.trim_end_matches('.').parse::<f64>() else { break };
+        let end = rest
+            .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
+            .unwrap_or(rest.len());
+        let Some((number, after)) = rest.split_at_checked(end) else {
+            break;
+        };
+        let Ok(number) = number.trim_end_matches('.').parse::<f64>() else {
+            break;
+        };
         let after = after.trim_start();
-        let unit_end = after.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(after.len());
+        let unit_end = after
+            .find(|letter: char| !letter.is_ascii_alphabetic())
+            .unwrap_or(after.len());
         let (unit, after) = after.split_at_checked(unit_end)?;
         let factor = match unit {
             "ms" | "millisecond" | "milliseconds" => 0.001,
@@ -83,26 +97,53 @@ mod tests {
     use super::*;
 
     fn wait(headers: &[(&str, &str)], body: &str) -> Option<f64> {
-        let headers = Headers::new(headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let headers = Headers::new(
+            headers
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned())),
+        );
         let now = httpdate::parse_http_date("Sun, 15 Nov 2026 10:00:00 GMT").unwrap();
         asked(&headers, body, now).map(|wait| wait.as_secs_f64())
     }
 
     #[test]
     fn every_form_is_understood() {
-        assert_eq!(wait(&[("retry-after-ms", "1500"), ("retry-after", "9")], ""), Some(1.5));
+        assert_eq!(
+            wait(&[("retry-after-ms", "1500"), ("retry-after", "9")], ""),
+            Some(1.5)
+        );
         assert_eq!(wait(&[("retry-after", "20")], ""), Some(20.0));
         assert_eq!(wait(&[("retry-after", "0.5")], ""), Some(0.5));
-        assert_eq!(wait(&[("retry-after", "Sun, 15 Nov 2026 10:01:30 GMT")], ""), Some(90.0));
-        let skewed = [("retry-after", "Sun, 15 Nov 2026 12:00:07 GMT"), ("date", "Sun, 15 Nov 2026 12:00:00 GMT")];
+        assert_eq!(
+            wait(&[("retry-after", "Sun, 15 Nov 2026 10:01:30 GMT")], ""),
+            Some(90.0)
+        );
+        let skewed = [
+            ("retry-after", "Sun, 15 Nov 2026 12:00:07 GMT"),
+            ("date", "Sun, 15 Nov 2026 12:00:00 GMT"),
+        ];
         assert_eq!(wait(&skewed, ""), Some(7.0));
-        assert_eq!(wait(&[("retry-after", "Sun, 15 Nov 2026 09:00:00 GMT")], ""), Some(0.0));
-        let body = |text: &str| wait(&[], &serde_json::json!({"error": {"message": text}}).to_string());
-        assert_eq!(body("Rate limit reached. Please try again in 11.054s. Visit …"), Some(11.054));
+        assert_eq!(
+            wait(&[("retry-after", "Sun, 15 Nov 2026 09:00:00 GMT")], ""),
+            Some(0.0)
+        );
+        let body = |text: &str| {
+            wait(
+                &[],
+                &serde_json::json!({"error": {"message": text}}).to_string(),
+            )
+        };
+        assert_eq!(
+            body("Rate limit reached. Please try again in 11.054s. Visit …"),
+            Some(11.054)
+        );
         assert_eq!(body("Please try again in 28ms."), Some(0.028));
         assert_eq!(body("Please try again in 1m2.5s"), Some(62.5));
         assert_eq!(body("Please try again in 20 seconds"), Some(20.0));
-        assert_eq!(wait(&[], r#"{"error":{"retry_after_seconds":3}}"#), Some(3.0));
+        assert_eq!(
+            wait(&[], r#"{"error":{"retry_after_seconds":3}}"#),
+            Some(3.0)
+        );
         let google = r#"[{"error":{"details":[{"@type":"…/RetryInfo","retryDelay":"36s"}]}}]"#;
         assert_eq!(wait(&[], google), Some(36.0));
     }

@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 use crate::provider::SchemaFlavour;
 
 /// What the forced tool is for, in the words the model reads.
-pub(crate) const TOOL_PURPOSE: &str = "Give the answer. Call this exactly once, with the whole answer.";
+pub(crate) const TOOL_PURPOSE: &str =
+    "Give the answer. Call this exactly once, with the whole answer.";
 
 /// A schema that can be sent.
 #[derive(Debug, PartialEq)]
@@ -18,20 +19,34 @@ pub(crate) struct Sendable {
 
 pub(crate) fn sendable(schema: &Value, flavour: SchemaFlavour) -> Sendable {
     match flavour {
-        SchemaFlavour::Full => Sendable { schema: schema.clone(), strict: is_strict(schema) },
+        SchemaFlavour::Full => Sendable {
+            schema: schema.clone(),
+            strict: is_strict(schema),
+        },
         SchemaFlavour::OpenAiStrict => {
             let changed = changed(schema, &openai);
             // Free-form objects and conditions have no strict form; loosely they still help.
             let strict = is_strict(&changed);
-            Sendable { schema: if strict { changed } else { schema.clone() }, strict }
+            Sendable {
+                schema: if strict { changed } else { schema.clone() },
+                strict,
+            }
         }
-        SchemaFlavour::Anthropic => Sendable { schema: changed(schema, &anthropic), strict: false },
+        SchemaFlavour::Anthropic => Sendable {
+            schema: changed(schema, &anthropic),
+            strict: false,
+        },
         SchemaFlavour::Gemini => {
             let mut whole = inlined(schema, schema, 0);
             if let Some(fields) = whole.as_object_mut() {
-                fields.retain(|key, _| !matches!(key.as_str(), "$defs" | "definitions" | "$schema" | "$id"));
+                fields.retain(|key, _| {
+                    !matches!(key.as_str(), "$defs" | "definitions" | "$schema" | "$id")
+                });
             }
-            Sendable { schema: changed(&whole, &gemini), strict: false }
+            Sendable {
+                schema: changed(&whole, &gemini),
+                strict: false,
+            }
         }
     }
 }
@@ -40,16 +55,23 @@ type Fields = Map<String, Value>;
 
 /// Applies a change to every schema inside a schema, innermost first.
 fn changed(schema: &Value, change: &dyn Fn(&mut Fields)) -> Value {
-    let Value::Object(fields) = schema else { return schema.clone() };
+    let Value::Object(fields) = schema else {
+        return schema.clone();
+    };
     let each = |value: &Value| changed(value, change);
     let mut fields: Fields = fields
         .iter()
         .map(|(key, value)| {
             let value = match (key.as_str(), value) {
-                ("properties" | "$defs" | "definitions", Value::Object(named)) => {
-                    Value::Object(named.iter().map(|(name, schema)| (name.clone(), each(schema))).collect())
+                ("properties" | "$defs" | "definitions", Value::Object(named)) => Value::Object(
+                    named
+                        .iter()
+                        .map(|(name, schema)| (name.clone(), each(schema)))
+                        .collect(),
+                ),
+                ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(list)) => {
+                    list.iter().map(each).collect()
                 }
-                ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(list)) => list.iter().map(each).collect(),
                 ("items" | "additionalProperties", Value::Object(_)) => each(value),
                 _ => value.clone(),
             };
@@ -63,14 +85,32 @@ fn changed(schema: &Value, change: &dyn Fn(&mut Fields)) -> Value {
 fn openai(fields: &mut Fields) {
     one_of_as_any_of(fields);
     const_as_enum(fields);
-    told(fields, &["minLength", "maxLength", "pattern", "format", "uniqueItems", "minProperties", "maxProperties"]);
+    told(
+        fields,
+        &[
+            "minLength",
+            "maxLength",
+            "pattern",
+            "format",
+            "uniqueItems",
+            "minProperties",
+            "maxProperties",
+        ],
+    );
     dropped(fields, &["default", "examples", "$schema", "$id", "title"]);
     let required: Vec<String> = fields
         .get("required")
         .and_then(Value::as_array)
-        .map(|names| names.iter().filter_map(|name| name.as_str().map(str::to_owned)).collect())
+        .map(|names| {
+            names
+                .iter()
+                .filter_map(|name| name.as_str().map(str::to_owned))
+                .collect()
+        })
         .unwrap_or_default();
-    let Some(Value::Object(properties)) = fields.get_mut("properties") else { return };
+    let Some(Value::Object(properties)) = fields.get_mut("properties") else {
+        return;
+    };
     for (name, property) in properties.iter_mut() {
         if !required.contains(name) {
             nullable(property);
@@ -80,7 +120,10 @@ fn openai(fields: &mut Fields) {
     let names = json!(names);
     fields.insert("required".to_owned(), names);
     // An open object cannot stay open here; what a model would add is not asked for anyway.
-    if !fields.get("additionalProperties").is_some_and(Value::is_object) {
+    if !fields
+        .get("additionalProperties")
+        .is_some_and(Value::is_object)
+    {
         fields.insert("additionalProperties".to_owned(), json!(false));
     }
 }
@@ -104,7 +147,11 @@ fn anthropic(fields: &mut Fields) {
             "uniqueItems",
         ],
     );
-    if fields.get("minItems").and_then(Value::as_u64).is_some_and(|least| least > 1) {
+    if fields
+        .get("minItems")
+        .and_then(Value::as_u64)
+        .is_some_and(|least| least > 1)
+    {
         told(fields, &["minItems"]);
     }
     dropped(fields, &["default", "examples", "$schema", "$id"]);
@@ -119,7 +166,15 @@ fn gemini(fields: &mut Fields) {
     const_as_enum(fields);
     told(
         fields,
-        &["minLength", "maxLength", "pattern", "uniqueItems", "multipleOf", "exclusiveMinimum", "exclusiveMaximum"],
+        &[
+            "minLength",
+            "maxLength",
+            "pattern",
+            "uniqueItems",
+            "multipleOf",
+            "exclusiveMinimum",
+            "exclusiveMaximum",
+        ],
     );
     dropped(fields, &["default", "examples"]);
 }
@@ -149,7 +204,9 @@ fn told(fields: &mut Fields, keywords: &[&str]) {
         .iter()
         .filter_map(|keyword| fields.remove(*keyword).map(|limit| (keyword, limit)))
         .filter_map(|(keyword, limit)| {
-            let limit = limit.as_str().map_or_else(|| limit.to_string(), str::to_owned);
+            let limit = limit
+                .as_str()
+                .map_or_else(|| limit.to_string(), str::to_owned);
             Some(match *keyword {
                 "minLength" => format!("at least {limit} characters"),
                 "maxLength" => format!("at most {limit} characters"),
@@ -180,7 +237,9 @@ fn told(fields: &mut Fields, keywords: &[&str]) {
 
 /// Lets a property be null: the strict form of leaving it out.
 fn nullable(property: &mut Value) {
-    let Some(fields) = property.as_object_mut() else { return };
+    let Some(fields) = property.as_object_mut() else {
+        return;
+    };
     if let Some(Value::Array(options)) = fields.get_mut("enum")
         && !options.contains(&Value::Null)
     {
@@ -191,7 +250,9 @@ fn nullable(property: &mut Value) {
             let both = json!([single, "null"]);
             fields.insert("type".to_owned(), both);
         }
-        Some(Value::Array(several)) if !several.contains(&json!("null")) => several.push(json!("null")),
+        Some(Value::Array(several)) if !several.contains(&json!("null")) => {
+            several.push(json!("null"))
+        }
         Some(_) => {}
         None => match fields.get_mut("anyOf") {
             Some(Value::Array(options)) => options.push(json!({"type": "null"})),
@@ -204,10 +265,20 @@ fn nullable(property: &mut Value) {
 /// combined or conditional.
 fn is_strict(schema: &Value) -> bool {
     fn strict(schema: &Value) -> bool {
-        let Value::Object(fields) = schema else { return false };
-        if ["allOf", "not", "if", "oneOf", "patternProperties", "minLength", "maxLength"]
-            .iter()
-            .any(|keyword| fields.contains_key(*keyword))
+        let Value::Object(fields) = schema else {
+            return false;
+        };
+        if [
+            "allOf",
+            "not",
+            "if",
+            "oneOf",
+            "patternProperties",
+            "minLength",
+            "maxLength",
+        ]
+        .iter()
+        .any(|keyword| fields.contains_key(*keyword))
         {
             return false;
         }
@@ -217,15 +288,30 @@ fn is_strict(schema: &Value) -> bool {
             _ => fields.contains_key("properties"),
         };
         if is_object {
-            let Some(properties) = fields.get("properties").and_then(Value::as_object) else { return false };
-            let required = fields.get("required").and_then(Value::as_array).map_or(0, Vec::len);
-            if fields.get("additionalProperties") != Some(&json!(false)) || required != properties.len() {
+            let Some(properties) = fields.get("properties").and_then(Value::as_object) else {
+                return false;
+            };
+            let required = fields
+                .get("required")
+                .and_then(Value::as_array)
+                .map_or(0, Vec::len);
+            if fields.get("additionalProperties") != Some(&json!(false))
+                || required != properties.len()
+            {
                 return false;
             }
         }
-        let named = ["properties", "$defs", "definitions"].iter().filter_map(|key| fields.get(*key)?.as_object());
-        let listed = ["anyOf", "prefixItems"].iter().filter_map(|key| fields.get(*key)?.as_array());
-        named.flat_map(Map::values).chain(listed.flatten()).chain(fields.get("items")).all(strict)
+        let named = ["properties", "$defs", "definitions"]
+            .iter()
+            .filter_map(|key| fields.get(*key)?.as_object());
+        let listed = ["anyOf", "prefixItems"]
+            .iter()
+            .filter_map(|key| fields.get(*key)?.as_array());
+        named
+            .flat_map(Map::values)
+            .chain(listed.flatten())
+            .chain(fields.get("items"))
+            .all(strict)
     }
     schema.get("type").and_then(Value::as_str) == Some("object") && strict(schema)
 }
@@ -243,11 +329,17 @@ fn inlined(schema: &Value, root: &Value, depth: usize) -> Value {
             match target {
                 Some(target) if depth < DEEPEST => inlined(target, root, depth + 1),
                 _ => Value::Object(
-                    fields.iter().map(|(key, value)| (key.clone(), inlined(value, root, depth))).collect(),
+                    fields
+                        .iter()
+                        .map(|(key, value)| (key.clone(), inlined(value, root, depth)))
+                        .collect(),
                 ),
             }
         }
-        Value::Array(items) => items.iter().map(|item| inlined(item, root, depth)).collect(),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| inlined(item, root, depth))
+            .collect(),
         other => other.clone(),
     }
 }
@@ -274,7 +366,13 @@ mod tests {
 
     #[test]
     fn all_of_it_where_all_of_it_is_taken() {
-        assert_eq!(sendable(&schema(), SchemaFlavour::Full), Sendable { schema: schema(), strict: false });
+        assert_eq!(
+            sendable(&schema(), SchemaFlavour::Full),
+            Sendable {
+                schema: schema(),
+                strict: false
+            }
+        );
     }
 
     #[test]
@@ -304,10 +402,19 @@ mod tests {
     #[test]
     fn what_has_no_strict_form_is_sent_loosely() {
         let free = json!({"type": "object", "required": ["args"], "properties": {"args": {"type": "object"}}});
-        assert_eq!(sendable(&free, SchemaFlavour::OpenAiStrict), Sendable { schema: free.clone(), strict: false });
+        assert_eq!(
+            sendable(&free, SchemaFlavour::OpenAiStrict),
+            Sendable {
+                schema: free.clone(),
+                strict: false
+            }
+        );
         // Closed, it would only allow the empty object.
         let sent = sendable(&free, SchemaFlavour::Anthropic).schema;
-        assert_eq!(sent.pointer("/properties/args"), Some(&json!({"type": "object"})));
+        assert_eq!(
+            sent.pointer("/properties/args"),
+            Some(&json!({"type": "object"}))
+        );
     }
 
     #[test]
@@ -321,7 +428,10 @@ mod tests {
             }))
         );
         assert_eq!(sent.get("additionalProperties"), Some(&json!(false)));
-        assert_eq!(sent.pointer("/$defs/search/additionalProperties"), Some(&json!(false)));
+        assert_eq!(
+            sent.pointer("/$defs/search/additionalProperties"),
+            Some(&json!(false))
+        );
         assert_eq!(sent.get("required"), Some(&json!(["why"])));
     }
 
@@ -329,7 +439,10 @@ mod tests {
     fn without_references_for_gemini() {
         let sent = sendable(&schema(), SchemaFlavour::Gemini).schema;
         assert_eq!(sent.get("$defs"), None);
-        assert_eq!(sent.pointer("/properties/step/anyOf/0/properties/tool/enum"), Some(&json!(["memory.search"])));
+        assert_eq!(
+            sent.pointer("/properties/step/anyOf/0/properties/tool/enum"),
+            Some(&json!(["memory.search"]))
+        );
         assert_eq!(sent.pointer("/properties/items/maxItems"), Some(&json!(4)));
         let recursive = json!({"$ref": "#/$defs/a", "$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}}}});
         sendable(&recursive, SchemaFlavour::Gemini);
@@ -340,9 +453,17 @@ mod tests {
         let tricky = json!({"type": "object", "required": ["pattern", "default"], "properties": {
             "pattern": {"type": "string"}, "default": {"type": "string"}
         }});
-        for flavour in [SchemaFlavour::OpenAiStrict, SchemaFlavour::Anthropic, SchemaFlavour::Gemini] {
+        for flavour in [
+            SchemaFlavour::OpenAiStrict,
+            SchemaFlavour::Anthropic,
+            SchemaFlavour::Gemini,
+        ] {
             let sent = sendable(&tricky, flavour).schema;
-            assert_eq!(sent.get("properties"), tricky.get("properties"), "{flavour:?}");
+            assert_eq!(
+                sent.get("properties"),
+                tricky.get("properties"),
+                "{flavour:?}"
+            );
         }
     }
 }

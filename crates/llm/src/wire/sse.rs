@@ -95,18 +95,31 @@ mod tests {
 
     fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<(Option<String>, String)> {
         let mut reader = SseReader::default();
-        let mut events: Vec<SseEvent> = pieces.into_iter().flat_map(|piece| reader.push(piece).unwrap()).collect();
+        let mut events: Vec<SseEvent> = pieces
+            .into_iter()
+            .flat_map(|piece| reader.push(piece).unwrap())
+            .collect();
         events.extend(reader.finish());
-        events.into_iter().map(|event| (event.name, event.data)).collect()
+        events
+            .into_iter()
+            .map(|event| (event.name, event.data))
+            .collect()
     }
 
     const STREAM: &str = "\u{feff}: hello\n\ndata: one\n\nevent: ping\rdata:{\"ä\":\"日本\"}\r\rid: 7\r\ndata: two\r\ndata:  three\r\nretry: 1\r\n\r\nevent: empty\n\ndata: last";
 
     #[test]
     fn events_are_told_apart() {
-        let expected = [(None, "one"), (Some("ping"), "{\"ä\":\"日本\"}"), (None, "two\n three"), (None, "last")];
-        let expected: Vec<_> =
-            expected.iter().map(|(name, data)| (name.map(str::to_owned), (*data).to_owned())).collect();
+        let expected = [
+            (None, "one"),
+            (Some("ping"), "{\"ä\":\"日本\"}"),
+            (None, "two\n three"),
+            (None, "last"),
+        ];
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(name, data)| (name.map(str::to_owned), (*data).to_owned()))
+            .collect();
         assert_eq!(read([STREAM.as_bytes()]), expected);
     }
 
@@ -115,7 +128,10 @@ mod tests {
         let mut reader = SseReader::default();
         let piece = vec![b'x'; LONGEST / 2];
         assert!(reader.push(&piece).is_ok());
-        assert_eq!(reader.push(&piece).and_then(|_| reader.push(b"x")), Err(TooLong));
+        assert_eq!(
+            reader.push(&piece).and_then(|_| reader.push(b"x")),
+            Err(TooLong)
+        );
     }
 
     proptest! {

@@ -16,11 +16,19 @@ pub(crate) struct Headers(Vec<(String, String)>);
 
 impl Headers {
     pub(crate) fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Self {
-        Self(pairs.into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect())
+        Self(
+            pairs
+                .into_iter()
+                .map(|(name, value)| (name.to_lowercase(), value))
+                .collect(),
+        )
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.0
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
     }
 }
 
@@ -48,12 +56,19 @@ pub(crate) struct Incoming {
 
 enum Source {
     Live(Box<reqwest::Response>),
-    Recorded { chunks: VecDeque<Chunk>, broken: bool },
+    Recorded {
+        chunks: VecDeque<Chunk>,
+        broken: bool,
+    },
 }
 
 impl Transport {
     /// Returns a transport to one address. A tape that replays needs no network.
-    pub(crate) fn new(url: &Url, connect: Duration, tape: Option<WireTape>) -> Result<Self, Box<LlmError>> {
+    pub(crate) fn new(
+        url: &Url,
+        connect: Duration,
+        tape: Option<WireTape>,
+    ) -> Result<Self, Box<LlmError>> {
         if tape.as_ref().is_some_and(WireTape::replays) {
             return Ok(Self { client: None, tape });
         }
@@ -71,14 +86,22 @@ impl Transport {
             builder = builder.no_proxy();
         }
         let client = builder.build().map_err(|error| {
-            LlmError::new(Class::Setup, format!("the HTTP client cannot be set up: {}", chain(&error)))
-                .first("check the certificates of the system and the proxy variables")
+            LlmError::new(
+                Class::Setup,
+                format!("the HTTP client cannot be set up: {}", chain(&error)),
+            )
+            .first("check the certificates of the system and the proxy variables")
         })?;
-        Ok(Self { client: Some(client), tape })
+        Ok(Self {
+            client: Some(client),
+            tape,
+        })
     }
 
     pub(crate) async fn send(&self, outgoing: &Outgoing) -> Result<Incoming, Box<LlmError>> {
-        let Some(client) = &self.client else { return self.replayed(outgoing) };
+        let Some(client) = &self.client else {
+            return self.replayed(outgoing);
+        };
         let mut request = client
             .post(outgoing.url.clone())
             .header("content-type", "application/json")
@@ -87,10 +110,18 @@ impl Transport {
         for (name, value) in &outgoing.headers {
             request = request.header(name, value);
         }
-        let response = request.send().await.map_err(|error| unsent(error, &outgoing.url))?;
+        let response = request
+            .send()
+            .await
+            .map_err(|error| unsent(error, &outgoing.url))?;
         // Headers are taken before the body is touched: reading it consumes the response.
-        let text = |value: &reqwest::header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
-        let headers = response.headers().iter().map(|(name, value)| (name.to_string(), text(value)));
+        let text = |value: &reqwest::header::HeaderValue| {
+            String::from_utf8_lossy(value.as_bytes()).into_owned()
+        };
+        let headers = response
+            .headers()
+            .iter()
+            .map(|(name, value)| (name.to_string(), text(value)));
         Ok(Incoming {
             status: response.status().as_u16(),
             headers: Headers::new(headers),
@@ -102,12 +133,18 @@ impl Transport {
     }
 
     fn replayed(&self, outgoing: &Outgoing) -> Result<Incoming, Box<LlmError>> {
-        let tape = self.tape.as_ref().expect("BUG: a transport has a client or a tape that replays");
+        let tape = self
+            .tape
+            .as_ref()
+            .expect("BUG: a transport has a client or a tape that replays");
         let exchange = tape.find("POST", &place(&outgoing.url), &outgoing.body)?;
         Ok(Incoming {
             status: exchange.status,
             headers: Headers::new(exchange.headers),
-            source: Source::Recorded { chunks: exchange.chunks.into(), broken: exchange.broken },
+            source: Source::Recorded {
+                chunks: exchange.chunks.into(),
+                broken: exchange.broken,
+            },
             kept: None,
             begun: false,
             broken: false,
@@ -115,8 +152,14 @@ impl Transport {
     }
 
     /// Puts an exchange on the tape, when there is one that records.
-    pub(crate) fn keep(&self, outgoing: &Outgoing, incoming: Incoming) -> Result<(), Box<LlmError>> {
-        let (Some(tape), Some(chunks)) = (&self.tape, incoming.kept) else { return Ok(()) };
+    pub(crate) fn keep(
+        &self,
+        outgoing: &Outgoing,
+        incoming: Incoming,
+    ) -> Result<(), Box<LlmError>> {
+        let (Some(tape), Some(chunks)) = (&self.tape, incoming.kept) else {
+            return Ok(());
+        };
         tape.keep(Exchange {
             method: "POST".to_owned(),
             place: place(&outgoing.url),
@@ -133,9 +176,11 @@ impl Incoming {
     /// Returns the next piece, or nothing at the end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Vec<u8>>, Box<LlmError>> {
         let next = match &mut self.source {
-            Source::Live(response) => {
-                response.chunk().await.map(|chunk| chunk.map(|bytes| bytes.to_vec())).map_err(|error| chain(&error))
-            }
+            Source::Live(response) => response
+                .chunk()
+                .await
+                .map(|chunk| chunk.map(|bytes| bytes.to_vec()))
+                .map_err(|error| chain(&error)),
             Source::Recorded { chunks, broken } => match chunks.pop_front() {
                 Some(chunk) => Ok(Some(chunk.into_bytes())),
                 None if *broken => Err("as recorded".to_owned()),
@@ -157,13 +202,20 @@ impl Incoming {
                 } else {
                     (Class::Network, "before the answer began")
                 };
-                Err(LlmError::new(class, format!("the connection broke {when}: {why}")))
+                Err(LlmError::new(
+                    class,
+                    format!("the connection broke {when}: {why}"),
+                ))
             }
         }
     }
 
     /// Returns the rest of the answer as text, no more than `most` bytes of it.
-    pub(crate) async fn rest(&mut self, most: usize, alive: &(dyn Fn() + Sync)) -> Result<String, Box<LlmError>> {
+    pub(crate) async fn rest(
+        &mut self,
+        most: usize,
+        alive: &(dyn Fn() + Sync),
+    ) -> Result<String, Box<LlmError>> {
         let mut bytes = Vec::new();
         while let Some(chunk) = self.chunk().await? {
             alive();
@@ -180,17 +232,30 @@ impl Incoming {
 /// Returns path and query, for a tape. The host is left out, so that a tape can be played anywhere, and what may be a key
 /// in the query with it.
 fn place(url: &Url) -> String {
-    let open =
-        |name: &str| !["key", "token", "secret", "sig", "pass"].iter().any(|word| name.to_lowercase().contains(word));
-    let query: Vec<String> =
-        url.query_pairs().filter(|(name, _)| open(name)).map(|(name, value)| format!("{name}={value}")).collect();
-    if query.is_empty() { url.path().to_owned() } else { format!("{}?{}", url.path(), query.join("&")) }
+    let open = |name: &str| {
+        !["key", "token", "secret", "sig", "pass"]
+            .iter()
+            .any(|word| name.to_lowercase().contains(word))
+    };
+    let query: Vec<String> = url
+        .query_pairs()
+        .filter(|(name, _)| open(name))
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    if query.is_empty() {
+        url.path().to_owned()
+    } else {
+        format!("{}?{}", url.path(), query.join("&"))
+    }
 }
 
 /// A server on this machine is never behind a proxy.
 fn is_local(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    host == "localhost"
+        || host
+            .parse::<std::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
 }
 
 fn unsent(error: reqwest::Error, url: &Url) -> Box<LlmError> {
@@ -203,11 +268,15 @@ fn unsent(error: reqwest::Error, url: &Url) -> Box<LlmError> {
     }
     // It will be the same certificate next time.
     if why.contains("certificate") {
-        return LlmError::new(Class::Setup, format!("`{host}` is not trusted: {why}"))
-            .first("check the system's certificates; a proxy that replaces them needs its own there");
+        return LlmError::new(Class::Setup, format!("`{host}` is not trusted: {why}")).first(
+            "check the system's certificates; a proxy that replaces them needs its own there",
+        );
     }
     if timeout {
-        return LlmError::new(Class::Timeout(Phase::Connect), format!("`{host}` could not be reached in time: {why}"));
+        return LlmError::new(
+            Class::Timeout(Phase::Connect),
+            format!("`{host}` could not be reached in time: {why}"),
+        );
     }
     LlmError::new(Class::Network, format!("`{host}` cannot be reached: {why}"))
 }
@@ -243,7 +312,11 @@ mod tests {
     #[test]
     fn only_this_machine_is_local() {
         let local = |url: &str| is_local(&Url::parse(url).unwrap());
-        assert!(local("http://localhost:1/") && local("http://127.0.0.2/") && local("http://[::1]:8080/"));
+        assert!(
+            local("http://localhost:1/")
+                && local("http://127.0.0.2/")
+                && local("http://[::1]:8080/")
+        );
         assert!(!local("http://10.0.0.1/") && !local("http://localhost.example.com/"));
     }
 }

@@ -61,7 +61,8 @@ fn schema() -> Value {
 
 #[test]
 fn every_bad_answer_is_handled_as_described() {
-    let cases: Cases = toml::from_str(&std::fs::read_to_string(folder().join("cases.toml")).unwrap()).unwrap();
+    let cases: Cases =
+        toml::from_str(&std::fs::read_to_string(folder().join("cases.toml")).unwrap()).unwrap();
     let good = std::fs::read_to_string(folder().join("good.txt")).unwrap();
     let good_value: Value = serde_json::from_str(&good).unwrap();
     let [chat, ..] = &SPEAKERS;
@@ -72,8 +73,11 @@ fn every_bad_answer_is_handled_as_described() {
             Reply::stream((chat.events)(&[&good], Why::Done)),
         ]);
         let bench = Bench::new(chat, &server);
-        let request = Request::text("plan", "You plan.", "Plan the next scene.", 1_000).shaped("plan", schema());
-        let outcome = bench.ask(&request).unwrap_or_else(|error| panic!("{}: {error:?}", case.file));
+        let request = Request::text("plan", "You plan.", "Plan the next scene.", 1_000)
+            .shaped("plan", schema());
+        let outcome = bench
+            .ask(&request)
+            .unwrap_or_else(|error| panic!("{}: {error:?}", case.file));
         let seen = server.seen();
         let value = outcome.json.unwrap();
         let handling = match seen.as_slice() {
@@ -81,24 +85,57 @@ fn every_bad_answer_is_handled_as_described() {
             [first, second] if second.body["max_tokens"] != first.body["max_tokens"] => "more room",
             _ => "asked again",
         };
-        assert_eq!(handling, case.handling, "{}: {:?}", case.file, outcome.notes);
+        assert_eq!(
+            handling, case.handling,
+            "{}: {:?}",
+            case.file, outcome.notes
+        );
         if handling != "read" {
             assert_eq!(value, good_value, "{}", case.file);
         }
         if let Some(says) = &case.says {
-            let told = seen.get(1).map(|seen| seen.body.to_string()).unwrap_or_default();
-            let said = outcome.notes.iter().any(|note| note.contains(says.as_str())) || told.contains(says.as_str());
-            assert!(said, "{}: nobody said `{says}`: {:?}", case.file, outcome.notes);
+            let told = seen
+                .get(1)
+                .map(|seen| seen.body.to_string())
+                .unwrap_or_default();
+            let said = outcome
+                .notes
+                .iter()
+                .any(|note| note.contains(says.as_str()))
+                || told.contains(says.as_str());
+            assert!(
+                said,
+                "{}: nobody said `{says}`: {:?}",
+                case.file, outcome.notes
+            );
         }
         if let Some((pointer, holds)) = &case.holds {
-            assert_eq!(value.pointer(pointer), Some(holds), "{}: {value:#}", case.file);
+            assert_eq!(
+                value.pointer(pointer),
+                Some(holds),
+                "{}: {value:#}",
+                case.file
+            );
         }
-        let asked_again = bench.events.lock().unwrap().iter().any(|event| matches!(event, Event::AskingAgain { .. }));
+        let asked_again = bench
+            .events
+            .lock()
+            .unwrap()
+            .iter()
+            .any(|event| matches!(event, Event::AskingAgain { .. }));
         assert_eq!(asked_again, handling != "read", "{}", case.file);
     }
     let named: BTreeSet<&str> = cases.case.iter().map(|case| case.file.as_str()).collect();
-    let files = std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let files: BTreeSet<String> = files.filter(|name| !["cases.toml", "good.txt"].contains(&name.as_str())).collect();
-    assert_eq!(named, files.iter().map(String::as_str).collect(), "files and cases.toml differ");
+    let files = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let files: BTreeSet<String> = files
+        .filter(|name| !["cases.toml", "good.txt"].contains(&name.as_str()))
+        .collect();
+    assert_eq!(
+        named,
+        files.iter().map(String::as_str).collect(),
+        "files and cases.toml differ"
+    );
     assert!(named.len() >= 20);
 }

@@ -4,39 +4,83 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use llm::{Answer, Call, Cancel, Catalogue, Class, Connection, Event, Phase, Request, Selection, connect};
+use llm::{
+    Answer, Call, Cancel, Catalogue, Class, Connection, Event, Phase, Request, Selection, connect,
+};
 use serde_json::json;
 
 /// Runs a script as a model. `extra` are lines for the provider.
-fn ask(script: &str, extra: &str, request: &Request, cancel: &Cancel, watch: &(dyn Fn(&Event) + Sync)) -> Answer {
+fn ask(
+    script: &str,
+    extra: &str,
+    request: &Request,
+    cancel: &Cancel,
+    watch: &(dyn Fn(&Event) + Sync),
+) -> Answer {
     let text = format!(
         "[sh]\ndialect = 'command'\nretry = {{ attempts = 1 }}\n{extra}\n[sh.command]\nprogram = 'sh'\nkeep_environment = ['MINE']\n\
          arguments = ['-c', '''{script}''', 'sh', '{{model}}', '{{system_file}}', '{{prompt_file}}', '{{answer_file}}']\n\
          schema_arguments = ['--schema', '{{schema_file}}']\nset_environment = {{ ROOM = '{{max_output_tokens}}' }}\n"
     );
     let catalogue = Catalogue::built_in().with(&text).unwrap();
-    let selection = Selection { provider: "sh".to_owned(), model: Some("m1".to_owned()), ..Selection::default() };
+    let selection = Selection {
+        provider: "sh".to_owned(),
+        model: Some("m1".to_owned()),
+        ..Selection::default()
+    };
     let variables = [
-        ("PATH", std::env::var_os("PATH").unwrap().into_string().unwrap()),
+        (
+            "PATH",
+            std::env::var_os("PATH").unwrap().into_string().unwrap(),
+        ),
         ("MINE", "yes".to_owned()),
         ("OPENAI_API_KEY", "sk-secret".to_owned()),
         ("CLAUDECODE", "1".to_owned()),
         ("THROUGHLINE_HOOKS", "on".to_owned()),
     ];
-    let environment: BTreeMap<String, String> =
-        variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let model = connect(&catalogue, &selection, Connection { environment, ..Connection::default() }).unwrap();
-    model.complete(request, &Call { cancel, watch, interactive: false })
+    let environment: BTreeMap<String, String> = variables
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+    let model = connect(
+        &catalogue,
+        &selection,
+        Connection {
+            environment,
+            ..Connection::default()
+        },
+    )
+    .unwrap();
+    model.complete(
+        request,
+        &Call {
+            cancel,
+            watch,
+            interactive: false,
+        },
+    )
 }
 
 fn run(script: &str) -> Answer {
-    ask(script, "", &Request::text("t", "the system", "the prompt", 77), &Cancel::new(), &|_| ())
+    ask(
+        script,
+        "",
+        &Request::text("t", "the system", "the prompt", 77),
+        &Cancel::new(),
+        &|_| (),
+    )
 }
 
 /// Waits until a process is gone; a test that never ends is the failure.
 fn wait_until_gone(process: &str) {
-    let alive = |status: &str| status.lines().any(|line| line.starts_with("State:") && !line.contains('Z'));
-    while std::fs::read_to_string(Path::new("/proc").join(process).join("status")).is_ok_and(|status| alive(&status)) {
+    let alive = |status: &str| {
+        status
+            .lines()
+            .any(|line| line.starts_with("State:") && !line.contains('Z'))
+    };
+    while std::fs::read_to_string(Path::new("/proc").join(process).join("status"))
+        .is_ok_and(|status| alive(&status))
+    {
         std::thread::yield_now();
     }
 }
@@ -45,7 +89,10 @@ fn wait_until_gone(process: &str) {
 fn a_program_gets_its_prompt_and_little_else() {
     let outcome =
         run(r#"echo "in: $(cat)"; echo "model: $1, system: $(cat "$2"), file: $(cat "$3"), room: $ROOM""#).unwrap();
-    assert_eq!(outcome.text, "in: the prompt\nmodel: m1, system: the system, file: the prompt, room: 77\n");
+    assert_eq!(
+        outcome.text,
+        "in: the prompt\nmodel: m1, system: the system, file: the prompt, room: 77\n"
+    );
     let outcome =
         run("echo \"files: $(ls -A)\"; echo \"hooks: $THROUGHLINE_HOOKS\"; env | cut -d= -f1 | sort | tr '\\n' ' '")
             .unwrap();
@@ -53,8 +100,12 @@ fn a_program_gets_its_prompt_and_little_else() {
     assert_eq!(lines.next(), Some("files: "), "the directory is not empty");
     assert_eq!(lines.next(), Some("hooks: off"));
     // The shell adds a few of its own.
-    let names: Vec<&str> =
-        lines.next().unwrap().split(' ').filter(|name| !["PWD", "OLDPWD", "SHLVL", "_", ""].contains(name)).collect();
+    let names: Vec<&str> = lines
+        .next()
+        .unwrap()
+        .split(' ')
+        .filter(|name| !["PWD", "OLDPWD", "SHLVL", "_", ""].contains(name))
+        .collect();
     assert_eq!(names, ["MINE", "PATH", "ROOM", "THROUGHLINE_HOOKS"]);
 }
 
@@ -62,7 +113,10 @@ fn a_program_gets_its_prompt_and_little_else() {
 fn the_directory_goes_with_the_call() {
     let outcome = run("pwd").unwrap();
     let directory = outcome.text.trim();
-    assert!(directory.starts_with('/') && !Path::new(directory).exists(), "{directory}");
+    assert!(
+        directory.starts_with('/') && !Path::new(directory).exists(),
+        "{directory}"
+    );
 }
 
 #[test]
@@ -76,7 +130,12 @@ fn full_pipes_stop_nobody() {
 
 #[test]
 fn an_answer_file_counts_when_it_is_written() {
-    assert_eq!(run("echo noise; printf 'the answer' > \"$4\"").unwrap().text, "the answer");
+    assert_eq!(
+        run("echo noise; printf 'the answer' > \"$4\"")
+            .unwrap()
+            .text,
+        "the answer"
+    );
 }
 
 #[test]
@@ -84,15 +143,26 @@ fn a_cancelled_program_is_ended_with_all_it_started() {
     // The program ignores the polite signal, and so does what it starts.
     let directory = tempfile::tempdir().unwrap();
     let note = directory.path().join("pids");
-    let script =
-        format!("trap \"\" TERM; sleep 1000 & echo \"$$ $!\" > \"{}\"; echo ready; wait; sleep 1000", note.display());
+    let script = format!(
+        "trap \"\" TERM; sleep 1000 & echo \"$$ $!\" > \"{}\"; echo ready; wait; sleep 1000",
+        note.display()
+    );
     let cancel = Cancel::new();
     let watch = |event: &Event| {
-        if *event == Event::Alive && std::fs::read_to_string(&note).is_ok_and(|text| text.ends_with('\n')) {
+        if *event == Event::Alive
+            && std::fs::read_to_string(&note).is_ok_and(|text| text.ends_with('\n'))
+        {
             cancel.cancel();
         }
     };
-    let error = ask(&script, "", &Request::text("t", "", "x", 9), &cancel, &watch).unwrap_err();
+    let error = ask(
+        &script,
+        "",
+        &Request::text("t", "", "x", 9),
+        &cancel,
+        &watch,
+    )
+    .unwrap_err();
     assert_eq!(error.class, Class::Cancelled);
     for process in std::fs::read_to_string(&note).unwrap().split_whitespace() {
         wait_until_gone(process);
@@ -102,54 +172,108 @@ fn a_cancelled_program_is_ended_with_all_it_started() {
 #[test]
 fn a_program_that_takes_too_long_is_ended() {
     let timeouts = "timeouts = { total = 0.3 }";
-    let error = ask("sleep 1000", timeouts, &Request::text("t", "", "x", 9), &Cancel::new(), &|_| ()).unwrap_err();
+    let error = ask(
+        "sleep 1000",
+        timeouts,
+        &Request::text("t", "", "x", 9),
+        &Cancel::new(),
+        &|_| (),
+    )
+    .unwrap_err();
     assert_eq!(error.class, Class::Timeout(Phase::Total));
-    assert!(error.what.contains("`m1` of sh was not done after 300ms"), "{}", error.what);
+    assert!(
+        error.what.contains("`m1` of sh was not done after 300ms"),
+        "{}",
+        error.what
+    );
 }
 
 #[test]
 fn what_a_program_leaves_behind_does_not_hold_up_its_answer() {
     // The grandchild keeps the pipe open.
     let outcome = run("sleep 1000 & echo \"answer $!\"").unwrap();
-    let process = outcome.text.trim().strip_prefix("answer ").unwrap().to_owned();
+    let process = outcome
+        .text
+        .trim()
+        .strip_prefix("answer ")
+        .unwrap()
+        .to_owned();
     wait_until_gone(&process);
 }
 
 #[test]
 fn failures_say_what_to_do() {
     let error = run("echo 'Please run /login first' >&2; exit 3").unwrap_err();
-    assert_eq!((error.class, error.what.as_str()), (Class::Auth, "`sh` ended with 3: Please run /login first"));
-    assert!(error.next.first().unwrap().starts_with("log the program in"));
+    assert_eq!(
+        (error.class, error.what.as_str()),
+        (Class::Auth, "`sh` ended with 3: Please run /login first")
+    );
+    assert!(
+        error
+            .next
+            .first()
+            .unwrap()
+            .starts_with("log the program in")
+    );
     let error = run("exit 0").unwrap_err();
-    assert_eq!((error.class, error.what.as_str()), (Class::Malformed, "`sh` ended without an answer"));
+    assert_eq!(
+        (error.class, error.what.as_str()),
+        (Class::Malformed, "`sh` ended without an answer")
+    );
     let error = run("kill -9 $$").unwrap_err();
     assert_eq!(error.what, "`sh` was ended by a signal: it said nothing");
 
     let text = "[x]\ndialect = 'command'\n[x.command]\nprogram = 'no-such-program-here'";
     let catalogue = Catalogue::built_in().with(text).unwrap();
-    let selection = Selection { provider: "x".to_owned(), model: Some("m".to_owned()), ..Selection::default() };
+    let selection = Selection {
+        provider: "x".to_owned(),
+        model: Some("m".to_owned()),
+        ..Selection::default()
+    };
     let model = connect(&catalogue, &selection, Connection::default()).unwrap();
-    let error = model.complete(&Request::text("t", "", "x", 9), &Call::unwatched(&Cancel::new())).unwrap_err();
-    assert_eq!((error.class, error.what.as_str()), (Class::Setup, "the program `no-such-program-here` is not there"));
+    let error = model
+        .complete(
+            &Request::text("t", "", "x", 9),
+            &Call::unwatched(&Cancel::new()),
+        )
+        .unwrap_err();
+    assert_eq!(
+        (error.class, error.what.as_str()),
+        (
+            Class::Setup,
+            "the program `no-such-program-here` is not there"
+        )
+    );
 }
 
 #[test]
 fn any_program_can_be_named() {
     let program = ["sh", "-c", "tr a-z A-Z"].map(str::to_owned).to_vec();
-    let selection = Selection { provider: "command".to_owned(), program, ..Selection::default() };
+    let selection = Selection {
+        provider: "command".to_owned(),
+        program,
+        ..Selection::default()
+    };
     let path = std::env::var_os("PATH").unwrap().into_string().unwrap();
     let environment = BTreeMap::from([("PATH".to_owned(), path)]);
-    let connection = Connection { environment, ..Connection::default() };
+    let connection = Connection {
+        environment,
+        ..Connection::default()
+    };
     let model = connect(&Catalogue::built_in(), &selection, connection).unwrap();
     let request = Request::text("t", "loudly", "say hello", 9);
-    let outcome = model.complete(&request, &Call::unwatched(&Cancel::new())).unwrap();
+    let outcome = model
+        .complete(&request, &Call::unwatched(&Cancel::new()))
+        .unwrap();
     assert_eq!(outcome.text, "LOUDLY\n\nSAY HELLO");
 }
 
 #[test]
 fn a_shape_is_asked_for_and_checked() {
-    let request = Request::text("t", "", "a number", 9)
-        .shaped("answer", json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}));
+    let request = Request::text("t", "", "a number", 9).shaped(
+        "answer",
+        json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}),
+    );
     // The schema is in the last argument, and the wrong first answer comes back in the prompt.
     let script = "for last; do :; done; if grep -q 'not accepted' \"$3\"; then grep -q integer \"$last\" && echo '{\"n\": 7}'; else echo nope; fi";
     let outcome = ask(script, "", &request, &Cancel::new(), &|_| ()).unwrap();

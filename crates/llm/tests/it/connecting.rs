@@ -17,41 +17,85 @@ fn refused(selection: Selection) -> Box<LlmError> {
 }
 
 fn choose(provider: &str) -> Selection {
-    Selection { provider: provider.to_owned(), ..Selection::default() }
+    Selection {
+        provider: provider.to_owned(),
+        ..Selection::default()
+    }
 }
 
 #[test]
 fn what_is_missing_is_named_with_the_next_step() {
     let error = refused(choose("antropic"));
-    assert_eq!((error.class, error.next.first().unwrap().as_str()), (Class::Setup, "did you mean `anthropic`?"));
+    assert_eq!(
+        (error.class, error.next.first().unwrap().as_str()),
+        (Class::Setup, "did you mean `anthropic`?")
+    );
     let error = refused(choose("anthropic"));
-    assert_eq!((error.class, error.what.as_str()), (Class::Auth, "there is no key for `anthropic`"));
-    assert_eq!(error.next.first().unwrap(), "set `ANTHROPIC_API_KEY`, or name a key file");
+    assert_eq!(
+        (error.class, error.what.as_str()),
+        (Class::Auth, "there is no key for `anthropic`")
+    );
+    assert_eq!(
+        error.next.first().unwrap(),
+        "set `ANTHROPIC_API_KEY`, or name a key file"
+    );
     assert_eq!(
         refused(choose("gemini")).next.first().unwrap(),
         "set `GEMINI_API_KEY` or `GOOGLE_API_KEY`, or name a key file"
     );
     let error = refused(choose("openai-compatible"));
-    assert_eq!(error.what, "no model is chosen for `openai-compatible`, and it has no default");
-    let error = refused(Selection { model: Some("m".to_owned()), ..choose("openai-compatible") });
+    assert_eq!(
+        error.what,
+        "no model is chosen for `openai-compatible`, and it has no default"
+    );
+    let error = refused(Selection {
+        model: Some("m".to_owned()),
+        ..choose("openai-compatible")
+    });
     assert_eq!(error.what, "provider `openai-compatible` has no base URL");
-    assert_eq!(refused(choose("command")).what, "no program is named for `command`");
+    assert_eq!(
+        refused(choose("command")).what,
+        "no program is named for `command`"
+    );
     let url = Some("127.0.0.1:8080/v1".to_owned());
-    let error = refused(Selection { model: Some("m".to_owned()), base_url: url, ..choose("openai-compatible") });
-    assert!(error.what.starts_with("the base URL `127.0.0.1:8080/v1`"), "{}", error.what);
+    let error = refused(Selection {
+        model: Some("m".to_owned()),
+        base_url: url,
+        ..choose("openai-compatible")
+    });
+    assert!(
+        error.what.starts_with("the base URL `127.0.0.1:8080/v1`"),
+        "{}",
+        error.what
+    );
 }
 
 #[test]
 fn a_chosen_address_goes_over_the_shipped_one() {
     let [chat, ..] = &SPEAKERS;
     let server = FaultServer::start([Reply::stream((chat.events)(&["hello"], Why::Done))]);
-    let selection =
-        Selection { model: Some("any".to_owned()), base_url: Some(server.url()), ..choose("openai-compatible") };
+    let selection = Selection {
+        model: Some("any".to_owned()),
+        base_url: Some(server.url()),
+        ..choose("openai-compatible")
+    };
     let environment = BTreeMap::from([("OPENAI_API_KEY".to_owned(), "  ".to_owned())]);
-    let model =
-        connect(&Catalogue::built_in(), &selection, Connection { environment, ..Connection::default() }).unwrap();
+    let model = connect(
+        &Catalogue::built_in(),
+        &selection,
+        Connection {
+            environment,
+            ..Connection::default()
+        },
+    )
+    .unwrap();
     let cancel = llm::Cancel::new();
-    let outcome = model.complete(&llm::Request::text("t", "", "hi", 9), &llm::Call::unwatched(&cancel)).unwrap();
+    let outcome = model
+        .complete(
+            &llm::Request::text("t", "", "hi", 9),
+            &llm::Call::unwatched(&cancel),
+        )
+        .unwrap();
     assert_eq!(outcome.text, "hello");
     // A blank key is none.
     assert_eq!(server.seen().remove(0).header("authorization"), None);
@@ -63,12 +107,22 @@ fn a_chosen_address_goes_over_the_shipped_one() {
 fn a_budget_is_kept_over_the_wire() {
     let [chat, ..] = &SPEAKERS;
     let server = FaultServer::start([Reply::stream((chat.events)(&["hello"], Why::Done))]);
-    let run = Arc::new(Mutex::new(Allowance { name: "run".to_owned(), tokens: Some(110), ..Allowance::default() }));
-    let connection = Connection { allowances: vec![run.clone()], ..Connection::default() };
+    let run = Arc::new(Mutex::new(Allowance {
+        name: "run".to_owned(),
+        tokens: Some(110),
+        ..Allowance::default()
+    }));
+    let connection = Connection {
+        allowances: vec![run.clone()],
+        ..Connection::default()
+    };
     let bench = Bench::with(chat, &server.url(), "", connection);
     bench.ask_text().unwrap();
     let error = bench.ask_text().unwrap_err();
-    assert_eq!((error.class, server.seen().len()), (Class::BudgetExceeded, 1));
+    assert_eq!(
+        (error.class, server.seen().len()),
+        (Class::BudgetExceeded, 1)
+    );
     assert_eq!(run.lock().unwrap().spent_tokens, 15);
 }
 
@@ -77,12 +131,17 @@ fn a_model_is_tried_out() {
     for speaker in &SPEAKERS {
         let server = FaultServer::start([
             Reply::stream((speaker.events)(&["I am ", "ready."], Why::Done)),
-            Reply::stream((speaker.events)(&["{\"ready\": true, \"numbers\": [1, 2, 3]}"], Why::Done)),
+            Reply::stream((speaker.events)(
+                &["{\"ready\": true, \"numbers\": [1, 2, 3]}"],
+                Why::Done,
+            )),
         ]);
         let bench = Bench::new(speaker, &server);
         let trials = llm::check(&*bench.model, &llm::Call::unwatched(&bench.cancel));
-        let lines: Vec<String> =
-            trials.iter().map(|trial| format!("{} {}: {}", trial.works, trial.name, trial.detail)).collect();
+        let lines: Vec<String> = trials
+            .iter()
+            .map(|trial| format!("{} {}: {}", trial.works, trial.name, trial.detail))
+            .collect();
         assert_eq!(
             lines,
             [
@@ -100,6 +159,13 @@ fn a_model_is_tried_out() {
     let server = FaultServer::start([Reply::whole(401, &[], "{}")]);
     let bench = Bench::new(chat, &server);
     let trials = llm::check(&*bench.model, &llm::Call::unwatched(&bench.cancel));
-    assert_eq!((trials.len(), trials.first().unwrap().works, server.seen().len()), (1, false, 1));
+    assert_eq!(
+        (
+            trials.len(),
+            trials.first().unwrap().works,
+            server.seen().len()
+        ),
+        (1, false, 1)
+    );
     assert!(!trials.first().unwrap().next.is_empty());
 }

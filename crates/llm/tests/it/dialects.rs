@@ -10,19 +10,36 @@ use crate::speech::{SPEAKERS, Why};
 #[test]
 fn a_stream_is_understood() {
     for speaker in &SPEAKERS {
-        let server = FaultServer::start([Reply::stream((speaker.events)(&["Hel", "lo, ", "wörld 日本"], Why::Done))]);
+        let server = FaultServer::start([Reply::stream((speaker.events)(
+            &["Hel", "lo, ", "wörld 日本"],
+            Why::Done,
+        ))]);
         let bench = Bench::new(speaker, &server);
         let outcome = bench.ask_text().unwrap();
-        assert_eq!(bench.shown(), ["Hel", "lo, ", "wörld 日本"], "{}", speaker.dialect);
+        assert_eq!(
+            bench.shown(),
+            ["Hel", "lo, ", "wörld 日本"],
+            "{}",
+            speaker.dialect
+        );
         let entry = outcome.ledger.first().unwrap().clone();
         let reasoning = (speaker.dialect != "anthropic-messages").then_some(1);
         let cache_write = (speaker.dialect == "anthropic-messages").then_some(0);
         assert_eq!(
-            Outcome { ledger: vec![], ..outcome },
+            Outcome {
+                ledger: vec![],
+                ..outcome
+            },
             Outcome {
                 text: "Hello, wörld 日本".to_owned(),
                 stop: Stop::End,
-                usage: Usage { input: Some(12), output: Some(3), cache_read: Some(4), cache_write, reasoning },
+                usage: Usage {
+                    input: Some(12),
+                    output: Some(3),
+                    cache_read: Some(4),
+                    cache_write,
+                    reasoning
+                },
                 model: Some("model-1-2026".to_owned()),
                 request_id: Some("req-7".to_owned()),
                 ..Outcome::default()
@@ -30,8 +47,16 @@ fn a_stream_is_understood() {
             "{}",
             speaker.dialect
         );
-        assert_eq!((entry.provider.as_str(), entry.model.as_str(), entry.attempt), ("test", "model-1", 1));
-        assert_eq!(entry.cost, llm::Cost::Computed(12 + 30), "{}", speaker.dialect);
+        assert_eq!(
+            (entry.provider.as_str(), entry.model.as_str(), entry.attempt),
+            ("test", "model-1", 1)
+        );
+        assert_eq!(
+            entry.cost,
+            llm::Cost::Computed(12 + 30),
+            "{}",
+            speaker.dialect
+        );
     }
 }
 
@@ -41,14 +66,34 @@ fn an_answer_in_one_piece_is_understood_too() {
         // A server that was asked for a stream and does not stream.
         let server = FaultServer::start([Reply::whole(200, &[], (speaker.whole)("Hello"))]);
         let outcome = Bench::new(speaker, &server).ask_text().unwrap();
-        assert_eq!((outcome.text.as_str(), outcome.stop), ("Hello", Stop::End), "{}", speaker.dialect);
-        assert_eq!((outcome.usage.input, outcome.usage.output), (Some(12), Some(3)), "{}", speaker.dialect);
+        assert_eq!(
+            (outcome.text.as_str(), outcome.stop),
+            ("Hello", Stop::End),
+            "{}",
+            speaker.dialect
+        );
+        assert_eq!(
+            (outcome.usage.input, outcome.usage.output),
+            (Some(12), Some(3)),
+            "{}",
+            speaker.dialect
+        );
 
         let server = FaultServer::start([Reply::whole(200, &[], (speaker.whole)("Hello"))]);
-        let bench = Bench::with(speaker, &server.url(), "stream = false", Connection::default());
+        let bench = Bench::with(
+            speaker,
+            &server.url(),
+            "stream = false",
+            Connection::default(),
+        );
         assert_eq!(bench.ask_text().unwrap().text, "Hello");
         let seen = server.seen().remove(0);
-        assert_ne!(seen.body.get("stream"), Some(&json!(true)), "{}", speaker.dialect);
+        assert_ne!(
+            seen.body.get("stream"),
+            Some(&json!(true)),
+            "{}",
+            speaker.dialect
+        );
         assert!(!seen.path.contains("stream"), "{}", seen.path);
     }
 }
@@ -56,11 +101,24 @@ fn an_answer_in_one_piece_is_understood_too() {
 #[test]
 fn why_it_stopped_is_told() {
     for speaker in &SPEAKERS {
-        let server = FaultServer::start([Reply::stream((speaker.events)(&["Once upon a"], Why::NoRoom))]);
-        assert_eq!(Bench::new(speaker, &server).ask_text().unwrap().stop, Stop::Length, "{}", speaker.dialect);
+        let server = FaultServer::start([Reply::stream((speaker.events)(
+            &["Once upon a"],
+            Why::NoRoom,
+        ))]);
+        assert_eq!(
+            Bench::new(speaker, &server).ask_text().unwrap().stop,
+            Stop::Length,
+            "{}",
+            speaker.dialect
+        );
         let server = FaultServer::start([Reply::stream((speaker.events)(&[""], Why::Withheld))]);
         let error = Bench::new(speaker, &server).ask_text().unwrap_err();
-        assert_eq!((error.class, server.seen().len()), (Class::ContentFilter, 1), "{}", speaker.dialect);
+        assert_eq!(
+            (error.class, server.seen().len()),
+            (Class::ContentFilter, 1),
+            "{}",
+            speaker.dialect
+        );
     }
 }
 
@@ -71,19 +129,25 @@ fn requests_have_the_form_of_the_dialect() {
         "answer",
         json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}, "why": {"type": "string", "maxLength": 9}}}),
     );
-    request.messages.extend([Message::assistant("hello"), Message::user("again, as JSON")]);
+    request
+        .messages
+        .extend([Message::assistant("hello"), Message::user("again, as JSON")]);
     request.temperature = Some(0.5);
     request.seed = Some(7);
     request.stop = vec!["END".to_owned()];
     request.reuse_system = true;
     let mut bodies: Vec<Value> = Vec::new();
     for speaker in &SPEAKERS {
-        let server = FaultServer::start([Reply::stream((speaker.events)(&["{\"n\": 1}"], Why::Done))]);
+        let server =
+            FaultServer::start([Reply::stream((speaker.events)(&["{\"n\": 1}"], Why::Done))]);
         let outcome = Bench::new(speaker, &server).ask(&request).unwrap();
         assert_eq!(outcome.json, Some(json!({"n": 1})));
         let seen = server.seen().remove(0);
         assert_eq!(seen.path, speaker.path);
-        assert_eq!(seen.header(speaker.key_header.0), Some(speaker.key_header.1));
+        assert_eq!(
+            seen.header(speaker.key_header.0),
+            Some(speaker.key_header.1)
+        );
         assert!(!seen.body.to_string().contains("key-of") && !seen.path.contains("key-of"));
         bodies.push(json!({speaker.dialect: seen.body}));
     }
@@ -97,7 +161,12 @@ fn provider_data_shapes_the_request() {
     let extra = "output_limit_field = 'max_completion_tokens'\nomit = ['stream_options']\nheaders = { x-team = 'red' }\n\
                  query = { api-version = '3' }\npatch = { reasoning = { effort = 'low' }, top_p = 0.9 }";
     let bench = Bench::with(chat, &server.url(), extra, Connection::default());
-    let outcome = bench.ask(&Request { temperature: Some(1.0), ..Request::text("t", "", "hi", 50) }).unwrap();
+    let outcome = bench
+        .ask(&Request {
+            temperature: Some(1.0),
+            ..Request::text("t", "", "hi", 50)
+        })
+        .unwrap();
     assert_eq!(outcome.text, "hello");
     let seen = server.seen().remove(0);
     assert_eq!(seen.path, "/base/chat/completions?api-version=3");
@@ -120,5 +189,8 @@ fn what_a_provider_says_it_cost_is_believed() {
     events.insert(at, usage);
     let server = FaultServer::start([Reply::stream(events)]);
     let outcome = Bench::new(chat, &server).ask_text().unwrap();
-    assert_eq!(outcome.ledger.first().unwrap().cost, llm::Cost::Reported(2_100));
+    assert_eq!(
+        outcome.ledger.first().unwrap().cost,
+        llm::Cost::Reported(2_100)
+    );
 }

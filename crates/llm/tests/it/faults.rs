@@ -16,7 +16,10 @@ fn good(speaker: &Speaker) -> Reply {
 /// The first `Hel` of an answer.
 fn begun(speaker: &Speaker) -> Reply {
     let events = (speaker.events)(&["Hel", "lo"], Why::Done);
-    let said = events.iter().position(|event| event.contains("\"Hel\"")).unwrap();
+    let said = events
+        .iter()
+        .position(|event| event.contains("\"Hel\""))
+        .unwrap();
     Reply::begun(events.into_iter().take(said + 1))
 }
 
@@ -28,11 +31,27 @@ fn survives(speaker: &Speaker, first: Reply, class: Class) -> Vec<Duration> {
 fn survives_with(speaker: &Speaker, extra: &str, first: Reply, class: Class) -> Vec<Duration> {
     let server = FaultServer::start([first, good(speaker)]);
     let bench = Bench::with(speaker, &server.url(), extra, Connection::default());
-    let outcome = bench.ask_text().unwrap_or_else(|error| panic!("{}: {error:?}", speaker.dialect));
+    let outcome = bench
+        .ask_text()
+        .unwrap_or_else(|error| panic!("{}: {error:?}", speaker.dialect));
     assert_eq!(outcome.text, "Hello", "{}", speaker.dialect);
-    let attempts: Vec<_> = outcome.ledger.iter().map(|entry| (entry.attempt, entry.error)).collect();
-    assert_eq!(attempts, [(1, Some(class)), (2, None)], "{}", speaker.dialect);
-    let told = bench.events.lock().unwrap().iter().any(|event| matches!(event, Event::Retrying { attempt: 2, .. }));
+    let attempts: Vec<_> = outcome
+        .ledger
+        .iter()
+        .map(|entry| (entry.attempt, entry.error))
+        .collect();
+    assert_eq!(
+        attempts,
+        [(1, Some(class)), (2, None)],
+        "{}",
+        speaker.dialect
+    );
+    let told = bench
+        .events
+        .lock()
+        .unwrap()
+        .iter()
+        .any(|event| matches!(event, Event::Retrying { attempt: 2, .. }));
     assert!(told, "{}: nobody was told of the retry", speaker.dialect);
     bench.clock.waited()
 }
@@ -53,13 +72,24 @@ fn a_server_that_is_not_ready_yet() {
         let loading = json!({"error": {"type": "unavailable_error", "message": "Loading model"}});
         let waited = survives(speaker, Reply::whole(503, &[], loading), Class::Overloaded);
         // Without a word from the server at least four seconds: limits count minutes.
-        assert!(waited.iter().all(|wait| *wait >= Duration::from_secs(4)), "{waited:?}");
+        assert!(
+            waited.iter().all(|wait| *wait >= Duration::from_secs(4)),
+            "{waited:?}"
+        );
         survives(
             speaker,
-            Reply::whole(502, &[("content-type", "text/html")], "<html>Bad Gateway</html>"),
+            Reply::whole(
+                502,
+                &[("content-type", "text/html")],
+                "<html>Bad Gateway</html>",
+            ),
             Class::Server,
         );
-        survives(speaker, Reply::whole(500, &[], json!({"error": "boom"})), Class::Server);
+        survives(
+            speaker,
+            Reply::whole(500, &[], json!({"error": "boom"})),
+            Class::Server,
+        );
     }
 }
 
@@ -72,16 +102,45 @@ fn every_form_of_please_wait() {
         (vec![("retry-after", "3")], body.clone(), 3.0),
         (vec![("retry-after", "0.25")], body.clone(), 0.25),
         (vec![("retry-after-ms", "1500")], body.clone(), 1.5),
-        (vec![("retry-after", "Sun, 15 Nov 2026 10:00:42 GMT"), date], body.clone(), 42.0),
-        (vec![], json!({"error": {"message": "Rate limit reached, please try again in 11.054s."}}).to_string(), 11.054),
-        (vec![], json!({"error": {"message": "try again in 28ms"}}).to_string(), 0.028),
-        (vec![], json!({"error": {"retry_after_seconds": 9}}).to_string(), 9.0),
-        (vec![], json!([{"error": {"details": [{"retryDelay": "36s"}]}}]).to_string(), 36.0),
-        (vec![], "Too many requests. Retry after 20 seconds.".to_owned(), 20.0),
+        (
+            vec![("retry-after", "Sun, 15 Nov 2026 10:00:42 GMT"), date],
+            body.clone(),
+            42.0,
+        ),
+        (
+            vec![],
+            json!({"error": {"message": "Rate limit reached, please try again in 11.054s."}})
+                .to_string(),
+            11.054,
+        ),
+        (
+            vec![],
+            json!({"error": {"message": "try again in 28ms"}}).to_string(),
+            0.028,
+        ),
+        (
+            vec![],
+            json!({"error": {"retry_after_seconds": 9}}).to_string(),
+            9.0,
+        ),
+        (
+            vec![],
+            json!([{"error": {"details": [{"retryDelay": "36s"}]}}]).to_string(),
+            36.0,
+        ),
+        (
+            vec![],
+            "Too many requests. Retry after 20 seconds.".to_owned(),
+            20.0,
+        ),
     ];
     for (headers, body, seconds) in cases {
         let waited = survives(chat, Reply::whole(429, &headers, &body), Class::RateLimited);
-        assert_eq!(waited, [Duration::from_secs_f64(seconds)], "{headers:?} {body}");
+        assert_eq!(
+            waited,
+            [Duration::from_secs_f64(seconds)],
+            "{headers:?} {body}"
+        );
     }
 }
 
@@ -89,7 +148,11 @@ fn every_form_of_please_wait() {
 #[test]
 fn an_error_as_the_first_thing_in_a_stream() {
     for speaker in &SPEAKERS {
-        let waited = survives(speaker, Reply::stream([(speaker.throttled)()]), Class::RateLimited);
+        let waited = survives(
+            speaker,
+            Reply::stream([(speaker.throttled)()]),
+            Class::RateLimited,
+        );
         assert_eq!(waited, [Duration::from_secs(7)], "{}", speaker.dialect);
     }
 }
@@ -98,7 +161,10 @@ fn an_error_as_the_first_thing_in_a_stream() {
 fn an_error_in_the_middle_of_a_stream() {
     for speaker in &SPEAKERS {
         let mut events = (speaker.events)(&["Hel"], Why::Done);
-        let said = events.iter().position(|event| event.contains("\"Hel\"")).unwrap();
+        let said = events
+            .iter()
+            .position(|event| event.contains("\"Hel\""))
+            .unwrap();
         events.truncate(said + 1);
         // The reason came with the text in this dialect; then the answer is whole and nothing went wrong.
         if speaker.dialect == "openai-chat" {
@@ -115,11 +181,17 @@ fn a_server_that_goes_quiet() {
     let timeouts = "timeouts = { first_byte = 3, idle = 3 }";
     std::thread::scope(|scope| {
         for speaker in &SPEAKERS {
-            let quiet = move |reply, phase| survives_with(speaker, timeouts, reply, Class::Timeout(phase));
+            let quiet =
+                move |reply, phase| survives_with(speaker, timeouts, reply, Class::Timeout(phase));
             scope.spawn(move || quiet(Reply::silence(), Phase::FirstByte));
             scope.spawn(move || quiet(begun(speaker).then_stall(), Phase::Idle));
             // Headers alone are no sign of life.
-            scope.spawn(move || quiet(Reply::begun(Vec::<String>::new()).then_stall(), Phase::FirstByte));
+            scope.spawn(move || {
+                quiet(
+                    Reply::begun(Vec::<String>::new()).then_stall(),
+                    Phase::FirstByte,
+                )
+            });
         }
     });
 }
@@ -129,8 +201,13 @@ fn a_stalled_connection_is_let_go() {
     let [chat, ..] = &SPEAKERS;
     let server = FaultServer::start([begun(chat).then_stall()]);
     let extra = "timeouts = { idle = 1 }\nretry = { attempts = 1 }";
-    let error = Bench::with(chat, &server.url(), extra, Connection::default()).ask_text().unwrap_err();
-    assert_eq!((error.class, error.text.as_str()), (Class::Timeout(Phase::Idle), "Hel"));
+    let error = Bench::with(chat, &server.url(), extra, Connection::default())
+        .ask_text()
+        .unwrap_err();
+    assert_eq!(
+        (error.class, error.text.as_str()),
+        (Class::Timeout(Phase::Idle), "Hel")
+    );
     server.wait_until_given_up();
 }
 
@@ -138,12 +215,19 @@ fn a_stalled_connection_is_let_go() {
 fn connections_that_break() {
     for speaker in &SPEAKERS {
         survives(speaker, Reply::reset(), Class::Network);
-        survives(speaker, begun(speaker).then_reset(), Class::StreamEndedEarly);
+        survives(
+            speaker,
+            begun(speaker).then_reset(),
+            Class::StreamEndedEarly,
+        );
         // Closed without the end of the HTTP stream.
         survives(speaker, begun(speaker), Class::StreamEndedEarly);
         // A stream that ends well as far as HTTP knows, but not as far as the dialect does.
         let mut events = (speaker.events)(&["Hel", "lo"], Why::Done);
-        let said = events.iter().position(|event| event.contains("\"Hel\"")).unwrap();
+        let said = events
+            .iter()
+            .position(|event| event.contains("\"Hel\""))
+            .unwrap();
         events.truncate(said + 1);
         survives(speaker, Reply::stream(events), Class::StreamEndedEarly);
     }
@@ -155,10 +239,25 @@ fn nobody_listens() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     drop(listener);
-    let error = Bench::with(chat, &url, "retry = { attempts = 2 }", Connection::default()).ask_text().unwrap_err();
+    let error = Bench::with(
+        chat,
+        &url,
+        "retry = { attempts = 2 }",
+        Connection::default(),
+    )
+    .ask_text()
+    .unwrap_err();
     assert_eq!((error.class, error.ledger.len()), (Class::Network, 2));
-    assert!(error.what.starts_with("`127.0.0.1` cannot be reached:"), "{}", error.what);
-    assert!(error.what.to_lowercase().contains("refused"), "the cause is missing: {}", error.what);
+    assert!(
+        error.what.starts_with("`127.0.0.1` cannot be reached:"),
+        "{}",
+        error.what
+    );
+    assert!(
+        error.what.to_lowercase().contains("refused"),
+        "the cause is missing: {}",
+        error.what
+    );
     assert!(error.what.ends_with("(tried 2 times)"), "{}", error.what);
 }
 
@@ -168,7 +267,14 @@ fn a_server_that_speaks_no_tls() {
     let [chat, ..] = &SPEAKERS;
     let server = FaultServer::start([Reply::raw(b"HTTP/1.1 400 Bad Request\r\n\r\n")]);
     let url = server.url().replace("http:", "https:");
-    let error = Bench::with(chat, &url, "retry = { attempts = 1 }", Connection::default()).ask_text().unwrap_err();
+    let error = Bench::with(
+        chat,
+        &url,
+        "retry = { attempts = 1 }",
+        Connection::default(),
+    )
+    .ask_text()
+    .unwrap_err();
     assert_eq!(error.class, Class::Network, "{error:?}");
     assert!(error.what.contains("tls"), "{}", error.what);
 }
@@ -178,17 +284,31 @@ fn bytes_that_come_one_by_one() {
     for speaker in &SPEAKERS {
         let text = (speaker.events)(&["Grüße, 日本", " 🦀"], Why::Done).concat();
         let server = FaultServer::start([Reply::stream(text.as_bytes().chunks(1))]);
-        assert_eq!(Bench::new(speaker, &server).ask_text().unwrap().text, "Grüße, 日本 🦀", "{}", speaker.dialect);
+        assert_eq!(
+            Bench::new(speaker, &server).ask_text().unwrap().text,
+            "Grüße, 日本 🦀",
+            "{}",
+            speaker.dialect
+        );
     }
 }
 
 #[test]
 fn line_ends_comments_and_a_missing_last_line() {
     for speaker in &SPEAKERS {
-        let text =
-            format!(": hello\r\n\r\n{}", (speaker.events)(&["Hel", "lo"], Why::Done).concat().replace('\n', "\r\n"));
+        let text = format!(
+            ": hello\r\n\r\n{}",
+            (speaker.events)(&["Hel", "lo"], Why::Done)
+                .concat()
+                .replace('\n', "\r\n")
+        );
         let server = FaultServer::start([Reply::stream([text.trim_end().to_owned()])]);
-        assert_eq!(Bench::new(speaker, &server).ask_text().unwrap().text, "Hello", "{}", speaker.dialect);
+        assert_eq!(
+            Bench::new(speaker, &server).ask_text().unwrap().text,
+            "Hello",
+            "{}",
+            speaker.dialect
+        );
     }
 }
 
@@ -200,26 +320,59 @@ fn a_stream_under_the_wrong_name() {
             &[("content-type", "text/plain")],
             (speaker.events)(&["Hel", "lo"], Why::Done).concat(),
         )]);
-        assert_eq!(Bench::new(speaker, &server).ask_text().unwrap().text, "Hello", "{}", speaker.dialect);
+        assert_eq!(
+            Bench::new(speaker, &server).ask_text().unwrap().text,
+            "Hello",
+            "{}",
+            speaker.dialect
+        );
     }
 }
 
 #[test]
 fn nonsense() {
     for speaker in &SPEAKERS {
-        survives(speaker, Reply::whole(200, &[], "Welcome to the router"), Class::Malformed);
-        survives(speaker, Reply::stream(["data: {\"half\": \n\n"]), Class::Malformed);
-        survives(speaker, Reply::stream([&b"data: \xff\xfe\x00\n\n"[..]]), Class::Malformed);
-        survives(speaker, Reply::raw(b"SSH-2.0-OpenSSH_9.6\r\n"), Class::Network);
+        survives(
+            speaker,
+            Reply::whole(200, &[], "Welcome to the router"),
+            Class::Malformed,
+        );
+        survives(
+            speaker,
+            Reply::stream(["data: {\"half\": \n\n"]),
+            Class::Malformed,
+        );
+        survives(
+            speaker,
+            Reply::stream([&b"data: \xff\xfe\x00\n\n"[..]]),
+            Class::Malformed,
+        );
+        survives(
+            speaker,
+            Reply::raw(b"SSH-2.0-OpenSSH_9.6\r\n"),
+            Class::Network,
+        );
         // Words without meaning, and then the end.
-        survives(speaker, Reply::stream(["data: {\"hello\": [1, 2]}\n\n"]), Class::StreamEndedEarly);
+        survives(
+            speaker,
+            Reply::stream(["data: {\"hello\": [1, 2]}\n\n"]),
+            Class::StreamEndedEarly,
+        );
         survives(
             speaker,
             Reply::whole(200, &[], "{}"),
-            if speaker.dialect == "openai-responses" { Class::Malformed } else { Class::StreamEndedEarly },
+            if speaker.dialect == "openai-responses" {
+                Class::Malformed
+            } else {
+                Class::StreamEndedEarly
+            },
         );
         // An answer without a word.
-        survives(speaker, Reply::stream((speaker.events)(&[""], Why::Done)), Class::Malformed);
+        survives(
+            speaker,
+            Reply::stream((speaker.events)(&[""], Why::Done)),
+            Class::Malformed,
+        );
     }
 }
 
@@ -229,11 +382,18 @@ fn what_trying_again_does_not_help() {
         let say = |message: &str| json!({"error": {"message": message}});
         let overflow = json!({"error": {"type": "exceed_context_size_error", "message": "too big", "n_prompt_tokens": 9000, "n_ctx": 8192}});
         // A page for people: there is something, but no model server.
-        let page = Reply::whole(200, &[("content-type", "text/html")], "<!doctype html><p>Welcome to the router");
+        let page = Reply::whole(
+            200,
+            &[("content-type", "text/html")],
+            "<!doctype html><p>Welcome to the router",
+        );
         let table = [
             (page, Class::EndpointNotFound),
             (Reply::whole(401, &[], say("bad key")), Class::Auth),
-            (Reply::whole(403, &[], say("not for you")), Class::Permission),
+            (
+                Reply::whole(403, &[], say("not for you")),
+                Class::Permission,
+            ),
             (Reply::whole(402, &[], say("pay first")), Class::NoCredits),
             (Reply::whole(404, &[], "not found"), Class::EndpointNotFound),
             (Reply::whole(400, &[], say("what?")), Class::BadRequest),
@@ -250,8 +410,14 @@ fn what_trying_again_does_not_help() {
 fn a_wait_that_is_too_long_is_not_waited() {
     let [chat, ..] = &SPEAKERS;
     let error = fails(chat, Reply::whole(429, &[("retry-after", "7200")], "{}"));
-    assert_eq!((error.class, error.retry_after), (Class::RateLimited, Some(Duration::from_secs(7200))));
-    assert_eq!(error.next.first().unwrap(), "the provider asks to come back in 7200s");
+    assert_eq!(
+        (error.class, error.retry_after),
+        (Class::RateLimited, Some(Duration::from_secs(7200)))
+    );
+    assert_eq!(
+        error.next.first().unwrap(),
+        "the provider asks to come back in 7200s"
+    );
 }
 
 /// The key must not follow a redirect to another host.
@@ -275,9 +441,21 @@ fn a_call_that_is_cancelled_lets_go_at_once() {
                 bench.cancel.cancel();
             }
         };
-        let call = Call { cancel: &bench.cancel, watch: &watch, interactive: true };
-        let error = bench.model.complete(&Request::text("t", "", "x", 9), &call).unwrap_err();
-        assert_eq!((error.class, error.text.as_str()), (Class::Cancelled, "Hel"), "{}", speaker.dialect);
+        let call = Call {
+            cancel: &bench.cancel,
+            watch: &watch,
+            interactive: true,
+        };
+        let error = bench
+            .model
+            .complete(&Request::text("t", "", "x", 9), &call)
+            .unwrap_err();
+        assert_eq!(
+            (error.class, error.text.as_str()),
+            (Class::Cancelled, "Hel"),
+            "{}",
+            speaker.dialect
+        );
         assert_eq!(error.ledger.len(), 1);
         server.wait_until_given_up();
         // And nothing is asked afterwards.
@@ -291,7 +469,17 @@ fn an_interactive_stream_that_broke_is_not_started_again() {
     let [chat, ..] = &SPEAKERS;
     let server = FaultServer::start([begun(chat).then_reset(), good(chat)]);
     let bench = Bench::new(chat, &server);
-    let call = Call { cancel: &bench.cancel, watch: &|_| (), interactive: true };
-    let error = bench.model.complete(&Request::text("t", "", "x", 9), &call).unwrap_err();
-    assert_eq!((error.class, error.text.as_str(), server.seen().len()), (Class::StreamEndedEarly, "Hel", 1));
+    let call = Call {
+        cancel: &bench.cancel,
+        watch: &|_| (),
+        interactive: true,
+    };
+    let error = bench
+        .model
+        .complete(&Request::text("t", "", "x", 9), &call)
+        .unwrap_err();
+    assert_eq!(
+        (error.class, error.text.as_str(), server.seen().len()),
+        (Class::StreamEndedEarly, "Hel", 1)
+    );
 }

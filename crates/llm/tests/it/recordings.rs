@@ -20,7 +20,10 @@ fn scrubber() -> Scrubber {
 }
 
 fn taped(tape: WireTape) -> Connection {
-    Connection { wire_tape: Some(tape), ..Connection::default() }
+    Connection {
+        wire_tape: Some(tape),
+        ..Connection::default()
+    }
 }
 
 fn without_time(outcome: Outcome) -> Outcome {
@@ -34,7 +37,9 @@ fn without_time(outcome: Outcome) -> Outcome {
 
 /// Cuts inside letters, so that the boundaries on the tape matter.
 fn answer(speaker: &Speaker) -> Reply {
-    let bytes = (speaker.events)(&["Grüße, ", "日本"], Why::Done).concat().into_bytes();
+    let bytes = (speaker.events)(&["Grüße, ", "日本"], Why::Done)
+        .concat()
+        .into_bytes();
     Reply::stream(bytes.chunks(7).map(<[u8]>::to_vec).collect::<Vec<_>>())
 }
 
@@ -51,17 +56,35 @@ fn the_wire_comes_back_as_it_was() {
             ),
             answer(speaker),
         ]);
-        let recorder = Bench::with(speaker, &server.url(), "", taped(WireTape::record(&path, scrubber())));
+        let recorder = Bench::with(
+            speaker,
+            &server.url(),
+            "",
+            taped(WireTape::record(&path, scrubber())),
+        );
         let request = Request::text("test", "be brief", &format!("say {KEY}"), 100);
         let live = recorder.ask(&request).unwrap();
         let recorded = text(&path);
-        assert!(!recorded.contains(KEY) && !recorded.contains("set-cookie"), "{recorded}");
+        assert!(
+            !recorded.contains(KEY) && !recorded.contains("set-cookie"),
+            "{recorded}"
+        );
         assert_eq!(recorded.lines().count(), 2);
 
-        let player = Bench::with(speaker, NOWHERE, "", taped(WireTape::replay(&path, scrubber()).unwrap()));
+        let player = Bench::with(
+            speaker,
+            NOWHERE,
+            "",
+            taped(WireTape::replay(&path, scrubber()).unwrap()),
+        );
         let played = player.ask(&request).unwrap();
         assert_eq!(player.clock.waited(), recorder.clock.waited());
-        assert_eq!(without_time(played), without_time(live), "{}", speaker.dialect);
+        assert_eq!(
+            without_time(played),
+            without_time(live),
+            "{}",
+            speaker.dialect
+        );
         assert_eq!(player.shown(), recorder.shown());
     }
 }
@@ -72,10 +95,23 @@ fn a_broken_connection_is_played_as_broken() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("wire.jsonl");
     let events = (chat.events)(&["Hel", "lo"], Why::Done);
-    let server = FaultServer::start([Reply::begun(events.iter().take(2)).then_reset(), answer(chat)]);
-    let recorder = Bench::with(chat, &server.url(), "", taped(WireTape::record(&path, scrubber())));
+    let server = FaultServer::start([
+        Reply::begun(events.iter().take(2)).then_reset(),
+        answer(chat),
+    ]);
+    let recorder = Bench::with(
+        chat,
+        &server.url(),
+        "",
+        taped(WireTape::record(&path, scrubber())),
+    );
     let live = recorder.ask_text().unwrap();
-    let player = Bench::with(chat, &server.url(), "", taped(WireTape::replay(&path, scrubber()).unwrap()));
+    let player = Bench::with(
+        chat,
+        &server.url(),
+        "",
+        taped(WireTape::replay(&path, scrubber()).unwrap()),
+    );
     let played = player.ask_text().unwrap();
     assert_eq!(without_time(played), without_time(live));
 }
@@ -86,7 +122,14 @@ fn a_request_that_changed_its_form_is_a_miss_on_the_wire() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("wire.jsonl");
     let server = FaultServer::start([answer(chat)]);
-    Bench::with(chat, &server.url(), "", taped(WireTape::record(&path, scrubber()))).ask_text().unwrap();
+    Bench::with(
+        chat,
+        &server.url(),
+        "",
+        taped(WireTape::record(&path, scrubber())),
+    )
+    .ask_text()
+    .unwrap();
     let player = Bench::with(
         chat,
         &server.url(),
@@ -103,13 +146,20 @@ fn questions_and_answers_come_back_without_a_key_or_a_server() {
     for speaker in &SPEAKERS {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("answers.jsonl");
-        let cassette = |mode| Connection { cassette: Some((path.clone(), mode)), ..Connection::default() };
+        let cassette = |mode| Connection {
+            cassette: Some((path.clone(), mode)),
+            ..Connection::default()
+        };
         let server = FaultServer::start([Reply::whole(503, &[], ""), answer(speaker)]);
         let prompt = Request::text("test", "be brief", &format!("my key is {KEY}"), 100);
         let recorder = Bench::with(speaker, &server.url(), "", cassette(CassetteMode::Record));
         let live = recorder.ask(&prompt).unwrap();
         assert!(!text(&path).contains(KEY), "{}", text(&path));
-        assert_eq!(text(&path).lines().count(), 1, "a retry is not an answer of its own");
+        assert_eq!(
+            text(&path).lines().count(),
+            1,
+            "a retry is not an answer of its own"
+        );
 
         let player = Bench::with(speaker, NOWHERE, "", cassette(CassetteMode::Replay));
         let played = player.ask(&prompt).unwrap();

@@ -20,7 +20,10 @@ pub(crate) struct Seen {
 
 impl Seen {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
     }
 }
 
@@ -41,7 +44,10 @@ impl Reply {
     /// An answer in one piece.
     pub(crate) fn whole(status: u16, headers: &[(&str, &str)], body: impl ToString) -> Self {
         let body = body.to_string();
-        let mut head = format!("HTTP/1.1 {status} Whatever\r\ncontent-length: {}\r\nconnection: close\r\n", body.len());
+        let mut head = format!(
+            "HTTP/1.1 {status} Whatever\r\ncontent-length: {}\r\nconnection: close\r\n",
+            body.len()
+        );
         if !headers.iter().any(|(name, _)| *name == "content-type") {
             head.push_str("content-type: application/json\r\n");
         }
@@ -63,14 +69,24 @@ impl Reply {
         Self::begun_as("text/event-stream", pieces)
     }
 
-    pub(crate) fn begun_as<P: AsRef<[u8]>>(kind: &str, pieces: impl IntoIterator<Item = P>) -> Self {
+    pub(crate) fn begun_as<P: AsRef<[u8]>>(
+        kind: &str,
+        pieces: impl IntoIterator<Item = P>,
+    ) -> Self {
         let head = format!(
             "HTTP/1.1 200 OK\r\ncontent-type: {kind}\r\ntransfer-encoding: chunked\r\nx-request-id: req-7\r\nconnection: close\r\n\r\n"
         );
-        let chunk = |piece: &[u8]| [format!("{:x}\r\n", piece.len()).as_bytes(), piece, b"\r\n"].concat();
-        let chunks = pieces.into_iter().filter(|piece| !piece.as_ref().is_empty());
+        let chunk =
+            |piece: &[u8]| [format!("{:x}\r\n", piece.len()).as_bytes(), piece, b"\r\n"].concat();
+        let chunks = pieces
+            .into_iter()
+            .filter(|piece| !piece.as_ref().is_empty());
         let steps = chunks.map(|piece| Step::Send(chunk(piece.as_ref())));
-        Self(std::iter::once(Step::Send(head.into_bytes())).chain(steps).collect())
+        Self(
+            std::iter::once(Step::Send(head.into_bytes()))
+                .chain(steps)
+                .collect(),
+        )
     }
 
     /// Bytes that need not be HTTP.
@@ -110,7 +126,10 @@ impl FaultServer {
     pub(crate) fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (seen, over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(false)));
+        let (seen, over) = (
+            Arc::new(Mutex::new(Vec::new())),
+            Arc::new(AtomicBool::new(false)),
+        );
         let (told, given_up) = channel();
         let mut replies: Vec<Reply> = replies.into_iter().collect();
         replies.reverse();
@@ -121,14 +140,24 @@ impl FaultServer {
                     if over.load(Ordering::SeqCst) {
                         return;
                     }
-                    let reply = replies.pop().unwrap_or_else(|| Reply::whole(418, &[], "the script is over"));
+                    let reply = replies
+                        .pop()
+                        .unwrap_or_else(|| Reply::whole(418, &[], "the script is over"));
                     let (seen, told) = (seen.clone(), told.clone());
                     // A client that breaks off is part of the play.
-                    std::thread::spawn(move || stream.and_then(|stream| answer(stream, &reply, &seen, &told)));
+                    std::thread::spawn(move || {
+                        stream.and_then(|stream| answer(stream, &reply, &seen, &told))
+                    });
                 }
             })
         };
-        Self { address, seen, over, given_up, accepting: Some(accepting) }
+        Self {
+            address,
+            seen,
+            over,
+            given_up,
+            accepting: Some(accepting),
+        }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -141,7 +170,9 @@ impl FaultServer {
 
     /// Waits until a client has closed a connection on which the server was silent.
     pub(crate) fn wait_until_given_up(&self) {
-        self.given_up.recv_timeout(Duration::from_secs(60)).expect("the client never let go of a silent connection");
+        self.given_up
+            .recv_timeout(Duration::from_secs(60))
+            .expect("the client never let go of a silent connection");
     }
 }
 
@@ -156,9 +187,16 @@ impl Drop for FaultServer {
     }
 }
 
-fn answer(mut stream: TcpStream, reply: &Reply, seen: &Mutex<Vec<Seen>>, told: &Sender<()>) -> std::io::Result<()> {
+fn answer(
+    mut stream: TcpStream,
+    reply: &Reply,
+    seen: &Mutex<Vec<Seen>>,
+    told: &Sender<()>,
+) -> std::io::Result<()> {
     stream.set_nodelay(true)?;
-    seen.lock().unwrap().push(read_request(&mut BufReader::new(stream.try_clone()?))?);
+    seen.lock()
+        .unwrap()
+        .push(read_request(&mut BufReader::new(stream.try_clone()?))?);
     for step in &reply.0 {
         match step {
             Step::Send(bytes) => {
@@ -189,12 +227,21 @@ fn read_request(reader: &mut impl std::io::BufRead) -> std::io::Result<Seen> {
     loop {
         let mut line = String::new();
         reader.read_line(&mut line)?;
-        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+        let Some((name, value)) = line.trim_end().split_once(": ") else {
+            break;
+        };
         headers.push((name.to_lowercase(), value.to_owned()));
     }
-    let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse().ok());
+    let length = headers
+        .iter()
+        .find(|(name, _)| name == "content-length")
+        .and_then(|(_, value)| value.parse().ok());
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body)?;
     let body = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    Ok(Seen { path, headers, body })
+    Ok(Seen {
+        path,
+        headers,
+        body,
+    })
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use llm::{Answer, Call, Cancel, Cancelled, Catalogue, Clock, Connection, Event, Model, Request, Selection, connect};
+use llm::{
+    Answer, Call, Cancel, Cancelled, Catalogue, Clock, Connection, Event, Model, Request,
+    Selection, connect,
+};
 
 use crate::server::FaultServer;
 use crate::speech::Speaker;
@@ -28,7 +31,11 @@ impl Clock for QuickClock {
 
     fn wait(&self, duration: Duration, cancel: &Cancel) -> Result<(), Cancelled> {
         self.0.lock().unwrap().push(duration);
-        if cancel.is_cancelled() { Err(Cancelled) } else { Ok(()) }
+        if cancel.is_cancelled() {
+            Err(Cancelled)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -45,7 +52,12 @@ impl Bench {
     }
 
     /// `extra` are lines of TOML for the provider.
-    pub(crate) fn with(speaker: &Speaker, base_url: &str, extra: &str, connection: Connection) -> Self {
+    pub(crate) fn with(
+        speaker: &Speaker,
+        base_url: &str,
+        extra: &str,
+        connection: Connection,
+    ) -> Self {
         let text = format!(
             "[test]\ndialect = '{}'\nbase_url = '{base_url}'\nkey_env = ['TEST_KEY']\n{extra}\n[[test.models]]\nid = 'model-1'\n\
              max_output = 4000\nprice = {{ input = 1.0, output = 10.0 }}\n",
@@ -53,17 +65,36 @@ impl Bench {
         );
         let catalogue = Catalogue::built_in().with(&text).unwrap();
         let clock = Arc::new(QuickClock::default());
-        let selection =
-            Selection { provider: "test".to_owned(), model: Some("model-1".to_owned()), ..Selection::default() };
+        let selection = Selection {
+            provider: "test".to_owned(),
+            model: Some("model-1".to_owned()),
+            ..Selection::default()
+        };
         let environment = BTreeMap::from([("TEST_KEY".to_owned(), KEY.to_owned())]);
-        let connection = Connection { environment, clock: clock.clone(), ..connection };
+        let connection = Connection {
+            environment,
+            clock: clock.clone(),
+            ..connection
+        };
         let model = connect(&catalogue, &selection, connection).unwrap();
-        Self { model, clock, cancel: Cancel::new(), events: Mutex::default() }
+        Self {
+            model,
+            clock,
+            cancel: Cancel::new(),
+            events: Mutex::default(),
+        }
     }
 
     pub(crate) fn ask(&self, request: &Request) -> Answer {
         let watch = |event: &Event| self.events.lock().unwrap().push(event.clone());
-        self.model.complete(request, &Call { cancel: &self.cancel, watch: &watch, interactive: false })
+        self.model.complete(
+            request,
+            &Call {
+                cancel: &self.cancel,
+                watch: &watch,
+                interactive: false,
+            },
+        )
     }
 
     pub(crate) fn ask_text(&self) -> Answer {

@@ -37,14 +37,21 @@ pub(crate) const SPEAKERS: [Speaker; 4] = [
                 "finish_reason": "stop"}], "usage": {"prompt_tokens": 12, "completion_tokens": 3}})
         },
         throttled: || {
-            data(&json!({"error": {"code": 429, "type": "rate_limit_exceeded", "message": "Please try again in 7s"}}))
+            data(
+                &json!({"error": {"code": 429, "type": "rate_limit_exceeded", "message": "Please try again in 7s"}}),
+            )
         },
         refuses_schema: "Unknown parameter: 'response_format.json_schema' / 'tools' is not supported",
         tool_call: |arguments| {
             let call = |text: &str| json!({"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"arguments": text}}]}}]});
             let (first, second) = halves(arguments);
             let end = json!({"choices": [{"delta": {}, "finish_reason": "tool_calls"}]});
-            vec![data(&call(first)), data(&call(second)), data(&end), "data: [DONE]\n\n".to_owned()]
+            vec![
+                data(&call(first)),
+                data(&call(second)),
+                data(&end),
+                "data: [DONE]\n\n".to_owned(),
+            ]
         },
     },
     Speaker {
@@ -91,9 +98,13 @@ pub(crate) const SPEAKERS: [Speaker; 4] = [
         tool_call: |arguments| {
             let delta = |text: &str| json!({"type": "content_block_delta", "delta": {"type": "input_json_delta", "partial_json": text}});
             let (first, second) = halves(arguments);
-            let end =
-                json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 3}});
-            vec![data(&delta(first)), data(&delta(second)), data(&end), data(&json!({"type": "message_stop"}))]
+            let end = json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 3}});
+            vec![
+                data(&delta(first)),
+                data(&delta(second)),
+                data(&end),
+                data(&json!({"type": "message_stop"})),
+            ]
         },
     },
     Speaker {
@@ -107,8 +118,10 @@ pub(crate) const SPEAKERS: [Speaker; 4] = [
                 "usageMetadata": {"promptTokenCount": 12, "candidatesTokenCount": 2, "thoughtsTokenCount": 1}})
         },
         throttled: || {
-            data(&json!({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "quota",
-                "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "7s"}]}}))
+            data(
+                &json!({"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "quota",
+                "details": [{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "7s"}]}}),
+            )
         },
         refuses_schema: "Invalid JSON payload received. Unknown name \"responseJsonSchema\" / \"tools\"",
         tool_call: |arguments| {
@@ -159,15 +172,20 @@ fn responses(pieces: &[&str], why: Why) -> Vec<String> {
             "response.incomplete",
             json!({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}),
         ),
-        Why::Withheld => {
-            ("response.incomplete", json!({"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}))
-        }
+        Why::Withheld => (
+            "response.incomplete",
+            json!({"status": "incomplete", "incomplete_details": {"reason": "content_filter"}}),
+        ),
     };
     response["usage"] = json!({"input_tokens": 12, "output_tokens": 3, "input_tokens_details": {"cached_tokens": 4},
         "output_tokens_details": {"reasoning_tokens": 1}});
-    let begin = json!({"type": "response.created", "response": {"id": "c1", "model": "model-1-2026"}});
+    let begin =
+        json!({"type": "response.created", "response": {"id": "c1", "model": "model-1-2026"}});
     let delta = |piece: &&str| {
-        named("response.output_text.delta", &json!({"type": "response.output_text.delta", "delta": piece}))
+        named(
+            "response.output_text.delta",
+            &json!({"type": "response.output_text.delta", "delta": piece}),
+        )
     };
     let mut events = vec![named("response.created", &begin)];
     events.extend(pieces.iter().map(delta));
@@ -209,8 +227,9 @@ fn gemini(pieces: &[&str], why: Why) -> Vec<String> {
         Why::NoRoom => "MAX_TOKENS",
         Why::Withheld => "SAFETY",
     };
-    let mut events: Vec<String> =
-        vec![data(&json!({"candidates": [{"content": {"parts": [{"text": "hm", "thought": true}]}}]}))];
+    let mut events: Vec<String> = vec![data(
+        &json!({"candidates": [{"content": {"parts": [{"text": "hm", "thought": true}]}}]}),
+    )];
     events.extend(pieces.iter().map(|piece| {
         data(&json!({"responseId": "c1", "modelVersion": "model-1-2026", "candidates": [{"content": {"parts": [{"text": piece}]}}]}))
     }));

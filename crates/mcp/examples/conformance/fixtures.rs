@@ -47,8 +47,10 @@ const TOOLS: &[(&str, &[&str])] = &[
 ];
 
 fn definition(name: &'static str, arguments: &[&str]) -> Tool {
-    let properties: JsonObject =
-        arguments.iter().map(|argument| ((*argument).to_owned(), json!({ "type": "string" }))).collect();
+    let properties: JsonObject = arguments
+        .iter()
+        .map(|argument| ((*argument).to_owned(), json!({ "type": "string" })))
+        .collect();
     let mut schema = JsonObject::new();
     schema.insert("type".to_owned(), json!("object"));
     schema.insert("properties".to_owned(), Value::Object(properties));
@@ -62,7 +64,11 @@ const APART: Duration = Duration::from_millis(50);
 impl Fixtures {
     /// Says three things while it works.
     async fn logs(&self, ctx: &RequestContext<RoleServer>) -> CallToolResult {
-        for what in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
+        for what in [
+            "Tool execution started",
+            "Tool processing data",
+            "Tool execution completed",
+        ] {
             self.product.say(ctx, LoggingLevel::Info, || json!(what));
             tokio::time::sleep(APART).await;
         }
@@ -89,7 +95,11 @@ impl ServerHandler for Fixtures {
         ctx: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let mut result = self.product.list_tools(request, ctx).await?;
-        result.tools.extend(TOOLS.iter().map(|(name, arguments)| definition(name, arguments)));
+        result.tools.extend(
+            TOOLS
+                .iter()
+                .map(|(name, arguments)| definition(name, arguments)),
+        );
         Ok(result)
     }
 
@@ -102,7 +112,9 @@ impl ServerHandler for Fixtures {
             return Ok(result.into());
         }
         match request.name.as_ref() {
-            "test_tool_with_logging" | "test_logging_tool" => return Ok(self.logs(&ctx).await.into()),
+            "test_tool_with_logging" | "test_logging_tool" => {
+                return Ok(self.logs(&ctx).await.into());
+            }
             "test_tool_with_progress" => return Ok(self.progresses(&ctx).await.into()),
             _ => {}
         }
@@ -164,7 +176,10 @@ impl ServerHandler for Fixtures {
         if request.name == "test_input_required_result_prompt" {
             return Ok(asking::prompt_by_result(&request));
         }
-        match contents::prompted(&request.name, &request.arguments.clone().unwrap_or_default()) {
+        match contents::prompted(
+            &request.name,
+            &request.arguments.clone().unwrap_or_default(),
+        ) {
             Some(messages) => Ok(GetPromptResult::new(messages).into()),
             None => self.product.get_prompt(request, ctx).await,
         }
@@ -177,7 +192,10 @@ impl ServerHandler for Fixtures {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let ours = TOOLS.iter().find(|(tool, _)| *tool == name).map(|(tool, arguments)| definition(tool, arguments));
+        let ours = TOOLS
+            .iter()
+            .find(|(tool, _)| *tool == name)
+            .map(|(tool, arguments)| definition(tool, arguments));
         ours.or_else(|| self.product.get_tool(name))
     }
 
@@ -233,7 +251,10 @@ impl ServerHandler for Fixtures {
         self.product.unsubscribe(request, ctx).await
     }
 
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
         self.product.accepted_subscription_filter(requested)
     }
 

@@ -4,7 +4,11 @@
 //! the product's own server on a project of its own: transport, guard, lists, subscriptions, completion and log are
 //! those of `tl serve`. Prints where it is, as `tl --json serve` does, and ends when it is told to.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test that cannot go on may panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test that cannot go on may panic"
+)]
 
 mod asking;
 mod contents;
@@ -26,7 +30,10 @@ use crate::world::World;
 
 fn main() -> Result<(), String> {
     let world = World::story();
-    world.write("acts/act-1/strategic-plan.md", "# Act 1\n\nThe keeper leaves the island.\n");
+    world.write(
+        "acts/act-1/strategic-plan.md",
+        "# Act 1\n\nThe keeper leaves the island.\n",
+    );
     let surface = Surface::new(world, None, false).map_err(|failure| failure.message)?;
     let token = secret();
     let address = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0);
@@ -43,7 +50,10 @@ fn main() -> Result<(), String> {
     serve_http_around(
         surface,
         options,
-        move |product| Fixtures { product, seal: seal.clone() },
+        move |product| Fixtures {
+            product,
+            seal: seal.clone(),
+        },
         |address| {
             let ready = json!({ "url": format!("http://{address}/mcp"), "token": token });
             let mut out = std::io::stdout();

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use application::{Failure, FailureKind};
 use domain::ids::Principal;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ElicitRequest, ElicitRequestParams, ElicitResult,
-    ElicitationAction, ElicitationSchema, ErrorData, InputRequest, InputRequests, InputRequiredResult,
-    RequestStateCodec, SealOptions,
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ElicitRequest,
+    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, ErrorData,
+    InputRequest, InputRequests, InputRequiredResult, RequestStateCodec, SealOptions,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde::{Deserialize, Serialize};
@@ -50,20 +50,31 @@ impl Approvals {
     /// Returns a seal of this process alone: nothing that another one asked can be answered here.
     pub(super) fn new() -> Self {
         // Unchecked is the length of the key: a secret of ours is long enough.
-        Self { codec: RequestStateCodec::new_unchecked(super::secret().into_bytes()), answered: Mutex::default() }
+        Self {
+            codec: RequestStateCodec::new_unchecked(super::secret().into_bytes()),
+            answered: Mutex::default(),
+        }
     }
 
     fn seal(&self, question: &Question, bound_to: &[u8]) -> Result<String, ErrorData> {
-        let asked = Asked { once: super::secret(), node: question.node.clone(), version: question.version.clone() };
+        let asked = Asked {
+            once: super::secret(),
+            node: question.node.clone(),
+            version: question.version.clone(),
+        };
         let options = SealOptions::new().associated_data(bound_to).ttl(OPEN);
         self.codec
             .seal_json_with(&asked, &options)
-            .map_err(|error| ErrorData::internal_error(format!("the question cannot be kept: {error}"), None))
+            .map_err(|error| {
+                ErrorData::internal_error(format!("the question cannot be kept: {error}"), None)
+            })
     }
 
     fn open(&self, sealed: &str, bound_to: &[u8]) -> Result<Asked, ErrorData> {
         // Which check failed is nobody's business.
-        self.codec.open_json_with(sealed, bound_to).map_err(|_| not_ours())
+        self.codec
+            .open_json_with(sealed, bound_to)
+            .map_err(|_| not_ours())
     }
 
     /// Takes an answer; the second one to the same question does not count.
@@ -103,14 +114,24 @@ fn form(question: &Question) -> Result<ElicitRequestParams, ErrorData> {
         },
         "required": ["approve"],
     });
-    let requested_schema: ElicitationSchema = serde_json::from_value(schema)
-        .map_err(|error| ErrorData::internal_error(format!("the question cannot be asked: {error}"), None))?;
-    Ok(ElicitRequestParams::FormElicitationParams { meta: None, message: question.message.clone(), requested_schema })
+    let requested_schema: ElicitationSchema = serde_json::from_value(schema).map_err(|error| {
+        ErrorData::internal_error(format!("the question cannot be asked: {error}"), None)
+    })?;
+    Ok(ElicitRequestParams::FormElicitationParams {
+        meta: None,
+        message: question.message.clone(),
+        requested_schema,
+    })
 }
 
 fn says_yes(answer: &ElicitResult) -> bool {
     answer.action == ElicitationAction::Accept
-        && answer.content.as_ref().and_then(|content| content.get("approve")).and_then(Value::as_bool) == Some(true)
+        && answer
+            .content
+            .as_ref()
+            .and_then(|content| content.get("approve"))
+            .and_then(Value::as_bool)
+            == Some(true)
 }
 
 /// Returns what a sealed question is bound to: the tool, who calls it, and with which arguments.
@@ -132,24 +153,35 @@ pub(super) async fn approve(
     ctx: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let by_agent = || async { respond(server.called(actor, APPROVE, arguments).await) };
-    let Some(person) = server.person(ctx) else { return by_agent().await };
+    let Some(person) = server.person(ctx) else {
+        return by_agent().await;
+    };
     let only_people = server.surface().workspace().policy().approval.only_people();
     if !only_people || !server.offers(APPROVE) || !can_ask(ctx.client_capabilities().as_ref()) {
         return by_agent().await;
     }
     // Wrong arguments and plans that are approved already: the tool says it by itself.
-    let Some(question) = server.question(arguments).await else { return by_agent().await };
+    let Some(question) = server.question(arguments).await else {
+        return by_agent().await;
+    };
     let said_yes = if is_modern(ctx) {
         let bound_to = bound_to(actor, arguments);
         let ask = || ask_by_result(server.approvals(), &question, &bound_to);
-        let Some(state) = &request.request_state else { return ask() };
+        let Some(state) = &request.request_state else {
+            return ask();
+        };
         let asked = server.approvals().open(state, &bound_to)?;
         // Another text than the person saw is another question. So is one they gave no answer to.
         if (&asked.node, &asked.version) != (&question.node, &question.version) {
             return ask();
         }
-        let answer = request.input_responses.as_ref().and_then(|answers| answers.get(KEY));
-        let Some(Ok(answer)) = answer.map(ElicitResult::deserialize) else { return ask() };
+        let answer = request
+            .input_responses
+            .as_ref()
+            .and_then(|answers| answers.get(KEY));
+        let Some(Ok(answer)) = answer.map(ElicitResult::deserialize) else {
+            return ask();
+        };
         server.approvals().take(&asked)?;
         says_yes(&answer)
     } else {
@@ -167,26 +199,43 @@ pub(super) async fn approve(
         if !actor.is_human() {
             return by_agent().await;
         }
-        let failure =
-            Failure::new(FailureKind::Refused, format!("`{}` was not approved: no yes was given", question.node))
-                .step("call approve_entity again when the person has decided");
+        let failure = Failure::new(
+            FailureKind::Refused,
+            format!("`{}` was not approved: no yes was given", question.node),
+        )
+        .step("call approve_entity again when the person has decided");
         return Ok(convert::failed(failure_value(&failure)).into());
     }
     // The plan may have been edited while the person was reading.
-    if server.question(arguments).await.is_some_and(|now| now.version != question.version) {
+    if server
+        .question(arguments)
+        .await
+        .is_some_and(|now| now.version != question.version)
+    {
         let failure = Failure::new(
             FailureKind::Conflict,
-            format!("`{}` changed while the person was asked; nothing was approved", question.node),
+            format!(
+                "`{}` changed while the person was asked; nothing was approved",
+                question.node
+            ),
         )
         .step("call approve_entity again: the person is asked about the text as it is now");
         return Ok(convert::failed(failure_value(&failure)).into());
     }
-    server.say(ctx, NOTICE, || json!({ "approved_by": "a person, asked by the client", "node": question.node }));
+    server.say(
+        ctx,
+        NOTICE,
+        || json!({ "approved_by": "a person, asked by the client", "node": question.node }),
+    );
     respond(server.approve_shown(&person, arguments, &question).await)
 }
 
 /// Asks in the newest era: the question is the result.
-fn ask_by_result(approvals: &Approvals, question: &Question, bound_to: &[u8]) -> Result<CallToolResponse, ErrorData> {
+fn ask_by_result(
+    approvals: &Approvals,
+    question: &Question,
+    bound_to: &[u8],
+) -> Result<CallToolResponse, ErrorData> {
     let ask = InputRequest::Elicitation(ElicitRequest::new(form(question)?));
     let requests = InputRequests::from([(KEY.to_owned(), ask)]);
     Ok(InputRequiredResult::new(Some(requests), Some(approvals.seal(question, bound_to)?)).into())
@@ -206,7 +255,11 @@ mod tests {
     use super::*;
 
     fn question() -> Question {
-        Question { message: "Approve?".to_owned(), node: "act-1".to_owned(), version: "abc".to_owned() }
+        Question {
+            message: "Approve?".to_owned(),
+            node: "act-1".to_owned(),
+            version: "abc".to_owned(),
+        }
     }
 
     #[test]
@@ -217,27 +270,49 @@ mod tests {
         assert!(Approvals::new().open(&sealed, b"call").is_err());
         assert!(approvals.open(&format!("{sealed}x"), b"call").is_err());
         let asked = approvals.open(&sealed, b"call").expect("our own");
-        assert_eq!((asked.node.as_str(), asked.version.as_str()), ("act-1", "abc"));
+        assert_eq!(
+            (asked.node.as_str(), asked.version.as_str()),
+            ("act-1", "abc")
+        );
         assert!(approvals.take(&asked).is_ok());
         assert!(approvals.take(&asked).is_err());
     }
 
     #[test]
     fn only_a_plain_yes_is_a_yes() {
-        let answer = |action, content: Value| says_yes(&ElicitResult::new(action).with_content(content));
-        assert!(answer(ElicitationAction::Accept, json!({ "approve": true })));
-        assert!(!answer(ElicitationAction::Accept, json!({ "approve": false })));
+        let answer =
+            |action, content: Value| says_yes(&ElicitResult::new(action).with_content(content));
+        assert!(answer(
+            ElicitationAction::Accept,
+            json!({ "approve": true })
+        ));
+        assert!(!answer(
+            ElicitationAction::Accept,
+            json!({ "approve": false })
+        ));
         assert!(!answer(ElicitationAction::Accept, json!({})));
-        assert!(!answer(ElicitationAction::Decline, json!({ "approve": true })));
-        assert!(!answer(ElicitationAction::Cancel, json!({ "approve": true })));
+        assert!(!answer(
+            ElicitationAction::Decline,
+            json!({ "approve": true })
+        ));
+        assert!(!answer(
+            ElicitationAction::Cancel,
+            json!({ "approve": true })
+        ));
     }
 
     #[test]
     fn a_client_that_shows_only_pages_is_not_asked() {
-        let capabilities = |value: Value| serde_json::from_value::<ClientCapabilities>(value).expect("capabilities");
+        let capabilities = |value: Value| {
+            serde_json::from_value::<ClientCapabilities>(value).expect("capabilities")
+        };
         assert!(can_ask(Some(&capabilities(json!({ "elicitation": {} })))));
-        assert!(can_ask(Some(&capabilities(json!({ "elicitation": { "form": {}, "url": {} } })))));
-        assert!(!can_ask(Some(&capabilities(json!({ "elicitation": { "url": {} } })))));
+        assert!(can_ask(Some(&capabilities(
+            json!({ "elicitation": { "form": {}, "url": {} } })
+        ))));
+        assert!(!can_ask(Some(&capabilities(
+            json!({ "elicitation": { "url": {} } })
+        ))));
         assert!(!can_ask(Some(&capabilities(json!({})))));
         assert!(!can_ask(None));
     }

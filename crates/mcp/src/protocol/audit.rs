@@ -61,8 +61,19 @@ struct Kind {
 
 impl Kind {
     fn of(line: &Audited) -> Self {
-        let Audited { token, from, action, outcome, .. } = line.clone();
-        Self { token, from, action, outcome }
+        let Audited {
+            token,
+            from,
+            action,
+            outcome,
+            ..
+        } = line.clone();
+        Self {
+            token,
+            from,
+            action,
+            outcome,
+        }
     }
 }
 
@@ -95,26 +106,60 @@ impl Audit {
         let minute = Arc::new(Mutex::new(Minute::default()));
         let held = minute.clone();
         // Without a thread nothing is written, and nobody is held up.
-        let _ = std::thread::Builder::new().name("audit".to_owned()).spawn(move || {
-            Writer { workspace, minute: held, waiting: Vec::new(), uses: HashMap::new(), pruned: None }.run(&notes);
-            let _ = end.send(());
-        });
-        Self { out, minute, ended: Mutex::new(Some(ended)), lost: AtomicU64::new(0) }
+        let _ = std::thread::Builder::new()
+            .name("audit".to_owned())
+            .spawn(move || {
+                Writer {
+                    workspace,
+                    minute: held,
+                    waiting: Vec::new(),
+                    uses: HashMap::new(),
+                    pruned: None,
+                }
+                .run(&notes);
+                let _ = end.send(());
+            });
+        Self {
+            out,
+            minute,
+            ended: Mutex::new(Some(ended)),
+            lost: AtomicU64::new(0),
+        }
     }
 
     /// Notes something that was changed.
-    pub(super) fn note(&self, who: &Admitted, caller: &Caller, action: &str, outcome: &str, detail: &str) {
+    pub(super) fn note(
+        &self,
+        who: &Admitted,
+        caller: &Caller,
+        action: &str,
+        outcome: &str,
+        detail: &str,
+    ) {
         self.send(Note::Line(line(Some(who), caller, action, outcome, detail)));
     }
 
     /// Notes something that may happen often: the first of its kind in a minute at once, the others as a number.
-    pub(super) fn note_often(&self, who: Option<&Admitted>, caller: &Caller, action: &str, outcome: &str) {
+    pub(super) fn note_often(
+        &self,
+        who: Option<&Admitted>,
+        caller: &Caller,
+        action: &str,
+        outcome: &str,
+    ) {
         let Line { mut line, when } = line(who, caller, action, outcome, "");
         {
             let mut minute = self.held();
             if minute.kinds.len() >= MOST_KINDS && !minute.kinds.contains_key(&Kind::of(&line)) {
                 let (action, from) = ("others".to_owned(), "many".to_owned());
-                line = Audited { principal: None, token: None, action, from, trace: None, ..line };
+                line = Audited {
+                    principal: None,
+                    token: None,
+                    action,
+                    from,
+                    trace: None,
+                    ..line
+                };
             }
             match minute.kinds.entry(Kind::of(&line)) {
                 Entry::Occupied(mut counted) => {
@@ -124,7 +169,13 @@ impl Audit {
                     return;
                 }
                 Entry::Vacant(first) => {
-                    first.insert(Counted { line: Line { line: line.clone(), when }, more: 0 });
+                    first.insert(Counted {
+                        line: Line {
+                            line: line.clone(),
+                            when,
+                        },
+                        more: 0,
+                    });
                 }
             }
         }
@@ -136,7 +187,10 @@ impl Audit {
         let now = Instant::now();
         {
             let used = &mut self.held().used;
-            if used.get(&token).is_some_and(|at| now.duration_since(*at) < MINUTE) {
+            if used
+                .get(&token)
+                .is_some_and(|at| now.duration_since(*at) < MINUTE)
+            {
                 return;
             }
             used.insert(token, now);
@@ -147,7 +201,12 @@ impl Audit {
     /// Writes what is left, for a moment at most.
     pub(super) fn finish(&self) {
         self.send(Note::End);
-        if let Some(ended) = self.ended.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(ended) = self
+            .ended
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+        {
             let _ = ended.recv_timeout(GOODBYE);
         }
     }
@@ -169,7 +228,13 @@ impl Audit {
     }
 }
 
-fn line(who: Option<&Admitted>, caller: &Caller, action: &str, outcome: &str, detail: &str) -> Line {
+fn line(
+    who: Option<&Admitted>,
+    caller: &Caller,
+    action: &str,
+    outcome: &str,
+    detail: &str,
+) -> Line {
     let line = Audited {
         at: Timestamp::from_millis(0),
         principal: who.map(|who| who.principal.clone()),
@@ -181,7 +246,10 @@ fn line(who: Option<&Admitted>, caller: &Caller, action: &str, outcome: &str, de
         trace: caller.trace.clone(),
         times: 1,
     };
-    Line { line, when: Instant::now() }
+    Line {
+        line,
+        when: Instant::now(),
+    }
 }
 
 struct Writer {
@@ -197,9 +265,14 @@ impl Writer {
         let mut turned = Instant::now();
         let mut ended = false;
         while !ended {
-            let patience = if self.waiting.is_empty() { MINUTE } else { AGAIN };
-            let mut next =
-                notes.recv_timeout(patience.min((turned + MINUTE).saturating_duration_since(Instant::now())));
+            let patience = if self.waiting.is_empty() {
+                MINUTE
+            } else {
+                AGAIN
+            };
+            let mut next = notes.recv_timeout(
+                patience.min((turned + MINUTE).saturating_duration_since(Instant::now())),
+            );
             loop {
                 match next {
                     Ok(Note::Line(line)) => self.waiting.push(line),
@@ -239,8 +312,16 @@ impl Writer {
     /// Takes the numbers of the minute that is over.
     fn count(&mut self) {
         let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
-        for (_, Counted { line, more }) in minute.kinds.drain().filter(|(_, counted)| counted.more > 0) {
-            self.waiting.push(Line { line: Audited { times: more, ..line.line }, when: line.when });
+        for (_, Counted { line, more }) in
+            minute.kinds.drain().filter(|(_, counted)| counted.more > 0)
+        {
+            self.waiting.push(Line {
+                line: Audited {
+                    times: more,
+                    ..line.line
+                },
+                when: line.when,
+            });
         }
         minute.used.retain(|_, at| at.elapsed() < MINUTE);
     }
@@ -256,14 +337,26 @@ impl Writer {
                 let ago = i64::try_from(when.elapsed().as_millis()).unwrap_or_default();
                 Timestamp::from_millis(now.as_millis().saturating_sub(ago))
             };
-            let lines: Vec<Audited> =
-                waiting.iter().map(|line| Audited { at: at(line.when), ..line.line.clone() }).collect();
-            let to_the_minute = |at: Timestamp| Timestamp::from_millis(at.as_millis() / 60_000 * 60_000);
-            let uses: Vec<_> = uses.iter().map(|(token, when)| (*token, to_the_minute(at(*when)))).collect();
+            let lines: Vec<Audited> = waiting
+                .iter()
+                .map(|line| Audited {
+                    at: at(line.when),
+                    ..line.line.clone()
+                })
+                .collect();
+            let to_the_minute =
+                |at: Timestamp| Timestamp::from_millis(at.as_millis() / 60_000 * 60_000);
+            let uses: Vec<_> = uses
+                .iter()
+                .map(|(token, when)| (*token, to_the_minute(at(*when))))
+                .collect();
             book.note(&lines, &uses)?;
             if prune {
                 // What is too old now still is in an hour.
-                let _ = book.forget_audited(Timestamp::from_millis(now.as_millis() - KEPT_MILLIS), MOST_LINES);
+                let _ = book.forget_audited(
+                    Timestamp::from_millis(now.as_millis() - KEPT_MILLIS),
+                    MOST_LINES,
+                );
             }
             Ok(())
         })?;

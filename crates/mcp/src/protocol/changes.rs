@@ -81,8 +81,17 @@ impl Drop for Listening {
 
 impl State {
     fn forget_unwanted(&mut self) {
-        let wanted: BTreeSet<&String> = self.listeners.values().flat_map(|listener| &listener.uris).collect();
-        let unwanted: Vec<String> = self.known.keys().filter(|uri| !wanted.contains(uri)).cloned().collect();
+        let wanted: BTreeSet<&String> = self
+            .listeners
+            .values()
+            .flat_map(|listener| &listener.uris)
+            .collect();
+        let unwanted: Vec<String> = self
+            .known
+            .keys()
+            .filter(|uri| !wanted.contains(uri))
+            .cloned()
+            .collect();
         for uri in unwanted {
             self.known.remove(&uri);
         }
@@ -94,13 +103,20 @@ impl State {
             Change::List => listener.list,
         };
         // A listener that has just left need not hear it.
-        self.listeners.values().filter(wants).for_each(|listener| drop(listener.out.send(change.clone())));
+        self.listeners
+            .values()
+            .filter(wants)
+            .for_each(|listener| drop(listener.out.send(change.clone())));
     }
 }
 
 impl Changes {
     pub(super) fn of(surface: Surface) -> Arc<Self> {
-        Arc::new(Self { surface, state: Mutex::default(), left: Condvar::new() })
+        Arc::new(Self {
+            surface,
+            state: Mutex::default(),
+            left: Condvar::new(),
+        })
     }
 
     fn held(&self) -> MutexGuard<'_, State> {
@@ -118,10 +134,20 @@ impl Changes {
             let mut state = self.held();
             let id = state.next;
             state.next += 1;
-            state.listeners.insert(id, Listener { list, uris: BTreeSet::new(), out });
+            state.listeners.insert(
+                id,
+                Listener {
+                    list,
+                    uris: BTreeSet::new(),
+                    out,
+                },
+            );
             id
         };
-        let listening = Listening { changes: self.clone(), id };
+        let listening = Listening {
+            changes: self.clone(),
+            id,
+        };
         for uri in uris.into_iter().take(MOST_URIS) {
             listening.add(uri);
         }
@@ -137,7 +163,9 @@ impl Changes {
         // Read here: what changes from now on is new.
         let head = self.head();
         let changes = self.clone();
-        let started = std::thread::Builder::new().name("changes".to_owned()).spawn(move || changes.run(head));
+        let started = std::thread::Builder::new()
+            .name("changes".to_owned())
+            .spawn(move || changes.run(head));
         if started.is_err() {
             self.held().watching = false;
         }
@@ -148,7 +176,10 @@ impl Changes {
     }
 
     fn run(&self, head: Option<u64>) {
-        let mut seen = Seen { head, read_at: Instant::now() };
+        let mut seen = Seen {
+            head,
+            read_at: Instant::now(),
+        };
         loop {
             let state = self.held();
             let (mut state, _) = self
@@ -186,7 +217,9 @@ impl Changes {
             // What cannot be read now has not changed.
             let Ok(now) = self.mark(&uri) else { continue };
             let mut state = self.held();
-            let Some(known) = state.known.get_mut(&uri) else { continue };
+            let Some(known) = state.known.get_mut(&uri) else {
+                continue;
+            };
             if *known != now {
                 *known = now;
                 state.tell(&Change::Content(uri));
@@ -195,17 +228,34 @@ impl Changes {
     }
 
     fn mark(&self, uri: &str) -> Result<Option<Digest32>, Failure> {
-        Ok(self.surface.read(&Principal::System, uri)?.map(|content| Digest32::of(content.text.as_bytes())))
+        Ok(self
+            .surface
+            .read(&Principal::System, uri)?
+            .map(|content| Digest32::of(content.text.as_bytes())))
     }
 
     fn list_may_have_changed(&self, before: Option<u64>, now: Option<u64>) -> bool {
-        let (Some(before), Some(now)) = (before, now) else { return true };
+        let (Some(before), Some(now)) = (before, now) else {
+            return true;
+        };
         // A smaller number is another state altogether: rebuilt, or taken from elsewhere.
-        let Some(new) = now.checked_sub(before).filter(|new| *new <= MOST_OPERATIONS) else { return true };
-        let look =
-            &mut |ctx: &Context<'_>| Ok(ctx.store.read()?.operations(None, usize::try_from(new).unwrap_or(0))?);
+        let Some(new) = now
+            .checked_sub(before)
+            .filter(|new| *new <= MOST_OPERATIONS)
+        else {
+            return true;
+        };
+        let look = &mut |ctx: &Context<'_>| {
+            Ok(ctx
+                .store
+                .read()?
+                .operations(None, usize::try_from(new).unwrap_or(0))?)
+        };
         match self.surface.run(&Principal::System, look) {
-            Ok(operations) => operations.iter().flat_map(|operation| &operation.facts).any(changes_list),
+            Ok(operations) => operations
+                .iter()
+                .flat_map(|operation| &operation.facts)
+                .any(changes_list),
             Err(_) => true,
         }
     }
@@ -215,7 +265,9 @@ impl Changes {
 fn changes_list(fact: &Fact) -> bool {
     match fact {
         Fact::NodeAdded { .. } | Fact::NodeRemoved { .. } | Fact::DescriptionChanged { .. } => true,
-        Fact::ContentChanged { before, after, .. } => before.version().is_some() != after.version().is_some(),
+        Fact::ContentChanged { before, after, .. } => {
+            before.version().is_some() != after.version().is_some()
+        }
         _ => false,
     }
 }
@@ -226,7 +278,9 @@ impl Listening {
         // Read before it is listened to: from here on, what is different is a change.
         let mark = self.changes.mark(&uri).ok().flatten();
         let mut state = self.changes.held();
-        let Some(listener) = state.listeners.get_mut(&self.id) else { return false };
+        let Some(listener) = state.listeners.get_mut(&self.id) else {
+            return false;
+        };
         if listener.uris.len() >= MOST_URIS && !listener.uris.contains(&uri) {
             return false;
         }

@@ -69,11 +69,18 @@ pub(super) async fn serve(
     }
     drop(listener);
     closing.cancel();
-    let _ = tokio::time::timeout(GOODBYE, async { while open.join_next().await.is_some() {} }).await;
+    let _ =
+        tokio::time::timeout(GOODBYE, async { while open.join_next().await.is_some() {} }).await;
 }
 
 /// Answers one connection's requests until it ends, or until the one that is being answered when we close.
-async fn converse(stream: TcpStream, peer: Peer, app: Router, head: Duration, closing: CancellationToken) {
+async fn converse(
+    stream: TcpStream,
+    peer: Peer,
+    app: Router,
+    head: Duration,
+    closing: CancellationToken,
+) {
     let app = TowerToHyperService::new(app);
     let answered = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(peer);
@@ -98,8 +105,13 @@ async fn converse(stream: TcpStream, peer: Peer, app: Router, head: Duration, cl
 /// Tells one too many to come back later.
 async fn send_away(stream: TcpStream, most: usize) {
     let full = service_fn(move |_: Request<Incoming>| {
-        let hint = format!("{most} clients are connected, and no more are served at once: try again later");
-        ready(Ok::<_, Infallible>(answer(StatusCode::SERVICE_UNAVAILABLE, &json!({ "error": hint }))))
+        let hint = format!(
+            "{most} clients are connected, and no more are served at once: try again later"
+        );
+        ready(Ok::<_, Infallible>(answer(
+            StatusCode::SERVICE_UNAVAILABLE,
+            &json!({ "error": hint }),
+        )))
     });
     let _ = http1::Builder::new()
         .timer(TokioTimer::new())

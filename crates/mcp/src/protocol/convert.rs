@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use application::{Failure, FailureKind};
 use rmcp::model::{
-    CacheScope, CallToolResult, CompletionInfo, ErrorCode, ErrorData, JsonObject, MetaObject, PromptArgument,
-    ResourceContents, ResourceTemplate, Tool, ToolAnnotations,
+    CacheScope, CallToolResult, CompletionInfo, ErrorCode, ErrorData, JsonObject, MetaObject,
+    PromptArgument, ResourceContents, ResourceTemplate, Tool, ToolAnnotations,
 };
 use serde_json::{Value, json};
 
@@ -25,19 +25,34 @@ fn object(value: Value) -> JsonObject {
 }
 
 pub(super) fn tool(offered: Offered) -> Tool {
-    let Hints { read_only, destructive, idempotent, open_world } = offered.hints;
+    let Hints {
+        read_only,
+        destructive,
+        idempotent,
+        open_world,
+    } = offered.hints;
     // The other hints mean something only for tools that change things; every byte here is sent to every client.
     let annotations = if read_only {
         ToolAnnotations::new().read_only(true)
     } else {
-        ToolAnnotations::new().read_only(false).destructive(destructive).idempotent(idempotent).open_world(open_world)
+        ToolAnnotations::new()
+            .read_only(false)
+            .destructive(destructive)
+            .idempotent(idempotent)
+            .open_world(open_world)
     };
-    let tool = Tool::new(offered.name, offered.description, Arc::new(object(offered.input_schema)))
-        .with_raw_output_schema(Arc::new(object(offered.output_schema)))
-        .with_annotations(annotations);
+    let tool = Tool::new(
+        offered.name,
+        offered.description,
+        Arc::new(object(offered.input_schema)),
+    )
+    .with_raw_output_schema(Arc::new(object(offered.output_schema)))
+    .with_annotations(annotations);
     match offered.set {
         // Hosts that hide tools until they are searched for show these from the start.
-        Toolset::Core => tool.with_meta(MetaObject(object(json!({ "anthropic/alwaysLoad": true })))),
+        Toolset::Core => {
+            tool.with_meta(MetaObject(object(json!({ "anthropic/alwaysLoad": true }))))
+        }
         _ => tool,
     }
 }
@@ -64,9 +79,16 @@ pub(super) fn content(content: Content) -> ResourceContents {
 
 pub(super) fn prompt(prompt: Prompt) -> rmcp::model::Prompt {
     let arguments = prompt.arguments.into_iter().map(|argument| {
-        PromptArgument::new(argument.name).with_description(argument.description).with_required(argument.required)
+        PromptArgument::new(argument.name)
+            .with_description(argument.description)
+            .with_required(argument.required)
     });
-    rmcp::model::Prompt::new(prompt.name, Some(prompt.description), Some(arguments.collect())).with_title(prompt.title)
+    rmcp::model::Prompt::new(
+        prompt.name,
+        Some(prompt.description),
+        Some(arguments.collect()),
+    )
+    .with_title(prompt.title)
 }
 
 /// Returns a result that went well: structured, and the same as compact text.
@@ -88,11 +110,16 @@ pub(super) fn completions(mut values: Vec<String>) -> CompletionInfo {
 }
 
 /// Returns the arguments of a prompt; numbers and the like are taken as they are written.
-pub(super) fn prompt_arguments(given: Option<JsonObject>) -> Result<BTreeMap<String, String>, ErrorData> {
+pub(super) fn prompt_arguments(
+    given: Option<JsonObject>,
+) -> Result<BTreeMap<String, String>, ErrorData> {
     let text = |(name, value): (String, Value)| match value {
         Value::String(text) => Ok((name, text)),
         Value::Number(_) | Value::Bool(_) => Ok((name, value.to_string())),
-        _ => Err(ErrorData::invalid_params(format!("prompts/get: the argument `{name}` must be a string"), None)),
+        _ => Err(ErrorData::invalid_params(
+            format!("prompts/get: the argument `{name}` must be a string"),
+            None,
+        )),
     };
     given.unwrap_or_default().into_iter().map(text).collect()
 }
@@ -100,9 +127,10 @@ pub(super) fn prompt_arguments(given: Option<JsonObject>) -> Result<BTreeMap<Str
 /// Returns a failure outside a tool: there only protocol errors can tell.
 pub(super) fn error(failure: &Failure) -> ErrorData {
     let code = match failure.kind {
-        FailureKind::Refused | FailureKind::NotFound | FailureKind::Conflict | FailureKind::Invalid => {
-            ErrorCode::INVALID_PARAMS
-        }
+        FailureKind::Refused
+        | FailureKind::NotFound
+        | FailureKind::Conflict
+        | FailureKind::Invalid => ErrorCode::INVALID_PARAMS,
         FailureKind::Unavailable | FailureKind::Internal => ErrorCode::INTERNAL_ERROR,
     };
     ErrorData::new(code, failure.message.clone(), Some(failure_value(failure)))
@@ -112,9 +140,19 @@ pub(super) fn error(failure: &Failure) -> ErrorData {
 ///
 /// It is the client's own word: a `/` in it could pass for another session's name.
 pub(super) fn host_name(name: &str) -> String {
-    let plain = |c: char| if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
+    let plain = |c: char| {
+        if c.is_alphanumeric() || matches!(c, '-' | '_' | '.') {
+            c
+        } else {
+            '-'
+        }
+    };
     let cleaned: String = name.trim().chars().take(64).map(plain).collect();
-    if cleaned.is_empty() { "mcp".to_owned() } else { cleaned }
+    if cleaned.is_empty() {
+        "mcp".to_owned()
+    } else {
+        cleaned
+    }
 }
 
 #[cfg(test)]
@@ -132,9 +170,15 @@ mod tests {
     #[test]
     fn completions_are_cut_and_counted() {
         let many = completions((0..250).map(|number| number.to_string()).collect());
-        assert_eq!((many.values.len(), many.total, many.has_more), (100, Some(250), Some(true)));
+        assert_eq!(
+            (many.values.len(), many.total, many.has_more),
+            (100, Some(250), Some(true))
+        );
         let few = completions(vec!["a".to_owned()]);
-        assert_eq!((few.values.len(), few.total, few.has_more), (1, Some(1), Some(false)));
+        assert_eq!(
+            (few.values.len(), few.total, few.has_more),
+            (1, Some(1), Some(false))
+        );
     }
 
     #[test]

@@ -40,15 +40,25 @@ impl<'r> Shown<'r> {
             let (scheme, token) = header.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
         };
-        let given = headers.get(AUTHORIZATION).and_then(|given| given.to_str().ok()).and_then(bearer);
+        let given = headers
+            .get(AUTHORIZATION)
+            .and_then(|given| given.to_str().ok())
+            .and_then(bearer);
         given.map_or(Self::Nothing, Self::Secret)
     }
 
     /// Returns the cookie of this name.
     pub(super) fn cookie(headers: &'r HeaderMap, name: &str) -> Self {
-        let sent = headers.get_all(COOKIE).iter().filter_map(|header| header.to_str().ok());
-        let mut pairs = sent.flat_map(|header| header.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        pairs.find(|(key, _)| *key == name).map_or(Self::Nothing, |(_, value)| Self::Cookie(value))
+        let sent = headers
+            .get_all(COOKIE)
+            .iter()
+            .filter_map(|header| header.to_str().ok());
+        let mut pairs = sent
+            .flat_map(|header| header.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='));
+        pairs
+            .find(|(key, _)| *key == name)
+            .map_or(Self::Nothing, |(_, value)| Self::Cookie(value))
     }
 }
 
@@ -85,7 +95,9 @@ impl Known {
             Shown::Cookie(value) => *self.by_cookie.get(&secret_hash(value))?,
             Shown::Nothing => return None,
         };
-        self.by_hash.get(&hash).filter(|token| token.state(self.now()) == TokenState::Valid)
+        self.by_hash
+            .get(&hash)
+            .filter(|token| token.state(self.now()) == TokenState::Valid)
     }
 }
 
@@ -143,13 +155,19 @@ impl Door {
         let known = self.known(None).await;
         known.is_ok_and(|known| {
             let now = known.now();
-            known.by_hash.values().any(|one| one.id == token && one.state(now) == TokenState::Valid)
+            known
+                .by_hash
+                .values()
+                .any(|one| one.id == token && one.state(now) == TokenState::Valid)
         })
     }
 
     /// Returns what a browser gets in place of a secret that was let in.
     pub(super) fn cookie_for(&self, secret: &str) -> String {
-        match self.launch_cookie().filter(|_| self.is_launch(Shown::Secret(secret))) {
+        match self
+            .launch_cookie()
+            .filter(|_| self.is_launch(Shown::Secret(secret)))
+        {
             Some(cookie) => cookie,
             None => cookie_of(secret),
         }
@@ -158,10 +176,17 @@ impl Door {
     /// Returns whoever started the server: there is no token between us.
     fn operator(&self) -> Admitted {
         match self.decides {
-            true => Admitted { principal: self.workspace.person(), scope: Scope::Admin, token: None },
+            true => Admitted {
+                principal: self.workspace.person(),
+                scope: Scope::Admin,
+                token: None,
+            },
             // A server that nobody vouches for never acts as a person; tokens that people created still do.
             false => Admitted {
-                principal: Principal::Agent { host: "server".to_owned(), session: "launch".to_owned() },
+                principal: Principal::Agent {
+                    host: "server".to_owned(),
+                    session: "launch".to_owned(),
+                },
                 scope: Scope::Agent,
                 token: None,
             },
@@ -175,10 +200,12 @@ impl Door {
 
     fn is_launch(&self, shown: Shown<'_>) -> bool {
         match shown {
-            Shown::Secret(secret) => self.launch.is_some_and(|launch| same(&launch, &secret_hash(secret))),
-            Shown::Cookie(value) => {
-                self.launch_cookie().is_some_and(|cookie| same(&secret_hash(&cookie), &secret_hash(value)))
-            }
+            Shown::Secret(secret) => self
+                .launch
+                .is_some_and(|launch| same(&launch, &secret_hash(secret))),
+            Shown::Cookie(value) => self
+                .launch_cookie()
+                .is_some_and(|cookie| same(&secret_hash(&cookie), &secret_hash(value))),
             Shown::Nothing => false,
         }
     }
@@ -190,7 +217,8 @@ impl Door {
             Shown::Cookie(value) => Some(value),
             Shown::Nothing => None,
         };
-        digits.is_some_and(|digits| digits.parse::<Digest32>().is_ok()) && !self.no_book.load(Ordering::Relaxed)
+        digits.is_some_and(|digits| digits.parse::<Digest32>().is_ok())
+            && !self.no_book.load(Ordering::Relaxed)
     }
 
     async fn look_up(
@@ -203,13 +231,24 @@ impl Door {
             return Ok(Some(token.admitted()));
         }
         may_ask().map_err(NoEntry::TooOften)?;
-        Ok(self.known(Some(asked)).await?.find(shown).map(Token::admitted))
+        Ok(self
+            .known(Some(asked))
+            .await?
+            .find(shown)
+            .map(Token::admitted))
     }
 
     /// Returns what is known, read anew where it is old, or begun to be read before `after`.
     async fn known(&self, after: Option<Instant>) -> Result<Arc<Known>, NoEntry> {
-        let held = || self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let fresh = |known: &Arc<Known>| known.read.elapsed() < FRESH && after.is_none_or(|after| known.read >= after);
+        let held = || {
+            self.known
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone()
+        };
+        let fresh = |known: &Arc<Known>| {
+            known.read.elapsed() < FRESH && after.is_none_or(|after| known.read >= after)
+        };
         if let Some(known) = held().filter(fresh) {
             return Ok(known);
         }
@@ -218,7 +257,8 @@ impl Door {
         if let Some(known) = held().filter(fresh) {
             return Ok(known);
         }
-        let still_good = || held().filter(|known| after.is_none() && known.read.elapsed() < TOO_OLD);
+        let still_good =
+            || held().filter(|known| after.is_none() && known.read.elapsed() < TOO_OLD);
         if failed.is_some_and(|at| at.elapsed() < BREATH) {
             return still_good().ok_or(NoEntry::Unsure);
         }
@@ -250,7 +290,10 @@ fn read(workspace: &dyn Workspace) -> Result<Option<Known>, application::Failure
     workspace.access(&mut |book, time| {
         let good = book.good_tokens()?;
         known = Some(Known {
-            by_cookie: good.iter().map(|token| (token.cookie, token.hash)).collect(),
+            by_cookie: good
+                .iter()
+                .map(|token| (token.cookie, token.hash))
+                .collect(),
             by_hash: good.into_iter().map(|token| (token.hash, token)).collect(),
             read,
             time,
@@ -262,5 +305,8 @@ fn read(workspace: &dyn Workspace) -> Result<Option<Known>, application::Failure
 
 /// Compares digests in a time that does not tell how much of them is the same.
 fn same(a: &Digest32, b: &Digest32) -> bool {
-    a.0.iter().zip(b.0).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
+    a.0.iter()
+        .zip(b.0)
+        .fold(0, |difference, (a, b)| difference | (a ^ b))
+        == 0
 }

@@ -15,7 +15,10 @@ pub(super) enum Frame {
     /// A message to act on.
     Message(Box<ClientJsonRpcMessage>),
     /// Something to be answered with an error at once.
-    Refused { id: Option<RequestId>, error: ErrorData },
+    Refused {
+        id: Option<RequestId>,
+        error: ErrorData,
+    },
     /// Something nobody waits for an answer to.
     Ignored,
 }
@@ -37,7 +40,9 @@ struct Envelope<'a> {
     error: Option<&'a RawValue>,
 }
 
-fn there<'de: 'a, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'a RawValue>, D::Error> {
+fn there<'de: 'a, 'a, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<&'a RawValue>, D::Error> {
     <&'a RawValue>::deserialize(deserializer).map(Some)
 }
 
@@ -52,7 +57,10 @@ fn refused(id: Option<RequestId>, error: ErrorData) -> Frame {
 /// Reads a line.
 pub(super) fn read(line: &[u8]) -> Frame {
     // A byte order mark may be passed over (RFC 8259, 8.1).
-    let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii();
+    let line = line
+        .strip_prefix(b"\xEF\xBB\xBF")
+        .unwrap_or(line)
+        .trim_ascii();
     if line.is_empty() {
         return Frame::Ignored;
     }
@@ -63,24 +71,44 @@ pub(super) fn read(line: &[u8]) -> Frame {
     let envelope: Envelope<'_> = match serde_json::from_slice(line) {
         Ok(envelope) => envelope,
         Err(error) if error.is_data() => {
-            return refused(None, ErrorData::invalid_request(format!("this is no JSON-RPC message: {error}"), None));
+            return refused(
+                None,
+                ErrorData::invalid_request(format!("this is no JSON-RPC message: {error}"), None),
+            );
         }
-        Err(error) => return refused(None, ErrorData::parse_error(format!("this is no JSON: {error}"), None)),
+        Err(error) => {
+            return refused(
+                None,
+                ErrorData::parse_error(format!("this is no JSON: {error}"), None),
+            );
+        }
     };
     let id: Option<RequestId> = text(envelope.id);
     if text::<String>(envelope.jsonrpc).as_deref() != Some("2.0") {
-        return refused(id, ErrorData::invalid_request("expected \"jsonrpc\": \"2.0\"", None));
+        return refused(
+            id,
+            ErrorData::invalid_request("expected \"jsonrpc\": \"2.0\"", None),
+        );
     }
-    match (envelope.method, envelope.id, envelope.result, envelope.error) {
+    match (
+        envelope.method,
+        envelope.id,
+        envelope.result,
+        envelope.error,
+    ) {
         (Some(method), given, None, None) => {
             let Some(method) = text::<String>(Some(method)) else {
-                return refused(id, ErrorData::invalid_request("`method` must be a string", None));
+                return refused(
+                    id,
+                    ErrorData::invalid_request("`method` must be a string", None),
+                );
             };
             match (given, id) {
                 (None, _) => notification(&method, envelope.params),
-                (Some(_), None) => {
-                    refused(None, ErrorData::invalid_request("`id` must be a string or a whole number", None))
-                }
+                (Some(_), None) => refused(
+                    None,
+                    ErrorData::invalid_request("`id` must be a string or a whole number", None),
+                ),
                 (Some(_), Some(id)) => request(&method, id, envelope.params),
             }
         }
@@ -106,44 +134,72 @@ fn message(message: ClientJsonRpcMessage) -> Frame {
 
 fn notification(method: &str, params: Option<&RawValue>) -> Frame {
     let notification = match method {
-        "notifications/cancelled" => {
-            text(params).map(|params| ClientNotification::CancelledNotification(CancelledNotification::new(params)))
-        }
-        "notifications/initialized" => {
-            Some(ClientNotification::InitializedNotification(InitializedNotification::default()))
-        }
+        "notifications/cancelled" => text(params).map(|params| {
+            ClientNotification::CancelledNotification(CancelledNotification::new(params))
+        }),
+        "notifications/initialized" => Some(ClientNotification::InitializedNotification(
+            InitializedNotification::default(),
+        )),
         // Progress and roots of the client are of no use to us.
         _ => None,
     };
     // Nothing may be answered to a notification, also not to one that is wrong or that nobody knows.
-    notification.map_or(Frame::Ignored, |notification| message(ClientJsonRpcMessage::notification(notification)))
+    notification.map_or(Frame::Ignored, |notification| {
+        message(ClientJsonRpcMessage::notification(notification))
+    })
 }
 
 fn request(method: &str, id: RequestId, params: Option<&RawValue>) -> Frame {
     let given = params.map_or("{}", RawValue::get);
     match typed(method, given) {
         Ok(request) => message(ClientJsonRpcMessage::request(request, id)),
-        Err(fault) => refused(Some(id), if is_given_up(method, given) { no_such_method(method) } else { fault }),
+        Err(fault) => refused(
+            Some(id),
+            if is_given_up(method, given) {
+                no_such_method(method)
+            } else {
+                fault
+            },
+        ),
     }
 }
 
 /// What the newest era has given up: there it is unknown, whatever its parameters.
-const GIVEN_UP: [&str; 5] = ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+const GIVEN_UP: [&str; 5] = [
+    "initialize",
+    "ping",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+];
 
 /// Says whether a request of the newest era asks for something it does not have any more.
 fn is_given_up(method: &str, given: &str) -> bool {
-    let meta = || serde_json::from_str::<MetaOnly>(given).ok()?.meta?.protocol_version();
+    let meta = || {
+        serde_json::from_str::<MetaOnly>(given)
+            .ok()?
+            .meta?
+            .protocol_version()
+    };
     GIVEN_UP.contains(&method) && meta().is_some_and(|version| !version.has_initialize())
 }
 
 /// Returns the answer to a method nobody knows, with the nearest one we do know.
 pub(super) fn no_such_method(method: &str) -> ErrorData {
-    let near = domain::suggest::nearest(method, METHODS.into_iter().filter(|known| *known != method), 1);
+    let near = domain::suggest::nearest(
+        method,
+        METHODS.into_iter().filter(|known| *known != method),
+        1,
+    );
     let hint = match near.first() {
         Some(near) if !METHODS.contains(&method) => format!("; did you mean `{near}`?"),
         _ => String::new(),
     };
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("there is no method `{method}`{hint}"), None)
+    ErrorData::new(
+        ErrorCode::METHOD_NOT_FOUND,
+        format!("there is no method `{method}`{hint}"),
+        None,
+    )
 }
 
 /// What may stand in any parameters.
@@ -155,13 +211,19 @@ struct MetaOnly {
 
 fn read_params<T: DeserializeOwned>(method: &str, given: &str) -> Result<T, ErrorData> {
     if !given.trim_start().starts_with('{') {
-        return Err(ErrorData::invalid_params(format!("{method}: `params` must be an object"), None));
+        return Err(ErrorData::invalid_params(
+            format!("{method}: `params` must be an object"),
+            None,
+        ));
     }
     serde_json::from_str(given).map_err(|error| wrong_params(method, &error.to_string()))
 }
 
 fn wrong_params(method: &str, problem: &str) -> ErrorData {
-    ErrorData::invalid_params(format!("{method}: wrong params: {problem}; {}", shape(method)), None)
+    ErrorData::invalid_params(
+        format!("{method}: wrong params: {problem}; {}", shape(method)),
+        None,
+    )
 }
 
 /// Returns the request a method stands for.
@@ -196,10 +258,14 @@ fn typed(method: &str, given: &str) -> Result<ClientRequest, ErrorData> {
         "tools/list" => ClientRequest::ListToolsRequest(list(method, given)?),
         "resources/read" => ClientRequest::ReadResourceRequest(with_meta(method, given)?),
         "resources/list" => ClientRequest::ListResourcesRequest(list(method, given)?),
-        "resources/templates/list" => ClientRequest::ListResourceTemplatesRequest(list(method, given)?),
+        "resources/templates/list" => {
+            ClientRequest::ListResourceTemplatesRequest(list(method, given)?)
+        }
         "resources/subscribe" => ClientRequest::SubscribeRequest(with_meta(method, given)?),
         "resources/unsubscribe" => ClientRequest::UnsubscribeRequest(with_meta(method, given)?),
-        "subscriptions/listen" => ClientRequest::SubscriptionsListenRequest(with_meta(method, given)?),
+        "subscriptions/listen" => {
+            ClientRequest::SubscriptionsListenRequest(with_meta(method, given)?)
+        }
         "prompts/get" => ClientRequest::GetPromptRequest(with_meta(method, given)?),
         "prompts/list" => ClientRequest::ListPromptsRequest(list(method, given)?),
         "completion/complete" => ClientRequest::CompleteRequest(with_meta(method, given)?),
@@ -222,7 +288,9 @@ fn typed(method: &str, given: &str) -> Result<ClientRequest, ErrorData> {
         _ => {
             // Who asks decides what they are told, so what they say about themselves goes along.
             let params: Value = read_params(method, given)?;
-            let meta = MetaOnly::deserialize(&params).ok().and_then(|params| params.meta);
+            let meta = MetaOnly::deserialize(&params)
+                .ok()
+                .and_then(|params| params.meta);
             let mut request = CustomRequest::new(method, Some(params));
             if let Some(meta) = meta {
                 request.extensions.insert(meta);
@@ -268,7 +336,9 @@ const METHODS: [&str; 15] = [
 fn shape(method: &str) -> &'static str {
     match method {
         "tools/call" => "expected {\"name\": string, \"arguments\": object}",
-        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "expected {\"uri\": string}",
+        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => {
+            "expected {\"uri\": string}"
+        }
         "prompts/get" => "expected {\"name\": string, \"arguments\": object of strings}",
         "completion/complete" => {
             "expected {\"ref\": {\"type\": \"ref/prompt\", \"name\": string} or {\"type\": \"ref/resource\", \"uri\": \
@@ -305,17 +375,40 @@ mod tests {
         assert_eq!(code("{}"), -32600);
         assert_eq!(code(r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#), -32600);
         assert_eq!(code(r#"{"jsonrpc":"2.0","id":1,"method":5}"#), -32600);
-        assert_eq!(code(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#), -32600);
-        assert_eq!(code(r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#), -32600);
-        assert_eq!(code(r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#), -32600);
-        assert_eq!(code(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}"#), -32602);
         assert_eq!(
-            code(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":"x"}}"#),
+            code(r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#),
+            -32600
+        );
+        assert_eq!(
+            code(r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#),
+            -32600
+        );
+        assert_eq!(
+            code(r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#),
+            -32600
+        );
+        assert_eq!(
+            code(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}"#),
             -32602
         );
-        assert_eq!(code(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#), -32602);
-        assert_eq!(code(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}"#), -32602);
-        let deep = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}"#, "[".repeat(100_000));
+        assert_eq!(
+            code(
+                r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":"x"}}"#
+            ),
+            -32602
+        );
+        assert_eq!(
+            code(r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#),
+            -32602
+        );
+        assert_eq!(
+            code(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}"#),
+            -32602
+        );
+        let deep = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}"#,
+            "[".repeat(100_000)
+        );
         assert_eq!(code(&deep), -32700);
         let deep = format!(
             r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"a","arguments":{{"a":{}{}}}}}}}"#,
@@ -346,11 +439,19 @@ mod tests {
             let line = format!(
                 r#"{{"jsonrpc":"2.0","id":"a","method":"{method}","params":{{"_meta":{{"progressToken":7}},"name":"n","uri":"u","level":"info","notifications":{{}},"protocolVersion":"2025-11-25","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}},"ref":{{"type":"ref/prompt","name":"p"}},"argument":{{"name":"a","value":"v"}}}}}}"#
             );
-            let Frame::Message(message) = read(line.as_bytes()) else { panic!("{line}") };
+            let Frame::Message(message) = read(line.as_bytes()) else {
+                panic!("{line}")
+            };
             let (request, _) = message.into_request().expect("a request");
             assert_eq!(request.method(), method);
-            assert!(request.get_meta().get_progress_token().is_some(), "{method}");
-            assert!(!matches!(request, ClientRequest::CustomRequest(_)), "{method}");
+            assert!(
+                request.get_meta().get_progress_token().is_some(),
+                "{method}"
+            );
+            assert!(
+                !matches!(request, ClientRequest::CustomRequest(_)),
+                "{method}"
+            );
         }
     }
 
@@ -358,7 +459,9 @@ mod tests {
     fn what_the_newest_era_has_given_up_is_unknown_there() {
         for method in GIVEN_UP {
             let meta = r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}"#;
-            let line = |params: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#);
+            let line = |params: &str| {
+                format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#)
+            };
             // A ping has no parameters that could be wrong: it is the server's to answer.
             if method != "ping" {
                 assert_eq!(code(&line(meta)), -32601, "{method}");
@@ -372,6 +475,9 @@ mod tests {
     #[test]
     fn an_unknown_method_is_named_with_its_neighbour() {
         let error = not_understood("tools/cal", None, true);
-        assert_eq!((error.code.0, error.message.contains("tools/call")), (-32601, true));
+        assert_eq!(
+            (error.code.0, error.message.contains("tools/call")),
+            (-32601, true)
+        );
     }
 }

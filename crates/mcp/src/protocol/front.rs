@@ -52,13 +52,25 @@ impl Caller {
             Some(said) => format!("{said} via {address}"),
             None => address.to_string(),
         };
-        Self { address, from, trace: trace(request.headers()) }
+        Self {
+            address,
+            from,
+            trace: trace(request.headers()),
+        }
     }
 }
 
 /// Returns the address that the nearest proxy says it got a request from.
 fn forwarded(headers: &HeaderMap) -> Option<IpAddr> {
-    headers.get("x-forwarded-for")?.to_str().ok()?.rsplit(',').next()?.trim().parse().ok()
+    headers
+        .get("x-forwarded-for")?
+        .to_str()
+        .ok()?
+        .rsplit(',')
+        .next()?
+        .trim()
+        .parse()
+        .ok()
 }
 
 /// Returns the id of the trace in a W3C `traceparent`.
@@ -67,14 +79,21 @@ fn trace(headers: &HeaderMap) -> Option<String> {
     let mut parts = header.split('-');
     let (version, id, span) = (parts.next()?, parts.next()?, parts.next()?);
     let digits = |text: &str, length| {
-        text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+        text.len() == length
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
     };
     let is_one = digits(version, 2) && version != "ff" && digits(id, 32) && digits(span, 16);
     (is_one && id.bytes().any(|byte| byte != b'0')).then(|| id.to_owned())
 }
 
 /// Times and counts a request.
-pub(super) async fn receive(State(front): State<Arc<Front>>, mut request: Request, next: Next) -> Response {
+pub(super) async fn receive(
+    State(front): State<Arc<Front>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let begun = Instant::now();
     let class = Class::of(request.uri().path());
     let caller = Caller::of(&request);
@@ -83,22 +102,35 @@ pub(super) async fn receive(State(front): State<Arc<Front>>, mut request: Reques
     if response.status() == StatusCode::TOO_MANY_REQUESTS {
         front.metrics.limited.fetch_add(1, Relaxed);
     }
-    front.metrics.answered(class, response.status().as_u16(), begun.elapsed());
+    front
+        .metrics
+        .answered(class, response.status().as_u16(), begun.elapsed());
     response
 }
 
 impl Front {
     /// Lets somebody in who shows this, unless they come too often; who is not let in is noted.
-    pub(super) async fn let_in(&self, shown: Shown<'_>, caller: &Caller, class: Class) -> Result<Admitted, NoEntry> {
+    pub(super) async fn let_in(
+        &self,
+        shown: Shown<'_>,
+        caller: &Caller,
+        class: Class,
+    ) -> Result<Admitted, NoEntry> {
         let note = |who, no: NoEntry| {
-            self.audit.note_often(who, caller, class.word(), no.status().as_str());
+            self.audit
+                .note_often(who, caller, class.word(), no.status().as_str());
             no
         };
-        let entered = self.door.enter(shown, || self.rates.stranger(caller.address)).await;
+        let entered = self
+            .door
+            .enter(shown, || self.rates.stranger(caller.address))
+            .await;
         let admitted = entered.map_err(|no| note(None, no))?;
         if let Some(token) = admitted.token {
             self.audit.used(token);
-            self.rates.request(token).map_err(|wait| note(Some(&admitted), NoEntry::TooOften(wait)))?;
+            self.rates
+                .request(token)
+                .map_err(|wait| note(Some(&admitted), NoEntry::TooOften(wait)))?;
         }
         Ok(admitted)
     }
@@ -106,24 +138,44 @@ impl Front {
     /// Says why a request is not for us, and notes it.
     pub(super) fn turn_away(&self, reason: TurnedAway, caller: &Caller, class: Class) -> Response {
         let response = not_for_us(reason);
-        self.audit.note_often(None, caller, class.word(), response.status().as_str());
+        self.audit
+            .note_often(None, caller, class.word(), response.status().as_str());
         response
     }
 
     /// Notes how a request of somebody who was let in ended, if it is worth it. What the protocol carries is noted call by
     /// call, where it is known what became of it.
-    pub(super) fn ended(&self, who: &Admitted, caller: &Caller, asked: &Asked, response: &Response) {
+    pub(super) fn ended(
+        &self,
+        who: &Admitted,
+        caller: &Caller,
+        asked: &Asked,
+        response: &Response,
+    ) {
         let status = response.status();
-        let refused =
-            matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS);
+        let refused = matches!(
+            status,
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS
+        );
         if refused {
-            self.audit.note_often(Some(who), caller, &asked.what(), status.as_str());
+            self.audit
+                .note_often(Some(who), caller, &asked.what(), status.as_str());
         } else if asked.changes && asked.class == Class::Action && !status.is_client_error() {
-            let led = response.headers().get("location").and_then(|place| place.to_str().ok());
-            self.audit.note(who, caller, &asked.what(), status.as_str(), led.unwrap_or_default());
+            let led = response
+                .headers()
+                .get("location")
+                .and_then(|place| place.to_str().ok());
+            self.audit.note(
+                who,
+                caller,
+                &asked.what(),
+                status.as_str(),
+                led.unwrap_or_default(),
+            );
         } else if asked.changes && asked.class != Class::Page {
             // Machines do this all day.
-            self.audit.note_often(Some(who), caller, &asked.what(), status.as_str());
+            self.audit
+                .note_often(Some(who), caller, &asked.what(), status.as_str());
         }
     }
 }
@@ -141,7 +193,12 @@ impl Asked {
         let path: String = request.uri().path().chars().take(200).collect();
         let method = request.method().clone();
         let changes = !matches!(method, Method::GET | Method::HEAD | Method::OPTIONS);
-        Self { class: Class::of(&path), changes, method, path }
+        Self {
+            class: Class::of(&path),
+            changes,
+            method,
+            path,
+        }
     }
 
     /// Returns it in one line. Only of what changes something is the path told: there are few of those.
@@ -155,7 +212,11 @@ impl Asked {
 
 /// Returns what was found out about a request on its way in.
 pub(super) fn caller_of(request: &Request) -> Caller {
-    request.extensions().get::<Caller>().cloned().unwrap_or_else(|| Caller::of(request))
+    request
+        .extensions()
+        .get::<Caller>()
+        .cloned()
+        .unwrap_or_else(|| Caller::of(request))
 }
 
 impl NoEntry {
@@ -206,14 +267,22 @@ mod tests {
     use super::*;
 
     fn headers(name: &'static str, value: &str) -> HeaderMap {
-        [(axum::http::HeaderName::from_static(name), value.parse().expect("a header"))].into_iter().collect()
+        [(
+            axum::http::HeaderName::from_static(name),
+            value.parse().expect("a header"),
+        )]
+        .into_iter()
+        .collect()
     }
 
     #[test]
     fn only_a_trace_is_taken_for_one() {
         let id = "0af7651916cd43dd8448eb211c80319c";
         let found = |value: &str| trace(&headers("traceparent", value));
-        assert_eq!(found(&format!("00-{id}-b7ad6b7169203331-01")).as_deref(), Some(id));
+        assert_eq!(
+            found(&format!("00-{id}-b7ad6b7169203331-01")).as_deref(),
+            Some(id)
+        );
         for wrong in [
             "",
             "00",
@@ -229,7 +298,9 @@ mod tests {
 
     #[test]
     fn of_proxies_only_the_nearest_is_believed() {
-        let found = |value: &str| forwarded(&headers("x-forwarded-for", value)).map(|address| address.to_string());
+        let found = |value: &str| {
+            forwarded(&headers("x-forwarded-for", value)).map(|address| address.to_string())
+        };
         assert_eq!(found("192.0.2.1").as_deref(), Some("192.0.2.1"));
         assert_eq!(found("a lie, 192.0.2.1").as_deref(), Some("192.0.2.1"));
         assert_eq!(found("192.0.2.1, <script>"), None);

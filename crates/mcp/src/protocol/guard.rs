@@ -44,7 +44,12 @@ impl PublicUrl {
 
     /// Returns the origin with its port, whichever that is.
     pub(super) fn origin_with_port(&self) -> String {
-        format!("{}://{}:{}", if self.https { "https" } else { "http" }, self.host, self.port)
+        format!(
+            "{}://{}:{}",
+            if self.https { "https" } else { "http" },
+            self.host,
+            self.port
+        )
     }
 
     fn usual_port(&self) -> u16 {
@@ -62,19 +67,30 @@ impl FromStr for PublicUrl {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || format!("`{text}` is no public address: expected one like https://plans.example.org");
+        let expected = || {
+            format!("`{text}` is no public address: expected one like https://plans.example.org")
+        };
         let uri: Uri = text.parse().map_err(|_| expected())?;
         let https = match uri.scheme_str() {
             Some("https") => true,
             Some("http") => false,
             _ => return Err(expected()),
         };
-        let authority = uri.authority().filter(|authority| !authority.as_str().contains('@')).ok_or_else(expected)?;
+        let authority = uri
+            .authority()
+            .filter(|authority| !authority.as_str().contains('@'))
+            .ok_or_else(expected)?;
         if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
-            return Err(format!("`{text}` has a path: the server needs a host name of its own"));
+            return Err(format!(
+                "`{text}` has a path: the server needs a host name of its own"
+            ));
         }
         let port = authority.port_u16().unwrap_or(if https { 443 } else { 80 });
-        Ok(Self { https, host: authority.host().to_ascii_lowercase(), port })
+        Ok(Self {
+            https,
+            host: authority.host().to_ascii_lowercase(),
+            port,
+        })
     }
 }
 
@@ -96,22 +112,33 @@ pub(super) struct CookieRules {
 
 impl Guard {
     pub(super) fn new(port: u16, loopback_only: bool, public: Option<PublicUrl>) -> Self {
-        Self { port, loopback_only, public }
+        Self {
+            port,
+            loopback_only,
+            public,
+        }
     }
 
     /// Checks that a request is meant for us, and sent by nobody else's page.
     pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), TurnedAway> {
-        let Some(host) = host(uri, headers) else { return Err(TurnedAway::Host) };
+        let Some(host) = host(uri, headers) else {
+            return Err(TurnedAway::Host);
+        };
         if !self.is_ours(&host) && !self.is_public(&host) {
             return Err(TurnedAway::Host);
         }
         // Only pages have an origin; a page of ours is on this very host and port.
         if let Some(origin) = headers.get(ORIGIN) {
-            let page = |scheme: &str| -> Option<Authority> { origin.to_str().ok()?.strip_prefix(scheme)?.parse().ok() };
-            let of_proxy = |public: &PublicUrl| {
-                page(if public.https { "https://" } else { "http://" }).is_some_and(|page| public.is(&page))
+            let page = |scheme: &str| -> Option<Authority> {
+                origin.to_str().ok()?.strip_prefix(scheme)?.parse().ok()
             };
-            if !page("http://").is_some_and(|page| self.is_ours(&page)) && !self.public.as_ref().is_some_and(of_proxy) {
+            let of_proxy = |public: &PublicUrl| {
+                page(if public.https { "https://" } else { "http://" })
+                    .is_some_and(|page| public.is(&page))
+            };
+            if !page("http://").is_some_and(|page| self.is_ours(&page))
+                && !self.public.as_ref().is_some_and(of_proxy)
+            {
                 return Err(TurnedAway::Origin);
             }
         }
@@ -122,27 +149,45 @@ impl Guard {
     /// know none; behind a proxy all servers of it are one.
     pub(super) fn cookie(&self, uri: &Uri, headers: &HeaderMap) -> CookieRules {
         match &self.public {
-            Some(public) if host(uri, headers).is_some_and(|host| public.is(&host)) => CookieRules {
-                name: if public.https { "__Host-throughline" } else { "throughline" }.to_owned(),
-                secure: public.https,
+            Some(public) if host(uri, headers).is_some_and(|host| public.is(&host)) => {
+                CookieRules {
+                    name: if public.https {
+                        "__Host-throughline"
+                    } else {
+                        "throughline"
+                    }
+                    .to_owned(),
+                    secure: public.https,
+                }
+            }
+            _ => CookieRules {
+                name: format!("throughline-{}", self.port),
+                secure: false,
             },
-            _ => CookieRules { name: format!("throughline-{}", self.port), secure: false },
         }
     }
 
     fn is_public(&self, authority: &Authority) -> bool {
-        self.public.as_ref().is_some_and(|public| public.is(authority))
+        self.public
+            .as_ref()
+            .is_some_and(|public| public.is(authority))
     }
 
     /// Says whether a host is this server: `localhost` or an address, which no name can be made to be, and our port.
     fn is_ours(&self, authority: &Authority) -> bool {
         let host = authority.host();
-        let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host).parse::<IpAddr>();
+        let address = host
+            .strip_prefix('[')
+            .and_then(|host| host.strip_suffix(']'))
+            .unwrap_or(host)
+            .parse::<IpAddr>();
         let reaches_us = match address {
             Ok(address) => !self.loopback_only || address.is_loopback(),
             Err(_) => host.eq_ignore_ascii_case("localhost"),
         };
-        reaches_us && authority.port_u16().unwrap_or(80) == self.port && !authority.as_str().contains('@')
+        reaches_us
+            && authority.port_u16().unwrap_or(80) == self.port
+            && !authority.as_str().contains('@')
     }
 }
 
@@ -159,32 +204,58 @@ mod tests {
 
     fn checked(guard: &Guard, headers: &[(&'static str, &str)]) -> Result<(), TurnedAway> {
         let pair = |(name, value): &(&'static str, &str)| {
-            (axum::http::HeaderName::from_static(name), value.parse().expect("a header"))
+            (
+                axum::http::HeaderName::from_static(name),
+                value.parse().expect("a header"),
+            )
         };
-        guard.check(&Uri::from_static("/mcp"), &headers.iter().map(pair).collect())
+        guard.check(
+            &Uri::from_static("/mcp"),
+            &headers.iter().map(pair).collect(),
+        )
     }
 
     #[test]
     fn only_our_own_host_is_let_in() {
         let guard = Guard::new(7070, true, None);
-        for host in ["localhost:7070", "LOCALHOST:7070", "127.0.0.1:7070", "127.0.0.2:7070", "[::1]:7070"] {
+        for host in [
+            "localhost:7070",
+            "LOCALHOST:7070",
+            "127.0.0.1:7070",
+            "127.0.0.2:7070",
+            "[::1]:7070",
+        ] {
             assert_eq!(checked(&guard, &[("host", host)]), Ok(()), "{host}");
         }
-        for host in
-            ["localhost", "localhost:7071", "evil.example:7070", "192.168.0.1:7070", "a@localhost:7070", "", "["]
-        {
-            assert_eq!(checked(&guard, &[("host", host)]), Err(TurnedAway::Host), "{host}");
+        for host in [
+            "localhost",
+            "localhost:7071",
+            "evil.example:7070",
+            "192.168.0.1:7070",
+            "a@localhost:7070",
+            "",
+            "[",
+        ] {
+            assert_eq!(
+                checked(&guard, &[("host", host)]),
+                Err(TurnedAway::Host),
+                "{host}"
+            );
         }
         assert_eq!(checked(&guard, &[]), Err(TurnedAway::Host));
         let open = Guard::new(7070, false, None);
         assert_eq!(checked(&open, &[("host", "192.168.0.1:7070")]), Ok(()));
-        assert_eq!(checked(&open, &[("host", "evil.example:7070")]), Err(TurnedAway::Host));
+        assert_eq!(
+            checked(&open, &[("host", "evil.example:7070")]),
+            Err(TurnedAway::Host)
+        );
     }
 
     #[test]
     fn pages_of_others_are_turned_away() {
         let guard = Guard::new(7070, true, None);
-        let from = |origin: &str| checked(&guard, &[("host", "localhost:7070"), ("origin", origin)]);
+        let from =
+            |origin: &str| checked(&guard, &[("host", "localhost:7070"), ("origin", origin)]);
         assert_eq!(from("http://localhost:7070"), Ok(()));
         assert_eq!(from("http://127.0.0.1:7070"), Ok(()));
         for origin in [
@@ -200,42 +271,102 @@ mod tests {
 
     #[test]
     fn a_proxy_is_let_in_by_the_name_it_serves() {
-        let guard = Guard::new(7070, true, Some("https://Plans.Example.org".parse().expect("an address")));
-        let local = checked(&guard, &[("host", "localhost:7070"), ("origin", "http://localhost:7070")]);
+        let guard = Guard::new(
+            7070,
+            true,
+            Some("https://Plans.Example.org".parse().expect("an address")),
+        );
+        let local = checked(
+            &guard,
+            &[
+                ("host", "localhost:7070"),
+                ("origin", "http://localhost:7070"),
+            ],
+        );
         assert_eq!(local, Ok(()), "this machine as before");
-        let from = |host: &str, origin: &str| checked(&guard, &[("host", host), ("origin", origin)]);
-        for host in ["plans.example.org", "PLANS.example.org", "plans.example.org:443"] {
+        let from =
+            |host: &str, origin: &str| checked(&guard, &[("host", host), ("origin", origin)]);
+        for host in [
+            "plans.example.org",
+            "PLANS.example.org",
+            "plans.example.org:443",
+        ] {
             assert_eq!(checked(&guard, &[("host", host)]), Ok(()), "{host}");
             assert_eq!(from(host, "https://plans.example.org"), Ok(()), "{host}");
-            for origin in ["http://plans.example.org", "https://plans.example.org:7070", "https://evil.example", "null"]
-            {
+            for origin in [
+                "http://plans.example.org",
+                "https://plans.example.org:7070",
+                "https://evil.example",
+                "null",
+            ] {
                 assert_eq!(from(host, origin), Err(TurnedAway::Origin), "{origin}");
             }
         }
-        for host in ["example.org", "plans.example.org:7070", "plans.example.org:80", "a@plans.example.org"] {
-            assert_eq!(checked(&guard, &[("host", host)]), Err(TurnedAway::Host), "{host}");
+        for host in [
+            "example.org",
+            "plans.example.org:7070",
+            "plans.example.org:80",
+            "a@plans.example.org",
+        ] {
+            assert_eq!(
+                checked(&guard, &[("host", host)]),
+                Err(TurnedAway::Host),
+                "{host}"
+            );
         }
     }
 
     #[test]
     fn a_cookie_behind_https_is_for_https_alone() {
-        let guard = Guard::new(7070, true, Some("https://plans.example.org".parse().expect("an address")));
+        let guard = Guard::new(
+            7070,
+            true,
+            Some("https://plans.example.org".parse().expect("an address")),
+        );
         let cookie = |host: &str| {
-            guard.cookie(&Uri::from_static("/"), &[(HOST, host.parse().expect("a header"))].into_iter().collect())
+            guard.cookie(
+                &Uri::from_static("/"),
+                &[(HOST, host.parse().expect("a header"))]
+                    .into_iter()
+                    .collect(),
+            )
         };
-        let public = CookieRules { name: "__Host-throughline".to_owned(), secure: true };
+        let public = CookieRules {
+            name: "__Host-throughline".to_owned(),
+            secure: true,
+        };
         assert_eq!(cookie("plans.example.org"), public);
-        let local = CookieRules { name: "throughline-7070".to_owned(), secure: false };
+        let local = CookieRules {
+            name: "throughline-7070".to_owned(),
+            secure: false,
+        };
         assert_eq!(cookie("localhost:7070"), local);
     }
 
     #[test]
     fn a_public_address_is_a_host_and_nothing_else() {
         let read = |text: &str| text.parse::<PublicUrl>().map(|public| public.origin());
-        assert_eq!(read("https://plans.example.org/"), Ok("https://plans.example.org".to_owned()));
-        assert_eq!(read("https://plans.example.org:8443"), Ok("https://plans.example.org:8443".to_owned()));
-        assert_eq!(read("http://plans.lan:80"), Ok("http://plans.lan".to_owned()));
-        for wrong in ["plans.example.org", "ftp://a", "https://a/b", "https://a?b", "https://u:p@a", "https://", ""] {
+        assert_eq!(
+            read("https://plans.example.org/"),
+            Ok("https://plans.example.org".to_owned())
+        );
+        assert_eq!(
+            read("https://plans.example.org:8443"),
+            Ok("https://plans.example.org:8443".to_owned())
+        );
+        assert_eq!(
+            read("http://plans.lan:80"),
+            Ok("http://plans.lan".to_owned())
+        );
+        for wrong in [
+            "plans.example.org",
+            "ftp://a",
+            "https://a/b",
+            "https://a?b",
+            "https://u:p@a",
+            "https://",
+            "",
+        ] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
     }

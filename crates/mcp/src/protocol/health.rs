@@ -50,7 +50,10 @@ fn said(status: StatusCode, text: impl Into<Body>) -> Response {
     let mut response = Response::new(text.into());
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8"));
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8"),
+    );
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
@@ -75,16 +78,28 @@ pub(super) fn router(front: Arc<Front>, workspace: Arc<dyn Workspace>) -> Router
         .route("/metrics", get(counted))
 }
 
-async fn counted(front: &Front, workspace: Arc<dyn Workspace>, caller: Caller, request: Parts) -> Response {
+async fn counted(
+    front: &Front,
+    workspace: Arc<dyn Workspace>,
+    caller: Caller,
+    request: Parts,
+) -> Response {
     if let Err(reason) = front.guard.check(&request.uri, &request.headers) {
         return front.turn_away(reason, &caller, Class::Health);
     }
     // Every token has at least the scope this takes.
-    if let Err(no) = front.let_in(Shown::token(&request.headers), &caller, Class::Health).await {
+    if let Err(no) = front
+        .let_in(Shown::token(&request.headers), &caller, Class::Health)
+        .await
+    {
         return no_entry(no);
     }
     let store_waits = workspace.store_waits();
     let head = tokio::task::spawn_blocking(move || workspace.head()).await;
-    let elsewhere = Elsewhere { head: head.ok().and_then(Result::ok), store_waits, audit_lost: front.audit.lost() };
+    let elsewhere = Elsewhere {
+        head: head.ok().and_then(Result::ok),
+        store_waits,
+        audit_lost: front.audit.lost(),
+    };
     said(StatusCode::OK, front.metrics.text(&elsewhere))
 }

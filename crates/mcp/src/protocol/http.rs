@@ -93,7 +93,11 @@ const SESSION: Duration = Duration::from_secs(60 * 60);
 ///
 /// # Errors
 /// When the address cannot be used.
-pub fn serve_http(surface: Surface, options: Options, on_ready: impl FnOnce(SocketAddr)) -> Result<(), String> {
+pub fn serve_http(
+    surface: Surface,
+    options: Options,
+    on_ready: impl FnOnce(SocketAddr),
+) -> Result<(), String> {
     serve_http_around(surface, options, |server| server, on_ready)
 }
 
@@ -108,7 +112,10 @@ pub fn serve_http_around<H: ServerHandler>(
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<(), String> {
     if !options.beyond_this_machine && !options.address.ip().is_loopback() {
-        return Err(format!("{} can be reached from other machines", options.address.ip()));
+        return Err(format!(
+            "{} can be reached from other machines",
+            options.address.ip()
+        ));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(4)
@@ -136,7 +143,11 @@ async fn serve<H: ServerHandler>(
     let workspace = surface.workspace().clone();
     let audit = Arc::new(Audit::of(workspace.clone()));
     let front = Arc::new(Front {
-        guard: Guard::new(address.port(), !options.beyond_this_machine, options.public.clone()),
+        guard: Guard::new(
+            address.port(),
+            !options.beyond_this_machine,
+            options.public.clone(),
+        ),
         door: Door::new(workspace.clone(), options.token.as_deref(), options.decides),
         limits: options.limits,
         rates: Rates::new(options.limits.rate),
@@ -148,7 +159,10 @@ async fn serve<H: ServerHandler>(
     let mut paths = Vec::new();
     for (path, part) in surface.parts() {
         let path = format!("/mcp{path}");
-        app = app.route_service(&path, service(shared.offering(part), &options, address, around.clone()));
+        app = app.route_service(
+            &path,
+            service(shared.offering(part), &options, address, around.clone()),
+        );
         paths.push(path);
     }
     let hint = json!({ "error": format!("there is nothing here; there is {}", paths.join(", ")) });
@@ -163,11 +177,15 @@ async fn serve<H: ServerHandler>(
                 close();
             });
             // A client that is wrong about the path is told in its own words, not shown a page.
-            let app = app.route("/mcp/{*elsewhere}", any(elsewhere)).layer(admitted);
+            let app = app
+                .route("/mcp/{*elsewhere}", any(elsewhere))
+                .layer(admitted);
             app.fallback_service(router.layer(from_fn_with_state(front.clone(), pages::admit)))
         }
     };
-    let app = app.merge(health::router(front.clone(), workspace)).layer(from_fn_with_state(front, receive));
+    let app = app
+        .merge(health::router(front.clone(), workspace))
+        .layer(from_fn_with_state(front, receive));
     let stopped = stop_signal()?;
     on_ready(address);
     connections::serve(listener, app, options.limits, closing, stopped).await;
@@ -193,12 +211,31 @@ fn service<H: ServerHandler>(
     } else {
         let port = address.port();
         let local = ["localhost", "127.0.0.1", "[::1]"].map(|host| format!("http://{host}:{port}"));
-        let origins = local.into_iter().chain(options.public.as_ref().map(PublicUrl::origin_with_port));
-        let hosts = ["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned(), address.ip().to_string()];
-        let hosts = hosts.into_iter().chain(options.public.as_ref().map(|public| public.host().to_owned()));
-        config.with_allowed_hosts(hosts).with_allowed_origins(origins).enforce_origin_validation()
+        let origins = local
+            .into_iter()
+            .chain(options.public.as_ref().map(PublicUrl::origin_with_port));
+        let hosts = [
+            "localhost".to_owned(),
+            "127.0.0.1".to_owned(),
+            "::1".to_owned(),
+            address.ip().to_string(),
+        ];
+        let hosts = hosts.into_iter().chain(
+            options
+                .public
+                .as_ref()
+                .map(|public| public.host().to_owned()),
+        );
+        config
+            .with_allowed_hosts(hosts)
+            .with_allowed_origins(origins)
+            .enforce_origin_validation()
     };
-    StreamableHttpService::new(move || Ok(around(Server::new(shared.clone()))), Arc::new(sessions), config)
+    StreamableHttpService::new(
+        move || Ok(around(Server::new(shared.clone()))),
+        Arc::new(sessions),
+        config,
+    )
 }
 
 /// Returns what ends when the process is told to stop.
@@ -206,8 +243,12 @@ fn stop_signal() -> Result<impl Future<Output = ()>, String> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
-        let heard = |kind| signal(kind).map_err(|error| format!("cannot hear when to stop: {error}"));
-        let (mut interrupt, mut terminate) = (heard(SignalKind::interrupt())?, heard(SignalKind::terminate())?);
+        let heard =
+            |kind| signal(kind).map_err(|error| format!("cannot hear when to stop: {error}"));
+        let (mut interrupt, mut terminate) = (
+            heard(SignalKind::interrupt())?,
+            heard(SignalKind::terminate())?,
+        );
         Ok(async move {
             tokio::select! {
                 _ = interrupt.recv() => {}
@@ -227,7 +268,10 @@ async fn admit(State(front): State<Arc<Front>>, mut request: Request, next: Next
     if let Err(reason) = front.guard.check(request.uri(), request.headers()) {
         return front.turn_away(reason, &caller, Class::Mcp);
     }
-    let admitted = match front.let_in(Shown::token(request.headers()), &caller, Class::Mcp).await {
+    let admitted = match front
+        .let_in(Shown::token(request.headers()), &caller, Class::Mcp)
+        .await
+    {
         Ok(admitted) => admitted,
         Err(no) => return no_entry(no),
     };
@@ -251,7 +295,10 @@ async fn admit(State(front): State<Arc<Front>>, mut request: Request, next: Next
             response
         }
         Ok(response) => streams::watched(&front, token, response),
-        Err(_) => answer(StatusCode::GATEWAY_TIMEOUT, &json!({ "error": "this took too long" })),
+        Err(_) => answer(
+            StatusCode::GATEWAY_TIMEOUT,
+            &json!({ "error": "this took too long" }),
+        ),
     }
 }
 
@@ -259,26 +306,36 @@ async fn admit(State(front): State<Arc<Front>>, mut request: Request, next: Next
 async fn arrived(request: Request, limits: &Limits) -> Result<Request, Response> {
     let (parts, body) = request.into_parts();
     let Ok(read) = tokio::time::timeout(limits.arrival, to_bytes(body, limits.body)).await else {
-        return Err(answer(StatusCode::REQUEST_TIMEOUT, &json!({ "error": "the message did not arrive in time" })));
+        return Err(answer(
+            StatusCode::REQUEST_TIMEOUT,
+            &json!({ "error": "the message did not arrive in time" }),
+        ));
     };
     let Ok(bytes) = read else {
         let hint = format!("a message may have {} bytes at most", limits.body);
-        return Err(answer(StatusCode::PAYLOAD_TOO_LARGE, &json!({ "error": hint })));
+        return Err(answer(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            &json!({ "error": hint }),
+        ));
     };
     // Wrong parameters of what the SDK can read are the server's to answer: the era decides how.
     let refused = match frames::read(&bytes) {
-        Frame::Message(message) if !matches!(*message, ClientJsonRpcMessage::Notification(_)) => None,
+        Frame::Message(message) if !matches!(*message, ClientJsonRpcMessage::Notification(_)) => {
+            None
+        }
         Frame::Refused { id: None, error } => Some((None, error)),
         _ if serde_json::from_slice::<ClientJsonRpcMessage>(&bytes).is_ok() => None,
         Frame::Refused { id, error } => Some((id, error)),
-        Frame::Message(_) | Frame::Ignored => {
-            Some((None, ErrorData::invalid_request("this is no message of the protocol", None)))
-        }
+        Frame::Message(_) | Frame::Ignored => Some((
+            None,
+            ErrorData::invalid_request("this is no message of the protocol", None),
+        )),
     };
     match refused {
         None => Ok(Request::from_parts(parts, Body::from(bytes))),
         Some((id, error)) => {
-            let message = serde_json::to_value(ServerJsonRpcMessage::error(error, id)).unwrap_or_default();
+            let message =
+                serde_json::to_value(ServerJsonRpcMessage::error(error, id)).unwrap_or_default();
             Err(answer(StatusCode::BAD_REQUEST, &message))
         }
     }
@@ -287,6 +344,8 @@ async fn arrived(request: Request, limits: &Limits) -> Result<Request, Response>
 pub(super) fn answer(status: StatusCode, value: &Value) -> Response {
     let mut response = Response::new(Body::from(value.to_string()));
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }

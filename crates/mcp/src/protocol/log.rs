@@ -1,12 +1,16 @@
 //! What the server says beside its answers, at the level the client asked for.
 //!
 //! The protocol has given up logging for its newest era, where a request must ask for it; older clients set a level once.
-#![expect(deprecated, reason = "older clients know no other way to hear what goes on")]
+#![expect(
+    deprecated,
+    reason = "older clients know no other way to hear what goes on"
+)]
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use rmcp::model::{
-    LoggingLevel as Level, LoggingMessageNotification, LoggingMessageNotificationParam, ServerNotification,
+    LoggingLevel as Level, LoggingMessageNotification, LoggingMessageNotificationParam,
+    ServerNotification,
 };
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use serde_json::{Value, json};
@@ -45,7 +49,12 @@ impl Threshold {
     }
 
     /// Says something about a request, if its client wants to hear it.
-    pub(super) fn say(&self, ctx: &RequestContext<RoleServer>, level: Level, data: impl FnOnce() -> Value) {
+    pub(super) fn say(
+        &self,
+        ctx: &RequestContext<RoleServer>,
+        level: Level,
+        data: impl FnOnce() -> Value,
+    ) {
         let wanted = match ctx.protocol_version() {
             Some(version) if !version.has_initialize() => ctx.meta.log_level().map(rank),
             _ => Some(self.0.load(Ordering::Relaxed)),
@@ -58,7 +67,8 @@ impl Threshold {
 
 fn send(peer: Peer<RoleServer>, level: Level, data: Value) {
     let params = LoggingMessageNotificationParam::new(level, data).with_logger("throughline");
-    let notification = ServerNotification::LoggingMessageNotification(LoggingMessageNotification::new(params));
+    let notification =
+        ServerNotification::LoggingMessageNotification(LoggingMessageNotification::new(params));
     // Nobody waits for it: a client that does not read must not hold up its own answer.
     tokio::spawn(async move { peer.send_notification(notification).await });
 }

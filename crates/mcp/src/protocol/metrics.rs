@@ -20,7 +20,11 @@ pub(super) enum Class {
 impl Class {
     /// Returns the class of a path. Paths themselves would be as many as there are plans.
     pub(super) fn of(path: &str) -> Self {
-        let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+        let first = path
+            .trim_start_matches('/')
+            .split('/')
+            .next()
+            .unwrap_or_default();
         match first {
             "mcp" => Self::Mcp,
             "api" => Self::Api,
@@ -92,7 +96,10 @@ impl Metrics {
         let mut out = String::new();
         let mut family = |name: &str, kind: &str, help: &str, samples: &str| {
             // Writing to a text cannot fail.
-            let _ = writeln!(out, "# HELP throughline_{name} {help}\n# TYPE throughline_{name} {kind}");
+            let _ = writeln!(
+                out,
+                "# HELP throughline_{name} {help}\n# TYPE throughline_{name} {kind}"
+            );
             out.push_str(samples);
         };
         let (mut requests, mut seconds) = (String::new(), String::new());
@@ -100,7 +107,10 @@ impl Metrics {
             let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
             for ((class, status), number) in &answers.by_status {
                 let labels = format!("class=\"{}\",status=\"{status}\"", class.word());
-                let _ = writeln!(requests, "throughline_http_requests_total{{{labels}}} {number}");
+                let _ = writeln!(
+                    requests,
+                    "throughline_http_requests_total{{{labels}}} {number}"
+                );
             }
             for (class, times) in &answers.times {
                 let name = "throughline_http_request_duration_seconds";
@@ -109,29 +119,69 @@ impl Metrics {
                     let end = Duration::from_millis(*end).as_secs_f64();
                     let _ = writeln!(seconds, "{name}_bucket{{{class},le=\"{end}\"}} {count}");
                 }
-                let _ = writeln!(seconds, "{name}_bucket{{{class},le=\"+Inf\"}} {}", times.number);
+                let _ = writeln!(
+                    seconds,
+                    "{name}_bucket{{{class},le=\"+Inf\"}} {}",
+                    times.number
+                );
                 let _ = writeln!(seconds, "{name}_sum{{{class}}} {}", times.sum.as_secs_f64());
                 let _ = writeln!(seconds, "{name}_count{{{class}}} {}", times.number);
             }
         }
-        family("http_requests_total", "counter", "Requests answered, by what they were about and how.", &requests);
-        family("http_request_duration_seconds", "histogram", "Time until an answer began.", &seconds);
-        let one = |name: &str, value: &dyn std::fmt::Display| format!("throughline_{name} {value}\n");
+        family(
+            "http_requests_total",
+            "counter",
+            "Requests answered, by what they were about and how.",
+            &requests,
+        );
+        family(
+            "http_request_duration_seconds",
+            "histogram",
+            "Time until an answer began.",
+            &seconds,
+        );
+        let one =
+            |name: &str, value: &dyn std::fmt::Display| format!("throughline_{name} {value}\n");
         let streams = self.streams.load(Relaxed);
-        family("event_streams", "gauge", "Streams of events that are open.", &one("event_streams", &streams));
+        family(
+            "event_streams",
+            "gauge",
+            "Streams of events that are open.",
+            &one("event_streams", &streams),
+        );
         let limited = self.limited.load(Relaxed);
-        family("rate_limited_total", "counter", "Requests that came too often.", &one("rate_limited_total", &limited));
+        family(
+            "rate_limited_total",
+            "counter",
+            "Requests that came too often.",
+            &one("rate_limited_total", &limited),
+        );
         let lost = elsewhere.audit_lost;
-        family("audit_lost_total", "counter", "Lines the audit log had no room for.", &one("audit_lost_total", &lost));
+        family(
+            "audit_lost_total",
+            "counter",
+            "Lines the audit log had no room for.",
+            &one("audit_lost_total", &lost),
+        );
         if let Some(head) = elsewhere.head {
-            family("operations_head", "gauge", "The number of the last operation.", &one("operations_head", &head));
+            family(
+                "operations_head",
+                "gauge",
+                "The number of the last operation.",
+                &one("operations_head", &head),
+            );
         }
         let (asked, waited) = elsewhere.store_waits;
         let waits = format!(
             "throughline_store_wait_seconds_sum {}\nthroughline_store_wait_seconds_count {asked}\n",
             waited.as_secs_f64()
         );
-        family("store_wait_seconds", "summary", "Time until a connection to the state was there.", &waits);
+        family(
+            "store_wait_seconds",
+            "summary",
+            "Time until a connection to the state was there.",
+            &waits,
+        );
         out
     }
 }
@@ -144,10 +194,17 @@ mod tests {
     fn what_is_counted_is_told() {
         let metrics = Metrics::default();
         metrics.answered(Class::of("/api/tree"), 200, Duration::from_millis(3));
-        metrics.answered(Class::of("/api/nodes/act-1"), 200, Duration::from_millis(700));
+        metrics.answered(
+            Class::of("/api/nodes/act-1"),
+            200,
+            Duration::from_millis(700),
+        );
         metrics.answered(Class::of("/do/approve"), 403, Duration::from_secs(9));
-        let text =
-            metrics.text(&Elsewhere { head: Some(7), store_waits: (2, Duration::from_millis(500)), audit_lost: 0 });
+        let text = metrics.text(&Elsewhere {
+            head: Some(7),
+            store_waits: (2, Duration::from_millis(500)),
+            audit_lost: 0,
+        });
         for line in [
             "throughline_http_requests_total{class=\"api\",status=\"200\"} 2",
             "throughline_http_requests_total{class=\"action\",status=\"403\"} 1",

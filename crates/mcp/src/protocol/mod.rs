@@ -37,11 +37,20 @@ pub use self::stdio::{serve_pipe, serve_stdio};
 #[must_use]
 pub fn secret() -> String {
     // One such id has 122 random bits; three have more than the digest keeps.
-    let ids = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
+    let ids = [
+        uuid::Uuid::new_v4(),
+        uuid::Uuid::new_v4(),
+        uuid::Uuid::new_v4(),
+    ];
     Digest32::of(ids.map(uuid::Uuid::into_bytes).as_flattened()).to_string()
 }
 
 /// Returns a name for a connection: short, because it is shown in the history.
 fn connection_name() -> String {
-    uuid::Uuid::new_v4().simple().to_string().chars().take(12).collect()
+    uuid::Uuid::new_v4()
+        .simple()
+        .to_string()
+        .chars()
+        .take(12)
+        .collect()
 }

@@ -34,7 +34,11 @@ impl std::fmt::Debug for Pages {
 }
 
 /// Lets a request for a page in, takes a token from the address, or says why not.
-pub(super) async fn admit(State(front): State<Arc<Front>>, mut request: Request, next: Next) -> Response {
+pub(super) async fn admit(
+    State(front): State<Arc<Front>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let (caller, asked) = (caller_of(&request), Asked::of(&request));
     if let Err(reason) = front.guard.check(request.uri(), request.headers()) {
         return front.turn_away(reason, &caller, asked.class);
@@ -43,14 +47,21 @@ pub(super) async fn admit(State(front): State<Arc<Front>>, mut request: Request,
     if request.method() == Method::GET
         && let Some(token) = token_in(request.uri())
     {
-        return match front.let_in(Shown::Secret(token), &caller, asked.class).await {
+        return match front
+            .let_in(Shown::Secret(token), &caller, asked.class)
+            .await
+        {
             Ok(_) => welcome(&cookie, &front.door.cookie_for(token), request.uri()),
             Err(no) => unknown(no),
         };
     }
     let token = Shown::token(request.headers());
     let by_token = token != Shown::Nothing;
-    let shown = if by_token { token } else { Shown::cookie(request.headers(), &cookie.name) };
+    let shown = if by_token {
+        token
+    } else {
+        Shown::cookie(request.headers(), &cookie.name)
+    };
     let admitted = match front.let_in(shown, &caller, asked.class).await {
         Ok(admitted) => admitted,
         Err(no) => return unknown(no),
@@ -80,35 +91,58 @@ pub(super) async fn admit(State(front): State<Arc<Front>>, mut request: Request,
 async fn answered(limits: &Limits, answering: impl Future<Output = Response>) -> Response {
     match tokio::time::timeout(limits.answer, answering).await {
         Ok(response) => response,
-        Err(_) => answer(StatusCode::GATEWAY_TIMEOUT, &json!({ "error": "this took too long" })),
+        Err(_) => answer(
+            StatusCode::GATEWAY_TIMEOUT,
+            &json!({ "error": "this took too long" }),
+        ),
     }
 }
 
 /// Waits for all that is sent.
 async fn arrived(request: Request, class: Class, limits: &Limits) -> Result<Request, Response> {
     let (parts, body) = request.into_parts();
-    let most = if class == Class::Api { limits.api_body } else { limits.body };
+    let most = if class == Class::Api {
+        limits.api_body
+    } else {
+        limits.body
+    };
     match tokio::time::timeout(limits.arrival, to_bytes(body, most)).await {
         Ok(Ok(bytes)) => Ok(Request::from_parts(parts, Body::from(bytes))),
         Ok(Err(_)) => {
             let hint = format!("at most {most} bytes may be sent");
-            Err(answer(StatusCode::PAYLOAD_TOO_LARGE, &json!({ "error": hint })))
+            Err(answer(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                &json!({ "error": hint }),
+            ))
         }
-        Err(_) => Err(answer(StatusCode::REQUEST_TIMEOUT, &json!({ "error": "the message did not arrive in time" }))),
+        Err(_) => Err(answer(
+            StatusCode::REQUEST_TIMEOUT,
+            &json!({ "error": "the message did not arrive in time" }),
+        )),
     }
 }
 
 fn token_in(uri: &Uri) -> Option<&str> {
-    uri.query()?.split('&').find_map(|pair| pair.strip_prefix("token="))
+    uri.query()?
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("token="))
 }
 
 /// Gives the cookie for the token, and leads to the same page without the token in its address.
 fn welcome(cookie: &CookieRules, value: &str, uri: &Uri) -> Response {
-    let kept: Vec<&str> =
-        uri.query().unwrap_or_default().split('&').filter(|pair| !pair.starts_with("token=")).collect();
+    let kept: Vec<&str> = uri
+        .query()
+        .unwrap_or_default()
+        .split('&')
+        .filter(|pair| !pair.starts_with("token="))
+        .collect();
     // A path of two slashes would be another host's address.
     let path = format!("/{}", uri.path().trim_start_matches('/'));
-    let place = if kept.is_empty() { path } else { format!("{path}?{}", kept.join("&")) };
+    let place = if kept.is_empty() {
+        path
+    } else {
+        format!("{path}?{}", kept.join("&"))
+    };
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SEE_OTHER;
     let headers = response.headers_mut();
@@ -119,7 +153,9 @@ fn welcome(cookie: &CookieRules, value: &str, uri: &Uri) -> Response {
     }
     let CookieRules { name, secure } = cookie;
     let secure = if *secure { "; Secure" } else { "" };
-    if let Ok(cookie) = HeaderValue::from_str(&format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/{secure}")) {
+    if let Ok(cookie) = HeaderValue::from_str(&format!(
+        "{name}={value}; HttpOnly; SameSite=Strict; Path=/{secure}"
+    )) {
         headers.insert(SET_COOKIE, cookie);
     }
     response
@@ -135,8 +171,14 @@ fn unknown(no: NoEntry) -> Response {
     let mut response = Response::new(Body::from(text));
     *response.status_mut() = StatusCode::UNAUTHORIZED;
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; charset=utf-8"),
+    );
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    headers.insert(
+        "x-content-type-options",
+        HeaderValue::from_static("nosniff"),
+    );
     response
 }

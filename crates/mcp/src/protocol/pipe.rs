@@ -41,7 +41,11 @@ pub(super) struct Pipe<R> {
 
 impl<R: AsyncRead + Unpin + Send> Pipe<R> {
     /// Joins two streams; `gone` is cancelled when the client closes its end.
-    pub(super) fn new(read: R, write: impl AsyncWrite + Unpin + Send + 'static, gone: CancellationToken) -> Self {
+    pub(super) fn new(
+        read: R,
+        write: impl AsyncWrite + Unpin + Send + 'static,
+        gone: CancellationToken,
+    ) -> Self {
         let (out, waiting) = mpsc::channel(WAITING_ANSWERS);
         let writer = tokio::spawn(write_all(write, waiting));
         Self {
@@ -74,14 +78,18 @@ impl<R: AsyncRead + Unpin + Send> Pipe<R> {
             let taken = end.map_or(there.len(), |end| end + 1);
             let too_long = self.line.len() + taken > LONGEST_LINE;
             if !self.skipping && !too_long {
-                self.line.extend_from_slice(there.get(..taken).unwrap_or_default());
+                self.line
+                    .extend_from_slice(there.get(..taken).unwrap_or_default());
             }
             self.read.consume(taken);
             if too_long && !self.skipping {
                 self.skipping = end.is_none();
                 self.line = Vec::new();
                 let hint = format!("a message may have {LONGEST_LINE} bytes at most");
-                return Some(Frame::Refused { id: None, error: ErrorData::invalid_request(hint, None) });
+                return Some(Frame::Refused {
+                    id: None,
+                    error: ErrorData::invalid_request(hint, None),
+                });
             }
             if end.is_some() {
                 if std::mem::take(&mut self.skipping) {
@@ -103,7 +111,9 @@ impl<R: AsyncRead + Unpin + Send> Pipe<R> {
 
     /// Says what is missing where a request says nothing about itself and nobody said `initialize`.
     fn unannounced(&mut self, message: &ClientJsonRpcMessage) -> Option<ErrorData> {
-        let ClientJsonRpcMessage::Request(request) = message else { return None };
+        let ClientJsonRpcMessage::Request(request) = message else {
+            return None;
+        };
         match &request.request {
             ClientRequest::InitializeRequest(_) => self.initialized = true,
             ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => {}
@@ -146,11 +156,17 @@ async fn write_all(mut write: impl AsyncWrite + Unpin, mut waiting: mpsc::Receiv
 impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Pipe<R> {
     type Error = io::Error;
 
-    fn send(&mut self, item: ServerJsonRpcMessage) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    fn send(
+        &mut self,
+        item: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let out = self.out.clone();
         async move {
             let closed = || io::Error::new(io::ErrorKind::BrokenPipe, "the client is gone");
-            out.ok_or_else(closed)?.send(line_of(&item)).await.map_err(|_| closed())
+            out.ok_or_else(closed)?
+                .send(line_of(&item))
+                .await
+                .map_err(|_| closed())
         }
     }
 

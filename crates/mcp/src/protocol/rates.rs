@@ -17,7 +17,10 @@ impl Rate {
     /// Returns the rate with four seconds' worth at once.
     #[must_use]
     pub fn per_second(number: u32) -> Self {
-        Self { per_second: number.into(), burst: f64::from(number) * 4.0 }
+        Self {
+            per_second: number.into(),
+            burst: f64::from(number) * 4.0,
+        }
     }
 }
 
@@ -28,7 +31,10 @@ impl Default for Rate {
 }
 
 /// Unknown tokens from one address.
-const STRANGERS: Rate = Rate { per_second: 5.0, burst: 20.0 };
+const STRANGERS: Rate = Rate {
+    per_second: 5.0,
+    burst: 20.0,
+};
 
 /// So many buckets are held; those that are full again are forgotten first.
 const MOST: usize = 10_000;
@@ -45,14 +51,18 @@ struct Buckets<K> {
 
 impl<K: Hash + Eq> Buckets<K> {
     fn new(rate: Rate) -> Self {
-        Self { rate, held: Mutex::default() }
+        Self {
+            rate,
+            held: Mutex::default(),
+        }
     }
 
     /// Takes one, or says how long to wait for it.
     fn take(&self, key: K, now: Instant) -> Result<(), Duration> {
         let Rate { per_second, burst } = self.rate;
         let filled = |bucket: &Bucket| {
-            (bucket.left + now.saturating_duration_since(bucket.at).as_secs_f64() * per_second).min(burst)
+            (bucket.left + now.saturating_duration_since(bucket.at).as_secs_f64() * per_second)
+                .min(burst)
         };
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if held.len() >= MOST && !held.contains_key(&key) {
@@ -62,12 +72,18 @@ impl<K: Hash + Eq> Buckets<K> {
                 return Err(Duration::from_secs(1));
             }
         }
-        let bucket = held.entry(key).or_insert(Bucket { left: burst, at: now });
+        let bucket = held.entry(key).or_insert(Bucket {
+            left: burst,
+            at: now,
+        });
         let left = filled(bucket);
         if left < 1.0 {
             return Err(Duration::from_secs_f64((1.0 - left) / per_second));
         }
-        *bucket = Bucket { left: left - 1.0, at: now };
+        *bucket = Bucket {
+            left: left - 1.0,
+            at: now,
+        };
         Ok(())
     }
 }
@@ -79,7 +95,10 @@ pub(super) struct Rates {
 
 impl Rates {
     pub(super) fn new(rate: Rate) -> Self {
-        Self { tokens: Buckets::new(rate), strangers: Buckets::new(STRANGERS) }
+        Self {
+            tokens: Buckets::new(rate),
+            strangers: Buckets::new(STRANGERS),
+        }
     }
 
     /// Counts a request with a token.
@@ -110,7 +129,10 @@ mod tests {
 
     #[test]
     fn a_burst_is_let_through_and_then_the_rate() {
-        let buckets = Buckets::new(Rate { per_second: 10.0, burst: 3.0 });
+        let buckets = Buckets::new(Rate {
+            per_second: 10.0,
+            burst: 3.0,
+        });
         let start = Instant::now();
         for _ in 0..3 {
             assert_eq!(buckets.take("a", start), Ok(()));
@@ -118,21 +140,39 @@ mod tests {
         let wait = buckets.take("a", start).expect_err("the bucket is empty");
         assert_eq!(wait, Duration::from_millis(100));
         assert_eq!(buckets.take("b", start), Ok(()), "each has its own");
-        assert!(buckets.take("a", start + Duration::from_millis(50)).is_err());
-        assert_eq!(buckets.take("a", start + Duration::from_millis(101)), Ok(()));
+        assert!(
+            buckets
+                .take("a", start + Duration::from_millis(50))
+                .is_err()
+        );
+        assert_eq!(
+            buckets.take("a", start + Duration::from_millis(101)),
+            Ok(())
+        );
         let later = start + Duration::from_secs(60);
-        assert_eq!((0..9).filter(|_| buckets.take("a", later).is_ok()).count(), 3, "never more than a burst");
+        assert_eq!(
+            (0..9).filter(|_| buckets.take("a", later).is_ok()).count(),
+            3,
+            "never more than a burst"
+        );
     }
 
     #[test]
     fn many_strangers_fill_no_memory() {
-        let buckets = Buckets::new(Rate { per_second: 1.0, burst: 2.0 });
+        let buckets = Buckets::new(Rate {
+            per_second: 1.0,
+            burst: 2.0,
+        });
         let start = Instant::now();
         for key in 0..MOST {
             assert_eq!(buckets.take(key, start), Ok(()));
         }
         assert!(buckets.take(MOST, start).is_err());
-        assert_eq!(buckets.take(MOST, start + Duration::from_secs(2)), Ok(()), "those that waited are forgotten");
+        assert_eq!(
+            buckets.take(MOST, start + Duration::from_secs(2)),
+            Ok(()),
+            "those that waited are forgotten"
+        );
         assert_eq!(buckets.held.lock().expect("no panic").len(), 1);
     }
 

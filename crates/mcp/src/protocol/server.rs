@@ -65,7 +65,10 @@ impl Shared {
     /// The same, with calls that change something noted.
     pub(super) fn noting(self: Arc<Self>, audit: Arc<Audit>) -> Arc<Self> {
         let surface = self.surface.clone();
-        Arc::new(Self { audit: Some(audit), ..self.over(surface) })
+        Arc::new(Self {
+            audit: Some(audit),
+            ..self.over(surface)
+        })
     }
 
     /// Returns the same with other tools: questions and changes are those of the process.
@@ -112,7 +115,8 @@ struct Begun {
 
 /// Says whether a request is of the newest era, where it speaks for itself.
 pub(super) fn is_modern(ctx: &RequestContext<RoleServer>) -> bool {
-    ctx.protocol_version().is_some_and(|version| !version.has_initialize())
+    ctx.protocol_version()
+        .is_some_and(|version| !version.has_initialize())
 }
 
 impl Server {
@@ -140,8 +144,16 @@ impl Server {
     }
 
     /// Says something about a request beside its answer, if its client wants to hear it.
-    #[expect(deprecated, reason = "older clients know no other way to hear what goes on")]
-    pub fn say(&self, ctx: &RequestContext<RoleServer>, level: LoggingLevel, data: impl FnOnce() -> Value) {
+    #[expect(
+        deprecated,
+        reason = "older clients know no other way to hear what goes on"
+    )]
+    pub fn say(
+        &self,
+        ctx: &RequestContext<RoleServer>,
+        level: LoggingLevel,
+        data: impl FnOnce() -> Value,
+    ) {
         self.log.say(ctx, level, data);
     }
 
@@ -153,7 +165,11 @@ impl Server {
     /// Does something quick with the state: to hand it over to another thread would take longer.
     fn here<T>(&self, work: impl FnOnce(&Surface) -> Result<T, Failure>) -> Result<T, Failure> {
         let work = || guarded(&self.shared.surface, work);
-        if self.shared.threads { tokio::task::block_in_place(work) } else { work() }
+        if self.shared.threads {
+            tokio::task::block_in_place(work)
+        } else {
+            work()
+        }
     }
 
     /// Does something that may take a while, or wait for others who write, where nobody waits for it.
@@ -164,7 +180,9 @@ impl Server {
         // It is never closed, so there is always a place in the end.
         let _place = self.shared.aside.acquire().await;
         let surface = self.shared.surface.clone();
-        tokio::task::spawn_blocking(move || guarded(&surface, work)).await.unwrap_or_else(|_| Err(mistake()))
+        tokio::task::spawn_blocking(move || guarded(&surface, work))
+            .await
+            .unwrap_or_else(|_| Err(mistake()))
     }
 
     /// Returns the number of the last operation; nothing while it cannot be read.
@@ -183,42 +201,69 @@ impl Server {
             return self.called_here(actor, tool, arguments);
         }
         let (actor, tool, arguments) = (actor.clone(), tool.to_owned(), arguments.clone());
-        called(self.aside(move |surface| Ok(surface.call(&actor, &tool, &arguments))).await)
+        called(
+            self.aside(move |surface| Ok(surface.call(&actor, &tool, &arguments)))
+                .await,
+        )
     }
 
     /// Approves as the person who was asked, exactly what they were shown.
-    pub(super) async fn approve_shown(&self, person: &Principal, arguments: &Value, question: &Question) -> Called {
+    pub(super) async fn approve_shown(
+        &self,
+        person: &Principal,
+        arguments: &Value,
+        question: &Question,
+    ) -> Called {
         let (person, arguments, question) = (person.clone(), arguments.clone(), question.clone());
-        called(self.aside(move |surface| Ok(surface.approve_shown(&person, &arguments, &question))).await)
+        called(
+            self.aside(move |surface| Ok(surface.approve_shown(&person, &arguments, &question)))
+                .await,
+        )
     }
 
     /// Returns what the person would have to be asked.
     pub(super) async fn question(&self, arguments: &Value) -> Option<Question> {
         let arguments = arguments.clone();
-        self.aside(move |surface| surface.approval_question(&arguments)).await.ok().flatten()
+        self.aside(move |surface| surface.approval_question(&arguments))
+            .await
+            .ok()
+            .flatten()
     }
 
     /// Returns who asks. With a token it is whoever that was given for, whatever the client says about itself.
     fn actor(&self, ctx: &RequestContext<RoleServer>) -> Principal {
-        if let Some(Admitted { principal, token: Some(_), .. }) = admitted(ctx) {
+        if let Some(Admitted {
+            principal,
+            token: Some(_),
+            ..
+        }) = admitted(ctx)
+        {
             return principal.clone();
         }
-        let host = ctx.client_info().map_or_else(|| "mcp".to_owned(), |client| convert::host_name(&client.name));
+        let host = ctx.client_info().map_or_else(
+            || "mcp".to_owned(),
+            |client| convert::host_name(&client.name),
+        );
         let session = match ctx.extensions.get::<Parts>() {
             // Without a session every request gets a server of its own: those of one process belong together.
             Some(_) if is_modern(ctx) => &self.shared.name,
             _ => &self.name,
         };
-        Principal::Agent { host, session: session.clone() }
+        Principal::Agent {
+            host,
+            session: session.clone(),
+        }
     }
 
     /// Returns whose word an answer to a question is: theirs who hold a token that may decide, or of who started the server.
     /// Nobody's, where an agent would answer itself.
     pub(super) fn person(&self, ctx: &RequestContext<RoleServer>) -> Option<Principal> {
         match admitted(ctx) {
-            Some(Admitted { principal, scope, .. }) => {
-                Some(principal).filter(|who| who.is_human() && scope.covers(Scope::Approve)).cloned()
-            }
+            Some(Admitted {
+                principal, scope, ..
+            }) => Some(principal)
+                .filter(|who| who.is_human() && scope.covers(Scope::Approve))
+                .cloned(),
             // Over HTTP everybody was let in as somebody.
             None if self.is_over_http() => None,
             _ => Some(self.shared.surface.workspace().person()),
@@ -232,34 +277,61 @@ impl Server {
     /// Refuses a call that goes further than the token it is made with.
     fn within_scope(&self, tool: &str, ctx: &RequestContext<RoleServer>) -> Result<(), Called> {
         let Some(who) = admitted(ctx) else {
-            return if self.is_over_http() { Err(Called::Failed(failure_value(&mistake()))) } else { Ok(()) };
+            return if self.is_over_http() {
+                Err(Called::Failed(failure_value(&mistake())))
+            } else {
+                Ok(())
+            };
         };
-        let Some(needed) = self.shared.surface.needs(&who.principal, tool) else { return Ok(()) };
+        let Some(needed) = self.shared.surface.needs(&who.principal, tool) else {
+            return Ok(());
+        };
         if who.scope.covers(needed) {
             return Ok(());
         }
-        let message = format!("`{tool}` needs a token of the scope `{needed}`, and this one has `{}`", who.scope);
-        let failure = Failure::new(FailureKind::Refused, message)
-            .step(format!("ask for a token: tl token create NAME --as {} --scope {needed}", who.principal));
+        let message = format!(
+            "`{tool}` needs a token of the scope `{needed}`, and this one has `{}`",
+            who.scope
+        );
+        let failure = Failure::new(FailureKind::Refused, message).step(format!(
+            "ask for a token: tl token create NAME --as {} --scope {needed}",
+            who.principal
+        ));
         Err(Called::Failed(failure_value(&failure)))
     }
 
     /// Notes a call that may have changed something.
     fn note(&self, tool: &str, outcome: &str, arguments: &Value, ctx: &RequestContext<RoleServer>) {
-        let Some(parts) = ctx.extensions.get::<Parts>() else { return };
-        let known = (parts.extensions.get::<Admitted>(), parts.extensions.get::<Caller>());
-        let (Some(audit), (Some(who), Some(caller))) = (&self.shared.audit, known) else { return };
-        if matches!(self.shared.surface.needs(&who.principal, tool), None | Some(Scope::Read)) {
+        let Some(parts) = ctx.extensions.get::<Parts>() else {
+            return;
+        };
+        let known = (
+            parts.extensions.get::<Admitted>(),
+            parts.extensions.get::<Caller>(),
+        );
+        let (Some(audit), (Some(who), Some(caller))) = (&self.shared.audit, known) else {
+            return;
+        };
+        if matches!(
+            self.shared.surface.needs(&who.principal, tool),
+            None | Some(Scope::Read)
+        ) {
             return;
         }
-        let about = ["entity_id", "node", "id"].iter().find_map(|key| arguments.get(key)?.as_str()).unwrap_or_default();
+        let about = ["entity_id", "node", "id"]
+            .iter()
+            .find_map(|key| arguments.get(key)?.as_str())
+            .unwrap_or_default();
         let about: String = clean_line(about).chars().take(100).collect();
         audit.note(who, caller, &format!("mcp {tool}"), outcome, &about);
     }
 
     /// Begins to tell a client of an older era what changes, unless that has begun.
     fn listen_for(&self, peer: &Peer<RoleServer>, then: impl FnOnce(&Listening) -> bool) -> bool {
-        let mut listening = self.listening.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listening = self
+            .listening
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let listening = listening.get_or_insert_with(|| {
             let (listening, mut heard) = self.shared.changes.listen(true, []);
             let peer = peer.clone();
@@ -268,7 +340,8 @@ impl Server {
                     let told = match change {
                         Change::List => peer.notify_resource_list_changed().await,
                         Change::Content(uri) => {
-                            peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri)).await
+                            peer.notify_resource_updated(ResourceUpdatedNotificationParam::new(uri))
+                                .await
                         }
                     };
                     if told.is_err() {
@@ -288,11 +361,17 @@ fn admitted(ctx: &RequestContext<RoleServer>) -> Option<&Admitted> {
 }
 
 fn mistake() -> Failure {
-    Failure::new(FailureKind::Internal, "this is a mistake in Throughline itself")
+    Failure::new(
+        FailureKind::Internal,
+        "this is a mistake in Throughline itself",
+    )
 }
 
 /// Does something with the state. A mistake of ours costs one answer, not the connection.
-fn guarded<T>(surface: &Surface, work: impl FnOnce(&Surface) -> Result<T, Failure>) -> Result<T, Failure> {
+fn guarded<T>(
+    surface: &Surface,
+    work: impl FnOnce(&Surface) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(|| work(surface))).unwrap_or_else(|_| Err(mistake()))
 }
 
@@ -308,7 +387,9 @@ fn complete_with(
     let (argument, value) = (&request.argument.name, &request.argument.value);
     match &request.r#ref {
         Reference::Prompt(prompt) => surface.complete_prompt(actor, &prompt.name, argument, value),
-        Reference::Resource(resource) => surface.complete_resource(actor, &resource.uri, argument, value),
+        Reference::Resource(resource) => {
+            surface.complete_resource(actor, &resource.uri, argument, value)
+        }
         // A kind of thing we do not have.
         _ => Ok(Vec::new()),
     }
@@ -316,21 +397,32 @@ fn complete_with(
 
 /// Says whether a call failed for a reason that is neither a rule nor the caller's.
 fn is_our_fault(result: &CallToolResult) -> bool {
-    let kind = result.structured_content.as_ref().and_then(|value| value["error"]["kind"].as_str());
-    [FailureKind::Unavailable, FailureKind::Internal].iter().any(|ours| kind == Some(ours.word()))
+    let kind = result
+        .structured_content
+        .as_ref()
+        .and_then(|value| value["error"]["kind"].as_str());
+    [FailureKind::Unavailable, FailureKind::Internal]
+        .iter()
+        .any(|ours| kind == Some(ours.word()))
 }
 
 /// Refuses a cursor: the lists that fit on one page have given none.
 fn no_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor) {
         None => Ok(()),
-        Some(cursor) => Err(ErrorData::invalid_params(format!("`{cursor}` is no cursor of this list"), None)),
+        Some(cursor) => Err(ErrorData::invalid_params(
+            format!("`{cursor}` is no cursor of this list"),
+            None,
+        )),
     }
 }
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        #[expect(deprecated, reason = "older clients set a level and expect to hear what goes on")]
+        #[expect(
+            deprecated,
+            reason = "older clients set a level and expect to hear what goes on"
+        )]
         let capabilities = ServerCapabilities::builder()
             .enable_logging()
             .enable_completions()
@@ -350,7 +442,11 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.shared.tools.iter().find(|tool| tool.name == name).cloned()
+        self.shared
+            .tools
+            .iter()
+            .find(|tool| tool.name == name)
+            .cloned()
     }
 
     async fn initialize(
@@ -361,7 +457,9 @@ impl ServerHandler for Server {
         let result = self.negotiate_initialize(&request)?;
         // What was agreed, not what was asked for: it decides how everything after it is answered.
         let agreed = result.protocol_version.clone();
-        context.peer.set_peer_info(request.with_protocol_version(agreed));
+        context
+            .peer
+            .set_peer_info(request.with_protocol_version(agreed));
         Ok(result)
     }
 
@@ -389,7 +487,11 @@ impl ServerHandler for Server {
         }
         let result = ListToolsResult::with_all_items(tools);
         // Older clients know nothing of how long a list may be believed.
-        Ok(if is_modern(&context) { result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(LIST_SCOPE) } else { result })
+        Ok(if is_modern(&context) {
+            result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(LIST_SCOPE)
+        } else {
+            result
+        })
     }
 
     async fn call_tool(
@@ -400,12 +502,17 @@ impl ServerHandler for Server {
         let begun = Instant::now();
         let actor = self.actor(&context);
         let arguments = Value::Object(request.arguments.take().unwrap_or_default());
-        let response = match (self.within_scope(&request.name, &context), request.name.as_ref()) {
+        let response = match (
+            self.within_scope(&request.name, &context),
+            request.name.as_ref(),
+        ) {
             (Err(refused), _) => approval::respond(refused),
             (Ok(()), WAIT) if self.offers(WAIT) => {
                 approval::respond(wait::wait(self, &actor, &arguments, &context).await)
             }
-            (Ok(()), APPROVE) => approval::approve(self, &actor, &arguments, &request, &context).await,
+            (Ok(()), APPROVE) => {
+                approval::approve(self, &actor, &arguments, &request, &context).await
+            }
             (Ok(()), tool) => approval::respond(self.called(&actor, tool, &arguments).await),
         };
         let (level, outcome) = match &response {
@@ -417,7 +524,9 @@ impl ServerHandler for Server {
             Err(_) => (DEBUG, "not understood"),
         };
         self.note(&request.name, outcome, &arguments, &context);
-        self.say(&context, level, || about_call(&request.name, outcome, begun.elapsed()));
+        self.say(&context, level, || {
+            about_call(&request.name, outcome, begun.elapsed())
+        });
         response
     }
 
@@ -445,9 +554,19 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         no_cursor(request)?;
-        let items = self.shared.surface.templates().into_iter().map(convert::template).collect();
+        let items = self
+            .shared
+            .surface
+            .templates()
+            .into_iter()
+            .map(convert::template)
+            .collect();
         let result = ListResourceTemplatesResult::with_all_items(items);
-        Ok(if is_modern(&context) { result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(LIST_SCOPE) } else { result })
+        Ok(if is_modern(&context) {
+            result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(LIST_SCOPE)
+        } else {
+            result
+        })
     }
 
     async fn read_resource(
@@ -457,11 +576,16 @@ impl ServerHandler for Server {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let actor = self.actor(&context);
         let uri = request.uri.clone();
-        let found =
-            self.aside(move |surface| surface.read(&actor, &uri)).await.map_err(|failure| convert::error(&failure))?;
+        let found = self
+            .aside(move |surface| surface.read(&actor, &uri))
+            .await
+            .map_err(|failure| convert::error(&failure))?;
         let Some(content) = found else {
             let message = format!("there is no resource `{}`", request.uri);
-            return Err(ErrorData::resource_not_found(message, Some(serde_json::json!({ "uri": request.uri }))));
+            return Err(ErrorData::resource_not_found(
+                message,
+                Some(serde_json::json!({ "uri": request.uri })),
+            ));
         };
         Ok(ReadResourceResult::new(vec![convert::content(content)]).into())
     }
@@ -472,9 +596,19 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         no_cursor(request)?;
-        let items = self.shared.surface.prompts().into_iter().map(convert::prompt).collect();
+        let items = self
+            .shared
+            .surface
+            .prompts()
+            .into_iter()
+            .map(convert::prompt)
+            .collect();
         let result = ListPromptsResult::with_all_items(items);
-        Ok(if is_modern(&context) { result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(LIST_SCOPE) } else { result })
+        Ok(if is_modern(&context) {
+            result.with_ttl_ms(LIST_TTL_MS).with_cache_scope(LIST_SCOPE)
+        } else {
+            result
+        })
     }
 
     async fn get_prompt(
@@ -491,9 +625,19 @@ impl ServerHandler for Server {
             .map_err(|failure| convert::error(&failure))?;
         let Some(text) = text else {
             let known = self.shared.surface.prompts();
-            let near = domain::suggest::nearest(&request.name, known.iter().map(|prompt| prompt.name.as_str()), 1);
-            let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            return Err(ErrorData::invalid_params(format!("there is no prompt `{}`{hint}", request.name), None));
+            let near = domain::suggest::nearest(
+                &request.name,
+                known.iter().map(|prompt| prompt.name.as_str()),
+                1,
+            );
+            let hint = near
+                .first()
+                .map(|near| format!("; did you mean `{near}`?"))
+                .unwrap_or_default();
+            return Err(ErrorData::invalid_params(
+                format!("there is no prompt `{}`{hint}", request.name),
+                None,
+            ));
         };
         Ok(GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]).into())
     }
@@ -535,7 +679,14 @@ impl ServerHandler for Server {
             Ok(())
         })
         .map_err(|failure| convert::error(&failure))?;
-        if taken { Ok(()) } else { Err(ErrorData::invalid_params("too many subscriptions on one connection", None)) }
+        if taken {
+            Ok(())
+        } else {
+            Err(ErrorData::invalid_params(
+                "too many subscriptions on one connection",
+                None,
+            ))
+        }
     }
 
     async fn unsubscribe(
@@ -550,15 +701,25 @@ impl ServerHandler for Server {
         Ok(())
     }
 
-    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
         // From the moment the client is told that it listens it may miss nothing: what changes between that word and
         // our first look would be no change.
         let uris = requested.resource_subscriptions.clone().unwrap_or_default();
         let list = requested.resources_list_changed == Some(true);
         let begun = self.here(|_| Ok(self.shared.changes.listen(list, uris)));
         if let Ok((listening, heard)) = begun {
-            let begun = Begun { requested: requested.clone(), listening, heard };
-            self.begun.lock().unwrap_or_else(PoisonError::into_inner).push(begun);
+            let begun = Begun {
+                requested: requested.clone(),
+                listening,
+                heard,
+            };
+            self.begun
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(begun);
         }
         // What we never send is taken out by what we say we can.
         Some(requested.clone())
@@ -567,10 +728,17 @@ impl ServerHandler for Server {
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let begun = {
             let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-            let ours = begun.iter().position(|begun| begun.requested == *context.requested());
+            let ours = begun
+                .iter()
+                .position(|begun| begun.requested == *context.requested());
             ours.map(|place| begun.swap_remove(place))
         };
-        let Some(Begun { listening: _listening, mut heard, .. }) = begun else {
+        let Some(Begun {
+            listening: _listening,
+            mut heard,
+            ..
+        }) = begun
+        else {
             return Err(convert::error(&mistake()));
         };
         loop {
@@ -595,6 +763,10 @@ impl ServerHandler for Server {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(frames::not_understood(&request.method, request.params.as_ref(), is_modern(&context)))
+        Err(frames::not_understood(
+            &request.method,
+            request.params.as_ref(),
+            is_modern(&context),
+        ))
     }
 }

@@ -50,7 +50,9 @@ pub async fn serve_pipe(
     // may end the process by saying things in another order.
     let running = serve_directly(server, pipe, None);
     match running.waiting().await {
-        Ok(QuitReason::JoinError(error)) | Err(error) => Err(format!("the server broke down: {error}")),
+        Ok(QuitReason::JoinError(error)) | Err(error) => {
+            Err(format!("the server broke down: {error}"))
+        }
         Ok(_) => Ok(()),
     }
 }
@@ -67,14 +69,22 @@ fn sockets() -> Option<(tokio::net::UnixStream, tokio::net::UnixStream)> {
 
     fn socket(stream: BorrowedFd<'_>) -> Option<UnixStream> {
         let file = std::fs::File::from(stream.try_clone_to_owned().ok()?);
-        file.metadata().ok().filter(|found| found.file_type().is_socket())?;
+        file.metadata()
+            .ok()
+            .filter(|found| found.file_type().is_socket())?;
         Some(UnixStream::from(std::os::fd::OwnedFd::from(file)))
     }
-    let (read, write) = (socket(std::io::stdin().as_fd())?, socket(std::io::stdout().as_fd())?);
+    let (read, write) = (
+        socket(std::io::stdin().as_fd())?,
+        socket(std::io::stdout().as_fd())?,
+    );
     for stream in [&read, &write] {
         stream.set_nonblocking(true).ok()?;
     }
-    Some((tokio::net::UnixStream::from_std(read).ok()?, tokio::net::UnixStream::from_std(write).ok()?))
+    Some((
+        tokio::net::UnixStream::from_std(read).ok()?,
+        tokio::net::UnixStream::from_std(write).ok()?,
+    ))
 }
 
 #[cfg(not(unix))]

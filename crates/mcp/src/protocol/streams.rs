@@ -49,7 +49,11 @@ impl Drop for Stream {
 
 /// Watches over an answer that is a stream; any other is returned as it is.
 pub(super) fn watched(front: &Arc<Front>, token: Option<u64>, response: Response) -> Response {
-    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
     if !kind.starts_with("text/event-stream") {
         return response;
     }

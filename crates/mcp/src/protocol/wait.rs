@@ -25,7 +25,10 @@ const DEFAULT_SECONDS: u64 = 60;
 const MOST_SECONDS: u64 = 600;
 
 fn timeout(arguments: &Value) -> Duration {
-    let seconds = arguments.get("timeout_seconds").and_then(Value::as_u64).unwrap_or(DEFAULT_SECONDS);
+    let seconds = arguments
+        .get("timeout_seconds")
+        .and_then(Value::as_u64)
+        .unwrap_or(DEFAULT_SECONDS);
     Duration::from_secs(seconds.min(MOST_SECONDS))
 }
 
@@ -80,7 +83,9 @@ pub(super) async fn wait(
 }
 
 async fn progress(ctx: &RequestContext<RoleServer>, waited: Duration, limit: Duration) {
-    let Some(token) = ctx.meta.get_progress_token() else { return };
+    let Some(token) = ctx.meta.get_progress_token() else {
+        return;
+    };
     let params = ProgressNotificationParam::new(token, waited.as_secs_f64().floor())
         .with_total(limit.as_secs_f64())
         .with_message("waiting for a decision");
@@ -98,7 +103,10 @@ mod tests {
     fn the_time_is_bounded() {
         assert_eq!(timeout(&json!({})).as_secs(), 60);
         assert_eq!(timeout(&json!({ "timeout_seconds": 5 })).as_secs(), 5);
-        assert_eq!(timeout(&json!({ "timeout_seconds": 100_000 })).as_secs(), 600);
+        assert_eq!(
+            timeout(&json!({ "timeout_seconds": 100_000 })).as_secs(),
+            600
+        );
         assert_eq!(timeout(&json!({ "timeout_seconds": "x" })).as_secs(), 60);
     }
 }

@@ -9,14 +9,24 @@ impl Surface {
         let profiles = self.workspace().profiles();
         let trees: Vec<String> = profiles.iter().map(|profile| profile.hierarchy()).collect();
         // Prompts are made for levels whose plans an agent writes: only those that are there are named.
-        let prompts: Vec<String> =
-            self.prompts().into_iter().map(|prompt| prompt.name).filter(|name| name.starts_with("plan_")).collect();
+        let prompts: Vec<String> = self
+            .prompts()
+            .into_iter()
+            .map(|prompt| prompt.name)
+            .filter(|name| name.starts_with("plan_"))
+            .collect();
         let prompts = match prompts.as_slice() {
             [] => String::new(),
             [one] => format!("; the prompt {one} gives the parent's text"),
-            several => format!("; the prompts {} give the parent's text", several.join(", ")),
+            several => format!(
+                "; the prompts {} give the parent's text",
+                several.join(", ")
+            ),
         };
-        let tickets = if profiles.iter().any(|profile| profile.levels.iter().any(|level| level.lies_flat())) {
+        let tickets = if profiles
+            .iter()
+            .any(|profile| profile.levels.iter().any(|level| level.lies_flat()))
+        {
             " Before you edit code, `focus` enters the ticket or scenario you work on; commit often, a gate counts what is not."
         } else {
             ""

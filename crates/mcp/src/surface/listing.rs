@@ -52,7 +52,12 @@ const RECENT: Duration = Duration::from_secs(2);
 impl Surface {
     /// Returns every plan.
     pub(super) fn listing(&self, actor: &Principal, age: &Age) -> Result<Arc<Listing>, Failure> {
-        let last = || self.last_listing.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = || {
+            self.last_listing
+                .0
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
         let known = last().clone().filter(|known| match age {
             Age::New => false,
             Age::Recent => known.looked_at.elapsed() < RECENT,
@@ -66,8 +71,14 @@ impl Surface {
         let looked_at = Instant::now();
         let forest = self.run(actor, &mut |ctx| show_tree(ctx, &[]))?;
         let mut plans = Vec::new();
-        forest.into_iter().for_each(|top| add(&mut plans, top, true));
-        let listing = Arc::new(Listing { head, looked_at, plans });
+        forest
+            .into_iter()
+            .for_each(|top| add(&mut plans, top, true));
+        let listing = Arc::new(Listing {
+            head,
+            looked_at,
+            plans,
+        });
         *last() = Some(listing.clone());
         Ok(listing)
     }
@@ -83,5 +94,7 @@ fn add(plans: &mut Vec<Listed>, node: TreeView, is_top: bool) {
         has_text: node.version_hash.is_some(),
         is_top,
     });
-    node.children.into_iter().for_each(|child| add(plans, child, false));
+    node.children
+        .into_iter()
+        .for_each(|child| add(plans, child, false));
 }

@@ -44,10 +44,14 @@ impl Catalogue {
     /// None that a caller could cause.
     pub fn of(profiles: &[Profile]) -> Result<Self, Failure> {
         Ok(Self {
-            tools: tools::chosen(profiles, Some(&Toolset::ALL.map(|set| set.word().to_owned())), false)?
-                .into_iter()
-                .map(|tool| tool.offered(profiles))
-                .collect(),
+            tools: tools::chosen(
+                profiles,
+                Some(&Toolset::ALL.map(|set| set.word().to_owned())),
+                false,
+            )?
+            .into_iter()
+            .map(|tool| tool.offered(profiles))
+            .collect(),
             templates: resources::TEMPLATES.to_vec(),
             prompts: prompts::prompts_for(profiles),
         })
@@ -70,9 +74,17 @@ impl Surface {
     ///
     /// # Errors
     /// When a named tool set does not exist.
-    pub fn new(workspace: Arc<dyn Workspace>, toolsets: Option<&[String]>, read_only: bool) -> Result<Self, Failure> {
+    pub fn new(
+        workspace: Arc<dyn Workspace>,
+        toolsets: Option<&[String]>,
+        read_only: bool,
+    ) -> Result<Self, Failure> {
         let tools = tools::chosen(workspace.profiles(), toolsets, read_only)?.into();
-        Ok(Self { workspace, tools, last_listing: Arc::default() })
+        Ok(Self {
+            workspace,
+            tools,
+            last_listing: Arc::default(),
+        })
     }
 
     /// Returns the whole and each part of it a client may choose by path: one set of tools, those that only read, or
@@ -81,14 +93,27 @@ impl Surface {
     pub fn parts(&self) -> Vec<(String, Self)> {
         let part = |fits: &dyn Fn(&Tool) -> bool| Self {
             workspace: self.workspace.clone(),
-            tools: self.tools.iter().copied().filter(|tool| fits(tool)).collect(),
+            tools: self
+                .tools
+                .iter()
+                .copied()
+                .filter(|tool| fits(tool))
+                .collect(),
             last_listing: self.last_listing.clone(),
         };
-        let mut parts =
-            vec![(String::new(), self.clone()), ("/readonly".to_owned(), part(&|tool| tool.hints.read_only))];
-        for set in Toolset::ALL.into_iter().filter(|set| self.tools.iter().any(|tool| tool.set == *set)) {
+        let mut parts = vec![
+            (String::new(), self.clone()),
+            ("/readonly".to_owned(), part(&|tool| tool.hints.read_only)),
+        ];
+        for set in Toolset::ALL
+            .into_iter()
+            .filter(|set| self.tools.iter().any(|tool| tool.set == *set))
+        {
             parts.push((format!("/{}", set.word()), part(&|tool| tool.set == set)));
-            parts.push((format!("/{}/readonly", set.word()), part(&|tool| tool.set == set && tool.hints.read_only)));
+            parts.push((
+                format!("/{}/readonly", set.word()),
+                part(&|tool| tool.set == set && tool.hints.read_only),
+            ));
         }
         parts
     }
@@ -102,13 +127,18 @@ impl Surface {
     /// Returns the tools, in constant order.
     #[must_use]
     pub fn tools(&self) -> Vec<Offered> {
-        self.tools.iter().map(|tool| tool.offered(self.workspace.profiles())).collect()
+        self.tools
+            .iter()
+            .map(|tool| tool.offered(self.workspace.profiles()))
+            .collect()
     }
 
     /// Says whether others may wait for a call of this tool: it looks at one plan, whatever the size of the project.
     #[must_use]
     pub fn is_quick(&self, name: &str) -> bool {
-        self.tools.iter().any(|tool| tool.name == name && tool.is_quick())
+        self.tools
+            .iter()
+            .any(|tool| tool.name == name && tool.is_quick())
     }
 
     /// Returns the scope a token needs to call a tool in this name; nothing when there is no such tool.
@@ -129,7 +159,10 @@ impl Surface {
         let Some(tool) = self.named(name) else {
             let known = self.tools.iter().map(|tool| tool.name);
             let near = domain::suggest::nearest(name, known, 1);
-            let hint = near.first().map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let hint = near
+                .first()
+                .map(|near| format!("; did you mean `{near}`?"))
+                .unwrap_or_default();
             return Called::Unknown(format!("there is no tool `{name}`{hint}"));
         };
         let mut warnings = Vec::new();
@@ -155,13 +188,22 @@ impl Surface {
     /// # Errors
     /// When the arguments are wrong or the state cannot be read.
     pub fn approval_question(&self, arguments: &Value) -> Result<Option<Question>, Failure> {
-        self.run(&self.workspace.person(), &mut |ctx| tools::approval_question(ctx, arguments))
+        self.run(&self.workspace.person(), &mut |ctx| {
+            tools::approval_question(ctx, arguments)
+        })
     }
 
     /// Approves as the person who was asked, exactly the version they were shown in `question`.
     #[must_use]
-    pub fn approve_shown(&self, person: &Principal, arguments: &Value, question: &Question) -> Called {
-        match self.run(person, &mut |ctx| tools::approve_shown(ctx, arguments, question)) {
+    pub fn approve_shown(
+        &self,
+        person: &Principal,
+        arguments: &Value,
+        question: &Question,
+    ) -> Called {
+        match self.run(person, &mut |ctx| {
+            tools::approve_shown(ctx, arguments, question)
+        }) {
             Ok(value) => Called::Done(value),
             Err(failure) => Called::Failed(failure_value(&failure)),
         }

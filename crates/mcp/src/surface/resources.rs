@@ -87,12 +87,19 @@ impl Surface {
     ///
     /// # Errors
     /// When the state cannot be read, or the cursor is not one of ours.
-    pub fn resources(&self, actor: &Principal, cursor: Option<&str>) -> Result<Page<Resource>, Failure> {
+    pub fn resources(
+        &self,
+        actor: &Principal,
+        cursor: Option<&str>,
+    ) -> Result<Page<Resource>, Failure> {
         let from: usize = match cursor {
             None => 0,
-            Some(cursor) => cursor
-                .parse()
-                .map_err(|_| Failure::new(FailureKind::Invalid, format!("`{cursor}` is no cursor of this list")))?,
+            Some(cursor) => cursor.parse().map_err(|_| {
+                Failure::new(
+                    FailureKind::Invalid,
+                    format!("`{cursor}` is no cursor of this list"),
+                )
+            })?,
         };
         let listing = self.listing(actor, if from == 0 { &Age::New } else { &Age::Any })?;
         let briefing = Resource {
@@ -122,12 +129,18 @@ impl Surface {
                 let tree = show_tree(ctx, &[top.to_owned()])?;
                 return Ok(Some((JSON, json!(tree).to_string())));
             }
-            if let Some((level, id)) = uri.strip_prefix("state://planning/").and_then(|rest| rest.split_once('/')) {
+            if let Some((level, id)) = uri
+                .strip_prefix("state://planning/")
+                .and_then(|rest| rest.split_once('/'))
+            {
                 let words = crate::tools::words(level, id);
                 return Ok(Some((JSON, json!(show_node(ctx, &words)?).to_string())));
             }
             if let Some(scene) = uri.strip_prefix("state://generation/") {
-                return Ok(Some((JSON, json!(generation(ctx, &[scene.to_owned()])?).to_string())));
+                return Ok(Some((
+                    JSON,
+                    json!(generation(ctx, &[scene.to_owned()])?).to_string(),
+                )));
             }
             if let Some(path) = uri.strip_prefix("plan://node/") {
                 let node = show_node(ctx, &[path.to_owned()])?;
@@ -140,8 +153,17 @@ impl Surface {
             Ok(None)
         });
         match found {
-            Ok(found) => Ok(found.map(|(mime_type, text)| Content { uri: uri.to_owned(), mime_type, text })),
-            Err(failure) if failure.kind == FailureKind::NotFound || failure.kind == FailureKind::Invalid => Ok(None),
+            Ok(found) => Ok(found.map(|(mime_type, text)| Content {
+                uri: uri.to_owned(),
+                mime_type,
+                text,
+            })),
+            Err(failure)
+                if failure.kind == FailureKind::NotFound
+                    || failure.kind == FailureKind::Invalid =>
+            {
+                Ok(None)
+            }
             Err(failure) => Err(failure),
         }
     }
@@ -157,13 +179,19 @@ impl Surface {
         argument: &str,
         value: &str,
     ) -> Result<Vec<String>, Failure> {
-        if !TEMPLATES.iter().any(|template| template.uri_template == uri_template) {
+        if !TEMPLATES
+            .iter()
+            .any(|template| template.uri_template == uri_template)
+        {
             return Ok(Vec::new());
         }
         match argument {
             "entity_type" => {
                 let profiles = self.workspace().profiles();
-                let levels = profiles.iter().flat_map(|profile| &profile.levels).map(|level| level.name.clone());
+                let levels = profiles
+                    .iter()
+                    .flat_map(|profile| &profile.levels)
+                    .map(|level| level.name.clone());
                 Ok(levels.filter(|level| level.starts_with(value)).collect())
             }
             "entity_id" | "act_id" | "path" => self.paths(actor, value, argument == "act_id"),
@@ -171,25 +199,45 @@ impl Surface {
             "scene_id" => {
                 let profiles = self.workspace().profiles();
                 let written = |name: &str| {
-                    profiles.iter().filter_map(|profile| profile.level(name)).any(|level| level.output.is_some())
+                    profiles
+                        .iter()
+                        .filter_map(|profile| profile.level(name))
+                        .any(|level| level.output.is_some())
                 };
                 let listing = self.listing(actor, &Age::Recent)?;
                 let fits = |plan: &&Listed| {
-                    written(&plan.level) && (plan.path.starts_with(value) || plan.alias.starts_with(value))
+                    written(&plan.level)
+                        && (plan.path.starts_with(value) || plan.alias.starts_with(value))
                 };
-                Ok(listing.plans.iter().filter(fits).map(|plan| plan.path.clone()).collect())
+                Ok(listing
+                    .plans
+                    .iter()
+                    .filter(fits)
+                    .map(|plan| plan.path.clone())
+                    .collect())
             }
             _ => Ok(Vec::new()),
         }
     }
 
     /// Returns the path aliases that begin like this, or whose own alias does.
-    pub(super) fn paths(&self, actor: &Principal, value: &str, roots_only: bool) -> Result<Vec<String>, Failure> {
+    pub(super) fn paths(
+        &self,
+        actor: &Principal,
+        value: &str,
+        roots_only: bool,
+    ) -> Result<Vec<String>, Failure> {
         let listing = self.listing(actor, &Age::Recent)?;
         let fits = |plan: &&Listed| {
-            (plan.is_top || !roots_only) && (plan.path.starts_with(value) || plan.alias.starts_with(value))
+            (plan.is_top || !roots_only)
+                && (plan.path.starts_with(value) || plan.alias.starts_with(value))
         };
-        Ok(listing.plans.iter().filter(fits).map(|plan| plan.path.clone()).collect())
+        Ok(listing
+            .plans
+            .iter()
+            .filter(fits)
+            .map(|plan| plan.path.clone())
+            .collect())
     }
 }
 

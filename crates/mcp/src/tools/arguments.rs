@@ -9,7 +9,11 @@ use serde_json::{Value, json};
 /// Reads arguments. Unknown and missing ones are refused with serde's own list of what is expected.
 pub(super) fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, Failure> {
     let nothing = json!({});
-    let given = if arguments.is_null() { &nothing } else { arguments };
+    let given = if arguments.is_null() {
+        &nothing
+    } else {
+        arguments
+    };
     T::deserialize(given).map_err(|error| {
         let message = domain::suggest::with_suggestion(&error.to_string());
         Failure::new(FailureKind::Invalid, format!("wrong arguments: {message}"))
@@ -55,18 +59,29 @@ pub(crate) fn words(entity_type: &str, entity_id: &str) -> Vec<String> {
 
 /// Returns a view as a value.
 pub(super) fn value(view: &impl serde::Serialize) -> Result<Value, Failure> {
-    serde_json::to_value(view)
-        .map_err(|error| Failure::new(FailureKind::Internal, format!("the result cannot be written: {error}")))
+    serde_json::to_value(view).map_err(|error| {
+        Failure::new(
+            FailureKind::Internal,
+            format!("the result cannot be written: {error}"),
+        )
+    })
 }
 
 /// Reads the version a caller knows: a decision about another one is refused.
 pub(super) fn shown_version(hash: &str) -> Result<ShownVersion, Failure> {
     hash.parse().map_err(|error: NotAShownVersion| {
-        Failure::new(FailureKind::Invalid, error.to_string()).step("get_entity_state   # says its version_hash")
+        Failure::new(FailureKind::Invalid, error.to_string())
+            .step("get_entity_state   # says its version_hash")
     })
 }
 
 /// Returns what a decision is bound to, where the caller names a version.
 pub(super) fn shown(hash: Option<&str>) -> Result<Option<Shown>, Failure> {
-    hash.map(|hash| Ok(Shown { version: shown_version(hash)?, parent: None })).transpose()
+    hash.map(|hash| {
+        Ok(Shown {
+            version: shown_version(hash)?,
+            parent: None,
+        })
+    })
+    .transpose()
 }

@@ -38,7 +38,14 @@ pub enum Toolset {
 
 impl Toolset {
     /// Every set, in the order they are listed.
-    pub const ALL: [Self; 6] = [Self::Core, Self::Story, Self::Trail, Self::Tickets, Self::Plans, Self::Tick];
+    pub const ALL: [Self; 6] = [
+        Self::Core,
+        Self::Story,
+        Self::Trail,
+        Self::Tickets,
+        Self::Plans,
+        Self::Tick,
+    ];
 
     /// Returns the word of `--toolsets`.
     #[must_use]
@@ -65,13 +72,31 @@ pub struct Hints {
 }
 
 impl Hints {
-    pub(crate) const READS: Self = Self { read_only: true, destructive: false, idempotent: true, open_world: false };
-    pub(crate) const CHANGES: Self = Self { read_only: false, ..Self::READS };
+    pub(crate) const READS: Self = Self {
+        read_only: true,
+        destructive: false,
+        idempotent: true,
+        open_world: false,
+    };
+    pub(crate) const CHANGES: Self = Self {
+        read_only: false,
+        ..Self::READS
+    };
     /// A second call with the same arguments goes on from the first.
-    pub(crate) const GOES_ON: Self = Self { idempotent: false, ..Self::CHANGES };
-    pub(crate) const DESTROYS: Self = Self { destructive: true, ..Self::CHANGES };
+    pub(crate) const GOES_ON: Self = Self {
+        idempotent: false,
+        ..Self::CHANGES
+    };
+    pub(crate) const DESTROYS: Self = Self {
+        destructive: true,
+        ..Self::CHANGES
+    };
     /// It starts programs, and nobody knows what those do.
-    pub(crate) const RUNS: Self = Self { destructive: true, open_world: true, ..Self::GOES_ON };
+    pub(crate) const RUNS: Self = Self {
+        destructive: true,
+        open_world: true,
+        ..Self::GOES_ON
+    };
 
     /// Returns the annotations of the protocol. What follows from another one is left out: lists are read often.
     #[must_use]
@@ -200,7 +225,9 @@ const OTHER_PROFILES: [&str; 3] = ["tickets", "trail", "milestones"];
 
 /// Returns the profiles the story tools speak of: the built-in one and those users write.
 fn story_profiles(profiles: &[Profile]) -> impl Iterator<Item = &Profile> {
-    profiles.iter().filter(|profile| !OTHER_PROFILES.contains(&profile.name.as_str()))
+    profiles
+        .iter()
+        .filter(|profile| !OTHER_PROFILES.contains(&profile.name.as_str()))
 }
 
 /// Returns the tools of a project.
@@ -210,9 +237,16 @@ pub(crate) fn chosen(
     read_only: bool,
 ) -> Result<Vec<&'static Tool>, Failure> {
     let words = Toolset::ALL.map(Toolset::word);
-    if let Some(unknown) = toolsets.into_iter().flatten().find(|name| !words.contains(&name.as_str())) {
-        return Err(Failure::new(FailureKind::Invalid, format!("there is no tool set `{unknown}`"))
-            .step(format!("tool sets: {}", words.join(", "))));
+    if let Some(unknown) = toolsets
+        .into_iter()
+        .flatten()
+        .find(|name| !words.contains(&name.as_str()))
+    {
+        return Err(Failure::new(
+            FailureKind::Invalid,
+            format!("there is no tool set `{unknown}`"),
+        )
+        .step(format!("tool sets: {}", words.join(", "))));
     }
     let wanted = |set: Toolset| match toolsets {
         Some(named) => named.iter().any(|name| name == set.word()),
@@ -220,8 +254,12 @@ pub(crate) fn chosen(
             Toolset::Core => true,
             Toolset::Story => story_profiles(profiles).next().is_some(),
             Toolset::Trail => domain::trail::is_kept(profiles),
-            Toolset::Tickets => profiles.iter().any(|profile| !profile.work_phases.is_empty()),
-            Toolset::Plans => profiles.iter().any(|profile| profile.name == domain::plan_document::PROFILE),
+            Toolset::Tickets => profiles
+                .iter()
+                .any(|profile| !profile.work_phases.is_empty()),
+            Toolset::Plans => profiles
+                .iter()
+                .any(|profile| profile.name == domain::plan_document::PROFILE),
             // Six more descriptions in every conversation are too many for who writes by hand.
             Toolset::Tick => false,
         },

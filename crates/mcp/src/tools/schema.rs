@@ -8,10 +8,17 @@ pub(super) type Property = (&'static str, Value, bool);
 
 /// Returns the schema of an object with just these properties.
 pub(super) fn object(properties: Vec<Property>) -> Value {
-    let required: Vec<&str> = properties.iter().filter(|(_, _, required)| *required).map(|(name, ..)| *name).collect();
-    let properties: Map<String, Value> =
-        properties.into_iter().map(|(name, schema, _)| (name.to_owned(), schema)).collect();
-    let mut schema = json!({ "type": "object", "properties": properties, "additionalProperties": false });
+    let required: Vec<&str> = properties
+        .iter()
+        .filter(|(_, _, required)| *required)
+        .map(|(name, ..)| *name)
+        .collect();
+    let properties: Map<String, Value> = properties
+        .into_iter()
+        .map(|(name, schema, _)| (name.to_owned(), schema))
+        .collect();
+    let mut schema =
+        json!({ "type": "object", "properties": properties, "additionalProperties": false });
     if !required.is_empty() {
         schema["required"] = json!(required);
     }
@@ -20,8 +27,10 @@ pub(super) fn object(properties: Vec<Property>) -> Value {
 
 /// Returns the schema of a result: what is always there. What may be null is not named: clients stumble over unions.
 pub(super) fn result(properties: &[(&str, &str)]) -> Value {
-    let properties: Map<String, Value> =
-        properties.iter().map(|(name, kind)| ((*name).to_owned(), of_kind(kind))).collect();
+    let properties: Map<String, Value> = properties
+        .iter()
+        .map(|(name, kind)| ((*name).to_owned(), of_kind(kind)))
+        .collect();
     json!({ "type": "object", "properties": properties })
 }
 
@@ -54,14 +63,19 @@ pub(super) fn node() -> Value {
 
 /// The levels of the project's trees.
 pub(super) fn entity_type(profiles: &[Profile]) -> Value {
-    let levels: Vec<&str> =
-        super::story_profiles(profiles).flat_map(|profile| &profile.levels).map(|level| level.name.as_str()).collect();
+    let levels: Vec<&str> = super::story_profiles(profiles)
+        .flat_map(|profile| &profile.levels)
+        .map(|level| level.name.as_str())
+        .collect();
     json!({ "type": "string", "enum": levels })
 }
 
 /// `entity_type` and `entity_id`, as the story tools take them, and more.
 pub(super) fn entity(profiles: &[Profile], more: Vec<Property>) -> Value {
-    let mut properties = vec![("entity_type", entity_type(profiles), true), ("entity_id", node(), true)];
+    let mut properties = vec![
+        ("entity_type", entity_type(profiles), true),
+        ("entity_id", node(), true),
+    ];
     properties.extend(more);
     object(properties)
 }

@@ -26,7 +26,9 @@ fn served(limits: Limits) -> SocketAddr {
             public: None,
             pages: None,
         };
-        serve_http(surface(false), options, |address| ready.send(address).expect("a test"))
+        serve_http(surface(false), options, |address| {
+            ready.send(address).expect("a test")
+        })
     });
     address.recv_timeout(PATIENCE).expect("a server")
 }
@@ -57,7 +59,9 @@ fn rest(stream: &mut TcpStream) -> String {
 
 /// Returns what is answered to a message, with the connection left open.
 fn status(stream: &mut TcpStream, address: SocketAddr, body: &str) -> String {
-    stream.write_all(format!("{}{body}", head(address, body.len())).as_bytes()).expect("the server reads");
+    stream
+        .write_all(format!("{}{body}", head(address, body.len())).as_bytes())
+        .expect("the server reads");
     let mut start = [0; 12];
     stream.read_exact(&mut start).expect("an answer");
     String::from_utf8_lossy(&start).into_owned()
@@ -65,7 +69,10 @@ fn status(stream: &mut TcpStream, address: SocketAddr, body: &str) -> String {
 
 #[test]
 fn one_too_many_is_told_to_come_back_later() {
-    let address = served(Limits { connections: 2, ..Limits::default() });
+    let address = served(Limits {
+        connections: 2,
+        ..Limits::default()
+    });
     let mut first = connected(address);
     assert_eq!(status(&mut first, address, "{"), "HTTP/1.1 400");
     let mut second = connected(address);
@@ -73,7 +80,10 @@ fn one_too_many_is_told_to_come_back_later() {
     let mut third = connected(address);
     assert_eq!(status(&mut third, address, "{"), "HTTP/1.1 503");
     let said = rest(&mut third);
-    assert!(said.contains("2 clients are connected") && said.contains("try again later"), "{said}");
+    assert!(
+        said.contains("2 clients are connected") && said.contains("try again later"),
+        "{said}"
+    );
     // A place is free again as soon as somebody has left.
     drop(first);
     let begun = std::time::Instant::now();
@@ -85,30 +95,54 @@ fn one_too_many_is_told_to_come_back_later() {
 
 #[test]
 fn who_does_not_say_what_they_want_is_hung_up_on() {
-    let address = served(Limits { head: Duration::from_millis(200), ..Limits::default() });
+    let address = served(Limits {
+        head: Duration::from_millis(200),
+        ..Limits::default()
+    });
     let mut silent = connected(address);
     let mut slow = connected(address);
-    slow.write_all(b"POST /mcp HTTP/1.1\r\nhost: loc").expect("the server reads");
+    slow.write_all(b"POST /mcp HTTP/1.1\r\nhost: loc")
+        .expect("the server reads");
     for stream in [&mut silent, &mut slow] {
         let said = rest(stream);
-        assert!(said.is_empty() || said.starts_with("HTTP/1.1 408"), "{said}");
+        assert!(
+            said.is_empty() || said.starts_with("HTTP/1.1 408"),
+            "{said}"
+        );
     }
 }
 
 #[test]
 fn a_message_that_does_not_arrive_or_never_ends_is_not_waited_for() {
-    let limits = Limits { arrival: Duration::from_millis(200), body: 1_000, ..Limits::default() };
+    let limits = Limits {
+        arrival: Duration::from_millis(200),
+        body: 1_000,
+        ..Limits::default()
+    };
     let address = served(limits);
     let mut slow = connected(address);
-    slow.write_all(format!("{}{{", head(address, 100)).as_bytes()).expect("the server reads");
+    slow.write_all(format!("{}{{", head(address, 100)).as_bytes())
+        .expect("the server reads");
     let said = rest(&mut slow);
-    assert!(said.starts_with("HTTP/1.1 408") && said.contains("did not arrive in time"), "{said}");
+    assert!(
+        said.starts_with("HTTP/1.1 408") && said.contains("did not arrive in time"),
+        "{said}"
+    );
     let mut large = connected(address);
-    assert_eq!(status(&mut large, address, &"x".repeat(1_001)), "HTTP/1.1 413");
+    assert_eq!(
+        status(&mut large, address, &"x".repeat(1_001)),
+        "HTTP/1.1 413"
+    );
     let mut chunked = connected(address);
     let head = head(address, 0).replace("content-length: 0", "transfer-encoding: chunked");
-    let chunk = format!("{head}3e8\r\n{}\r\n3e8\r\n{}\r\n", "x".repeat(1_000), "x".repeat(1_000));
-    chunked.write_all(chunk.as_bytes()).expect("the server reads");
+    let chunk = format!(
+        "{head}3e8\r\n{}\r\n3e8\r\n{}\r\n",
+        "x".repeat(1_000),
+        "x".repeat(1_000)
+    );
+    chunked
+        .write_all(chunk.as_bytes())
+        .expect("the server reads");
     let mut start = [0; 12];
     chunked.read_exact(&mut start).expect("an answer");
     assert_eq!(&start, b"HTTP/1.1 413");

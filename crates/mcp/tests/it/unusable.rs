@@ -43,7 +43,11 @@ impl Gate {
         if std::mem::replace(&mut state.0, true) {
             return;
         }
-        drop(self.opened.wait_while(state, |(_, open)| !*open).expect("no panic"));
+        drop(
+            self.opened
+                .wait_while(state, |(_, open)| !*open)
+                .expect("no panic"),
+        );
     }
 }
 
@@ -89,6 +93,12 @@ pub(crate) fn surface_with_a_gate() -> (Surface, Arc<Gate>) {
 
 fn offered(panics: bool, gate: Option<Arc<Gate>>) -> Surface {
     let profiles = vec![profile::built_in("story").expect("the story profile")];
-    let workspace = Unusable { profiles, policy: Policy::default(), panics, head: AtomicU64::new(1), gate };
+    let workspace = Unusable {
+        profiles,
+        policy: Policy::default(),
+        panics,
+        head: AtomicU64::new(1),
+        gate,
+    };
     Surface::new(Arc::new(workspace), None, false).expect("a surface")
 }

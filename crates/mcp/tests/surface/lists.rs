@@ -22,7 +22,11 @@ pub(crate) fn listed(tool: &Offered, with_output: bool) -> Value {
 }
 
 fn bytes(surface: &Surface, with_output: bool) -> usize {
-    let tools: Vec<Value> = surface.tools().iter().map(|tool| listed(tool, with_output)).collect();
+    let tools: Vec<Value> = surface
+        .tools()
+        .iter()
+        .map(|tool| listed(tool, with_output))
+        .collect();
     json!({ "tools": tools }).to_string().len()
 }
 
@@ -37,7 +41,11 @@ fn the_list_of_a_story_project_stays_small() {
 #[test]
 fn the_tools_are_those_of_the_design_in_constant_order() {
     let world = World::story();
-    let names: Vec<&str> = surface(&world).tools().iter().map(|tool| tool.name).collect();
+    let names: Vec<&str> = surface(&world)
+        .tools()
+        .iter()
+        .map(|tool| tool.name)
+        .collect();
     assert_eq!(
         names,
         [
@@ -63,7 +71,11 @@ fn the_tools_are_those_of_the_design_in_constant_order() {
 
 #[test]
 fn every_definition_is_known() {
-    let tools: Vec<Value> = surface(&World::story()).tools().iter().map(|tool| listed(tool, true)).collect();
+    let tools: Vec<Value> = surface(&World::story())
+        .tools()
+        .iter()
+        .map(|tool| listed(tool, true))
+        .collect();
     insta::assert_snapshot!(serde_json::to_string_pretty(&tools).unwrap());
 }
 
@@ -71,14 +83,22 @@ fn every_definition_is_known() {
 fn sets_and_reading_only_can_be_chosen() {
     let world = World::story();
     let names = |toolsets: Option<&[String]>, read_only| -> Vec<&'static str> {
-        Surface::new(world.clone(), toolsets, read_only).unwrap().tools().iter().map(|tool| tool.name).collect()
+        Surface::new(world.clone(), toolsets, read_only)
+            .unwrap()
+            .tools()
+            .iter()
+            .map(|tool| tool.name)
+            .collect()
     };
     assert_eq!(names(Some(&["core".to_owned()]), false).len(), 5);
     assert!(!names(None, true).contains(&"approve_entity"));
     assert!(names(None, true).contains(&"get_entity_state"));
-    let wrong = Surface::new(world.clone(), Some(&["stories".to_owned()]), false).err().unwrap();
+    let wrong = Surface::new(world.clone(), Some(&["stories".to_owned()]), false)
+        .err()
+        .unwrap();
     assert!(
-        wrong.message.contains("`stories`") && wrong.next_steps[0].contains("core, story, trail, tickets, plans"),
+        wrong.message.contains("`stories`")
+            && wrong.next_steps[0].contains("core, story, trail, tickets, plans"),
         "{wrong:?}"
     );
 }

@@ -1,6 +1,11 @@
 //! What is offered, tried without any protocol: the same values that clients get.
 
-#![allow(clippy::unwrap_used, clippy::string_slice, clippy::disallowed_methods, reason = "a failing test may panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::string_slice,
+    clippy::disallowed_methods,
+    reason = "a failing test may panic"
+)]
 
 mod lists;
 mod plans;
@@ -23,7 +28,10 @@ pub(crate) const ACT: &str = "acts/act-1/strategic-plan.md";
 pub(crate) const CHAPTER: &str = "acts/act-1/chapters/chapter-01/plan.md";
 
 pub(crate) fn agent() -> Principal {
-    Principal::Agent { host: "test".to_owned(), session: "1".to_owned() }
+    Principal::Agent {
+        host: "test".to_owned(),
+        session: "1".to_owned(),
+    }
 }
 
 pub(crate) fn surface(world: &Arc<World>) -> Surface {

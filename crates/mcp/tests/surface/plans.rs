@@ -33,7 +33,10 @@ fn the_list_stays_small() {
 #[test]
 fn a_plan_is_made_changed_and_frozen() {
     let surface = plans();
-    assert_eq!(done(&surface, "doc_new", json!({ "title": "Add search" }))["document"], "add-search");
+    assert_eq!(
+        done(&surface, "doc_new", json!({ "title": "Add search" }))["document"],
+        "add-search"
+    );
     let changes = json!([
         { "do": "set", "id": "overview", "version": 1, "fields": { "problem": "p", "approach": "a" } },
         { "do": "add-milestone", "name": "Index", "acceptance_criteria": ["c"], "tests": { "skip_reason": "none" }, "as": "m" },
@@ -43,33 +46,89 @@ fn a_plan_is_made_changed_and_frozen() {
     assert_eq!(changed["changed"][2]["id"], "CI-001");
     let wrong = json!({ "changes": [{ "do": "set", "id": "M-001", "version": 9, "fields": { "name": "x" } }] });
     let error = failed(&surface, "doc_change", wrong);
-    assert_eq!((&error["error"]["kind"], &error["current"]["version"]), (&json!("conflict"), &json!(1)));
-    let error = failed(&surface, "doc_change", json!({ "changes": [{ "do": "fly" }] }));
-    assert!(error["error"]["next_steps"][0].as_str().is_some_and(|step| step.contains("line 1")), "{error}");
-    assert_eq!(done(&surface, "doc_show", json!({ "entity": "M-001" }))["entity"]["name"], "Index");
-    assert_eq!(done(&surface, "doc_show", json!({}))["plan"]["schema_version"], 2);
+    assert_eq!(
+        (&error["error"]["kind"], &error["current"]["version"]),
+        (&json!("conflict"), &json!(1))
+    );
+    let error = failed(
+        &surface,
+        "doc_change",
+        json!({ "changes": [{ "do": "fly" }] }),
+    );
+    assert!(
+        error["error"]["next_steps"][0]
+            .as_str()
+            .is_some_and(|step| step.contains("line 1")),
+        "{error}"
+    );
+    assert_eq!(
+        done(&surface, "doc_show", json!({ "entity": "M-001" }))["entity"]["name"],
+        "Index"
+    );
+    assert_eq!(
+        done(&surface, "doc_show", json!({}))["plan"]["schema_version"],
+        2
+    );
     assert_eq!(done(&surface, "doc_validate", json!({}))["complete"], true);
-    assert_eq!(done(&surface, "doc_freeze", json!({}))["waves"], json!([{ "wave": 1, "milestones": ["M-001"] }]));
-    assert_eq!(failed(&surface, "doc_change", json!({ "changes": changes }))["error"]["kind"], "refused");
+    assert_eq!(
+        done(&surface, "doc_freeze", json!({}))["waves"],
+        json!([{ "wave": 1, "milestones": ["M-001"] }])
+    );
+    assert_eq!(
+        failed(&surface, "doc_change", json!({ "changes": changes }))["error"]["kind"],
+        "refused"
+    );
 
-    assert_eq!(done(&surface, "flow_move", json!({ "how": "start", "workflow": "executor" }))["step"], "init");
+    assert_eq!(
+        done(
+            &surface,
+            "flow_move",
+            json!({ "how": "start", "workflow": "executor" })
+        )["step"],
+        "init"
+    );
     done(&surface, "flow_move", json!({ "how": "done" }));
     done(&surface, "flow_move", json!({ "how": "done" }));
-    assert_eq!(done(&surface, "flow_move", json!({ "how": "take" }))["milestone"], "M-001");
+    assert_eq!(
+        done(&surface, "flow_move", json!({ "how": "take" }))["milestone"],
+        "M-001"
+    );
     let step = done(&surface, "flow_next", json!({}));
-    assert_eq!((&step["role"], &step["wave"]), (&json!("developer"), &json!(1)));
-    assert_eq!(failed(&surface, "flow_move", json!({ "how": "done" }))["error"]["kind"], "refused");
-    assert_eq!(failed(&surface, "flow_move", json!({ "how": "start" }))["error"]["kind"], "invalid");
+    assert_eq!(
+        (&step["role"], &step["wave"]),
+        (&json!("developer"), &json!(1))
+    );
+    assert_eq!(
+        failed(&surface, "flow_move", json!({ "how": "done" }))["error"]["kind"],
+        "refused"
+    );
+    assert_eq!(
+        failed(&surface, "flow_move", json!({ "how": "start" }))["error"]["kind"],
+        "invalid"
+    );
 }
 
 #[test]
 fn anything_is_reviewed() {
     let surface = plans();
     let of = json!("chapter 2");
-    done(&surface, "review_check", json!({ "check": "POV holds", "severity": "MUST", "of": of }));
+    done(
+        &surface,
+        "review_check",
+        json!({ "check": "POV holds", "severity": "MUST", "of": of }),
+    );
     let verdict = json!({ "item": "qa-001", "verdict": "fail", "finding": "no", "of": of });
-    assert_eq!(done(&surface, "review_verdict", verdict)["item"]["fail_count"], 1);
-    assert_eq!(done(&surface, "review_status", json!({ "of": of }))["blocking"], json!(["qa-001"]));
+    assert_eq!(
+        done(&surface, "review_verdict", verdict)["item"]["fail_count"],
+        1
+    );
+    assert_eq!(
+        done(&surface, "review_status", json!({ "of": of }))["blocking"],
+        json!(["qa-001"])
+    );
     let stale = json!({ "item": "qa-001", "verdict": "pass", "version": 1, "of": of });
-    assert_eq!(failed(&surface, "review_verdict", stale)["current"]["version"], 2);
+    assert_eq!(
+        failed(&surface, "review_verdict", stale)["current"]["version"],
+        2
+    );
 }

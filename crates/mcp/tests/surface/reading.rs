@@ -9,7 +9,10 @@ use crate::{ACT, CHAPTER, World, agent, done, surface};
 const ACT_TEXT: &str = "# The harbour\n\n## Purpose\nMara comes home.\n";
 
 fn arguments(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    pairs
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
 }
 
 #[test]
@@ -20,22 +23,65 @@ fn what_is_listed_can_be_read() {
     world.write(CHAPTER, "# The gate\n");
     let page = surface.resources(&agent(), None).unwrap();
     assert_eq!(page.next, None);
-    let uris: Vec<&str> = page.items.iter().map(|resource| resource.uri.as_str()).collect();
-    assert_eq!(uris, ["plan://briefing", "plan://node/act-1", "plan://node/act-1/chapter-01"]);
+    let uris: Vec<&str> = page
+        .items
+        .iter()
+        .map(|resource| resource.uri.as_str())
+        .collect();
+    assert_eq!(
+        uris,
+        [
+            "plan://briefing",
+            "plan://node/act-1",
+            "plan://node/act-1/chapter-01"
+        ]
+    );
     for resource in &page.items {
-        let content = surface.read(&agent(), &resource.uri).unwrap().expect("listed");
+        let content = surface
+            .read(&agent(), &resource.uri)
+            .unwrap()
+            .expect("listed");
         assert_eq!(content.mime_type, resource.mime_type);
         assert!(!content.text.is_empty(), "{}", resource.uri);
     }
-    assert_eq!(surface.read(&agent(), "plan://node/act-1").unwrap().unwrap().text, ACT_TEXT);
-    let state: Value =
-        serde_json::from_str(&surface.read(&agent(), "state://planning/act/act-1").unwrap().unwrap().text).unwrap();
-    assert_eq!(state, done(&surface, "get_entity_state", json!({ "entity_type": "act", "entity_id": "act-1" })));
-    let tree = surface.read(&agent(), "state://planning/hierarchy/act-1").unwrap().unwrap().text;
+    assert_eq!(
+        surface
+            .read(&agent(), "plan://node/act-1")
+            .unwrap()
+            .unwrap()
+            .text,
+        ACT_TEXT
+    );
+    let state: Value = serde_json::from_str(
+        &surface
+            .read(&agent(), "state://planning/act/act-1")
+            .unwrap()
+            .unwrap()
+            .text,
+    )
+    .unwrap();
+    assert_eq!(
+        state,
+        done(
+            &surface,
+            "get_entity_state",
+            json!({ "entity_type": "act", "entity_id": "act-1" })
+        )
+    );
+    let tree = surface
+        .read(&agent(), "state://planning/hierarchy/act-1")
+        .unwrap()
+        .unwrap()
+        .text;
     assert!(tree.contains("chapter-01"), "{tree}");
-    for uri in
-        ["plan://node/act-9", "state://planning/act/act-9", "state://planning/x", "plan://other", "http://x/", ""]
-    {
+    for uri in [
+        "plan://node/act-9",
+        "state://planning/act/act-9",
+        "state://planning/x",
+        "plan://other",
+        "http://x/",
+        "",
+    ] {
         assert_eq!(surface.read(&agent(), uri).unwrap(), None, "{uri}");
     }
 }
@@ -46,11 +92,17 @@ fn long_lists_come_in_pages() {
     let surface = surface(&world);
     world.write(ACT, ACT_TEXT);
     for chapter in 1..=99 {
-        world.write(&format!("acts/act-1/chapters/chapter-{chapter:02}/plan.md"), "# A chapter\n");
+        world.write(
+            &format!("acts/act-1/chapters/chapter-{chapter:02}/plan.md"),
+            "# A chapter\n",
+        );
     }
     let first = surface.resources(&agent(), None).unwrap();
     let second = surface.resources(&agent(), first.next.as_deref()).unwrap();
-    assert_eq!((first.items.len(), second.items.len(), second.next), (100, 1, None));
+    assert_eq!(
+        (first.items.len(), second.items.len(), second.next),
+        (100, 1, None)
+    );
     assert!(surface.resources(&agent(), Some("elsewhere")).is_err());
 }
 
@@ -61,37 +113,123 @@ fn names_are_completed() {
     world.write(ACT, ACT_TEXT);
     world.write(CHAPTER, "# The gate\n");
     let template = "state://planning/{entity_type}/{entity_id}";
-    let of = |argument: &str, value: &str| surface.complete_resource(&agent(), template, argument, value).unwrap();
+    let of = |argument: &str, value: &str| {
+        surface
+            .complete_resource(&agent(), template, argument, value)
+            .unwrap()
+    };
     assert_eq!(of("entity_type", "c"), ["chapter"]);
     assert_eq!(of("entity_id", "chap"), ["act-1/chapter-01"]);
     assert_eq!(of("entity_id", ""), ["act-1", "act-1/chapter-01"]);
-    assert_eq!(surface.complete_resource(&agent(), "x://{y}", "y", "").unwrap(), Vec::<String>::new());
-    assert_eq!(surface.complete_prompt(&agent(), "approve", "node", "act-1/").unwrap(), ["act-1/chapter-01"]);
-    assert_eq!(surface.complete_prompt(&agent(), "nothing", "node", "").unwrap(), Vec::<String>::new());
+    assert_eq!(
+        surface
+            .complete_resource(&agent(), "x://{y}", "y", "")
+            .unwrap(),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        surface
+            .complete_prompt(&agent(), "approve", "node", "act-1/")
+            .unwrap(),
+        ["act-1/chapter-01"]
+    );
+    assert_eq!(
+        surface
+            .complete_prompt(&agent(), "nothing", "node", "")
+            .unwrap(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn prompts_say_what_the_command_line_says() {
     let world = World::story();
     let surface = surface(&world);
-    let names: Vec<String> = surface.prompts().into_iter().map(|prompt| prompt.name).collect();
-    assert_eq!(names, ["plan_act", "plan_chapter", "plan_scene", "approve", "revalidate", "resume"]);
+    let names: Vec<String> = surface
+        .prompts()
+        .into_iter()
+        .map(|prompt| prompt.name)
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "plan_act",
+            "plan_chapter",
+            "plan_scene",
+            "approve",
+            "revalidate",
+            "resume"
+        ]
+    );
     world.write(ACT, ACT_TEXT);
-    let refused = surface.prompt(&agent(), "plan_chapter", &arguments(&[("id", "1")])).unwrap_err();
-    assert!(refused.message.contains("`act-1` is `draft`"), "{refused:?}");
-    done(&surface, "approve_entity", json!({ "entity_type": "act", "entity_id": "act-1" }));
-    let text = surface.prompt(&agent(), "plan_chapter", &arguments(&[("id", "1")])).unwrap().unwrap();
-    assert!(text.contains("│ Mara comes home.") && text.contains("Phase 5"), "{text}");
+    let refused = surface
+        .prompt(&agent(), "plan_chapter", &arguments(&[("id", "1")]))
+        .unwrap_err();
+    assert!(
+        refused.message.contains("`act-1` is `draft`"),
+        "{refused:?}"
+    );
+    done(
+        &surface,
+        "approve_entity",
+        json!({ "entity_type": "act", "entity_id": "act-1" }),
+    );
+    let text = surface
+        .prompt(&agent(), "plan_chapter", &arguments(&[("id", "1")]))
+        .unwrap()
+        .unwrap();
+    assert!(
+        text.contains("│ Mara comes home.") && text.contains("Phase 5"),
+        "{text}"
+    );
     world.write(CHAPTER, "# The gate\n");
-    let approve = surface.prompt(&agent(), "approve", &arguments(&[("node", "act-1/chapter-01")])).unwrap().unwrap();
+    let approve = surface
+        .prompt(
+            &agent(),
+            "approve",
+            &arguments(&[("node", "act-1/chapter-01")]),
+        )
+        .unwrap()
+        .unwrap();
     assert!(approve.contains("`act-1/chapter-01` is draft"), "{approve}");
-    done(&surface, "approve_entity", json!({ "entity_type": "chapter", "entity_id": "chapter-01" }));
+    done(
+        &surface,
+        "approve_entity",
+        json!({ "entity_type": "chapter", "entity_id": "chapter-01" }),
+    );
     world.write(ACT, &ACT_TEXT.replace("home", "back"));
-    done(&surface, "approve_entity", json!({ "entity_type": "act", "entity_id": "act-1" }));
-    let stale = surface.prompt(&agent(), "revalidate", &arguments(&[("node", "chapter-01")])).unwrap().unwrap();
+    done(
+        &surface,
+        "approve_entity",
+        json!({ "entity_type": "act", "entity_id": "act-1" }),
+    );
+    let stale = surface
+        .prompt(
+            &agent(),
+            "revalidate",
+            &arguments(&[("node", "chapter-01")]),
+        )
+        .unwrap()
+        .unwrap();
     assert!(stale.contains("│ +Mara comes back."), "{stale}");
-    assert!(surface.prompt(&agent(), "resume", &BTreeMap::new()).unwrap().unwrap().contains("Throughline keeps"));
-    assert_eq!(surface.prompt(&agent(), "plan_volume", &BTreeMap::new()).unwrap(), None);
-    let missing = surface.prompt(&agent(), "approve", &BTreeMap::new()).unwrap_err();
-    assert!(missing.message.contains("needs the argument `node`"), "{missing:?}");
+    assert!(
+        surface
+            .prompt(&agent(), "resume", &BTreeMap::new())
+            .unwrap()
+            .unwrap()
+            .contains("Throughline keeps")
+    );
+    assert_eq!(
+        surface
+            .prompt(&agent(), "plan_volume", &BTreeMap::new())
+            .unwrap(),
+        None
+    );
+    let missing = surface
+        .prompt(&agent(), "approve", &BTreeMap::new())
+        .unwrap_err();
+    assert!(
+        missing.message.contains("needs the argument `node`"),
+        "{missing:?}"
+    );
 }

@@ -9,7 +9,10 @@ use crate::{World, agent, done, failed, surface};
 const TICKET: &str = "tickets/001-limits/ticket.md";
 
 fn another() -> Principal {
-    Principal::Agent { host: "test".to_owned(), session: "2".to_owned() }
+    Principal::Agent {
+        host: "test".to_owned(),
+        session: "2".to_owned(),
+    }
 }
 
 fn as_another(surface: &Surface, name: &str, arguments: Value) -> Called {
@@ -17,56 +20,152 @@ fn as_another(surface: &Surface, name: &str, arguments: Value) -> Called {
 }
 
 fn aliases(value: &Value) -> Vec<&str> {
-    value["stack"].as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap_or("tdd")).collect()
+    value["stack"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["id"].as_str().unwrap_or("tdd"))
+        .collect()
 }
 
 #[test]
 fn a_feature_from_nothing_to_done() {
     let world = World::tickets();
     let surface = surface(&world);
-    let made = done(&surface, "ticket", json!({ "action": "new", "title": "Limits", "type": "feature" }));
-    assert_eq!((&made["id"], &made["file_path"], &made["phase"]), (&json!("001"), &json!(TICKET), &json!("intake")));
-    assert!(world.text(TICKET).contains("type: feature"), "{}", world.text(TICKET));
-    assert_eq!(done(&surface, "where", json!({})).get("focus"), None, "nobody stands anywhere yet");
+    let made = done(
+        &surface,
+        "ticket",
+        json!({ "action": "new", "title": "Limits", "type": "feature" }),
+    );
+    assert_eq!(
+        (&made["id"], &made["file_path"], &made["phase"]),
+        (&json!("001"), &json!(TICKET), &json!("intake"))
+    );
+    assert!(
+        world.text(TICKET).contains("type: feature"),
+        "{}",
+        world.text(TICKET)
+    );
+    assert_eq!(
+        done(&surface, "where", json!({})).get("focus"),
+        None,
+        "nobody stands anywhere yet"
+    );
 
-    let split = done(&surface, "ticket", json!({ "action": "split", "ticket": "001", "titles": ["Count", "Stop"] }));
-    let children: Vec<&Value> = split["children"].as_array().unwrap().iter().map(|child| &child["path"]).collect();
+    let split = done(
+        &surface,
+        "ticket",
+        json!({ "action": "split", "ticket": "001", "titles": ["Count", "Stop"] }),
+    );
+    let children: Vec<&Value> = split["children"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|child| &child["path"])
+        .collect();
     assert_eq!(children, ["001/001a", "001/001b"]);
-    world.write("tickets/001a-count/test-definitions.md", "Scenario: Lines are counted\n\nScenario: Blanks too\n");
-    let entered = done(&surface, "focus", json!({ "action": "enter", "node": "001a", "claim": true }));
+    world.write(
+        "tickets/001a-count/test-definitions.md",
+        "Scenario: Lines are counted\n\nScenario: Blanks too\n",
+    );
+    let entered = done(
+        &surface,
+        "focus",
+        json!({ "action": "enter", "node": "001a", "claim": true }),
+    );
     assert_eq!(aliases(&entered), ["001", "001a"]);
-    assert!(entered["context"].as_str().is_some_and(|text| text.contains("# Count")), "{entered}");
-    let moved = done(&surface, "ticket", json!({ "action": "phase", "ticket": "001a", "phase": "implement" }));
+    assert!(
+        entered["context"]
+            .as_str()
+            .is_some_and(|text| text.contains("# Count")),
+        "{entered}"
+    );
+    let moved = done(
+        &surface,
+        "ticket",
+        json!({ "action": "phase", "ticket": "001a", "phase": "implement" }),
+    );
     assert_eq!(moved["phase"], "implement");
-    let level = json!({ "action": "level", "ticket": "001a", "level": "patch", "reason": "two lines" });
-    assert_eq!(done(&surface, "ticket", level)["reasons"], json!(["two lines"]));
+    let level =
+        json!({ "action": "level", "ticket": "001a", "level": "patch", "reason": "two lines" });
+    assert_eq!(
+        done(&surface, "ticket", level)["reasons"],
+        json!(["two lines"])
+    );
 
     let stands = done(&surface, "where", json!({}))["focus"].clone();
-    assert!(stands["line"].as_str().is_some_and(|line| line.starts_with("001 › 001a › lines-are-counted")), "{stands}");
+    assert!(
+        stands["line"]
+            .as_str()
+            .is_some_and(|line| line.starts_with("001 › 001a › lines-are-counted")),
+        "{stands}"
+    );
     assert_eq!(aliases(&stands), ["001", "001a", "tdd"]);
     let list = done(&surface, "scenarios", json!({ "action": "list" }));
     assert_eq!((&list["completed"], &list["total"]), (&json!(0), &json!(2)));
     done(&surface, "scenarios", json!({ "action": "done" }));
-    let list = done(&surface, "scenarios", json!({ "action": "done", "scenario": "blanks too" }));
-    assert_eq!((&list["ticket"], &list["completed"]), (&json!("001a"), &json!(2)));
+    let list = done(
+        &surface,
+        "scenarios",
+        json!({ "action": "done", "scenario": "blanks too" }),
+    );
+    assert_eq!(
+        (&list["ticket"], &list["completed"]),
+        (&json!("001a"), &json!(2))
+    );
 
     let proof = json!({ "action": "add", "node": "001a", "command": ["test", "-s", "src/count"], "inputs": ["src"] });
-    assert_eq!(done(&surface, "evidence", proof)["proofs"][0]["standing"], "open");
+    assert_eq!(
+        done(&surface, "evidence", proof)["proofs"][0]["standing"],
+        "open"
+    );
     let run = json!({ "action": "run", "node": "001a", "timeout_seconds": 20 });
-    assert_eq!(done(&surface, "evidence", run.clone())["proofs"][0]["result"]["exit_code"], 1);
-    let refused = failed(&surface, "ticket", json!({ "action": "phase", "ticket": "001a", "phase": "done" }));
+    assert_eq!(
+        done(&surface, "evidence", run.clone())["proofs"][0]["result"]["exit_code"],
+        1
+    );
+    let refused = failed(
+        &surface,
+        "ticket",
+        json!({ "action": "phase", "ticket": "001a", "phase": "done" }),
+    );
     assert_eq!(refused["kind"], "refused");
     world.write("src/count", "lines\n");
     assert_eq!(done(&surface, "evidence", run)["proved"], true);
-    let finished = done(&surface, "ticket", json!({ "action": "phase", "ticket": "001a", "phase": "done" }));
+    let finished = done(
+        &surface,
+        "ticket",
+        json!({ "action": "phase", "ticket": "001a", "phase": "done" }),
+    );
     assert_eq!(finished["progress"], "complete");
-    assert_eq!(done(&surface, "evidence", json!({ "action": "show", "node": "001a" }))["proved"], true);
+    assert_eq!(
+        done(
+            &surface,
+            "evidence",
+            json!({ "action": "show", "node": "001a" })
+        )["proved"],
+        true
+    );
 
     let left = done(&surface, "focus", json!({ "action": "exit" }));
     assert_eq!(aliases(&left), ["001", "001b"], "on to the next one");
-    assert_eq!(aliases(&done(&surface, "focus", json!({ "action": "back", "node": "001a" }))), ["001", "001a"]);
-    assert_eq!(done(&surface, "focus", json!({ "action": "park" }))["stack"], json!([]));
-    let again = done(&surface, "focus", json!({ "action": "switch", "node": "001" }));
+    assert_eq!(
+        aliases(&done(
+            &surface,
+            "focus",
+            json!({ "action": "back", "node": "001a" })
+        )),
+        ["001", "001a"]
+    );
+    assert_eq!(
+        done(&surface, "focus", json!({ "action": "park" }))["stack"],
+        json!([])
+    );
+    let again = done(
+        &surface,
+        "focus",
+        json!({ "action": "switch", "node": "001" }),
+    );
     assert_eq!(aliases(&again), ["001", "001a"], "as it was left");
 }
 
@@ -74,65 +173,182 @@ fn a_feature_from_nothing_to_done() {
 fn what_one_session_holds_another_does_not_get() {
     let world = World::tickets();
     let surface = surface(&world);
-    done(&surface, "ticket", json!({ "action": "new", "title": "Limits" }));
+    done(
+        &surface,
+        "ticket",
+        json!({ "action": "new", "title": "Limits" }),
+    );
     let claim = done(&surface, "claim", json!({ "node": "001" }));
-    assert_eq!((&claim["node"], &claim["session"]), (&json!("001"), &json!("1")));
-    assert_eq!(done(&surface, "claim", json!({ "node": "001" }))["token"], claim["token"], "it is the same claim");
+    assert_eq!(
+        (&claim["node"], &claim["session"]),
+        (&json!("001"), &json!("1"))
+    );
+    assert_eq!(
+        done(&surface, "claim", json!({ "node": "001" }))["token"],
+        claim["token"],
+        "it is the same claim"
+    );
     for (tool, arguments) in [
         ("claim", json!({ "node": "001" })),
         ("release", json!({ "node": "001" })),
         ("focus", json!({ "action": "enter", "node": "001" })),
     ] {
         match as_another(&surface, tool, arguments) {
-            Called::Failed(value) => assert_eq!(value["error"]["kind"], "refused", "{tool}: {value}"),
+            Called::Failed(value) => {
+                assert_eq!(value["error"]["kind"], "refused", "{tool}: {value}")
+            }
             other => panic!("{tool}: {other:?}"),
         }
     }
     let old = failed(&surface, "release", json!({ "node": "001", "token": 0 }));
-    assert!(old["message"].as_str().is_some_and(|message| message.contains("token 0 is over")), "{old}");
-    done(&surface, "release", json!({ "node": "001", "token": claim["token"] }));
-    assert!(matches!(as_another(&surface, "focus", json!({ "action": "enter", "node": "001" })), Called::Done(_)));
-    assert_eq!(done(&surface, "where", json!({})).get("focus"), None, "that was the other session");
+    assert!(
+        old["message"]
+            .as_str()
+            .is_some_and(|message| message.contains("token 0 is over")),
+        "{old}"
+    );
+    done(
+        &surface,
+        "release",
+        json!({ "node": "001", "token": claim["token"] }),
+    );
+    assert!(matches!(
+        as_another(
+            &surface,
+            "focus",
+            json!({ "action": "enter", "node": "001" })
+        ),
+        Called::Done(_)
+    ));
+    assert_eq!(
+        done(&surface, "where", json!({})).get("focus"),
+        None,
+        "that was the other session"
+    );
 }
 
 #[test]
 fn what_is_wrong_is_said_with_what_is_allowed() {
     let world = World::tickets();
     let surface = surface(&world);
-    done(&surface, "ticket", json!({ "action": "new", "title": "Limits" }));
+    done(
+        &surface,
+        "ticket",
+        json!({ "action": "new", "title": "Limits" }),
+    );
     let cases = [
         ("focus", json!({}), "missing field `action`"),
-        ("focus", json!({ "action": "entre", "node": "001" }), "did you mean `enter`?"),
-        ("focus", json!({ "action": "enter" }), "missing field `node`"),
-        ("focus", json!({ "action": "exit", "node": "001" }), "unknown field `node`"),
+        (
+            "focus",
+            json!({ "action": "entre", "node": "001" }),
+            "did you mean `enter`?",
+        ),
+        (
+            "focus",
+            json!({ "action": "enter" }),
+            "missing field `node`",
+        ),
+        (
+            "focus",
+            json!({ "action": "exit", "node": "001" }),
+            "unknown field `node`",
+        ),
         ("focus", json!({ "action": "exit" }), "nothing to leave"),
         ("focus", json!({ "action": "switch", "node": "002" }), "002"),
-        ("ticket", json!({ "action": "new" }), "missing field `title`"),
-        ("ticket", json!({ "action": "new", "title": " " }), "needs a title"),
-        ("ticket", json!({ "action": "split", "ticket": "001", "titles": [] }), "titles of its parts"),
-        ("ticket", json!({ "action": "phase", "ticket": "001", "phase": "implemnt" }), "did you mean `implement`?"),
-        ("ticket", json!({ "action": "level", "ticket": "001", "level": "epic" }), "`feature`"),
-        ("scenarios", json!({ "action": "list" }), "works on no ticket"),
-        ("scenarios", json!({ "action": "done", "scenario": "001" }), "is a ticket, not a scenario"),
-        ("evidence", json!({ "action": "add", "node": "001" }), "expected one of `command`"),
-        ("evidence", json!({ "action": "add", "node": "001", "file": "../x" }), "outside the project"),
-        ("evidence", json!({ "action": "run", "node": "001" }), "nothing is declared"),
+        (
+            "ticket",
+            json!({ "action": "new" }),
+            "missing field `title`",
+        ),
+        (
+            "ticket",
+            json!({ "action": "new", "title": " " }),
+            "needs a title",
+        ),
+        (
+            "ticket",
+            json!({ "action": "split", "ticket": "001", "titles": [] }),
+            "titles of its parts",
+        ),
+        (
+            "ticket",
+            json!({ "action": "phase", "ticket": "001", "phase": "implemnt" }),
+            "did you mean `implement`?",
+        ),
+        (
+            "ticket",
+            json!({ "action": "level", "ticket": "001", "level": "epic" }),
+            "`feature`",
+        ),
+        (
+            "scenarios",
+            json!({ "action": "list" }),
+            "works on no ticket",
+        ),
+        (
+            "scenarios",
+            json!({ "action": "done", "scenario": "001" }),
+            "is a ticket, not a scenario",
+        ),
+        (
+            "evidence",
+            json!({ "action": "add", "node": "001" }),
+            "expected one of `command`",
+        ),
+        (
+            "evidence",
+            json!({ "action": "add", "node": "001", "file": "../x" }),
+            "outside the project",
+        ),
+        (
+            "evidence",
+            json!({ "action": "run", "node": "001" }),
+            "nothing is declared",
+        ),
         ("release", json!({ "node": "001" }), "is not claimed"),
     ];
     for (tool, arguments, part) in cases {
         let error = failed(&surface, tool, arguments.clone());
-        assert!(error["message"].as_str().is_some_and(|message| message.contains(part)), "{tool} {arguments}: {error}");
+        assert!(
+            error["message"]
+                .as_str()
+                .is_some_and(|message| message.contains(part)),
+            "{tool} {arguments}: {error}"
+        );
     }
 }
 
 #[test]
 fn the_set_is_offered_where_work_goes_through_phases() {
-    let names = |surface: &Surface| surface.tools().iter().map(|tool| tool.name).collect::<Vec<_>>();
-    let ours = ["focus", "ticket", "scenarios", "claim", "release", "evidence"];
+    let names = |surface: &Surface| {
+        surface
+            .tools()
+            .iter()
+            .map(|tool| tool.name)
+            .collect::<Vec<_>>()
+    };
+    let ours = [
+        "focus",
+        "ticket",
+        "scenarios",
+        "claim",
+        "release",
+        "evidence",
+    ];
     let tickets = World::tickets();
     let offered = names(&surface(&tickets));
-    assert_eq!(offered, ["where", "next", "brief", "why", "wait"].into_iter().chain(ours).collect::<Vec<_>>());
-    assert!(!names(&surface(&World::story())).iter().any(|name| ours.contains(name)));
+    assert_eq!(
+        offered,
+        ["where", "next", "brief", "why", "wait"]
+            .into_iter()
+            .chain(ours)
+            .collect::<Vec<_>>()
+    );
+    assert!(
+        !names(&surface(&World::story()))
+            .iter()
+            .any(|name| ours.contains(name))
+    );
     let chosen = Surface::new(World::story(), Some(&["tickets".to_owned()]), false).unwrap();
     assert_eq!(names(&chosen), ours, "who names it gets it");
     let reading = Surface::new(tickets, None, true).unwrap();
@@ -142,8 +358,16 @@ fn the_set_is_offered_where_work_goes_through_phases() {
 #[test]
 fn every_definition_is_known() {
     let chosen = Surface::new(World::tickets(), Some(&["tickets".to_owned()]), false).unwrap();
-    let tools: Vec<Value> = chosen.tools().iter().map(|tool| crate::lists::listed(tool, true)).collect();
-    assert!(json!(tools).to_string().len() < 6_000, "{} bytes", json!(tools).to_string().len());
+    let tools: Vec<Value> = chosen
+        .tools()
+        .iter()
+        .map(|tool| crate::lists::listed(tool, true))
+        .collect();
+    assert!(
+        json!(tools).to_string().len() < 6_000,
+        "{} bytes",
+        json!(tools).to_string().len()
+    );
     insta::assert_snapshot!(serde_json::to_string_pretty(&tools).unwrap());
 }
 
@@ -151,11 +375,26 @@ fn every_definition_is_known() {
 fn what_was_entered_is_read_by_whoever_entered_it() {
     let world = World::tickets();
     let surface = surface(&world);
-    done(&surface, "ticket", json!({ "action": "new", "title": "Limits" }));
-    done(&surface, "focus", json!({ "action": "enter", "node": "001" }));
-    let text = match surface.call(&agent(), "focus", &json!({ "action": "back", "node": "001" })) {
+    done(
+        &surface,
+        "ticket",
+        json!({ "action": "new", "title": "Limits" }),
+    );
+    done(
+        &surface,
+        "focus",
+        json!({ "action": "enter", "node": "001" }),
+    );
+    let text = match surface.call(
+        &agent(),
+        "focus",
+        &json!({ "action": "back", "node": "001" }),
+    ) {
         Called::Done(value) => value["context"].as_str().unwrap_or_default().to_owned(),
         other => panic!("{other:?}"),
     };
-    assert!(text.contains("not an instruction of Throughline"), "a file's text is marked as such: {text}");
+    assert!(
+        text.contains("not an instruction of Throughline"),
+        "a file's text is marked as such: {text}"
+    );
 }

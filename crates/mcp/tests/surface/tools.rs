@@ -17,28 +17,69 @@ fn a_plans_life_through_tools_alone() {
     let chapter = json!({ "entity_type": "chapter", "entity_id": "act-1/chapter-01" });
     assert_eq!(done(&surface, "where", json!({}))["nodes"], 0);
     world.write(ACT, ACT_TEXT);
-    assert_eq!(done(&surface, "get_entity_state", act.clone())["status"], "draft");
+    assert_eq!(
+        done(&surface, "get_entity_state", act.clone())["status"],
+        "draft"
+    );
     world.write(CHAPTER, "# The gate\n\n## Characters\n- Mara\n");
     let refused = failed(&surface, "approve_entity", chapter.clone());
     assert_eq!(refused["kind"], "refused");
-    assert!(refused["next_steps"].as_array().is_some_and(|steps| !steps.is_empty()), "{refused}");
-    assert_eq!(done(&surface, "approve_entity", act.clone())["success"], true);
-    assert_eq!(done(&surface, "approve_entity", chapter.clone())["success"], true);
+    assert!(
+        refused["next_steps"]
+            .as_array()
+            .is_some_and(|steps| !steps.is_empty()),
+        "{refused}"
+    );
+    assert_eq!(
+        done(&surface, "approve_entity", act.clone())["success"],
+        true
+    );
+    assert_eq!(
+        done(&surface, "approve_entity", chapter.clone())["success"],
+        true
+    );
     let ready = done(&surface, "next", json!({ "limit": 1 }));
-    assert_eq!((ready["ready"].as_array().map(Vec::len), &ready["more"]), (Some(1), &json!(0)), "{ready}");
+    assert_eq!(
+        (ready["ready"].as_array().map(Vec::len), &ready["more"]),
+        (Some(1), &json!(0)),
+        "{ready}"
+    );
 
     world.write(ACT, &ACT_TEXT.replace("home", "back"));
-    assert_eq!(done(&surface, "get_entity_state", chapter.clone())["status"], "requires-revalidation");
+    assert_eq!(
+        done(&surface, "get_entity_state", chapter.clone())["status"],
+        "requires-revalidation"
+    );
     let why = done(&surface, "why", json!({ "node": "act-1/chapter-01" }));
-    assert!(why["summary"].as_str().is_some_and(|summary| summary.contains("act-1")), "{why}");
+    assert!(
+        why["summary"]
+            .as_str()
+            .is_some_and(|summary| summary.contains("act-1")),
+        "{why}"
+    );
     let diff = done(&surface, "get_backup_diff", act.clone());
-    assert!(diff["unified"].as_str().is_some_and(|diff| diff.contains("+Mara comes back.")), "{diff}");
+    assert!(
+        diff["unified"]
+            .as_str()
+            .is_some_and(|diff| diff.contains("+Mara comes back.")),
+        "{diff}"
+    );
     let backup = done(&surface, "create_backup", act.clone());
-    assert_eq!(world.text(backup["backup"].as_str().unwrap()), ACT_TEXT.replace("home", "back"));
+    assert_eq!(
+        world.text(backup["backup"].as_str().unwrap()),
+        ACT_TEXT.replace("home", "back")
+    );
     let versions = done(&surface, "list_backups", act.clone());
-    assert_eq!(versions["versions"].as_array().map(Vec::len), Some(2), "{versions}");
-    let restored =
-        done(&surface, "restore_backup", json!({ "entity_type": "act", "entity_id": "act-1", "version": "-1" }));
+    assert_eq!(
+        versions["versions"].as_array().map(Vec::len),
+        Some(2),
+        "{versions}"
+    );
+    let restored = done(
+        &surface,
+        "restore_backup",
+        json!({ "entity_type": "act", "entity_id": "act-1", "version": "-1" }),
+    );
     assert_eq!(restored["success"], true);
     assert_eq!(world.text(ACT), ACT_TEXT);
     assert_eq!(
@@ -48,7 +89,13 @@ fn a_plans_life_through_tools_alone() {
     );
 
     let children = done(&surface, "get_children_status", act.clone());
-    assert_eq!((&children["total_children"], &children["status_counts"]["approved"]), (&json!(1), &json!(1)));
+    assert_eq!(
+        (
+            &children["total_children"],
+            &children["status_counts"]["approved"]
+        ),
+        (&json!(1), &json!(1))
+    );
     let tree = done(&surface, "get_hierarchy_tree", json!({ "act_id": "act-1" }));
     assert_eq!(tree["tree"][0]["children"][0]["entity_id"], "chapter-01");
     let gone = done(
@@ -56,8 +103,15 @@ fn a_plans_life_through_tools_alone() {
         "cascade_invalidate",
         json!({ "entity_type": "act", "entity_id": "act-1", "reason": "another story" }),
     );
-    assert_eq!(gone["invalidated_entities"][0]["entity_id"], "chapter-01", "{gone}");
-    assert!(done(&surface, "brief", json!({}))["text"].as_str().is_some_and(|text| text.contains("act-1 is invalid")));
+    assert_eq!(
+        gone["invalidated_entities"][0]["entity_id"], "chapter-01",
+        "{gone}"
+    );
+    assert!(
+        done(&surface, "brief", json!({}))["text"]
+            .as_str()
+            .is_some_and(|text| text.contains("act-1 is invalid"))
+    );
 }
 
 #[test]
@@ -65,21 +119,50 @@ fn a_state_is_changed_only_for_the_version_that_is_known() {
     let world = World::story();
     let surface = surface(&world);
     world.write(ACT, ACT_TEXT);
-    let version =
-        done(&surface, "get_entity_state", json!({ "entity_type": "act", "entity_id": "act-1" }))["version_hash"]
-            .as_str()
-            .unwrap()
-            .to_owned();
+    let version = done(
+        &surface,
+        "get_entity_state",
+        json!({ "entity_type": "act", "entity_id": "act-1" }),
+    )["version_hash"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let update = |status: &str, version: &str| json!({ "entity_type": "act", "entity_id": "act-1", "status": status, "version_hash": version, "file_path": ACT });
     world.write(ACT, "# Another\n");
-    let conflict = failed(&surface, "update_entity_state", update("approved", &version));
+    let conflict = failed(
+        &surface,
+        "update_entity_state",
+        update("approved", &version),
+    );
     assert_eq!(conflict["kind"], "conflict");
     world.write(ACT, ACT_TEXT);
-    let approved = done(&surface, "update_entity_state", update("approved", &version));
+    let approved = done(
+        &surface,
+        "update_entity_state",
+        update("approved", &version),
+    );
     assert_eq!(approved["entity"]["status"], "approved");
-    assert_eq!(done(&surface, "update_entity_state", update("approved", &version))["success"], true, "twice is once");
-    assert_eq!(failed(&surface, "update_entity_state", update("requires-revalidation", &version))["kind"], "refused");
-    assert_eq!(done(&surface, "update_entity_state", update("invalid", &version))["entity"]["status"], "invalid");
+    assert_eq!(
+        done(
+            &surface,
+            "update_entity_state",
+            update("approved", &version)
+        )["success"],
+        true,
+        "twice is once"
+    );
+    assert_eq!(
+        failed(
+            &surface,
+            "update_entity_state",
+            update("requires-revalidation", &version)
+        )["kind"],
+        "refused"
+    );
+    assert_eq!(
+        done(&surface, "update_entity_state", update("invalid", &version))["entity"]["status"],
+        "invalid"
+    );
 }
 
 #[test]
@@ -89,13 +172,31 @@ fn where_people_approve_an_agent_waits() {
     world.write(ACT, ACT_TEXT);
     let act = json!({ "entity_type": "act", "entity_id": "act-1" });
     let waiting = done(&surface, "approve_entity", act.clone());
-    assert_eq!((&waiting["success"], &waiting["waiting_for"]), (&json!(false), &json!("a person")), "{waiting}");
-    assert_eq!(done(&surface, "wait", json!({ "node": "act-1" }))["done"], false);
-    let question = surface.approval_question(&act).unwrap().expect("there is something to ask");
-    assert!(question.message.contains("`act-1`") && question.node == "act-1", "{question:?}");
+    assert_eq!(
+        (&waiting["success"], &waiting["waiting_for"]),
+        (&json!(false), &json!("a person")),
+        "{waiting}"
+    );
+    assert_eq!(
+        done(&surface, "wait", json!({ "node": "act-1" }))["done"],
+        false
+    );
+    let question = surface
+        .approval_question(&act)
+        .unwrap()
+        .expect("there is something to ask");
+    assert!(
+        question.message.contains("`act-1`") && question.node == "act-1",
+        "{question:?}"
+    );
     let person = domain::ids::Principal::Human("mara".to_owned());
-    assert!(matches!(surface.call(&person, "approve_entity", &act), Called::Done(value) if value["success"] == true));
-    assert_eq!(done(&surface, "wait", json!({ "node": "act-1" }))["done"], true);
+    assert!(
+        matches!(surface.call(&person, "approve_entity", &act), Called::Done(value) if value["success"] == true)
+    );
+    assert_eq!(
+        done(&surface, "wait", json!({ "node": "act-1" }))["done"],
+        true
+    );
     assert_eq!(surface.approval_question(&act).unwrap(), None);
 }
 
@@ -105,12 +206,23 @@ fn a_large_tree_is_cut_and_says_so() {
     let surface = surface(&world);
     world.write(ACT, ACT_TEXT);
     for chapter in 1..=30 {
-        world.write(&format!("acts/act-1/chapters/chapter-{chapter:02}/plan.md"), "# A chapter\n");
+        world.write(
+            &format!("acts/act-1/chapters/chapter-{chapter:02}/plan.md"),
+            "# A chapter\n",
+        );
     }
     let tree = done(&surface, "get_hierarchy_tree", json!({ "limit": 10 }));
-    assert_eq!((&tree["nodes"], &tree["cut"]), (&json!(10), &json!(21)), "{tree}");
+    assert_eq!(
+        (&tree["nodes"], &tree["cut"]),
+        (&json!(10), &json!(21)),
+        "{tree}"
+    );
     assert_eq!(tree["tree"][0]["children_not_shown"], 21);
-    let flat = done(&surface, "get_hierarchy_tree", json!({ "depth": 1, "include_status": false }));
+    let flat = done(
+        &surface,
+        "get_hierarchy_tree",
+        json!({ "depth": 1, "include_status": false }),
+    );
     assert_eq!(
         flat["tree"],
         json!([{ "entity_id": "act-1", "entity_type": "act", "title": "The harbour", "children_not_shown": 30 }])
@@ -126,16 +238,36 @@ fn what_is_wrong_is_said_with_what_is_allowed() {
         ("why", json!({ "nod": "act-1" }), "did you mean `node`?"),
         ("why", json!({ "node": 7 }), "expected a string"),
         ("why", json!("act-1"), "expected struct"),
-        ("wait", json!({ "node": "act-1", "until": "soon" }), "expected `approved` or `changed`"),
-        ("get_entity_state", json!({ "entity_type": "act", "entity_id": "act-9" }), "act-9"),
-        ("get_entity_state", json!({ "entity_type": "volume", "entity_id": "1" }), "volume"),
+        (
+            "wait",
+            json!({ "node": "act-1", "until": "soon" }),
+            "expected `approved` or `changed`",
+        ),
+        (
+            "get_entity_state",
+            json!({ "entity_type": "act", "entity_id": "act-9" }),
+            "act-9",
+        ),
+        (
+            "get_entity_state",
+            json!({ "entity_type": "volume", "entity_id": "1" }),
+            "volume",
+        ),
     ];
     for (tool, arguments, part) in cases {
         let error = failed(&surface, tool, arguments.clone());
-        assert!(error["message"].as_str().is_some_and(|message| message.contains(part)), "{tool} {arguments}: {error}");
+        assert!(
+            error["message"]
+                .as_str()
+                .is_some_and(|message| message.contains(part)),
+            "{tool} {arguments}: {error}"
+        );
     }
     match surface.call(&agent(), "get_entity_sate", &json!({})) {
-        Called::Unknown(message) => assert!(message.contains("did you mean `get_entity_state`?"), "{message}"),
+        Called::Unknown(message) => assert!(
+            message.contains("did you mean `get_entity_state`?"),
+            "{message}"
+        ),
         other => panic!("{other:?}"),
     }
 }
@@ -150,8 +282,12 @@ fn any_value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(3, 12, 4, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::btree_map("(node|entity_type|entity_id|limit|status|[a-z]{1,6})", inner, 0..4)
-                .prop_map(|map| Value::Object(map.into_iter().collect())),
+            prop::collection::btree_map(
+                "(node|entity_type|entity_id|limit|status|[a-z]{1,6})",
+                inner,
+                0..4
+            )
+            .prop_map(|map| Value::Object(map.into_iter().collect())),
         ]
     })
 }

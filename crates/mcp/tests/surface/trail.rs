@@ -22,16 +22,41 @@ const NAMES: [&str; 13] = [
 
 #[test]
 fn they_are_offered_only_where_a_trail_is_kept() {
-    let names = |world| -> Vec<&'static str> { surface(&world).tools().iter().map(|tool| tool.name).collect() };
+    let names = |world| -> Vec<&'static str> {
+        surface(&world)
+            .tools()
+            .iter()
+            .map(|tool| tool.name)
+            .collect()
+    };
     assert_eq!(names(World::with_trail())[15..], NAMES);
-    assert!(names(World::story()).iter().all(|name| !NAMES.contains(name)));
-    assert!(surface(&World::with_trail()).instructions().contains("map_context"));
-    assert!(!surface(&World::story()).instructions().contains("map_context"));
+    assert!(
+        names(World::story())
+            .iter()
+            .all(|name| !NAMES.contains(name))
+    );
+    assert!(
+        surface(&World::with_trail())
+            .instructions()
+            .contains("map_context")
+    );
+    assert!(
+        !surface(&World::story())
+            .instructions()
+            .contains("map_context")
+    );
     let tools: Vec<Value> = surface(&World::with_trail())
         .tools()
         .iter()
         .skip(15)
-        .map(|tool| json!([tool.name, tool.description, tool.input_schema, tool.hints.annotations()]))
+        .map(|tool| {
+            json!([
+                tool.name,
+                tool.description,
+                tool.input_schema,
+                tool.hints.annotations()
+            ])
+        })
         .collect();
     insta::assert_snapshot!(serde_json::to_string_pretty(&tools).unwrap());
 }
@@ -40,27 +65,85 @@ fn they_are_offered_only_where_a_trail_is_kept() {
 fn a_session_through_tools_alone() {
     let surface = surface(&World::with_trail());
     assert!(
-        failed(&surface, "map_context", json!({ "level": "tactic", "content": "x" }))["message"]
+        failed(
+            &surface,
+            "map_context",
+            json!({ "level": "tactic", "content": "x" })
+        )["message"]
             .as_str()
             .unwrap()
             .contains("no intent")
     );
-    done(&surface, "declare_intent", json!({ "focus": "Build auth", "mode": "exploration" }));
-    done(&surface, "map_context", json!({ "level": "tactic", "content": "JWT", "status": "complete" }));
-    done(&surface, "map_context", json!({ "level": "tactic", "content": "Middleware" }));
+    done(
+        &surface,
+        "declare_intent",
+        json!({ "focus": "Build auth", "mode": "exploration" }),
+    );
+    done(
+        &surface,
+        "map_context",
+        json!({ "level": "tactic", "content": "JWT", "status": "complete" }),
+    );
+    done(
+        &surface,
+        "map_context",
+        json!({ "level": "tactic", "content": "Middleware" }),
+    );
     done(&surface, "save_anchor", json!({ "text": "jose only" }));
-    done(&surface, "save_mem", json!({ "text": "passport was tried", "shelf": "tried" }));
-    assert_eq!(done(&surface, "recall_mems", json!({ "query": "pass" }))["mems"][0]["shelf"], "tried");
-    assert_eq!(done(&surface, "list_shelves", json!({}))["shelves"], json!([{ "shelf": "tried", "notes": 1 }]));
-    assert_eq!(done(&surface, "self_rate", json!({ "score": 8, "reason": "fine" }))["average"], 8.0);
+    done(
+        &surface,
+        "save_mem",
+        json!({ "text": "passport was tried", "shelf": "tried" }),
+    );
+    assert_eq!(
+        done(&surface, "recall_mems", json!({ "query": "pass" }))["mems"][0]["shelf"],
+        "tried"
+    );
+    assert_eq!(
+        done(&surface, "list_shelves", json!({}))["shelves"],
+        json!([{ "shelf": "tried", "notes": 1 }])
+    );
+    assert_eq!(
+        done(
+            &surface,
+            "self_rate",
+            json!({ "score": 8, "reason": "fine" })
+        )["average"],
+        8.0
+    );
     let tree = done(&surface, "scan_hierarchy", json!({}));
-    assert_eq!((&tree["version"], &tree["root"]["content"]), (&json!(1), &json!("Build auth")));
+    assert_eq!(
+        (&tree["version"], &tree["root"]["content"]),
+        (&json!(1), &json!("Build auth"))
+    );
     assert_eq!(done(&surface, "check_drift", json!({}))["drift_score"], 100);
-    assert_eq!(done(&surface, "think_back", json!({}))["anchors"], json!(["jose only"]));
+    assert_eq!(
+        done(&surface, "think_back", json!({}))["anchors"],
+        json!(["jose only"])
+    );
     assert_eq!(done(&surface, "hierarchy_prune", json!({}))["branches"], 1);
-    assert!(done(&surface, "brief", json!({}))["text"].as_str().unwrap().contains("Trajectory:"));
-    let ended = done(&surface, "compact_session", json!({ "report": "Keep the middleware." }));
+    assert!(
+        done(&surface, "brief", json!({}))["text"]
+            .as_str()
+            .unwrap()
+            .contains("Trajectory:")
+    );
+    let ended = done(
+        &surface,
+        "compact_session",
+        json!({ "report": "Keep the middleware." }),
+    );
     assert_eq!(ended["next_compaction_report"], "Keep the middleware.");
-    assert!(failed(&surface, "hierarchy_migrate", json!({}))["message"].as_str().unwrap().contains("no older trail"));
-    assert!(failed(&surface, "self_rate", json!({ "score": 0 }))["message"].as_str().unwrap().contains("1 to 10"));
+    assert!(
+        failed(&surface, "hierarchy_migrate", json!({}))["message"]
+            .as_str()
+            .unwrap()
+            .contains("no older trail")
+    );
+    assert!(
+        failed(&surface, "self_rate", json!({ "score": 0 }))["message"]
+            .as_str()
+            .unwrap()
+            .contains("1 to 10")
+    );
 }

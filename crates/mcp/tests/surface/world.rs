@@ -32,7 +32,10 @@ impl World {
     }
 
     pub(crate) fn where_people_approve() -> Arc<Self> {
-        Self::with(Policy { approval: ApprovalPolicy::Human, ..Policy::default() })
+        Self::with(Policy {
+            approval: ApprovalPolicy::Human,
+            ..Policy::default()
+        })
     }
 
     /// A project that keeps a trail, besides its story.
@@ -50,9 +53,25 @@ impl World {
         let known = KnownStores::in_directory(&folder.path().join("user"));
         store::create(&layout, Storage::Sqlite, &known).unwrap();
         let settings = EngineSettings::default();
-        let (store, _) = store::open(&layout, Storage::Sqlite, &settings, &known, None, SystemClock.now()).unwrap();
-        let profiles = profiles.iter().map(|name| built_in(name).unwrap()).collect();
-        Arc::new(Self { folder, store: Mutex::new(store), profiles, policy })
+        let (store, _) = store::open(
+            &layout,
+            Storage::Sqlite,
+            &settings,
+            &known,
+            None,
+            SystemClock.now(),
+        )
+        .unwrap();
+        let profiles = profiles
+            .iter()
+            .map(|name| built_in(name).unwrap())
+            .collect();
+        Arc::new(Self {
+            folder,
+            store: Mutex::new(store),
+            profiles,
+            policy,
+        })
     }
 
     pub(crate) fn write(&self, path: &str, text: &str) {
@@ -76,7 +95,15 @@ impl Workspace for World {
         let store = self.store.lock().unwrap();
         let files = DiskFiles::open(self.folder.path()).unwrap();
         let (clock, commands) = (SystemClock, DiskCommands::new(self.folder.path()));
-        let ctx = Context::new(&**store, &files, &clock, &self.profiles, &self.policy, actor.clone(), channel);
+        let ctx = Context::new(
+            &**store,
+            &files,
+            &clock,
+            &self.profiles,
+            &self.policy,
+            actor.clone(),
+            channel,
+        );
         use_case(&ctx.running(&commands))
     }
 

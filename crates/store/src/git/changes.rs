@@ -32,38 +32,70 @@ impl GitChanges {
     fn git(&self, arguments: &[&str]) -> Result<String, String> {
         let place = Place::find(&self.root).map_err(|fault| fault.to_string())?;
         let place = place.ok_or_else(|| "not a git repository".to_owned())?;
-        let ended =
-            process::run_within(&place, arguments, MAX_SECONDS, process::text).map_err(|fault| fault.to_string())?;
+        let ended = process::run_within(&place, arguments, MAX_SECONDS, process::text)
+            .map_err(|fault| fault.to_string())?;
         if ended.code == 0 {
             return Ok(ended.said);
         }
-        Err(ended.complaint.lines().next().unwrap_or("git failed").trim_start_matches("fatal: ").to_owned())
+        Err(ended
+            .complaint
+            .lines()
+            .next()
+            .unwrap_or("git failed")
+            .trim_start_matches("fatal: ")
+            .to_owned())
     }
 
     /// Returns the regular files of a commit with the hashes of what is in them.
     fn committed(&self, commit: &str) -> Result<BTreeMap<String, String>, String> {
         let listed = self.git(&["ls-tree", "-r", "-z", commit, "--", "."])?;
-        let entries = listed.split('\0').filter_map(|entry| entry.split_once('\t'));
+        let entries = listed
+            .split('\0')
+            .filter_map(|entry| entry.split_once('\t'));
         let files = entries.filter_map(|(about, path)| {
             let mut words = about.split(' ');
             let is_file = words.next().is_some_and(|mode| mode.starts_with("100"));
-            is_file.then_some(()).and(words.nth(1)).map(|hash| (path.to_owned(), hash.to_owned()))
+            is_file
+                .then_some(())
+                .and(words.nth(1))
+                .map(|hash| (path.to_owned(), hash.to_owned()))
         });
         Ok(files.collect())
     }
 
     /// Returns the same of the working tree: files that git follows, and new ones it does not ignore.
     fn present(&self) -> Result<BTreeMap<String, String>, String> {
-        let listed = self.git(&["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "."])?;
-        let is_file = |path: &&str| self.root.join(path).symlink_metadata().is_ok_and(|found| found.is_file());
-        let paths: BTreeSet<&str> = listed.split('\0').filter(|path| !path.is_empty()).filter(is_file).collect();
+        let listed = self.git(&[
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "--",
+            ".",
+        ])?;
+        let is_file = |path: &&str| {
+            self.root
+                .join(path)
+                .symlink_metadata()
+                .is_ok_and(|found| found.is_file())
+        };
+        let paths: BTreeSet<&str> = listed
+            .split('\0')
+            .filter(|path| !path.is_empty())
+            .filter(is_file)
+            .collect();
         let paths: Vec<&str> = paths.into_iter().collect();
         let mut files = BTreeMap::new();
         for some in paths.chunks(AT_ONCE) {
             let mut arguments = vec!["hash-object", "--no-filters", "--"];
             arguments.extend(some);
             let hashes = self.git(&arguments)?;
-            files.extend(some.iter().zip(hashes.lines()).map(|(path, hash)| ((*path).to_owned(), hash.to_owned())));
+            files.extend(
+                some.iter()
+                    .zip(hashes.lines())
+                    .map(|(path, hash)| ((*path).to_owned(), hash.to_owned())),
+            );
         }
         Ok(files)
     }
@@ -73,7 +105,13 @@ impl RepositoryChanges for GitChanges {
     fn commit_before(&self, moment: Timestamp) -> Result<String, String> {
         // Git counts whole seconds; a commit made in the second of the freeze came before it.
         let seconds = moment.as_millis().div_euclid(1_000);
-        let found = self.git(&["rev-list", "-1", &format!("--before={seconds}"), "HEAD", "--"])?;
+        let found = self.git(&[
+            "rev-list",
+            "-1",
+            &format!("--before={seconds}"),
+            "HEAD",
+            "--",
+        ])?;
         let commit = found.trim();
         if commit.is_empty() {
             return Err("there is no commit from before the freeze".to_owned());
@@ -87,6 +125,10 @@ impl RepositoryChanges for GitChanges {
         }
         let (before, now) = (self.committed(commit)?, self.present()?);
         let all: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
-        Ok(all.into_iter().filter(|path| before.get(*path) != now.get(*path)).cloned().collect())
+        Ok(all
+            .into_iter()
+            .filter(|path| before.get(*path) != now.get(*path))
+            .cloned()
+            .collect())
     }
 }

@@ -60,7 +60,11 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 ];
 
 /// Where the user keeps their own settings: what they ignore, which owners they trust. Programs named there are overridden too.
-const KEPT_VARIABLES: &[&str] = &["GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_CONFIG_SYSTEM"];
+const KEPT_VARIABLES: &[&str] = &[
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+];
 
 /// How content filters are kept from running.
 #[derive(Clone, Copy)]
@@ -77,12 +81,20 @@ pub(super) enum Filters<'a> {
 ///
 /// # Errors
 /// When there is no git outside the project, or a filter's name cannot be overridden.
-#[expect(clippy::disallowed_methods, reason = "only git can compare the index and the files with HEAD")]
-pub(super) fn git_command(place: &Place, filters: Filters<'_>, arguments: &[&str]) -> Result<Command, StoreFault> {
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only git can compare the index and the files with HEAD"
+)]
+pub(super) fn git_command(
+    place: &Place,
+    filters: Filters<'_>,
+    arguments: &[&str],
+) -> Result<Command, StoreFault> {
     let mut command = Command::new(git_program(place)?);
     // A hook that git itself runs finds its repository, index and options in the environment; a user's may name programs.
     for (name, _) in std::env::vars_os() {
-        if name.as_bytes().starts_with(b"GIT_") && !KEPT_VARIABLES.iter().any(|kept| name == *kept) {
+        if name.as_bytes().starts_with(b"GIT_") && !KEPT_VARIABLES.iter().any(|kept| name == *kept)
+        {
             command.env_remove(name);
         }
     }
@@ -92,8 +104,15 @@ pub(super) fn git_command(place: &Place, filters: Filters<'_>, arguments: &[&str
     }
     if let Filters::Empty(names) | Filters::NoAttributesAndEmpty(names) = filters {
         for name in names {
-            for (key, value) in [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")] {
-                command.arg("-c").arg(format!("filter.{name}.{key}={value}"));
+            for (key, value) in [
+                ("clean", ""),
+                ("smudge", ""),
+                ("process", ""),
+                ("required", "false"),
+            ] {
+                command
+                    .arg("-c")
+                    .arg(format!("filter.{name}.{key}={value}"));
             }
         }
     }
@@ -110,7 +129,13 @@ pub(super) fn has_own_attributes(place: &Place) -> bool {
 }
 
 /// What lists the keys of every filter that is configured anywhere, for `filter_names`.
-pub(super) const LIST_FILTERS: &[&str] = &["config", "--null", "--name-only", "--get-regexp", r"^filter\."];
+pub(super) const LIST_FILTERS: &[&str] = &[
+    "config",
+    "--null",
+    "--name-only",
+    "--get-regexp",
+    r"^filter\.",
+];
 
 /// Reads the names of filters from their keys: `filter.NAME.clean`.
 ///
@@ -123,7 +148,9 @@ pub(super) fn filter_names(keys: &str) -> Result<Vec<String>, StoreFault> {
     names.dedup();
     match names.iter().find(|name| name.contains('=')) {
         Some(name) => {
-            let why = format!("the filter `{name}` in git's settings cannot be switched off: its name contains `=`");
+            let why = format!(
+                "the filter `{name}` in git's settings cannot be switched off: its name contains `=`"
+            );
             Err(fault("`git` was not started", why))
         }
         None => Ok(names),
@@ -140,17 +167,26 @@ pub(super) fn empty_tree(place: &Place) -> &'static str {
         let line = line.to_ascii_lowercase();
         !line.starts_with(['#', ';']) && line.contains("objectformat") && line.contains("sha256")
     });
-    if is_sha256 { EMPTY_TREE_SHA256 } else { EMPTY_TREE_SHA1 }
+    if is_sha256 {
+        EMPTY_TREE_SHA256
+    } else {
+        EMPTY_TREE_SHA1
+    }
 }
 
 /// Returns the first git in PATH that does not come with the project.
 fn git_program(place: &Place) -> Result<&'static Path, StoreFault> {
     static INSTALLED: OnceLock<Vec<InstalledGit>> = OnceLock::new();
     let installed = INSTALLED.get_or_init(|| installed_gits(std::env::var_os("PATH").as_deref()));
-    let found = installed.iter().find(|git| !git.is_inside(&place.top) && !git.is_inside(&place.common));
-    found
-        .map(|git| git.path.as_path())
-        .ok_or_else(|| fault("cannot start `git`", "there is none in PATH outside the project"))
+    let found = installed
+        .iter()
+        .find(|git| !git.is_inside(&place.top) && !git.is_inside(&place.common));
+    found.map(|git| git.path.as_path()).ok_or_else(|| {
+        fault(
+            "cannot start `git`",
+            "there is none in PATH outside the project",
+        )
+    })
 }
 
 /// A git that PATH leads to.
@@ -171,13 +207,18 @@ impl InstalledGit {
 /// Looks through PATH once. A relative entry means another folder wherever we are, such as the project's own.
 fn installed_gits(path: Option<&OsStr>) -> Vec<InstalledGit> {
     let entries = path.map(std::env::split_paths).into_iter().flatten();
-    let found = entries.filter(|folder| folder.is_absolute()).filter_map(|folder| {
-        let path = folder.join("git");
-        let about = path.metadata().ok()?;
-        let is_program = about.is_file() && about.permissions().mode() & 0o111 != 0;
-        is_program.then_some(())?;
-        Some(InstalledGit { real: [folder.canonicalize().ok()?, path.canonicalize().ok()?], path })
-    });
+    let found = entries
+        .filter(|folder| folder.is_absolute())
+        .filter_map(|folder| {
+            let path = folder.join("git");
+            let about = path.metadata().ok()?;
+            let is_program = about.is_file() && about.permissions().mode() & 0o111 != 0;
+            is_program.then_some(())?;
+            Some(InstalledGit {
+                real: [folder.canonicalize().ok()?, path.canonicalize().ok()?],
+                path,
+            })
+        });
     found.collect()
 }
 
@@ -193,13 +234,24 @@ mod tests {
             let bin = folder.path().join(name);
             std::fs::create_dir_all(&bin).unwrap();
             std::fs::write(bin.join("git"), "#!/bin/sh\n").unwrap();
-            std::fs::set_permissions(bin.join("git"), std::fs::Permissions::from_mode(mode)).unwrap();
+            std::fs::set_permissions(bin.join("git"), std::fs::Permissions::from_mode(mode))
+                .unwrap();
             bin
         };
         let (plain, program) = (place("plain", 0o644), place("program", 0o755));
-        let path = std::env::join_paths([Path::new("."), Path::new("bin"), Path::new(""), &plain, &program]).unwrap();
+        let path = std::env::join_paths([
+            Path::new("."),
+            Path::new("bin"),
+            Path::new(""),
+            &plain,
+            &program,
+        ])
+        .unwrap();
         let found = installed_gits(Some(&path));
-        assert_eq!(found.iter().map(|git| git.path.clone()).collect::<Vec<_>>(), [program.join("git")]);
+        assert_eq!(
+            found.iter().map(|git| git.path.clone()).collect::<Vec<_>>(),
+            [program.join("git")]
+        );
         assert!(installed_gits(None).is_empty());
     }
 
@@ -212,7 +264,8 @@ mod tests {
             std::fs::create_dir(made).unwrap();
         }
         std::fs::write(project.join("tool"), "#!/bin/sh\n").unwrap();
-        std::fs::set_permissions(project.join("tool"), std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(project.join("tool"), std::fs::Permissions::from_mode(0o755))
+            .unwrap();
         std::os::unix::fs::symlink(project.join("tool"), bin.join("git")).unwrap();
         std::os::unix::fs::symlink(&bin, project.join("bin")).unwrap();
         let path = std::env::join_paths([&bin, &project.join("bin")]).unwrap();

@@ -85,16 +85,27 @@ fn file(place: &Place) -> PathBuf {
 pub(super) fn take_up(place: &Place) -> Result<TakenUp, StoreFault> {
     let not = || Ok(TakenUp::Not { unlike: Vec::new() });
     let root = open(&place.project)?;
-    let Some(looked) = Noted::default().again(&file(place), &root, 0, stat_any) else { return not() };
-    let Ok(mut kept) = serde_json::from_str::<Kept>(&looked.mark) else { return not() };
+    let Some(looked) = Noted::default().again(&file(place), &root, 0, stat_any) else {
+        return not();
+    };
+    let Ok(mut kept) = serde_json::from_str::<Kept>(&looked.mark) else {
+        return not();
+    };
     if head::head(place)? != Head::At(kept.head.clone()) {
         return not();
     }
-    let Some(unlike) = unlike_the_index(place, kept.head.len() / 2)? else { return not() };
+    let Some(unlike) = unlike_the_index(place, kept.head.len() / 2)? else {
+        return not();
+    };
     let mut others: BTreeMap<String, Looks> = BTreeMap::new();
     for path in unlike.iter().chain(kept.files.keys()) {
         let now = looks(&root, path);
-        if now == Looks::Unsure || kept.files.get(path).is_none_or(|counted| counted.looks != now) {
+        if now == Looks::Unsure
+            || kept
+                .files
+                .get(path)
+                .is_none_or(|counted| counted.looks != now)
+        {
             others.insert(path.clone(), now);
         }
     }
@@ -104,21 +115,41 @@ pub(super) fn take_up(place: &Place) -> Result<TakenUp, StoreFault> {
         return Ok(TakenUp::Not { unlike });
     }
     if !others.is_empty() {
-        let is_new = |path: &&String| kept.files.get(*path).is_some_and(|counted| counted.untracked);
+        let is_new = |path: &&String| {
+            kept.files
+                .get(*path)
+                .is_some_and(|counted| counted.untracked)
+        };
         let (new, followed): (Vec<&String>, Vec<&String>) = others.keys().partition(is_new);
         let followed: Vec<String> = followed.into_iter().cloned().collect();
-        let counted = if followed.is_empty() { Some(Vec::new()) } else { named::changed(place, &followed)? };
+        let counted = if followed.is_empty() {
+            Some(Vec::new())
+        } else {
+            named::changed(place, &followed)?
+        };
         let Some(counted) = counted else { return not() };
         let mut found: Vec<(String, Counted)> = Vec::new();
         for path in new {
             let added = lines_of(&place.project.join(path));
-            let one = Counted { looks: others[path], added, removed: 0, untracked: true, differs: true };
+            let one = Counted {
+                looks: others[path],
+                added,
+                removed: 0,
+                untracked: true,
+                differs: true,
+            };
             found.push((path.clone(), one));
         }
         for path in followed {
             let lines = counted.iter().find(|lines| lines.path == path);
             let (added, removed) = lines.map_or((0, 0), |lines| (lines.added, lines.removed));
-            let one = Counted { looks: others[&path], added, removed, untracked: false, differs: lines.is_some() };
+            let one = Counted {
+                looks: others[&path],
+                added,
+                removed,
+                untracked: false,
+                differs: lines.is_some(),
+            };
             found.push((path, one));
         }
         kept.files.extend(found);
@@ -129,18 +160,46 @@ pub(super) fn take_up(place: &Place) -> Result<TakenUp, StoreFault> {
 
 /// Keeps what git counted, and of which files it found that they only look other than its index says.
 pub(super) fn remember(place: &Place, found: &Found, unlike: &[String]) -> Result<(), StoreFault> {
-    let Head::At(head) = head::head(place)? else { return Ok(()) };
+    let Head::At(head) = head::head(place)? else {
+        return Ok(());
+    };
     let root = open(&place.project)?;
     let the_same = |path: &String| {
         let looks = looks(&root, path);
-        (path.clone(), Counted { looks, added: 0, removed: 0, untracked: false, differs: false })
+        (
+            path.clone(),
+            Counted {
+                looks,
+                added: 0,
+                removed: 0,
+                untracked: false,
+                differs: false,
+            },
+        )
     };
     let mut files: BTreeMap<String, Counted> = unlike.iter().map(the_same).collect();
     for lines in &found.lines {
         let (looks, added, removed) = (looks(&root, &lines.path), lines.added, lines.removed);
-        files.insert(lines.path.clone(), Counted { looks, added, removed, untracked: lines.untracked, differs: true });
+        files.insert(
+            lines.path.clone(),
+            Counted {
+                looks,
+                added,
+                removed,
+                untracked: lines.untracked,
+                differs: true,
+            },
+        );
     }
-    keep(place, &root, &Kept { head, files, ignored: found.ignored.iter().cloned().collect() })
+    keep(
+        place,
+        &root,
+        &Kept {
+            head,
+            files,
+            ignored: found.ignored.iter().cloned().collect(),
+        },
+    )
 }
 
 /// What a few files look like before they are counted.
@@ -154,12 +213,24 @@ pub(super) fn correct(place: &Place, paths: &[String], before: &[Looks], counted
     Noted::mark_anew(&file(place), |mark| {
         let mut kept: Kept = serde_json::from_str(mark).ok()?;
         let at = Head::At(kept.head.clone());
-        head::head(place).is_ok_and(|head| head == at).then_some(())?;
+        head::head(place)
+            .is_ok_and(|head| head == at)
+            .then_some(())?;
         for (path, looks) in paths.iter().zip(before) {
             let lines = counted.iter().find(|lines| lines.path == *path);
             let (added, removed) = lines.map_or((0, 0), |lines| (lines.added, lines.removed));
-            let (untracked, differs) = (lines.is_some_and(|lines| lines.untracked), lines.is_some());
-            kept.files.insert(path.clone(), Counted { looks: *looks, added, removed, untracked, differs });
+            let (untracked, differs) =
+                (lines.is_some_and(|lines| lines.untracked), lines.is_some());
+            kept.files.insert(
+                path.clone(),
+                Counted {
+                    looks: *looks,
+                    added,
+                    removed,
+                    untracked,
+                    differs,
+                },
+            );
         }
         serde_json::to_string(&kept).ok()
     });
@@ -169,7 +240,11 @@ pub(super) fn correct(place: &Place, paths: &[String], before: &[Looks], counted
 fn keep(place: &Place, root: &OwnedFd, kept: &Kept) -> Result<(), StoreFault> {
     let noted = Noted::default();
     noted.begin();
-    let also = [place.own.join("index"), place.common.join("config"), place.common.join("info/exclude")];
+    let also = [
+        place.own.join("index"),
+        place.common.join("config"),
+        place.common.join("info/exclude"),
+    ];
     for path in also.iter().filter_map(|path| path.to_str()) {
         let seen = stat_any(root, path);
         if seen.is_some_and(|seen| !is_settled(&seen, TICK_NS)) {
@@ -186,21 +261,42 @@ fn keep(place: &Place, root: &OwnedFd, kept: &Kept) -> Result<(), StoreFault> {
 }
 
 /// Notes a folder and those below it; `None` when an entry that comes now would not show later.
-fn note_folders(noted: &Noted, root: &OwnedFd, folder: &str, ignored: &BTreeSet<String>) -> Option<()> {
+fn note_folders(
+    noted: &Noted,
+    root: &OwnedFd,
+    folder: &str,
+    ignored: &BTreeSet<String>,
+) -> Option<()> {
     let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let handle = rustix::fs::openat(root, if folder.is_empty() { "." } else { folder }, flags, Mode::empty()).ok()?;
-    let seen = rustix::fs::fstat(&handle).ok().map(|found| stamp(&found)).filter(|seen| is_settled(seen, TICK_NS))?;
+    let handle = rustix::fs::openat(
+        root,
+        if folder.is_empty() { "." } else { folder },
+        flags,
+        Mode::empty(),
+    )
+    .ok()?;
+    let seen = rustix::fs::fstat(&handle)
+        .ok()
+        .map(|found| stamp(&found))
+        .filter(|seen| is_settled(seen, TICK_NS))?;
     noted.note_folder(folder, Some(seen));
     let mut below = Vec::new();
     each_entry(&handle, |name, kind| {
         let name = name.to_string_lossy();
         if kind == FileType::Directory && !matches!(&*name, "." | ".." | ".git" | HOME) {
-            below.push(if folder.is_empty() { name.into_owned() } else { format!("{folder}/{name}") });
+            below.push(if folder.is_empty() {
+                name.into_owned()
+            } else {
+                format!("{folder}/{name}")
+            });
         }
     })
     .ok()?;
     drop(handle);
-    below.iter().filter(|path| !ignored.contains(*path)).try_for_each(|path| note_folders(noted, root, path, ignored))
+    below
+        .iter()
+        .filter(|path| !ignored.contains(*path))
+        .try_for_each(|path| note_folders(noted, root, path, ignored))
 }
 
 fn lines(kept: &Kept) -> Vec<ChangedLines> {
@@ -210,20 +306,30 @@ fn lines(kept: &Kept) -> Vec<ChangedLines> {
         removed: counted.removed,
         untracked: counted.untracked,
     };
-    kept.files.iter().filter(|(_, counted)| counted.differs).map(one).collect()
+    kept.files
+        .iter()
+        .filter(|(_, counted)| counted.differs)
+        .map(one)
+        .collect()
 }
 
 /// Returns the files git follows below the project that look other than its index says.
 fn unlike_the_index(place: &Place, hash: usize) -> Result<Option<Vec<String>>, StoreFault> {
-    let Some(bytes) = read_index(place) else { return Ok(None) };
-    let Some(entries) = index::entries(&bytes, hash) else { return Ok(None) };
+    let Some(bytes) = read_index(place) else {
+        return Ok(None);
+    };
+    let Some(entries) = index::entries(&bytes, hash) else {
+        return Ok(None);
+    };
     let root = open(&place.top)?;
     // What was written in the moment the index was may have changed after it without looking other.
     let index_modified = std::fs::symlink_metadata(place.own.join("index")).map(|found| {
         use std::os::unix::fs::MetadataExt;
         (cut(found.mtime()), cut(found.mtime_nsec()))
     });
-    let Ok(index_modified) = index_modified else { return Ok(None) };
+    let Ok(index_modified) = index_modified else {
+        return Ok(None);
+    };
     let unlike = |entries: &[index::Entry<'_>]| -> Vec<String> {
         let mut found = Vec::new();
         for folder in entries.chunk_by(|one, other| parted(one.name).0 == parted(other.name).0) {
@@ -231,7 +337,10 @@ fn unlike_the_index(place: &Place, hash: usize) -> Result<Option<Vec<String>>, S
             // The way to a folder is gone once where many files are in it.
             let handle = match folder.len() {
                 ..FEW_IN_A_FOLDER => None,
-                _ => rustix::fs::openat(&root, names, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok(),
+                _ => {
+                    rustix::fs::openat(&root, names, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+                        .ok()
+                }
             };
             for entry in folder {
                 let seen = entry.seen();
@@ -239,10 +348,14 @@ fn unlike_the_index(place: &Place, hash: usize) -> Result<Option<Vec<String>>, S
                     continue;
                 }
                 let now = match &handle {
-                    Some(handle) => rustix::fs::statat(handle, parted(entry.name).1, AtFlags::SYMLINK_NOFOLLOW),
+                    Some(handle) => {
+                        rustix::fs::statat(handle, parted(entry.name).1, AtFlags::SYMLINK_NOFOLLOW)
+                    }
                     None => rustix::fs::statat(&root, entry.name, AtFlags::SYMLINK_NOFOLLOW),
                 };
-                if now.map_or(true, |now| seen_now(&now) != seen || seen.modified >= index_modified) {
+                if now.map_or(true, |now| {
+                    seen_now(&now) != seen || seen.modified >= index_modified
+                }) {
                     found.extend(below(place, entry.name));
                 }
             }
@@ -266,7 +379,10 @@ fn unlike_the_index(place: &Place, hash: usize) -> Result<Option<Vec<String>>, S
 /// Parts a name into its folder and the rest.
 fn parted(name: &[u8]) -> (&[u8], &[u8]) {
     match name.iter().rposition(|byte| *byte == b'/') {
-        Some(at) => (name.get(..at).unwrap_or_default(), name.get(at + 1..).unwrap_or_default()),
+        Some(at) => (
+            name.get(..at).unwrap_or_default(),
+            name.get(at + 1..).unwrap_or_default(),
+        ),
         None => (&[], name),
     }
 }
@@ -277,25 +393,34 @@ fn read_index(place: &Place) -> Option<Vec<u8>> {
 
 /// Returns the path below the project of a name below the top; nothing for what is ours or elsewhere.
 fn below(place: &Place, name: &[u8]) -> Option<String> {
-    let path = Path::new(OsStr::from_bytes(name)).strip_prefix(&place.prefix).ok()?;
+    let path = Path::new(OsStr::from_bytes(name))
+        .strip_prefix(&place.prefix)
+        .ok()?;
     (!path.starts_with(HOME)).then(|| path.to_str().map(str::to_owned))?
 }
 
 fn open(folder: &Path) -> Result<OwnedFd, StoreFault> {
     let opened = File::open(folder);
-    opened.map(OwnedFd::from).map_err(|error| super::fault(format!("cannot open `{}`", folder.display()), error))
+    opened
+        .map(OwnedFd::from)
+        .map_err(|error| super::fault(format!("cannot open `{}`", folder.display()), error))
 }
 
 fn stat_any(root: &OwnedFd, path: &str) -> Option<FileStamp> {
-    rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW).ok().map(|found| stamp(&found))
+    rustix::fs::statat(root, path, AtFlags::SYMLINK_NOFOLLOW)
+        .ok()
+        .map(|found| stamp(&found))
 }
 
 fn looks(root: &OwnedFd, path: &str) -> Looks {
     match stat_any(root, path) {
         None => Looks::Gone,
-        Some(stamp) if is_settled(&stamp, TICK_NS) => {
-            Looks::Like([stamp.size, stamp.modified_ns.cast_unsigned(), stamp.changed_ns.cast_unsigned(), stamp.inode])
-        }
+        Some(stamp) if is_settled(&stamp, TICK_NS) => Looks::Like([
+            stamp.size,
+            stamp.modified_ns.cast_unsigned(),
+            stamp.changed_ns.cast_unsigned(),
+            stamp.inode,
+        ]),
         Some(_) => Looks::Unsure,
     }
 }

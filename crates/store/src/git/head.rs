@@ -26,7 +26,10 @@ const SIGNS: &[(&str, &str)] = &[
 ];
 
 pub(super) fn under_way(place: &Place) -> Option<&'static str> {
-    SIGNS.iter().find(|(file, _)| place.own.join(file).exists()).map(|(_, name)| *name)
+    SIGNS
+        .iter()
+        .find(|(file, _)| place.own.join(file).exists())
+        .map(|(_, name)| *name)
 }
 
 pub(super) fn head(place: &Place) -> Result<Head, StoreFault> {
@@ -35,25 +38,40 @@ pub(super) fn head(place: &Place) -> Result<Head, StoreFault> {
     for _ in 0..=MOST_LINKS {
         let line = match first_line(&path) {
             Ok(line) => line,
-            Err(error) if is_absent(&error) => return Ok(packed(place, &name)?.map_or(Head::Unborn, Head::At)),
+            Err(error) if is_absent(&error) => {
+                return Ok(packed(place, &name)?.map_or(Head::Unborn, Head::At));
+            }
             Err(error) => return Err(fault(format!("cannot read `{}`", path.display()), error)),
         };
         let line = line.trim();
         if is_hash(line) {
             return Ok(Head::At(line.to_owned()));
         }
-        let target = line.strip_prefix("ref:").map(str::trim).filter(|target| is_ref(target));
+        let target = line
+            .strip_prefix("ref:")
+            .map(str::trim)
+            .filter(|target| is_ref(target));
         let Some(target) = target else {
-            return Err(fault(format!("cannot read `{}`", path.display()), "it names neither a commit nor a ref"));
+            return Err(fault(
+                format!("cannot read `{}`", path.display()),
+                "it names neither a commit nor a ref",
+            ));
         };
         if target == IN_TABLES {
             return from_tables(place);
         }
-        let folder = if OWN.iter().any(|own| target.starts_with(own)) { &place.own } else { &place.common };
+        let folder = if OWN.iter().any(|own| target.starts_with(own)) {
+            &place.own
+        } else {
+            &place.common
+        };
         path = folder.join(target);
         target.clone_into(&mut name);
     }
-    Err(fault(format!("cannot find out where HEAD is in `{}`", place.own.display()), "its refs go in a circle"))
+    Err(fault(
+        format!("cannot find out where HEAD is in `{}`", place.own.display()),
+        "its refs go in a circle",
+    ))
 }
 
 /// Says whether a name may be looked up as a file: it stays below `refs/`.
@@ -72,8 +90,14 @@ fn packed(place: &Place, name: &str) -> Result<Option<String>, StoreFault> {
     };
     let mut file = BufReader::with_capacity(64 * 1024, file);
     let mut line = Vec::new();
-    while file.read_until(b'\n', &mut line).map_err(|error| fault(action(), error))? > 0 {
-        let found = std::str::from_utf8(&line).ok().and_then(|line| line.trim_end().split_once(' '));
+    while file
+        .read_until(b'\n', &mut line)
+        .map_err(|error| fault(action(), error))?
+        > 0
+    {
+        let found = std::str::from_utf8(&line)
+            .ok()
+            .and_then(|line| line.trim_end().split_once(' '));
         if let Some((hash, of)) = found
             && of == name
             && is_hash(hash)
@@ -87,7 +111,11 @@ fn packed(place: &Place, name: &str) -> Result<Option<String>, StoreFault> {
 
 /// Asks git, which alone reads tables of refs.
 fn from_tables(place: &Place) -> Result<Head, StoreFault> {
-    let ended = process::run(place, &["rev-parse", "--verify", "--quiet", "HEAD"], process::text)?;
+    let ended = process::run(
+        place,
+        &["rev-parse", "--verify", "--quiet", "HEAD"],
+        process::text,
+    )?;
     let hash = ended.said.trim();
     match ended.code {
         0 if is_hash(hash) => Ok(Head::At(hash.to_owned())),

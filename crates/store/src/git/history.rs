@@ -16,7 +16,11 @@ pub(super) fn moves(place: &Place, since: &str) -> Result<Option<Vec<HeadMove>>,
     if !from_start && !is_hash(since) {
         return Ok(None);
     }
-    let range = if from_start { "HEAD".to_owned() } else { format!("{since}..HEAD") };
+    let range = if from_start {
+        "HEAD".to_owned()
+    } else {
+        format!("{since}..HEAD")
+    };
     let ended = process::run(
         place,
         &[
@@ -40,7 +44,12 @@ pub(super) fn moves(place: &Place, since: &str) -> Result<Option<Vec<HeadMove>>,
     }
     let moves: Option<Vec<HeadMove>> = ended.said.split_terminator('\0').map(one).collect();
     let starts_there = |moves: &Vec<HeadMove>| {
-        moves.first().is_some_and(|first| first.from.as_deref().map_or(from_start, |from| from == since))
+        moves.first().is_some_and(|first| {
+            first
+                .from
+                .as_deref()
+                .map_or(from_start, |from| from == since)
+        })
     };
     Ok(moves.filter(starts_there))
 }
@@ -51,6 +60,15 @@ fn one(record: &str) -> Option<HeadMove> {
     let (to, parents, subject) = (lines.next()?, lines.next()?, lines.next()?);
     let mut parents = parents.split(' ').filter(|parent| !parent.is_empty());
     let from = parents.next().map(str::to_owned);
-    let kind = if parents.next().is_some() { MoveKind::Merge } else { MoveKind::Commit };
-    Some(HeadMove { from, to: to.to_owned(), kind, subject: subject.to_owned() })
+    let kind = if parents.next().is_some() {
+        MoveKind::Merge
+    } else {
+        MoveKind::Commit
+    };
+    Some(HeadMove {
+        from,
+        to: to.to_owned(),
+        kind,
+        subject: subject.to_owned(),
+    })
 }

@@ -27,7 +27,10 @@ impl Entry<'_> {
     pub(super) fn seen(&self) -> Seen {
         // The slice has forty bytes: it was cut so.
         let number = |at: usize| {
-            let bytes = self.seen.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
+            let bytes = self
+                .seen
+                .get(at..at + 4)
+                .and_then(|bytes| bytes.try_into().ok());
             bytes.map_or(0, u32::from_be_bytes)
         };
         Seen {

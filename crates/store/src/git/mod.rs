@@ -34,7 +34,9 @@ impl DiskGit {
     /// Takes the project's folder. Whether a repository is there is found out when it is asked for.
     #[must_use]
     pub fn open(root: &Path) -> Self {
-        Self { root: root.to_owned() }
+        Self {
+            root: root.to_owned(),
+        }
     }
 }
 
@@ -48,8 +50,12 @@ impl Git for DiskGit {
     }
 
     fn moves_since(&self, since: &str) -> Result<Option<Vec<HeadMove>>, StoreFault> {
-        let Some(place) = Place::find(&self.root)? else { return Ok(None) };
-        let Head::At(now) = head::head(&place)? else { return Ok(None) };
+        let Some(place) = Place::find(&self.root)? else {
+            return Ok(None);
+        };
+        let Head::At(now) = head::head(&place)? else {
+            return Ok(None);
+        };
         if now == since {
             return Ok(Some(Vec::new()));
         }
@@ -60,7 +66,9 @@ impl Git for DiskGit {
     }
 
     fn uncommitted(&self, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
-        let Some(place) = Place::find(&self.root)? else { return Ok(Vec::new()) };
+        let Some(place) = Place::find(&self.root)? else {
+            return Ok(Vec::new());
+        };
         if !paths.is_empty() {
             let before = counted::looks_of(&place, paths)?;
             let found = match named::uncommitted(&place, paths)? {
@@ -80,18 +88,28 @@ impl Git for DiskGit {
     }
 
     fn commits_naming(&self, word: &str) -> Result<Vec<NamedCommit>, StoreFault> {
-        Place::find(&self.root)?.map_or(Ok(Vec::new()), |place| naming::commits_naming(&place, word))
+        Place::find(&self.root)?
+            .map_or(Ok(Vec::new()), |place| naming::commits_naming(&place, word))
     }
 }
 
 /// A fault of the repository: what we were about to do, and why it failed.
-fn fault(action: impl Into<String>, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> StoreFault {
-    StoreFault::Io { action: action.into(), source: source.into() }
+fn fault(
+    action: impl Into<String>,
+    source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> StoreFault {
+    StoreFault::Io {
+        action: action.into(),
+        source: source.into(),
+    }
 }
 
 /// Says whether it is a full SHA-1 or SHA-256.
 fn is_hash(text: &str) -> bool {
-    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    matches!(text.len(), 40 | 64)
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 /// How git writes that there was no commit.

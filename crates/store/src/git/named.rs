@@ -31,11 +31,23 @@ const DIFF: &[&str] = &[
 const NEW: &[&str] = &["ls-files", "-z", "--others", "--exclude-standard", "--"];
 
 /// Counts just these files; `None` when it cannot be told this way.
-pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Option<Vec<ChangedLines>>, StoreFault> {
-    let Head::At(commit) = head::head(place)? else { return Ok(None) };
-    let Ok(index) = std::fs::read(place.own.join("index")) else { return Ok(None) };
-    let names: Vec<String> = paths.iter().map(|path| place.prefix.join(path).to_string_lossy().into_owned()).collect();
-    let Some(followed) = followed(&index, commit.len() / 2, &names) else { return Ok(None) };
+pub(super) fn uncommitted(
+    place: &Place,
+    paths: &[String],
+) -> Result<Option<Vec<ChangedLines>>, StoreFault> {
+    let Head::At(commit) = head::head(place)? else {
+        return Ok(None);
+    };
+    let Ok(index) = std::fs::read(place.own.join("index")) else {
+        return Ok(None);
+    };
+    let names: Vec<String> = paths
+        .iter()
+        .map(|path| place.prefix.join(path).to_string_lossy().into_owned())
+        .collect();
+    let Some(followed) = followed(&index, commit.len() / 2, &names) else {
+        return Ok(None);
+    };
     if followed.iter().all(|follows| *follows) {
         return changed(place, paths);
     }
@@ -46,23 +58,40 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Option<Vec<
 }
 
 /// Counts files that git follows.
-pub(super) fn changed(place: &Place, paths: &[String]) -> Result<Option<Vec<ChangedLines>>, StoreFault> {
+pub(super) fn changed(
+    place: &Place,
+    paths: &[String],
+) -> Result<Option<Vec<ChangedLines>>, StoreFault> {
     let base = match head::head(place)? {
         Head::At(_) => "HEAD",
         _ => command::empty_tree(place),
     };
-    let ended = process::run(place, &arguments(&[DIFF, &[base, "--"]].concat(), paths), records)?;
+    let ended = process::run(
+        place,
+        &arguments(&[DIFF, &[base, "--"]].concat(), paths),
+        records,
+    )?;
     if ended.code != 0 {
         return Ok(None);
     }
     let mut found = Vec::new();
     for record in &ended.said {
         let mut parts = record.splitn(3, '\t');
-        let (Some(added), Some(removed), Some(path)) = (parts.next(), parts.next(), parts.next()) else { continue };
+        let (Some(added), Some(removed), Some(path)) = (parts.next(), parts.next(), parts.next())
+        else {
+            continue;
+        };
         // A binary file has no lines: git writes `-`.
         let (added, removed) = (added.parse().unwrap_or(0), removed.parse().unwrap_or(0));
-        let Ok(path) = std::path::Path::new(path).strip_prefix(&place.prefix) else { continue };
-        found.push(ChangedLines { path: path.to_string_lossy().into_owned(), added, removed, untracked: false });
+        let Ok(path) = std::path::Path::new(path).strip_prefix(&place.prefix) else {
+            continue;
+        };
+        found.push(ChangedLines {
+            path: path.to_string_lossy().into_owned(),
+            added,
+            removed,
+            untracked: false,
+        });
     }
     Ok(Some(found))
 }
@@ -72,24 +101,35 @@ fn new(place: &Place, paths: &[String]) -> Result<Option<Vec<ChangedLines>>, Sto
     if ended.code != 0 {
         return Ok(None);
     }
-    let found = ended.said.iter().filter(|path| paths.contains(path)).map(|path| ChangedLines {
-        path: path.clone(),
-        added: lines_of(&place.project.join(path)),
-        removed: 0,
-        untracked: true,
-    });
+    let found = ended
+        .said
+        .iter()
+        .filter(|path| paths.contains(path))
+        .map(|path| ChangedLines {
+            path: path.clone(),
+            added: lines_of(&place.project.join(path)),
+            removed: 0,
+            untracked: true,
+        });
     Ok(Some(found.collect()))
 }
 
 fn arguments<'a>(command: &[&'a str], paths: &'a [String]) -> Vec<&'a str> {
-    command.iter().copied().chain(paths.iter().map(String::as_str)).collect()
+    command
+        .iter()
+        .copied()
+        .chain(paths.iter().map(String::as_str))
+        .collect()
 }
 
 /// Reads what is told between zero bytes.
 fn records(mut answer: BufReader<ChildStdout>) -> Vec<String> {
     let mut found = Vec::new();
     let mut record = Vec::new();
-    while answer.read_until(0, &mut record).is_ok_and(|length| length > 0) {
+    while answer
+        .read_until(0, &mut record)
+        .is_ok_and(|length| length > 0)
+    {
         let text = record.strip_suffix(&[0]).unwrap_or(&record);
         found.push(String::from_utf8_lossy(text).into_owned());
         record.clear();

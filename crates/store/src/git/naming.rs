@@ -35,7 +35,10 @@ pub(super) fn commits_naming(place: &Place, word: &str) -> Result<Vec<NamedCommi
     }
     let one = |record: &str| {
         let (id, subject) = record.split_once('\n')?;
-        Some(NamedCommit { id: id.to_owned(), subject: subject.to_owned() })
+        Some(NamedCommit {
+            id: id.to_owned(),
+            subject: subject.to_owned(),
+        })
     };
     Ok(ended.said.split_terminator('\0').filter_map(one).collect())
 }

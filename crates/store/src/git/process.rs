@@ -53,7 +53,13 @@ pub(super) fn run_without_attributes<T: Send + 'static>(
     if has_own_attributes(place) || IS_OLD.load(Ordering::Relaxed) {
         return Ok(None);
     }
-    let ended = run_once(place, Filters::NoAttributes, arguments, Instant::now() + PATIENCE, read)?;
+    let ended = run_once(
+        place,
+        Filters::NoAttributes,
+        arguments,
+        Instant::now() + PATIENCE,
+        read,
+    )?;
     IS_OLD.fetch_or(ended.code == UNKNOWN_OPTION, Ordering::Relaxed);
     Ok((ended.code != UNKNOWN_OPTION).then_some(ended))
 }
@@ -119,20 +125,43 @@ fn run_once<T: Send + 'static>(
     let start = Instant::now();
     let mut command = git_command(place, filters, arguments)?;
     // A group of its own: what git started is killed with it.
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
-    let mut child = command.spawn().map_err(|error| fault("cannot start `git`", error))?;
-    let said = child.stdout.take().map(|pipe| apart(move || read(BufReader::with_capacity(64 * 1024, pipe))));
-    let complaint = child.stderr.take().map(|pipe| apart(move || text(pipe.take(MOST_COMPLAINT))));
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0);
+    let mut child = command
+        .spawn()
+        .map_err(|error| fault("cannot start `git`", error))?;
+    let said = child
+        .stdout
+        .take()
+        .map(|pipe| apart(move || read(BufReader::with_capacity(64 * 1024, pipe))));
+    let complaint = child
+        .stderr
+        .take()
+        .map(|pipe| apart(move || text(pipe.take(MOST_COMPLAINT))));
     let left = || deadline.saturating_duration_since(Instant::now());
-    let ended = said.and_then(|said| said.recv_timeout(left()).ok()).and_then(|said| {
-        let complaint = complaint.and_then(|complaint| complaint.recv_timeout(left()).ok())?;
-        Some(Ended { code: exit_code(&mut child, deadline)?, said, complaint })
-    });
+    let ended = said
+        .and_then(|said| said.recv_timeout(left()).ok())
+        .and_then(|said| {
+            let complaint = complaint.and_then(|complaint| complaint.recv_timeout(left()).ok())?;
+            Some(Ended {
+                code: exit_code(&mut child, deadline)?,
+                said,
+                complaint,
+            })
+        });
     ended.ok_or_else(|| {
         end(&mut child);
-        let called = arguments.iter().find(|argument| !argument.starts_with('-') && !argument.contains('='));
+        let called = arguments
+            .iter()
+            .find(|argument| !argument.starts_with('-') && !argument.contains('='));
         let action = format!("`git {}` was stopped", called.unwrap_or(&""));
-        let limit = deadline.saturating_duration_since(start).as_secs_f64().ceil();
+        let limit = deadline
+            .saturating_duration_since(start)
+            .as_secs_f64()
+            .ceil();
         fault(action, format!("it did not end within {limit} s"))
     })
 }
@@ -156,7 +185,9 @@ fn apart<T: Send + 'static>(read: impl FnOnce() -> T + Send + 'static) -> Receiv
 fn exit_code(child: &mut Child, deadline: Instant) -> Option<i32> {
     loop {
         if let Some(status) = child.try_wait().ok()? {
-            return status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+            return status
+                .code()
+                .or_else(|| status.signal().map(|signal| 128 + signal));
         }
         if Instant::now() > deadline {
             return None;

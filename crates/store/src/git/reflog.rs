@@ -12,7 +12,11 @@ use super::{fault, is_hash, is_none};
 const LOOKS: &[u64] = &[16 * 1024, 128 * 1024, 1024 * 1024];
 
 /// Returns what the log tells: the moves, or that it does not know. `None` when there is no log to ask.
-pub(super) fn moves(place: &Place, since: &str, now: &str) -> Result<Option<Option<Vec<HeadMove>>>, StoreFault> {
+pub(super) fn moves(
+    place: &Place,
+    since: &str,
+    now: &str,
+) -> Result<Option<Option<Vec<HeadMove>>>, StoreFault> {
     let path = place.own.join("logs/HEAD");
     let action = || format!("cannot read `{}`", path.display());
     let mut file = match File::open(&path) {
@@ -45,7 +49,10 @@ fn ending(file: &mut File, most: u64) -> io::Result<(String, bool)> {
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes)?;
     if start > 0 {
-        let torn = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
+        let torn = bytes
+            .iter()
+            .position(|byte| *byte == b'\n')
+            .map_or(bytes.len(), |end| end + 1);
         bytes.drain(..torn);
     }
     Ok((String::from_utf8_lossy(&bytes).into_owned(), start == 0))
@@ -84,7 +91,12 @@ impl<'log> Entry<'log> {
         let mut words = who.splitn(3, ' ');
         let (from, to) = (words.next()?, words.next()?);
         let (action, what) = message.split_once(": ").unwrap_or((message, ""));
-        (is_hash(from) && is_hash(to)).then_some(Self { from, to, action, what })
+        (is_hash(from) && is_hash(to)).then_some(Self {
+            from,
+            to,
+            action,
+            what,
+        })
     }
 
     /// Says whether there was no commit before. A branch that is renamed is noted as gone and come again.
@@ -99,13 +111,18 @@ impl<'log> Entry<'log> {
         }
         let kind = kind(self.action, self.what);
         // These note something else than the commit's message.
-        let has_no_subject =
-            kind == MoveKind::Other || self.action.starts_with("merge ") || self.action.ends_with("(start)");
+        let has_no_subject = kind == MoveKind::Other
+            || self.action.starts_with("merge ")
+            || self.action.ends_with("(start)");
         Some(HeadMove {
             from: (!is_none(self.from)).then(|| self.from.to_owned()),
             to: self.to.to_owned(),
             kind,
-            subject: if has_no_subject { String::new() } else { self.what.to_owned() },
+            subject: if has_no_subject {
+                String::new()
+            } else {
+                self.what.to_owned()
+            },
         })
     }
 }

@@ -102,29 +102,43 @@ pub(super) struct Found {
 /// Counts everything below the project, or just these paths of it, in the order of the paths.
 pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, StoreFault> {
     let deadline = Instant::now() + process::PATIENCE;
-    let named: Vec<String> = paths.iter().map(|path| format!(":(literal){path}")).collect();
+    let named: Vec<String> = paths
+        .iter()
+        .map(|path| format!(":(literal){path}"))
+        .collect();
     let wanted: Vec<&str> = match paths {
         [] => vec![".", NOT_OURS],
         _ => named.iter().map(String::as_str).collect(),
     };
     let status = |more: &[&'static str]| [STATUS, more, &["--"], &wanted].concat();
-    let (ended, apart) = match process::run_without_attributes(place, &status(WITH_PATCHES), told)? {
+    let (ended, apart) = match process::run_without_attributes(place, &status(WITH_PATCHES), told)?
+    {
         Some(ended) => (ended, None),
         // The patches of `git status` may be made by a program that an attribute names; those of `git diff-index` are not.
-        None => (process::run(place, &status(&[]), told)?, Some(changed_apart(place, paths)?)),
+        None => (
+            process::run(place, &status(&[]), told)?,
+            Some(changed_apart(place, paths)?),
+        ),
     };
     if ended.code != 0 {
         return Err(ended.fault("cannot count what is not committed"));
     }
     let inside = |name: &[u8]| {
-        let path = Path::new(OsStr::from_bytes(name)).strip_prefix(&place.prefix).ok()?;
+        let path = Path::new(OsStr::from_bytes(name))
+            .strip_prefix(&place.prefix)
+            .ok()?;
         (!path.as_os_str().is_empty() && !path.starts_with(OURS)).then(|| path.to_owned())
     };
     let mut lines = Vec::new();
     for (name, (added, removed)) in &ended.said.changed {
         if let Some(path) = inside(name) {
             let path = path.to_string_lossy().into_owned();
-            lines.push(ChangedLines { path, added: *added, removed: *removed, untracked: false });
+            lines.push(ChangedLines {
+                path,
+                added: *added,
+                removed: *removed,
+                untracked: false,
+            });
         }
     }
     match apart {
@@ -136,24 +150,41 @@ pub(super) fn uncommitted(place: &Place, paths: &[String]) -> Result<Found, Stor
     }
     for path in ended.said.new.iter().filter_map(|name| inside(name)) {
         if Instant::now() > deadline {
-            return Err(fault("cannot count what is not committed", "there are too many new files"));
+            return Err(fault(
+                "cannot count what is not committed",
+                "there are too many new files",
+            ));
         }
         let added = lines_of(&place.project.join(&path));
-        lines.push(ChangedLines { path: path.to_string_lossy().into_owned(), added, removed: 0, untracked: true });
+        lines.push(ChangedLines {
+            path: path.to_string_lossy().into_owned(),
+            added,
+            removed: 0,
+            untracked: true,
+        });
     }
     // The list of names heeds which are asked for, the patches do not.
     lines.retain(|file| paths.is_empty() || paths.contains(&file.path));
     lines.sort_by(|one, other| one.path.cmp(&other.path));
     let ignored = ended.said.ignored.iter().filter_map(|name| inside(name));
-    Ok(Found { lines, ignored: ignored.map(|path| path.to_string_lossy().into_owned()).collect() })
+    Ok(Found {
+        lines,
+        ignored: ignored
+            .map(|path| path.to_string_lossy().into_owned())
+            .collect(),
+    })
 }
 
 /// Counts files that git follows without `git status`: staged and unstaged changes together.
 fn changed_apart(place: &Place, paths: &[String]) -> Result<Vec<ChangedLines>, StoreFault> {
     let here = [".".to_owned()];
     let counted = named::changed(place, if paths.is_empty() { &here } else { paths })?;
-    let mut counted =
-        counted.ok_or_else(|| fault("cannot count what is not committed", "git cannot compare the files"))?;
+    let mut counted = counted.ok_or_else(|| {
+        fault(
+            "cannot count what is not committed",
+            "git cannot compare the files",
+        )
+    })?;
     counted.retain(|file| !Path::new(&file.path).starts_with(OURS));
     Ok(counted)
 }
@@ -164,8 +195,13 @@ fn leave_out_line_endings(
     others: &BTreeSet<Name>,
     lines: &mut Vec<ChangedLines>,
 ) -> Result<(), StoreFault> {
-    let is_other = |file: &ChangedLines| others.contains(place.prefix.join(&file.path).as_os_str().as_bytes());
-    let paths: Vec<String> = lines.iter().filter(|file| is_other(file)).map(|file| file.path.clone()).collect();
+    let is_other =
+        |file: &ChangedLines| others.contains(place.prefix.join(&file.path).as_os_str().as_bytes());
+    let paths: Vec<String> = lines
+        .iter()
+        .filter(|file| is_other(file))
+        .map(|file| file.path.clone())
+        .collect();
     if paths.is_empty() {
         return Ok(());
     }
@@ -216,7 +252,10 @@ fn told(mut answer: BufReader<ChildStdout>) -> Told {
     let mut line = Vec::new();
     loop {
         line.clear();
-        if !answer.read_until(b'\n', &mut line).is_ok_and(|length| length > 0) {
+        if !answer
+            .read_until(b'\n', &mut line)
+            .is_ok_and(|length| length > 0)
+        {
             return told;
         }
         let text = line.strip_suffix(b"\n").unwrap_or(&line);
@@ -235,7 +274,10 @@ fn told(mut answer: BufReader<ChildStdout>) -> Told {
                 let count = told.changed.entry(name.clone()).or_default();
                 count.0 += added;
                 count.1 += removed;
-            } else if endings.as_mut().is_some_and(|endings| endings.differ_with(text)) {
+            } else if endings
+                .as_mut()
+                .is_some_and(|endings| endings.differ_with(text))
+            {
                 told.other_endings.insert(name.clone());
                 // Once is enough.
                 endings = None;
@@ -243,11 +285,17 @@ fn told(mut answer: BufReader<ChildStdout>) -> Told {
         } else if let Some(entry) = text.strip_prefix(b"\t") {
             match part {
                 // A nested repository is named with a slash at its end: it is no file.
-                Part::New => told.new.extend(Some(plain(entry)).filter(|name| !name.ends_with(b"/"))),
+                Part::New => told
+                    .new
+                    .extend(Some(plain(entry)).filter(|name| !name.ends_with(b"/"))),
                 // Single files that are ignored do not matter: they are not counted, and come with their folder.
-                Part::Ignored => told.ignored.extend(plain(entry).strip_suffix(b"/").map(<[u8]>::to_vec)),
+                Part::Ignored => told
+                    .ignored
+                    .extend(plain(entry).strip_suffix(b"/").map(<[u8]>::to_vec)),
                 Part::Conflicts => {
-                    told.changed.entry(plain(entry.get(CONFLICT_LABEL..).unwrap_or_default())).or_default();
+                    told.changed
+                        .entry(plain(entry.get(CONFLICT_LABEL..).unwrap_or_default()))
+                        .or_default();
                 }
                 Part::Other | Part::Patches => {}
             }
@@ -264,7 +312,11 @@ fn told(mut answer: BufReader<ChildStdout>) -> Told {
 
 /// Reads the name in `c/name i/name`: both are the same, as renames are not looked for.
 fn patched(names: &[u8]) -> Option<Name> {
-    let name = if names.starts_with(b"\"") { plain(names) } else { names.get(..names.len() / 2)?.to_vec() };
+    let name = if names.starts_with(b"\"") {
+        plain(names)
+    } else {
+        names.get(..names.len() / 2)?.to_vec()
+    };
     name.get(2..).map(<[u8]>::to_vec)
 }
 
@@ -272,14 +324,22 @@ fn patched(names: &[u8]) -> Option<Name> {
 fn hunk(line: &[u8]) -> Option<(u64, u64)> {
     let rest = line.strip_prefix(b"@@ -")?;
     let end = rest.windows(3).position(|window| window == b" @@")?;
-    let (removed, added) = std::str::from_utf8(rest.get(..end)?).ok()?.split_once(" +")?;
-    let count = |range: &str| range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok());
+    let (removed, added) = std::str::from_utf8(rest.get(..end)?)
+        .ok()?
+        .split_once(" +")?;
+    let count = |range: &str| {
+        range
+            .split_once(',')
+            .map_or(Some(1), |(_, count)| count.parse().ok())
+    };
     Some((count(removed)?, count(added)?))
 }
 
 /// Takes a name out of its quotes, if it has any, and ends with them.
 fn plain(quoted: &[u8]) -> Name {
-    let Some(rest) = quoted.strip_prefix(b"\"") else { return quoted.to_vec() };
+    let Some(rest) = quoted.strip_prefix(b"\"") else {
+        return quoted.to_vec();
+    };
     let mut name = Vec::new();
     let mut bytes = rest.iter().copied();
     while let Some(byte) = bytes.next() {
@@ -308,7 +368,9 @@ fn plain(quoted: &[u8]) -> Name {
 
 /// Counts the lines of a new file as git will once it is added. A file that went away meanwhile has none.
 pub(super) fn lines_of(path: &Path) -> u64 {
-    let Ok(found) = fs::symlink_metadata(path) else { return 0 };
+    let Ok(found) = fs::symlink_metadata(path) else {
+        return 0;
+    };
     if found.is_symlink() {
         // Git keeps where it leads to as one line.
         return 1;
@@ -317,9 +379,15 @@ pub(super) fn lines_of(path: &Path) -> u64 {
         return 0;
     }
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let Ok(file) = rustix::fs::open(path, flags, Mode::empty()) else { return 0 };
+    let Ok(file) = rustix::fs::open(path, flags, Mode::empty()) else {
+        return 0;
+    };
     let mut bytes = Vec::new();
-    if File::from(file).take(MOST_BYTES).read_to_end(&mut bytes).is_err() {
+    if File::from(file)
+        .take(MOST_BYTES)
+        .read_to_end(&mut bytes)
+        .is_err()
+    {
         return 0;
     }
     if bytes.iter().take(LOOKED_AT).any(|byte| *byte == 0) {

@@ -33,14 +33,23 @@ impl Address {
         // The reason would repeat parts of the address, and one of them is the password.
         let unreadable = |_| StoreFault::Unreachable {
             at: shown.clone(),
-            why: "the address cannot be read: expected postgres://USER:PASSWORD@HOST:PORT/DATABASE".to_owned(),
+            why: "the address cannot be read: expected postgres://USER:PASSWORD@HOST:PORT/DATABASE"
+                .to_owned(),
         };
         let mut config: Config = given.parse().map_err(unreadable)?;
         if !is_set {
-            config.ssl_mode(if is_near(&config) { SslMode::Disable } else { SslMode::Require });
+            config.ssl_mode(if is_near(&config) {
+                SslMode::Disable
+            } else {
+                SslMode::Require
+            });
         }
         config.application_name("throughline");
-        Ok(Self { config, root_certificates, shown })
+        Ok(Self {
+            config,
+            root_certificates,
+            shown,
+        })
     }
 
     /// Connects, or gives up after so long.
@@ -63,17 +72,25 @@ impl Address {
             (None, Some(source)) => format!("{error}: {source}"),
             (None, None) => error.to_string(),
         };
-        StoreFault::Unreachable { at: self.shown.clone(), why }
+        StoreFault::Unreachable {
+            at: self.shown.clone(),
+            why,
+        }
     }
 
     fn encryption(&self) -> Result<MakeRustlsConnect, StoreFault> {
-        let refuse = |why: String| StoreFault::Unreachable { at: self.shown.clone(), why };
+        let refuse = |why: String| StoreFault::Unreachable {
+            at: self.shown.clone(),
+            why,
+        };
         let mut roots = rustls::RootCertStore::empty();
         match &self.root_certificates {
             Some(file) => {
                 let certificates = CertificateDer::pem_file_iter(Path::new(file))
                     .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-                    .map_err(|error| refuse(format!("sslrootcert `{file}` cannot be read: {error}")))?;
+                    .map_err(|error| {
+                        refuse(format!("sslrootcert `{file}` cannot be read: {error}"))
+                    })?;
                 roots.add_parsable_certificates(certificates);
             }
             None => {
@@ -92,7 +109,9 @@ impl Address {
 
 /// Takes out of an address what the driver does not know, and says whether it speaks of encryption.
 fn sort_out(url: &str) -> (String, Option<String>, bool) {
-    let Some((place, query)) = url.split_once('?') else { return (url.to_owned(), None, false) };
+    let Some((place, query)) = url.split_once('?') else {
+        return (url.to_owned(), None, false);
+    };
     let (mut root_certificates, mut is_set) = (None, false);
     let mut kept = Vec::new();
     for pair in query.split('&') {
@@ -109,14 +128,23 @@ fn sort_out(url: &str) -> (String, Option<String>, bool) {
             _ => kept.push(pair.to_owned()),
         }
     }
-    (format!("{place}?{}", kept.join("&")), root_certificates, is_set)
+    (
+        format!("{place}?{}", kept.join("&")),
+        root_certificates,
+        is_set,
+    )
 }
 
 /// Says whether a database is on this machine.
 fn is_near(config: &Config) -> bool {
     config.get_hosts().iter().all(|host| match host {
         Host::Unix(_) => true,
-        Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback()),
+        Host::Tcp(name) => {
+            name == "localhost"
+                || name
+                    .parse()
+                    .is_ok_and(|ip: std::net::IpAddr| ip.is_loopback())
+        }
     })
 }
 
@@ -134,8 +162,14 @@ mod tests {
             ("postgres://tl:pw@127.0.0.1:5433/plans", SslMode::Disable),
             ("postgres://tl@%2Frun%2Fpostgresql/plans", SslMode::Disable),
             ("postgres://tl:pw@db.example.org/plans", SslMode::Require),
-            ("postgres://tl:pw@db.example.org/plans?sslmode=disable", SslMode::Disable),
-            ("postgres://tl:pw@localhost/plans?sslmode=verify-full&sslrootcert=/ca.pem", SslMode::Require),
+            (
+                "postgres://tl:pw@db.example.org/plans?sslmode=disable",
+                SslMode::Disable,
+            ),
+            (
+                "postgres://tl:pw@localhost/plans?sslmode=verify-full&sslrootcert=/ca.pem",
+                SslMode::Require,
+            ),
         ] {
             let address = Address::read(&DatabaseUrl::new(url)).unwrap();
             assert_eq!(address.config.get_ssl_mode(), expected, "{url}");
@@ -144,9 +178,14 @@ mod tests {
 
     #[test]
     fn no_message_holds_the_password() {
-        for url in ["postgres://tl:geheim@h:port/x", "geheim", "postgres://tl:ge@heim@h/x?sslmode=geheim"] {
-            let told =
-                Address::read(&DatabaseUrl::new(url)).map(|address| address.shown).map_err(|fault| fault.to_string());
+        for url in [
+            "postgres://tl:geheim@h:port/x",
+            "geheim",
+            "postgres://tl:ge@heim@h/x?sslmode=geheim",
+        ] {
+            let told = Address::read(&DatabaseUrl::new(url))
+                .map(|address| address.shown)
+                .map_err(|fault| fault.to_string());
             let told = told.unwrap_or_else(|told| told);
             assert!(!told.contains("heim"), "{told}");
         }

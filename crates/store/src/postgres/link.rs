@@ -57,7 +57,12 @@ struct Open {
 
 impl Open {
     fn new(client: Client) -> Self {
-        Self { client, statements: HashMap::new(), run: 0, decided_until: FIRST_DECIDED }
+        Self {
+            client,
+            statements: HashMap::new(),
+            run: 0,
+            decided_until: FIRST_DECIDED,
+        }
     }
 
     /// Lets the database decide anew how statements are run, ever more seldom.
@@ -83,15 +88,30 @@ pub(super) enum Purpose {
 
 impl Link {
     /// Connects.
-    pub(super) fn connect(address: Address, patience: Duration, place: String) -> Result<Self, StoreFault> {
+    pub(super) fn connect(
+        address: Address,
+        patience: Duration,
+        place: String,
+    ) -> Result<Self, StoreFault> {
         let client = outside_runtimes(|| address.connect(patience.max(LEAST)))?;
         let open = RefCell::new(Some(Open::new(client)));
-        Ok(Self { address, open, patience, beginning: RefCell::default(), place, writer: RefCell::default() })
+        Ok(Self {
+            address,
+            open,
+            patience,
+            beginning: RefCell::default(),
+            place,
+            writer: RefCell::default(),
+        })
     }
 
     /// Chooses whose rows are seen; `as_role` for a user who would see everyone's.
     pub(super) fn choose(&self, project: i64, as_role: bool) {
-        let role = if as_role { format!("SET LOCAL ROLE {ROWS_ROLE}; ") } else { String::new() };
+        let role = if as_role {
+            format!("SET LOCAL ROLE {ROWS_ROLE}; ")
+        } else {
+            String::new()
+        };
         let place = self.place.replace('\'', "''");
         *self.beginning.borrow_mut() = format!(
             "{role}SET LOCAL search_path = throughline; SET LOCAL throughline.project = '{project}'; \
@@ -115,12 +135,17 @@ impl Link {
         act: impl FnOnce(&mut Client) -> Result<T, postgres::Error> + Send,
     ) -> Result<T, StoreFault> {
         let mut open = self.open.borrow_mut();
-        let Some(open) = open.as_mut() else { return Err(self.broken()) };
+        let Some(open) = open.as_mut() else {
+            return Err(self.broken());
+        };
         outside_runtimes(|| act(&mut open.client)).map_err(|error| self.fault(&error))
     }
 
     fn broken(&self) -> StoreFault {
-        StoreFault::Unreachable { at: self.address.shown.clone(), why: "the connection broke".to_owned() }
+        StoreFault::Unreachable {
+            at: self.address.shown.clone(),
+            why: "the connection broke".to_owned(),
+        }
     }
 
     /// Runs statements without values.
@@ -149,7 +174,9 @@ impl Link {
         loop {
             match self.run(&sql) {
                 Err(StoreFault::Unreachable { .. }) if begun.elapsed() < self.patience => {}
-                Err(StoreFault::Unreachable { at, why }) => return Err(StoreFault::Unreachable { at, why }),
+                Err(StoreFault::Unreachable { at, why }) => {
+                    return Err(StoreFault::Unreachable { at, why });
+                }
                 // Whatever was half begun is over.
                 Err(other) => {
                     self.roll_back();
@@ -185,10 +212,14 @@ impl Link {
         act: impl FnOnce(&mut Client, &Statement) -> Result<T, postgres::Error> + Send,
     ) -> Result<T, StoreFault> {
         let mut open = self.open.borrow_mut();
-        let Some(open) = open.as_mut() else { return Err(self.broken()) };
+        let Some(open) = open.as_mut() else {
+            return Err(self.broken());
+        };
         outside_runtimes(|| {
             open.decide_anew()?;
-            let Open { client, statements, .. } = open;
+            let Open {
+                client, statements, ..
+            } = open;
             if !statements.contains_key(sql) {
                 let statement = client.prepare(&in_our_words(sql))?;
                 statements.insert(sql.to_owned(), statement);
@@ -200,17 +231,27 @@ impl Link {
 
     /// Turns the database's error into the fault people can act on.
     fn fault(&self, error: &postgres::Error) -> StoreFault {
-        let Some(told) = error.as_db_error() else { return self.address.unreachable(error) };
-        let what = || StoreFault::Damaged { what: told.message().to_owned() };
+        let Some(told) = error.as_db_error() else {
+            return self.address.unreachable(error);
+        };
+        let what = || StoreFault::Damaged {
+            what: told.message().to_owned(),
+        };
         match *told.code() {
             SqlState::LOCK_NOT_AVAILABLE
             | SqlState::T_R_SERIALIZATION_FAILURE
             | SqlState::T_R_DEADLOCK_DETECTED
             | SqlState::QUERY_CANCELED => StoreFault::Locked { holder: None },
             SqlState::UNDEFINED_TABLE | SqlState::INVALID_SCHEMA_NAME => StoreFault::Missing,
-            SqlState::DISK_FULL => StoreFault::Full { path: self.address.shown.clone().into() },
-            SqlState::READ_ONLY_SQL_TRANSACTION => StoreFault::ReadOnly { path: self.address.shown.clone().into() },
-            SqlState::UNIQUE_VIOLATION | SqlState::NOT_NULL_VIOLATION | SqlState::UNDEFINED_COLUMN => what(),
+            SqlState::DISK_FULL => StoreFault::Full {
+                path: self.address.shown.clone().into(),
+            },
+            SqlState::READ_ONLY_SQL_TRANSACTION => StoreFault::ReadOnly {
+                path: self.address.shown.clone().into(),
+            },
+            SqlState::UNIQUE_VIOLATION
+            | SqlState::NOT_NULL_VIOLATION
+            | SqlState::UNDEFINED_COLUMN => what(),
             _ if told.code().code().starts_with("57P")
                 || told.code().code().starts_with("08")
                 || told.code().code().starts_with("28")
@@ -219,7 +260,11 @@ impl Link {
                 self.address.unreachable(error)
             }
             _ => StoreFault::Io {
-                action: format!("the database {} refused: {}", self.address.shown, told.message()),
+                action: format!(
+                    "the database {} refused: {}",
+                    self.address.shown,
+                    told.message()
+                ),
                 source: told.code().code().to_owned().into(),
             },
         }
@@ -291,7 +336,11 @@ impl Sql for Link {
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
     }
 
-    fn set_standings(&self, changes: &[StandingChange], new: &NewStanding) -> Result<usize, StoreFault> {
+    fn set_standings(
+        &self,
+        changes: &[StandingChange],
+        new: &NewStanding,
+    ) -> Result<usize, StoreFault> {
         let sql = "UPDATE standing SET status = $1, cause = $2, since = $3, standing_sum = c.new_sum \
                    FROM unnest($4::BIGINT[], $5::BIGINT[], $6::BIGINT[]) AS c (node, old_sum, new_sum) \
                    WHERE standing.node = c.node AND standing_sum = c.old_sum";
@@ -299,7 +348,10 @@ impl Sql for Link {
         let old: Vec<i64> = changes.iter().map(|change| change.old_sum).collect();
         let sums: Vec<i64> = changes.iter().map(|change| change.new_sum).collect();
         let changed = self.prepared(sql, |client, statement| {
-            client.execute(statement, &[&new.status, &new.cause, &new.since, &nodes, &old, &sums])
+            client.execute(
+                statement,
+                &[&new.status, &new.cause, &new.since, &nodes, &old, &sums],
+            )
         })?;
         Ok(usize::try_from(changed).unwrap_or(usize::MAX))
     }

@@ -8,8 +8,16 @@ use crate::tables::sql::{Sql, params};
 /// The steps, in order: those about tables of a project have the same numbers and names as SQLite's. A released one is
 /// never edited.
 const STEPS: [(i64, &str, &str); 2] = [
-    (1, "foundation", include_str!("../../migrations/postgres/0001_foundation.sql")),
-    (PROJECT_ID, "project_id", include_str!("../../migrations/postgres/0002_project_id.sql")),
+    (
+        1,
+        "foundation",
+        include_str!("../../migrations/postgres/0001_foundation.sql"),
+    ),
+    (
+        PROJECT_ID,
+        "project_id",
+        include_str!("../../migrations/postgres/0002_project_id.sql"),
+    ),
 ];
 
 /// Since then a project has an id. SQLite has no such step, and never another one of this number.
@@ -34,7 +42,11 @@ pub(super) fn apply(link: &Link) -> Result<(), StoreFault> {
 fn locked(link: &Link) -> Result<(), StoreFault> {
     link.run(&format!("SELECT pg_advisory_xact_lock({LOCK})"))?;
     // Whoever may not make a schema can still use one that an administrator made.
-    if number(link, "SELECT count(*) FROM pg_namespace WHERE nspname = 'throughline'")? == 0 {
+    if number(
+        link,
+        "SELECT count(*) FROM pg_namespace WHERE nspname = 'throughline'",
+    )? == 0
+    {
         link.run("CREATE SCHEMA throughline")?;
     }
     link.run(
@@ -42,10 +54,16 @@ fn locked(link: &Link) -> Result<(), StoreFault> {
          CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY, name TEXT NOT NULL, \
          applied_at TIMESTAMPTZ NOT NULL DEFAULT now())",
     )?;
-    let done = number(link, "SELECT coalesce(max(number), 0)::BIGINT FROM migration")?;
+    let done = number(
+        link,
+        "SELECT coalesce(max(number), 0)::BIGINT FROM migration",
+    )?;
     for (step, name, sql) in STEPS.iter().filter(|(step, ..)| *step > done) {
         link.run(sql)?;
-        link.execute("INSERT INTO migration (number, name) VALUES (?1, ?2)", params![step, name])?;
+        link.execute(
+            "INSERT INTO migration (number, name) VALUES (?1, ?2)",
+            params![step, name],
+        )?;
     }
     // PostgreSQL keeps rows apart for everyone but those who may see all: these work with the rights of a role that may not.
     link.run(&format!(

@@ -18,8 +18,8 @@ use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
 use domain::node::Node;
 use domain::operation::Operation;
 use domain::ports::{
-    AccessBook, ChildName, FileStamp, History, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind,
-    Transaction,
+    AccessBook, ChildName, FileStamp, History, Recovery, Snapshot, Store, StoreFault, StoreFinding,
+    StoreFindingKind, Transaction,
 };
 use domain::status::Footing;
 use domain::tree::Misfit;
@@ -89,15 +89,25 @@ impl PostgresStore {
             let newer = store.begin(Purpose::Reading)?.min_reader > FORMAT;
             store.link.roll_back();
             if newer {
-                return Err(StoreFault::Newer { found: found.format, known: FORMAT });
+                return Err(StoreFault::Newer {
+                    found: found.format,
+                    known: FORMAT,
+                });
             }
         }
         Ok(store)
     }
 
     /// Makes a project in the shared database, with its tables where there are none yet; says whether it is new.
-    pub(crate) fn create(layout: &Layout, store: &StoreId, recorded: &[Recorded]) -> Result<bool, StoreFault> {
-        let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
+    pub(crate) fn create(
+        layout: &Layout,
+        store: &StoreId,
+        recorded: &[Recorded],
+    ) -> Result<bool, StoreFault> {
+        let settings = EngineSettings {
+            mirror: false,
+            ..EngineSettings::default()
+        };
         let (shared, link) = connect(layout, &settings)?;
         migrate::apply(&link)?;
         link.run("BEGIN")?;
@@ -112,7 +122,12 @@ impl PostgresStore {
     }
 
     /// Adds the project with its operations, in the transaction that was begun; `false` when it is there already.
-    fn lay(link: &Link, shared: &Shared, store: &StoreId, recorded: &[Recorded]) -> Result<bool, StoreFault> {
+    fn lay(
+        link: &Link,
+        shared: &Shared,
+        store: &StoreId,
+        recorded: &[Recorded],
+    ) -> Result<bool, StoreFault> {
         let mut id: Option<i64> = None;
         let sql = "INSERT INTO throughline.project (name, uid) VALUES (?1, ?2) ON CONFLICT DO NOTHING RETURNING id";
         link.rows(sql, params![shared.project, shared.id], &mut |row| {
@@ -141,7 +156,10 @@ impl PostgresStore {
         book: &BookContents,
         when: &str,
     ) -> Result<Option<String>, StoreFault> {
-        let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
+        let settings = EngineSettings {
+            mirror: false,
+            ..EngineSettings::default()
+        };
         let (shared, link) = connect(layout, &settings)?;
         // A database without our tables gets them; one of a newer program is refused below, where it matters.
         migrate::apply(&link)?;
@@ -196,9 +214,13 @@ impl PostgresStore {
         let view = View::new(link, read_store_row(link, "")?);
         let mut findings = Vec::new();
         tables(&view, &mut findings);
-        let lost = findings.into_iter().find(|finding| finding.kind != StoreFindingKind::TextMissing);
+        let lost = findings
+            .into_iter()
+            .find(|finding| finding.kind != StoreFindingKind::TextMissing);
         if let Some(first) = lost {
-            return Err(StoreFault::Damaged { what: first.message });
+            return Err(StoreFault::Damaged {
+                what: first.message,
+            });
         }
         Cargo::new(view.store.store.clone(), view.entries()?).check_copy_of(cargo)?;
         Ok(aside)
@@ -206,7 +228,9 @@ impl PostgresStore {
 
     /// Puts a project aside under another name, so that its own is free, and returns that name. Whoever has it open is told.
     pub(crate) fn put_aside(layout: &Layout, when: &str) -> Result<Option<String>, StoreFault> {
-        match Self::open(layout, &EngineSettings::default()).and_then(|store| store.close_for_good()) {
+        match Self::open(layout, &EngineSettings::default())
+            .and_then(|store| store.close_for_good())
+        {
             // A damaged state cannot be sealed, and nobody can use it either.
             Ok(()) | Err(StoreFault::Missing | StoreFault::Damaged { .. }) => {}
             Err(fault) => return Err(fault),
@@ -216,7 +240,9 @@ impl PostgresStore {
             Err(StoreFault::Missing) => return Ok(None),
             found => found?,
         };
-        let Some(project) = found.project else { return Ok(None) };
+        let Some(project) = found.project else {
+            return Ok(None);
+        };
         if found.format < PROJECT_ID {
             migrate::apply(&link)?;
         }
@@ -267,8 +293,12 @@ impl PostgresStore {
         let row = &reading.view.store;
         row.check_reader()?;
         accept(&row.store)?;
-        let Some(heads) = &self.settings.heads else { return Ok(()) };
-        let compared = heads.compare(&row.store, (row.head, row.head_hash), &|number| reading.view.chain_hash(number));
+        let Some(heads) = &self.settings.heads else {
+            return Ok(());
+        };
+        let compared = heads.compare(&row.store, (row.head, row.head_hash), &|number| {
+            reading.view.chain_hash(number)
+        });
         self.history.set(compared?);
         Ok(())
     }
@@ -282,11 +312,15 @@ impl PostgresStore {
     /// Takes the write lock and keeps it, and returns every operation with its texts.
     pub(crate) fn hold(&self) -> Result<(StoreRow, Vec<Recorded>), StoreFault> {
         let row = self.begin(Purpose::Writing)?;
-        row.check_writer(FORMAT).inspect_err(|_| self.link.roll_back())?;
+        row.check_writer(FORMAT)
+            .inspect_err(|_| self.link.roll_back())?;
         // Whoever moves a large state is not silent, only busy elsewhere.
-        let held = self.link.run("SET LOCAL idle_in_transaction_session_timeout = 0");
+        let held = self
+            .link
+            .run("SET LOCAL idle_in_transaction_session_timeout = 0");
         let held = held.and_then(|()| View::new(&self.link, row.clone()).entries());
-        held.map(|entries| (row, entries)).inspect_err(|_| self.link.roll_back())
+        held.map(|entries| (row, entries))
+            .inspect_err(|_| self.link.roll_back())
     }
 
     /// Ends every use of this state, on every machine.
@@ -326,9 +360,14 @@ impl PostgresStore {
         let rebuilt = (|| {
             let entries = View::new(&self.link, row.clone()).entries()?;
             for table in MADE_FROM_OPERATIONS {
-                self.link.execute(&format!("DELETE FROM {table}"), params![])?;
+                self.link
+                    .execute(&format!("DELETE FROM {table}"), params![])?;
             }
-            let row = StoreRow { min_reader: row.min_reader, min_writer: row.min_writer, ..empty_row(&row.store) };
+            let row = StoreRow {
+                min_reader: row.min_reader,
+                min_writer: row.min_writer,
+                ..empty_row(&row.store)
+            };
             let values = row.values();
             let sql = "UPDATE store SET store_id = ?1, min_reader = ?2, min_writer = ?3, head = ?4, head_hash = ?5, \
                        journal_size = ?6, next_node = ?7, node_total = ?8, sum = ?9";
@@ -345,7 +384,11 @@ impl PostgresStore {
 
     fn begin(&self, purpose: Purpose) -> Result<StoreRow, StoreFault> {
         self.link.begin(purpose)?;
-        let locking = if purpose == Purpose::Writing { " FOR UPDATE" } else { "" };
+        let locking = if purpose == Purpose::Writing {
+            " FOR UPDATE"
+        } else {
+            ""
+        };
         read_store_row(&self.link, locking).inspect_err(|_| self.link.roll_back())
     }
 
@@ -356,14 +399,18 @@ impl PostgresStore {
         }
         let row = self.begin(Purpose::Writing)?;
         // Read after the lock was taken: a newer program may have migrated while we waited.
-        row.check_writer(FORMAT).inspect_err(|_| self.link.roll_back())?;
+        row.check_writer(FORMAT)
+            .inspect_err(|_| self.link.roll_back())?;
         Ok(row)
     }
 
     fn reading(&self) -> Result<ReadView<'_>, StoreFault> {
         let row = self.begin(Purpose::Reading)?;
         row.check_reader().inspect_err(|_| self.link.roll_back())?;
-        Ok(ReadView { view: View::for_reading(&self.link, row), link: &self.link })
+        Ok(ReadView {
+            view: View::for_reading(&self.link, row),
+            link: &self.link,
+        })
     }
 
     /// Says whether a transaction was committed whose connection broke in that moment, so that nobody told us.
@@ -375,10 +422,12 @@ impl PostgresStore {
         self.begin(Purpose::Writing)?;
         let mut found = false;
         let sql = "SELECT 1 FROM operation WHERE id = ?1 AND writer = ?2";
-        let looked = self.link.rows(sql, params![head.0.cast_signed(), writer], &mut |_| {
-            found = true;
-            Ok(())
-        });
+        let looked = self
+            .link
+            .rows(sql, params![head.0.cast_signed(), writer], &mut |_| {
+                found = true;
+                Ok(())
+            });
         self.link.roll_back();
         looked.map(|()| found)
     }
@@ -392,17 +441,29 @@ impl PostgresStore {
         if self.settings.mirror
             && let Ok(reading) = self.reading()
         {
-            let _ = self.mirror.catch_up(&reading.view, operations, self.settings.mirror_interval);
+            let _ = self
+                .mirror
+                .catch_up(&reading.view, operations, self.settings.mirror_interval);
         }
     }
 }
 
-fn connect<'l>(layout: &'l Layout, settings: &EngineSettings) -> Result<(&'l Shared, Link), StoreFault> {
-    let shared = layout.shared.as_ref().ok_or_else(|| StoreFault::Unreachable {
-        at: "of this project".to_owned(),
-        why: "its address is not known".to_owned(),
-    })?;
-    let link = Link::connect(Address::read(&shared.url)?, settings.patience, layout.working_copy()?)?;
+fn connect<'l>(
+    layout: &'l Layout,
+    settings: &EngineSettings,
+) -> Result<(&'l Shared, Link), StoreFault> {
+    let shared = layout
+        .shared
+        .as_ref()
+        .ok_or_else(|| StoreFault::Unreachable {
+            at: "of this project".to_owned(),
+            why: "its address is not known".to_owned(),
+        })?;
+    let link = Link::connect(
+        Address::read(&shared.url)?,
+        settings.patience,
+        layout.working_copy()?,
+    )?;
     Ok((shared, link))
 }
 
@@ -417,24 +478,36 @@ fn find(link: &Link, shared: &Shared) -> Result<Found, StoreFault> {
         _ => None,
     };
     if project.is_none() && named.is_some() {
-        return Err(StoreFault::AnotherProject { name: shared.project.clone(), at: shared.url.to_string() });
+        return Err(StoreFault::AnotherProject {
+            name: shared.project.clone(),
+            at: shared.url.to_string(),
+        });
     }
     Ok(Found { project, ..found })
 }
 
 /// Returns what the database is like, and the project of a name with its id.
 #[expect(clippy::type_complexity, reason = "a row of one statement")]
-fn find_by_name(link: &Link, name: &str) -> Result<(Found, Option<(i64, Option<String>)>), StoreFault> {
+fn find_by_name(
+    link: &Link,
+    name: &str,
+) -> Result<(Found, Option<(i64, Option<String>)>), StoreFault> {
     // As JSON, because a database that was not migrated yet has no such column. One statement: every hook asks it.
     let sql = "SELECT (SELECT max(number) FROM throughline.migration), \
                (SELECT (rolsuper OR rolbypassrls)::INT FROM pg_roles WHERE rolname = current_user), \
                named.id, to_jsonb(named)->>'uid' \
                FROM (SELECT 1) AS one LEFT JOIN throughline.project AS named ON named.name = ?1";
-    let mut found = Found { project: None, format: 0, sees_all: true };
+    let mut found = Found {
+        project: None,
+        format: 0,
+        sees_all: true,
+    };
     let mut named = None;
     link.rows(sql, params![name], &mut |row| {
         found.format = row.get::<Option<i64>>(0)?.unwrap_or_default();
-        found.sees_all = row.get::<Option<i64>>(1)?.is_none_or(|sees_all| sees_all != 0);
+        found.sees_all = row
+            .get::<Option<i64>>(1)?
+            .is_none_or(|sees_all| sees_all != 0);
         let id: Option<String> = row.get(3)?;
         named = row.get::<Option<i64>>(2)?.map(|project| (project, id));
         Ok(())
@@ -444,10 +517,14 @@ fn find_by_name(link: &Link, name: &str) -> Result<(Found, Option<(i64, Option<S
 
 fn find_by_id(link: &Link, id: &str) -> Result<Option<i64>, StoreFault> {
     let mut project = None;
-    link.rows("SELECT id FROM throughline.project WHERE uid = ?1", params![id], &mut |row| {
-        project = Some(row.get(0)?);
-        Ok(())
-    })?;
+    link.rows(
+        "SELECT id FROM throughline.project WHERE uid = ?1",
+        params![id],
+        &mut |row| {
+            project = Some(row.get(0)?);
+            Ok(())
+        },
+    )?;
     Ok(project)
 }
 
@@ -512,7 +589,9 @@ impl Keeper for PostgresStore {
         // The news go out after the commit, but with the same message: within it they would make all writers of the
         // database wait for one another.
         let writer = self.link.writer();
-        let told = self.link.run(&format!("COMMIT; NOTIFY {}, '{head}'", self.channel()));
+        let told = self
+            .link
+            .run(&format!("COMMIT; NOTIFY {}, '{head}'", self.channel()));
         transaction.finished = true;
         if let Err(fault) = told {
             match self.was_committed(head, &writer) {
@@ -532,7 +611,12 @@ impl Keeper for PostgresStore {
             let (found, now) = (&transaction.found, &transaction.view.store);
             // Others commit between two operations of ours; what they did is followed when the store is next opened.
             let unknown = |_| Ok(None);
-            heads.advance(&now.store, (found.head, found.head_hash), (now.head, now.head_hash), &unknown);
+            heads.advance(
+                &now.store,
+                (found.head, found.head_hash),
+                (now.head, now.head_hash),
+                &unknown,
+            );
         }
         self.after_commit(&transaction.operations);
         Ok(())
@@ -548,14 +632,20 @@ impl Keeper for PostgresStore {
 }
 
 impl Desk for PostgresStore {
-    fn look(&self, work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>) -> Result<(), StoreFault> {
+    fn look(
+        &self,
+        work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>,
+    ) -> Result<(), StoreFault> {
         self.link.begin(Purpose::Reading)?;
         let looked = work(&self.link);
         self.link.roll_back();
         looked
     }
 
-    fn write_down(&self, work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>) -> Result<(), StoreFault> {
+    fn write_down(
+        &self,
+        work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>,
+    ) -> Result<(), StoreFault> {
         self.link.begin(Purpose::Writing)?;
         let written = work(&self.link).and_then(|()| self.link.run("COMMIT"));
         if written.is_err() {
@@ -572,7 +662,10 @@ impl Store for PostgresStore {
 
     fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
         let row = self.begin_writing()?;
-        Ok(Box::new(TableTransaction::new(self, View::new(&self.link, row))))
+        Ok(Box::new(TableTransaction::new(
+            self,
+            View::new(&self.link, row),
+        )))
     }
 
     fn await_change(&self, known: OperationId, most: Duration) -> Result<OperationId, StoreFault> {
@@ -602,15 +695,24 @@ impl Store for PostgresStore {
             Err(fault) => findings.push(damaged(fault.to_string())),
             Ok(entries) => {
                 let misfit = entries.iter().find_map(|entry| match state.apply(entry) {
-                    Err(Misfit(what)) => Some(format!("operation {} cannot be replayed: {what}", entry.operation.id)),
+                    Err(Misfit(what)) => Some(format!(
+                        "operation {} cannot be replayed: {what}",
+                        entry.operation.id
+                    )),
                     Ok(()) => None,
                 });
-                findings.extend(misfit.or_else(|| same_state(view, &state).err()).map(damaged));
+                findings.extend(
+                    misfit
+                        .or_else(|| same_state(view, &state).err())
+                        .map(damaged),
+                );
             }
         }
         if self.settings.mirror {
             let mirror = self.mirror.verify(view);
-            findings.extend(mirror.map_err(|error| io_fault("cannot read", &self.layout.mirror, error))?);
+            findings.extend(
+                mirror.map_err(|error| io_fault("cannot read", &self.layout.mirror, error))?,
+            );
         }
         Ok(findings)
     }
@@ -619,7 +721,9 @@ impl Store for PostgresStore {
         if self.settings.mirror
             && let Ok(reading) = self.reading()
         {
-            let _ = self.mirror.finish(&reading.view, self.settings.mirror_interval);
+            let _ = self
+                .mirror
+                .finish(&reading.view, self.settings.mirror_interval);
         }
     }
 
@@ -628,7 +732,9 @@ impl Store for PostgresStore {
             return Ok(0);
         }
         let reading = self.reading()?;
-        self.mirror.sync(&reading.view).map_err(|error| io_fault("cannot write", &self.layout.mirror, error))
+        self.mirror
+            .sync(&reading.view)
+            .map_err(|error| io_fault("cannot write", &self.layout.mirror, error))
     }
 
     fn take_recoveries(&self) -> Vec<Recovery> {

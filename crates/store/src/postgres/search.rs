@@ -12,16 +12,24 @@ use crate::tables::sql::{Sql, params};
 use crate::tables::view::View;
 
 /// Brings the words of a record up to date; without `after` it is gone.
-pub(super) fn replace(sql: &dyn Sql, record: &RecordKey, after: Option<&Value>) -> Result<(), StoreFault> {
+pub(super) fn replace(
+    sql: &dyn Sql,
+    record: &RecordKey,
+    after: Option<&Value>,
+) -> Result<(), StoreFault> {
     let RecordKey { kind, key } = record;
-    sql.execute("DELETE FROM searched WHERE kind = ?1 AND key = ?2", params![kind, key])?;
+    sql.execute(
+        "DELETE FROM searched WHERE kind = ?1 AND key = ?2",
+        params![kind, key],
+    )?;
     let Some(after) = after else { return Ok(()) };
     let words = words(&text_of(kind, after));
     let length = i64::try_from(words.len()).unwrap_or(i64::MAX);
     // A blank before every word: a phrase is found where it stands after one.
     let text: String = words.iter().map(|word| format!(" {word}")).collect();
     let insert = "INSERT INTO searched (kind, key, words, length) VALUES (?1, ?2, ?3, ?4)";
-    sql.execute(insert, params![kind, key, text, length]).map(drop)
+    sql.execute(insert, params![kind, key, text, length])
+        .map(drop)
 }
 
 /// Returns the best matches.
@@ -32,25 +40,57 @@ pub(super) fn search(
     matching: Matching,
     most: usize,
 ) -> Result<Vec<RecordKey>, StoreFault> {
-    let kinds: Vec<&str> = kinds.iter().copied().filter(|kind| SEARCHED_KINDS.contains(kind)).collect();
+    let kinds: Vec<&str> = kinds
+        .iter()
+        .copied()
+        .filter(|kind| SEARCHED_KINDS.contains(kind))
+        .collect();
     if kinds.is_empty() || query.is_empty() || most == 0 {
         return Ok(Vec::new());
     }
     let sql = "SELECT count(*), coalesce(sum(length), 0)::BIGINT FROM searched";
-    let counted = view.rows(sql, params![], |row| Ok((row.get::<i64>(0)?, row.get::<i64>(1)?)))?;
+    let counted = view.rows(sql, params![], |row| {
+        Ok((row.get::<i64>(0)?, row.get::<i64>(1)?))
+    })?;
     let (texts, all_words) = counted.first().copied().unwrap_or_default();
-    let phrases: Vec<String> = query.phrases.iter().map(|phrase| format!(" {}", phrase.join(" "))).collect();
+    let phrases: Vec<String> = query
+        .phrases
+        .iter()
+        .map(|phrase| format!(" {}", phrase.join(" ")))
+        .collect();
     // Those of other kinds count for how rare a word is.
-    let any: Vec<String> = (1..=phrases.len()).map(|place| format!("strpos(words, ?{place}) > 0")).collect();
-    let sql = format!("SELECT kind, key, words FROM searched WHERE {} ORDER BY kind, key", any.join(" OR "));
+    let any: Vec<String> = (1..=phrases.len())
+        .map(|place| format!("strpos(words, ?{place}) > 0"))
+        .collect();
+    let sql = format!(
+        "SELECT kind, key, words FROM searched WHERE {} ORDER BY kind, key",
+        any.join(" OR ")
+    );
     let values: Vec<&dyn ToSql> = phrases.iter().map(|phrase| phrase as &dyn ToSql).collect();
     let found = view.rows(&sql, &values, |row| {
-        let words: Vec<String> = row.get::<String>(2)?.split_whitespace().map(str::to_owned).collect();
-        Ok((RecordKey { kind: row.get(0)?, key: row.get(1)? }, words))
+        let words: Vec<String> = row
+            .get::<String>(2)?
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
+        Ok((
+            RecordKey {
+                kind: row.get(0)?,
+                key: row.get(1)?,
+            },
+            words,
+        ))
     })?;
     let (records, words): (Vec<RecordKey>, Vec<Vec<String>>) = found.into_iter().unzip();
-    let corpus = Corpus { texts: texts as f64, words: all_words as f64 };
+    let corpus = Corpus {
+        texts: texts as f64,
+        words: all_words as f64,
+    };
     let wanted = |index: usize| kinds.contains(&records[index].kind.as_str());
     let best = rank_in(corpus, &words, query, matching, &wanted);
-    Ok(best.into_iter().take(most).map(|index| records[index].clone()).collect())
+    Ok(best
+        .into_iter()
+        .take(most)
+        .map(|index| records[index].clone())
+        .collect())
 }

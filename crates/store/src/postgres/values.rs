@@ -59,19 +59,28 @@ fn without_zero(text: &[u8]) -> std::borrow::Cow<'_, [u8]> {
     if !text.contains(&0) && !holds(text, &MARK_BYTES) {
         return text.into();
     }
-    let text = String::from_utf8_lossy(text).replace(MARK, &format!("{MARK}1")).replace('\0', &format!("{MARK}0"));
+    let text = String::from_utf8_lossy(text)
+        .replace(MARK, &format!("{MARK}1"))
+        .replace('\0', &format!("{MARK}0"));
     text.into_bytes().into()
 }
 
 fn with_zero(text: &str) -> String {
-    text.replace(&format!("{MARK}0"), "\0").replace(&format!("{MARK}1"), &MARK.to_string())
+    text.replace(&format!("{MARK}0"), "\0")
+        .replace(&format!("{MARK}1"), &MARK.to_string())
 }
 
 impl ToSql for Given<'_> {
-    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+    fn to_sql(
+        &self,
+        ty: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         match self {
             Self::Null => return Ok(IsNull::Yes),
-            Self::Number(number) if *ty == Type::INT8 => out.extend_from_slice(&number.to_be_bytes()),
+            Self::Number(number) if *ty == Type::INT8 => {
+                out.extend_from_slice(&number.to_be_bytes())
+            }
             Self::Number(number) => return Err(format!("{number} is given for a {ty}").into()),
             Self::Text(bytes) | Self::Bytes(bytes) => out.extend_from_slice(bytes),
         }
@@ -103,7 +112,10 @@ impl<'r> FromSql<'r> for Column<'r> {
     }
 
     fn accepts(ty: &Type) -> bool {
-        matches!(*ty, Type::INT8 | Type::INT4 | Type::BYTEA | Type::TEXT | Type::VARCHAR)
+        matches!(
+            *ty,
+            Type::INT8 | Type::INT4 | Type::BYTEA | Type::TEXT | Type::VARCHAR
+        )
     }
 }
 
@@ -116,7 +128,10 @@ pub(crate) struct PostgresRow<'r> {
 
 impl<'r> PostgresRow<'r> {
     pub(super) fn of(row: &'r postgres::Row) -> Result<Self, BadRow> {
-        let mut found = Self { row, with_zero: Vec::new() };
+        let mut found = Self {
+            row,
+            with_zero: Vec::new(),
+        };
         let mut odd = Vec::new();
         for index in 0..row.len() {
             if let ValueRef::Text(text) = found.get_ref(index)?
@@ -134,7 +149,10 @@ impl<'r> PostgresRow<'r> {
         if let Some((_, text)) = self.with_zero.iter().find(|(column, _)| *column == index) {
             return Ok(ValueRef::Text(text.as_bytes()));
         }
-        self.row.try_get::<_, Column<'_>>(index).map(|column| column.0).map_err(|error| BadRow::new(error.to_string()))
+        self.row
+            .try_get::<_, Column<'_>>(index)
+            .map(|column| column.0)
+            .map_err(|error| BadRow::new(error.to_string()))
     }
 }
 
@@ -144,7 +162,15 @@ mod tests {
 
     #[test]
     fn zero_bytes_come_back() {
-        for text in ["", "plain", "a\0b", "\0\0", "\u{10fffe}0", "\u{10fffe}", "\0\u{10fffe}1\0"] {
+        for text in [
+            "",
+            "plain",
+            "a\0b",
+            "\0\0",
+            "\u{10fffe}0",
+            "\u{10fffe}",
+            "\0\u{10fffe}1\0",
+        ] {
             let kept = String::from_utf8(without_zero(text.as_bytes()).into_owned()).unwrap();
             assert!(!kept.contains('\0'));
             assert_eq!(with_zero(&kept), text, "{text:?}");

@@ -43,16 +43,43 @@ impl RemoteStore {
         if self.offline == OfflinePolicy::Refuse {
             return Err(silence);
         }
-        if let Some(refused) = transaction.operations.iter().find(|operation| !may_wait(operation)) {
-            let StoreFault::Silent { at, why, may_be_kept } = silence else { return Err(silence) };
-            let why = format!("{why}; `{}` is decided with the others, not kept for later", refused.verb.word());
-            return Err(StoreFault::Silent { at, why, may_be_kept });
+        if let Some(refused) = transaction
+            .operations
+            .iter()
+            .find(|operation| !may_wait(operation))
+        {
+            let StoreFault::Silent {
+                at,
+                why,
+                may_be_kept,
+            } = silence
+            else {
+                return Err(silence);
+            };
+            let why = format!(
+                "{why}; `{}` is decided with the others, not kept for later",
+                refused.verb.word()
+            );
+            return Err(StoreFault::Silent {
+                at,
+                why,
+                may_be_kept,
+            });
         }
         let _held = self.queue.hold()?;
-        let here = Place { operation: transaction.found.head, hash: transaction.found.head_hash };
-        let mut pending = self.queue.read()?.unwrap_or(Pending { base: here, after: here, waiting: Vec::new() });
+        let here = Place {
+            operation: transaction.found.head,
+            hash: transaction.found.head_hash,
+        };
+        let mut pending = self.queue.read()?.unwrap_or(Pending {
+            base: here,
+            after: here,
+            waiting: Vec::new(),
+        });
         // A process that died had written down more than it kept.
-        pending.waiting.retain(|one| one.operation.id <= here.operation);
+        pending
+            .waiting
+            .retain(|one| one.operation.id <= here.operation);
         if pending.end() != here {
             let what = "what waits to be sent does not fit the replica".to_owned();
             return Err(self.turned_down(what));
@@ -60,7 +87,9 @@ impl RemoteStore {
         let before = pending.waiting.len();
         for line in &transaction.lines {
             let end = pending.end();
-            pending.waiting.push(Recorded::read(line, end.operation.next(), end.hash)?);
+            pending
+                .waiting
+                .push(Recorded::read(line, end.operation.next(), end.hash)?);
         }
         self.queue.write(&pending)?;
         if let Err(fault) = Keeper::commit(&self.replica, transaction) {
@@ -69,7 +98,10 @@ impl RemoteStore {
             return Err(fault);
         }
         let waiting = count(pending.waiting.len(), "operation", "operations");
-        self.warn(format!("the server {} does not answer: {waiting} wait here to be sent", self.server.shown()));
+        self.warn(format!(
+            "the server {} does not answer: {waiting} wait here to be sent",
+            self.server.shown()
+        ));
         Ok(())
     }
 
@@ -77,14 +109,31 @@ impl RemoteStore {
     pub(super) fn send_waiting(&self) -> Result<bool, StoreFault> {
         let _held = self.queue.hold()?;
         for _ in 0..TRIED {
-            let Some(mut pending) = self.queue.read()? else { return Ok(true) };
-            let Some((greeting, news)) = self.everything_after(pending.base)? else { return Ok(false) };
+            let Some(mut pending) = self.queue.read()? else {
+                return Ok(true);
+            };
+            let Some((greeting, news)) = self.everything_after(pending.base)? else {
+                return Ok(false);
+            };
             if !greeting.scope.covers(Scope::Agent) {
-                return Err(self.turned_down("this token may only look, and operations wait to be sent".to_owned()));
+                return Err(self.turned_down(
+                    "this token may only look, and operations wait to be sent".to_owned(),
+                ));
             }
-            let known = pending.after.operation.0.saturating_sub(pending.base.operation.0);
-            let there = news.iter().skip(usize::try_from(known).unwrap_or(usize::MAX));
-            let kept = pending.waiting.iter().zip(there).take_while(|(own, there)| own.hash == there.hash).count();
+            let known = pending
+                .after
+                .operation
+                .0
+                .saturating_sub(pending.base.operation.0);
+            let there = news
+                .iter()
+                .skip(usize::try_from(known).unwrap_or(usize::MAX));
+            let kept = pending
+                .waiting
+                .iter()
+                .zip(there)
+                .take_while(|(own, there)| own.hash == there.hash)
+                .count();
             if kept == pending.waiting.len() {
                 self.caught_up(pending.base, &news)?;
                 return Ok(true);
@@ -93,14 +142,21 @@ impl RemoteStore {
             let rest = pending.waiting.split_off(kept);
             let follow_on = pending.end() == end;
             let still_good = rest.iter().all(|one| {
-                let off = greeting.now.as_millis().saturating_sub(one.operation.at.as_millis());
+                let off = greeting
+                    .now
+                    .as_millis()
+                    .saturating_sub(one.operation.at.as_millis());
                 off.saturating_abs() < STILL_GOOD_MILLIS
             });
             let again = match follow_on && still_good {
                 true => rest,
                 false => self.recorded_again(pending.base, &news, rest, &greeting)?,
             };
-            let pending = Pending { base: pending.base, after: end, waiting: again };
+            let pending = Pending {
+                base: pending.base,
+                after: end,
+                waiting: again,
+            };
             self.queue.write(&pending)?;
             if let Round::Silent = self.send_round(pending, &greeting)? {
                 return Ok(false);
@@ -120,18 +176,26 @@ impl RemoteStore {
         let mut state = MemoryState::new(greeting.store.clone());
         let older = self.entries_until(base.operation)?;
         for one in older.iter().chain(news) {
-            state.apply(one).map_err(|Misfit(what)| StoreFault::DoesNotFit { what })?;
+            state
+                .apply(one)
+                .map_err(|Misfit(what)| StoreFault::DoesNotFit { what })?;
         }
         let rebased = record_again(&mut state, rest, greeting.now)?;
         self.put_aside(&rebased.misfits, greeting)?;
         Ok(rebased.again)
     }
 
-    fn put_aside(&self, misfits: &[(Recorded, String)], greeting: &Greeting) -> Result<(), StoreFault> {
+    fn put_aside(
+        &self,
+        misfits: &[(Recorded, String)],
+        greeting: &Greeting,
+    ) -> Result<(), StoreFault> {
         for (one, why) in misfits {
             let path = self.queue.put_aside(one, why, greeting.now)?;
             let (summary, place) = (&one.operation.summary, path.display());
-            self.warn(format!("`{summary}`, done while the server was silent, cannot be kept ({why}): see {place}"));
+            self.warn(format!(
+                "`{summary}`, done while the server was silent, cannot be kept ({why}): see {place}"
+            ));
         }
         Ok(())
     }
@@ -141,7 +205,11 @@ impl RemoteStore {
         let mut place = pending.after;
         for index in 0..pending.waiting.len() {
             let one = &pending.waiting[index];
-            let sending = Sending { after: place.operation, hash: place.hash, notes: Vec::new() };
+            let sending = Sending {
+                after: place.operation,
+                hash: place.hash,
+                notes: Vec::new(),
+            };
             match self.server.send(&sending, &[one.line()?]) {
                 Ok(Receipt::Kept { .. }) => place = Place::of(one),
                 Ok(Receipt::Overtaken { .. }) => return Ok(Round::Again),
@@ -185,10 +253,16 @@ impl RemoteStore {
     }
 
     /// Asks for the server's whole history after a place; nothing when it does not answer.
-    fn everything_after(&self, base: Place) -> Result<Option<(Greeting, Vec<Recorded>)>, StoreFault> {
+    fn everything_after(
+        &self,
+        base: Place,
+    ) -> Result<Option<(Greeting, Vec<Recorded>)>, StoreFault> {
         let (mut end, mut news) = (base, Vec::new());
         loop {
-            match self.server.fetch(end.operation, Some(end.hash), Duration::ZERO) {
+            match self
+                .server
+                .fetch(end.operation, Some(end.hash), Duration::ZERO)
+            {
                 Ok(Fetched::Page { greeting, lines }) => {
                     self.hear(&greeting)?;
                     for line in &lines {

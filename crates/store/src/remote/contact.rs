@@ -53,7 +53,9 @@ impl Contact {
 
     pub(super) fn beside(database: &Path, patience: Duration, identity: Digest32) -> Self {
         let known = database.with_file_name(KNOWN);
-        let last: Option<Known> = fs::read(&known).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let last: Option<Known> = fs::read(&known)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let last = last.filter(|last| last.identity == identity);
         Self {
             known,
@@ -68,7 +70,13 @@ impl Contact {
     pub(super) fn note(&self, greeting: &Greeting) {
         let (principal, scope) = (greeting.principal.clone(), greeting.scope);
         let is_whole = self.is_whole();
-        let now = Known { principal, scope, at: greeting.now, identity: self.identity, is_whole };
+        let now = Known {
+            principal,
+            scope,
+            at: greeting.now,
+            identity: self.identity,
+            is_whole,
+        };
         if self.silence.exists() {
             let _ = fs::remove_file(&self.silence);
         }
@@ -90,7 +98,12 @@ impl Contact {
 
     /// Remembers that the replica had all there was.
     pub(super) fn note_whole(&self) {
-        if let Some(last) = self.last.borrow_mut().as_mut().filter(|last| !last.is_whole) {
+        if let Some(last) = self
+            .last
+            .borrow_mut()
+            .as_mut()
+            .filter(|last| !last.is_whole)
+        {
             last.is_whole = true;
             self.write(last);
         }
@@ -98,12 +111,18 @@ impl Contact {
 
     /// Says whether the replica can be worked on without the server.
     pub(super) fn is_whole(&self) -> bool {
-        self.last.borrow().as_ref().is_some_and(|last| last.is_whole)
+        self.last
+            .borrow()
+            .as_ref()
+            .is_some_and(|last| last.is_whole)
     }
 
     /// Returns whom the server takes us for.
     pub(super) fn caller(&self) -> Option<Principal> {
-        self.last.borrow().as_ref().map(|last| last.principal.clone())
+        self.last
+            .borrow()
+            .as_ref()
+            .map(|last| last.principal.clone())
     }
 
     /// Returns when the server last answered, as far as it was written down.

@@ -16,7 +16,9 @@ use std::time::{Duration, Instant};
 
 use domain::exchange::{Greeting, LineHead, Receipt, Sending, SharedNote};
 use domain::ids::{OperationId, Principal, StoreId};
-use domain::ports::{Clock, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction};
+use domain::ports::{
+    Clock, Recovery, Snapshot, Store, StoreFault, StoreFinding, StoreFindingKind, Transaction,
+};
 use domain::settings::OfflinePolicy;
 use domain::text::count;
 use serde::Deserialize;
@@ -71,12 +73,20 @@ impl RemoteStore {
         settings: &EngineSettings,
         known: Option<&KnownStores>,
     ) -> Result<Self, StoreFault> {
-        let address = layout.server.as_ref().ok_or_else(|| StoreFault::TurnedDown {
-            at: "of this project".to_owned(),
-            why: "its address is not known".to_owned(),
-            next_steps: vec!["tl join URL --token-file FILE".to_owned()],
-        })?;
-        Self::around(layout, settings, known, Box::new(HttpServer::at(address, settings.patience)))
+        let address = layout
+            .server
+            .as_ref()
+            .ok_or_else(|| StoreFault::TurnedDown {
+                at: "of this project".to_owned(),
+                why: "its address is not known".to_owned(),
+                next_steps: vec!["tl join URL --token-file FILE".to_owned()],
+            })?;
+        Self::around(
+            layout,
+            settings,
+            known,
+            Box::new(HttpServer::at(address, settings.patience)),
+        )
     }
 
     /// The same with a server that is reached in some way.
@@ -87,7 +97,10 @@ impl RemoteStore {
         server: Box<dyn TeamServer>,
     ) -> Result<Self, StoreFault> {
         // A replica is the server's word: its head is compared there, and at every contact with it.
-        let settings = &EngineSettings { heads: None, ..settings.clone() };
+        let settings = &EngineSettings {
+            heads: None,
+            ..settings.clone()
+        };
         let replica = match SqliteStore::open(layout, settings) {
             Err(StoreFault::Missing) => {
                 make_replica(layout, known, &*server)?;
@@ -128,7 +141,10 @@ impl RemoteStore {
     }
 
     fn follow_if_heard(&self, wait: Duration) -> Result<(), StoreFault> {
-        let is_fresh = self.followed.get().is_some_and(|since| since.elapsed() < FRESH);
+        let is_fresh = self
+            .followed
+            .get()
+            .is_some_and(|since| since.elapsed() < FRESH);
         if (wait.is_zero() && is_fresh) || self.leaves_alone() {
             return Ok(());
         }
@@ -187,12 +203,26 @@ impl RemoteStore {
         *self.silent.borrow_mut() = Some((Instant::now(), why.to_owned()));
         self.contact.note_silence();
         if !self.told_silence.replace(true) {
-            let known_at = self.contact.last().map(|last| format!(" at {last}")).unwrap_or_default();
+            let known_at = self
+                .contact
+                .last()
+                .map(|last| format!(" at {last}"))
+                .unwrap_or_default();
             let shown = self.server.shown();
-            self.warn(format!("the server {shown} does not answer ({why}): this is what was known{known_at}"));
-            let waiting = self.queue.read().ok().flatten().map_or(0, |pending| pending.waiting.len());
+            self.warn(format!(
+                "the server {shown} does not answer ({why}): this is what was known{known_at}"
+            ));
+            let waiting = self
+                .queue
+                .read()
+                .ok()
+                .flatten()
+                .map_or(0, |pending| pending.waiting.len());
             if waiting > 0 {
-                self.warn(format!("{} wait here to be sent", count(waiting, "operation", "operations")));
+                self.warn(format!(
+                    "{} wait here to be sent",
+                    count(waiting, "operation", "operations")
+                ));
             }
         }
     }
@@ -204,7 +234,10 @@ impl RemoteStore {
     fn hear(&self, greeting: &Greeting) -> Result<(), StoreFault> {
         let own = self.replica.id()?;
         if greeting.store != own {
-            return Err(self.turned_down(format!("it has another project (store {}, not {own})", greeting.store)));
+            return Err(self.turned_down(format!(
+                "it has another project (store {}, not {own})",
+                greeting.store
+            )));
         }
         *self.silent.borrow_mut() = None;
         self.replica.go_by(greeting.now);
@@ -220,8 +253,9 @@ impl RemoteStore {
         }
         let mut transaction = self.replica.begin_writing()?;
         for line in lines {
-            let read: LineHead<Numbered> = serde_json::from_str(line)
-                .map_err(|error| self.turned_down(format!("what it sent cannot be read: {error}")))?;
+            let read: LineHead<Numbered> = serde_json::from_str(line).map_err(|error| {
+                self.turned_down(format!("what it sent cannot be read: {error}"))
+            })?;
             // Another process of this machine may have taken it over meanwhile.
             if read.op.id <= transaction.head()? {
                 match transaction.chain_hash(read.op.id)? {
@@ -231,13 +265,20 @@ impl RemoteStore {
             }
             transaction.record_line(line)?;
         }
-        if transaction.lines.is_empty() { Ok(()) } else { Keeper::commit(&self.replica, &mut transaction) }
+        if transaction.lines.is_empty() {
+            Ok(())
+        } else {
+            Keeper::commit(&self.replica, &mut transaction)
+        }
     }
 
     fn take_notes(&self, notes: &[SharedNote]) -> Result<(), StoreFault> {
         let news: Vec<&SharedNote> = {
             let state = self.replica.read()?;
-            notes.iter().filter(|note| state.note(&note.key).ok().flatten().as_ref() != Some(&note.body)).collect()
+            notes
+                .iter()
+                .filter(|note| state.note(&note.key).ok().flatten().as_ref() != Some(&note.body))
+                .collect()
         };
         if news.is_empty() {
             return Ok(());
@@ -259,7 +300,10 @@ impl RemoteStore {
             }
             match self.server.send(sending, lines) {
                 Ok(receipt) => return Ok(receipt),
-                Err(Trouble::Silent { why, may_have_arrived: maybe }) => {
+                Err(Trouble::Silent {
+                    why,
+                    may_have_arrived: maybe,
+                }) => {
                     may_have_arrived |= maybe;
                     last = why;
                 }
@@ -274,21 +318,38 @@ impl RemoteStore {
         let at = self.server.shown().to_owned();
         let why = match may_have_arrived {
             true => {
-                format!("{last}, while operation {} was sent; `tl log` tells whether it was kept", sending.after.next())
+                format!(
+                    "{last}, while operation {} was sent; `tl log` tells whether it was kept",
+                    sending.after.next()
+                )
             }
             false => last,
         };
-        Err(StoreFault::Silent { at, why, may_be_kept: may_have_arrived })
+        Err(StoreFault::Silent {
+            at,
+            why,
+            may_be_kept: may_have_arrived,
+        })
     }
 
     fn silence(&self, why: String) -> StoreFault {
-        StoreFault::Silent { at: self.server.shown().to_owned(), why, may_be_kept: false }
+        StoreFault::Silent {
+            at: self.server.shown().to_owned(),
+            why,
+            may_be_kept: false,
+        }
     }
 
     fn turned_down(&self, why: String) -> StoreFault {
         let at = self.server.shown().to_owned();
-        let next_steps = vec![format!("tl join {at}   # takes the server's history; what is here is put aside")];
-        StoreFault::TurnedDown { at, why, next_steps }
+        let next_steps = vec![format!(
+            "tl join {at}   # takes the server's history; what is here is put aside"
+        )];
+        StoreFault::TurnedDown {
+            at,
+            why,
+            next_steps,
+        }
     }
 
     fn diverged(&self, at: OperationId) -> StoreFault {
@@ -300,27 +361,50 @@ impl RemoteStore {
     fn fault(&self, trouble: Trouble) -> StoreFault {
         match trouble {
             Trouble::Silent { why, .. } => self.silence(why),
-            Trouble::Refused { why, next_steps } => {
-                StoreFault::TurnedDown { at: self.server.shown().to_owned(), why, next_steps }
-            }
+            Trouble::Refused { why, next_steps } => StoreFault::TurnedDown {
+                at: self.server.shown().to_owned(),
+                why,
+                next_steps,
+            },
         }
     }
 }
 
 /// Makes an empty replica of what the server has.
-fn make_replica(layout: &Layout, known: Option<&KnownStores>, server: &dyn TeamServer) -> Result<(), StoreFault> {
+fn make_replica(
+    layout: &Layout,
+    known: Option<&KnownStores>,
+    server: &dyn TeamServer,
+) -> Result<(), StoreFault> {
     let at = || server.shown().to_owned();
     let greeting = match server.fetch(OperationId(u64::MAX >> 1), None, Duration::ZERO) {
         Ok(Fetched::Page { greeting, .. }) => greeting,
         Ok(Fetched::Diverged) => {
             let why = "its answer makes no sense".to_owned();
-            return Err(StoreFault::TurnedDown { at: at(), why, next_steps: Vec::new() });
+            return Err(StoreFault::TurnedDown {
+                at: at(),
+                why,
+                next_steps: Vec::new(),
+            });
         }
-        Err(Trouble::Silent { why, .. }) => return Err(StoreFault::Silent { at: at(), why, may_be_kept: false }),
-        Err(Trouble::Refused { why, next_steps }) => return Err(StoreFault::TurnedDown { at: at(), why, next_steps }),
+        Err(Trouble::Silent { why, .. }) => {
+            return Err(StoreFault::Silent {
+                at: at(),
+                why,
+                may_be_kept: false,
+            });
+        }
+        Err(Trouble::Refused { why, next_steps }) => {
+            return Err(StoreFault::TurnedDown {
+                at: at(),
+                why,
+                next_steps,
+            });
+        }
     };
     let folder = layout.database.parent().unwrap_or(&layout.home);
-    crate::private::create_directory(folder).map_err(|error| io_fault("cannot make", folder, error))?;
+    crate::private::create_directory(folder)
+        .map_err(|error| io_fault("cannot make", folder, error))?;
     let _lock = rebuild_lock(layout)?;
     if layout.database.exists() {
         return Ok(());
@@ -333,7 +417,8 @@ fn make_replica(layout: &Layout, known: Option<&KnownStores>, server: &dyn TeamS
     Contact::forget(&layout.database);
     // Nothing of it belongs into a repository.
     let ignore = folder.join(".gitignore");
-    replace(&ignore, b"*\n", Durability::Atomic).map_err(|error| io_fault("cannot write", &ignore, error))?;
+    replace(&ignore, b"*\n", Durability::Atomic)
+        .map_err(|error| io_fault("cannot write", &ignore, error))?;
     let size = crate::journal::Journal::at(&layout.journal)
         .write_whole(&greeting.store, &[])
         .map_err(|error| io_fault("cannot write", &layout.journal, error))?;
@@ -346,11 +431,16 @@ fn make_replica(layout: &Layout, known: Option<&KnownStores>, server: &dyn TeamS
 /// [`StoreFault`] when it cannot be.
 pub fn put_replica_aside(layout: &Layout) -> Result<Vec<String>, StoreFault> {
     let _lock = rebuild_lock(layout)?;
-    let beside = [layout.journal.clone(), layout.database.with_file_name("pending.jsonl")];
+    let beside = [
+        layout.journal.clone(),
+        layout.database.with_file_name("pending.jsonl"),
+    ];
     let files = database_files(&layout.database).into_iter().chain(beside);
     let why = "the replica of a team server was made again";
     let manifest = Manifest::new(SystemClock.now(), QuarantineReason::Replica, why, None);
-    Ok(quarantine_files(layout, &manifest, files)?.into_iter().collect())
+    Ok(quarantine_files(layout, &manifest, files)?
+        .into_iter()
+        .collect())
 }
 
 impl Keeper for RemoteStore {
@@ -373,7 +463,10 @@ impl Keeper for RemoteStore {
             return self.let_wait(transaction, self.silence(why));
         }
         if !self.queue.is_empty() {
-            return self.let_wait(transaction, self.silence("operations wait here to be sent first".to_owned()));
+            return self.let_wait(
+                transaction,
+                self.silence("operations wait here to be sent first".to_owned()),
+            );
         }
         let receipt = match self.send(&sending, &transaction.lines) {
             // Whether it got there or not: if it did, it is known by its hash.
@@ -428,7 +521,11 @@ impl Store for RemoteStore {
         loop {
             let left = most.saturating_sub(begun.elapsed());
             let here = self.replica.standing()?.0;
-            self.follow(if here == known { left.min(LONGEST_WAIT) } else { Duration::ZERO })?;
+            self.follow(if here == known {
+                left.min(LONGEST_WAIT)
+            } else {
+                Duration::ZERO
+            })?;
             let head = self.replica.standing()?.0;
             let left = most.saturating_sub(begun.elapsed());
             if head != known || left.is_zero() {
@@ -444,7 +541,9 @@ impl Store for RemoteStore {
         let mut findings = self.replica.verify()?;
         match followed {
             Ok(()) => {}
-            Err(StoreFault::TurnedDown { why, .. }) => findings.push(finding(StoreFindingKind::JournalDamaged, why)),
+            Err(StoreFault::TurnedDown { why, .. }) => {
+                findings.push(finding(StoreFindingKind::JournalDamaged, why))
+            }
             Err(fault) => return Err(fault),
         }
         Ok(findings)
@@ -485,5 +584,10 @@ pub fn open_replica(
     known: &KnownStores,
     server: Box<dyn TeamServer>,
 ) -> Result<Box<dyn Store>, StoreFault> {
-    Ok(Box::new(RemoteStore::around(layout, settings, Some(known), server)?))
+    Ok(Box::new(RemoteStore::around(
+        layout,
+        settings,
+        Some(known),
+        server,
+    )?))
 }

@@ -33,7 +33,10 @@ pub(super) struct Place {
 impl Place {
     /// Returns the place an operation has.
     pub(super) fn of(recorded: &Recorded) -> Self {
-        Self { operation: recorded.operation.id, hash: recorded.hash }
+        Self {
+            operation: recorded.operation.id,
+            hash: recorded.hash,
+        }
     }
 }
 
@@ -111,7 +114,10 @@ impl Queue {
             Err(error) => return Err(io_fault("cannot read", &self.file, error)),
         };
         let unreadable = |what: String| StoreFault::Io {
-            action: format!("cannot read what waits to be sent, `{}`", self.file.display()),
+            action: format!(
+                "cannot read what waits to be sent, `{}`",
+                self.file.display()
+            ),
             source: what.into(),
         };
         let (seal, text) = text.split_once('\n').unwrap_or_default();
@@ -121,15 +127,19 @@ impl Queue {
             return Ok(None);
         }
         let mut lines = text.lines();
-        let header: Header =
-            serde_json::from_str(lines.next().unwrap_or_default()).map_err(|error| unreadable(error.to_string()))?;
+        let header: Header = serde_json::from_str(lines.next().unwrap_or_default())
+            .map_err(|error| unreadable(error.to_string()))?;
         let (mut prev, mut waiting) = (header.after.hash, Vec::new());
         for line in lines {
             let one = Recorded::from(journal::read_line(line, prev).map_err(unreadable)?);
             prev = one.hash;
             waiting.push(one);
         }
-        Ok(Some(Pending { base: header.base, after: header.after, waiting }))
+        Ok(Some(Pending {
+            base: header.base,
+            after: header.after,
+            waiting,
+        }))
     }
 
     /// Keeps what waits, durably; nothing when there is nothing.
@@ -138,8 +148,13 @@ impl Queue {
         if pending.waiting.is_empty() && pending.base == pending.after {
             return self.clear();
         }
-        let header = Header { base: pending.base, after: pending.after };
-        let mut text = serde_json::to_string(&header).map_err(std::io::Error::other).map_err(cannot)?;
+        let header = Header {
+            base: pending.base,
+            after: pending.after,
+        };
+        let mut text = serde_json::to_string(&header)
+            .map_err(std::io::Error::other)
+            .map_err(cannot)?;
         text.push('\n');
         for one in &pending.waiting {
             text.push_str(&one.line()?);
@@ -163,7 +178,12 @@ impl Queue {
     }
 
     /// Puts an operation aside that cannot be kept any more, where a person can read it, and returns where.
-    pub(super) fn put_aside(&self, one: &Recorded, why: &str, now: Timestamp) -> Result<PathBuf, StoreFault> {
+    pub(super) fn put_aside(
+        &self,
+        one: &Recorded,
+        why: &str,
+        now: Timestamp,
+    ) -> Result<PathBuf, StoreFault> {
         #[derive(Serialize)]
         struct Conflict<'c> {
             why: &'c str,
@@ -171,17 +191,31 @@ impl Queue {
             texts: Vec<&'c str>,
         }
         let texts = one.texts.iter().map(|(_, text)| text.as_str()).collect();
-        let conflict = Conflict { why, operation: &one.operation, texts };
+        let conflict = Conflict {
+            why,
+            operation: &one.operation,
+            texts,
+        };
         // The same one is put aside once, however often it is tried.
         let name: String = one.hash.to_string().chars().take(12).collect();
-        let path = self.conflicts.join(format!("{}-{name}.json", now.file_name_part()));
+        let path = self
+            .conflicts
+            .join(format!("{}-{name}.json", now.file_name_part()));
         let cannot = |error| io_fault("cannot write", &path, error);
         crate::private::create_directory(&self.conflicts).map_err(cannot)?;
-        let known = fs::read_dir(&self.conflicts).map_err(cannot)?.flatten().map(|entry| entry.path());
-        if let Some(known) = known.into_iter().find(|path| path.to_string_lossy().contains(&name)) {
+        let known = fs::read_dir(&self.conflicts)
+            .map_err(cannot)?
+            .flatten()
+            .map(|entry| entry.path());
+        if let Some(known) = known
+            .into_iter()
+            .find(|path| path.to_string_lossy().contains(&name))
+        {
             return Ok(known);
         }
-        let text = serde_json::to_vec_pretty(&conflict).map_err(std::io::Error::other).map_err(cannot)?;
+        let text = serde_json::to_vec_pretty(&conflict)
+            .map_err(std::io::Error::other)
+            .map_err(cannot)?;
         replace(&path, &text, Durability::Synced).map_err(cannot)?;
         Ok(path)
     }
@@ -207,11 +241,17 @@ pub(super) fn record_again(
     now: Timestamp,
 ) -> Result<Rebased, StoreFault> {
     let mut numbers: HashMap<OperationId, OperationId> = HashMap::new();
-    let mut rebased = Rebased { again: Vec::new(), misfits: Vec::new() };
+    let mut rebased = Rebased {
+        again: Vec::new(),
+        misfits: Vec::new(),
+    };
     let mut broken = None;
     for one in waiting {
         if let Some(first) = broken {
-            rebased.misfits.push((one, format!("operation {first}, which it may rest on, does not fit any more")));
+            rebased.misfits.push((
+                one,
+                format!("operation {first}, which it may rest on, does not fit any more"),
+            ));
             continue;
         }
         let (old, id) = (one.operation.id, state.head().next());
@@ -224,7 +264,11 @@ pub(super) fn record_again(
             verb: operation.verb,
             summary: operation.summary,
             key: operation.key,
-            facts: operation.facts.into_iter().map(|fact| renumbered(fact, &numbers)).collect(),
+            facts: operation
+                .facts
+                .into_iter()
+                .map(|fact| renumbered(fact, &numbers))
+                .collect(),
             texts: one.texts.iter().map(|(_, text)| text.clone()).collect(),
         };
         // They may have waited since before secrets were masked.

@@ -21,7 +21,12 @@ pub trait TeamServer: Send {
     ///
     /// # Errors
     /// [`Trouble`].
-    fn fetch(&self, after: OperationId, hash: Option<Digest32>, wait: Duration) -> Result<Fetched, Trouble>;
+    fn fetch(
+        &self,
+        after: OperationId,
+        hash: Option<Digest32>,
+        wait: Duration,
+    ) -> Result<Fetched, Trouble>;
 
     /// Sends operations as lines of a journal. To send the same ones again is harmless.
     ///
@@ -34,7 +39,10 @@ pub trait TeamServer: Send {
 #[derive(Clone, Debug)]
 pub enum Fetched {
     /// Some operations; all of them, when the last one is the greeting's head.
-    Page { greeting: Greeting, lines: Vec<String> },
+    Page {
+        greeting: Greeting,
+        lines: Vec<String>,
+    },
     /// It has another operation in that place.
     Diverged,
 }
@@ -49,5 +57,8 @@ pub enum Trouble {
         may_have_arrived: bool,
     },
     /// It answered, and will not have it.
-    Refused { why: String, next_steps: Vec<String> },
+    Refused {
+        why: String,
+        next_steps: Vec<String>,
+    },
 }

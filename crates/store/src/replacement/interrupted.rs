@@ -36,11 +36,18 @@ pub(crate) fn finish_locked(
     storage: Storage,
     known: Option<&KnownStores>,
 ) -> Result<Vec<Recovery>, StoreFault> {
-    let storage = if storage == Storage::Remote { Storage::Sqlite } else { storage };
+    let storage = if storage == Storage::Remote {
+        Storage::Sqlite
+    } else {
+        storage
+    };
     let told = |message: String| Ok(vec![Recovery { message }]);
     let Some(note) = Note::read(layout)? else {
         if storage == Storage::Sqlite && unseal_database(layout)? {
-            return told("the state was sealed for a move that never came to be: it is in use again".to_owned());
+            return told(
+                "the state was sealed for a move that never came to be: it is in use again"
+                    .to_owned(),
+            );
         }
         return Ok(Vec::new());
     };
@@ -48,13 +55,21 @@ pub(crate) fn finish_locked(
         Note::remove(layout)?;
         return Ok(Vec::new());
     };
-    let swap = Swap { layout, note: &note, set: &set };
+    let swap = Swap {
+        layout,
+        note: &note,
+        set: &set,
+    };
     let command = clean_line(&note.command);
-    let reverted = || format!("`tl {command}` was interrupted and is reverted: the state is the one before it");
+    let reverted = || {
+        format!("`tl {command}` was interrupted and is reverted: the state is the one before it")
+    };
     if note.from != note.to {
         if storage == note.to && (note.from != Storage::Sqlite || database_is_out_of_use(layout)) {
             swap.quarantine_moved()?;
-            return told(format!("`tl {command}` was interrupted and is finished now"));
+            return told(format!(
+                "`tl {command}` was interrupted and is finished now"
+            ));
         }
         if storage == note.from || storage == note.to {
             swap.revert(known)?;
@@ -67,15 +82,22 @@ pub(crate) fn finish_locked(
         return Ok(Vec::new());
     }
     let _writers = match note.to {
-        Storage::Json => Some(json::write_lock(layout, EngineSettings::default().patience)?),
+        Storage::Json => Some(json::write_lock(
+            layout,
+            EngineSettings::default().patience,
+        )?),
         _ => None,
     };
     if may_finish(layout, &note) && swap.install(known).and_then(|()| swap.clean_up()).is_ok() {
         let operations = usize::try_from(note.new.operation.0).unwrap_or(usize::MAX);
         let operations = count(operations, "operation", "operations");
-        let mut message = format!("`tl {command}` was interrupted and is finished now ({operations})");
+        let mut message =
+            format!("`tl {command}` was interrupted and is finished now ({operations})");
         if set.folder().exists() {
-            message.push_str(&format!("; the state before it is in {}", layout.relative(set.folder())));
+            message.push_str(&format!(
+                "; the state before it is in {}",
+                layout.relative(set.folder())
+            ));
         }
         return told(message);
     }
@@ -88,11 +110,20 @@ pub(crate) fn finish_locked(
 
 /// Says whether nobody can have worked on the old state since the note was written, and the new one is whole.
 fn may_finish(layout: &Layout, note: &Note) -> bool {
-    let place = if note.to == Storage::Sqlite { &layout.database } else { &layout.journal };
+    let place = if note.to == Storage::Sqlite {
+        &layout.database
+    } else {
+        &layout.journal
+    };
     let untouched = !exists(place)
         || match note.to {
             Storage::Sqlite => database_is_out_of_use(layout),
-            _ => load_journal(&Journal::at(place)).ok().map(|there| there.chain_head()) == note.old,
+            _ => {
+                load_journal(&Journal::at(place))
+                    .ok()
+                    .map(|there| there.chain_head())
+                    == note.old
+            }
         };
     untouched && staged_is_whole(layout, note)
 }
@@ -100,19 +131,35 @@ fn may_finish(layout: &Layout, note: &Note) -> bool {
 /// Looks at what was verified before the note was written: a disk that lies about syncing may have lost it.
 fn staged_is_whole(layout: &Layout, note: &Note) -> bool {
     let staged = staged(layout);
-    let place = if exists(&staged.journal) { staged.clone() } else { layout.clone() };
+    let place = if exists(&staged.journal) {
+        staged.clone()
+    } else {
+        layout.clone()
+    };
     let journal = Journal::at(&place.journal);
-    let Ok(Some(size)) = journal.size() else { return false };
-    if !journal.ends_in(&note.new.store, size, note.new.hash).unwrap_or(false) {
+    let Ok(Some(size)) = journal.size() else {
+        return false;
+    };
+    if !journal
+        .ends_in(&note.new.store, size, note.new.hash)
+        .unwrap_or(false)
+    {
         return false;
     }
     if note.to != Storage::Sqlite {
         return true;
     }
-    let place = Layout { database: staged.database, ..place };
+    let place = Layout {
+        database: staged.database,
+        ..place
+    };
     let row = SqliteStore::open(&place, &EngineSettings::default()).and_then(|store| store.row());
     row.is_ok_and(|row| {
-        let head = ChainHead { store: row.store.clone(), operation: row.head, hash: row.head_hash };
+        let head = ChainHead {
+            store: row.store.clone(),
+            operation: row.head,
+            hash: row.head_hash,
+        };
         head == note.new && row.journal_size == size
     })
 }
@@ -127,9 +174,14 @@ fn database_is_out_of_use(layout: &Layout) -> bool {
 
 /// Takes a sealed database into use again; says whether it was sealed.
 pub(super) fn unseal_database(layout: &Layout) -> Result<bool, StoreFault> {
-    let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
+    let settings = EngineSettings {
+        mirror: false,
+        ..EngineSettings::default()
+    };
     // Otherwise it is not the seal that keeps it from being used.
-    let Ok(store) = SqliteStore::open(layout, &settings) else { return Ok(false) };
+    let Ok(store) = SqliteStore::open(layout, &settings) else {
+        return Ok(false);
+    };
     match store.row() {
         Ok(row) if row.is_sealed() => store.unseal(),
         _ => Ok(false),

@@ -64,7 +64,8 @@ pub fn replace_state(
     cargo: &Cargo,
     cause: &ReplacementCause<'_>,
 ) -> Result<Vec<String>, StoreFault> {
-    crate::private::create_directory(&layout.home).map_err(|error| io_fault("cannot make", &layout.home, error))?;
+    crate::private::create_directory(&layout.home)
+        .map_err(|error| io_fault("cannot make", &layout.home, error))?;
     let _lock = rebuild_lock(layout)?;
     finish_locked(layout, storage, Some(known))?;
     // Whoever was let in stays let in: tokens are no part of what is replaced.
@@ -115,7 +116,12 @@ fn swap(
         remembered.map_err(|error| io_fault("cannot write in", known.folder(), error))?;
     }
     let head = old.head(layout);
-    let ReplacementCause { command, reason, why, now } = cause;
+    let ReplacementCause {
+        command,
+        reason,
+        why,
+        now,
+    } = cause;
     let manifest = Manifest::new(*now, *reason, why, head.clone());
     let set = QuarantineSet::create(layout, &manifest)?;
     let note = Note {
@@ -132,8 +138,14 @@ fn swap(
         set.remove_if_unused();
         return Err(fault);
     }
-    let swap = Swap { layout, note: &note, set: &set };
-    let done = old.seal().and_then(|_held| swap.install(known).and_then(|()| swap.clean_up()));
+    let swap = Swap {
+        layout,
+        note: &note,
+        set: &set,
+    };
+    let done = old
+        .seal()
+        .and_then(|_held| swap.install(known).and_then(|()| swap.clean_up()));
     match done {
         Ok(()) => {}
         // It is done; only the note and its traces are left, for the next command that looks.
@@ -155,7 +167,10 @@ enum OldState {
 
 impl OldState {
     fn hold(layout: &Layout, storage: Storage) -> Result<Self, StoreFault> {
-        let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
+        let settings = EngineSettings {
+            mirror: false,
+            ..EngineSettings::default()
+        };
         if storage == Storage::Json {
             return Ok(Self::Json(json::write_lock(layout, settings.patience)?));
         }
@@ -171,10 +186,14 @@ impl OldState {
 
     fn head(&self, layout: &Layout) -> Option<ChainHead> {
         match self {
-            Self::Sqlite(_, row) => {
-                Some(ChainHead { store: row.store.clone(), operation: row.head, hash: row.head_hash })
-            }
-            Self::Json(_) => load_journal(&Journal::at(&layout.journal)).ok().map(|there| there.chain_head()),
+            Self::Sqlite(_, row) => Some(ChainHead {
+                store: row.store.clone(),
+                operation: row.head,
+                hash: row.head_hash,
+            }),
+            Self::Json(_) => load_journal(&Journal::at(&layout.journal))
+                .ok()
+                .map(|there| there.chain_head()),
             Self::Unusable => None,
         }
     }
@@ -217,14 +236,30 @@ pub(crate) fn make_head_known(layout: &Layout, known: Option<&KnownStores>, head
 }
 
 /// Takes back what [`make_head_known`] said of a replacement that is reverted, where it came to that.
-pub(crate) fn forget_new_head(layout: &Layout, known: Option<&KnownStores>, new: &ChainHead, old: &ChainHead) {
+pub(crate) fn forget_new_head(
+    layout: &Layout,
+    known: Option<&KnownStores>,
+    new: &ChainHead,
+    old: &ChainHead,
+) {
     Mirror::new(&layout.mirror).mark_stale();
-    if let Some(heads) = known.and_then(|known| known_heads(layout, known)).filter(|_| new.store == old.store) {
-        heads.exchange_head(&new.store, (new.operation, new.hash), (old.operation, old.hash));
+    if let Some(heads) = known
+        .and_then(|known| known_heads(layout, known))
+        .filter(|_| new.store == old.store)
+    {
+        heads.exchange_head(
+            &new.store,
+            (new.operation, new.hash),
+            (old.operation, old.hash),
+        );
     }
 }
 
 fn known_heads(layout: &Layout, known: &KnownStores) -> Option<KnownHeads> {
     let heads = KnownHeads::in_directory(known.folder().parent()?);
-    Some(if layout.shared.is_some() { heads } else { heads.at(&layout.root) })
+    Some(if layout.shared.is_some() {
+        heads
+    } else {
+        heads.at(&layout.root)
+    })
 }

@@ -21,7 +21,11 @@ use crate::transfer::{Cargo, verify_built};
 /// Returns the project with its state in the folder where it is built.
 pub(crate) fn staged(layout: &Layout) -> Layout {
     let folder = staging_folder(layout);
-    Layout { database: folder.join("state.db"), journal: folder.join("journal.jsonl"), ..layout.clone() }
+    Layout {
+        database: folder.join("state.db"),
+        journal: folder.join("journal.jsonl"),
+        ..layout.clone()
+    }
 }
 
 pub(super) fn staging_folder(layout: &Layout) -> PathBuf {
@@ -45,7 +49,8 @@ pub(crate) fn build_staged(
         false => {
             place.journal.clone_from(&layout.journal);
             let size = Journal::at(&place.journal).size();
-            size.map_err(|error| io_fault("cannot read", &place.journal, error))?.unwrap_or(0)
+            size.map_err(|error| io_fault("cannot read", &place.journal, error))?
+                .unwrap_or(0)
         }
     };
     if storage == Storage::Sqlite {
@@ -62,8 +67,13 @@ pub(crate) fn build_staged(
 }
 
 fn write_journal(path: &Path, store: &StoreId, recorded: &[Recorded]) -> Result<u64, StoreFault> {
-    let lines = recorded.iter().map(Recorded::line).collect::<Result<Vec<_>, _>>()?;
-    Journal::at(path).write_whole(store, &lines).map_err(|error| io_fault("cannot write", path, error))
+    let lines = recorded
+        .iter()
+        .map(Recorded::line)
+        .collect::<Result<Vec<_>, _>>()?;
+    Journal::at(path)
+        .write_whole(store, &lines)
+        .map_err(|error| io_fault("cannot write", path, error))
 }
 
 pub(crate) fn remove_staging(layout: &Layout) {

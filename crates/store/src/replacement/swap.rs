@@ -54,7 +54,9 @@ impl Note {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(io_fault("cannot read", &path, error)),
         };
-        let note = serde_json::from_slice::<Self>(&bytes).ok().filter(|note| note.format == 1);
+        let note = serde_json::from_slice::<Self>(&bytes)
+            .ok()
+            .filter(|note| note.format == 1);
         if note.is_none() {
             Self::remove(layout)?;
         }
@@ -95,7 +97,11 @@ impl Swap<'_> {
 
     fn staged_last(&self) -> PathBuf {
         let staged = staged(self.layout);
-        if self.note.to == Storage::Sqlite { staged.database } else { staged.journal }
+        if self.note.to == Storage::Sqlite {
+            staged.database
+        } else {
+            staged.journal
+        }
     }
 
     /// Moves the old files out and the new ones in.
@@ -109,7 +115,8 @@ impl Swap<'_> {
         self.set.sync()?;
         if self.note.to == Storage::Sqlite {
             if let Some(folder) = layout.database.parent() {
-                crate::private::create_directory(folder).map_err(|error| io_fault("cannot make", folder, error))?;
+                crate::private::create_directory(folder)
+                    .map_err(|error| io_fault("cannot make", folder, error))?;
             }
             if brings_journal {
                 rename(&staged.journal, &layout.journal)?;
@@ -126,7 +133,11 @@ impl Swap<'_> {
 
     /// A recovery is nobody's decision: operations that it could not bring back are reported until a person accepts it.
     fn make_new_head_known(&self, known: Option<&KnownStores>) {
-        make_head_known(self.layout, known.filter(|_| self.note.command != RECOVERY), &self.note.new);
+        make_head_known(
+            self.layout,
+            known.filter(|_| self.note.command != RECOVERY),
+            &self.note.new,
+        );
     }
 
     fn quarantine_database(&self) -> Result<(), StoreFault> {
@@ -165,7 +176,9 @@ impl Swap<'_> {
         let (layout, staged) = (self.layout, staged(self.layout));
         let brings_journal = self.note.from == self.note.to || self.note.from == Storage::Postgres;
         // A move installs before its settings count, so that its database may be in place, with a log of its own.
-        let moved_in = self.note.from != self.note.to && self.note.to == Storage::Sqlite && self.is_installed();
+        let moved_in = self.note.from != self.note.to
+            && self.note.to == Storage::Sqlite
+            && self.is_installed();
         if moved_in {
             for ending in DATABASE_ENDINGS {
                 let file = with_ending(&layout.database, ending);
@@ -181,7 +194,10 @@ impl Swap<'_> {
             rename(&self.set.journal(), &layout.journal)?;
         }
         for ending in DATABASE_ENDINGS.into_iter().rev() {
-            let (from, to) = (self.set.database(ending), with_ending(&layout.database, ending));
+            let (from, to) = (
+                self.set.database(ending),
+                with_ending(&layout.database, ending),
+            );
             if exists(&from) && !exists(&to) {
                 rename(&from, &to)?;
             }
@@ -208,7 +224,10 @@ impl Swap<'_> {
         match self.revert(known) {
             Ok(()) => fault,
             Err(_) => StoreFault::Io {
-                action: format!("`tl {}` was interrupted; the next command finishes or reverts it", self.note.command),
+                action: format!(
+                    "`tl {}` was interrupted; the next command finishes or reverts it",
+                    self.note.command
+                ),
                 source: fault.into(),
             },
         }
@@ -216,7 +235,10 @@ impl Swap<'_> {
 
     /// Makes the renames durable.
     fn sync_places(&self) -> Result<(), StoreFault> {
-        let mut folders = vec![folder_of(&self.layout.journal), folder_of(&self.layout.database)];
+        let mut folders = vec![
+            folder_of(&self.layout.journal),
+            folder_of(&self.layout.database),
+        ];
         folders.dedup();
         for folder in folders.into_iter().filter(|folder| folder.is_dir()) {
             sync_folder(folder).map_err(|error| io_fault("cannot write", folder, error))?;
@@ -248,5 +270,7 @@ fn remove_file(path: &Path) -> io::Result<()> {
 }
 
 pub(super) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }

@@ -23,12 +23,19 @@ impl Fixture {
         let layout = Layout::new(folder.path(), &Settings::default());
         let known = KnownStores::in_directory(&folder.path().join("user"));
         crate::open::create(&layout, Storage::Sqlite, &known).unwrap();
-        Self { folder, layout, known }
+        Self {
+            folder,
+            layout,
+            known,
+        }
     }
 
     /// Says in the store's row which program may write it.
     fn set_min_writer(&self, min_writer: i64) {
-        let row = SqliteStore::open(&self.layout, &EngineSettings::default()).unwrap().row().unwrap();
+        let row = SqliteStore::open(&self.layout, &EngineSettings::default())
+            .unwrap()
+            .row()
+            .unwrap();
         let values = StoreRow { min_writer, ..row }.values();
         let sql = "UPDATE store SET store_id = ?1, min_reader = ?2, min_writer = ?3, head = ?4, head_hash = ?5, \
                    journal_size = ?6, next_node = ?7, node_total = ?8, sum = ?9";
@@ -56,7 +63,12 @@ impl Fixture {
 }
 
 fn cause(now: Timestamp) -> ReplacementCause<'static> {
-    ReplacementCause { command: "rebuild", reason: QuarantineReason::Replaced, why: "a test".to_owned(), now }
+    ReplacementCause {
+        command: "rebuild",
+        reason: QuarantineReason::Replaced,
+        why: "a test".to_owned(),
+        now,
+    }
 }
 
 #[test]
@@ -69,12 +81,21 @@ fn a_state_only_a_newer_program_may_write_is_never_replaced() {
     let now = Timestamp::from_millis(0);
 
     let replaced = replace_state(layout, Storage::Sqlite, known, &cargo, &cause(now));
-    assert!(matches!(replaced, Err(StoreFault::Newer { found: 2, .. })), "{replaced:?}");
+    assert!(
+        matches!(replaced, Err(StoreFault::Newer { found: 2, .. })),
+        "{replaced:?}"
+    );
     let place = |storage| Place { layout, storage };
     let moved = Relocation::prepare(place(Storage::Sqlite), place(Storage::Json), known).map(drop);
-    assert!(matches!(moved, Err(RelocationFault::Store(StoreFault::Newer { .. }))), "{moved:?}");
+    assert!(
+        matches!(moved, Err(RelocationFault::Store(StoreFault::Newer { .. }))),
+        "{moved:?}"
+    );
     let rebuilt = rebuild(layout, Storage::Sqlite, "a test", Trust::Known(known), now);
-    assert!(matches!(rebuilt, Err(StoreFault::Newer { .. })), "{rebuilt:?}");
+    assert!(
+        matches!(rebuilt, Err(StoreFault::Newer { .. })),
+        "{rebuilt:?}"
+    );
     assert_eq!(fixture.files(), files);
 }
 
@@ -91,7 +112,12 @@ fn a_store_that_was_open_during_the_swap_cannot_write_into_quarantine() {
     assert_eq!(kept, [".throughline/damaged/1"]);
     assert!(matches!(open.write().map(drop), Err(StoreFault::Moved)));
     assert!(matches!(open.read().map(drop), Err(StoreFault::Moved)));
-    drop(SqliteStore::open(layout, &EngineSettings::default()).unwrap().write().unwrap());
+    drop(
+        SqliteStore::open(layout, &EngineSettings::default())
+            .unwrap()
+            .write()
+            .unwrap(),
+    );
 }
 
 #[test]
@@ -100,7 +126,10 @@ fn a_state_that_was_moved_to_a_database_is_not_rebuilt_by_a_process_with_old_set
     let (layout, known) = (&fixture.layout, &fixture.known);
     let now = Timestamp::from_millis(0);
     let moved = Manifest::new(now, QuarantineReason::Moved, "a test", None);
-    let moved = Manifest { moved_to: Some(Storage::Postgres), ..moved };
+    let moved = Manifest {
+        moved_to: Some(Storage::Postgres),
+        ..moved
+    };
     let files = DATABASE_ENDINGS.map(|ending| with_ending(&layout.database, ending));
     let files = files.into_iter().chain([layout.journal.clone()]);
     crate::quarantine::quarantine_files(layout, &moved, files).unwrap();
@@ -109,7 +138,11 @@ fn a_state_that_was_moved_to_a_database_is_not_rebuilt_by_a_process_with_old_set
     // Back again by a person's decision, it is an ordinary state.
     let cargo = crate::load_quarantined(layout, "1").unwrap();
     replace_state(layout, Storage::Sqlite, known, &cargo, &cause(now)).unwrap();
-    assert!(crate::transfer::load(layout, Storage::Sqlite).unwrap().is_same(&cargo));
+    assert!(
+        crate::transfer::load(layout, Storage::Sqlite)
+            .unwrap()
+            .is_same(&cargo)
+    );
 }
 
 #[test]
@@ -118,7 +151,14 @@ fn a_note_that_is_older_than_what_was_done_since_changes_nothing() {
     let (layout, known) = (&fixture.layout, &fixture.known);
     let now = Timestamp::from_millis(0);
     let cargo = crate::transfer::load(layout, Storage::Sqlite).unwrap();
-    build_staged(layout, Storage::Sqlite, &cargo, &BookContents::default(), true).unwrap();
+    build_staged(
+        layout,
+        Storage::Sqlite,
+        &cargo,
+        &BookContents::default(),
+        true,
+    )
+    .unwrap();
     let manifest = Manifest::new(now, QuarantineReason::Replaced, "a test", None);
     let set = QuarantineSet::create(layout, &manifest).unwrap();
     let note = Note {
@@ -137,11 +177,18 @@ fn a_note_that_is_older_than_what_was_done_since_changes_nothing() {
     assert!(told[0].message.contains("is reverted"), "{told:?}");
     assert!(!Note::exists(layout) && !exists(&staging_folder(layout)));
     assert_eq!(crate::list_quarantine(layout).unwrap().len(), 0);
-    assert!(crate::transfer::load(layout, Storage::Sqlite).unwrap().is_same(&cargo));
+    assert!(
+        crate::transfer::load(layout, Storage::Sqlite)
+            .unwrap()
+            .is_same(&cargo)
+    );
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a note that an older build wrote")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a note that an older build wrote"
+)]
 fn a_note_from_a_repository_reaches_no_file_outside() {
     let fixture = Fixture::new();
     let before = fixture.files();
@@ -150,6 +197,16 @@ fn a_note_from_a_repository_reaches_no_file_outside() {
         "hash":"0000000000000000000000000000000000000000000000000000000000000000"}}"#;
     fs::write(Note::path(&fixture.layout), note).unwrap();
     finish_interrupted(&fixture.layout, Storage::Sqlite, None).unwrap();
-    let after: Vec<PathBuf> = fixture.files().into_iter().filter(|file| !file.ends_with("rebuild.lock")).collect();
-    assert_eq!(after, before.into_iter().filter(|file| !file.ends_with("rebuild.lock")).collect::<Vec<_>>());
+    let after: Vec<PathBuf> = fixture
+        .files()
+        .into_iter()
+        .filter(|file| !file.ends_with("rebuild.lock"))
+        .collect();
+    assert_eq!(
+        after,
+        before
+            .into_iter()
+            .filter(|file| !file.ends_with("rebuild.lock"))
+            .collect::<Vec<_>>()
+    );
 }

@@ -28,8 +28,14 @@ pub(super) enum Purpose {
 }
 
 /// Opens the database.
-pub(super) fn open(path: &Path, purpose: &Purpose, patience: Duration) -> Result<Connection, StoreFault> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+pub(super) fn open(
+    path: &Path,
+    purpose: &Purpose,
+    patience: Duration,
+) -> Result<Connection, StoreFault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let mut connection = match purpose {
         Purpose::Create => Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_CREATE),
         Purpose::Existing => {
@@ -47,27 +53,37 @@ pub(super) fn open(path: &Path, purpose: &Purpose, patience: Duration) -> Result
 /// Only when nothing waits in the write-ahead log: what is there would not be seen.
 pub(super) fn open_immutable(path: &Path) -> Result<Connection, StoreFault> {
     if fs::metadata(log_of(path)).is_ok_and(|metadata| metadata.len() > 0) {
-        return Err(StoreFault::ReadOnly { path: path.to_owned() });
+        return Err(StoreFault::ReadOnly {
+            path: path.to_owned(),
+        });
     }
     let uri = format!("file:{}?immutable=1", escape_uri(&path.to_string_lossy()));
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Connection::open_with_flags(uri, flags).map_err(|error| fault(path, error))
 }
 
 fn escape_uri(path: &str) -> String {
-    path.replace('%', "%25").replace('?', "%3f").replace('#', "%23")
+    path.replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23")
 }
 
 /// Refuses what only looks like a database of this user.
 fn check_file(path: &Path) -> Result<(), StoreFault> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(StoreFault::Missing),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(StoreFault::Missing);
+        }
         Err(error) => return Err(crate::engine::io_fault("cannot look at", path, error)),
     };
     // SQLite takes a file of no bytes for a new database and throws its log away.
     if metadata.file_type().is_file() && metadata.len() == 0 {
-        return Err(StoreFault::Damaged { what: "the database is empty".to_owned() });
+        return Err(StoreFault::Damaged {
+            what: "the database is empty".to_owned(),
+        });
     }
     let refuse = |why: &str| {
         Err(StoreFault::Io {
@@ -92,7 +108,9 @@ fn check_file(path: &Path) -> Result<(), StoreFault> {
 pub(super) fn keep_log_short(connection: &Connection, path: &Path) {
     if fs::metadata(log_of(path)).is_ok_and(|log| log.len() > LOG_PAGES * PAGE) {
         // Someone who is reading keeps it as it is; then the next writer tries again.
-        let _ = without_patience(|| connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
+        let _ = without_patience(|| {
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+        });
     }
 }
 
@@ -128,7 +146,9 @@ fn configure(connection: &mut Connection, patience: Duration) -> rusqlite::Resul
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // NORMAL: a commit does not wait for the disk. Every operation is in the journal by then, synced; a database that
     // comes back from a power cut without it takes it over from there.
-    connection.execute_batch("PRAGMA cell_size_check=ON; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0;")
+    connection.execute_batch(
+        "PRAGMA cell_size_check=ON; PRAGMA synchronous=NORMAL; PRAGMA wal_autocheckpoint=0;",
+    )
 }
 
 // The busy handler is a plain function: when to give up is kept here, for the whole process.
@@ -141,7 +161,10 @@ thread_local! {
 }
 
 fn set_patience(patience: Duration) {
-    GIVE_UP_AFTER_MS.store(u64::try_from(patience.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    GIVE_UP_AFTER_MS.store(
+        u64::try_from(patience.as_millis()).unwrap_or(u64::MAX),
+        Ordering::Relaxed,
+    );
 }
 
 /// Sleeps between 0.3 and 2.8 ms: many waiters at the same steps would starve one another.
@@ -176,33 +199,53 @@ pub(super) fn fault(path: &Path, error: rusqlite::Error) -> StoreFault {
         // SQLite tried for ten seconds, by a schedule of its own, to get a lock that nobody else has to hold: the
         // release of one failed in this process, or the file system's locks do not work.
         Some(ErrorCode::FileLockingProtocolFailed) => StoreFault::Io {
-            action: format!("file locks on `{}` do not work (tl doctor says where it lies)", path.display()),
+            action: format!(
+                "file locks on `{}` do not work (tl doctor says where it lies)",
+                path.display()
+            ),
             source: error.into(),
         },
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             // To find out who it is takes the system ten milliseconds: not for somebody who will not wait anyway.
-            StoreFault::Locked { holder: if IN_A_HURRY.get() { None } else { holder(path) } }
+            StoreFault::Locked {
+                holder: if IN_A_HURRY.get() { None } else { holder(path) },
+            }
         }
         Some(
             ErrorCode::DatabaseCorrupt
             | ErrorCode::NotADatabase
             | ErrorCode::TypeMismatch
             | ErrorCode::ConstraintViolation,
-        ) => StoreFault::Damaged { what: error.to_string() },
-        Some(ErrorCode::ReadOnly) => StoreFault::ReadOnly { path: path.to_owned() },
-        Some(ErrorCode::DiskFull) => StoreFault::Full { path: path.to_owned() },
+        ) => StoreFault::Damaged {
+            what: error.to_string(),
+        },
+        Some(ErrorCode::ReadOnly) => StoreFault::ReadOnly {
+            path: path.to_owned(),
+        },
+        Some(ErrorCode::DiskFull) => StoreFault::Full {
+            path: path.to_owned(),
+        },
         Some(ErrorCode::CannotOpen) if !path.exists() => StoreFault::Missing,
-        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => StoreFault::ReadOnly { path: path.to_owned() },
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => StoreFault::ReadOnly {
+            path: path.to_owned(),
+        },
         // A statement of ours that the schema does not know: tables are gone.
-        Some(ErrorCode::Unknown) => StoreFault::Damaged { what: error.to_string() },
+        Some(ErrorCode::Unknown) => StoreFault::Damaged {
+            what: error.to_string(),
+        },
         _ => match &error {
             // Our own statements are right: if one cannot be prepared, it is the schema that is not.
             rusqlite::Error::SqlInputError { .. }
             | rusqlite::Error::InvalidColumnType(..)
             | rusqlite::Error::FromSqlConversionFailure(..)
             | rusqlite::Error::IntegralValueOutOfRange(..)
-            | rusqlite::Error::QueryReturnedNoRows => StoreFault::Damaged { what: error.to_string() },
-            _ => StoreFault::Io { action: format!("cannot use `{}`", path.display()), source: error.into() },
+            | rusqlite::Error::QueryReturnedNoRows => StoreFault::Damaged {
+                what: error.to_string(),
+            },
+            _ => StoreFault::Io {
+                action: format!("cannot use `{}`", path.display()),
+                source: error.into(),
+            },
         },
     }
 }
@@ -220,7 +263,10 @@ fn holder(path: &Path) -> Option<u32> {
     let locks = fs::read_to_string("/proc/locks").ok()?;
     locks.lines().find_map(|line| {
         // `5: POSIX  ADVISORY  WRITE 4711 fd:01:131234 120 120`
-        let mut fields = line.split_whitespace().skip_while(|field| *field != "WRITE").skip(1);
+        let mut fields = line
+            .split_whitespace()
+            .skip_while(|field| *field != "WRITE")
+            .skip(1);
         let (pid, file, start) = (fields.next()?, fields.next()?, fields.next()?);
         let held = file.rsplit(':').next() == Some(&inode) && start == WRITE_LOCK;
         held.then(|| pid.parse().ok()).flatten()

@@ -16,10 +16,14 @@ impl SqliteStore {
         let row = read_store_row(&self.connection, "")?;
         row.check_reader()?;
         accept(&row.store)?;
-        let Some(heads) = &self.settings.heads else { return Ok(()) };
+        let Some(heads) = &self.settings.heads else {
+            return Ok(());
+        };
         let compare = |row: StoreRow| {
             let head = (row.head, row.head_hash);
-            heads.compare(&row.store.clone(), head, &|number| self.view(row.clone()).chain_hash(number))
+            heads.compare(&row.store.clone(), head, &|number| {
+                self.view(row.clone()).chain_hash(number)
+            })
         };
         let mut history = compare(row)?;
         if history.problem().is_some() {
@@ -33,7 +37,9 @@ impl SqliteStore {
 
     /// Makes the end of a committed transaction the known head.
     pub(super) fn advance_known_head(&self, transaction: &TableTransaction<'_>) {
-        let Some(heads) = &self.settings.heads else { return };
+        let Some(heads) = &self.settings.heads else {
+            return;
+        };
         let (found, now) = (&transaction.found, &transaction.view.store);
         let before = (found.head, found.head_hash);
         let chain_hash = |number| self.view(now.clone()).chain_hash(number);
@@ -46,14 +52,21 @@ impl SqliteStore {
         let fault = |error| self.connection.fault(error);
         let notes: Vec<(String, String)> = connection
             .prepare("SELECT key, body FROM note")
-            .and_then(|mut all| all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect())
+            .and_then(|mut all| {
+                all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+                    .collect()
+            })
             .map_err(fault)?;
         for (key, body) in notes {
             if let std::borrow::Cow::Owned(masked) = domain::secrets::mask(&body) {
-                connection.execute("UPDATE note SET body = ?2 WHERE key = ?1", (key, masked)).map_err(fault)?;
+                connection
+                    .execute("UPDATE note SET body = ?2 WHERE key = ?1", (key, masked))
+                    .map_err(fault)?;
             }
         }
         connection::run(connection, "VACUUM").map_err(fault)?;
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(fault)
+        connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            .map_err(fault)
     }
 }

@@ -10,7 +10,10 @@ use crate::engine::io_fault;
 use crate::layout::Layout;
 
 /// The steps, in order. A released one is never edited. Number 2 is PostgreSQL's alone; the next one here is 3.
-pub(super) const STEPS: [(i64, &str); 1] = [(1, include_str!("../../migrations/sqlite/0001_foundation.sql"))];
+pub(super) const STEPS: [(i64, &str); 1] = [(
+    1,
+    include_str!("../../migrations/sqlite/0001_foundation.sql"),
+)];
 
 /// The format this program writes.
 pub(super) const FORMAT: i64 = STEPS[STEPS.len() - 1].0;
@@ -28,7 +31,9 @@ pub(super) enum Condition {
 /// Looks at a database's header.
 pub(super) fn condition(connection: &Connection, path: &Path) -> Result<Condition, StoreFault> {
     let pragma = |name: &str| -> Result<i64, StoreFault> {
-        connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0)).map_err(|error| fault(path, error))
+        connection
+            .query_row(&format!("PRAGMA {name}"), [], |row| row.get(0))
+            .map_err(|error| fault(path, error))
     };
     match (pragma("application_id")?, pragma("user_version")?) {
         (APPLICATION_ID, format) if format > 0 => Ok(Condition::Ours { format }),
@@ -43,7 +48,9 @@ pub(super) fn apply(connection: &Connection, path: &Path, from: i64) -> Result<(
     for (_, step) in STEPS.iter().filter(|(number, _)| *number > from) {
         script.push_str(step);
     }
-    script.push_str(&format!("PRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {FORMAT};\nCOMMIT;\n"));
+    script.push_str(&format!(
+        "PRAGMA application_id = {APPLICATION_ID};\nPRAGMA user_version = {FORMAT};\nCOMMIT;\n"
+    ));
     connection.execute_batch(&script).map_err(|error| {
         // The first failing statement left the transaction open.
         let _ = connection.execute_batch("ROLLBACK");
@@ -52,11 +59,17 @@ pub(super) fn apply(connection: &Connection, path: &Path, from: i64) -> Result<(
 }
 
 /// Brings an older database to the present format, keeping a copy of it as it was.
-pub(super) fn upgrade(connection: &Connection, layout: &Layout, from: i64) -> Result<(), StoreFault> {
+pub(super) fn upgrade(
+    connection: &Connection,
+    layout: &Layout,
+    from: i64,
+) -> Result<(), StoreFault> {
     let copy = layout.home.join(format!("state-before-format-{FORMAT}.db"));
     if !copy.exists() {
         let copy_text = copy.to_string_lossy().into_owned();
-        connection.execute("VACUUM INTO ?1", [copy_text]).map_err(|error| fault(&layout.database, error))?;
+        connection
+            .execute("VACUUM INTO ?1", [copy_text])
+            .map_err(|error| fault(&layout.database, error))?;
         std::fs::File::open(&copy)
             .and_then(|file| file.sync_all())
             .map_err(|error| io_fault("cannot keep a copy at", &copy, error))?;
@@ -71,7 +84,11 @@ type SchemaRow = (String, String, String, Option<String>);
 ///
 /// SQLite's own check reads the statements but does not know what they should be: one flipped bit in the name of a column is
 /// a valid schema in which our queries fail.
-pub(super) fn schema_damage(connection: &Connection, path: &Path, format: i64) -> Result<Option<String>, StoreFault> {
+pub(super) fn schema_damage(
+    connection: &Connection,
+    path: &Path,
+    format: i64,
+) -> Result<Option<String>, StoreFault> {
     // What a newer program adds is not known here.
     if format > FORMAT {
         return Ok(None);
@@ -88,19 +105,29 @@ pub(super) fn schema_damage(connection: &Connection, path: &Path, format: i64) -
     });
     let expected = model.map_err(|error| fault(path, error))?;
     let differs = |(one, other): &(&SchemaRow, &SchemaRow)| one != other;
-    let odd = found.iter().zip(&expected).find(differs).map(|(found, _)| found.1.clone());
+    let odd = found
+        .iter()
+        .zip(&expected)
+        .find(differs)
+        .map(|(found, _)| found.1.clone());
     Ok(match odd {
-        Some(name) => Some(format!("the schema of `{name}` is not the one this program makes")),
-        None if found.len() != expected.len() => {
-            Some(format!("the schema has {} entries, not {}", found.len(), expected.len()))
-        }
+        Some(name) => Some(format!(
+            "the schema of `{name}` is not the one this program makes"
+        )),
+        None if found.len() != expected.len() => Some(format!(
+            "the schema has {} entries, not {}",
+            found.len(),
+            expected.len()
+        )),
         None => None,
     })
 }
 
 fn schema(connection: &Connection) -> rusqlite::Result<Vec<SchemaRow>> {
-    let mut statement =
-        connection.prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    let mut statement = connection
+        .prepare("SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name")?;
+    let rows = statement.query_map([], |row| {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+    })?;
     rows.collect()
 }

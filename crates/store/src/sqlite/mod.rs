@@ -20,7 +20,8 @@ use domain::ids::{Digest32, NodeId, OperationId, StoreId, VersionHash};
 use domain::node::Node;
 use domain::operation::Operation;
 use domain::ports::{
-    AccessBook, ChildName, Clock, FileStamp, History, Recovery, Snapshot, Store, StoreFault, StoreFinding, Transaction,
+    AccessBook, ChildName, Clock, FileStamp, History, Recovery, Snapshot, Store, StoreFault,
+    StoreFinding, Transaction,
 };
 use domain::status::Footing;
 use domain::time::Timestamp;
@@ -86,9 +87,15 @@ impl SqliteStore {
         };
         let format = match condition {
             Condition::Ours { format } => format,
-            Condition::Empty => return Err(StoreFault::Damaged { what: "the database is empty".to_owned() }),
+            Condition::Empty => {
+                return Err(StoreFault::Damaged {
+                    what: "the database is empty".to_owned(),
+                });
+            }
             Condition::AnotherProgram => {
-                return Err(StoreFault::AnotherProgram { path: layout.database.clone() });
+                return Err(StoreFault::AnotherProgram {
+                    path: layout.database.clone(),
+                });
             }
         };
         let store = Self {
@@ -123,7 +130,10 @@ impl SqliteStore {
         // Takes over what a process that died left in the journal.
         drop(self.read()?);
         let row = self.begin("BEGIN")?;
-        let reading = ReadView { view: self.view(row), store: self };
+        let reading = ReadView {
+            view: self.view(row),
+            store: self,
+        };
         Ok((reading.view.store.store.clone(), reading.view.entries()?))
     }
 
@@ -145,7 +155,9 @@ impl SqliteStore {
     /// Takes the write lock and keeps it; refuses a state that a newer program may have made, or that was moved.
     pub(crate) fn hold_for_replacement(&self) -> Result<StoreRow, StoreFault> {
         if self.read_only {
-            return Err(StoreFault::ReadOnly { path: self.layout.database.clone() });
+            return Err(StoreFault::ReadOnly {
+                path: self.layout.database.clone(),
+            });
         }
         let row = self.begin("BEGIN IMMEDIATE")?;
         row.check_writer(FORMAT).inspect_err(|_| self.roll_back())?;
@@ -194,11 +206,19 @@ impl SqliteStore {
     /// If the database itself is sound, mends a damaged journal from it and says so.
     pub(crate) fn mend_if_sound(&self) -> Result<bool, StoreFault> {
         use domain::ports::StoreFindingKind::{DatabaseDamaged, JournalDamaged, TextMissing};
-        let Ok(findings) = self.verify() else { return Ok(false) };
-        if findings.iter().any(|finding| matches!(finding.kind, DatabaseDamaged | TextMissing)) {
+        let Ok(findings) = self.verify() else {
+            return Ok(false);
+        };
+        if findings
+            .iter()
+            .any(|finding| matches!(finding.kind, DatabaseDamaged | TextMissing))
+        {
             return Ok(false);
         }
-        if findings.iter().any(|finding| finding.kind == JournalDamaged) {
+        if findings
+            .iter()
+            .any(|finding| finding.kind == JournalDamaged)
+        {
             let row = self.begin("BEGIN IMMEDIATE")?;
             let mended = self.mend_journal(row);
             self.roll_back();
@@ -207,7 +227,10 @@ impl SqliteStore {
         Ok(true)
     }
 
-    fn open_writable(layout: &Layout, settings: &EngineSettings) -> Result<(Connection, Condition), StoreFault> {
+    fn open_writable(
+        layout: &Layout,
+        settings: &EngineSettings,
+    ) -> Result<(Connection, Condition), StoreFault> {
         let connection = connection::open(&layout.database, &Purpose::Existing, settings.patience)?;
         let condition = migrate::condition(&connection, &layout.database)?;
         Ok((connection, condition))
@@ -237,10 +260,19 @@ impl SqliteStore {
             .tempdir_in(folder)
             .map_err(|error| io_fault("cannot write in", folder, error))?;
         let path = temporary.path().join("state.db");
-        let settings = EngineSettings { mirror: false, ..EngineSettings::default() };
+        let settings = EngineSettings {
+            mirror: false,
+            ..EngineSettings::default()
+        };
         lay_foundation(&path, id)?;
         {
-            let store = Self::open(&Layout { database: path.clone(), ..layout.clone() }, &settings)?;
+            let store = Self::open(
+                &Layout {
+                    database: path.clone(),
+                    ..layout.clone()
+                },
+                &settings,
+            )?;
             let row = store.begin("BEGIN IMMEDIATE")?;
             let mut transaction = store.transaction(row);
             for one in recorded {
@@ -262,7 +294,10 @@ impl SqliteStore {
         if self.format > FORMAT {
             let row = read_store_row(&self.connection, "")?;
             if row.min_reader > FORMAT {
-                return Err(StoreFault::Newer { found: self.format, known: FORMAT });
+                return Err(StoreFault::Newer {
+                    found: self.format,
+                    known: FORMAT,
+                });
             }
         }
         Ok(())
@@ -279,14 +314,19 @@ impl SqliteStore {
     /// Takes the right to write.
     pub(crate) fn begin_writing(&self) -> Result<TableTransaction<'_>, StoreFault> {
         if self.read_only {
-            return Err(StoreFault::ReadOnly { path: self.layout.database.clone() });
+            return Err(StoreFault::ReadOnly {
+                path: self.layout.database.clone(),
+            });
         }
         if self.format < FORMAT {
             migrate::upgrade(&self.connection.inner, &self.layout, self.format)?;
         }
         let row = self.begin("BEGIN IMMEDIATE")?;
         // Read after the lock was taken: a newer program may have migrated while we waited.
-        let row = row.check_writer(FORMAT).and_then(|()| self.reconcile(row)).inspect_err(|_| self.roll_back())?;
+        let row = row
+            .check_writer(FORMAT)
+            .and_then(|()| self.reconcile(row))
+            .inspect_err(|_| self.roll_back())?;
         Ok(self.transaction(row))
     }
 
@@ -298,7 +338,11 @@ impl SqliteStore {
     }
 
     /// The same within a [`Self::hold`], which it ends.
-    pub(crate) fn replace_history(&self, found: StoreRow, entries: &[Recorded]) -> Result<(), StoreFault> {
+    pub(crate) fn replace_history(
+        &self,
+        found: StoreRow,
+        entries: &[Recorded],
+    ) -> Result<(), StoreFault> {
         let store = StoreRow {
             head: OperationId(0),
             head_hash: journal::chain_start(&found.store),
@@ -310,17 +354,22 @@ impl SqliteStore {
         let mut transaction = self.transaction(store);
         transaction.found = found;
         for table in MADE_FROM_OPERATIONS.iter().chain(&["stamp"]) {
-            self.connection.execute(&format!("DELETE FROM {table}"), &[])?;
+            self.connection
+                .execute(&format!("DELETE FROM {table}"), &[])?;
         }
         // Deleting its rows would leave their words in the index until it is merged.
-        self.connection.execute("INSERT INTO search (search) VALUES ('delete-all')", &[])?;
+        self.connection
+            .execute("INSERT INTO search (search) VALUES ('delete-all')", &[])?;
         let mut lines = Vec::with_capacity(entries.len());
         for one in entries {
             transaction.apply_recorded(one)?;
             lines.push(one.line()?);
         }
         let unwritable = |error| io_fault("cannot write", self.journal.path(), error);
-        let size = self.journal.write_whole(&transaction.view.store.store, &lines).map_err(unwritable)?;
+        let size = self
+            .journal
+            .write_whole(&transaction.view.store.store, &lines)
+            .map_err(unwritable)?;
         self.finish(&mut transaction, size)?;
         drop(transaction);
         // Files of nodes that are no more go, too. A copy: what cannot be written now is written later.
@@ -355,15 +404,21 @@ impl SqliteStore {
     }
 
     /// Writes the store's row and commits; `journal_size` is where the journal ends now.
-    fn finish(&self, transaction: &mut TableTransaction<'_>, journal_size: u64) -> Result<(), StoreFault> {
+    fn finish(
+        &self,
+        transaction: &mut TableTransaction<'_>,
+        journal_size: u64,
+    ) -> Result<(), StoreFault> {
         transaction.write_store_row(journal_size)?;
-        connection::run(&self.connection.inner, "COMMIT").map_err(|error| self.connection.fault(error))?;
+        connection::run(&self.connection.inner, "COMMIT")
+            .map_err(|error| self.connection.fault(error))?;
         transaction.finished = true;
         Ok(())
     }
 
     fn begin(&self, how: &str) -> Result<StoreRow, StoreFault> {
-        connection::run(&self.connection.inner, how).map_err(|error| self.connection.fault(error))?;
+        connection::run(&self.connection.inner, how)
+            .map_err(|error| self.connection.fault(error))?;
         read_store_row(&self.connection, "").inspect_err(|_| self.roll_back())
     }
 
@@ -375,13 +430,18 @@ impl SqliteStore {
     /// Compares where the journal's chain stands with where the database does.
     fn compare_journal(&self, row: &StoreRow) -> Result<JournalIs, StoreFault> {
         let unreadable = |error| io_fault("cannot read", self.journal.path(), error);
-        let Some(mark) = self.journal.mark().map_err(unreadable)? else { return Ok(JournalIs::Wrong) };
+        let Some(mark) = self.journal.mark().map_err(unreadable)? else {
+            return Ok(JournalIs::Wrong);
+        };
         // A server asks again and again; the same file with the same end need not be read each time.
         if self.compared.get() == Some((mark, row.head_hash)) {
             return Ok(JournalIs::Equal);
         }
         let same_chain = mark.size >= row.journal_size
-            && self.journal.ends_in(&row.store, row.journal_size, row.head_hash).map_err(unreadable)?;
+            && self
+                .journal
+                .ends_in(&row.store, row.journal_size, row.head_hash)
+                .map_err(unreadable)?;
         Ok(match same_chain {
             false => JournalIs::Wrong,
             true if mark.size == row.journal_size => {
@@ -410,14 +470,18 @@ impl SqliteStore {
             .read_from(row.journal_size, Some(row.head_hash))
             .map_err(|error| io_fault("cannot read", self.journal.path(), error))?;
         if let Some(damage) = ahead.damage.as_ref().filter(|damage| !damage.torn) {
-            return Err(StoreFault::Damaged { what: format!("the journal's end cannot be read: {}", damage.what) });
+            return Err(StoreFault::Damaged {
+                what: format!("the journal's end cannot be read: {}", damage.what),
+            });
         }
         let mut transaction = self.transaction(row);
         for entry in &ahead.entries {
             transaction.apply_recorded(&entry.clone().into())?;
         }
         if ahead.damage.is_some() {
-            self.journal.cut(ahead.good_size).map_err(|error| io_fault("cannot cut", self.journal.path(), error))?;
+            self.journal
+                .cut(ahead.good_size)
+                .map_err(|error| io_fault("cannot cut", self.journal.path(), error))?;
         }
         self.finish(&mut transaction, ahead.good_size)?;
         drop(transaction);
@@ -435,10 +499,14 @@ impl SqliteStore {
     fn mend_journal(&self, row: StoreRow) -> Result<StoreRow, StoreFault> {
         self.journal.check_format()?;
         let entries = self.view(row.clone()).entries()?;
-        let lines = entries.iter().map(Recorded::line).collect::<Result<Vec<_>, _>>()?;
+        let lines = entries
+            .iter()
+            .map(Recorded::line)
+            .collect::<Result<Vec<_>, _>>()?;
         let why = "the journal was damaged or did not belong to the database";
         let manifest = Manifest::new(SystemClock.now(), QuarantineReason::Damaged, why, None);
-        let quarantined = quarantine_files(&self.layout, &manifest, [self.journal.path().to_owned()])?;
+        let quarantined =
+            quarantine_files(&self.layout, &manifest, [self.journal.path().to_owned()])?;
         let size = self
             .journal
             .write_whole(&row.store, &lines)
@@ -463,16 +531,26 @@ impl SqliteStore {
         after: OperationId,
         prev: domain::ids::Digest32,
     ) -> Vec<JournalEntry> {
-        let Ok(store) = Self::open(layout, settings) else { return Vec::new() };
-        let Ok(row) = read_store_row(&store.connection, "") else { return Vec::new() };
+        let Ok(store) = Self::open(layout, settings) else {
+            return Vec::new();
+        };
+        let Ok(row) = read_store_row(&store.connection, "") else {
+            return Vec::new();
+        };
         let view = store.view(row.clone());
         let mut prev = prev;
         let mut found = Vec::new();
         let mut next = after.next();
         while next <= row.head {
-            let Ok(mut one) = view.recorded(next, next) else { break };
-            let Some(operation) = one.pop().filter(|operation| operation.prev == prev) else { break };
-            let Ok(recorded) = view.entry(&operation) else { break };
+            let Ok(mut one) = view.recorded(next, next) else {
+                break;
+            };
+            let Some(operation) = one.pop().filter(|operation| operation.prev == prev) else {
+                break;
+            };
+            let Ok(recorded) = view.entry(&operation) else {
+                break;
+            };
             prev = recorded.hash;
             found.push(JournalEntry {
                 operation: recorded.operation,
@@ -497,13 +575,21 @@ impl SqliteStore {
             return;
         }
         let view = self.view(row);
-        let _ = self.mirror.catch_up(&view, operations, self.settings.mirror_interval);
+        let _ = self
+            .mirror
+            .catch_up(&view, operations, self.settings.mirror_interval);
     }
 }
 
 impl From<JournalEntry> for Recorded {
     fn from(entry: JournalEntry) -> Self {
-        Self { operation: entry.operation, body: entry.body, texts: entry.texts, prev: entry.prev, hash: entry.hash }
+        Self {
+            operation: entry.operation,
+            body: entry.body,
+            texts: entry.texts,
+            prev: entry.prev,
+            hash: entry.hash,
+        }
     }
 }
 
@@ -511,7 +597,9 @@ impl From<JournalEntry> for Recorded {
 fn lay_foundation(path: &Path, id: &StoreId) -> Result<(), StoreFault> {
     let fault = |error| connection::fault(path, error);
     let connection = connection::open(path, &Purpose::Create, std::time::Duration::from_secs(5))?;
-    connection.query_row("PRAGMA journal_mode=WAL", [], |_| Ok(())).map_err(fault)?;
+    connection
+        .query_row("PRAGMA journal_mode=WAL", [], |_| Ok(()))
+        .map_err(fault)?;
     migrate::apply(&connection, path, 0)?;
     let row = StoreRow {
         store: id.clone(),
@@ -525,7 +613,9 @@ fn lay_foundation(path: &Path, id: &StoreId) -> Result<(), StoreFault> {
     };
     let sql = "INSERT INTO store (one, store_id, min_reader, min_writer, head, head_hash, journal_size, next_node, \
                node_total, sum) VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    connection.execute(sql, params_from_iter(row.values())).map_err(fault)?;
+    connection
+        .execute(sql, params_from_iter(row.values()))
+        .map_err(fault)?;
     Ok(())
 }
 
@@ -587,18 +677,30 @@ impl Keeper for SqliteStore {
 }
 
 impl Desk for SqliteStore {
-    fn look(&self, work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>) -> Result<(), StoreFault> {
-        connection::run(&self.connection.inner, "BEGIN").map_err(|error| self.connection.fault(error))?;
+    fn look(
+        &self,
+        work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>,
+    ) -> Result<(), StoreFault> {
+        connection::run(&self.connection.inner, "BEGIN")
+            .map_err(|error| self.connection.fault(error))?;
         let looked = work(&self.connection);
         self.roll_back();
         looked
     }
 
-    fn write_down(&self, work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>) -> Result<(), StoreFault> {
+    fn write_down(
+        &self,
+        work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>,
+    ) -> Result<(), StoreFault> {
         if self.read_only {
-            return Err(StoreFault::ReadOnly { path: self.layout.database.clone() });
+            return Err(StoreFault::ReadOnly {
+                path: self.layout.database.clone(),
+            });
         }
-        let run = |sql| connection::run(&self.connection.inner, sql).map_err(|error| self.connection.fault(error));
+        let run = |sql| {
+            connection::run(&self.connection.inner, sql)
+                .map_err(|error| self.connection.fault(error))
+        };
         run("BEGIN IMMEDIATE")?;
         let written = work(&self.connection).and_then(|()| run("COMMIT"));
         match written {
@@ -612,7 +714,10 @@ impl Desk for SqliteStore {
 impl Store for SqliteStore {
     fn read(&self) -> Result<Box<dyn Snapshot + '_>, StoreFault> {
         let row = self.begin("BEGIN")?;
-        let snapshot = ReadView { view: self.view_for_reading(row.clone()), store: self };
+        let snapshot = ReadView {
+            view: self.view_for_reading(row.clone()),
+            store: self,
+        };
         row.check_reader()?;
         match self.compare_journal(&row)? {
             _ if self.read_only => return Ok(Box::new(snapshot)),
@@ -633,7 +738,10 @@ impl Store for SqliteStore {
             }
         }
         let row = self.begin("BEGIN")?;
-        Ok(Box::new(ReadView { view: self.view_for_reading(row), store: self }))
+        Ok(Box::new(ReadView {
+            view: self.view_for_reading(row),
+            store: self,
+        }))
     }
 
     fn write(&self) -> Result<Box<dyn Transaction + '_>, StoreFault> {
@@ -649,8 +757,13 @@ impl Store for SqliteStore {
             && !self.read_only
             && let Ok(row) = self.begin("BEGIN")
         {
-            let reading = ReadView { view: self.view(row), store: self };
-            let _ = self.mirror.finish(&reading.view, self.settings.mirror_interval);
+            let reading = ReadView {
+                view: self.view(row),
+                store: self,
+            };
+            let _ = self
+                .mirror
+                .finish(&reading.view, self.settings.mirror_interval);
         }
     }
 
@@ -659,8 +772,13 @@ impl Store for SqliteStore {
             return Ok(0);
         }
         let row = self.begin("BEGIN")?;
-        let view = ReadView { view: self.view(row), store: self };
-        self.mirror.sync(&view.view).map_err(|error| io_fault("cannot write", &self.layout.mirror, error))
+        let view = ReadView {
+            view: self.view(row),
+            store: self,
+        };
+        self.mirror
+            .sync(&view.view)
+            .map_err(|error| io_fault("cannot write", &self.layout.mirror, error))
     }
 
     fn take_recoveries(&self) -> Vec<Recovery> {

@@ -9,24 +9,32 @@ use serde_json::Value;
 use crate::tables::view::View;
 
 /// Brings the index up to date with a record; without `after` it is gone.
-pub(super) fn replace(connection: &Connection, record: &RecordKey, after: Option<&Value>) -> rusqlite::Result<()> {
+pub(super) fn replace(
+    connection: &Connection,
+    record: &RecordKey,
+    after: Option<&Value>,
+) -> rusqlite::Result<()> {
     let RecordKey { kind, key } = record;
     let known: Option<i64> = connection
         .prepare_cached("SELECT id FROM searched WHERE kind = ?1 AND key = ?2")?
         .query_row([kind, key], |row| row.get(0))
         .optional()?;
     if let Some(id) = known {
-        connection.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([id])?;
-        connection.prepare_cached("DELETE FROM searched WHERE id = ?1")?.execute([id])?;
+        connection
+            .prepare_cached("DELETE FROM search WHERE rowid = ?1")?
+            .execute([id])?;
+        connection
+            .prepare_cached("DELETE FROM searched WHERE id = ?1")?
+            .execute([id])?;
     }
     if let Some(after) = after {
-        connection.prepare_cached("INSERT INTO searched (kind, key) VALUES (?1, ?2)")?.execute([kind, key])?;
+        connection
+            .prepare_cached("INSERT INTO searched (kind, key) VALUES (?1, ?2)")?
+            .execute([kind, key])?;
         let id = connection.last_insert_rowid();
-        connection.prepare_cached("INSERT INTO search (rowid, kind, words) VALUES (?1, ?2, ?3)")?.execute((
-            id,
-            kind,
-            words(&text_of(kind, after)).join(" "),
-        ))?;
+        connection
+            .prepare_cached("INSERT INTO search (rowid, kind, words) VALUES (?1, ?2, ?3)")?
+            .execute((id, kind, words(&text_of(kind, after)).join(" ")))?;
     }
     Ok(())
 }
@@ -39,12 +47,20 @@ pub(super) fn search(
     matching: Matching,
     most: usize,
 ) -> Result<Vec<RecordKey>, StoreFault> {
-    let kinds: Vec<&str> = kinds.iter().copied().filter(|kind| SEARCHED_KINDS.contains(kind)).collect();
+    let kinds: Vec<&str> = kinds
+        .iter()
+        .copied()
+        .filter(|kind| SEARCHED_KINDS.contains(kind))
+        .collect();
     if kinds.is_empty() || query.is_empty() || most == 0 {
         return Ok(Vec::new());
     }
     let with = |operator: &str| {
-        let phrases: Vec<String> = query.phrases.iter().map(|phrase| format!("\"{}\" *", phrase.join(" "))).collect();
+        let phrases: Vec<String> = query
+            .phrases
+            .iter()
+            .map(|phrase| format!("\"{}\" *", phrase.join(" ")))
+            .collect();
         // No kind need be looked for where all are wanted.
         let kind = match kinds.len() == SEARCHED_KINDS.len() {
             true => String::new(),
@@ -57,8 +73,16 @@ pub(super) fn search(
         let sql = "SELECT s.kind, s.key, f.score FROM (SELECT rowid AS id, bm25(search, 0.0, 1.0) AS score FROM search \
                    WHERE search MATCH ?1 ORDER BY score LIMIT ?2) AS f JOIN searched AS s ON s.id = f.id \
                    ORDER BY f.score, s.kind, s.key";
-        let room = i64::try_from(most).unwrap_or(i64::MAX).saturating_mul(2).saturating_add(32);
-        view.rows(sql, params![text, room], |row| Ok(RecordKey { kind: row.get(0)?, key: row.get(1)? }))
+        let room = i64::try_from(most)
+            .unwrap_or(i64::MAX)
+            .saturating_mul(2)
+            .saturating_add(32);
+        view.rows(sql, params![text, room], |row| {
+            Ok(RecordKey {
+                kind: row.get(0)?,
+                key: row.get(1)?,
+            })
+        })
     };
     let mut found = match matching {
         Matching::AllElseAny => all(&with(" AND "))?,

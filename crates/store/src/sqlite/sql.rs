@@ -39,7 +39,10 @@ impl Sql for SqliteConnection {
         values: Values<'_>,
         each: &mut dyn FnMut(&Row<'_>) -> Result<(), BadRow>,
     ) -> Result<(), StoreFault> {
-        let mut statement = self.inner.prepare_cached(sql).map_err(|error| self.fault(error))?;
+        let mut statement = self
+            .inner
+            .prepare_cached(sql)
+            .map_err(|error| self.fault(error))?;
         let mut rows = statement.query(values).map_err(|error| self.fault(error))?;
         while let Some(row) = rows.next().map_err(|error| self.fault(error))? {
             each(&Row::Sqlite(row))?;
@@ -54,14 +57,28 @@ impl Sql for SqliteConnection {
             .map_err(|error| self.fault(error))
     }
 
-    fn set_standings(&self, changes: &[StandingChange], new: &NewStanding) -> Result<usize, StoreFault> {
+    fn set_standings(
+        &self,
+        changes: &[StandingChange],
+        new: &NewStanding,
+    ) -> Result<usize, StoreFault> {
         let sql = "UPDATE standing SET status = ?3, cause = ?4, since = ?5, standing_sum = ?6 \
                    WHERE node = ?1 AND standing_sum = ?2";
-        let mut statement = self.inner.prepare_cached(sql).map_err(|error| self.fault(error))?;
+        let mut statement = self
+            .inner
+            .prepare_cached(sql)
+            .map_err(|error| self.fault(error))?;
         let mut changed = 0;
-        for StandingChange { node, old_sum, new_sum } in changes {
+        for StandingChange {
+            node,
+            old_sum,
+            new_sum,
+        } in changes
+        {
             changed += statement
-                .execute(params![node.0, old_sum, new.status, new.cause, new.since, new_sum])
+                .execute(params![
+                    node.0, old_sum, new.status, new.cause, new.since, new_sum
+                ])
                 .map_err(|error| self.fault(error))?;
         }
         Ok(changed)
@@ -77,7 +94,10 @@ impl Sql for SqliteConnection {
 
     fn time(&self) -> Result<Option<Timestamp>, StoreFault> {
         let since = |then: Instant| i64::try_from(then.elapsed().as_millis()).unwrap_or(i64::MAX);
-        let now = self.clock.get().map(|(shown, then)| shown.as_millis().saturating_add(since(then)));
+        let now = self
+            .clock
+            .get()
+            .map(|(shown, then)| shown.as_millis().saturating_add(since(then)));
         Ok(now.map(Timestamp::from_millis))
     }
 

@@ -13,29 +13,48 @@ use crate::tables::view::View;
 /// Returns everything that is wrong.
 pub(super) fn verify(store: &SqliteStore) -> Result<Vec<StoreFinding>, StoreFault> {
     let row = store.begin("BEGIN")?;
-    let reading = super::ReadView { view: store.view(row), store };
+    let reading = super::ReadView {
+        view: store.view(row),
+        store,
+    };
     let view = &reading.view;
     let mut findings = Vec::new();
     let damaged = |what: String| finding(StoreFindingKind::DatabaseDamaged, what);
-    let check = store.connection.inner.query_row("PRAGMA integrity_check(1)", [], |row| row.get::<_, String>(0));
+    let check = store
+        .connection
+        .inner
+        .query_row("PRAGMA integrity_check(1)", [], |row| {
+            row.get::<_, String>(0)
+        });
     match check {
         Ok(answer) if answer == "ok" => {}
         Ok(answer) => findings.push(damaged(answer)),
         Err(error) => findings.push(damaged(error.to_string())),
     }
-    findings
-        .extend(migrate::schema_damage(&store.connection.inner, &store.layout.database, store.format)?.map(damaged));
+    findings.extend(
+        migrate::schema_damage(
+            &store.connection.inner,
+            &store.layout.database,
+            store.format,
+        )?
+        .map(damaged),
+    );
     tables(view, &mut findings);
     match store.journal.read_all() {
         Ok(journal) => against_journal(view, &journal, &mut findings),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            findings.push(finding(StoreFindingKind::JournalDamaged, "the journal is missing".to_owned()))
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => findings.push(finding(
+            StoreFindingKind::JournalDamaged,
+            "the journal is missing".to_owned(),
+        )),
         Err(error) => return Err(io_fault("cannot read", store.journal.path(), error)),
     }
     if store.settings.mirror {
-        findings
-            .extend(store.mirror.verify(view).map_err(|error| io_fault("cannot read", &store.layout.mirror, error))?);
+        findings.extend(
+            store
+                .mirror
+                .verify(view)
+                .map_err(|error| io_fault("cannot read", &store.layout.mirror, error))?,
+        );
     }
     Ok(findings)
 }
@@ -44,13 +63,23 @@ pub(super) fn verify(store: &SqliteStore) -> Result<Vec<StoreFinding>, StoreFaul
 fn against_journal(view: &View<'_>, journal: &JournalContents, findings: &mut Vec<StoreFinding>) {
     use StoreFindingKind::{DatabaseDamaged, InterruptedOperation, JournalDamaged};
     if let Some(damage) = &journal.damage {
-        let kind = if damage.torn { InterruptedOperation } else { JournalDamaged };
-        findings.push(finding(kind, format!("journal line {}: {}", damage.line, damage.what)));
+        let kind = if damage.torn {
+            InterruptedOperation
+        } else {
+            JournalDamaged
+        };
+        findings.push(finding(
+            kind,
+            format!("journal line {}: {}", damage.line, damage.what),
+        ));
     }
     match &journal.store {
         Some(store) if *store == view.store.store => {}
         Some(other) => {
-            findings.push(finding(JournalDamaged, format!("the journal belongs to another store ({other})")));
+            findings.push(finding(
+                JournalDamaged,
+                format!("the journal belongs to another store ({other})"),
+            ));
             return;
         }
         None => return,
@@ -60,21 +89,38 @@ fn against_journal(view: &View<'_>, journal: &JournalContents, findings: &mut Ve
         if entry.operation.id > view.store.head {
             findings.push(finding(
                 InterruptedOperation,
-                format!("operation {} is in the journal but not in the database", entry.operation.id),
+                format!(
+                    "operation {} is in the journal but not in the database",
+                    entry.operation.id
+                ),
             ));
             break;
         }
-        let replayed = state.replay(&entry.operation, &entry.body, &entry.texts, entry.prev, entry.hash);
+        let replayed = state.replay(
+            &entry.operation,
+            &entry.body,
+            &entry.texts,
+            entry.prev,
+            entry.hash,
+        );
         if let Err(Misfit(what)) = replayed {
-            findings
-                .push(finding(JournalDamaged, format!("operation {} cannot be replayed: {what}", entry.operation.id)));
+            findings.push(finding(
+                JournalDamaged,
+                format!(
+                    "operation {} cannot be replayed: {what}",
+                    entry.operation.id
+                ),
+            ));
             return;
         }
     }
     if state.head() < view.store.head {
         if journal.damage.is_none() {
-            let missing =
-                format!("the journal ends at operation {}, the database at {}", state.head(), view.store.head);
+            let missing = format!(
+                "the journal ends at operation {}, the database at {}",
+                state.head(),
+                view.store.head
+            );
             findings.push(finding(JournalDamaged, missing));
         }
         return;

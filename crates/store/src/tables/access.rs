@@ -12,10 +12,16 @@ use super::sql::{Row, Sql, params};
 /// What an engine does in a short transaction of its own: it waits for nobody who changes the state.
 pub(crate) trait Desk {
     /// Reads.
-    fn look(&self, work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>) -> Result<(), StoreFault>;
+    fn look(
+        &self,
+        work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>,
+    ) -> Result<(), StoreFault>;
 
     /// Writes, all or nothing.
-    fn write_down(&self, work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>) -> Result<(), StoreFault>;
+    fn write_down(
+        &self,
+        work: &mut dyn FnMut(&dyn Sql) -> Result<(), StoreFault>,
+    ) -> Result<(), StoreFault>;
 }
 
 /// The book at an engine's desk.
@@ -46,7 +52,8 @@ fn token(row: &Row<'_>) -> Result<Token, BadRow> {
         id: row.get::<i64>(0)?.cast_unsigned(),
         name: row.get(1)?,
         principal: principal(row, 2)?,
-        scope: Scope::from_word(&scope).ok_or_else(|| BadRow::new(format!("a token has the scope `{scope}`")))?,
+        scope: Scope::from_word(&scope)
+            .ok_or_else(|| BadRow::new(format!("a token has the scope `{scope}`")))?,
         hash: digest(row.get_ref(4)?)?,
         cookie: digest(row.get_ref(5)?)?,
         created_at: Timestamp::from_millis(row.get(6)?),
@@ -60,7 +67,9 @@ fn token(row: &Row<'_>) -> Result<Token, BadRow> {
 fn audited(row: &Row<'_>) -> Result<Audited, BadRow> {
     Ok(Audited {
         at: Timestamp::from_millis(row.get(0)?),
-        principal: row.get::<Option<String>>(1)?.map(|name| Principal::from(name.as_str())),
+        principal: row
+            .get::<Option<String>>(1)?
+            .map(|name| Principal::from(name.as_str())),
         token: row.get::<Option<i64>>(2)?.map(i64::cast_unsigned),
         action: row.get(3)?,
         outcome: row.get(4)?,
@@ -103,7 +112,10 @@ fn add_line(sql: &dyn Sql, line: &Audited) -> Result<(), StoreFault> {
 }
 
 impl Book<'_> {
-    fn look<T: Default>(&self, mut work: impl FnMut(&dyn Sql) -> Result<T, StoreFault>) -> Result<T, StoreFault> {
+    fn look<T: Default>(
+        &self,
+        mut work: impl FnMut(&dyn Sql) -> Result<T, StoreFault>,
+    ) -> Result<T, StoreFault> {
         let mut outcome = T::default();
         self.0.look(&mut |sql| {
             outcome = work(sql)?;
@@ -114,7 +126,10 @@ impl Book<'_> {
 
     /// Returns everything in it.
     pub(crate) fn contents(&self) -> Result<BookContents, StoreFault> {
-        Ok(BookContents { tokens: self.tokens()?, audited: self.audited(usize::MAX)? })
+        Ok(BookContents {
+            tokens: self.tokens()?,
+            audited: self.audited(usize::MAX)?,
+        })
     }
 
     /// Puts into an empty book what was in another one.
@@ -144,7 +159,11 @@ pub(crate) fn put_book(sql: &dyn Sql, contents: &BookContents) -> Result<(), Sto
         ];
         sql.execute(insert, values)?;
     }
-    contents.audited.iter().rev().try_for_each(|line| add_line(sql, line))
+    contents
+        .audited
+        .iter()
+        .rev()
+        .try_for_each(|line| add_line(sql, line))
 }
 
 impl AccessBook for Book<'_> {
@@ -153,7 +172,19 @@ impl AccessBook for Book<'_> {
     }
 
     fn add_token(&self, entry: &TokenEntry) -> Result<Token, StoreFault> {
-        let TokenEntry { new: NewToken { name, principal, scope }, hash, cookie, at, by, expires_at } = entry;
+        let TokenEntry {
+            new:
+                NewToken {
+                    name,
+                    principal,
+                    scope,
+                },
+            hash,
+            cookie,
+            at,
+            by,
+            expires_at,
+        } = entry;
         let insert = "INSERT INTO access_token (name, principal, scope, hash, cookie, created_at, created_by, expires_at) \
                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING id";
         let mut id = 0;
@@ -193,7 +224,14 @@ impl AccessBook for Book<'_> {
     }
 
     fn good_tokens(&self) -> Result<Vec<Token>, StoreFault> {
-        self.look(|sql| found(sql, &format!("{TOKEN} WHERE revoked_at IS NULL"), params![], token))
+        self.look(|sql| {
+            found(
+                sql,
+                &format!("{TOKEN} WHERE revoked_at IS NULL"),
+                params![],
+                token,
+            )
+        })
     }
 
     fn revoke_token(&self, id: u64, at: Timestamp) -> Result<Option<Token>, StoreFault> {
@@ -203,7 +241,13 @@ impl AccessBook for Book<'_> {
                 "UPDATE access_token SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
                 params![id.cast_signed(), at.as_millis()],
             )?;
-            revoked = found(sql, &format!("{TOKEN} WHERE id = ?1"), params![id.cast_signed()], token)?.pop();
+            revoked = found(
+                sql,
+                &format!("{TOKEN} WHERE id = ?1"),
+                params![id.cast_signed()],
+                token,
+            )?
+            .pop();
             Ok(())
         })?;
         Ok(revoked)
@@ -214,13 +258,22 @@ impl AccessBook for Book<'_> {
                       WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
         self.0.write_down(&mut |sql| {
             lines.iter().try_for_each(|line| add_line(sql, line))?;
-            uses.iter()
-                .try_for_each(|(id, at)| sql.execute(update, params![id.cast_signed(), at.as_millis()]).map(drop))
+            uses.iter().try_for_each(|(id, at)| {
+                sql.execute(update, params![id.cast_signed(), at.as_millis()])
+                    .map(drop)
+            })
         })
     }
 
     fn audited(&self, most: usize) -> Result<Vec<Audited>, StoreFault> {
-        self.look(|sql| found(sql, AUDITED, params![i64::try_from(most).unwrap_or(i64::MAX)], audited))
+        self.look(|sql| {
+            found(
+                sql,
+                AUDITED,
+                params![i64::try_from(most).unwrap_or(i64::MAX)],
+                audited,
+            )
+        })
     }
 
     fn forget_audited(&self, before: Timestamp, most: usize) -> Result<(), StoreFault> {

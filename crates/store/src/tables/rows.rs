@@ -37,7 +37,11 @@ pub(crate) const JOINED: &str = "node CROSS JOIN standing ON standing.node = nod
 pub(crate) const NARROW: &str = concat!(footing_columns!(), ", status, cause, since, standing_sum");
 
 /// All columns of a node and its standing, in the order [`read_node`] expects.
-pub(crate) const WIDE: &str = concat!(footing_columns!(), ", status, cause, since, standing_sum, ", words_columns!());
+pub(crate) const WIDE: &str = concat!(
+    footing_columns!(),
+    ", status, cause, since, standing_sum, ",
+    words_columns!()
+);
 
 /// The columns of the table `node` but the children's, in the order of [`NodeValues`].
 pub(crate) const STORED: &str = concat!(footing_columns!(), ", ", words_columns!());
@@ -114,7 +118,8 @@ impl NodeValues {
             action: format!("cannot write `{}` as JSON", node.alias),
             source: error.into(),
         };
-        let json = |text: Result<String, serde_json::Error>| text.map(Value::Text).map_err(json_fault);
+        let json =
+            |text: Result<String, serde_json::Error>| text.map(Value::Text).map_err(json_fault);
         // Most lists are empty, and an empty one need not be read back.
         let list = |items: &[String]| match items {
             [] => Ok(Value::Null),
@@ -132,7 +137,8 @@ impl NodeValues {
         };
         let mut values = vec![
             Value::Integer(node.id.0.into()),
-            node.parent.map_or(Value::Null, |parent| Value::Integer(parent.0.into())),
+            node.parent
+                .map_or(Value::Null, |parent| Value::Integer(parent.0.into())),
             Value::Integer(content),
             canonical_value(canonical),
             canonical_value(basis),
@@ -149,7 +155,10 @@ impl NodeValues {
             Value::Text(node.alias.clone()),
             Value::Integer(node.order),
             node.path.clone().map_or(Value::Null, Value::Text),
-            node.description.title.clone().map_or(Value::Null, Value::Text),
+            node.description
+                .title
+                .clone()
+                .map_or(Value::Null, Value::Text),
             list(&node.description.needs)?,
             list(&node.description.relies_on)?,
             match &node.description.work {
@@ -160,9 +169,15 @@ impl NodeValues {
             version_value(node.content.version()),
             version_value(node.content.basis().map(|basis| basis.version)),
             version_value(approval.map(|approval| approval.version)),
-            version_value(approval.and_then(|approval| approval.parent).map(|parent| parent.version)),
+            version_value(
+                approval
+                    .and_then(|approval| approval.parent)
+                    .map(|parent| parent.version),
+            ),
             approval.map_or(Value::Null, |approval| Value::Text(approval.by.to_string())),
-            approval.map_or(Value::Null, |approval| Value::Integer(approval.at.as_millis())),
+            approval.map_or(Value::Null, |approval| {
+                Value::Integer(approval.at.as_millis())
+            }),
             match approval {
                 Some(approval) => list(&approval.warnings)?,
                 None => Value::Null,
@@ -186,7 +201,8 @@ impl NodeValues {
             Value::Integer(sum) => sum,
             _ => 0,
         };
-        share(Part::Footing, id.0, sum(FOOTING_SUM)) ^ share(Part::Words, id.0, sum(STORED_WIDTH - 1))
+        share(Part::Footing, id.0, sum(FOOTING_SUM))
+            ^ share(Part::Words, id.0, sum(STORED_WIDTH - 1))
     }
 }
 
@@ -197,16 +213,27 @@ pub(crate) fn cause_body(standing: &Standing) -> Result<Option<String>, StoreFau
         .as_ref()
         .map(serde_json::to_string)
         .transpose()
-        .map_err(|error| StoreFault::Io { action: "cannot write a cause as JSON".to_owned(), source: error.into() })
+        .map_err(|error| StoreFault::Io {
+            action: "cannot write a cause as JSON".to_owned(),
+            source: error.into(),
+        })
 }
 
 /// Returns the values of `status` and `since`.
 pub(crate) fn standing_values(standing: &Standing) -> (i64, Option<i64>) {
-    (position(&Status::ALL, standing.status), standing.since.map(Timestamp::as_millis))
+    (
+        position(&Status::ALL, standing.status),
+        standing.since.map(Timestamp::as_millis),
+    )
 }
 
 /// Returns the sum of a node's standing, with its cause's words.
-pub(crate) fn standing_sum(id: NodeId, standing: &Standing, cause: Option<&str>, sum: &mut Sum) -> i64 {
+pub(crate) fn standing_sum(
+    id: NodeId,
+    standing: &Standing,
+    cause: Option<&str>,
+    sum: &mut Sum,
+) -> i64 {
     let (status, since) = standing_values(standing);
     sum.add(ValueRef::Integer(id.0.into()));
     sum.add(ValueRef::Integer(status));
@@ -236,7 +263,8 @@ impl<'r, const WIDTH: usize> Columns<'r, WIDTH> {
     }
 
     fn number(&self, index: usize) -> Result<i64, BadRow> {
-        self.optional_number(index)?.ok_or_else(|| BadRow::new(format!("column {index} is empty")))
+        self.optional_number(index)?
+            .ok_or_else(|| BadRow::new(format!("column {index} is empty")))
     }
 
     fn id(&self) -> Result<NodeId, BadRow> {
@@ -255,11 +283,16 @@ impl<'r, const WIDTH: usize> Columns<'r, WIDTH> {
     }
 
     fn text(&self, index: usize) -> Result<String, BadRow> {
-        self.optional_text(index)?.map(str::to_owned).ok_or_else(|| BadRow::new(format!("column {index} is empty")))
+        self.optional_text(index)?
+            .map(str::to_owned)
+            .ok_or_else(|| BadRow::new(format!("column {index} is empty")))
     }
 
     fn json<T: serde::de::DeserializeOwned>(&self, index: usize) -> Result<Option<T>, BadRow> {
-        Ok(self.optional_text(index)?.map(serde_json::from_str).transpose()?)
+        Ok(self
+            .optional_text(index)?
+            .map(serde_json::from_str)
+            .transpose()?)
     }
 
     fn version(&self, index: usize) -> Result<VersionHash, BadRow> {
@@ -275,38 +308,58 @@ impl<'r, const WIDTH: usize> Columns<'r, WIDTH> {
 }
 
 fn node_id(number: i64) -> Result<NodeId, BadRow> {
-    u32::try_from(number).map(NodeId).map_err(|_| BadRow::new(format!("{number} is no node's number")))
+    u32::try_from(number)
+        .map(NodeId)
+        .map_err(|_| BadRow::new(format!("{number} is no node's number")))
 }
 
 /// Reads a whole node, checking its sums. Returns what it adds to the table's total with it.
-pub(crate) fn read_node(row: &Row<'_>, sum: &mut Sum, causes: Causes<'_>) -> Result<(Node, i64), BadRow> {
+pub(crate) fn read_node(
+    row: &Row<'_>,
+    sum: &mut Sum,
+    causes: Causes<'_>,
+) -> Result<(Node, i64), BadRow> {
     let columns = Columns::<{ WORDS_SUM + 1 }>::of(row)?;
     let footing = footing_in(&columns, sum, causes)?;
     sum.add(columns.0[0]);
-    columns.0[LINEAGE..WORDS_SUM].iter().for_each(|value| sum.add(*value));
+    columns.0[LINEAGE..WORDS_SUM]
+        .iter()
+        .for_each(|value| sum.add(*value));
     let words_sum = columns.number(WORDS_SUM)?;
     if sum.take() != words_sum {
-        return Err(BadRow::new(format!("the words of node {} do not fit their sum", footing.id)));
+        return Err(BadRow::new(format!(
+            "the words of node {} do not fit their sum",
+            footing.id
+        )));
     }
-    let lineage = columns.0[LINEAGE].as_blob().map_err(|error| BadRow::new(error.to_string()))?;
+    let lineage = columns.0[LINEAGE]
+        .as_blob()
+        .map_err(|error| BadRow::new(error.to_string()))?;
     if !lineage.ends_with(&footing.id.0.to_be_bytes()) {
-        return Err(BadRow::new(format!("node {} has a lineage that is not its own", footing.id)));
+        return Err(BadRow::new(format!(
+            "node {} has a lineage that is not its own",
+            footing.id
+        )));
     }
     let share = share(Part::Footing, footing.id.0, columns.number(FOOTING_SUM)?)
         ^ share(Part::Standing, footing.id.0, columns.number(STANDING_SUM)?)
         ^ share(Part::Words, footing.id.0, words_sum);
     let parent_version = |canonical: Option<CanonicalHash>, index: usize| match canonical {
         None => Ok(None),
-        Some(canonical) => columns.version(index).map(|version| Some(ParentVersion { version, canonical })),
+        Some(canonical) => columns
+            .version(index)
+            .map(|version| Some(ParentVersion { version, canonical })),
     };
     let content = match footing.text {
-        TextFooting::Text { canonical, basis } => {
-            Content::Text { version: columns.version(25)?, canonical, basis: parent_version(basis, 26)? }
-        }
+        TextFooting::Text { canonical, basis } => Content::Text {
+            version: columns.version(25)?,
+            canonical,
+            basis: parent_version(basis, 26)?,
+        },
         TextFooting::Missing => Content::Missing,
-        TextFooting::Unreadable => {
-            Content::Unreadable { why: columns.optional_text(24)?.unwrap_or_default().to_owned() }
-        }
+        TextFooting::Unreadable => Content::Unreadable {
+            why: columns.optional_text(24)?.unwrap_or_default().to_owned(),
+        },
     };
     let approval = match footing.approval {
         None => None,
@@ -345,7 +398,11 @@ pub(crate) fn read_node(row: &Row<'_>, sum: &mut Sum, causes: Causes<'_>) -> Res
 }
 
 /// Reads what a status rests on, checking its sums.
-pub(crate) fn read_footing(row: &Row<'_>, sum: &mut Sum, causes: Causes<'_>) -> Result<Footing, BadRow> {
+pub(crate) fn read_footing(
+    row: &Row<'_>,
+    sum: &mut Sum,
+    causes: Causes<'_>,
+) -> Result<Footing, BadRow> {
     footing_in(&Columns::<{ STANDING_SUM + 1 }>::of(row)?, sum, causes)
 }
 
@@ -355,28 +412,45 @@ fn footing_in<const WIDTH: usize>(
     causes: Causes<'_>,
 ) -> Result<Footing, BadRow> {
     let id = columns.id()?;
-    columns.0[..FOOTING_SUM].iter().for_each(|value| sum.add(*value));
+    columns.0[..FOOTING_SUM]
+        .iter()
+        .for_each(|value| sum.add(*value));
     if sum.take() != columns.number(FOOTING_SUM)? {
-        return Err(BadRow::new(format!("the footing of node {id} does not fit its sum")));
+        return Err(BadRow::new(format!(
+            "the footing of node {id} does not fit its sum"
+        )));
     }
-    let cause = columns.optional_number(STATUS + 1)?.map(causes).transpose()?;
+    let cause = columns
+        .optional_number(STATUS + 1)?
+        .map(causes)
+        .transpose()?;
     let standing = Standing {
         status: from_position(&Status::ALL, columns.number(STATUS)?)?,
         cause: cause.as_ref().map(|kept| kept.cause.clone()),
-        since: columns.optional_number(STATUS + 2)?.map(Timestamp::from_millis),
+        since: columns
+            .optional_number(STATUS + 2)?
+            .map(Timestamp::from_millis),
     };
     let body = cause.as_ref().map(|kept| kept.body.as_str());
     if standing_sum(id, &standing, body, sum) != columns.number(STANDING_SUM)? {
-        return Err(BadRow::new(format!("the status of node {id} does not fit its sum")));
+        return Err(BadRow::new(format!(
+            "the status of node {id} does not fit its sum"
+        )));
     }
     let text = match columns.number(2)? {
         0 => TextFooting::Text {
-            canonical: columns.canonical(3)?.ok_or_else(|| BadRow::new(format!("node {id} has text but no hash")))?,
+            canonical: columns
+                .canonical(3)?
+                .ok_or_else(|| BadRow::new(format!("node {id} has text but no hash")))?,
             basis: columns.canonical(4)?,
         },
         1 => TextFooting::Missing,
         2 => TextFooting::Unreadable,
-        other => return Err(BadRow::new(format!("node {id} has content of kind {other}"))),
+        other => {
+            return Err(BadRow::new(format!(
+                "node {id} has content of kind {other}"
+            )));
+        }
     };
     let flags = columns.number(7)?;
     let approval = match columns.canonical(5)? {
@@ -393,7 +467,11 @@ fn footing_in<const WIDTH: usize>(
         parent: columns.optional_number(1)?.map(node_id).transpose()?,
         text,
         approval,
-        condemnation: if is_condemned { Some(columns.canonical(8)?) } else { None },
+        condemnation: if is_condemned {
+            Some(columns.canonical(8)?)
+        } else {
+            None
+        },
         standing,
     })
 }
@@ -401,14 +479,26 @@ fn footing_in<const WIDTH: usize>(
 /// Returns the flags of a footing.
 fn flags_of(footing: &Footing) -> i64 {
     let by_no_person = footing.approval.is_some_and(|approval| !approval.by_person);
-    (if footing.condemnation.is_some() { CONDEMNED } else { 0 })
-        | (if by_no_person { APPROVED_BY_NO_PERSON } else { 0 })
+    (if footing.condemnation.is_some() {
+        CONDEMNED
+    } else {
+        0
+    }) | (if by_no_person {
+        APPROVED_BY_NO_PERSON
+    } else {
+        0
+    })
 }
 
 /// Reads a hash column.
 pub(crate) fn digest(value: ValueRef<'_>) -> Result<Digest32, BadRow> {
-    let ValueRef::Blob(bytes) = value else { return Err(BadRow::new("a hash is missing")) };
-    bytes.try_into().map(Digest32).map_err(|_| BadRow::new("a hash has the wrong length"))
+    let ValueRef::Blob(bytes) = value else {
+        return Err(BadRow::new("a hash is missing"));
+    };
+    bytes
+        .try_into()
+        .map(Digest32)
+        .map_err(|_| BadRow::new("a hash has the wrong length"))
 }
 
 /// Writes a hash column.
@@ -425,7 +515,10 @@ fn canonical_value(hash: Option<CanonicalHash>) -> Value {
 }
 
 fn position<T: PartialEq>(all: &[T], value: T) -> i64 {
-    all.iter().position(|known| *known == value).and_then(|index| i64::try_from(index).ok()).unwrap_or_default()
+    all.iter()
+        .position(|known| *known == value)
+        .and_then(|index| i64::try_from(index).ok())
+        .unwrap_or_default()
 }
 
 fn from_position<T: Copy>(all: &[T], index: i64) -> Result<T, BadRow> {

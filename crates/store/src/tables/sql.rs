@@ -37,7 +37,8 @@ impl Row<'_> {
 
     /// Returns a column.
     pub(crate) fn get<T: FromSql>(&self, index: usize) -> Result<T, BadRow> {
-        T::column_result(self.get_ref(index)?).map_err(|error| BadRow::new(format!("column {index}: {error}")))
+        T::column_result(self.get_ref(index)?)
+            .map_err(|error| BadRow::new(format!("column {index}: {error}")))
     }
 }
 
@@ -69,7 +70,11 @@ pub(crate) trait Sql {
     fn execute(&self, sql: &str, values: Values<'_>) -> Result<usize, StoreFault>;
 
     /// Changes the status of those nodes whose sum is the old one, and returns how many that were.
-    fn set_standings(&self, changes: &[StandingChange], new: &NewStanding) -> Result<usize, StoreFault>;
+    fn set_standings(
+        &self,
+        changes: &[StandingChange],
+        new: &NewStanding,
+    ) -> Result<usize, StoreFault>;
 
     /// Returns the key a note is kept under: where several machines share a database, most notes are of one alone.
     fn note_key(&self, key: &str) -> String;

@@ -31,7 +31,8 @@ impl Sum {
 
     fn bytes(&mut self, tag: u8, bytes: &[u8]) {
         self.0.push(tag);
-        self.0.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        self.0
+            .extend_from_slice(&(bytes.len() as u64).to_le_bytes());
         self.0.extend_from_slice(bytes);
     }
 
@@ -46,7 +47,9 @@ impl Sum {
 /// Returns the sum of these values.
 pub(crate) fn sum_of<'v>(values: impl IntoIterator<Item = &'v Value>) -> i64 {
     let mut sum = Sum::default();
-    values.into_iter().for_each(|value| sum.add(ValueRef::from(value)));
+    values
+        .into_iter()
+        .for_each(|value| sum.add(ValueRef::from(value)));
     sum.take()
 }
 
@@ -64,13 +67,18 @@ pub(crate) enum Part {
 /// The total is the exclusive-or of these, so that a row that is missed or met twice shows.
 pub(crate) fn share(part: Part, id: u32, sum: i64) -> i64 {
     let packed = (sum.cast_unsigned() << 32) | u64::from(id);
-    let mixed = (packed ^ (part as u64).wrapping_mul(0xa076_1d64_78bd_642f)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9).cast_signed()
+    let mixed = (packed ^ (part as u64).wrapping_mul(0xa076_1d64_78bd_642f))
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed ^ (mixed >> 29))
+        .wrapping_mul(0xbf58_476d_1ce4_e5b9)
+        .cast_signed()
 }
 
 /// Returns the checksum of a record's row.
 pub(crate) fn record_sum(kind: &str, key: &str, body: &str) -> i64 {
     let mut sum = Sum::default();
-    [kind, key, body].iter().for_each(|text| sum.add(ValueRef::Text(text.as_bytes())));
+    [kind, key, body]
+        .iter()
+        .for_each(|text| sum.add(ValueRef::Text(text.as_bytes())));
     sum.take()
 }

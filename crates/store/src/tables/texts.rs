@@ -46,25 +46,33 @@ impl View<'_> {
             entries.push(self.entry(operation)?);
         }
         if prev != self.store.head_hash {
-            return Err(StoreFault::Damaged { what: "operations are missing".to_owned() });
+            return Err(StoreFault::Damaged {
+                what: "operations are missing".to_owned(),
+            });
         }
         Ok(entries)
     }
 
     /// Returns the text that is kept under a hash, which is its own.
     fn kept_text(&self, hash: VersionHash) -> Result<Option<String>, StoreFault> {
-        let found = self.one("SELECT size, zstd FROM text WHERE hash = ?1", params![hash.0.0.as_slice()], |row| {
-            Ok((row.get::<i64>(0)?, row.get::<Vec<u8>>(1)?))
-        })?;
+        let found = self.one(
+            "SELECT size, zstd FROM text WHERE hash = ?1",
+            params![hash.0.0.as_slice()],
+            |row| Ok((row.get::<i64>(0)?, row.get::<Vec<u8>>(1)?)),
+        )?;
         let Some((size, packed)) = found else {
             // Not there is an answer only if no version says that it was kept.
             let sql = "SELECT 1 FROM version WHERE hash = ?1 AND size IS NOT NULL LIMIT 1";
             return match self.one(sql, params![hash.0.0.as_slice()], |_| Ok(()))? {
                 None => Ok(None),
-                Some(()) => Err(StoreFault::Damaged { what: format!("the kept text {} is gone", hash.short()) }),
+                Some(()) => Err(StoreFault::Damaged {
+                    what: format!("the kept text {} is gone", hash.short()),
+                }),
             };
         };
-        let damaged = || StoreFault::Damaged { what: format!("the kept text {} does not fit its hash", hash.short()) };
+        let damaged = || StoreFault::Damaged {
+            what: format!("the kept text {} does not fit its hash", hash.short()),
+        };
         let size = usize::try_from(size).map_err(|_| damaged())?;
         let bytes = zstd::bulk::decompress(&packed, size.min(1 << 30)).map_err(|_| damaged())?;
         let text = String::from_utf8(bytes).map_err(|_| damaged())?;
@@ -88,6 +96,12 @@ impl View<'_> {
                 texts.push((masked.kept, text));
             }
         }
-        Ok(Recorded { operation, body: row.body.clone(), texts, prev: row.prev, hash: row.hash })
+        Ok(Recorded {
+            operation,
+            body: row.body.clone(),
+            texts,
+            prev: row.prev,
+            hash: row.hash,
+        })
     }
 }

@@ -17,14 +17,24 @@ pub(crate) fn keep(view: &View<'_>, operation: &Operation) -> Result<(), StoreFa
     let (id, nodes) = (operation.id.0.cast_signed(), operation.touched());
     if nodes.len() > MANY {
         let sql = "INSERT INTO touched_many (operation, stretches) VALUES (?1, ?2)";
-        return view.sql.execute(sql, params![id, stretches(&nodes)]).map(drop);
+        return view
+            .sql
+            .execute(sql, params![id, stretches(&nodes)])
+            .map(drop);
     }
     let sql = "INSERT INTO touched (node, operation) VALUES (?1, ?2)";
-    nodes.iter().try_for_each(|node| view.sql.execute(sql, params![node.0, id]).map(drop))
+    nodes
+        .iter()
+        .try_for_each(|node| view.sql.execute(sql, params![node.0, id]).map(drop))
 }
 
 /// Returns the numbers of up to `most` operations below `before` that touched a node, the newest first.
-pub(crate) fn before(view: &View<'_>, node: NodeId, before: i64, most: usize) -> Result<Vec<i64>, StoreFault> {
+pub(crate) fn before(
+    view: &View<'_>,
+    node: NodeId,
+    before: i64,
+    most: usize,
+) -> Result<Vec<i64>, StoreFault> {
     let limit = i64::try_from(most).unwrap_or(i64::MAX);
     let sql = "SELECT operation FROM touched WHERE node = ?1 AND operation < ?2 ORDER BY operation DESC LIMIT ?3";
     let mut found = view.rows(sql, params![node.0, before, limit], |row| row.get::<i64>(0))?;
@@ -46,30 +56,42 @@ pub(crate) fn misplaced<'o>(
 ) -> Result<Option<OperationId>, StoreFault> {
     let sql = "SELECT operation, node FROM touched ORDER BY operation, node";
     let mut few: HashMap<i64, Vec<NodeId>> = HashMap::new();
-    for (operation, node) in view.rows(sql, params![], |row| Ok((row.get::<i64>(0)?, row.get::<u32>(1)?)))? {
+    for (operation, node) in view.rows(sql, params![], |row| {
+        Ok((row.get::<i64>(0)?, row.get::<u32>(1)?))
+    })? {
         few.entry(operation).or_default().push(NodeId(node));
     }
     let sql = "SELECT operation, stretches FROM touched_many";
-    let mut many: HashMap<i64, Vec<u8>> =
-        view.rows(sql, params![], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect();
+    let mut many: HashMap<i64, Vec<u8>> = view
+        .rows(sql, params![], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .into_iter()
+        .collect();
     for operation in operations {
         let (id, nodes) = (operation.id.0.cast_signed(), operation.touched());
         let is_there = match nodes.len() > MANY {
-            true => many.remove(&id).is_some_and(|packed| packed == stretches(&nodes)),
+            true => many
+                .remove(&id)
+                .is_some_and(|packed| packed == stretches(&nodes)),
             false => few.remove(&id).unwrap_or_default() == nodes,
         };
         if !is_there {
             return Ok(Some(operation.id));
         }
     }
-    Ok(few.into_keys().chain(many.into_keys()).min().map(|id| OperationId(id.cast_unsigned())))
+    Ok(few
+        .into_keys()
+        .chain(many.into_keys())
+        .min()
+        .map(|id| OperationId(id.cast_unsigned())))
 }
 
 /// Packs sorted numbers: the first and the last of each unbroken stretch.
 fn stretches(nodes: &[NodeId]) -> Vec<u8> {
     let parts = nodes.chunk_by(|a, b| a.0 + 1 == b.0);
     parts
-        .filter_map(|part| Some([part.first()?.0.to_be_bytes(), part.last()?.0.to_be_bytes()].concat()))
+        .filter_map(|part| {
+            Some([part.first()?.0.to_be_bytes(), part.last()?.0.to_be_bytes()].concat())
+        })
         .flatten()
         .collect()
 }
@@ -77,7 +99,9 @@ fn stretches(nodes: &[NodeId]) -> Vec<u8> {
 fn lies_in(stretches: &[u8], node: NodeId) -> bool {
     let (ends, _) = stretches.as_chunks::<4>();
     let (pairs, _) = ends.as_chunks::<2>();
-    pairs.iter().any(|[first, last]| (u32::from_be_bytes(*first)..=u32::from_be_bytes(*last)).contains(&node.0))
+    pairs.iter().any(|[first, last]| {
+        (u32::from_be_bytes(*first)..=u32::from_be_bytes(*last)).contains(&node.0)
+    })
 }
 
 #[cfg(test)]
@@ -88,7 +112,9 @@ mod tests {
     fn a_node_lies_in_a_stretch_or_between_two() {
         let packed = stretches(&[3, 4, 5, 9, 11, 12].map(NodeId));
         assert_eq!(packed.len(), 3 * 8);
-        let inside: Vec<u32> = (0..20).filter(|node| lies_in(&packed, NodeId(*node))).collect();
+        let inside: Vec<u32> = (0..20)
+            .filter(|node| lies_in(&packed, NodeId(*node)))
+            .collect();
         assert_eq!(inside, [3, 4, 5, 9, 11, 12]);
     }
 }

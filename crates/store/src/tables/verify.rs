@@ -22,9 +22,15 @@ pub(crate) fn tables(view: &View<'_>, findings: &mut Vec<StoreFinding>) {
         Err(fault) => return findings.push(damaged(fault.to_string())),
     };
     for node in &nodes {
-        findings.extend(view.children(node.id).err().map(|fault| damaged(fault.to_string())));
+        findings.extend(
+            view.children(node.id)
+                .err()
+                .map(|fault| damaged(fault.to_string())),
+        );
         match view.versions(node.id) {
-            Ok(versions) => versions.iter().for_each(|version| findings.extend(text(view, &node.alias, version.hash))),
+            Ok(versions) => versions
+                .iter()
+                .for_each(|version| findings.extend(text(view, &node.alias, version.hash))),
             Err(fault) => findings.push(damaged(fault.to_string())),
         }
     }
@@ -34,7 +40,10 @@ pub(crate) fn tables(view: &View<'_>, findings: &mut Vec<StoreFinding>) {
 fn text(view: &View<'_>, alias: &str, hash: VersionHash) -> Option<StoreFinding> {
     let message = match view.text(hash) {
         Ok(Some(_)) => return None,
-        Ok(None) => format!("the text of version {} of `{alias}` is not kept", hash.short()),
+        Ok(None) => format!(
+            "the text of version {} of `{alias}` is not kept",
+            hash.short()
+        ),
         Err(fault) => fault.to_string(),
     };
     Some(finding(StoreFindingKind::TextMissing, message))
@@ -45,45 +54,83 @@ pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), Str
     let faulty = |fault: StoreFault| fault.to_string();
     let nodes = Tree::new(view.all_nodes().map_err(faulty)?);
     if nodes != state.tree {
-        let ids =
-            nodes.nodes().chain(state.tree.nodes()).map(|node| node.id).collect::<std::collections::BTreeSet<_>>();
-        let odd = ids.into_iter().find(|id| nodes.get(*id) != state.tree.get(*id));
-        return Err(format!("node {} is not what the journal makes it", odd.unwrap_or(NodeId(0))));
+        let ids = nodes
+            .nodes()
+            .chain(state.tree.nodes())
+            .map(|node| node.id)
+            .collect::<std::collections::BTreeSet<_>>();
+        let odd = ids
+            .into_iter()
+            .find(|id| nodes.get(*id) != state.tree.get(*id));
+        return Err(format!(
+            "node {} is not what the journal makes it",
+            odd.unwrap_or(NodeId(0))
+        ));
     }
     let mut versions: HashMap<(NodeId, VersionHash), Version> = HashMap::new();
     for node in nodes.nodes() {
         versions.extend(
-            view.versions(node.id).map_err(faulty)?.into_iter().map(|version| ((version.node, version.hash), version)),
+            view.versions(node.id)
+                .map_err(faulty)?
+                .into_iter()
+                .map(|version| ((version.node, version.hash), version)),
         );
     }
-    for (key, expected) in state.versions.iter().filter(|(key, _)| nodes.get(key.0).is_some()) {
+    for (key, expected) in state
+        .versions
+        .iter()
+        .filter(|(key, _)| nodes.get(key.0).is_some())
+    {
         if versions.remove(key).as_ref() != Some(expected) {
-            return Err(format!("version {} of node {} is not what the journal makes it", key.1.short(), key.0));
+            return Err(format!(
+                "version {} of node {} is not what the journal makes it",
+                key.1.short(),
+                key.0
+            ));
         }
     }
     if let Some((key, _)) = versions.into_iter().next() {
-        return Err(format!("version {} of node {} is not in the journal", key.1.short(), key.0));
+        return Err(format!(
+            "version {} of node {} is not in the journal",
+            key.1.short(),
+            key.0
+        ));
     }
     let records = view.all_records().map_err(faulty)?;
     if records != state.records {
-        let keys: std::collections::BTreeSet<_> = records.keys().chain(state.records.keys()).collect();
-        let odd = keys.into_iter().find(|key| records.get(key) != state.records.get(key));
-        let name = odd.map(|record| format!("{}/{}", record.kind, record.key)).unwrap_or_default();
-        return Err(format!("the record {name} is not what the journal makes it"));
+        let keys: std::collections::BTreeSet<_> =
+            records.keys().chain(state.records.keys()).collect();
+        let odd = keys
+            .into_iter()
+            .find(|key| records.get(key) != state.records.get(key));
+        let name = odd
+            .map(|record| format!("{}/{}", record.kind, record.key))
+            .unwrap_or_default();
+        return Err(format!(
+            "the record {name} is not what the journal makes it"
+        ));
     }
-    let recorded = view.recorded(OperationId(1), view.store.head).map_err(faulty)?;
+    let recorded = view
+        .recorded(OperationId(1), view.store.head)
+        .map_err(faulty)?;
     for (row, expected) in recorded.iter().zip(&state.operations) {
         if row.body != expected.body || row.hash != expected.hash || row.prev != expected.prev {
             return Err(format!("operation {} differs from the journal", row.id));
         }
         if view.undone_by(row.id).map_err(faulty)? != state.undone.get(&row.id).copied() {
-            return Err(format!("operation {} is not undone as the journal says", row.id));
+            return Err(format!(
+                "operation {} is not undone as the journal says",
+                row.id
+            ));
         }
     }
     let heads = view.operation_heads(None, recorded.len()).map_err(faulty)?;
     for (head, expected) in heads.iter().rev().zip(&state.operations) {
         if *head != expected.operation.head() {
-            return Err(format!("what is said about operation {} is not what the journal makes it", head.id));
+            return Err(format!(
+                "what is said about operation {} is not what the journal makes it",
+                head.id
+            ));
         }
     }
     if recorded.len() != state.operations.len() {
@@ -91,7 +138,9 @@ pub(crate) fn same_state(view: &View<'_>, state: &MemoryState) -> Result<(), Str
     }
     let operations = state.operations.iter().map(|entry| &entry.operation);
     match super::touched::misplaced(view, operations).map_err(faulty)? {
-        Some(odd) => Err(format!("the index does not say which nodes operation {odd} touched")),
+        Some(odd) => Err(format!(
+            "the index does not say which nodes operation {odd} touched"
+        )),
         None => Ok(()),
     }
 }

@@ -61,14 +61,21 @@ impl StoreRow {
     pub(crate) fn check_writer(&self, format: i64) -> Result<(), StoreFault> {
         self.check_reader()?;
         match self.min_writer > format {
-            true => Err(StoreFault::Newer { found: self.min_writer, known: format }),
+            true => Err(StoreFault::Newer {
+                found: self.min_writer,
+                known: format,
+            }),
             false => Ok(()),
         }
     }
 
     /// The same for who only reads.
     pub(crate) fn check_reader(&self) -> Result<(), StoreFault> {
-        if self.is_sealed() { Err(StoreFault::Moved) } else { Ok(()) }
+        if self.is_sealed() {
+            Err(StoreFault::Moved)
+        } else {
+            Ok(())
+        }
     }
 
     /// Says that the state is elsewhere now.
@@ -114,21 +121,27 @@ const MOST_KNOWN: usize = 32;
 pub(crate) fn read_store_row(sql: &dyn Sql, locking: &str) -> Result<StoreRow, StoreFault> {
     let columns = "store_id, min_reader, min_writer, head, head_hash, journal_size, next_node, node_total, sum";
     let mut found = None;
-    sql.rows(&format!("SELECT {columns} FROM store{locking}"), params![], &mut |row| {
-        let store = StoreRow {
-            store: StoreId(row.get(0)?),
-            min_reader: row.get(1)?,
-            min_writer: row.get(2)?,
-            head: OperationId(row.get::<i64>(3)?.cast_unsigned()),
-            head_hash: digest(row.get_ref(4)?).unwrap_or(Digest32([0; 32])),
-            journal_size: row.get::<i64>(5)?.cast_unsigned(),
-            next_node: row.get(6)?,
-            node_total: row.get(7)?,
-        };
-        found = Some((store, row.get::<i64>(8)?));
-        Ok(())
-    })?;
-    let damaged = |what: &str| StoreFault::Damaged { what: what.to_owned() };
+    sql.rows(
+        &format!("SELECT {columns} FROM store{locking}"),
+        params![],
+        &mut |row| {
+            let store = StoreRow {
+                store: StoreId(row.get(0)?),
+                min_reader: row.get(1)?,
+                min_writer: row.get(2)?,
+                head: OperationId(row.get::<i64>(3)?.cast_unsigned()),
+                head_hash: digest(row.get_ref(4)?).unwrap_or(Digest32([0; 32])),
+                journal_size: row.get::<i64>(5)?.cast_unsigned(),
+                next_node: row.get(6)?,
+                node_total: row.get(7)?,
+            };
+            found = Some((store, row.get::<i64>(8)?));
+            Ok(())
+        },
+    )?;
+    let damaged = |what: &str| StoreFault::Damaged {
+        what: what.to_owned(),
+    };
     let (store, sum) = found.ok_or_else(|| damaged("the store's own row is missing"))?;
     if store.values().last() != Some(&Value::Integer(sum)) {
         return Err(damaged("the store's own row does not fit its sum"));
@@ -138,12 +151,20 @@ pub(crate) fn read_store_row(sql: &dyn Sql, locking: &str) -> Result<StoreRow, S
 
 impl<'c> View<'c> {
     pub(crate) fn new(sql: &'c dyn Sql, store: StoreRow) -> Self {
-        Self { sql, store, causes: RefCell::new(HashMap::new()), known: None }
+        Self {
+            sql,
+            store,
+            causes: RefCell::new(HashMap::new()),
+            known: None,
+        }
     }
 
     /// The same for reading alone: what was read once stays as it is.
     pub(crate) fn for_reading(sql: &'c dyn Sql, store: StoreRow) -> Self {
-        Self { known: Some(RefCell::default()), ..Self::new(sql, store) }
+        Self {
+            known: Some(RefCell::default()),
+            ..Self::new(sql, store)
+        }
     }
 }
 
@@ -153,9 +174,17 @@ impl View<'_> {
         if let Some(known) = self.causes.borrow().get(&id) {
             return Ok(known.clone());
         }
-        let bodies = self.rows("SELECT body FROM cause WHERE id = ?1", params![id], |row| row.get::<String>(0))?;
-        let body = bodies.into_iter().next().ok_or_else(|| BadRow::new(format!("cause {id} is gone")))?;
-        let row = Rc::new(CauseRow { cause: serde_json::from_str(&body)?, body });
+        let bodies = self.rows("SELECT body FROM cause WHERE id = ?1", params![id], |row| {
+            row.get::<String>(0)
+        })?;
+        let body = bodies
+            .into_iter()
+            .next()
+            .ok_or_else(|| BadRow::new(format!("cause {id} is gone")))?;
+        let row = Rc::new(CauseRow {
+            cause: serde_json::from_str(&body)?,
+            body,
+        });
         self.causes.borrow_mut().insert(id, row.clone());
         Ok(row)
     }
@@ -191,7 +220,9 @@ impl View<'_> {
     fn nodes(&self, condition: &str, values: Values<'_>) -> Result<Vec<Node>, StoreFault> {
         let sql = format!("SELECT {WIDE} FROM {JOINED} {condition}");
         let mut sum = Sum::default();
-        self.rows(&sql, values, |row| Ok(read_node(row, &mut sum, &|id| self.cause(id))?.0))
+        self.rows(&sql, values, |row| {
+            Ok(read_node(row, &mut sum, &|id| self.cause(id))?.0)
+        })
     }
 
     /// Keeps nodes for the next time they are asked for.
@@ -202,58 +233,95 @@ impl View<'_> {
         known.extend(nodes.iter().take(room).cloned());
     }
 
-    fn newest(&self, before: Option<OperationId>, most: usize) -> Result<Vec<RecordedRow>, StoreFault> {
-        let sql = "SELECT id, body, prev, hash FROM operation WHERE id < ?1 ORDER BY id DESC LIMIT ?2";
-        self.rows(sql, params![number_before(before), number(most)], RecordedRow::read)
+    fn newest(
+        &self,
+        before: Option<OperationId>,
+        most: usize,
+    ) -> Result<Vec<RecordedRow>, StoreFault> {
+        let sql =
+            "SELECT id, body, prev, hash FROM operation WHERE id < ?1 ORDER BY id DESC LIMIT ?2";
+        self.rows(
+            sql,
+            params![number_before(before), number(most)],
+            RecordedRow::read,
+        )
     }
 
     fn heads(&self, condition: &str, values: Values<'_>) -> Result<Vec<OperationHead>, StoreFault> {
-        self.rows(&format!("SELECT id, head, head_sum FROM operation {condition}"), values, |row| {
-            let (id, head): (i64, String) = (row.get(0)?, row.get(1)?);
-            if head_sum(id, &head) != row.get::<i64>(2)? {
-                return Err(BadRow::new(format!("what is said about operation {id} does not fit its sum")));
-            }
-            Ok(serde_json::from_str(&head)?)
-        })
+        self.rows(
+            &format!("SELECT id, head, head_sum FROM operation {condition}"),
+            values,
+            |row| {
+                let (id, head): (i64, String) = (row.get(0)?, row.get(1)?);
+                if head_sum(id, &head) != row.get::<i64>(2)? {
+                    return Err(BadRow::new(format!(
+                        "what is said about operation {id} does not fit its sum"
+                    )));
+                }
+                Ok(serde_json::from_str(&head)?)
+            },
+        )
     }
 
     /// Returns every record there is.
     pub(crate) fn all_records(&self) -> Result<BTreeMap<RecordKey, Json>, StoreFault> {
-        let rows = self.rows("SELECT kind, key, body, sum FROM record", params![], |row| {
-            let kind: String = row.get(0)?;
-            let (key, body) = read_record(row)?;
-            Ok((RecordKey { kind, key }, body))
-        })?;
+        let rows = self.rows(
+            "SELECT kind, key, body, sum FROM record",
+            params![],
+            |row| {
+                let kind: String = row.get(0)?;
+                let (key, body) = read_record(row)?;
+                Ok((RecordKey { kind, key }, body))
+            },
+        )?;
         Ok(rows.into_iter().collect())
     }
 
     /// Returns a node's lineage: the ids from the root down.
     pub(crate) fn lineage(&self, id: NodeId) -> Result<Option<Vec<u8>>, StoreFault> {
-        self.one("SELECT lineage FROM node WHERE id = ?1", params![id.0], |row| row.get(0))
+        self.one(
+            "SELECT lineage FROM node WHERE id = ?1",
+            params![id.0],
+            |row| row.get(0),
+        )
     }
 
     /// Returns the sum of the children's shares as recorded with the parent.
     pub(crate) fn child_total(&self, id: NodeId) -> Result<i64, StoreFault> {
-        self.one("SELECT id, child_total, child_sum FROM node WHERE id = ?1", params![id.0], |row| {
-            let total: i64 = row.get(1)?;
-            Ok((total, child_sum(id, total) == row.get::<i64>(2)?))
-        })?
+        self.one(
+            "SELECT id, child_total, child_sum FROM node WHERE id = ?1",
+            params![id.0],
+            |row| {
+                let total: i64 = row.get(1)?;
+                Ok((total, child_sum(id, total) == row.get::<i64>(2)?))
+            },
+        )?
         .filter(|(_, fits)| *fits)
         .map(|(total, _)| total)
-        .ok_or_else(|| StoreFault::Damaged { what: format!("the children of node {id} do not fit their sum") })
+        .ok_or_else(|| StoreFault::Damaged {
+            what: format!("the children of node {id} do not fit their sum"),
+        })
     }
 
     /// Checks that no child was missed.
-    fn check_children(&self, parent: NodeId, children: impl Iterator<Item = NodeId>) -> Result<(), StoreFault> {
+    fn check_children(
+        &self,
+        parent: NodeId,
+        children: impl Iterator<Item = NodeId>,
+    ) -> Result<(), StoreFault> {
         let total = children.fold(0, |total, child| total ^ share(Part::Children, child.0, 0));
         if total == self.child_total(parent)? {
             return Ok(());
         }
-        Err(StoreFault::Damaged { what: format!("children of node {parent} are missing") })
+        Err(StoreFault::Damaged {
+            what: format!("children of node {parent} are missing"),
+        })
     }
 
     fn range(&self, top: NodeId) -> Result<Option<LineageRange>, StoreFault> {
-        let Some(start) = self.lineage(top)? else { return Ok(None) };
+        let Some(start) = self.lineage(top)? else {
+            return Ok(None);
+        };
         let mut end = start.clone();
         // The ids below `top` follow its lineage: the next lineage of the same length ends them.
         for byte in end.iter_mut().rev() {
@@ -271,11 +339,17 @@ impl View<'_> {
         if total == self.store.node_total {
             return Ok(());
         }
-        Err(StoreFault::Damaged { what: "the nodes do not add up to their total: a row is missing or old".to_owned() })
+        Err(StoreFault::Damaged {
+            what: "the nodes do not add up to their total: a row is missing or old".to_owned(),
+        })
     }
 
     /// Returns the recorded bytes of operations `from..=to`, oldest first.
-    pub(crate) fn recorded(&self, from: OperationId, to: OperationId) -> Result<Vec<RecordedRow>, StoreFault> {
+    pub(crate) fn recorded(
+        &self,
+        from: OperationId,
+        to: OperationId,
+    ) -> Result<Vec<RecordedRow>, StoreFault> {
         self.rows(
             "SELECT id, body, prev, hash FROM operation WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
             params![from.0.cast_signed(), to.0.cast_signed()],
@@ -306,12 +380,18 @@ impl RecordedRow {
     pub(crate) fn operation(&self) -> Result<Operation, StoreFault> {
         let damaged = |what: String| StoreFault::Damaged { what };
         if journal::chain(self.prev, &self.body) != self.hash {
-            return Err(damaged(format!("operation {} does not fit its hash", self.id)));
+            return Err(damaged(format!(
+                "operation {} does not fit its hash",
+                self.id
+            )));
         }
         let operation: Operation = serde_json::from_str(&self.body)
             .map_err(|error| damaged(format!("operation {} cannot be read: {error}", self.id)))?;
         if operation.id != self.id {
-            return Err(damaged(format!("operation {} says it is {}", self.id, operation.id)));
+            return Err(damaged(format!(
+                "operation {} says it is {}",
+                self.id, operation.id
+            )));
         }
         Ok(operation)
     }
@@ -351,11 +431,17 @@ pub(crate) fn version_values(version: &Version) -> Vec<Value> {
         Value::Integer(version.node.0.into()),
         hash(version.hash.0),
         hash(version.canonical.0),
-        version.basis.map_or(Value::Null, |basis| hash(basis.version.0)),
-        version.basis.map_or(Value::Null, |basis| hash(basis.canonical.0)),
+        version
+            .basis
+            .map_or(Value::Null, |basis| hash(basis.version.0)),
+        version
+            .basis
+            .map_or(Value::Null, |basis| hash(basis.canonical.0)),
         Value::Integer(version.operation.0.cast_signed()),
         Value::Integer(version.at.as_millis()),
-        version.size.map_or(Value::Null, |size| Value::Integer(size.cast_signed())),
+        version
+            .size
+            .map_or(Value::Null, |size| Value::Integer(size.cast_signed())),
     ]
 }
 
@@ -365,9 +451,10 @@ const VERSION_COLUMNS: &str =
 fn read_version(row: &Row<'_>) -> Result<Version, BadRow> {
     let basis = match (row.get_ref(3)?, row.get_ref(4)?) {
         (ValueRef::Null, _) | (_, ValueRef::Null) => None,
-        (version, canonical) => {
-            Some(ParentVersion { version: VersionHash(digest(version)?), canonical: CanonicalHash(digest(canonical)?) })
-        }
+        (version, canonical) => Some(ParentVersion {
+            version: VersionHash(digest(version)?),
+            canonical: CanonicalHash(digest(canonical)?),
+        }),
     };
     let version = Version {
         node: NodeId(row.get(0)?),
@@ -379,7 +466,10 @@ fn read_version(row: &Row<'_>) -> Result<Version, BadRow> {
         size: row.get::<Option<i64>>(7)?.map(i64::cast_unsigned),
     };
     if version_sum(&version) != row.get::<i64>(8)? {
-        return Err(BadRow::new(format!("a version of node {} does not fit its sum", version.node)));
+        return Err(BadRow::new(format!(
+            "a version of node {} does not fit its sum",
+            version.node
+        )));
     }
     Ok(version)
 }
@@ -394,8 +484,14 @@ impl Snapshot for View<'_> {
     }
 
     fn node(&self, id: NodeId) -> Result<Option<Node>, StoreFault> {
-        let known =
-            self.known.as_ref().and_then(|known| known.borrow().nodes.iter().find(|node| node.id == id).cloned());
+        let known = self.known.as_ref().and_then(|known| {
+            known
+                .borrow()
+                .nodes
+                .iter()
+                .find(|node| node.id == id)
+                .cloned()
+        });
         if known.is_some() {
             return Ok(known);
         }
@@ -424,14 +520,26 @@ impl Snapshot for View<'_> {
 
     fn child_names(&self, parent: NodeId) -> Result<Vec<ChildName>, StoreFault> {
         if let Some(known) = &self.known
-            && let Some((_, names)) = known.borrow().children.as_ref().filter(|(of, _)| *of == parent)
+            && let Some((_, names)) = known
+                .borrow()
+                .children
+                .as_ref()
+                .filter(|(of, _)| *of == parent)
         {
             return Ok(names.clone());
         }
-        let mut names =
-            self.rows("SELECT level, ord, alias, id FROM node WHERE parent = ?1", params![parent.0], |row| {
-                Ok(ChildName { level: row.get(0)?, order: row.get(1)?, alias: row.get(2)?, id: NodeId(row.get(3)?) })
-            })?;
+        let mut names = self.rows(
+            "SELECT level, ord, alias, id FROM node WHERE parent = ?1",
+            params![parent.0],
+            |row| {
+                Ok(ChildName {
+                    level: row.get(0)?,
+                    order: row.get(1)?,
+                    alias: row.get(2)?,
+                    id: NodeId(row.get(3)?),
+                })
+            },
+        )?;
         self.check_children(parent, names.iter().map(|child| child.id))?;
         names.sort();
         if let Some(known) = &self.known {
@@ -443,37 +551,56 @@ impl Snapshot for View<'_> {
     fn all_nodes(&self) -> Result<Vec<Node>, StoreFault> {
         let (mut total, mut sum) = (0, Sum::default());
         // Ids are given in order, and a parent is there before its children.
-        let nodes = self.rows(&format!("SELECT {WIDE} FROM {JOINED} ORDER BY id"), params![], |row| {
-            let (node, share) = read_node(row, &mut sum, &|id| self.cause(id))?;
-            total ^= share;
-            Ok(node)
-        })?;
+        let nodes = self.rows(
+            &format!("SELECT {WIDE} FROM {JOINED} ORDER BY id"),
+            params![],
+            |row| {
+                let (node, share) = read_node(row, &mut sum, &|id| self.cause(id))?;
+                total ^= share;
+                Ok(node)
+            },
+        )?;
         self.check_total(total)?;
         Ok(nodes)
     }
 
     fn nodes_outside(&self, profiles: &[&str]) -> Result<Vec<Node>, StoreFault> {
         // A tree is of one profile: by its root it is taken or left.
-        let roots = self.rows("SELECT id, profile FROM node WHERE parent IS NULL ORDER BY id", params![], |row| {
-            Ok((NodeId(row.get(0)?), row.get::<String>(1)?))
-        })?;
-        if roots.iter().all(|(_, profile)| !profiles.contains(&profile.as_str())) {
+        let roots = self.rows(
+            "SELECT id, profile FROM node WHERE parent IS NULL ORDER BY id",
+            params![],
+            |row| Ok((NodeId(row.get(0)?), row.get::<String>(1)?)),
+        )?;
+        if roots
+            .iter()
+            .all(|(_, profile)| !profiles.contains(&profile.as_str()))
+        {
             return self.all_nodes();
         }
         let mut found = Vec::new();
-        for (root, _) in roots.iter().filter(|(_, profile)| !profiles.contains(&profile.as_str())) {
+        for (root, _) in roots
+            .iter()
+            .filter(|(_, profile)| !profiles.contains(&profile.as_str()))
+        {
             found.append(&mut self.subtree(*root)?);
         }
         Ok(found)
     }
 
     fn subtree(&self, top: NodeId) -> Result<Vec<Node>, StoreFault> {
-        let Some((start, end)) = self.range(top)? else { return Ok(Vec::new()) };
-        self.nodes("WHERE lineage >= ?1 AND lineage < ?2 ORDER BY lineage", params![start, end])
+        let Some((start, end)) = self.range(top)? else {
+            return Ok(Vec::new());
+        };
+        self.nodes(
+            "WHERE lineage >= ?1 AND lineage < ?2 ORDER BY lineage",
+            params![start, end],
+        )
     }
 
     fn footings(&self, top: NodeId) -> Result<Vec<Footing>, StoreFault> {
-        let Some((start, end)) = self.range(top)? else { return Ok(Vec::new()) };
+        let Some((start, end)) = self.range(top)? else {
+            return Ok(Vec::new());
+        };
         let mut sum = Sum::default();
         self.rows(
             &format!("SELECT {NARROW} FROM {JOINED} WHERE lineage >= ?1 AND lineage < ?2 ORDER BY lineage"),
@@ -483,8 +610,11 @@ impl Snapshot for View<'_> {
     }
 
     fn versions(&self, node: NodeId) -> Result<Vec<Version>, StoreFault> {
-        let mut found =
-            self.rows(&format!("SELECT {VERSION_COLUMNS} WHERE node = ?1"), params![node.0], read_version)?;
+        let mut found = self.rows(
+            &format!("SELECT {VERSION_COLUMNS} WHERE node = ?1"),
+            params![node.0],
+            read_version,
+        )?;
         found.sort_by_key(|version| std::cmp::Reverse((version.operation, version.hash)));
         Ok(found)
     }
@@ -517,12 +647,26 @@ impl Snapshot for View<'_> {
         )
     }
 
-    fn operations(&self, before: Option<OperationId>, most: usize) -> Result<Vec<Operation>, StoreFault> {
-        self.newest(before, most)?.iter().map(RecordedRow::operation).collect()
+    fn operations(
+        &self,
+        before: Option<OperationId>,
+        most: usize,
+    ) -> Result<Vec<Operation>, StoreFault> {
+        self.newest(before, most)?
+            .iter()
+            .map(RecordedRow::operation)
+            .collect()
     }
 
-    fn operation_heads(&self, before: Option<OperationId>, most: usize) -> Result<Vec<OperationHead>, StoreFault> {
-        self.heads("WHERE id < ?1 ORDER BY id DESC LIMIT ?2", params![number_before(before), number(most)])
+    fn operation_heads(
+        &self,
+        before: Option<OperationId>,
+        most: usize,
+    ) -> Result<Vec<OperationHead>, StoreFault> {
+        self.heads(
+            "WHERE id < ?1 ORDER BY id DESC LIMIT ?2",
+            params![number_before(before), number(most)],
+        )
     }
 
     fn operation_heads_of(
@@ -540,13 +684,18 @@ impl Snapshot for View<'_> {
     }
 
     fn operation(&self, id: OperationId) -> Result<Option<Operation>, StoreFault> {
-        self.recorded(id, id)?.pop().map(|row| row.operation()).transpose()
+        self.recorded(id, id)?
+            .pop()
+            .map(|row| row.operation())
+            .transpose()
     }
 
     fn undone_by(&self, id: OperationId) -> Result<Option<OperationId>, StoreFault> {
-        let found = self.one("SELECT undone_by FROM operation WHERE id = ?1", params![id.0.cast_signed()], |row| {
-            row.get::<Option<i64>>(0)
-        })?;
+        let found = self.one(
+            "SELECT undone_by FROM operation WHERE id = ?1",
+            params![id.0.cast_signed()],
+            |row| row.get::<Option<i64>>(0),
+        )?;
         Ok(found.flatten().map(|by| OperationId(by.cast_unsigned())))
     }
 
@@ -563,7 +712,9 @@ impl Snapshot for View<'_> {
         let (mut lines, mut bytes, mut last) = (Vec::new(), 0, after);
         while last < self.store.head && bytes < most {
             let rows = self.recorded(last.next(), OperationId(last.0 + AT_ONCE))?;
-            let Some(newest) = rows.last().map(|row| row.id) else { break };
+            let Some(newest) = rows.last().map(|row| row.id) else {
+                break;
+            };
             for row in &rows {
                 let line = self.entry(row)?.line()?;
                 bytes += line.len();
@@ -587,12 +738,18 @@ impl Snapshot for View<'_> {
     }
 
     fn stamps(&self) -> Result<Vec<(NodeId, FileStamp, VersionHash)>, StoreFault> {
-        self.rows("SELECT node, size, modified_ns, changed_ns, inode, version FROM stamp", params![], read_stamp)
+        self.rows(
+            "SELECT node, size, modified_ns, changed_ns, inode, version FROM stamp",
+            params![],
+            read_stamp,
+        )
     }
 
     fn record_body(&self, kind: &str, key: &str) -> Result<Option<Json>, StoreFault> {
         let sql = "SELECT kind, key, body, sum FROM record WHERE kind = ?1 AND key = ?2";
-        Ok(self.one(sql, params![kind, key], read_record)?.map(|(_, body)| body))
+        Ok(self
+            .one(sql, params![kind, key], read_record)?
+            .map(|(_, body)| body))
     }
 
     fn records(&self, kind: &str, prefix: &str) -> Result<Vec<(String, Json)>, StoreFault> {
@@ -616,7 +773,11 @@ impl Snapshot for View<'_> {
     }
 
     fn note(&self, key: &str) -> Result<Option<String>, StoreFault> {
-        self.one("SELECT body FROM note WHERE key = ?1", params![self.sql.note_key(key)], |row| row.get(0))
+        self.one(
+            "SELECT body FROM note WHERE key = ?1",
+            params![self.sql.note_key(key)],
+            |row| row.get(0),
+        )
     }
 
     fn now(&self) -> Result<Option<Timestamp>, StoreFault> {
@@ -627,7 +788,9 @@ impl Snapshot for View<'_> {
 fn read_record(row: &Row<'_>) -> Result<(String, Json), BadRow> {
     let (kind, key, body): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
     if record_sum(&kind, &key, &body) != row.get::<i64>(3)? {
-        return Err(BadRow::new(format!("the record {kind}/{key} does not fit its sum")));
+        return Err(BadRow::new(format!(
+            "the record {kind}/{key} does not fit its sum"
+        )));
     }
     Ok((key, serde_json::from_str(&body)?))
 }
@@ -639,5 +802,9 @@ fn read_stamp(row: &Row<'_>) -> Result<(NodeId, FileStamp, VersionHash), BadRow>
         changed_ns: row.get(3)?,
         inode: row.get::<i64>(4)?.cast_unsigned(),
     };
-    Ok((NodeId(row.get(0)?), stamp, VersionHash(digest(row.get_ref(5)?)?)))
+    Ok((
+        NodeId(row.get(0)?),
+        stamp,
+        VersionHash(digest(row.get_ref(5)?)?),
+    ))
 }

@@ -8,7 +8,9 @@ use domain::fact::{Backup, NodeTable, apply};
 use domain::ids::{NodeId, OperationId, StoreId, VersionHash};
 use domain::node::{Content, Node, Standing};
 use domain::operation::Operation;
-use domain::ports::{ChildName, FileStamp, NewOperation, SHARED_NOTES, Snapshot, StoreFault, Transaction};
+use domain::ports::{
+    ChildName, FileStamp, NewOperation, SHARED_NOTES, Snapshot, StoreFault, Transaction,
+};
 use domain::record::RecordKey;
 use domain::search::{SEARCHED_KINDS, text_of};
 use domain::secrets::{mask, mask_operation, masked_notice};
@@ -105,7 +107,11 @@ impl<'s> TableTransaction<'s> {
                 .map_err(|error| io_fault("cannot compress", "a text".as_ref(), error))?;
             self.execute(
                 "INSERT INTO text (hash, size, zstd) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING",
-                params![hash.0.0.as_slice(), i64::try_from(text.len()).unwrap_or(i64::MAX), packed],
+                params![
+                    hash.0.0.as_slice(),
+                    i64::try_from(text.len()).unwrap_or(i64::MAX),
+                    packed
+                ],
             )?;
         }
         let operation = &recorded.operation;
@@ -154,7 +160,11 @@ impl<'s> TableTransaction<'s> {
     }
 
     fn knows_text(&self, hash: VersionHash) -> Result<bool, StoreFault> {
-        let found = self.view.rows("SELECT 1 FROM text WHERE hash = ?1", params![hash.0.0.as_slice()], |_| Ok(()))?;
+        let found = self.view.rows(
+            "SELECT 1 FROM text WHERE hash = ?1",
+            params![hash.0.0.as_slice()],
+            |_| Ok(()),
+        )?;
         Ok(!found.is_empty())
     }
 
@@ -190,21 +200,38 @@ impl<'s> TableTransaction<'s> {
 
     /// Keeps a standing's cause and returns under which number, and its words.
     fn keep_cause(&self, standing: &Standing) -> Result<(Option<i64>, Option<String>), StoreFault> {
-        let Some(body) = cause_body(standing)? else { return Ok((None, None)) };
+        let Some(body) = cause_body(standing)? else {
+            return Ok((None, None));
+        };
         let sql = "INSERT INTO cause (body) VALUES (?1) RETURNING id";
-        let id = self.view.rows(sql, params![body], |row| row.get::<i64>(0))?.first().copied();
+        let id = self
+            .view
+            .rows(sql, params![body], |row| row.get::<i64>(0))?
+            .first()
+            .copied();
         Ok((id, Some(body)))
     }
 
     /// Writes what is different in a node's row.
-    fn change_row(&mut self, before: &Node, old: &[u8], after: &Node, new: &[u8]) -> Result<(), StoreFault> {
+    fn change_row(
+        &mut self,
+        before: &Node,
+        old: &[u8],
+        after: &Node,
+        new: &[u8],
+    ) -> Result<(), StoreFault> {
         let old = NodeValues::of(before, old)?;
         let new = NodeValues::of(after, new)?;
         self.view.store.node_total ^= old.share(after.id) ^ new.share(after.id);
         // Only the columns that changed: a statement over all of them costs more to prepare than to run.
         let mut sets = String::new();
         let mut values = vec![Value::Integer(after.id.0.into())];
-        for ((column, old), new) in STORED.split(", ").map(str::trim).zip(old.values).zip(new.values) {
+        for ((column, old), new) in STORED
+            .split(", ")
+            .map(str::trim)
+            .zip(old.values)
+            .zip(new.values)
+        {
             if old != new {
                 values.push(new);
                 let comma = if sets.is_empty() { "" } else { ", " };
@@ -212,13 +239,18 @@ impl<'s> TableTransaction<'s> {
             }
         }
         if values.len() > 1 {
-            self.execute(&format!("UPDATE node SET {sets} WHERE id = ?1"), &places(&values))?;
+            self.execute(
+                &format!("UPDATE node SET {sets} WHERE id = ?1"),
+                &places(&values),
+            )?;
         }
         Ok(())
     }
 
     fn lineage_of(&self, id: NodeId) -> Result<Vec<u8>, StoreFault> {
-        self.view.lineage(id)?.ok_or_else(|| StoreFault::Damaged { what: format!("node {id} is gone") })
+        self.view.lineage(id)?.ok_or_else(|| StoreFault::Damaged {
+            what: format!("node {id} is gone"),
+        })
     }
 }
 
@@ -242,9 +274,17 @@ impl Transaction for TableTransaction<'_> {
     fn record(&mut self, mut operation: NewOperation) -> Result<OperationId, StoreFault> {
         let masked = mask_operation(&mut operation, &self.view)?;
         self.warnings.extend(masked_notice(operation.verb, &masked));
-        let mut recorded = Recorded::new(self.view.store.head.next(), self.view.store.head_hash, operation)?;
+        let mut recorded = Recorded::new(
+            self.view.store.head.next(),
+            self.view.store.head_hash,
+            operation,
+        )?;
         self.leave_out_known_texts(&mut recorded)?;
-        let line = if recorded.texts.iter().any(|(_, text)| text.len() > WORTH_A_THREAD) {
+        let line = if recorded
+            .texts
+            .iter()
+            .any(|(_, text)| text.len() > WORTH_A_THREAD)
+        {
             // A large text takes as long to pack for the tables as to write for the journal: both at once.
             std::thread::scope(|scope| {
                 let line = scope.spawn(|| recorded.line());
@@ -261,19 +301,24 @@ impl Transaction for TableTransaction<'_> {
     }
 
     fn record_line(&mut self, line: &str) -> Result<(), StoreFault> {
-        let mut recorded = Recorded::read(line, self.view.store.head.next(), self.view.store.head_hash)?;
+        let mut recorded =
+            Recorded::read(line, self.view.store.head.next(), self.view.store.head_hash)?;
         self.leave_out_known_texts(&mut recorded)?;
-        self.apply_recorded(&recorded).map_err(|fault| match fault {
-            // It is the operation that is wrong, not the state it was made for elsewhere.
-            StoreFault::Damaged { what } => StoreFault::DoesNotFit { what },
-            other => other,
-        })?;
+        self.apply_recorded(&recorded)
+            .map_err(|fault| match fault {
+                // It is the operation that is wrong, not the state it was made for elsewhere.
+                StoreFault::Damaged { what } => StoreFault::DoesNotFit { what },
+                other => other,
+            })?;
         self.lines.push(recorded.line()?);
         self.operations.push(recorded.operation);
         Ok(())
     }
 
-    fn keep_stamps(&mut self, stamps: &[(NodeId, FileStamp, VersionHash)]) -> Result<(), StoreFault> {
+    fn keep_stamps(
+        &mut self,
+        stamps: &[(NodeId, FileStamp, VersionHash)],
+    ) -> Result<(), StoreFault> {
         for (node, stamp, version) in stamps {
             self.put(
                 "UPDATE stamp SET size = ?2, modified_ns = ?3, changed_ns = ?4, inode = ?5, version = ?6 WHERE node = ?1",
@@ -292,11 +337,22 @@ impl Transaction for TableTransaction<'_> {
         Ok(())
     }
 
-    fn keep_note(&mut self, key: &str, body: Option<&str>, at: Timestamp) -> Result<(), StoreFault> {
+    fn keep_note(
+        &mut self,
+        key: &str,
+        body: Option<&str>,
+        at: Timestamp,
+    ) -> Result<(), StoreFault> {
         let body = body.map(mask);
         let body = body.as_deref();
-        if let Some(body) = body.filter(|_| SHARED_NOTES.iter().any(|prefix| key.starts_with(prefix))) {
-            self.shared_notes.push(SharedNote { key: key.to_owned(), body: body.to_owned(), at });
+        if let Some(body) =
+            body.filter(|_| SHARED_NOTES.iter().any(|prefix| key.starts_with(prefix)))
+        {
+            self.shared_notes.push(SharedNote {
+                key: key.to_owned(),
+                body: body.to_owned(),
+                at,
+            });
         }
         let key = self.view.sql.note_key(key);
         match body {
@@ -305,7 +361,9 @@ impl Transaction for TableTransaction<'_> {
                 "INSERT INTO note (key, body, at) VALUES (?1, ?2, ?3)",
                 params![key, body, at.as_millis()],
             ),
-            None => self.execute("DELETE FROM note WHERE key = ?1", params![key]).map(drop),
+            None => self
+                .execute("DELETE FROM note WHERE key = ?1", params![key])
+                .map(drop),
         }
     }
 
@@ -347,14 +405,22 @@ impl NodeTable for TableTransaction<'_> {
         let share = row.share(node.id);
         let mut values = row.values;
         values.extend([Value::Integer(0), Value::Integer(child_sum(node.id, 0))]);
-        let numbered: String = (1..=STORED_WIDTH + 2).map(|place| format!("?{place}")).collect::<Vec<_>>().join(", ");
+        let numbered: String = (1..=STORED_WIDTH + 2)
+            .map(|place| format!("?{place}"))
+            .collect::<Vec<_>>()
+            .join(", ");
         self.execute(
             &format!("INSERT INTO node ({STORED}, child_total, child_sum) VALUES ({numbered})"),
             &places(&values),
         )?;
         let (cause, body) = self.keep_cause(&node.standing)?;
         let (status, since) = standing_values(&node.standing);
-        let standing = standing_sum(node.id, &node.standing, body.as_deref(), &mut Sum::default());
+        let standing = standing_sum(
+            node.id,
+            &node.standing,
+            body.as_deref(),
+            &mut Sum::default(),
+        );
         self.execute(
             "INSERT INTO standing (node, status, cause, since, standing_sum) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![node.id.0, status, cause, since, standing],
@@ -370,11 +436,21 @@ impl NodeTable for TableTransaction<'_> {
         self.change_row(before, &lineage, &after, &lineage)
     }
 
-    fn move_below(&mut self, node: &Node, parent: Option<NodeId>, at: Timestamp) -> Result<(), StoreFault> {
+    fn move_below(
+        &mut self,
+        node: &Node,
+        parent: Option<NodeId>,
+        at: Timestamp,
+    ) -> Result<(), StoreFault> {
         let old_top = self.lineage_of(node.id)?;
-        let mut new_top = parent.map(|parent| self.lineage_of(parent)).transpose()?.unwrap_or_default();
+        let mut new_top = parent
+            .map(|parent| self.lineage_of(parent))
+            .transpose()?
+            .unwrap_or_default();
         if new_top.starts_with(&old_top) {
-            return Err(StoreFault::Damaged { what: format!("`{}` would stand below itself", node.alias) });
+            return Err(StoreFault::Damaged {
+                what: format!("`{}` would stand below itself", node.alias),
+            });
         }
         new_top.extend_from_slice(&node.id.0.to_be_bytes());
         self.write_child_totals()?;
@@ -397,14 +473,23 @@ impl NodeTable for TableTransaction<'_> {
         // Its children may have gone just before it: then nothing of them is left to write.
         let change = self.child_changes.remove(&id).unwrap_or_default();
         if self.view.child_total(id)? ^ change != 0 {
-            return Err(StoreFault::Damaged { what: format!("node {id} is removed while it has children") });
+            return Err(StoreFault::Damaged {
+                what: format!("node {id} is removed while it has children"),
+            });
         }
-        let Some(node) = self.view.node(id)? else { return Ok(()) };
+        let Some(node) = self.view.node(id)? else {
+            return Ok(());
+        };
         let row = NodeValues::of(&node, &self.lineage_of(id)?)?;
         self.execute("DELETE FROM node WHERE id = ?1", params![id.0])?;
         self.execute("DELETE FROM standing WHERE node = ?1", params![id.0])?;
         self.execute("DELETE FROM stamp WHERE node = ?1", params![id.0])?;
-        let standing = standing_sum(id, &node.standing, cause_body(&node.standing)?.as_deref(), &mut Sum::default());
+        let standing = standing_sum(
+            id,
+            &node.standing,
+            cause_body(&node.standing)?.as_deref(),
+            &mut Sum::default(),
+        );
         self.view.store.node_total ^= row.share(id) ^ share(Part::Standing, id.0, standing);
         self.change_child_total(node.parent, id);
         Ok(())
@@ -420,17 +505,38 @@ impl NodeTable for TableTransaction<'_> {
             let old_sum = standing_sum(*id, &group.before, before.as_deref(), &mut sum);
             let new_sum = standing_sum(*id, &group.after, after.as_deref(), &mut sum);
             total ^= share(Part::Standing, id.0, old_sum) ^ share(Part::Standing, id.0, new_sum);
-            changes.push(StandingChange { node: *id, old_sum, new_sum });
+            changes.push(StandingChange {
+                node: *id,
+                old_sum,
+                new_sum,
+            });
         }
-        if self.view.sql.set_standings(&changes, &NewStanding { status, cause, since })? != changes.len() {
-            return Err(StoreFault::Damaged { what: "a standing is not what the fact says it was".to_owned() });
+        if self.view.sql.set_standings(
+            &changes,
+            &NewStanding {
+                status,
+                cause,
+                since,
+            },
+        )? != changes.len()
+        {
+            return Err(StoreFault::Damaged {
+                what: "a standing is not what the fact says it was".to_owned(),
+            });
         }
         self.view.store.node_total ^= total;
         Ok(())
     }
 
     fn keep_version(&mut self, node: NodeId, content: &Content) -> Result<(), StoreFault> {
-        let Content::Text { version, canonical, basis } = content else { return Ok(()) };
+        let Content::Text {
+            version,
+            canonical,
+            basis,
+        } = content
+        else {
+            return Ok(());
+        };
         let (operation, at) = self.applying;
         let known = self.view.version(node, *version)?;
         let is_known = known.is_some();
@@ -438,9 +544,21 @@ impl NodeTable for TableTransaction<'_> {
             Some(known) => known,
             None => {
                 let sql = "SELECT size FROM text WHERE hash = ?1";
-                let sizes = self.view.rows(sql, params![version.0.0.as_slice()], |row| row.get::<i64>(0))?;
+                let sizes = self
+                    .view
+                    .rows(sql, params![version.0.0.as_slice()], |row| {
+                        row.get::<i64>(0)
+                    })?;
                 let size = sizes.first().map(|size| size.cast_unsigned());
-                Version { node, hash: *version, canonical: *canonical, basis: *basis, operation, at, size }
+                Version {
+                    node,
+                    hash: *version,
+                    canonical: *canonical,
+                    basis: *basis,
+                    operation,
+                    at,
+                    size,
+                }
             }
         };
         row.basis = *basis;
@@ -482,7 +600,9 @@ impl NodeTable for TableTransaction<'_> {
     ) -> Result<(), StoreFault> {
         let RecordKey { kind, key } = record;
         if Snapshot::record_body(&self.view, kind, key)?.as_ref() != before {
-            return Err(StoreFault::Damaged { what: misplaced(record) });
+            return Err(StoreFault::Damaged {
+                what: misplaced(record),
+            });
         }
         match after {
             Some(after) => {
@@ -493,7 +613,10 @@ impl NodeTable for TableTransaction<'_> {
                 };
                 self.execute(sql, params![kind, key, body, record_sum(kind, key, &body)])
             }
-            None => self.execute("DELETE FROM record WHERE kind = ?1 AND key = ?2", params![kind, key]),
+            None => self.execute(
+                "DELETE FROM record WHERE kind = ?1 AND key = ?2",
+                params![kind, key],
+            ),
         }?;
         if !SEARCHED_KINDS.contains(&kind.as_str()) {
             return Ok(());
@@ -504,7 +627,11 @@ impl NodeTable for TableTransaction<'_> {
         }
     }
 
-    fn set_undone(&mut self, operation: OperationId, by: Option<OperationId>) -> Result<(), StoreFault> {
+    fn set_undone(
+        &mut self,
+        operation: OperationId,
+        by: Option<OperationId>,
+    ) -> Result<(), StoreFault> {
         self.execute(
             "UPDATE operation SET undone_by = ?2 WHERE id = ?1",
             params![operation.0.cast_signed(), by.map(|by| by.0.cast_signed())],

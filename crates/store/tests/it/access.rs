@@ -43,25 +43,55 @@ fn told(store: &dyn Store) {
     let first = book(store).add_token(&entry("laptop", "tl_one")).unwrap();
     let second = book(store).add_token(&entry("desk", "tl_two")).unwrap();
     assert!(first.id < second.id);
-    assert_eq!(book(store).tokens().unwrap(), [first.clone(), second.clone()]);
-    assert!(book(store).add_token(&entry("again", "tl_one")).is_err(), "a secret is one token's");
+    assert_eq!(
+        book(store).tokens().unwrap(),
+        [first.clone(), second.clone()]
+    );
+    assert!(
+        book(store).add_token(&entry("again", "tl_one")).is_err(),
+        "a secret is one token's"
+    );
 
     book(store).note(&[], &[(first.id, timestamp(5))]).unwrap();
     book(store).note(&[], &[(first.id, timestamp(3))]).unwrap();
-    let used = Token { last_used_at: Some(timestamp(5)), ..first.clone() };
+    let used = Token {
+        last_used_at: Some(timestamp(5)),
+        ..first.clone()
+    };
     assert_eq!(book(store).tokens().unwrap()[0], used);
 
-    let revoked = book(store).revoke_token(second.id, timestamp(7)).unwrap().unwrap();
+    let revoked = book(store)
+        .revoke_token(second.id, timestamp(7))
+        .unwrap()
+        .unwrap();
     assert_eq!(revoked.state(timestamp(7)), TokenState::Revoked);
-    let again = book(store).revoke_token(second.id, timestamp(9)).unwrap().unwrap();
-    assert_eq!(again.revoked_at, Some(timestamp(7)), "it is taken back once");
-    assert_eq!(book(store).revoke_token(99_999, timestamp(9)).unwrap(), None);
+    let again = book(store)
+        .revoke_token(second.id, timestamp(9))
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        again.revoked_at,
+        Some(timestamp(7)),
+        "it is taken back once"
+    );
+    assert_eq!(
+        book(store).revoke_token(99_999, timestamp(9)).unwrap(),
+        None
+    );
     assert_eq!(book(store).good_tokens().unwrap(), [used]);
 
-    let lines: Vec<Audited> = (1..=5).map(|at| line(&format!("action {at}"), at)).collect();
+    let lines: Vec<Audited> = (1..=5)
+        .map(|at| line(&format!("action {at}"), at))
+        .collect();
     book(store).note(&lines, &[]).unwrap();
-    let actions =
-        |most| -> Vec<String> { book(store).audited(most).unwrap().into_iter().map(|line| line.action).collect() };
+    let actions = |most| -> Vec<String> {
+        book(store)
+            .audited(most)
+            .unwrap()
+            .into_iter()
+            .map(|line| line.action)
+            .collect()
+    };
     assert_eq!(actions(2), ["action 5", "action 4"]);
     book(store).forget_audited(timestamp(2), 100).unwrap();
     assert_eq!(actions(9).len(), 4);
@@ -80,14 +110,24 @@ fn sqlite_keeps_a_book() {
 fn postgres_keeps_a_book_for_each_project() {
     for plain in [false, true] {
         let database = Database::new();
-        let url = if plain { database.url_of_plain_user() } else { database.url() };
-        let (one, two) = (Place::shared(&url, "one").open(), Place::shared(&url, "two").open());
+        let url = if plain {
+            database.url_of_plain_user()
+        } else {
+            database.url()
+        };
+        let (one, two) = (
+            Place::shared(&url, "one").open(),
+            Place::shared(&url, "two").open(),
+        );
         told(&*one);
         assert_eq!(book(&*two).tokens().unwrap(), []);
         assert_eq!(book(&*two).audited(10).unwrap(), []);
         assert_eq!(book(&*two).revoke_token(1, timestamp(1)).unwrap(), None);
         told(&*two);
-        assert!(book(&*one).now().unwrap().is_some(), "tokens end by the database's clock");
+        assert!(
+            book(&*one).now().unwrap().is_some(),
+            "tokens end by the database's clock"
+        );
     }
 }
 
@@ -106,16 +146,29 @@ fn start_from_scratch(place: &Place) {
         now: timestamp(1),
     };
     let cargo = Cargo::collect(&empty).unwrap();
-    store::replace_state(&place.layout(), place.storage, &place.known(), &cargo, &cause).unwrap();
+    store::replace_state(
+        &place.layout(),
+        place.storage,
+        &place.known(),
+        &cargo,
+        &cause,
+    )
+    .unwrap();
 }
 
 #[test]
 fn it_outlives_a_rebuild() {
     let database = Database::new();
-    for place in [Place::new(Storage::Sqlite), Place::shared(&database.url(), "one")] {
+    for place in [
+        Place::new(Storage::Sqlite),
+        Place::shared(&database.url(), "one"),
+    ] {
         let store = place.open();
         told(&*store);
-        let (tokens, lines) = (book(&*store).tokens().unwrap(), book(&*store).audited(10).unwrap());
+        let (tokens, lines) = (
+            book(&*store).tokens().unwrap(),
+            book(&*store).audited(10).unwrap(),
+        );
         drop(store);
         let same = |store: &dyn Store| {
             assert_eq!(book(store).tokens().unwrap(), tokens);
@@ -124,7 +177,10 @@ fn it_outlives_a_rebuild() {
         // A row without its sum, so that there is something to rebuild.
         let bad = "INSERT INTO record (kind, key, body, sum) VALUES ('count', 'x', '{}', 0)";
         if place.storage == Storage::Sqlite {
-            rusqlite::Connection::open(place.layout().database).unwrap().execute(bad, []).unwrap();
+            rusqlite::Connection::open(place.layout().database)
+                .unwrap()
+                .execute(bad, [])
+                .unwrap();
         }
         let (rebuilt, recoveries) = place.try_open(Some("a test")).unwrap();
         assert!(recoveries[0].message.contains("rebuilt"), "{recoveries:?}");
@@ -132,7 +188,9 @@ fn it_outlives_a_rebuild() {
         drop(rebuilt);
         start_from_scratch(&place);
         same(&*place.open());
-        let next = book(&*place.open()).add_token(&entry("third", "tl_three")).unwrap();
+        let next = book(&*place.open())
+            .add_token(&entry("third", "tl_three"))
+            .unwrap();
         assert!(next.id > tokens[1].id, "a number is not given twice");
     }
 }

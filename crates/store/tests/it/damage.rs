@@ -33,14 +33,21 @@ fn state(store: &dyn Store) -> Result<State, StoreFault> {
         }
         snapshot.footings(node.id)?;
     }
-    Ok(State { operations: snapshot.operations(None, usize::MAX)?, nodes, texts })
+    Ok(State {
+        operations: snapshot.operations(None, usize::MAX)?,
+        nodes,
+        texts,
+    })
 }
 
 /// Opens as the program does: what shows only on the way is mended, and the reading done again.
 fn state_as_the_program_sees_it(place: &Place) -> Result<(State, bool), StoreFault> {
     let (store, told) = place.try_open(None)?;
     match state(&*store) {
-        Ok(found) => Ok((found, !told.is_empty() || !store.take_recoveries().is_empty())),
+        Ok(found) => Ok((
+            found,
+            !told.is_empty() || !store.take_recoveries().is_empty(),
+        )),
         Err(StoreFault::Damaged { what }) => {
             drop(store);
             let (store, _) = place.try_open(Some(&what))?;
@@ -63,7 +70,9 @@ impl Original {
         let place = Place::new(Storage::Sqlite);
         tell_store_story(&|| place.open());
         let connection = rusqlite::Connection::open(place.layout().database).unwrap();
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            .unwrap();
         drop(connection);
         Self::of(place)
     }
@@ -73,16 +82,30 @@ impl Original {
         let place = Place::new(Storage::Sqlite);
         tell_store_story(&|| place.open());
         let original = Self::of(place);
-        assert!(original.files.len() == 3 && original.files[2].1.len() > 4096, "the story left no log");
+        assert!(
+            original.files.len() == 3 && original.files[2].1.len() > 4096,
+            "the story left no log"
+        );
         original
     }
 
     fn of(place: Place) -> Self {
         let state = state(&*place.open()).unwrap();
         let layout = place.layout();
-        let files = [layout.database.clone(), layout.journal, beside(&layout.database, "-wal")];
-        let files = files.into_iter().filter_map(|path| Some((path.clone(), std::fs::read(&path).ok()?))).collect();
-        Self { place, files, state }
+        let files = [
+            layout.database.clone(),
+            layout.journal,
+            beside(&layout.database, "-wal"),
+        ];
+        let files = files
+            .into_iter()
+            .filter_map(|path| Some((path.clone(), std::fs::read(&path).ok()?)))
+            .collect();
+        Self {
+            place,
+            files,
+            state,
+        }
     }
 
     fn reset(&self) {
@@ -115,22 +138,30 @@ fn a_lost_emptied_or_broken_database_comes_back_from_the_journal() {
             let bytes = std::fs::read(path).unwrap();
             std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
         }),
-        ("not a database", |path| std::fs::write(path, b"hello, this is a text file and nothing else").unwrap()),
+        ("not a database", |path| {
+            std::fs::write(path, b"hello, this is a text file and nothing else").unwrap()
+        }),
         ("a valid but empty database", |path| {
             std::fs::remove_file(path).unwrap();
-            rusqlite::Connection::open(path).unwrap().execute_batch("CREATE TABLE t (a); DROP TABLE t;").unwrap();
+            rusqlite::Connection::open(path)
+                .unwrap()
+                .execute_batch("CREATE TABLE t (a); DROP TABLE t;")
+                .unwrap();
         }),
     ];
     for (what, hurt) in cases {
         original.reset();
         hurt(&database);
-        let (found, repaired) =
-            state_as_the_program_sees_it(&original.place).unwrap_or_else(|fault| panic!("{what}: {fault}"));
+        let (found, repaired) = state_as_the_program_sees_it(&original.place)
+            .unwrap_or_else(|fault| panic!("{what}: {fault}"));
         assert_eq!(found, original.state, "{what}");
         assert!(repaired, "{what}: the user was not told");
         if what != "missing" {
             let quarantined = store::list_quarantine(&original.place.layout()).unwrap();
-            assert_eq!(quarantined[0].files[0], "state.db", "{what}: {quarantined:?}");
+            assert_eq!(
+                quarantined[0].files[0], "state.db",
+                "{what}: {quarantined:?}"
+            );
         }
         assert!(original.place.open().verify().unwrap().is_empty(), "{what}");
     }
@@ -148,8 +179,14 @@ fn a_lost_or_broken_journal_comes_back_from_the_database() {
         ("only its header", Some(lines[0].to_owned())),
         ("last line lost", Some(lines[..lines.len() - 1].concat())),
         ("last line torn", Some(whole[..whole.len() - 20].to_owned())),
-        ("last line changed", Some(whole[..whole.len() - 10].to_owned() + "000000\"}\n")),
-        ("another store's", Some(whole.replacen("\"store\":\"", "\"store\":\"0", 1))),
+        (
+            "last line changed",
+            Some(whole[..whole.len() - 10].to_owned() + "000000\"}\n"),
+        ),
+        (
+            "another store's",
+            Some(whole.replacen("\"store\":\"", "\"store\":\"0", 1)),
+        ),
     ];
     for (what, text) in cases {
         original.reset();
@@ -175,12 +212,22 @@ fn damage_in_the_middle_of_the_journal_is_found_and_mended() {
     let original = Original::new();
     let journal = original.place.layout().journal;
     let whole = std::fs::read_to_string(&journal).unwrap();
-    std::fs::write(&journal, whole.replacen("approve act-1", "approve act-2", 1)).unwrap();
+    std::fs::write(
+        &journal,
+        whole.replacen("approve act-1", "approve act-2", 1),
+    )
+    .unwrap();
     let store = original.place.open();
     let found = store.verify().unwrap();
-    assert!(found.iter().any(|finding| finding.kind.is_damage()), "{found:?}");
+    assert!(
+        found.iter().any(|finding| finding.kind.is_damage()),
+        "{found:?}"
+    );
     drop(store);
-    let (store, told) = original.place.try_open(Some("the journal is damaged")).unwrap();
+    let (store, told) = original
+        .place
+        .try_open(Some("the journal is damaged"))
+        .unwrap();
     assert!(!told.is_empty());
     assert_eq!(state(&*store).unwrap(), original.state);
     assert!(store.verify().unwrap().is_empty());
@@ -197,10 +244,16 @@ fn both_damaged_gives_everything_up_to_the_first_broken_operation() {
     let (store, told) = original.place.try_open(None).unwrap();
     let found = state(&*store).unwrap();
     assert_eq!(found.operations.len(), 2);
-    assert!(told[0].message.contains("journal line 4 was damaged"), "{told:?}");
+    assert!(
+        told[0].message.contains("journal line 4 was damaged"),
+        "{told:?}"
+    );
     let quarantined = store::list_quarantine(&layout).unwrap();
     let files: Vec<&str> = quarantined[0].files.iter().map(String::as_str).collect();
-    assert!(quarantined.len() == 1 && files.starts_with(&["journal.jsonl", "state.db"]), "{quarantined:?}");
+    assert!(
+        quarantined.len() == 1 && files.starts_with(&["journal.jsonl", "state.db"]),
+        "{quarantined:?}"
+    );
 }
 
 /// Flips bits over every page of the database: whatever is read is the truth, or it is refused and
@@ -213,21 +266,32 @@ fn no_flipped_bit_is_silent() {
     let mut seen = 0;
     for start in (0..bytes.len()).step_by(page) {
         // Spread over the page, more where a page has its header.
-        for offset in [0, 1, 3, 5, 8, 12, 40, 68, 97, 333, 1021, 2000, 2777, 3333, 3700, 3900, 4000, 4060, 4090, 4095] {
+        for offset in [
+            0, 1, 3, 5, 8, 12, 40, 68, 97, 333, 1021, 2000, 2777, 3333, 3700, 3900, 4000, 4060,
+            4090, 4095,
+        ] {
             let mut hurt = bytes.clone();
-            let Some(byte) = hurt.get_mut(start + offset) else { continue };
+            let Some(byte) = hurt.get_mut(start + offset) else {
+                continue;
+            };
             *byte ^= 1 << (offset % 8);
             original.reset();
             std::fs::write(&database, &hurt).unwrap();
             match state_as_the_program_sees_it(&original.place) {
                 Ok((found, repaired)) => {
-                    assert!(found == original.state, "a flip at {} was not seen", start + offset);
+                    assert!(
+                        found == original.state,
+                        "a flip at {} was not seen",
+                        start + offset
+                    );
                     seen += usize::from(repaired);
                 }
                 // Refusing is no lie: another application id, a newer format …
-                Err(StoreFault::AnotherProgram { .. } | StoreFault::Newer { .. } | StoreFault::Foreign { .. }) => {
-                    seen += 1
-                }
+                Err(
+                    StoreFault::AnotherProgram { .. }
+                    | StoreFault::Newer { .. }
+                    | StoreFault::Foreign { .. },
+                ) => seen += 1,
                 Err(fault) => panic!("a flip at {}: {fault}", start + offset),
             }
         }
@@ -243,7 +307,8 @@ fn no_flipped_bit_in_the_log_is_silent() {
     let mut seen = 0;
     // The log's header, then frames: each a header of 24 bytes and a page.
     let frames = (32..bytes.len()).step_by(24 + 4096);
-    let within_frames = frames.flat_map(|start| [0, 5, 9, 17, 24, 31, 124, 1000, 2500, 4100].map(|at| start + at));
+    let within_frames =
+        frames.flat_map(|start| [0, 5, 9, 17, 24, 31, 124, 1000, 2500, 4100].map(|at| start + at));
     for at in (0..32).chain(within_frames).filter(|at| *at < bytes.len()) {
         let mut hurt = bytes.clone();
         hurt[at] ^= 1 << (at % 8);
@@ -251,7 +316,10 @@ fn no_flipped_bit_in_the_log_is_silent() {
         std::fs::write(&log, &hurt).unwrap();
         let (found, repaired) = state_as_the_program_sees_it(&original.place)
             .unwrap_or_else(|fault| panic!("a flip at {at} of the log: {fault}"));
-        assert!(found == original.state, "a flip at {at} of the log was not seen");
+        assert!(
+            found == original.state,
+            "a flip at {at} of the log was not seen"
+        );
         seen += usize::from(repaired);
     }
     assert!(seen > 10, "the flips hit nothing: {seen}");
@@ -268,11 +336,19 @@ fn no_flipped_bit_in_the_journal_is_silent() {
         original.reset();
         std::fs::write(&journal, &hurt).unwrap();
         let (store, told) = original.place.try_open(None).unwrap();
-        let found = state(&*store).unwrap_or_else(|fault| panic!("a flip at {at} of the journal: {fault}"));
-        assert!(found == original.state, "a flip at {at} of the journal changed the state");
+        let found =
+            state(&*store).unwrap_or_else(|fault| panic!("a flip at {at} of the journal: {fault}"));
+        assert!(
+            found == original.state,
+            "a flip at {at} of the journal changed the state"
+        );
         let seen = !told.is_empty()
             || std::fs::read(&journal).unwrap() == bytes
-            || store.verify().unwrap().iter().any(|finding| finding.kind.is_damage());
+            || store
+                .verify()
+                .unwrap()
+                .iter()
+                .any(|finding| finding.kind.is_damage());
         assert!(seen, "a flip at {at} of the journal was not seen");
     }
 }
@@ -286,9 +362,20 @@ fn an_index_that_forgot_or_made_up_something_is_found_and_mended() {
         "INSERT INTO touched_many (operation, stretches) VALUES (4711, x'0000000100000001')",
     ] {
         let Original { place, .. } = Original::new();
-        assert_eq!(rusqlite::Connection::open(place.layout().database).unwrap().execute(damage, []).unwrap(), 1);
+        assert_eq!(
+            rusqlite::Connection::open(place.layout().database)
+                .unwrap()
+                .execute(damage, [])
+                .unwrap(),
+            1
+        );
         let found = place.open().verify().unwrap();
-        assert!(found.iter().any(|one| one.message.contains("the index does not say")), "{damage}: {found:?}");
+        assert!(
+            found
+                .iter()
+                .any(|one| one.message.contains("the index does not say")),
+            "{damage}: {found:?}"
+        );
         let (mended, _) = place.try_open(Some("the index is wrong")).unwrap();
         assert_eq!(mended.verify().unwrap(), [], "{damage}");
     }
@@ -298,7 +385,9 @@ fn an_index_that_forgot_or_made_up_something_is_found_and_mended() {
 fn a_newer_format_is_refused() {
     let original = Original::new();
     let connection = rusqlite::Connection::open(original.place.layout().database).unwrap();
-    connection.execute_batch("PRAGMA user_version = 99").unwrap();
+    connection
+        .execute_batch("PRAGMA user_version = 99")
+        .unwrap();
     drop(connection);
     // Readable as long as it says so; its own row still fits its sum.
     let store = original.place.open();

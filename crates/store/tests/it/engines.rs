@@ -81,7 +81,12 @@ fn notes_do_not_lengthen_the_log() {
     for round in 0..120 {
         let store = place.open();
         let mut tx = store.write().unwrap();
-        tx.keep_note("session", Some(&format!("{round}{}", "x".repeat(3_000))), testkit::timestamp(round)).unwrap();
+        tx.keep_note(
+            "session",
+            Some(&format!("{round}{}", "x".repeat(3_000))),
+            testkit::timestamp(round),
+        )
+        .unwrap();
         tx.commit().unwrap();
         longest = longest.max(std::fs::metadata(&log).map_or(0, |log| log.len()));
     }
@@ -94,9 +99,19 @@ fn foreign_state_is_refused_until_adopted() {
     for storage in [Storage::Sqlite, Storage::Json] {
         let place = Place::new(storage);
         std::fs::remove_dir_all(place.root().join("user")).unwrap();
-        assert!(matches!(place.try_open(None), Err(StoreFault::Foreign { .. })));
+        assert!(matches!(
+            place.try_open(None),
+            Err(StoreFault::Foreign { .. })
+        ));
         let now = testkit::timestamp(1);
-        store::adopt(&place.layout(), storage, &store::EngineSettings::default(), &place.known(), now).unwrap();
+        store::adopt(
+            &place.layout(),
+            storage,
+            &store::EngineSettings::default(),
+            &place.known(),
+            now,
+        )
+        .unwrap();
         assert!(place.try_open(None).is_ok());
     }
 }
@@ -109,7 +124,10 @@ fn another_programs_file_is_left_alone() {
     // The application id stands at byte 68 of the header.
     bytes[68..72].copy_from_slice(&[1, 2, 3, 4]);
     std::fs::write(&path, &bytes).unwrap();
-    assert!(matches!(place.try_open(None), Err(StoreFault::AnotherProgram { .. })));
+    assert!(matches!(
+        place.try_open(None),
+        Err(StoreFault::AnotherProgram { .. })
+    ));
     assert_eq!(std::fs::read(&path).unwrap(), bytes);
 }
 
@@ -120,6 +138,8 @@ fn a_link_in_place_of_the_database_is_refused() {
     let elsewhere = place.root().join("elsewhere.db");
     std::fs::rename(&path, &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &path).unwrap();
-    let Err(StoreFault::Io { action, .. }) = place.try_open(None).map(|_| ()) else { panic!("a link was opened") };
+    let Err(StoreFault::Io { action, .. }) = place.try_open(None).map(|_| ()) else {
+        panic!("a link was opened")
+    };
     assert!(action.contains("not a regular file"), "{action}");
 }

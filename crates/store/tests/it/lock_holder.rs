@@ -34,17 +34,32 @@ fn asking_who_holds_the_lock_drops_none_of_ours() {
     // Another process is needed, and SQLite for it; without Python there is none at hand.
     let Ok(mut other) = holding else { return };
     let mut line = String::new();
-    BufReader::new(other.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    BufReader::new(other.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
     if line != "held\n" {
         return;
     }
-    let settings = EngineSettings { patience: Duration::from_millis(1), ..EngineSettings::default() };
-    let (store, _) =
-        store::open(&place.layout(), Storage::Sqlite, &settings, &place.known(), None, SystemClock.now()).unwrap();
+    let settings = EngineSettings {
+        patience: Duration::from_millis(1),
+        ..EngineSettings::default()
+    };
+    let (store, _) = store::open(
+        &place.layout(),
+        Storage::Sqlite,
+        &settings,
+        &place.known(),
+        None,
+        SystemClock.now(),
+    )
+    .unwrap();
     let view = store.read().unwrap();
     drop(view);
     let before = our_locks(&database);
-    assert!(!before.is_empty(), "an open database has a lock on its shared memory");
+    assert!(
+        !before.is_empty(),
+        "an open database has a lock on its shared memory"
+    );
     match store.write().map(drop) {
         Err(StoreFault::Locked { holder }) => assert_eq!(holder, Some(other.id())),
         other => panic!("expected it to be locked, got {other:?}"),
@@ -67,6 +82,11 @@ fn our_locks(database: &std::path::Path) -> Vec<String> {
             let fields: Vec<&str> = line.split_whitespace().collect();
             fields.contains(&ours.as_str()) && fields.iter().any(|field| field.ends_with(&inode))
         })
-        .map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>().join(" "))
+        .map(|line| {
+            line.split_whitespace()
+                .skip(1)
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
         .collect()
 }

@@ -1,6 +1,11 @@
 //! Tests of the engines: the same story for each, and what they survive.
 
-#![allow(clippy::unwrap_used, clippy::string_slice, clippy::disallowed_methods, reason = "a failing test may panic")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::string_slice,
+    clippy::disallowed_methods,
+    reason = "a failing test may panic"
+)]
 
 mod access;
 mod damage;
@@ -34,11 +39,22 @@ impl Place {
     /// A working copy of a project in a shared database.
     pub(crate) fn shared(url: &str, project: &str) -> Self {
         let (database_url, database_project) = (DatabaseUrl::new(url), project.to_owned());
-        Self::with(Storage::Postgres, Settings { database_url, database_project, ..Settings::default() })
+        Self::with(
+            Storage::Postgres,
+            Settings {
+                database_url,
+                database_project,
+                ..Settings::default()
+            },
+        )
     }
 
     fn with(storage: Storage, settings: Settings) -> Self {
-        let place = Self { directory: tempfile::tempdir().unwrap(), storage, settings };
+        let place = Self {
+            directory: tempfile::tempdir().unwrap(),
+            storage,
+            settings,
+        };
         store::create(&place.layout(), storage, &place.known()).unwrap();
         place
     }
@@ -61,9 +77,19 @@ impl Place {
         KnownStores::in_directory(&self.root().join("user"))
     }
 
-    pub(crate) fn try_open(&self, damage: Option<&str>) -> Result<(Box<dyn Store>, Vec<Recovery>), StoreFault> {
+    pub(crate) fn try_open(
+        &self,
+        damage: Option<&str>,
+    ) -> Result<(Box<dyn Store>, Vec<Recovery>), StoreFault> {
         let settings = EngineSettings::default();
-        store::open(&self.layout(), self.storage, &settings, &self.known(), damage, SystemClock.now())
+        store::open(
+            &self.layout(),
+            self.storage,
+            &settings,
+            &self.known(),
+            damage,
+            SystemClock.now(),
+        )
     }
 
     pub(crate) fn open(&self) -> Box<dyn Store> {

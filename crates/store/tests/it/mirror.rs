@@ -17,7 +17,11 @@ fn files(folder: &std::path::Path) -> Vec<String> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
-            if path.is_dir() { folders.push(path) } else { found.push(path.to_string_lossy().into_owned()) }
+            if path.is_dir() {
+                folders.push(path)
+            } else {
+                found.push(path.to_string_lossy().into_owned())
+            }
         }
     }
     found.sort();
@@ -34,7 +38,10 @@ fn rebuild_from_the_mirror_equals_the_database() {
         std::fs::remove_file(&layout.journal).unwrap();
         let _ = std::fs::remove_file(&layout.database);
         let (store, told) = place.try_open(None).unwrap();
-        assert!(told[0].message.contains("rebuilt from the mirror"), "{told:?}");
+        assert!(
+            told[0].message.contains("rebuilt from the mirror"),
+            "{told:?}"
+        );
         assert_eq!(nodes(&*store), before);
     }
 }
@@ -50,8 +57,14 @@ fn an_edited_mirror_file_brings_no_approval() {
     std::fs::remove_file(&layout.journal).unwrap();
     std::fs::remove_file(&layout.database).unwrap();
     let (store, told) = place.try_open(None).unwrap();
-    assert!(told[0].message.contains("its approval is not taken"), "{told:?}");
-    let act = nodes(&*store).into_iter().find(|node| node.alias == "act-1").unwrap();
+    assert!(
+        told[0].message.contains("its approval is not taken"),
+        "{told:?}"
+    );
+    let act = nodes(&*store)
+        .into_iter()
+        .find(|node| node.alias == "act-1")
+        .unwrap();
     assert_eq!(act.approval, None);
     assert_eq!(act.status(), domain::node::Status::Draft);
 }

@@ -19,7 +19,11 @@ fn project() -> (tempfile::TempDir, DiskFiles) {
 #[test]
 fn paths_that_leave_are_refused() {
     let (directory, files) = project();
-    let absolute = directory.path().join("outside/secret.md").to_string_lossy().into_owned();
+    let absolute = directory
+        .path()
+        .join("outside/secret.md")
+        .to_string_lossy()
+        .into_owned();
     for path in [
         "../outside/secret.md",
         "acts/../../outside/secret.md",
@@ -30,11 +34,17 @@ fn paths_that_leave_are_refused() {
         "a\0b",
     ] {
         assert!(!matches!(files.look(path), FileLook::Present(_)), "{path}");
-        assert!(!matches!(files.read(path, 1000), Reading::Text { .. }), "{path}");
+        assert!(
+            !matches!(files.read(path, 1000), Reading::Text { .. }),
+            "{path}"
+        );
         assert!(files.replace(path, "x").is_err(), "{path}");
         assert!(files.create(path, "x").is_err(), "{path}");
     }
-    assert_eq!(std::fs::read_to_string(directory.path().join("outside/secret.md")).unwrap(), "secret");
+    assert_eq!(
+        std::fs::read_to_string(directory.path().join("outside/secret.md")).unwrap(),
+        "secret"
+    );
 }
 
 #[test]
@@ -42,20 +52,36 @@ fn links_are_not_followed() {
     let (directory, files) = project();
     let root = directory.path().join("project");
     symlink(directory.path().join("outside"), root.join("linked")).unwrap();
-    symlink(directory.path().join("outside/secret.md"), root.join("secret.md")).unwrap();
+    symlink(
+        directory.path().join("outside/secret.md"),
+        root.join("secret.md"),
+    )
+    .unwrap();
     symlink(root.join("acts"), root.join("inside")).unwrap();
     for path in ["linked/secret.md", "secret.md", "inside/act-1/plan.md"] {
         assert!(matches!(files.look(path), FileLook::Refused(_)), "{path}");
-        assert!(matches!(files.read(path, 1000), Reading::Unreadable { .. }), "{path}");
         assert!(
-            matches!(files.replace(path, "x"), Err(FileFault::Outside { .. } | FileFault::NoFolder { .. })),
+            matches!(files.read(path, 1000), Reading::Unreadable { .. }),
+            "{path}"
+        );
+        assert!(
+            matches!(
+                files.replace(path, "x"),
+                Err(FileFault::Outside { .. } | FileFault::NoFolder { .. })
+            ),
             "{path}"
         );
     }
     assert!(files.list("linked").is_empty());
-    assert!(matches!(files.create("linked/new.md", "x"), Err(FileFault::NoFolder { .. })));
+    assert!(matches!(
+        files.create("linked/new.md", "x"),
+        Err(FileFault::NoFolder { .. })
+    ));
     assert!(!directory.path().join("outside/new.md").exists());
-    assert_eq!(std::fs::read_to_string(directory.path().join("outside/secret.md")).unwrap(), "secret");
+    assert_eq!(
+        std::fs::read_to_string(directory.path().join("outside/secret.md")).unwrap(),
+        "secret"
+    );
 }
 
 #[test]
@@ -70,8 +96,14 @@ fn what_is_no_text_is_told() {
     std::fs::write(root.join("latin.md"), b"caf\xe9").unwrap();
     std::fs::write(root.join("large.md"), "x".repeat(101)).unwrap();
     assert_eq!(why("binary.md", 1000), "it is binary: it holds a NUL byte");
-    assert_eq!(why("latin.md", 1000), "it is not UTF-8 text (byte 4 is not)");
-    assert_eq!(why("large.md", 100), "it has 101 bytes, more than policy.max_plan_bytes (100)");
+    assert_eq!(
+        why("latin.md", 1000),
+        "it is not UTF-8 text (byte 4 is not)"
+    );
+    assert_eq!(
+        why("large.md", 100),
+        "it has 101 bytes, more than policy.max_plan_bytes (100)"
+    );
     assert_eq!(why("acts", 100), "it is not a regular file");
     assert_eq!(files.read("none.md", 100), Reading::Missing);
 }
@@ -81,17 +113,37 @@ fn files_are_replaced_whole_and_created_once() {
     let (directory, files) = project();
     let root = directory.path().join("project");
     files.replace("acts/act-1/plan.md", "новый\n").unwrap();
-    files.create("acts/act-2/глава/plan.md", "# Глава\n").unwrap();
-    assert_eq!(std::fs::read_to_string(root.join("acts/act-1/plan.md")).unwrap(), "новый\n");
-    assert!(matches!(files.create("acts/act-2/глава/plan.md", "x"), Err(FileFault::Exists { .. })));
-    assert_eq!(std::fs::read_to_string(root.join("acts/act-2/глава/plan.md")).unwrap(), "# Глава\n");
+    files
+        .create("acts/act-2/глава/plan.md", "# Глава\n")
+        .unwrap();
+    assert_eq!(
+        std::fs::read_to_string(root.join("acts/act-1/plan.md")).unwrap(),
+        "новый\n"
+    );
+    assert!(matches!(
+        files.create("acts/act-2/глава/plan.md", "x"),
+        Err(FileFault::Exists { .. })
+    ));
+    assert_eq!(
+        std::fs::read_to_string(root.join("acts/act-2/глава/plan.md")).unwrap(),
+        "# Глава\n"
+    );
     let entries = files.list("acts");
     assert!(entries.iter().all(|entry| entry.kind == EntryKind::Folder));
-    assert_eq!(entries.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>(), ["act-1", "act-2"]);
+    assert_eq!(
+        entries
+            .iter()
+            .map(|entry| entry.name.as_str())
+            .collect::<Vec<_>>(),
+        ["act-1", "act-2"]
+    );
     files.remove("acts/act-1/plan.md").unwrap();
     assert_eq!(files.look("acts/act-1/plan.md"), FileLook::Missing);
-    let leftovers: Vec<_> =
-        files.list("acts/act-2/глава").into_iter().filter(|entry| entry.name.starts_with(".tl-")).collect();
+    let leftovers: Vec<_> = files
+        .list("acts/act-2/глава")
+        .into_iter()
+        .filter(|entry| entry.name.starts_with(".tl-"))
+        .collect();
     assert!(leftovers.is_empty(), "{leftovers:?}");
 }
 
@@ -101,11 +153,20 @@ fn a_fresh_file_is_not_trusted_by_its_stamp() {
     let (directory, files) = project();
     let path = directory.path().join("project/fresh.md");
     std::fs::write(&path, "a").unwrap();
-    let Reading::Text { stamp, .. } = files.read("fresh.md", 100) else { panic!("not read") };
+    let Reading::Text { stamp, .. } = files.read("fresh.md", 100) else {
+        panic!("not read")
+    };
     assert_eq!(stamp, None);
     let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
-    std::fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+    std::fs::File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_modified(old)
+        .unwrap();
     // The change of the time is itself a change, and just as fresh.
-    let Reading::Text { stamp, .. } = files.read("fresh.md", 100) else { panic!("not read") };
+    let Reading::Text { stamp, .. } = files.read("fresh.md", 100) else {
+        panic!("not read")
+    };
     assert_eq!(stamp, None);
 }

@@ -23,8 +23,15 @@ fn operation(summary: &str, facts: Vec<Fact>) -> NewOperation {
 }
 
 fn record(key: &str, before: Option<i64>, after: i64) -> Fact {
-    let record = RecordKey { kind: "count".to_owned(), key: key.to_owned() };
-    Fact::RecordChanged { record, before: before.map(Into::into), after: Some(after.into()) }
+    let record = RecordKey {
+        kind: "count".to_owned(),
+        key: key.to_owned(),
+    };
+    Fact::RecordChanged {
+        record,
+        before: before.map(Into::into),
+        after: Some(after.into()),
+    }
 }
 
 fn keep(store: &dyn Store, summary: &str, facts: Vec<Fact>) -> Result<OperationId, StoreFault> {
@@ -38,7 +45,10 @@ fn keep(store: &dyn Store, summary: &str, facts: Vec<Fact>) -> Result<OperationI
 fn count(store: &dyn Store, key: &str) -> Result<(), StoreFault> {
     let mut tx = store.write()?;
     let before = tx.record_body("count", key)?.and_then(|body| body.as_i64());
-    tx.record(operation("count", vec![record(key, before, before.unwrap_or(0) + 1)]))?;
+    tx.record(operation(
+        "count",
+        vec![record(key, before, before.unwrap_or(0) + 1)],
+    ))?;
     tx.commit()
 }
 
@@ -47,11 +57,25 @@ fn count(store: &dyn Store, key: &str) -> Result<(), StoreFault> {
 fn projects_are_kept_apart() {
     for plain in [false, true] {
         let database = Database::new();
-        let url = if plain { database.url_of_plain_user() } else { database.url() };
+        let url = if plain {
+            database.url_of_plain_user()
+        } else {
+            database.url()
+        };
         let (one, two) = (Place::shared(&url, "one"), Place::shared(&url, "two"));
         let (first, second) = (one.open(), two.open());
         let act = node(1, None, "act-1", "# A\0ct\n");
-        keep(&*first, "in one", vec![Fact::NodeAdded { node: Box::new(act.clone()) }, record("a", None, 1)]).unwrap();
+        keep(
+            &*first,
+            "in one",
+            vec![
+                Fact::NodeAdded {
+                    node: Box::new(act.clone()),
+                },
+                record("a", None, 1),
+            ],
+        )
+        .unwrap();
         let seen = second.read().unwrap();
         assert_eq!(seen.head().unwrap(), OperationId(0));
         assert!(seen.all_nodes().unwrap().is_empty());
@@ -60,19 +84,49 @@ fn projects_are_kept_apart() {
         assert_eq!(seen.operation(OperationId(1)).unwrap(), None);
         drop(seen);
         // The same numbers and names again: nothing is in the way.
-        keep(&*second, "in two", vec![Fact::NodeAdded { node: Box::new(act) }, record("a", None, 7)]).unwrap();
-        assert_eq!(first.read().unwrap().record_body("count", "a").unwrap(), Some(1.into()));
+        keep(
+            &*second,
+            "in two",
+            vec![
+                Fact::NodeAdded {
+                    node: Box::new(act),
+                },
+                record("a", None, 7),
+            ],
+        )
+        .unwrap();
+        assert_eq!(
+            first.read().unwrap().record_body("count", "a").unwrap(),
+            Some(1.into())
+        );
         for store in [&first, &second] {
             store.sync_mirror().unwrap();
             assert_eq!(store.verify().unwrap(), []);
         }
         // Without a project no row is seen, also not by mistake in a statement of ours.
         if plain {
-            let mut client: postgres::Client =
-                url.parse::<postgres::Config>().unwrap().connect(postgres::NoTls).unwrap();
-            client.batch_execute("SET throughline.project = '0'; SET throughline.place = ''").unwrap();
-            for table in ["store", "node", "operation", "record", "text", "note", "stamp", "searched", "version"] {
-                let rows = client.query(&format!("SELECT 1 FROM throughline.{table}"), &[]).unwrap();
+            let mut client: postgres::Client = url
+                .parse::<postgres::Config>()
+                .unwrap()
+                .connect(postgres::NoTls)
+                .unwrap();
+            client
+                .batch_execute("SET throughline.project = '0'; SET throughline.place = ''")
+                .unwrap();
+            for table in [
+                "store",
+                "node",
+                "operation",
+                "record",
+                "text",
+                "note",
+                "stamp",
+                "searched",
+                "version",
+            ] {
+                let rows = client
+                    .query(&format!("SELECT 1 FROM throughline.{table}"), &[])
+                    .unwrap();
                 assert!(rows.is_empty(), "{table}");
             }
         }
@@ -83,7 +137,9 @@ fn projects_are_kept_apart() {
 #[test]
 fn writers_come_one_after_the_other() {
     let database = Database::new();
-    let places: Vec<Place> = (0..4).map(|_| Place::shared(&database.url(), "shared")).collect();
+    let places: Vec<Place> = (0..4)
+        .map(|_| Place::shared(&database.url(), "shared"))
+        .collect();
     for place in &places {
         adopt(place);
     }
@@ -96,7 +152,10 @@ fn writers_come_one_after_the_other() {
         }
     });
     let store = places[0].open();
-    assert_eq!(store.read().unwrap().record_body("count", "all").unwrap(), Some(100.into()));
+    assert_eq!(
+        store.read().unwrap().record_body("count", "all").unwrap(),
+        Some(100.into())
+    );
     assert_eq!(store.read().unwrap().head().unwrap(), OperationId(100));
     store.sync_mirror().unwrap();
     assert_eq!(store.verify().unwrap(), []);
@@ -104,42 +163,80 @@ fn writers_come_one_after_the_other() {
 
 fn adopt(place: &Place) {
     let settings = store::EngineSettings::default();
-    store::adopt(&place.layout(), place.storage, &settings, &place.known(), timestamp(1)).unwrap();
+    store::adopt(
+        &place.layout(),
+        place.storage,
+        &settings,
+        &place.known(),
+        timestamp(1),
+    )
+    .unwrap();
 }
 
 /// Who waits hears of a change another machine made.
 #[test]
 fn news_travel() {
     let database = Database::new();
-    let (here, there) = (Place::shared(&database.url(), "shared"), Place::shared(&database.url(), "shared"));
+    let (here, there) = (
+        Place::shared(&database.url(), "shared"),
+        Place::shared(&database.url(), "shared"),
+    );
     adopt(&there);
     let store = here.open();
-    let (begun, long) = (std::time::Instant::now(), std::time::Duration::from_secs(60));
+    let (begun, long) = (
+        std::time::Instant::now(),
+        std::time::Duration::from_secs(60),
+    );
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let store = there.open();
             // The other one listens before it looks: whenever this happens, it is heard or seen.
             keep(&*store, "news", vec![record("a", None, 1)]).unwrap();
         });
-        assert_eq!(store.await_change(OperationId(0), long).unwrap(), OperationId(1));
+        assert_eq!(
+            store.await_change(OperationId(0), long).unwrap(),
+            OperationId(1)
+        );
     });
     assert!(begun.elapsed() < long);
-    assert_eq!(store.await_change(OperationId(1), std::time::Duration::ZERO).unwrap(), OperationId(1));
+    assert_eq!(
+        store
+            .await_change(OperationId(1), std::time::Duration::ZERO)
+            .unwrap(),
+        OperationId(1)
+    );
 }
 
 /// What one machine remembers of its files is nothing to another; when a session was heard of is.
 #[test]
 fn notes_and_stamps_are_of_one_working_copy() {
     let database = Database::new();
-    let (here, there) = (Place::shared(&database.url(), "shared"), Place::shared(&database.url(), "shared"));
+    let (here, there) = (
+        Place::shared(&database.url(), "shared"),
+        Place::shared(&database.url(), "shared"),
+    );
     adopt(&there);
     let (first, second) = (here.open(), there.open());
     let act = node(1, None, "act-1", "# A\0ct\n");
-    keep(&*first, "act", vec![Fact::NodeAdded { node: Box::new(act.clone()) }]).unwrap();
-    let stamp = domain::ports::FileStamp { size: 1, modified_ns: 2, changed_ns: 3, inode: 4 };
+    keep(
+        &*first,
+        "act",
+        vec![Fact::NodeAdded {
+            node: Box::new(act.clone()),
+        }],
+    )
+    .unwrap();
+    let stamp = domain::ports::FileStamp {
+        size: 1,
+        modified_ns: 2,
+        changed_ns: 3,
+        inode: 4,
+    };
     let mut tx = first.write().unwrap();
-    tx.keep_stamps(&[(act.id, stamp, act.content.version().unwrap())]).unwrap();
-    tx.keep_note("session/a", Some("read"), timestamp(1)).unwrap();
+    tx.keep_stamps(&[(act.id, stamp, act.content.version().unwrap())])
+        .unwrap();
+    tx.keep_note("session/a", Some("read"), timestamp(1))
+        .unwrap();
     tx.keep_note("heard/a", Some("1"), timestamp(1)).unwrap();
     tx.commit().unwrap();
     let own = first.read().unwrap();
@@ -160,25 +257,46 @@ fn damaged_tables_are_rebuilt_from_the_operations() {
     let place = Place::shared(&database.url(), "story");
     let store = place.open();
     let act = node(1, None, "act-1", "# A\0ct\n");
-    keep(&*store, "act", vec![Fact::NodeAdded { node: Box::new(act.clone()) }, record("a", None, 1)]).unwrap();
+    keep(
+        &*store,
+        "act",
+        vec![
+            Fact::NodeAdded {
+                node: Box::new(act.clone()),
+            },
+            record("a", None, 1),
+        ],
+    )
+    .unwrap();
     database
         .client()
-        .batch_execute("UPDATE throughline.node SET title = 'forged'; DELETE FROM throughline.record")
+        .batch_execute(
+            "UPDATE throughline.node SET title = 'forged'; DELETE FROM throughline.record",
+        )
         .unwrap();
     let Err(StoreFault::Damaged { what }) = store.read().unwrap().node(act.id) else {
         panic!("a forged row was taken")
     };
     drop(store);
     let (store, told) = place.try_open(Some(&what)).unwrap();
-    assert!(told[0].message.contains("rebuilt from the operations"), "{told:?}");
+    assert!(
+        told[0].message.contains("rebuilt from the operations"),
+        "{told:?}"
+    );
     assert_eq!(store.read().unwrap().node(act.id).unwrap(), Some(act));
     store.sync_mirror().unwrap();
     assert_eq!(store.verify().unwrap(), []);
     // Operations themselves have nothing to be made from: that is said, and nothing is touched.
-    database.client().batch_execute("UPDATE throughline.operation SET body = replace(body, 'Ада', 'Ева')").unwrap();
+    database
+        .client()
+        .batch_execute("UPDATE throughline.operation SET body = replace(body, 'Ада', 'Ева')")
+        .unwrap();
     assert!(!store.verify().unwrap().is_empty());
     drop(store);
-    assert!(matches!(place.try_open(Some("forged")), Err(StoreFault::Damaged { .. })));
+    assert!(matches!(
+        place.try_open(Some("forged")),
+        Err(StoreFault::Damaged { .. })
+    ));
 }
 
 /// A database that dies and comes back has every operation that was acknowledged, once; stores go on by themselves.
@@ -186,7 +304,9 @@ fn damaged_tables_are_rebuilt_from_the_operations() {
 fn a_crash_of_the_database_loses_nothing() {
     let cluster = Cluster::start();
     let database = Database::on(&cluster);
-    let places: Vec<Place> = (0..3).map(|_| Place::shared(&database.url(), "shared")).collect();
+    let places: Vec<Place> = (0..3)
+        .map(|_| Place::shared(&database.url(), "shared"))
+        .collect();
     places.iter().for_each(adopt);
     let acknowledged = std::sync::atomic::AtomicI64::new(0);
     let ended = std::sync::atomic::AtomicBool::new(false);
@@ -199,7 +319,9 @@ fn a_crash_of_the_database_loses_nothing() {
                 while !ended.load(SeqCst) {
                     match count(&*store, "all") {
                         Ok(()) => drop(acknowledged.fetch_add(1, SeqCst)),
-                        Err(StoreFault::Unreachable { why, .. }) if why.contains("while operation") => {
+                        Err(StoreFault::Unreachable { why, .. })
+                            if why.contains("while operation") =>
+                        {
                             uncertain.fetch_add(1, SeqCst);
                         }
                         Err(StoreFault::Unreachable { .. } | StoreFault::Locked { .. }) => {}
@@ -223,9 +345,18 @@ fn a_crash_of_the_database_loses_nothing() {
         ended.store(true, SeqCst);
     });
     let store = places[0].open();
-    let counted = store.read().unwrap().record_body("count", "all").unwrap().and_then(|body| body.as_i64()).unwrap();
+    let counted = store
+        .read()
+        .unwrap()
+        .record_body("count", "all")
+        .unwrap()
+        .and_then(|body| body.as_i64())
+        .unwrap();
     let (acknowledged, uncertain) = (acknowledged.load(SeqCst), uncertain.load(SeqCst));
-    assert!((acknowledged..=acknowledged + uncertain).contains(&counted), "{acknowledged} + {uncertain}, {counted}");
+    assert!(
+        (acknowledged..=acknowledged + uncertain).contains(&counted),
+        "{acknowledged} + {uncertain}, {counted}"
+    );
     store.sync_mirror().unwrap();
     assert_eq!(store.verify().unwrap(), []);
 }
@@ -244,17 +375,29 @@ fn a_connection_is_encrypted_and_its_certificate_checked() {
     adopt(&place);
     let store = place.open();
     count(&*store, "all").unwrap();
-    assert_eq!(store.read().unwrap().record_body("count", "all").unwrap(), Some(1.into()));
+    assert_eq!(
+        store.read().unwrap().record_body("count", "all").unwrap(),
+        Some(1.into())
+    );
 
     for (url, why) in [
         (format!("{named}?sslmode=disable"), "no encryption"),
         (format!("{named}?sslmode=require"), "UnknownIssuer"),
-        (format!("{plain}?sslmode=require&{trusting}"), "not valid for name"),
-        (format!("{named}?sslmode=require&sslrootcert=/nowhere.pem"), "sslrootcert `/nowhere.pem` cannot be read"),
+        (
+            format!("{plain}?sslmode=require&{trusting}"),
+            "not valid for name",
+        ),
+        (
+            format!("{named}?sslmode=require&sslrootcert=/nowhere.pem"),
+            "sslrootcert `/nowhere.pem` cannot be read",
+        ),
     ] {
         place = place.at(&url);
         let refused = place.try_open(None).err().map(|fault| fault.to_string());
-        assert!(refused.as_ref().is_some_and(|told| told.contains(why)), "{why}: {refused:?}");
+        assert!(
+            refused.as_ref().is_some_and(|told| told.contains(why)),
+            "{why}: {refused:?}"
+        );
     }
 }
 
@@ -262,17 +405,24 @@ fn a_connection_is_encrypted_and_its_certificate_checked() {
 #[test]
 fn who_vanishes_holds_nothing() {
     let database = Database::new();
-    let (here, there) = (Place::shared(&database.url(), "shared"), Place::shared(&database.url(), "shared"));
+    let (here, there) = (
+        Place::shared(&database.url(), "shared"),
+        Place::shared(&database.url(), "shared"),
+    );
     adopt(&there);
     let (first, second) = (here.open(), there.open());
     let mut tx = first.write().unwrap();
-    tx.record(operation("never", vec![record("a", None, 1)])).unwrap();
+    tx.record(operation("never", vec![record("a", None, 1)]))
+        .unwrap();
     let mut client = database.client();
     let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'idle in transaction'";
     client.batch_execute(cut).unwrap();
     keep(&*second, "instead", vec![record("a", None, 2)]).unwrap();
     assert!(tx.commit().is_err());
-    assert_eq!(first.read().unwrap().record_body("count", "a").unwrap(), Some(2.into()));
+    assert_eq!(
+        first.read().unwrap().record_body("count", "a").unwrap(),
+        Some(2.into())
+    );
 }
 
 /// Two programs that meet an empty database make its tables once.
@@ -286,6 +436,9 @@ fn migrations_run_one_at_a_time() {
             scope.spawn(move || drop(Place::shared(url, &format!("project-{number}")).open()));
         }
     });
-    let rows = database.client().query("SELECT count(*) FROM throughline.project", &[]).unwrap();
+    let rows = database
+        .client()
+        .query("SELECT count(*) FROM throughline.project", &[])
+        .unwrap();
     assert_eq!(rows[0].get::<_, i64>(0), 4);
 }

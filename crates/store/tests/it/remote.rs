@@ -46,7 +46,10 @@ impl Server {
 
     fn heard(&self) -> Result<(), Trouble> {
         match self.is_silent.load(SeqCst) {
-            true => Err(Trouble::Silent { why: "nobody is there".to_owned(), may_have_arrived: false }),
+            true => Err(Trouble::Silent {
+                why: "nobody is there".to_owned(),
+                may_have_arrived: false,
+            }),
             false => Ok(()),
         }
     }
@@ -72,7 +75,12 @@ impl TeamServer for Link {
         Digest32::of(b"a secret")
     }
 
-    fn fetch(&self, after: OperationId, hash: Option<Digest32>, _wait: Duration) -> Result<Fetched, Trouble> {
+    fn fetch(
+        &self,
+        after: OperationId,
+        hash: Option<Digest32>,
+        _wait: Duration,
+    ) -> Result<Fetched, Trouble> {
         self.0.heard()?;
         self.0.asked.fetch_add(1, SeqCst);
         let store = self.0.store.lock().unwrap();
@@ -93,7 +101,9 @@ impl TeamServer for Link {
         // A page is never long here, so that there are several.
         let mut lines = state.lines(after, 1).unwrap();
         if self.0.tampers.load(SeqCst) {
-            lines.iter_mut().for_each(|line| *line = line.replace("one", "two"));
+            lines
+                .iter_mut()
+                .for_each(|line| *line = line.replace("one", "two"));
         }
         Ok(Fetched::Page { greeting, lines })
     }
@@ -101,7 +111,11 @@ impl TeamServer for Link {
     fn send(&self, sending: &Sending, lines: &[String]) -> Result<Receipt, Trouble> {
         self.0.heard()?;
         self.0.sent.fetch_add(1, SeqCst);
-        self.0.notes.lock().unwrap().extend(sending.notes.iter().map(|note| note.key.clone()));
+        self.0
+            .notes
+            .lock()
+            .unwrap()
+            .extend(sending.notes.iter().map(|note| note.key.clone()));
         let store = self.0.store.lock().unwrap();
         let mut tx = store.write().unwrap();
         let (head, next) = (tx.head().unwrap(), sending.after.next());
@@ -122,7 +136,10 @@ impl TeamServer for Link {
             0 => Ok(receipt),
             left => {
                 self.0.loses.store(left - 1, SeqCst);
-                Err(Trouble::Silent { why: "it broke".to_owned(), may_have_arrived: true })
+                Err(Trouble::Silent {
+                    why: "it broke".to_owned(),
+                    may_have_arrived: true,
+                })
             }
         }
     }
@@ -136,7 +153,10 @@ struct Machine {
 
 impl Machine {
     fn of(server: &Arc<Server>) -> Self {
-        Self { directory: tempfile::tempdir().unwrap(), server: server.clone() }
+        Self {
+            directory: tempfile::tempdir().unwrap(),
+            server: server.clone(),
+        }
     }
 
     fn open(&self) -> Box<dyn Store> {
@@ -149,7 +169,9 @@ impl Machine {
     }
 
     fn conflicts(&self) -> Vec<String> {
-        let Ok(found) = std::fs::read_dir(self.directory.path().join(".throughline/remote/conflicts")) else {
+        let Ok(found) =
+            std::fs::read_dir(self.directory.path().join(".throughline/remote/conflicts"))
+        else {
             return Vec::new();
         };
         let texts = found.map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap());
@@ -162,7 +184,13 @@ impl Machine {
         settings.server.address = Some(ServerAddress::new("http://127.0.0.1:1", "token").unwrap());
         let layout = Layout::new(self.directory.path(), &settings);
         let known = KnownStores::in_directory(&self.directory.path().join("user"));
-        open_replica(&layout, &EngineSettings::default(), &known, Box::new(Link(self.server.clone()))).unwrap()
+        open_replica(
+            &layout,
+            &EngineSettings::default(),
+            &known,
+            Box::new(Link(self.server.clone())),
+        )
+        .unwrap()
     }
 }
 
@@ -190,15 +218,27 @@ fn record(store: &dyn Store, summary: &str) -> Result<(), StoreFault> {
     record_facts(store, Verb::Comment, summary, Vec::new())
 }
 
-fn record_facts(store: &dyn Store, verb: Verb, summary: &str, facts: Vec<Fact>) -> Result<(), StoreFault> {
+fn record_facts(
+    store: &dyn Store,
+    verb: Verb,
+    summary: &str,
+    facts: Vec<Fact>,
+) -> Result<(), StoreFault> {
     let mut tx = store.write()?;
     tx.record(new(verb, summary, facts))?;
     tx.commit()
 }
 
 fn set(key: &str, before: Option<&str>, after: &str) -> Vec<Fact> {
-    let record = RecordKey { kind: "anchor".to_owned(), key: key.to_owned() };
-    vec![Fact::RecordChanged { record, before: before.map(|text| json!(text)), after: Some(json!(after)) }]
+    let record = RecordKey {
+        kind: "anchor".to_owned(),
+        key: key.to_owned(),
+    };
+    vec![Fact::RecordChanged {
+        record,
+        before: before.map(|text| json!(text)),
+        after: Some(json!(after)),
+    }]
 }
 
 #[test]
@@ -213,7 +253,10 @@ fn the_same_story_on_every_engine_behind_it() {
         let (first, second) = (machine.open(), other.open());
         assert_eq!(summaries(&*first), summaries(&*second));
         assert_eq!(summaries(&*first), server.summaries());
-        assert_eq!(first.read().unwrap().all_nodes().unwrap(), second.read().unwrap().all_nodes().unwrap());
+        assert_eq!(
+            first.read().unwrap().all_nodes().unwrap(),
+            second.read().unwrap().all_nodes().unwrap()
+        );
         assert!(second.verify().unwrap().is_empty());
     }
 }
@@ -230,14 +273,19 @@ fn an_answer_that_got_lost_is_asked_for_again_and_nothing_is_kept_twice() {
     }
     // Nobody ever tells what became of it: so it is not said to be done, but found later all the same, once.
     server.loses.store(usize::MAX, SeqCst);
-    let Err(StoreFault::Silent { why, .. }) = record(&*store, "never told") else { panic!("told") };
+    let Err(StoreFault::Silent { why, .. }) = record(&*store, "never told") else {
+        panic!("told")
+    };
     assert!(why.contains("while operation 3 was sent"), "{why}");
     server.loses.store(0, SeqCst);
     let expected = ["lost 1", "lost 2", "never told"];
     assert_eq!(summaries(&*here.open()), expected);
     record(&*there.open(), "after").unwrap();
     for store in [here.open(), there.open()] {
-        assert_eq!(summaries(&*store), ["lost 1", "lost 2", "never told", "after"]);
+        assert_eq!(
+            summaries(&*store),
+            ["lost 1", "lost 2", "never told", "after"]
+        );
         assert!(store.verify().unwrap().is_empty());
     }
     assert_eq!(server.summaries().len(), 4);
@@ -267,28 +315,51 @@ fn without_the_server_one_sees_what_was_known_and_notes_are_kept() {
     record(&*machine.open(), "one").unwrap();
     server.is_silent.store(true, SeqCst);
     let store = machine.open();
-    assert_eq!(store.caller(), Some(Principal::Human("Анна".to_owned())), "remembered");
+    assert_eq!(
+        store.caller(),
+        Some(Principal::Human("Анна".to_owned())),
+        "remembered"
+    );
     assert_eq!(summaries(&*store), ["one"]);
     let warned = store.take_warnings();
-    assert!(warned.len() == 1 && warned[0].contains("next door does not answer"), "{warned:?}");
+    assert!(
+        warned.len() == 1 && warned[0].contains("next door does not answer"),
+        "{warned:?}"
+    );
     assert!(store.take_warnings().is_empty(), "said once");
-    assert!(matches!(record(&*store, "two"), Err(StoreFault::Silent { .. })));
+    assert!(matches!(
+        record(&*store, "two"),
+        Err(StoreFault::Silent { .. })
+    ));
     let sent = server.sent.load(SeqCst);
     let mut tx = store.write().unwrap();
-    tx.keep_note("session/a", Some("read"), timestamp(3)).unwrap();
+    tx.keep_note("session/a", Some("read"), timestamp(3))
+        .unwrap();
     tx.commit().unwrap();
-    assert_eq!(store.read().unwrap().note("session/a").unwrap().as_deref(), Some("read"));
+    assert_eq!(
+        store.read().unwrap().note("session/a").unwrap().as_deref(),
+        Some("read")
+    );
     server.is_silent.store(false, SeqCst);
     let again = machine.open();
     record(&*again, "two").unwrap();
     let mut tx = again.write().unwrap();
-    tx.keep_note("session/a", Some("read again"), timestamp(4)).unwrap();
+    tx.keep_note("session/a", Some("read again"), timestamp(4))
+        .unwrap();
     tx.commit().unwrap();
-    assert_eq!(server.sent.load(SeqCst), sent + 1, "notes of this machine stay here");
+    assert_eq!(
+        server.sent.load(SeqCst),
+        sent + 1,
+        "notes of this machine stay here"
+    );
     let mut tx = again.write().unwrap();
     tx.keep_note("heard/a", Some("5000"), timestamp(5)).unwrap();
     tx.commit().unwrap();
-    assert_eq!(*server.notes.lock().unwrap(), ["heard/a"], "but for those that all should know");
+    assert_eq!(
+        *server.notes.lock().unwrap(),
+        ["heard/a"],
+        "but for those that all should know"
+    );
     assert_eq!(server.summaries(), ["one", "two"]);
 }
 
@@ -310,7 +381,12 @@ fn time_is_the_servers() {
     let server = Server::on(place.open());
     let machine = Machine::of(&server);
     let store = machine.open();
-    let now = store.read().unwrap().now().unwrap().expect("a shared clock");
+    let now = store
+        .read()
+        .unwrap()
+        .now()
+        .unwrap()
+        .expect("a shared clock");
     let off = now.as_millis() - timestamp(1_000).as_millis();
     assert!((0..60_000).contains(&off), "{now}");
     assert!(Timestamp::from_millis(0) < now);
@@ -328,10 +404,24 @@ fn a_history_that_is_not_the_servers_is_refused_with_the_way_out() {
     *server.store.lock().unwrap() = backup.open();
     record(&**server.store.lock().unwrap(), "another one").unwrap();
     let store = machine.open();
-    let Err(StoreFault::TurnedDown { why, next_steps, .. }) = store.read().map(drop) else { panic!("read") };
+    let Err(StoreFault::TurnedDown {
+        why, next_steps, ..
+    }) = store.read().map(drop)
+    else {
+        panic!("read")
+    };
     assert!(why.contains("went different ways at operation 2"), "{why}");
-    assert!(next_steps[0].starts_with("tl join next door"), "{next_steps:?}");
-    assert!(store.verify().unwrap().iter().any(|found| found.message.contains("different ways")));
+    assert!(
+        next_steps[0].starts_with("tl join next door"),
+        "{next_steps:?}"
+    );
+    assert!(
+        store
+            .verify()
+            .unwrap()
+            .iter()
+            .any(|found| found.message.contains("different ways"))
+    );
 }
 
 #[test]
@@ -342,8 +432,13 @@ fn a_line_that_was_changed_on_its_way_is_not_taken_over() {
     record(&*first.open(), "one").unwrap();
     server.tampers.store(true, SeqCst);
     let store = second.open();
-    let Err(fault) = store.read().map(drop) else { panic!("taken over") };
-    assert!(matches!(&fault, StoreFault::DoesNotFit { what } if what.contains("hash")), "{fault}");
+    let Err(fault) = store.read().map(drop) else {
+        panic!("taken over")
+    };
+    assert!(
+        matches!(&fault, StoreFault::DoesNotFit { what } if what.contains("hash")),
+        "{fault}"
+    );
     server.tampers.store(false, SeqCst);
     assert_eq!(summaries(&*store), ["one"]);
 }
@@ -358,10 +453,20 @@ fn what_was_done_during_a_silence_is_sent_after_it_once() {
     for words in ["one", "two"] {
         let store = here.queueing();
         record(&*store, words).unwrap();
-        assert!(store.take_warnings().iter().any(|told| told.contains("wait here to be sent")));
+        assert!(
+            store
+                .take_warnings()
+                .iter()
+                .any(|told| told.contains("wait here to be sent"))
+        );
     }
-    assert_eq!(summaries(&*here.queueing()), ["before", "one", "two"], "seen here at once");
-    let Err(StoreFault::Silent { why, .. }) = record_facts(&*here.queueing(), Verb::Approve, "approve", Vec::new())
+    assert_eq!(
+        summaries(&*here.queueing()),
+        ["before", "one", "two"],
+        "seen here at once"
+    );
+    let Err(StoreFault::Silent { why, .. }) =
+        record_facts(&*here.queueing(), Verb::Approve, "approve", Vec::new())
     else {
         panic!("a decision waits")
     };
@@ -393,7 +498,10 @@ fn what_may_have_arrived_and_waits_all_the_same_is_kept_once() {
     server.is_silent.store(true, SeqCst);
     record(&*here.queueing(), "waited").unwrap();
     server.is_silent.store(false, SeqCst);
-    assert_eq!(summaries(&*here.queueing()), ["before", "arrived", "waited"]);
+    assert_eq!(
+        summaries(&*here.queueing()),
+        ["before", "arrived", "waited"]
+    );
     assert_eq!(server.summaries(), ["before", "arrived", "waited"]);
     assert!(here.open().verify().unwrap().is_empty());
 }
@@ -403,30 +511,76 @@ fn what_others_did_meanwhile_comes_first_and_what_does_not_fit_is_put_aside() {
     let place = Place::new(Storage::Sqlite);
     let server = Server::on(place.open());
     let (here, there) = (Machine::of(&server), Machine::of(&server));
-    record_facts(&*here.queueing(), Verb::Remember, "begin", set("цель", None, "a")).unwrap();
+    record_facts(
+        &*here.queueing(),
+        Verb::Remember,
+        "begin",
+        set("цель", None, "a"),
+    )
+    .unwrap();
     drop(there.open().read().unwrap());
     server.is_silent.store(true, SeqCst);
-    record_facts(&*here.queueing(), Verb::Remember, "mine", set("mine", None, "1")).unwrap();
-    record_facts(&*here.queueing(), Verb::Remember, "спорное", set("цель", Some("a"), "здесь")).unwrap();
-    record_facts(&*here.queueing(), Verb::Remember, "rests on it", set("later", None, "2")).unwrap();
+    record_facts(
+        &*here.queueing(),
+        Verb::Remember,
+        "mine",
+        set("mine", None, "1"),
+    )
+    .unwrap();
+    record_facts(
+        &*here.queueing(),
+        Verb::Remember,
+        "спорное",
+        set("цель", Some("a"), "здесь"),
+    )
+    .unwrap();
+    record_facts(
+        &*here.queueing(),
+        Verb::Remember,
+        "rests on it",
+        set("later", None, "2"),
+    )
+    .unwrap();
     server.is_silent.store(false, SeqCst);
-    record_facts(&*there.open(), Verb::Remember, "theirs", set("цель", Some("a"), "там")).unwrap();
+    record_facts(
+        &*there.open(),
+        Verb::Remember,
+        "theirs",
+        set("цель", Some("a"), "там"),
+    )
+    .unwrap();
     let store = here.queueing();
     assert_eq!(summaries(&*store), ["begin", "theirs", "mine"]);
     let told = store.take_warnings().join("\n");
-    assert!(told.contains("`спорное`, done while the server was silent, cannot be kept"), "{told}");
+    assert!(
+        told.contains("`спорное`, done while the server was silent, cannot be kept"),
+        "{told}"
+    );
     let state = store.read().unwrap();
-    assert_eq!(state.record_body("anchor", "цель").unwrap(), Some(json!("там")));
-    assert_eq!(state.record_body("anchor", "mine").unwrap(), Some(json!("1")));
+    assert_eq!(
+        state.record_body("anchor", "цель").unwrap(),
+        Some(json!("там"))
+    );
+    assert_eq!(
+        state.record_body("anchor", "mine").unwrap(),
+        Some(json!("1"))
+    );
     drop(state);
     let conflicts = here.conflicts();
     assert_eq!(conflicts.len(), 2);
-    assert!(conflicts.iter().any(|text| text.contains("здесь") && text.contains("is not what the fact says")));
+    assert!(
+        conflicts
+            .iter()
+            .any(|text| text.contains("здесь") && text.contains("is not what the fact says"))
+    );
     assert_eq!(server.summaries(), ["begin", "theirs", "mine"]);
     assert!(store.verify().unwrap().is_empty(), "{:?}", store.verify());
     // And on it goes.
     record(&*here.queueing(), "after").unwrap();
-    assert_eq!(summaries(&*there.open()), ["begin", "theirs", "mine", "after"]);
+    assert_eq!(
+        summaries(&*there.open()),
+        ["begin", "theirs", "mine", "after"]
+    );
 }
 
 #[test]
@@ -437,12 +591,23 @@ fn what_waits_is_sent_only_if_it_was_written_here() {
     record(&*here.queueing(), "before").unwrap();
     server.is_silent.store(true, SeqCst);
     record(&*here.queueing(), "mine").unwrap();
-    let file = here.directory.path().join(".throughline/remote/pending.jsonl");
-    let planted = std::fs::read_to_string(&file).unwrap().replace("\"comment\"", "\"approve\"");
+    let file = here
+        .directory
+        .path()
+        .join(".throughline/remote/pending.jsonl");
+    let planted = std::fs::read_to_string(&file)
+        .unwrap()
+        .replace("\"comment\"", "\"approve\"");
     std::fs::write(&file, planted).unwrap();
     server.is_silent.store(false, SeqCst);
     let store = here.queueing();
-    assert!(matches!(store.read().map(drop), Err(StoreFault::TurnedDown { .. })), "its replica is not the server's");
+    assert!(
+        matches!(store.read().map(drop), Err(StoreFault::TurnedDown { .. })),
+        "its replica is not the server's"
+    );
     assert_eq!(server.summaries(), ["before"]);
-    assert!(here.conflicts().iter().any(|text| text.contains("mine")), "put aside, not lost");
+    assert!(
+        here.conflicts().iter().any(|text| text.contains("mine")),
+        "put aside, not lost"
+    );
 }

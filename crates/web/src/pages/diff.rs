@@ -32,7 +32,11 @@ fn rows(hunk: &Hunk) -> Markup {
                 open = pairs.len();
             }
             LineKind::Removed => pairs.push((Some(line), None)),
-            LineKind::Added => match pairs.iter().skip(open).position(|(_, right)| right.is_none()) {
+            LineKind::Added => match pairs
+                .iter()
+                .skip(open)
+                .position(|(_, right)| right.is_none())
+            {
                 Some(at) => {
                     pairs[open + at].1 = Some(line);
                     open += at + 1;
@@ -52,7 +56,9 @@ fn rows(hunk: &Hunk) -> Markup {
 }
 
 fn cell(line: Option<&Line>) -> Markup {
-    let Some(line) = line else { return html! { td.none {} } };
+    let Some(line) = line else {
+        return html! { td.none {} };
+    };
     let kind = match line.kind {
         LineKind::Same => "same",
         LineKind::Removed => "removed",

@@ -11,11 +11,19 @@ use crate::Dashboard;
 use crate::api::{Memories, Search, Tie, memories};
 use crate::refusal::Refusal;
 
-pub(crate) async fn page(State(dashboard): State<Dashboard>, Query(asked): Query<Search>) -> Result<Markup, Refusal> {
+pub(crate) async fn page(
+    State(dashboard): State<Dashboard>,
+    Query(asked): Query<Search>,
+) -> Result<Markup, Refusal> {
     let wanted = asked.clone();
-    let (found, graph) =
-        dashboard.ask(move |ctx| Ok((memories(ctx, &wanted)?, draw_graph(ctx, GraphForm::Svg)?))).await?;
-    Ok(shell(Place::Memory, "Memory", &content(&asked, &found, graph)))
+    let (found, graph) = dashboard
+        .ask(move |ctx| Ok((memories(ctx, &wanted)?, draw_graph(ctx, GraphForm::Svg)?)))
+        .await?;
+    Ok(shell(
+        Place::Memory,
+        "Memory",
+        &content(&asked, &found, graph),
+    ))
 }
 
 fn content(asked: &Search, found: &Memories, graph: String) -> Markup {

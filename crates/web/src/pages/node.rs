@@ -34,18 +34,39 @@ pub(crate) async fn page(
     let (found, compared) = dashboard
         .ask(move |ctx| {
             let found = whole(ctx, &path)?;
-            let words = version.iter().map(|version| vec![path.clone(), version.clone()]);
-            let compared = words.map(|words| diff_version(ctx, &words)).next().transpose()?;
+            let words = version
+                .iter()
+                .map(|version| vec![path.clone(), version.clone()]);
+            let compared = words
+                .map(|words| diff_version(ctx, &words))
+                .next()
+                .transpose()?;
             Ok((found, compared))
         })
         .await?;
     let title = found.plan.plan.node.path.clone();
-    Ok(shell(Place::Elsewhere, &title, &content(&found, compared.as_ref(), &beside)))
+    Ok(shell(
+        Place::Elsewhere,
+        &title,
+        &content(&found, compared.as_ref(), &beside),
+    ))
 }
 
 fn content(found: &Whole, compared: Option<&DiffView>, beside: &Beside) -> Markup {
-    let Whole { plan: view @ PlanView { plan, parent, warnings, lineage }, why, versions, evidence, comments, log } =
-        found;
+    let Whole {
+        plan:
+            view @ PlanView {
+                plan,
+                parent,
+                warnings,
+                lineage,
+            },
+        why,
+        versions,
+        evidence,
+        comments,
+        log,
+    } = found;
     let node = &plan.node;
     html! {
         nav.lineage aria-label="Plans above" {
@@ -147,7 +168,9 @@ fn why_stale(why: &Explanation) -> Markup {
 /// What a person can decide. Bound to the version that is on the page: another text is another decision.
 fn decide(view: &PlanView) -> Markup {
     let node = &view.plan.node;
-    let Some(version) = node.version_hash else { return html! {} };
+    let Some(version) = node.version_hash else {
+        return html! {};
+    };
     let bound = html! {
         input type="hidden" name="node" value=(node.path);
         input type="hidden" name="version" value=(version);

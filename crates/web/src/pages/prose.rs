@@ -13,15 +13,24 @@ use crate::{Dashboard, markdown};
 /// More than a scene has.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
 
-pub(crate) async fn page(State(dashboard): State<Dashboard>, Path(path): Path<String>) -> Result<Markup, Refusal> {
+pub(crate) async fn page(
+    State(dashboard): State<Dashboard>,
+    Path(path): Path<String>,
+) -> Result<Markup, Refusal> {
     let (scene, text) = dashboard
         .ask(move |ctx| {
             let scene = generation(ctx, std::slice::from_ref(&path))?;
-            let read = scene.file.as_ref().map(|file| ctx.files.read(file, MOST_BYTES));
+            let read = scene
+                .file
+                .as_ref()
+                .map(|file| ctx.files.read(file, MOST_BYTES));
             match read {
                 Some(Reading::Text { text, .. }) => Ok((scene, text)),
-                _ => Err(Failure::new(FailureKind::NotFound, format!("there is no text of `{}` yet", scene.scene))
-                    .step(format!("tl write {}", scene.scene))),
+                _ => Err(Failure::new(
+                    FailureKind::NotFound,
+                    format!("there is no text of `{}` yet", scene.scene),
+                )
+                .step(format!("tl write {}", scene.scene))),
             }
         })
         .await

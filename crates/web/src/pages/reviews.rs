@@ -11,9 +11,16 @@ use crate::Dashboard;
 use crate::api::{Reviews, reviewed};
 use crate::refusal::Refusal;
 
-pub(crate) async fn page(State(dashboard): State<Dashboard>, Query(after): Query<Done>) -> Result<Markup, Refusal> {
+pub(crate) async fn page(
+    State(dashboard): State<Dashboard>,
+    Query(after): Query<Done>,
+) -> Result<Markup, Refusal> {
     let found = dashboard.ask(reviewed).await?;
-    Ok(shell(Place::Reviews, "Reviews", &content(&found, after.done.as_deref())))
+    Ok(shell(
+        Place::Reviews,
+        "Reviews",
+        &content(&found, after.done.as_deref()),
+    ))
 }
 
 fn content(found: &Reviews, after: Option<&str>) -> Markup {
@@ -44,7 +51,10 @@ fn content(found: &Reviews, after: Option<&str>) -> Markup {
 fn one(review: &ReviewView, found: &Reviews) -> Markup {
     let runs = review.state != LoopState::Complete;
     let about = review.subject.rsplit_once('/').map(|(about, _)| about);
-    let is_driven = found.workflows.iter().any(|line| Some(line.flow.subject.as_str()) == about);
+    let is_driven = found
+        .workflows
+        .iter()
+        .any(|line| Some(line.flow.subject.as_str()) == about);
     html! {
         details.card open[!review.escalated.is_empty()] {
             summary {
@@ -70,7 +80,10 @@ fn one(review: &ReviewView, found: &Reviews) -> Markup {
 
 /// A check with what a person may decide about it: the rules say no where they must.
 fn check(subject: &str, item: &Item, runs: bool) -> Markup {
-    let accepted = item.resolution.as_ref().is_some_and(|resolution| resolution.kind == ResolutionKind::Accepted);
+    let accepted = item
+        .resolution
+        .as_ref()
+        .is_some_and(|resolution| resolution.kind == ResolutionKind::Accepted);
     let can_judge = runs && !accepted;
     let can_accept = can_judge && item.status != ItemStatus::Pass && item.finding.is_some();
     let which = html! {

@@ -22,11 +22,23 @@ pub(crate) async fn page(
 ) -> Result<Markup, Refusal> {
     let most = asked.most();
     let found = dashboard.ask(move |ctx| show_ticks(ctx, most)).await?;
-    Ok(shell(Place::Ticks, "Ticks", &content(&found, after.done.as_deref())))
+    Ok(shell(
+        Place::Ticks,
+        "Ticks",
+        &content(&found, after.done.as_deref()),
+    ))
 }
 
 fn content(found: &TicksView, after: Option<&str>) -> Markup {
-    let TicksView { novel, current_tick, active_character, ticks, ticks_total, scenes, spent } = found;
+    let TicksView {
+        novel,
+        current_tick,
+        active_character,
+        ticks,
+        ticks_total,
+        scenes,
+        spent,
+    } = found;
     html! {
         h1 { "Ticks" }
         (done(after))
@@ -180,14 +192,26 @@ fn pretty(value: &Value) -> String {
 fn cost(spent: &SpendingView) -> String {
     let calls = count(spent.calls, "call", "calls");
     let tokens = match spent.calls_without_tokens {
-        0 => format!("{} tokens in, {} out", spent.input_tokens, spent.output_tokens),
+        0 => format!(
+            "{} tokens in, {} out",
+            spent.input_tokens, spent.output_tokens
+        ),
         unknown if unknown == spent.calls => "tokens unknown".to_owned(),
-        unknown => format!("{} tokens in, {} out and {unknown} unknown", spent.input_tokens, spent.output_tokens),
+        unknown => format!(
+            "{} tokens in, {} out and {unknown} unknown",
+            spent.input_tokens, spent.output_tokens
+        ),
     };
-    let price = match (spent.calls - spent.calls_without_price.min(spent.calls), spent.calls_without_price) {
+    let price = match (
+        spent.calls - spent.calls_without_price.min(spent.calls),
+        spent.calls_without_price,
+    ) {
         (0, _) => "price unknown".to_owned(),
         (_, 0) => dollars(spent.cost_micros),
-        (_, unknown) => format!("{} and {unknown} of unknown price", dollars(spent.cost_micros)),
+        (_, unknown) => format!(
+            "{} and {unknown} of unknown price",
+            dollars(spent.cost_micros)
+        ),
     };
     format!("{calls}, {tokens}, {price}")
 }
@@ -202,13 +226,28 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_not_free() {
-        let spent =
-            SpendingView { calls: 2, input_tokens: 10, output_tokens: 5, cost_micros: 12_345, ..Default::default() };
+        let spent = SpendingView {
+            calls: 2,
+            input_tokens: 10,
+            output_tokens: 5,
+            cost_micros: 12_345,
+            ..Default::default()
+        };
         assert_eq!(cost(&spent), "2 calls, 10 tokens in, 5 out, $0.0123");
-        let partly = SpendingView { calls_without_price: 1, ..spent.clone() };
-        assert_eq!(cost(&partly), "2 calls, 10 tokens in, 5 out, $0.0123 and 1 of unknown price");
-        let unknown =
-            SpendingView { calls: 1, calls_without_price: 1, calls_without_tokens: 1, ..SpendingView::default() };
+        let partly = SpendingView {
+            calls_without_price: 1,
+            ..spent.clone()
+        };
+        assert_eq!(
+            cost(&partly),
+            "2 calls, 10 tokens in, 5 out, $0.0123 and 1 of unknown price"
+        );
+        let unknown = SpendingView {
+            calls: 1,
+            calls_without_price: 1,
+            calls_without_tokens: 1,
+            ..SpendingView::default()
+        };
         assert_eq!(cost(&unknown), "1 call, tokens unknown, price unknown");
     }
 }

@@ -21,8 +21,14 @@ pub(crate) async fn page(
     Query(after): Query<Done>,
 ) -> Result<Markup, Refusal> {
     let wanted = asked.clone();
-    let timeline = dashboard.ask_tree(move |ctx, _| stretch(ctx, &wanted)).await?;
-    Ok(shell(Place::Timeline, "Timeline", &content(&asked, &timeline, after.done.as_deref())))
+    let timeline = dashboard
+        .ask_tree(move |ctx, _| stretch(ctx, &wanted))
+        .await?;
+    Ok(shell(
+        Place::Timeline,
+        "Timeline",
+        &content(&asked, &timeline, after.done.as_deref()),
+    ))
 }
 
 /// What is worth filtering by; the rest can be typed into the address.

@@ -14,7 +14,9 @@ pub(crate) async fn page(
     Query(wanted): Query<WindowRequest>,
 ) -> Result<Markup, Refusal> {
     let request = wanted.clone();
-    let window = dashboard.ask_tree(move |_, known| Ok(tree_window(known, &request))).await?;
+    let window = dashboard
+        .ask_tree(move |_, known| Ok(tree_window(known, &request)))
+        .await?;
     Ok(shell(Place::Tree, "Tree", &content(&wanted, &window)))
 }
 
@@ -61,7 +63,12 @@ fn content(wanted: &WindowRequest, window: &TreeWindow) -> Markup {
 }
 
 fn part(wanted: &WindowRequest, offset: usize) -> String {
-    let WindowRequest { text, status, phase, .. } = wanted;
+    let WindowRequest {
+        text,
+        status,
+        phase,
+        ..
+    } = wanted;
     let [text, status, phase] = [text, status, phase].map(|value| urls::value(value));
     format!("/tree?text={text}&status={status}&phase={phase}&offset={offset}")
 }

@@ -10,7 +10,9 @@ use fantoccini::key::Key;
 use serde_json::Value;
 use testkit::Project;
 
-use crate::stage::{Browser, Server, Setup, busy_story, fail_a_tick, play, setting, story, wandering};
+use crate::stage::{
+    Browser, Server, Setup, busy_story, fail_a_tick, play, setting, story, wandering,
+};
 
 /// Returns where pictures are put.
 fn pictures() -> PathBuf {
@@ -31,7 +33,12 @@ fn a_plan_is_approved_in_the_page() {
         browser.goto(&server, SCENE).await;
         browser.sees("#standing", "draft").await;
         browser.sees("#parent", "Chapter 1").await;
-        assert_eq!(browser.evaluate("return document.querySelector('.prose em').textContent").await, "goes out");
+        assert_eq!(
+            browser
+                .evaluate("return document.querySelector('.prose em').textContent")
+                .await,
+            "goes out"
+        );
         browser.click("#decide .primary").await;
         browser.sees("#standing", "approved").await;
     });
@@ -43,7 +50,14 @@ fn it_works_without_scripts() {
     let project = story();
     let server = Server::of(&project);
     play(async {
-        let browser = Browser::open(&server, Setup { without_scripts: true, ..Setup::default() }).await;
+        let browser = Browser::open(
+            &server,
+            Setup {
+                without_scripts: true,
+                ..Setup::default()
+            },
+        )
+        .await;
         browser.goto(&server, "/tree?text=scene").await;
         browser.sees("tl-tree", "Scene 1.1").await;
         browser.goto(&server, SCENE).await;
@@ -63,9 +77,15 @@ fn an_edited_file_makes_the_tree_stale_without_reload() {
         browser.sees("tl-live", "live").await;
         browser.evaluate("window.same = true; return 1").await;
         browser.sees("tl-tree li:nth-child(2)", "approved").await;
-        project.write(Project::ACT, "# Act 1\n\n## Characters\n- Mara\n\n## Purpose\nEnd.\n");
+        project.write(
+            Project::ACT,
+            "# Act 1\n\n## Characters\n- Mara\n\n## Purpose\nEnd.\n",
+        );
         browser.sees("tl-tree li:nth-child(2)", "stale").await;
-        assert_eq!(browser.evaluate("return window.same").await, Value::Bool(true));
+        assert_eq!(
+            browser.evaluate("return window.same").await,
+            Value::Bool(true)
+        );
         browser.goto(&server, "/nodes/act-1/chapter-01").await;
         browser.sees("#why", "Purpose").await;
         browser.sees("tl-live", "live").await;
@@ -99,16 +119,31 @@ fn what_is_decided_in_one_tab_is_seen_in_the_other_and_half_written_words_stay()
         let browser = Browser::open(&server, Setup::default()).await;
         browser.goto(&server, SCENE).await;
         browser.sees("tl-live", "live").await;
-        browser.evaluate("document.querySelector('#say').value = 'half a thou'; return 1").await;
+        browser
+            .evaluate("document.querySelector('#say').value = 'half a thou'; return 1")
+            .await;
         let first = browser.client.window().await.expect("a tab");
         let second = browser.client.new_window(true).await.expect("a tab");
-        browser.client.switch_to_window(second.handle).await.expect("a switch");
+        browser
+            .client
+            .switch_to_window(second.handle)
+            .await
+            .expect("a switch");
         browser.goto(&server, SCENE).await;
         browser.click("#decide .primary").await;
         browser.sees("#standing", "approved").await;
-        browser.client.switch_to_window(first).await.expect("a switch");
+        browser
+            .client
+            .switch_to_window(first)
+            .await
+            .expect("a switch");
         browser.sees("#standing", "approved").await;
-        assert_eq!(browser.evaluate("return document.querySelector('#say').value").await, "half a thou");
+        assert_eq!(
+            browser
+                .evaluate("return document.querySelector('#say').value")
+                .await,
+            "half a thou"
+        );
     });
 }
 
@@ -116,13 +151,22 @@ fn what_is_decided_in_one_tab_is_seen_in_the_other_and_half_written_words_stay()
 fn ten_thousand_plans_stay_fluid() {
     let project = Project::story(&setting("THROUGHLINE_TL"));
     for act in 1..=10 {
-        project.write(&format!("acts/act-{act}/strategic-plan.md"), format!("# Act {act}\n"));
+        project.write(
+            &format!("acts/act-{act}/strategic-plan.md"),
+            format!("# Act {act}\n"),
+        );
         for chapter in 1..=10 {
             let folder = format!("acts/act-{act}/chapters/chapter-{chapter:02}");
-            project.write(&format!("{folder}/plan.md"), format!("# Chapter {chapter}\n"));
+            project.write(
+                &format!("{folder}/plan.md"),
+                format!("# Chapter {chapter}\n"),
+            );
             for scene in 1..=99 {
                 let path = format!("{folder}/scenes/scene-{chapter:02}{scene:02}-blueprint.md");
-                project.write(&path, format!("# Scene {chapter}.{scene}\n\n## Characters\n- Mara\n"));
+                project.write(
+                    &path,
+                    format!("# Scene {chapter}.{scene}\n\n## Characters\n- Mara\n"),
+                );
             }
         }
     }
@@ -145,12 +189,19 @@ fn ten_thousand_plans_stay_fluid() {
              {tree} for the tree; {:?}",
             server.peak_memory()
         );
-        let rows = browser.evaluate("return document.querySelectorAll('tl-tree li').length").await;
-        assert!(rows.as_u64().is_some_and(|rows| rows > 10 && rows < 300), "{rows} rows are in the page");
+        let rows = browser
+            .evaluate("return document.querySelectorAll('tl-tree li').length")
+            .await;
+        assert!(
+            rows.as_u64().is_some_and(|rows| rows > 10 && rows < 300),
+            "{rows} rows are in the page"
+        );
         browser
             .evaluate("const tree = document.querySelector('tl-tree'); tree.scrollTop = tree.scrollHeight; return 1")
             .await;
-        browser.sees("tl-tree li:last-child", "act-10/chapter-10/scene-1099").await;
+        browser
+            .sees("tl-tree li:last-child", "act-10/chapter-10/scene-1099")
+            .await;
         browser.evaluate("const text = document.querySelector('[name=text]'); text.value = 'scene-0577'; text.dispatchEvent(new Event('input', { bubbles: true })); return 1").await;
         browser.sees("#found", "10 found").await;
     });
@@ -162,7 +213,10 @@ fn keys_move_through_the_tree() {
     project.write(Project::ACT, "# Act 1\n");
     for chapter in 1..=3 {
         let folder = format!("acts/act-1/chapters/chapter-{chapter:02}");
-        project.write(&format!("{folder}/plan.md"), format!("# Chapter {chapter}\n"));
+        project.write(
+            &format!("{folder}/plan.md"),
+            format!("# Chapter {chapter}\n"),
+        );
         for scene in 1..=99 {
             let path = format!("{folder}/scenes/scene-{chapter:02}{scene:02}-blueprint.md");
             project.write(&path, format!("# Scene {chapter}.{scene}\n"));
@@ -174,7 +228,9 @@ fn keys_move_through_the_tree() {
         browser.goto(&server, "/tree").await;
         browser.sees("#found", "301 plans").await;
         browser.sees("tl-live", "live").await;
-        browser.evaluate("document.querySelector('tl-tree a').focus(); return 1").await;
+        browser
+            .evaluate("document.querySelector('tl-tree a').focus(); return 1")
+            .await;
         for (key, expected) in [
             (Key::Down, "Chapter 1"),
             (Key::End, "scene-0399"),
@@ -188,7 +244,10 @@ fn keys_move_through_the_tree() {
         }
         let focused = browser.client.active_element().await.expect("a row");
         focused.send_keys("/").await.expect("a key");
-        assert_eq!(browser.evaluate("return document.activeElement.name").await, "text");
+        assert_eq!(
+            browser.evaluate("return document.activeElement.name").await,
+            "text"
+        );
     });
 }
 
@@ -199,13 +258,25 @@ fn strangers_are_turned_away() {
     play(async {
         let browser = Browser::start(Setup::default()).await;
         browser.goto(&server, "/").await;
-        browser.sees("body", "needs the address that `tl serve` printed").await;
+        browser
+            .sees("body", "needs the address that `tl serve` printed")
+            .await;
         browser.goto(&server, "/?token=0123").await;
-        browser.sees("body", "needs the address that `tl serve` printed").await;
-        browser.client.goto(&server.dashboard).await.expect("the dashboard");
+        browser
+            .sees("body", "needs the address that `tl serve` printed")
+            .await;
+        browser
+            .client
+            .goto(&server.dashboard)
+            .await
+            .expect("the dashboard");
         browser.sees("h1", "Now").await;
         // A name that was made to lead here, as a rebinding page does it.
-        browser.client.goto(&server.dashboard.replace("127.0.0.1", "evil.example")).await.expect("an answer");
+        browser
+            .client
+            .goto(&server.dashboard.replace("127.0.0.1", "evil.example"))
+            .await
+            .expect("an answer");
         browser.sees("body", "not the host you asked for").await;
         // A form on that page: the browser says whose it is.
         let form = format!(
@@ -214,7 +285,9 @@ fn strangers_are_turned_away() {
             server.at("/do/undo")
         );
         browser.evaluate(&form).await;
-        browser.sees("body", "pages of other sites may not use this server").await;
+        browser
+            .sees("body", "pages of other sites may not use this server")
+            .await;
     });
 }
 
@@ -229,15 +302,27 @@ fn who_never_saw_it_finds_what_is_blocked_and_lets_the_agent_go_on() {
         command
     };
     let server = Server::started_by(within(&["--json", "serve", "--port", "0"]));
-    let mut waiting = within(&["wait", "chapter", "2"]).stdout(Stdio::piped()).spawn().expect("a start");
+    let mut waiting = within(&["wait", "chapter", "2"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a start");
     let agent = project.session("demo");
-    let scene = project.root().join("tour/acts/act-1/chapters/chapter-02/scenes/scene-0201-blueprint.md");
+    let scene = project
+        .root()
+        .join("tour/acts/act-1/chapters/chapter-02/scenes/scene-0201-blueprint.md");
     let write = serde_json::json!({ "file_path": scene, "content": "# The lights\n" });
-    assert!(agent.before("Write", &write).block().is_some(), "nobody approved the chapter");
+    assert!(
+        agent.before("Write", &write).block().is_some(),
+        "nobody approved the chapter"
+    );
     play(async {
         let browser = Browser::open(&server, Setup::default()).await;
-        browser.sees("#blocked", "act-1/chapter-02/scene-0201").await;
-        browser.sees("#blocked", "It waits for act-1/chapter-02").await;
+        browser
+            .sees("#blocked", "act-1/chapter-02/scene-0201")
+            .await;
+        browser
+            .sees("#blocked", "It waits for act-1/chapter-02")
+            .await;
         browser.sees("tl-live", "live").await;
         browser.picture(&pictures().join("readme-now.png")).await;
         browser.click("#blocked a.path").await;
@@ -245,14 +330,24 @@ fn who_never_saw_it_finds_what_is_blocked_and_lets_the_agent_go_on() {
         browser.sees("#parent", "The long watch").await;
         assert!(waiting.try_wait().expect("a process").is_none(), "it waits");
         browser.click("#decide .primary").await;
-        browser.sees("main", "Approved. Whoever waited for it goes on.").await;
+        browser
+            .sees("main", "Approved. Whoever waited for it goes on.")
+            .await;
         let decided = Instant::now();
         assert!(waiting.wait().expect("an end").success());
-        println!("the waiting call went on {:?} after the page said so", decided.elapsed());
-        assert!(agent.before("Write", &write).block().is_none(), "the same call is let");
+        println!(
+            "the waiting call went on {:?} after the page said so",
+            decided.elapsed()
+        );
+        assert!(
+            agent.before("Write", &write).block().is_none(),
+            "the same call is let"
+        );
         browser.goto(&server, "/").await;
         browser.sees("h1", "Now").await;
-        let blocked = browser.evaluate("return document.querySelector('#blocked').textContent.trim()").await;
+        let blocked = browser
+            .evaluate("return document.querySelector('#blocked').textContent.trim()")
+            .await;
         assert_eq!(blocked, "", "nothing is blocked any more");
     });
 }
@@ -265,20 +360,32 @@ fn an_escalation_is_decided_in_the_page() {
         let browser = Browser::open(&server, Setup::default()).await;
         browser.sees("#escalated", "The point of view holds").await;
         browser.click("#escalated a").await;
-        browser.type_into("form[action='/do/send-back'] textarea", "the second page, first line").await;
+        browser
+            .type_into(
+                "form[action='/do/send-back'] textarea",
+                "the second page, first line",
+            )
+            .await;
         browser.click("form[action='/do/send-back'] button").await;
         browser.sees("main", "Sent back to the author").await;
         browser.click("#reviews details.card > summary").await;
-        browser.sees("#reviews", "the second page, first line").await;
+        browser
+            .sees("#reviews", "the second page, first line")
+            .await;
         browser.click("#reviews .decision > summary").await;
-        browser.type_into("form[action='/do/accept'] textarea", "it is meant to slip").await;
+        browser
+            .type_into("form[action='/do/accept'] textarea", "it is meant to slip")
+            .await;
         browser.click("form[action='/do/accept'] button").await;
         browser.sees("main", "Accepted as it is").await;
         browser.click("#reviews details.card > summary").await;
         browser.click("form[action='/do/conclude'] button").await;
         browser.sees("#reviews", "complete").await;
     });
-    assert_eq!(project.json(&["review", "status", "--of", "act-1"])["state"], "COMPLETE");
+    assert_eq!(
+        project.json(&["review", "status", "--of", "act-1"])["state"],
+        "COMPLETE"
+    );
 }
 
 #[test]
@@ -313,15 +420,25 @@ fn ties_are_drawn_and_said() {
         let browser = Browser::open(&server, Setup::default()).await;
         browser.goto(&server, "/memory?text=Iva").await;
         browser.sees("#found", "Doctor Iva").await;
-        browser.sees("#relationships", "Mara and Doctor Iva · rivals").await;
-        assert_eq!(browser.evaluate("return document.querySelectorAll('.graph circle').length").await, 3);
+        browser
+            .sees("#relationships", "Mara and Doctor Iva · rivals")
+            .await;
+        assert_eq!(
+            browser
+                .evaluate("return document.querySelectorAll('.graph circle').length")
+                .await,
+            3
+        );
     });
 }
 
 #[test]
 fn everyone_can_use_every_page() {
     let project = busy_story();
-    project.write(Project::ACT, "# Act 1\n\n## Characters\n- Mara\n\n## Purpose\nEnd.\n");
+    project.write(
+        Project::ACT,
+        "# Act 1\n\n## Characters\n- Mara\n\n## Purpose\nEnd.\n",
+    );
     let server = Server::of(&project);
     play(async {
         for (look, dark, phone) in [
@@ -330,7 +447,15 @@ fn everyone_can_use_every_page() {
             ("light-390", false, true),
             ("dark-390", true, true),
         ] {
-            let browser = Browser::open(&server, Setup { dark, phone, ..Setup::default() }).await;
+            let browser = Browser::open(
+                &server,
+                Setup {
+                    dark,
+                    phone,
+                    ..Setup::default()
+                },
+            )
+            .await;
             for (name, path) in [
                 ("now", "/"),
                 ("tree", "/tree"),
@@ -345,10 +470,22 @@ fn everyone_can_use_every_page() {
             ] {
                 browser.goto(&server, path).await;
                 browser.sees("tl-live", "live").await;
-                browser.picture(&pictures().join(format!("{name}-{look}.png"))).await;
-                assert_eq!(browser.violations().await, Value::Array(Vec::new()), "{name} {look}");
-                let wide = browser.evaluate("return document.documentElement.scrollWidth > innerWidth").await;
-                assert_eq!(wide, Value::Bool(false), "{name} {look} is wider than the window");
+                browser
+                    .picture(&pictures().join(format!("{name}-{look}.png")))
+                    .await;
+                assert_eq!(
+                    browser.violations().await,
+                    Value::Array(Vec::new()),
+                    "{name} {look}"
+                );
+                let wide = browser
+                    .evaluate("return document.documentElement.scrollWidth > innerWidth")
+                    .await;
+                assert_eq!(
+                    wide,
+                    Value::Bool(false),
+                    "{name} {look} is wider than the window"
+                );
             }
         }
     });
@@ -360,11 +497,24 @@ fn a_session_that_drifts_is_seen() {
     let server = Server::of(&project);
     play(async {
         for dark in [false, true] {
-            let browser = Browser::open(&server, Setup { dark, ..Setup::default() }).await;
+            let browser = Browser::open(
+                &server,
+                Setup {
+                    dark,
+                    ..Setup::default()
+                },
+            )
+            .await;
             browser.goto(&server, "/").await;
             browser.sees("#signals", "undeclared-writes").await;
-            browser.picture(&pictures().join(format!("signals-{dark}.png"))).await;
-            assert_eq!(browser.violations().await, Value::Array(Vec::new()), "dark: {dark}");
+            browser
+                .picture(&pictures().join(format!("signals-{dark}.png")))
+                .await;
+            assert_eq!(
+                browser.violations().await,
+                Value::Array(Vec::new()),
+                "dark: {dark}"
+            );
         }
     });
 }

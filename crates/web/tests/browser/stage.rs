@@ -17,14 +17,19 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Returns a variable that `./test --web` sets.
 pub(crate) fn setting(name: &str) -> PathBuf {
-    std::env::var_os(name).map(PathBuf::from).unwrap_or_else(|| panic!("{name} is not set: run ./test --web"))
+    std::env::var_os(name)
+        .map(PathBuf::from)
+        .unwrap_or_else(|| panic!("{name} is not set: run ./test --web"))
 }
 
 /// Returns a story: an approved act with an approved chapter, and a scene nobody has decided about.
 pub(crate) fn story() -> Project {
     let project = Project::story(&setting("THROUGHLINE_TL"));
     project.plan_story();
-    project.write(Project::SCENE, "# Scene 1.1\n\n## Characters\n- Mara\n\n## Beats\n\nThe lamp *goes out*.\n");
+    project.write(
+        Project::SCENE,
+        "# Scene 1.1\n\n## Characters\n- Mara\n\n## Beats\n\nThe lamp *goes out*.\n",
+    );
     project
 }
 
@@ -40,15 +45,52 @@ pub(crate) fn busy_story() -> Project {
     project.ok(&["approve", "scene", "0101"]);
     project.ok(&["write", "scene", "0101"]);
     fail_a_tick(&project);
-    project.ok(&["memory", "edit", "--new", "character", "name=Doctor Iva", "role=friend"]);
+    project.ok(&[
+        "memory",
+        "edit",
+        "--new",
+        "character",
+        "name=Doctor Iva",
+        "role=friend",
+    ]);
     for (other, kind) in [("C1", "siblings"), ("C2", "rivals")] {
-        let (other, kind) = (format!("character_b={other}"), format!("relationship_type={kind}"));
-        project.ok(&["memory", "edit", "--new", "relationship", "character_a=C0", &other, &kind, "intensity=6"]);
+        let (other, kind) = (
+            format!("character_b={other}"),
+            format!("relationship_type={kind}"),
+        );
+        project.ok(&[
+            "memory",
+            "edit",
+            "--new",
+            "relationship",
+            "character_a=C0",
+            &other,
+            &kind,
+            "intensity=6",
+        ]);
     }
-    project.ok(&["review", "add", "--of", "act-1", "--check", "The point of view holds", "--severity", "MUST"]);
+    project.ok(&[
+        "review",
+        "add",
+        "--of",
+        "act-1",
+        "--check",
+        "The point of view holds",
+        "--severity",
+        "MUST",
+    ]);
     for line in 1.. {
         let finding = format!("it slips in line {line}");
-        project.ok(&["review", "verdict", "qa-001", "fail", "--finding", &finding, "--of", "act-1"]);
+        project.ok(&[
+            "review",
+            "verdict",
+            "qa-001",
+            "fail",
+            "--finding",
+            &finding,
+            "--of",
+            "act-1",
+        ]);
         if project.json(&["review", "conclude", "--of", "act-1"])["outcome"] == "needs-person" {
             break;
         }
@@ -58,7 +100,8 @@ pub(crate) fn busy_story() -> Project {
 
 /// Returns a project in which an agent said what it is after, and then writes without having said what it does.
 pub(crate) fn wandering() -> Project {
-    let project = Project::empty(&setting("THROUGHLINE_TL")).with_environment("THROUGHLINE_SESSION", "s1");
+    let project =
+        Project::empty(&setting("THROUGHLINE_TL")).with_environment("THROUGHLINE_SESSION", "s1");
     project.ok(&["init", "--profile", "trail"]);
     project.ok(&["intent", "Build the wander engine"]);
     project.write("src/wander.rs", "text");
@@ -72,8 +115,13 @@ pub(crate) fn fail_a_tick(project: &Project) {
     let plan = project.root().join("../plan.json");
     project.write("../plan.json", FAILING_PLAN);
     let mut tick = project.command(&["tick"]);
-    tick.env("THROUGHLINE_LLM_PROVIDER", "command").env("THROUGHLINE_LLM_COMMAND", format!("cat {}", plan.display()));
-    let ticked = tick.stdout(Stdio::null()).stderr(Stdio::null()).status().expect("a tick");
+    tick.env("THROUGHLINE_LLM_PROVIDER", "command")
+        .env("THROUGHLINE_LLM_COMMAND", format!("cat {}", plan.display()));
+    let ticked = tick
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .expect("a tick");
     assert!(!ticked.success(), "its plan cannot be run");
 }
 
@@ -102,11 +150,22 @@ impl Server {
     pub(crate) fn started_by(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).spawn().expect("a start");
         let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("an output")).read_line(&mut line).expect("a line");
-        let ready: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        BufReader::new(child.stdout.take().expect("an output"))
+            .read_line(&mut line)
+            .expect("a line");
+        let ready: Value =
+            serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         let dashboard = ready["dashboard"].as_str().expect("an address").to_owned();
-        let port = dashboard.split([':', '/']).nth(4).and_then(|port| port.parse().ok()).expect("a port");
-        Self { _process: Ended(child), dashboard, port }
+        let port = dashboard
+            .split([':', '/'])
+            .nth(4)
+            .and_then(|port| port.parse().ok())
+            .expect("a port");
+        Self {
+            _process: Ended(child),
+            dashboard,
+            port,
+        }
     }
 
     pub(crate) fn at(&self, path: &str) -> String {
@@ -115,8 +174,12 @@ impl Server {
 
     /// The most memory it has used so far, in KiB.
     pub(crate) fn peak_memory(&self) -> Option<String> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self._process.0.id())).ok()?;
-        status.lines().find(|line| line.starts_with("VmHWM")).map(str::to_owned)
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", self._process.0.id())).ok()?;
+        status
+            .lines()
+            .find(|line| line.starts_with("VmHWM"))
+            .map(str::to_owned)
     }
 }
 
@@ -148,7 +211,10 @@ impl Drop for WebSession {
         let Self { port, id } = self;
         // The driver ends the browser and then answers. A test that failed must not fail once more here.
         if let Ok(mut stream) = TcpStream::connect(format!("127.0.0.1:{port}")) {
-            let asked = write!(stream, "DELETE /session/{id} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n");
+            let asked = write!(
+                stream,
+                "DELETE /session/{id} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n\r\n"
+            );
             let _ = asked.and_then(|()| stream.read(&mut [0; 64]));
         }
     }
@@ -158,10 +224,14 @@ impl Browser {
     /// Returns what axe finds wrong with the page.
     pub(crate) async fn violations(&self) -> Value {
         let axe = std::fs::read_to_string(setting("THROUGHLINE_AXE")).expect("axe");
-        self.evaluate(&format!("{axe}; window.axe = axe; return 1")).await;
+        self.evaluate(&format!("{axe}; window.axe = axe; return 1"))
+            .await;
         let run = "const done = arguments[arguments.length - 1]; axe.run().then(found => done(found.violations.map(one => \
                    `${one.id}: ${one.nodes.map(node => node.html).join(' ')}`)))";
-        self.client.execute_async(run, Vec::new()).await.expect("axe")
+        self.client
+            .execute_async(run, Vec::new())
+            .await
+            .expect("axe")
     }
 
     #[expect(clippy::disallowed_methods, reason = "the driver is a program")]
@@ -174,7 +244,13 @@ impl Browser {
             .expect("chromedriver: run ./test --web");
         let output = BufReader::new(driver.stdout.take().expect("an output"));
         let mut lines = output.lines().map_while(Result::ok);
-        let port = lines.find_map(|line| Some(line.split("started successfully on port ").nth(1)?.to_owned()));
+        let port = lines.find_map(|line| {
+            Some(
+                line.split("started successfully on port ")
+                    .nth(1)?
+                    .to_owned(),
+            )
+        });
         // What it says later must not fill the pipe.
         std::thread::spawn(move || lines.for_each(drop));
         let port = port.expect("a port").trim_end_matches('.').to_owned();
@@ -196,15 +272,21 @@ impl Browser {
         .map(str::to_owned)
         .to_vec();
         arguments.push(format!("--user-data-dir={}", profile.path().display()));
-        arguments.push(format!("--blink-settings=preferredColorScheme={}", if setup.dark { 0 } else { 1 }));
+        arguments.push(format!(
+            "--blink-settings=preferredColorScheme={}",
+            if setup.dark { 0 } else { 1 }
+        ));
         let mut options = json!({ "args": arguments });
         if setup.phone {
-            options["mobileEmulation"] = json!({ "deviceMetrics": { "width": 390, "height": 844, "pixelRatio": 1 } });
+            options["mobileEmulation"] =
+                json!({ "deviceMetrics": { "width": 390, "height": 844, "pixelRatio": 1 } });
         }
         if setup.without_scripts {
             options["prefs"] = json!({ "profile.managed_default_content_settings.javascript": 2 });
         }
-        let Value::Object(capabilities) = json!({ "browserName": "chrome", "goog:chromeOptions": options }) else {
+        let Value::Object(capabilities) =
+            json!({ "browserName": "chrome", "goog:chromeOptions": options })
+        else {
             unreachable!("an object")
         };
         let client = ClientBuilder::new(HttpConnector::new())
@@ -212,15 +294,31 @@ impl Browser {
             .connect(&format!("http://127.0.0.1:{}", port.trim()))
             .await
             .expect("a browser");
-        let id = client.session_id().await.expect("an answer").expect("a session");
-        let session = WebSession { port: port.trim().to_owned(), id };
-        Self { client, _session: session, _driver: Ended(driver), _profile: profile }
+        let id = client
+            .session_id()
+            .await
+            .expect("an answer")
+            .expect("a session");
+        let session = WebSession {
+            port: port.trim().to_owned(),
+            id,
+        };
+        Self {
+            client,
+            _session: session,
+            _driver: Ended(driver),
+            _profile: profile,
+        }
     }
 
     /// Opens the dashboard as a person does: the address `tl serve` printed.
     pub(crate) async fn open(server: &Server, setup: Setup) -> Self {
         let browser = Self::start(setup).await;
-        browser.client.goto(&server.dashboard).await.expect("the dashboard");
+        browser
+            .client
+            .goto(&server.dashboard)
+            .await
+            .expect("the dashboard");
         browser
     }
 
@@ -248,18 +346,31 @@ impl Browser {
     }
 
     pub(crate) async fn click(&self, css: &str) {
-        let found = self.client.wait().at_most(PATIENCE).for_element(Locator::Css(css)).await;
+        let found = self
+            .client
+            .wait()
+            .at_most(PATIENCE)
+            .for_element(Locator::Css(css))
+            .await;
         found.expect(css).click().await.expect(css);
     }
 
     /// Writes into a field.
     pub(crate) async fn type_into(&self, css: &str, text: &str) {
-        let found = self.client.wait().at_most(PATIENCE).for_element(Locator::Css(css)).await;
+        let found = self
+            .client
+            .wait()
+            .at_most(PATIENCE)
+            .for_element(Locator::Css(css))
+            .await;
         found.expect(css).send_keys(text).await.expect(css);
     }
 
     pub(crate) async fn evaluate(&self, script: &str) -> Value {
-        self.client.execute(script, Vec::new()).await.unwrap_or_else(|error| panic!("{script}: {error}"))
+        self.client
+            .execute(script, Vec::new())
+            .await
+            .unwrap_or_else(|error| panic!("{script}: {error}"))
     }
 
     pub(crate) async fn picture(&self, to: &Path) {
@@ -271,5 +382,9 @@ impl Browser {
 
 /// Runs a test that waits for a browser.
 pub(crate) fn play(test: impl Future<Output = ()>) {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(test);
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
+        .block_on(test);
 }

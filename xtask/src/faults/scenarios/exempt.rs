@@ -1,7 +1,6 @@
 //! Commands without a scenario, each with the reason.
 
-const READS: &str =
-    "reads; what it notices in the plan files is recorded as `tl status` records it, scenario `observe`";
+const READS: &str = "reads; what it notices in the plan files is recorded as `tl status` records it, scenario `observe`";
 const PRINTS: &str = "prints, and opens no project";
 
 /// Commands that change nothing, or whose changes cannot be swept here, as the manual pages name them.
@@ -11,13 +10,19 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("check", READS),
     ("children", READS),
     ("completions", PRINTS),
-    ("demo", "a demonstration in a new directory, made of commands that have scenarios"),
+    (
+        "demo",
+        "a demonstration in a new directory, made of commands that have scenarios",
+    ),
     ("diff", READS),
     ("doc-diff", READS),
     ("doc-list", READS),
     ("doc-schema", PRINTS),
     ("doc-show", READS),
-    ("doctor", "tries the hosts' own programs; `--trust` changes a file of Codex, which is the user's"),
+    (
+        "doctor",
+        "tries the hosts' own programs; `--trust` changes a file of Codex, which is the user's",
+    ),
     ("drift", READS),
     ("evidence-show", READS),
     ("flow-list", READS),
@@ -27,15 +32,24 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("gate-list", READS),
     ("gate-stats", READS),
     ("generation-status", READS),
-    ("join", "needs a team server; tests/it/join.rs and remote.rs of the program break its connections"),
-    ("leave", "needs a joined team server; it removes one file of the user's directory"),
+    (
+        "join",
+        "needs a team server; tests/it/join.rs and remote.rs of the program break its connections",
+    ),
+    (
+        "leave",
+        "needs a joined team server; it removes one file of the user's directory",
+    ),
     ("llm-check", "asks a model, and keeps nothing"),
     ("log", READS),
     ("man", "writes pages outside any project"),
     ("mem-recall", READS),
     ("mem-shelves", READS),
     ("memory-graph", READS),
-    ("memory-index", "needs a model; the vectors are a cache, made again where they are missing"),
+    (
+        "memory-index",
+        "needs a model; the vectors are a cache, made again where they are missing",
+    ),
     ("memory-search", READS),
     ("memory-show", READS),
     ("next", READS),
@@ -43,12 +57,18 @@ pub(crate) const EXEMPT: &[(&str, &str)] = &[
     ("plan", READS),
     ("policy-show", READS),
     ("reconcile", READS),
-    ("replay", "changes nothing: events are played on a copy in memory"),
+    (
+        "replay",
+        "changes nothing: events are played on a copy in memory",
+    ),
     ("review-escalated", READS),
     ("review-status", READS),
     ("scan", READS),
     ("scenario-list", READS),
-    ("serve", "runs until Ctrl-C; its calls are those of `tl mcp`, and its forms the use cases of the commands"),
+    (
+        "serve",
+        "runs until Ctrl-C; its calls are those of `tl mcp`, and its forms the use cases of the commands",
+    ),
     ("session-list", READS),
     ("session-show", READS),
     ("show", READS),

@@ -4,7 +4,8 @@ use super::story::STORY;
 use super::{Acknowledges, Repeats, Scenario};
 
 /// An edit of an approved plan by an agent.
-const EDITED: &str = "printf '# Act 1\\n\\n## Purpose\\nAnother.\\n' > acts/act-1/strategic-plan.md\n";
+const EDITED: &str =
+    "printf '# Act 1\\n\\n## Purpose\\nAnother.\\n' > acts/act-1/strategic-plan.md\n";
 
 /// The same, noticed: the act has a version before.
 const SEEN: &str = "printf '# Act 1\\n\\n## Purpose\\nAnother.\\n' > acts/act-1/strategic-plan.md\ntl approve act-1\n";
@@ -12,7 +13,9 @@ const SEEN: &str = "printf '# Act 1\\n\\n## Purpose\\nAnother.\\n' > acts/act-1/
 pub(super) fn scenarios() -> Vec<Scenario> {
     let s = Scenario::new;
     let mcp = |name: &'static str, tool: &str| {
-        s(name, &["mcp"], &STORY, SEEN, "tl mcp").with_input(mcp_call(tool)).acknowledging(Acknowledges::ByOutput)
+        s(name, &["mcp"], &STORY, SEEN, "tl mcp")
+            .with_input(mcp_call(tool))
+            .acknowledging(Acknowledges::ByOutput)
     };
     vec![
         hook("hook-edit", EDITED, r#""hook_event_name":"PostToolUse","tool_name":"Edit","tool_input":{"file_path":"acts/act-1/strategic-plan.md"},"tool_response":{"success":true}"#),

@@ -27,19 +27,68 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         s("tick-second", &["tick"], &LOOP, "tl tick", "tl tick").with(Repeats::Resume),
         // Each step of a scene is kept, and a repeated command goes on with the next.
         s("write", &["write"], &LOOP, "", "tl write scene-0101").with(Repeats::Resume),
-        s("generation-resume", &["generation-resume"], &LOOP, FAILED_SCENE, "tl generation resume scene-0101")
-            .with(Repeats::Resume),
-        s("generation-cancel", &["generation-cancel"], &LOOP, FAILED_SCENE, "tl generation cancel scene-0101"),
-        s("mcp-tick", &["mcp"], &LOOP, BEGUN_TICK, "tl mcp --toolsets core,tick")
-            .with_input(super::FROM_FILE)
-            .acknowledging(Acknowledges::ByOutput)
-            .with(Repeats::Never),
-        s("memory-new", &["memory-edit"], &LOOP, "", "tl memory edit --new character name=Marcus role=mentor"),
-        s("memory-edit", &["memory-edit"], &LOOP, "", "tl memory edit C0 emotional_state=tense"),
-        s("memory-forget", &["memory-forget"], &LOOP, "", "tl memory forget C0"),
+        s(
+            "generation-resume",
+            &["generation-resume"],
+            &LOOP,
+            FAILED_SCENE,
+            "tl generation resume scene-0101",
+        )
+        .with(Repeats::Resume),
+        s(
+            "generation-cancel",
+            &["generation-cancel"],
+            &LOOP,
+            FAILED_SCENE,
+            "tl generation cancel scene-0101",
+        ),
+        s(
+            "mcp-tick",
+            &["mcp"],
+            &LOOP,
+            BEGUN_TICK,
+            "tl mcp --toolsets core,tick",
+        )
+        .with_input(super::FROM_FILE)
+        .acknowledging(Acknowledges::ByOutput)
+        .with(Repeats::Never),
+        s(
+            "memory-new",
+            &["memory-edit"],
+            &LOOP,
+            "",
+            "tl memory edit --new character name=Marcus role=mentor",
+        ),
+        s(
+            "memory-edit",
+            &["memory-edit"],
+            &LOOP,
+            "",
+            "tl memory edit C0 emotional_state=tense",
+        ),
+        s(
+            "memory-forget",
+            &["memory-forget"],
+            &LOOP,
+            "",
+            "tl memory forget C0",
+        ),
         // A book is a new project: what is there already is left as it is.
-        s("novel-new", &["novel-new"], &LOOP, "", "tl novel new Drawer").with(Repeats::Resume),
-        s("novel-compile", &["novel-compile"], &LOOP, "tl write scene-0101", "tl novel compile --out book.md"),
+        s(
+            "novel-new",
+            &["novel-new"],
+            &LOOP,
+            "",
+            "tl novel new Drawer",
+        )
+        .with(Repeats::Resume),
+        s(
+            "novel-compile",
+            &["novel-compile"],
+            &LOOP,
+            "tl write scene-0101",
+            "tl novel compile --out book.md",
+        ),
         s(
             "novel-epub",
             &["novel-compile"],

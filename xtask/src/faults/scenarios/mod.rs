@@ -107,7 +107,11 @@ impl Scenario {
 
     /// Returns its command line and input.
     pub(crate) fn call(&self) -> Call<'_> {
-        Call { words: &self.words, input: &self.input, at_terminal: self.at_terminal }
+        Call {
+            words: &self.words,
+            input: &self.input,
+            at_terminal: self.at_terminal,
+        }
     }
 
     /// Adds a word that may hold blanks.
@@ -157,7 +161,9 @@ mod tests {
         assert_eq!(names.len(), scenarios.len());
         for (command, reason) in EXEMPT {
             assert!(!reason.is_empty(), "{command} is exempt without a reason");
-            let covered = scenarios.iter().any(|scenario| scenario.covers.contains(command));
+            let covered = scenarios
+                .iter()
+                .any(|scenario| scenario.covers.contains(command));
             assert!(!covered, "{command} is exempt and covered");
         }
     }

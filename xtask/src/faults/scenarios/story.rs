@@ -32,20 +32,87 @@ pub(super) fn scenarios() -> Vec<Scenario> {
     let s = Scenario::new;
     vec![
         s("approve", &["approve"], &STORY, "", "tl approve chapter-02"),
-        s("approve-cascade", &["approve"], &STORY, EDITED_TWICE, "tl approve act-1"),
-        s("invalidate", &["invalidate"], &STORY, "", "tl invalidate chapter-01 --reason wrong"),
-        s("revalidate", &["revalidate"], &STORY, CHANGED_ABOVE, "tl revalidate chapter-01 --keep"),
-        s("revalidate-all", &["revalidate"], &STORY, CHANGED_ABOVE, "tl revalidate --all --keep"),
-        s("comment", &["comment"], &STORY, "", "tl comment act-1 -m second"),
-        s("progress", &["progress"], &STORY, "", "tl progress scene-0101 active"),
-        s("restore", &["restore"], &STORY, EDITED_TWICE, "tl restore act-1 -1"),
-        s("undo", &["undo"], &STORY, "tl approve chapter-02", "tl undo"),
+        s(
+            "approve-cascade",
+            &["approve"],
+            &STORY,
+            EDITED_TWICE,
+            "tl approve act-1",
+        ),
+        s(
+            "invalidate",
+            &["invalidate"],
+            &STORY,
+            "",
+            "tl invalidate chapter-01 --reason wrong",
+        ),
+        s(
+            "revalidate",
+            &["revalidate"],
+            &STORY,
+            CHANGED_ABOVE,
+            "tl revalidate chapter-01 --keep",
+        ),
+        s(
+            "revalidate-all",
+            &["revalidate"],
+            &STORY,
+            CHANGED_ABOVE,
+            "tl revalidate --all --keep",
+        ),
+        s(
+            "comment",
+            &["comment"],
+            &STORY,
+            "",
+            "tl comment act-1 -m second",
+        ),
+        s(
+            "progress",
+            &["progress"],
+            &STORY,
+            "",
+            "tl progress scene-0101 active",
+        ),
+        s(
+            "restore",
+            &["restore"],
+            &STORY,
+            EDITED_TWICE,
+            "tl restore act-1 -1",
+        ),
+        s(
+            "undo",
+            &["undo"],
+            &STORY,
+            "tl approve chapter-02",
+            "tl undo",
+        ),
         s("undo-restore", &["undo"], &STORY, RESTORED, "tl undo"),
-        s("undo-to", &["undo"], &STORY, RESTORED_THEN_APPROVED, "tl undo --to 10"),
-        s("sync-hashes", &["sync-hashes"], &STORY, EDITED_UNSEEN, "tl sync-hashes").read_only(),
+        s(
+            "undo-to",
+            &["undo"],
+            &STORY,
+            RESTORED_THEN_APPROVED,
+            "tl undo --to 10",
+        ),
+        s(
+            "sync-hashes",
+            &["sync-hashes"],
+            &STORY,
+            EDITED_UNSEEN,
+            "tl sync-hashes",
+        )
+        .read_only(),
         s("observe", &["status"], &STORY, EDITED_UNSEEN, "tl status").read_only(),
-        s("gate-override", &["gate-override"], &STORY, "", "tl gate override shrink chapter-01 --reason outline")
-            .at_terminal(),
+        s(
+            "gate-override",
+            &["gate-override"],
+            &STORY,
+            "",
+            "tl gate override shrink chapter-01 --reason outline",
+        )
+        .at_terminal(),
     ]
 }
 
@@ -55,7 +122,8 @@ printf '# Act 1\\n\\n## Characters\\n- Mara\\n\\n## Purpose\\nBegin later.\\n' >
 tl approve act-1
 ";
 
-const EDITED_UNSEEN: &str = "printf '# Act 1\\n\\n## Purpose\\nAnother.\\n' > acts/act-1/strategic-plan.md\n";
+const EDITED_UNSEEN: &str =
+    "printf '# Act 1\\n\\n## Purpose\\nAnother.\\n' > acts/act-1/strategic-plan.md\n";
 
 const RESTORED: &str = "\
 printf '# Act 1\\n\\n## Purpose\\nBegin later.\\n' > acts/act-1/strategic-plan.md

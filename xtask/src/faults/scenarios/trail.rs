@@ -19,20 +19,47 @@ tl status
 ",
 };
 
-static EMPTY_TRAIL: Base = Base { name: "empty-trail", script: "tl init --profile trail\ntl status\n" };
+static EMPTY_TRAIL: Base = Base {
+    name: "empty-trail",
+    script: "tl init --profile trail\ntl status\n",
+};
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let s = Scenario::new;
     vec![
         s("intent", &["intent"], &EMPTY_TRAIL, "", "tl intent Auth"),
         s("map", &["map"], &TRAIL, "", "tl map action Route"),
-        s("map-status", &["map"], &TRAIL, "", "tl map action Other --status complete"),
+        s(
+            "map-status",
+            &["map"],
+            &TRAIL,
+            "",
+            "tl map action Other --status complete",
+        ),
         s("rate", &["rate"], &TRAIL, "", "tl rate 7 --note good"),
-        s("mem-save", &["mem-save"], &TRAIL, "", "tl mem save --shelf decisions BM25"),
-        s("anchor-add", &["anchor-add"], &TRAIL, "", "tl anchor add Offline"),
+        s(
+            "mem-save",
+            &["mem-save"],
+            &TRAIL,
+            "",
+            "tl mem save --shelf decisions BM25",
+        ),
+        s(
+            "anchor-add",
+            &["anchor-add"],
+            &TRAIL,
+            "",
+            "tl anchor add Offline",
+        ),
         s("prune", &["prune"], &TRAIL, "", "tl prune"),
         s("compact", &["compact"], &TRAIL, "", "tl compact"),
-        s("session-archive", &["session-archive"], &TRAIL, ANOTHER, "sh ../archive"),
+        s(
+            "session-archive",
+            &["session-archive"],
+            &TRAIL,
+            ANOTHER,
+            "sh ../archive",
+        ),
         s("migrate", &["migrate"], &EMPTY_TRAIL, OLDER, "tl migrate"),
     ]
 }

@@ -172,23 +172,80 @@ impl ChangeArgs {
     /// Returns the change, and the document it is for.
     pub(super) fn change(&self) -> Result<(Change, &Which), Failure> {
         Ok(match self {
-            Self::Set { id, fields, version, which } => {
-                (Change::Set { id: id.clone(), version: *version, fields: read_fields(fields)? }, which)
-            }
-            Self::AddDecision { decision, reasoning, which } => {
-                (Change::AddDecision { decision: decision.clone(), reasoning: reasoning.clone() }, which)
-            }
-            Self::AddAlternative { alternative, reason, decision_ref, which } => {
+            Self::Set {
+                id,
+                fields,
+                version,
+                which,
+            } => (
+                Change::Set {
+                    id: id.clone(),
+                    version: *version,
+                    fields: read_fields(fields)?,
+                },
+                which,
+            ),
+            Self::AddDecision {
+                decision,
+                reasoning,
+                which,
+            } => (
+                Change::AddDecision {
+                    decision: decision.clone(),
+                    reasoning: reasoning.clone(),
+                },
+                which,
+            ),
+            Self::AddAlternative {
+                alternative,
+                reason,
+                decision_ref,
+                which,
+            } => {
                 let (alternative, reason) = (alternative.clone(), reason.clone());
-                (Change::AddAlternative { alternative, reason, decision_ref: decision_ref.clone() }, which)
+                (
+                    Change::AddAlternative {
+                        alternative,
+                        reason,
+                        decision_ref: decision_ref.clone(),
+                    },
+                    which,
+                )
             }
-            Self::AddConstraint { kind, description, source, which } => {
-                let (kind, description, source) = (kind.clone(), description.clone(), source.clone());
-                (Change::AddConstraint { kind, description, source }, which)
+            Self::AddConstraint {
+                kind,
+                description,
+                source,
+                which,
+            } => {
+                let (kind, description, source) =
+                    (kind.clone(), description.clone(), source.clone());
+                (
+                    Change::AddConstraint {
+                        kind,
+                        description,
+                        source,
+                    },
+                    which,
+                )
             }
-            Self::AddRisk { risk, mitigation, anchor, decision_ref, which } => {
+            Self::AddRisk {
+                risk,
+                mitigation,
+                anchor,
+                decision_ref,
+                which,
+            } => {
                 let (risk, mitigation, anchor) = (risk.clone(), mitigation.clone(), anchor.clone());
-                (Change::AddRisk { risk, mitigation, anchor, decision_ref: decision_ref.clone() }, which)
+                (
+                    Change::AddRisk {
+                        risk,
+                        mitigation,
+                        anchor,
+                        decision_ref: decision_ref.clone(),
+                    },
+                    which,
+                )
             }
             Self::AddMilestone {
                 name,
@@ -203,8 +260,11 @@ impl ChangeArgs {
                 delegate,
                 which,
             } => {
-                let tests =
-                    TestPlan { files: test_files.clone(), skip_reason: skip_tests.clone(), ..TestPlan::default() };
+                let tests = TestPlan {
+                    files: test_files.clone(),
+                    skip_reason: skip_tests.clone(),
+                    ..TestPlan::default()
+                };
                 let change = Change::AddMilestone {
                     name: name.clone(),
                     files: files.clone(),
@@ -218,7 +278,15 @@ impl ChangeArgs {
                 };
                 (change, which)
             }
-            Self::AddIntent { milestone, file, function, behavior, decision_refs, params, which } => {
+            Self::AddIntent {
+                milestone,
+                file,
+                function,
+                behavior,
+                decision_refs,
+                params,
+                which,
+            } => {
                 let change = Change::AddIntent {
                     milestone: milestone.clone(),
                     file: file.clone(),
@@ -229,7 +297,14 @@ impl ChangeArgs {
                 };
                 (change, which)
             }
-            Self::AddChange { intent, diff, file, context_lines, why_comments, which } => {
+            Self::AddChange {
+                intent,
+                diff,
+                file,
+                context_lines,
+                why_comments,
+                which,
+            } => {
                 let change = Change::AddChange {
                     intent_ref: intent.clone(),
                     file: file.clone(),
@@ -239,16 +314,40 @@ impl ChangeArgs {
                 };
                 (change, which)
             }
-            Self::AddDoc { milestone, place, target, text, which } => {
+            Self::AddDoc {
+                milestone,
+                place,
+                target,
+                text,
+                which,
+            } => {
                 let found = DocPlace::ALL.iter().find(|(word, _)| word == place);
                 let (_, place) = found.ok_or_else(|| {
                     let words: Vec<&str> = DocPlace::ALL.iter().map(|(word, _)| *word).collect();
-                    invalid(format!("`{place}` is no place: expected one of {}", words.join(", ")))
+                    invalid(format!(
+                        "`{place}` is no place: expected one of {}",
+                        words.join(", ")
+                    ))
                 })?;
-                let (milestone, place, target, text) = (milestone.clone(), *place, target.clone(), text.clone());
-                (Change::AddDoc { milestone, place, target, text }, which)
+                let (milestone, place, target, text) =
+                    (milestone.clone(), *place, target.clone(), text.clone());
+                (
+                    Change::AddDoc {
+                        milestone,
+                        place,
+                        target,
+                        text,
+                    },
+                    which,
+                )
             }
-            Self::Remove { id, version, which } => (Change::Remove { id: id.clone(), version: *version }, which),
+            Self::Remove { id, version, which } => (
+                Change::Remove {
+                    id: id.clone(),
+                    version: *version,
+                },
+                which,
+            ),
         })
     }
 }
@@ -257,13 +356,15 @@ impl ChangeArgs {
 fn read_fields(fields: &[String]) -> Result<Map<String, Value>, Failure> {
     let mut found = Map::new();
     for field in fields {
-        let (name, value) =
-            field.split_once('=').ok_or_else(|| invalid(format!("`{field}` sets nothing: expected FIELD=VALUE")))?;
+        let (name, value) = field
+            .split_once('=')
+            .ok_or_else(|| invalid(format!("`{field}` sets nothing: expected FIELD=VALUE")))?;
         match name.strip_suffix(':') {
             None => found.insert(name.to_owned(), Value::from(value)),
             Some(name) => {
-                let value = serde_json::from_str(value)
-                    .map_err(|error| invalid(format!("the value of `{name}` is no JSON: {error}")))?;
+                let value = serde_json::from_str(value).map_err(|error| {
+                    invalid(format!("the value of `{name}` is no JSON: {error}"))
+                })?;
                 found.insert(name.to_owned(), value)
             }
         };
@@ -275,7 +376,10 @@ fn read_fields(fields: &[String]) -> Result<Map<String, Value>, Failure> {
 pub(super) fn text_of(file: &str) -> Result<String, Failure> {
     let mut text = String::new();
     let read = if file == "-" {
-        std::io::stdin().lock().read_to_string(&mut text).map(|_| text)
+        std::io::stdin()
+            .lock()
+            .read_to_string(&mut text)
+            .map(|_| text)
     } else {
         std::fs::read_to_string(file)
     };

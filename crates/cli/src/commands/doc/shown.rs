@@ -11,7 +11,11 @@ use crate::ui::{BOLD, DIM, GOOD, INFO, styled};
 use crate::wiring::App;
 
 /// Prints the whole document, or one entity.
-pub(super) fn show(app: &App, document: Option<&str>, entity: Option<&str>) -> Result<ExitCode, Failure> {
+pub(super) fn show(
+    app: &App,
+    document: Option<&str>,
+    entity: Option<&str>,
+) -> Result<ExitCode, Failure> {
     if let Some(id) = entity {
         let value = app.run(|ctx| show::show_entity(ctx, document, id))?;
         if app.ui.json {
@@ -39,18 +43,27 @@ pub(super) fn list(app: &App) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::Done);
     }
     if documents.is_empty() {
-        app.ui.say("there is no plan document yet: tl doc new \"TITLE\"");
+        app.ui
+            .say("there is no plan document yet: tl doc new \"TITLE\"");
     }
     for one in &documents {
         let mark = if one.current { "*" } else { " " };
         let title = one.title.as_deref().unwrap_or("?");
         let mut notes: Vec<String> = Vec::new();
-        notes.extend(one.frozen_at.map(|at| format!("frozen {}", at.for_people())));
+        notes.extend(
+            one.frozen_at
+                .map(|at| format!("frozen {}", at.for_people())),
+        );
         notes.extend(one.revises.as_ref().map(|older| format!("revises {older}")));
         notes.extend((!one.known).then(|| "not known to this state".to_owned()));
         let name = styled(BOLD, &one.document);
-        let notes = if notes.is_empty() { String::new() } else { format!("  {}", notes.join(", ")) };
-        app.ui.line(format_args!("{mark} {name}  {title}{}", styled(DIM, notes)));
+        let notes = if notes.is_empty() {
+            String::new()
+        } else {
+            format!("  {}", notes.join(", "))
+        };
+        app.ui
+            .line(format_args!("{mark} {name}  {title}{}", styled(DIM, notes)));
     }
     Ok(ExitCode::Done)
 }
@@ -65,9 +78,18 @@ pub(super) fn comparison(app: &App, found: &Comparison) -> Result<ExitCode, Fail
         app.ui.say("no difference");
     }
     for change in &found.changes {
-        let fields = if change.fields.is_empty() { String::new() } else { format!(": {}", change.fields.join(", ")) };
+        let fields = if change.fields.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", change.fields.join(", "))
+        };
         let style = if change.change == "added" { GOOD } else { INFO };
-        app.ui.line(format_args!("{} {}{}", styled(style, change.change), change.id, fields));
+        app.ui.line(format_args!(
+            "{} {}{}",
+            styled(style, change.change),
+            change.id,
+            fields
+        ));
     }
     diff::print(app.ui, &found.diff);
     Ok(ExitCode::Done)

@@ -70,7 +70,12 @@ impl Codex {
                 }
             }
         });
-        let mut codex = Self { input: child.stdin.take(), child, lines, calls: 0 };
+        let mut codex = Self {
+            input: child.stdin.take(),
+            child,
+            lines,
+            calls: 0,
+        };
         let client = json!({ "name": "throughline", "title": "Throughline", "version": env!("CARGO_PKG_VERSION") });
         codex.call("initialize", &json!({ "clientInfo": client }))?;
         codex.send(&json!({ "method": "initialized" }))?;
@@ -79,7 +84,9 @@ impl Codex {
 
     fn send(&mut self, message: &Value) -> Result<(), String> {
         let input = self.input.as_mut().ok_or("it has no input")?;
-        writeln!(input, "{message}").and_then(|()| input.flush()).map_err(|error| error.to_string())
+        writeln!(input, "{message}")
+            .and_then(|()| input.flush())
+            .map_err(|error| error.to_string())
     }
 
     fn call(&mut self, method: &str, params: &Value) -> Result<Value, String> {
@@ -89,13 +96,21 @@ impl Codex {
         let start = Instant::now();
         loop {
             let left = PATIENCE.saturating_sub(start.elapsed());
-            let line = self.lines.recv_timeout(left).map_err(|_| format!("no answer to {method}"))?;
-            let Ok(mut answer) = serde_json::from_str::<Value>(&line) else { continue };
+            let line = self
+                .lines
+                .recv_timeout(left)
+                .map_err(|_| format!("no answer to {method}"))?;
+            let Ok(mut answer) = serde_json::from_str::<Value>(&line) else {
+                continue;
+            };
             if answer["id"] != json!(id) {
                 continue;
             }
             if let Some(error) = answer.get("error") {
-                return Err(format!("{method}: {}", error["message"].as_str().unwrap_or("refused")));
+                return Err(format!(
+                    "{method}: {}",
+                    error["message"].as_str().unwrap_or("refused")
+                ));
             }
             return Ok(answer["result"].take());
         }
@@ -106,7 +121,12 @@ impl Codex {
         let text = |hook: &Value, name: &str| hook[name].as_str().unwrap_or_default().to_owned();
         let file = root.join(hooks_path(Host::Codex));
         let of_project = |hook: &&Value| file == Path::new(&text(hook, "sourcePath"));
-        let all = answer["data"].as_array().into_iter().flatten().flat_map(|one| one["hooks"].as_array()).flatten();
+        let all = answer["data"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .flat_map(|one| one["hooks"].as_array())
+            .flatten();
         Ok(all
             .filter(of_project)
             .map(|hook| Listed {
@@ -152,9 +172,17 @@ pub(super) fn trust(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
     let root = disk.root();
     let lines = own_lines(disk)?;
     let program = on_path("codex").ok_or_else(|| {
-        Failure::new(FailureKind::NotFound, "codex is not on your PATH, and only codex can write down what it trusts")
+        Failure::new(
+            FailureKind::NotFound,
+            "codex is not on your PATH, and only codex can write down what it trusts",
+        )
     })?;
-    let cannot = |why: String| Failure::new(FailureKind::Unavailable, format!("codex could not be asked: {why}"));
+    let cannot = |why: String| {
+        Failure::new(
+            FailureKind::Unavailable,
+            format!("codex could not be asked: {why}"),
+        )
+    };
     let mut codex = Codex::start(&program, root).map_err(cannot)?;
     let listed = codex.hooks(root).map_err(cannot)?;
     if listed.is_empty() {
@@ -165,9 +193,15 @@ pub(super) fn trust(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
         .step("codex   # here, and trust the folder")
         .step("tl doctor --trust codex"));
     }
-    let wanted: Vec<&Listed> = listed.iter().filter(|hook| !hook.trusted && lines.contains(&hook.command)).collect();
+    let wanted: Vec<&Listed> = listed
+        .iter()
+        .filter(|hook| !hook.trusted && lines.contains(&hook.command))
+        .collect();
     if wanted.is_empty() {
-        ui.say(format_args!("{}: Codex trusts these hooks already", styled(INFO, "note")));
+        ui.say(format_args!(
+            "{}: Codex trusts these hooks already",
+            styled(INFO, "note")
+        ));
         return Ok(());
     }
     ui.say(format_args!(
@@ -180,11 +214,26 @@ pub(super) fn trust(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
     for line in commands {
         ui.say(format!("  {line}"));
     }
-    let state: serde_json::Map<String, Value> =
-        wanted.iter().map(|hook| (hook.key.clone(), json!({ "enabled": true, "trusted_hash": hook.hash }))).collect();
+    let state: serde_json::Map<String, Value> = wanted
+        .iter()
+        .map(|hook| {
+            (
+                hook.key.clone(),
+                json!({ "enabled": true, "trusted_hash": hook.hash }),
+            )
+        })
+        .collect();
     let edit = json!({ "keyPath": "hooks.state", "value": state, "mergeStrategy": "upsert" });
-    codex.call("config/batchWrite", &json!({ "edits": [edit], "reloadUserConfig": true })).map_err(cannot)?;
-    ui.say(format_args!("{} Codex runs them from its next session on", styled(GOOD, "✓")));
+    codex
+        .call(
+            "config/batchWrite",
+            &json!({ "edits": [edit], "reloadUserConfig": true }),
+        )
+        .map_err(cannot)?;
+    ui.say(format_args!(
+        "{} Codex runs them from its next session on",
+        styled(GOOD, "✓")
+    ));
     Ok(())
 }
 
@@ -192,14 +241,24 @@ pub(super) fn trust(ui: Ui, disk: &DiskFiles) -> Result<(), Failure> {
 fn own_lines(disk: &DiskFiles) -> Result<Vec<String>, Failure> {
     let path = hooks_path(Host::Codex);
     let text = read(disk, path)?;
-    let ours: Option<(String, Found)> = text.and_then(|text| found(Host::Codex, &text).map(|found| (text, found)));
+    let ours: Option<(String, Found)> =
+        text.and_then(|text| found(Host::Codex, &text).map(|found| (text, found)));
     let Some((text, ours)) = ours else {
-        return Err(Failure::new(FailureKind::NotFound, format!("there are no hooks of ours in {path}"))
-            .step("tl init --host codex"));
+        return Err(Failure::new(
+            FailureKind::NotFound,
+            format!("there are no hooks of ours in {path}"),
+        )
+        .step("tl init --host codex"));
     };
     let program = &ours.setup.program;
-    let file = if program.contains('/') { Some(PathBuf::from(program)) } else { on_path(program) };
-    let current = pieces(Host::Codex, &ours.setup).first().map(|piece| piece.install(Some(&text), &ours.setup));
+    let file = if program.contains('/') {
+        Some(PathBuf::from(program))
+    } else {
+        on_path(program)
+    };
+    let current = pieces(Host::Codex, &ours.setup)
+        .first()
+        .map(|piece| piece.install(Some(&text), &ours.setup));
     if current != Some(Ok(After::Text(text))) || !file.is_some_and(|file| may_be_fired(&file)) {
         return Err(Failure::new(
             FailureKind::Refused,
@@ -210,9 +269,12 @@ fn own_lines(disk: &DiskFiles) -> Result<Vec<String>, Failure> {
         .step("tl init --host codex")
         .step("tl doctor --trust codex"));
     }
-    let lines = ours.entries.into_iter().filter_map(|entry| match entry.call {
-        Call::Shell(line) => Some(line),
-        Call::Program(..) => None,
-    });
+    let lines = ours
+        .entries
+        .into_iter()
+        .filter_map(|entry| match entry.call {
+            Call::Shell(line) => Some(line),
+            Call::Program(..) => None,
+        });
     Ok(lines.collect())
 }

@@ -18,7 +18,9 @@ pub(super) fn twice(health: &mut HostHealth, disk: &DiskFiles) {
             let claude = read(disk, hooks_path(Host::ClaudeCode)).ok().flatten();
             if claude.is_some_and(|text| found(Host::ClaudeCode, &text).is_some()) {
                 let other = hooks_path(Host::ClaudeCode);
-                let message = format!("installed twice: Copilot runs the hooks in {other} as well as its own");
+                let message = format!(
+                    "installed twice: Copilot runs the hooks in {other} as well as its own"
+                );
                 health.problem(message, &["tl uninstall --host copilot"]);
             }
         }
@@ -28,17 +30,29 @@ pub(super) fn twice(health: &mut HostHealth, disk: &DiskFiles) {
 
 fn claude_code(health: &mut HostHealth, disk: &DiskFiles) {
     let local = ".claude/settings.local.json";
-    let own = (hooks_path(Host::ClaudeCode).to_owned(), read(disk, hooks_path(Host::ClaudeCode)).ok().flatten());
+    let own = (
+        hooks_path(Host::ClaudeCode).to_owned(),
+        read(disk, hooks_path(Host::ClaudeCode)).ok().flatten(),
+    );
     let others = [
         (local.to_owned(), read(disk, local).ok().flatten()),
-        user_settings()
-            .map_or((String::new(), None), |file| (file.display().to_string(), std::fs::read_to_string(file).ok())),
+        user_settings().map_or((String::new(), None), |file| {
+            (
+                file.display().to_string(),
+                std::fs::read_to_string(file).ok(),
+            )
+        }),
     ];
     for (file, text) in &others {
-        if text.as_deref().is_some_and(|text| found(Host::ClaudeCode, text).is_some()) {
+        if text
+            .as_deref()
+            .is_some_and(|text| found(Host::ClaudeCode, text).is_some())
+        {
             health.problem(
                 format!("installed twice: the hooks are in {file} as well"),
-                &[&format!("take the entries with `hook claude-code` out of {file}")],
+                &[&format!(
+                    "take the entries with `hook claude-code` out of {file}"
+                )],
             );
         }
     }
@@ -46,7 +60,10 @@ fn claude_code(health: &mut HostHealth, disk: &DiskFiles) {
         if text.as_deref().is_some_and(has_claude_plugin) {
             health.problem(
                 format!("installed twice: the plugin that {file} turns on has the same hooks"),
-                &["tl uninstall --host claude-code", "claude plugin disable throughline@throughline   # or this"],
+                &[
+                    "tl uninstall --host claude-code",
+                    "claude plugin disable throughline@throughline   # or this",
+                ],
             );
         }
     }
@@ -56,6 +73,8 @@ fn claude_code(health: &mut HostHealth, disk: &DiskFiles) {
 fn user_settings() -> Option<PathBuf> {
     let folder = settings::environment("CLAUDE_CONFIG_DIR")
         .map(PathBuf::from)
-        .or_else(|| settings::environment("HOME").map(|home| PathBuf::from(home).join(".claude")))?;
+        .or_else(|| {
+            settings::environment("HOME").map(|home| PathBuf::from(home).join(".claude"))
+        })?;
     Some(folder.join("settings.json"))
 }

@@ -40,7 +40,11 @@ pub(super) struct Finding {
 
 impl From<Failure> for Finding {
     fn from(failure: Failure) -> Self {
-        Self { severity: Severity::Problem, message: failure.message, next_steps: failure.next_steps }
+        Self {
+            severity: Severity::Problem,
+            message: failure.message,
+            next_steps: failure.next_steps,
+        }
     }
 }
 
@@ -57,7 +61,10 @@ pub(super) enum Severity {
 impl HostHealth {
     /// Returns how many findings are that bad.
     pub(super) fn count(&self, severity: Severity) -> usize {
-        self.findings.iter().filter(|finding| finding.severity == severity).count()
+        self.findings
+            .iter()
+            .filter(|finding| finding.severity == severity)
+            .count()
     }
 
     pub(super) fn problem(&mut self, message: impl Into<String>, next_steps: &[&str]) {
@@ -70,15 +77,25 @@ impl HostHealth {
 
     fn find(&mut self, severity: Severity, message: String, next_steps: &[&str]) {
         let next_steps = next_steps.iter().map(|step| (*step).to_owned()).collect();
-        self.findings.push(Finding { severity, message, next_steps });
+        self.findings.push(Finding {
+            severity,
+            message,
+            next_steps,
+        });
     }
 }
 
 /// Examines a host; `None` when it is not connected to this project.
 pub(super) fn examine(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
     let file = hooks_path(host);
-    let mut health =
-        HostHealth { host, file: file.to_owned(), program: None, hooks: 0, probes: Vec::new(), findings: Vec::new() };
+    let mut health = HostHealth {
+        host,
+        file: file.to_owned(),
+        program: None,
+        hooks: 0,
+        probes: Vec::new(),
+        findings: Vec::new(),
+    };
     let again = format!("tl init --host {}", host.word());
     let text = match read(disk, file) {
         Ok(text) => text?,
@@ -89,13 +106,25 @@ pub(super) fn examine(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
     };
     let Some(ours) = found(host, &text) else {
         // Speaks of us, but cannot be read: the host cannot read it either.
-        let own = pieces(host, &Setup { program: "tl".to_owned(), strict: false });
+        let own = pieces(
+            host,
+            &Setup {
+                program: "tl".to_owned(),
+                strict: false,
+            },
+        );
         let problem = own.first().and_then(|piece| piece.uninstall(&text).err())?;
         if !text.contains(&format!("hook {}", host.word())) {
             return None;
         }
-        let line = problem.line.map(|line| format!(", line {line}")).unwrap_or_default();
-        health.problem(format!("`{file}`{line} cannot be read: {problem}"), &[&format!("mend {file}"), &again]);
+        let line = problem
+            .line
+            .map(|line| format!(", line {line}"))
+            .unwrap_or_default();
+        health.problem(
+            format!("`{file}`{line} cannot be read: {problem}"),
+            &[&format!("mend {file}"), &again],
+        );
         return Some(health);
     };
     health.program = Some(ours.setup.program.clone());
@@ -109,7 +138,10 @@ pub(super) fn examine(disk: &DiskFiles, host: Host) -> Option<HostHealth> {
             prove(&mut health, disk.root(), &ours, &text);
         } else if current {
             health.warning(
-                format!("not fired: {} is neither this program nor the `tl` on your PATH", program.display()),
+                format!(
+                    "not fired: {} is neither this program nor the `tl` on your PATH",
+                    program.display()
+                ),
                 &[&again],
             );
         }
@@ -125,7 +157,10 @@ fn entries(health: &mut HostHealth, all: &[Piece], text: &str, setup: &Setup, ag
     let wanted = all.first().map(|piece| piece.install(Some(text), setup));
     let current = wanted == Some(Ok(After::Text(text.to_owned())));
     if !current {
-        health.problem(format!("entries in {} are missing or out of date", health.file), &[again]);
+        health.problem(
+            format!("entries in {} are missing or out of date", health.file),
+            &[again],
+        );
     }
     current
 }
@@ -134,29 +169,60 @@ fn entries(health: &mut HostHealth, all: &[Piece], text: &str, setup: &Setup, ag
 fn commands(health: &mut HostHealth, disk: &DiskFiles, all: &[Piece], setup: &Setup, again: &str) {
     let differs = |piece: &&Piece| {
         let text = read(disk, &piece.path).ok().flatten();
-        piece.install(text.as_deref(), setup) != text.map_or(Ok(After::Gone), |text| Ok(After::Text(text)))
+        piece.install(text.as_deref(), setup)
+            != text.map_or(Ok(After::Gone), |text| Ok(After::Text(text)))
     };
-    if all.iter().filter(|piece| piece.is_servers()).any(|piece| differs(&piece)) {
-        health.warning("the MCP server is missing, changed or out of date", &[again]);
+    if all
+        .iter()
+        .filter(|piece| piece.is_servers())
+        .any(|piece| differs(&piece))
+    {
+        health.warning(
+            "the MCP server is missing, changed or out of date",
+            &[again],
+        );
     }
-    let old = all.iter().skip(1).filter(|piece| !piece.is_servers()).filter(differs).count();
+    let old = all
+        .iter()
+        .skip(1)
+        .filter(|piece| !piece.is_servers())
+        .filter(differs)
+        .count();
     if old > 0 {
-        let message = format!("{} missing, changed or out of date", count(old, "command is", "commands are"));
+        let message = format!(
+            "{} missing, changed or out of date",
+            count(old, "command is", "commands are")
+        );
         health.warning(message, &[again]);
     }
 }
 
 /// Finds the program the hooks start.
 fn program(health: &mut HostHealth, program: &str, again: &str) -> Option<PathBuf> {
-    let file = if program.contains('/') { Some(PathBuf::from(program)) } else { on_path(program) };
+    let file = if program.contains('/') {
+        Some(PathBuf::from(program))
+    } else {
+        on_path(program)
+    };
     let Some(file) = file.filter(|file| is_executable(file)) else {
-        let where_to = if program.contains('/') { "is not there or cannot be started" } else { "is not on PATH" };
+        let where_to = if program.contains('/') {
+            "is not there or cannot be started"
+        } else {
+            "is not on PATH"
+        };
         health.problem(format!("the program `{program}` {where_to}"), &[again]);
         return None;
     };
     let own = std::env::current_exe().ok();
     if let Some(own) = own.filter(|own| !is_same(own, &file)) {
-        health.warning(format!("the hooks start {}, but this is {}", file.display(), own.display()), &[again]);
+        health.warning(
+            format!(
+                "the hooks start {}, but this is {}",
+                file.display(),
+                own.display()
+            ),
+            &[again],
+        );
     }
     Some(file)
 }
@@ -164,7 +230,9 @@ fn program(health: &mut HostHealth, program: &str, again: &str) -> Option<PathBu
 /// Says whether we may start the program without being made to by what a repository says.
 pub(super) fn may_be_fired(program: &Path) -> bool {
     let own = std::env::current_exe().ok();
-    own.into_iter().chain(on_path("tl")).any(|trusted| is_same(&trusted, program))
+    own.into_iter()
+        .chain(on_path("tl"))
+        .any(|trusted| is_same(&trusted, program))
 }
 
 /// Fires an event through the configured command line.
@@ -176,7 +244,11 @@ fn prove(health: &mut HostHealth, root: &Path, ours: &Found, text: &str) {
         Host::Cursor | Host::Copilot => "preToolUse",
         Host::OpenCode => "",
     };
-    let call: Option<&Call> = ours.entries.iter().find(|entry| entry.event == gate).map(|entry| &entry.call);
+    let call: Option<&Call> = ours
+        .entries
+        .iter()
+        .find(|entry| entry.event == gate)
+        .map(|entry| &entry.call);
     let Some(call) = call else { return };
     let mut fired = vec![fire(host, gate, call, root)];
     if host == Host::OpenCode
@@ -188,7 +260,10 @@ fn prove(health: &mut HostHealth, root: &Path, ours: &Found, text: &str) {
     for one in fired {
         match one {
             Ok(probe) => health.probes.push(probe),
-            Err(why) => health.problem(why, &["tl doctor   # again; if it stays, see .throughline/logs"]),
+            Err(why) => health.problem(
+                why,
+                &["tl doctor   # again; if it stays, see .throughline/logs"],
+            ),
         }
     }
 }
@@ -196,19 +271,34 @@ fn prove(health: &mut HostHealth, root: &Path, ours: &Found, text: &str) {
 /// Does Codex run the hooks?
 fn codex(health: &mut HostHealth, root: &Path) {
     let Some(program) = on_path("codex") else {
-        health.warning("codex is not on your PATH, so it cannot be asked whether it trusts the hooks", &[]);
+        health.warning(
+            "codex is not on your PATH, so it cannot be asked whether it trusts the hooks",
+            &[],
+        );
         return;
     };
     match Codex::start(&program, root).and_then(|mut codex| codex.trust_of(root)) {
         Ok(Trust::All) => {}
         Ok(Trust::Unseen) => health.problem(
             "Codex does not see the hooks: it does not trust this folder yet",
-            &["codex   # here, and trust the folder", "tl doctor --trust codex"],
+            &[
+                "codex   # here, and trust the folder",
+                "tl doctor --trust codex",
+            ],
         ),
         Ok(Trust::Missing(missing)) => health.problem(
-            format!("Codex does not trust {} and skips what it does not trust", count(missing, "hook", "hooks")),
-            &["tl doctor --trust codex", "codex   # or here, where it asks"],
+            format!(
+                "Codex does not trust {} and skips what it does not trust",
+                count(missing, "hook", "hooks")
+            ),
+            &[
+                "tl doctor --trust codex",
+                "codex   # or here, where it asks",
+            ],
         ),
-        Err(why) => health.warning(format!("codex could not be asked whether it trusts the hooks: {why}"), &[]),
+        Err(why) => health.warning(
+            format!("codex could not be asked whether it trusts the hooks: {why}"),
+            &[],
+        ),
     }
 }

@@ -32,7 +32,10 @@ pub(crate) struct LastFault {
 /// Returns what the ledger of the project says, for hosts that are in it.
 pub(crate) fn latencies(root: &Path) -> Vec<Latency> {
     let lines = Ledger::in_project(root).lines();
-    Host::ALL.into_iter().filter_map(|host| of(host, &lines)).collect()
+    Host::ALL
+        .into_iter()
+        .filter_map(|host| of(host, &lines))
+        .collect()
 }
 
 fn of(host: Host, lines: &[Line]) -> Option<Latency> {
@@ -51,10 +54,12 @@ fn of(host: Host, lines: &[Line]) -> Option<Latency> {
         p99_micros: percentile(&micros, 99)?,
         blocks: number(Outcome::Block),
         faults: number(Outcome::Fault),
-        last_fault: lines
-            .iter()
-            .rev()
-            .find_map(|line| Some(LastFault { at: Timestamp::from_millis(line.at), message: line.fault.clone()? })),
+        last_fault: lines.iter().rev().find_map(|line| {
+            Some(LastFault {
+                at: Timestamp::from_millis(line.at),
+                message: line.fault.clone()?,
+            })
+        }),
     })
 }
 

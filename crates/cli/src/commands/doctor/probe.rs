@@ -35,12 +35,23 @@ pub(super) fn fire(host: Host, event: &str, call: &Call, root: &Path) -> Result<
         "" => "answered".to_owned(),
         event => format!("answered {event}"),
     };
-    let ran = run(&program, &arguments, root, payload(host, root).to_string().as_bytes())?;
+    let ran = run(
+        &program,
+        &arguments,
+        root,
+        payload(host, root).to_string().as_bytes(),
+    )?;
     let answer = ran.stdout.trim();
     if !answer.is_empty() && serde_json::from_str::<Value>(answer).is_err() {
-        return Err(format!("the hook printed what is no JSON: {}", short(answer)));
+        return Err(format!(
+            "the hook printed what is no JSON: {}",
+            short(answer)
+        ));
     }
-    Ok(Probe { what, micros: ran.micros })
+    Ok(Probe {
+        what,
+        micros: ran.micros,
+    })
 }
 
 /// Loads the OpenCode plugin as OpenCode would, and calls its gate.
@@ -56,9 +67,21 @@ pub(super) fn fire_plugin(node: &Path, plugin: &str, root: &Path) -> Result<Prob
         const input = { tool: "read", sessionID: "throughline-doctor", callID: "throughline-doctor" };
         await hooks["tool.execute.before"](input, { args: { filePath: directory + "/throughline-doctor.txt" } });
     "#;
-    let arguments = ["--input-type=module".to_owned(), "-e".to_owned(), SCRIPT.to_owned()];
-    let ran = run(&node.display().to_string(), &arguments, root, plugin.as_bytes())?;
-    Ok(Probe { what: "the plugin loads in node, and its gate answered".to_owned(), micros: ran.micros })
+    let arguments = [
+        "--input-type=module".to_owned(),
+        "-e".to_owned(),
+        SCRIPT.to_owned(),
+    ];
+    let ran = run(
+        &node.display().to_string(),
+        &arguments,
+        root,
+        plugin.as_bytes(),
+    )?;
+    Ok(Probe {
+        what: "the plugin loads in node, and its gate answered".to_owned(),
+        micros: ran.micros,
+    })
 }
 
 /// Starts the MCP server as a host would, and asks it for its tools.
@@ -72,15 +95,28 @@ pub(super) fn list_tools(program: &str, root: &Path) -> Result<Probe, String> {
     });
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
-    let ran = run(program, &["mcp".to_owned()], root, format!("{hello}\n{ready}\n{list}\n").as_bytes())?;
-    let answers = ran.stdout.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let tools =
-        answers.filter(|answer| answer["id"] == 2).find_map(|answer| answer["result"]["tools"].as_array().cloned());
+    let ran = run(
+        program,
+        &["mcp".to_owned()],
+        root,
+        format!("{hello}\n{ready}\n{list}\n").as_bytes(),
+    )?;
+    let answers = ran
+        .stdout
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let tools = answers
+        .filter(|answer| answer["id"] == 2)
+        .find_map(|answer| answer["result"]["tools"].as_array().cloned());
     match tools {
-        Some(tools) if !tools.is_empty() => {
-            Ok(Probe { what: format!("the MCP server offers {} tools", tools.len()), micros: ran.micros })
-        }
-        _ => Err(format!("the MCP server did not list its tools: {}", short(ran.stdout.trim()))),
+        Some(tools) if !tools.is_empty() => Ok(Probe {
+            what: format!("the MCP server offers {} tools", tools.len()),
+            micros: ran.micros,
+        }),
+        _ => Err(format!(
+            "the MCP server did not list its tools: {}",
+            short(ran.stdout.trim())
+        )),
     }
 }
 
@@ -131,8 +167,14 @@ fn run(program: &str, arguments: &[String], directory: &Path, input: &[u8]) -> R
         .map_err(|error| format!("`{program}` cannot be started: {error}"))?;
     let (sender, receiver) = mpsc::channel();
     let pipes: [Option<Box<dyn Read + Send>>; 2] = [
-        child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
-        child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
+        child
+            .stdout
+            .take()
+            .map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
+        child
+            .stderr
+            .take()
+            .map(|pipe| Box::new(pipe) as Box<dyn Read + Send>),
     ];
     for (index, pipe) in pipes.into_iter().enumerate() {
         let sender = sender.clone();
@@ -153,7 +195,8 @@ fn run(program: &str, arguments: &[String], directory: &Path, input: &[u8]) -> R
     let mut status = None;
     let too_long = || format!("the hook did not end within {} s", PATIENCE.as_secs());
     for _ in 0..2 {
-        let Ok((index, bytes)) = receiver.recv_timeout(PATIENCE.saturating_sub(start.elapsed())) else {
+        let Ok((index, bytes)) = receiver.recv_timeout(PATIENCE.saturating_sub(start.elapsed()))
+        else {
             let _ = child.kill();
             let _ = child.wait();
             return Err(too_long());
@@ -177,17 +220,31 @@ fn run(program: &str, arguments: &[String], directory: &Path, input: &[u8]) -> R
     let [stdout, stderr] = texts;
     match status.and_then(|status| status.code()) {
         Some(0) if stderr.trim().is_empty() => Ok(Ran { stdout, micros }),
-        Some(0) => Err(format!("the hook wrote to stderr, which some hosts read as an answer: {}", short(&stderr))),
-        Some(code) => Err(format!("the hook ended with exit code {code}: {}", short(&stderr))),
+        Some(0) => Err(format!(
+            "the hook wrote to stderr, which some hosts read as an answer: {}",
+            short(&stderr)
+        )),
+        Some(code) => Err(format!(
+            "the hook ended with exit code {code}: {}",
+            short(&stderr)
+        )),
         None => Err("the hook was killed".to_owned()),
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the doctor starts what the hosts start, to prove that it answers")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the doctor starts what the hosts start, to prove that it answers"
+)]
 pub(super) fn command(program: &str) -> Command {
     Command::new(program)
 }
 
 fn short(text: &str) -> String {
-    text.lines().next().unwrap_or_default().chars().take(200).collect()
+    text.lines()
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(200)
+        .collect()
 }

@@ -9,7 +9,14 @@ use super::GENERATED;
 
 /// Returns the page, for a story project that keeps a trail and has plan documents, and what tickets add to it.
 pub(super) fn page() -> Result<String, Failure> {
-    let of = |profiles: &[&str]| Catalogue::of(&profiles.iter().filter_map(|name| built_in(name)).collect::<Vec<_>>());
+    let of = |profiles: &[&str]| {
+        Catalogue::of(
+            &profiles
+                .iter()
+                .filter_map(|name| built_in(name))
+                .collect::<Vec<_>>(),
+        )
+    };
     let (catalogue, tickets) = (of(&["story", "trail", "milestones"])?, of(&["tickets"])?);
     let mut page = format!(
         "{GENERATED}# MCP: tools, resources, prompts\n\n\
@@ -20,9 +27,12 @@ pub(super) fn page() -> Result<String, Failure> {
          that fails answers with `isError` and `{{\"error\": {{\"kind\", \"message\", \"next_steps\"}}}}`.\n\n## Tools\n"
     );
     let of_tickets = |tool: &&Offered| tool.set == Toolset::Tickets;
-    let (rest, more) =
-        (catalogue.tools.iter().filter(|tool| !of_tickets(tool)), tickets.tools.iter().filter(of_tickets));
-    rest.chain(more).for_each(|tool| page.push_str(&one_tool(tool)));
+    let (rest, more) = (
+        catalogue.tools.iter().filter(|tool| !of_tickets(tool)),
+        tickets.tools.iter().filter(of_tickets),
+    );
+    rest.chain(more)
+        .for_each(|tool| page.push_str(&one_tool(tool)));
     page.push_str("\n## Resources\n\n| URI | is |\n| --- | --- |\n| `plan://briefing` | where the work stands |\n");
     for template in &catalogue.templates {
         page.push_str(&format!(
@@ -35,9 +45,20 @@ pub(super) fn page() -> Result<String, Failure> {
         let arguments: Vec<String> = prompt
             .arguments
             .iter()
-            .map(|argument| format!("`{}`{}", argument.name, if argument.required { "" } else { " (optional)" }))
+            .map(|argument| {
+                format!(
+                    "`{}`{}",
+                    argument.name,
+                    if argument.required { "" } else { " (optional)" }
+                )
+            })
             .collect();
-        page.push_str(&format!("| `{}` | {} | {} |\n", prompt.name, arguments.join(", "), prompt.description));
+        page.push_str(&format!(
+            "| `{}` | {} | {} |\n",
+            prompt.name,
+            arguments.join(", "),
+            prompt.description
+        ));
     }
     Ok(page)
 }
@@ -45,26 +66,45 @@ pub(super) fn page() -> Result<String, Failure> {
 fn one_tool(tool: &Offered) -> String {
     let kind = match (tool.hints.read_only, tool.hints.destructive) {
         (true, _) => "reads",
-        (false, true) if tool.hints.open_world => "changes, and runs commands, which may do anything",
+        (false, true) if tool.hints.open_world => {
+            "changes, and runs commands, which may do anything"
+        }
         (false, true) => "changes, and may take something away",
         (false, false) => "changes",
     };
-    let mut text = format!("\n### {}\n\n{} *{}; set {}.*\n", tool.name, tool.description, kind, tool.set.word());
-    let required: Vec<&str> =
-        tool.input_schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let mut text = format!(
+        "\n### {}\n\n{} *{}; set {}.*\n",
+        tool.name,
+        tool.description,
+        kind,
+        tool.set.word()
+    );
+    let required: Vec<&str> = tool.input_schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
     let properties = tool.input_schema["properties"].as_object();
     if properties.is_some_and(|properties| !properties.is_empty()) {
         text.push_str("\n| argument | | |\n| --- | --- | --- |\n");
     }
     for (name, schema) in properties.into_iter().flatten() {
         let what = match schema["enum"].as_array() {
-            Some(words) => {
-                words.iter().filter_map(Value::as_str).map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
-            }
+            Some(words) => words
+                .iter()
+                .filter_map(Value::as_str)
+                .map(|word| format!("`{word}`"))
+                .collect::<Vec<_>>()
+                .join(", "),
             None => schema["type"].as_str().unwrap_or("anything").to_owned(),
         };
         let about = schema["description"].as_str().unwrap_or_default();
-        let must = if required.contains(&name.as_str()) { "" } else { " (optional)" };
+        let must = if required.contains(&name.as_str()) {
+            ""
+        } else {
+            " (optional)"
+        };
         text.push_str(&format!("| `{name}`{must} | {what} | {about} |\n"));
     }
     text

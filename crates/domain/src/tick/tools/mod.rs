@@ -134,12 +134,16 @@ pub fn reads_plans(name: &str) -> bool {
 /// Says whether a text stands for a part of an earlier action's result: `$0.id`.
 #[must_use]
 pub fn is_reference(text: &str) -> bool {
-    let Some((index, path)) = text.strip_prefix('$').and_then(|rest| rest.split_once('.')) else { return false };
+    let Some((index, path)) = text.strip_prefix('$').and_then(|rest| rest.split_once('.')) else {
+        return false;
+    };
     !index.is_empty()
         && index.len() < 3
         && index.bytes().all(|byte| byte.is_ascii_digit())
         && !path.is_empty()
-        && path.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))
+        && path
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))
 }
 
 const MOST_TEXTS: usize = 12;
@@ -154,13 +158,16 @@ impl Tool {
             Form::Texts => {
                 json!({ "type": "array", "maxItems": MOST_TEXTS, "items": { "type": "string", "maxLength": LONGEST_ITEM } })
             }
-            Form::Number(least, most) => json!({ "type": "integer", "minimum": least, "maximum": most }),
+            Form::Number(least, most) => {
+                json!({ "type": "integer", "minimum": least, "maximum": most })
+            }
             Form::Choice(words) => json!({ "type": "string", "enum": words }),
             Form::Choices(words) => {
                 json!({ "type": "array", "maxItems": words.len(), "items": { "type": "string", "enum": words } })
             }
             Form::Id(kind) => {
-                let reference = json!({ "type": "string", "pattern": "^\\$[0-9]{1,2}\\.[A-Za-z0-9_.]{1,40}$" });
+                let reference =
+                    json!({ "type": "string", "pattern": "^\\$[0-9]{1,2}\\.[A-Za-z0-9_.]{1,40}$" });
                 let known = ids(kind);
                 if known.is_empty() {
                     reference
@@ -169,9 +176,17 @@ impl Tool {
                 }
             }
         };
-        let properties: Map<String, Value> =
-            self.fields.iter().map(|field| (field.name.to_owned(), of(field.form))).collect();
-        let required: Vec<&str> = self.fields.iter().filter(|field| field.required).map(|field| field.name).collect();
+        let properties: Map<String, Value> = self
+            .fields
+            .iter()
+            .map(|field| (field.name.to_owned(), of(field.form)))
+            .collect();
+        let required: Vec<&str> = self
+            .fields
+            .iter()
+            .filter(|field| field.required)
+            .map(|field| field.name)
+            .collect();
         json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false })
     }
 
@@ -183,17 +198,30 @@ impl Tool {
         memory: &Memory,
         index: usize,
     ) -> Result<Map<String, Value>, String> {
-        let known = || self.fields.iter().map(|field| field.name).collect::<Vec<_>>().join(", ");
+        let known = || {
+            self.fields
+                .iter()
+                .map(|field| field.name)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         let mut checked = Map::new();
         for (name, value) in args {
             let Some(field) = self.fields.iter().find(|field| field.name == name) else {
-                return Err(format!("there is no argument `{name}`; there are {}", known()));
+                return Err(format!(
+                    "there is no argument `{name}`; there are {}",
+                    known()
+                ));
             };
             if !value.is_null() {
                 checked.insert(name.clone(), field.checked(value, memory, index)?);
             }
         }
-        match self.fields.iter().find(|field| field.required && !checked.contains_key(field.name)) {
+        match self
+            .fields
+            .iter()
+            .find(|field| field.required && !checked.contains_key(field.name))
+        {
             Some(missing) => Err(format!("the argument `{}` is missing", missing.name)),
             None => Ok(checked),
         }
@@ -215,7 +243,11 @@ impl Tool {
             .iter()
             .map(|field| {
                 let optional = if field.required { "" } else { ", optional" };
-                let about = if field.about.is_empty() { String::new() } else { format!(": {}", field.about) };
+                let about = if field.about.is_empty() {
+                    String::new()
+                } else {
+                    format!(": {}", field.about)
+                };
                 format!("  - {} ({}{optional}){about}", field.name, form(field))
             })
             .collect();
@@ -228,16 +260,25 @@ impl Field {
         let name = self.name;
         let wrong = |expected: &str| Err(format!("`{name}` is {value}, expected {expected}"));
         if let Some(reference) = value.as_str().filter(|text| is_reference(text)) {
-            let of: usize =
-                reference.trim_start_matches('$').split('.').next().and_then(|it| it.parse().ok()).unwrap_or(0);
+            let of: usize = reference
+                .trim_start_matches('$')
+                .split('.')
+                .next()
+                .and_then(|it| it.parse().ok())
+                .unwrap_or(0);
             return match of < index {
                 true => Ok(value.clone()),
-                false => Err(format!("`{name}` is {value}: only results of earlier actions can be used")),
+                false => Err(format!(
+                    "`{name}` is {value}: only results of earlier actions can be used"
+                )),
             };
         }
         let one_of = |words: &[&str], value: &Value| {
             let word = value.as_str()?.trim().to_lowercase();
-            words.iter().find(|known| **known == word).map(|known| json!(known))
+            words
+                .iter()
+                .find(|known| **known == word)
+                .map(|known| json!(known))
         };
         match self.form {
             Form::Text(most) => match value.as_str().map(str::trim) {
@@ -248,20 +289,35 @@ impl Field {
             },
             Form::Texts => {
                 let texts = value.as_array().filter(|items| {
-                    let short = |item: &Value| item.as_str().is_some_and(|text| text.chars().count() <= LONGEST_ITEM);
+                    let short = |item: &Value| {
+                        item.as_str()
+                            .is_some_and(|text| text.chars().count() <= LONGEST_ITEM)
+                    };
                     items.len() <= MOST_TEXTS && items.iter().all(short)
                 });
-                texts.map_or_else(|| wrong("a short list of short texts"), |texts| Ok(json!(texts)))
+                texts.map_or_else(
+                    || wrong("a short list of short texts"),
+                    |texts| Ok(json!(texts)),
+                )
             }
-            Form::Number(least, most) => match value.as_u64().filter(|number| (least..=most).contains(number)) {
+            Form::Number(least, most) => match value
+                .as_u64()
+                .filter(|number| (least..=most).contains(number))
+            {
                 Some(number) => Ok(json!(number)),
                 None => wrong(&format!("a number from {least} to {most}")),
             },
-            Form::Choice(words) => one_of(words, value).map_or_else(|| wrong(&words.join(" or ")), Ok),
+            Form::Choice(words) => {
+                one_of(words, value).map_or_else(|| wrong(&words.join(" or ")), Ok)
+            }
             Form::Choices(words) => {
-                let chosen: Option<Vec<Value>> =
-                    value.as_array().and_then(|items| items.iter().map(|item| one_of(words, item)).collect());
-                chosen.map_or_else(|| wrong(&format!("a list of {}", words.join(", "))), |chosen| Ok(json!(chosen)))
+                let chosen: Option<Vec<Value>> = value
+                    .as_array()
+                    .and_then(|items| items.iter().map(|item| one_of(words, item)).collect());
+                chosen.map_or_else(
+                    || wrong(&format!("a list of {}", words.join(", "))),
+                    |chosen| Ok(json!(chosen)),
+                )
             }
             Form::Id(kind) => match value.as_str().and_then(|text| memory.meant(kind, text)) {
                 Some(id) => Ok(json!(id)),
@@ -273,7 +329,10 @@ impl Field {
 
 /// Reading arguments that were checked.
 fn text(args: &Map<String, Value>, name: &str) -> String {
-    args.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+    args.get(name)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 fn given(args: &Map<String, Value>, name: &str) -> Option<String> {
@@ -281,7 +340,11 @@ fn given(args: &Map<String, Value>, name: &str) -> Option<String> {
 }
 
 fn texts(args: &Map<String, Value>, name: &str) -> Vec<String> {
-    let items = args.get(name).and_then(Value::as_array).into_iter().flatten();
+    let items = args
+        .get(name)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
     items.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 

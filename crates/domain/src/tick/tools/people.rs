@@ -5,18 +5,43 @@ use serde_json::{Map, Value, json};
 use super::{Field, Form, Stage, Tool, given, number, text, texts};
 use crate::memory::{Character, Entry, EntryKind, Location, Relationship, RelationshipEvent};
 
-const NAME: Field = Field { name: "name", form: Form::Text(80), required: true, about: "" };
-const DESCRIPTION: Field = Field { name: "description", form: Form::Text(1_200), required: true, about: "" };
+const NAME: Field = Field {
+    name: "name",
+    form: Form::Text(80),
+    required: true,
+    about: "",
+};
+const DESCRIPTION: Field = Field {
+    name: "description",
+    form: Form::Text(1_200),
+    required: true,
+    about: "",
+};
 
 pub(super) const CHARACTER_GENERATE: Tool = Tool {
     name: "character.generate",
     about: "Adds a new character. Only for somebody who is not there yet.",
     fields: &[
         NAME,
-        Field { name: "role", form: Form::Text(80), required: true, about: "" },
+        Field {
+            name: "role",
+            form: Form::Text(80),
+            required: true,
+            about: "",
+        },
         DESCRIPTION,
-        Field { name: "traits", form: Form::Texts, required: false, about: "" },
-        Field { name: "goals", form: Form::Texts, required: false, about: "" },
+        Field {
+            name: "traits",
+            form: Form::Texts,
+            required: false,
+            about: "",
+        },
+        Field {
+            name: "goals",
+            form: Form::Texts,
+            required: false,
+            about: "",
+        },
     ],
     run: |stage, args| {
         let name = text(args, "name");
@@ -41,8 +66,18 @@ pub(super) const LOCATION_GENERATE: Tool = Tool {
     fields: &[
         NAME,
         DESCRIPTION,
-        Field { name: "atmosphere", form: Form::Text(200), required: false, about: "" },
-        Field { name: "features", form: Form::Texts, required: false, about: "" },
+        Field {
+            name: "atmosphere",
+            form: Form::Text(200),
+            required: false,
+            about: "",
+        },
+        Field {
+            name: "features",
+            form: Form::Texts,
+            required: false,
+            about: "",
+        },
     ],
     run: |stage, args| {
         let name = text(args, "name");
@@ -68,11 +103,24 @@ fn is_new(stage: &Stage<'_>, kind: EntryKind, name: &str) -> Result<(), String> 
     }
 }
 
-const CHARACTER_A: Field =
-    Field { name: "character_a", form: Form::Id(EntryKind::Character), required: true, about: "" };
-const CHARACTER_B: Field =
-    Field { name: "character_b", form: Form::Id(EntryKind::Character), required: true, about: "" };
-const INTENSITY: Field = Field { name: "intensity", form: Form::Number(0, 10), required: false, about: "" };
+const CHARACTER_A: Field = Field {
+    name: "character_a",
+    form: Form::Id(EntryKind::Character),
+    required: true,
+    about: "",
+};
+const CHARACTER_B: Field = Field {
+    name: "character_b",
+    form: Form::Id(EntryKind::Character),
+    required: true,
+    about: "",
+};
+const INTENSITY: Field = Field {
+    name: "intensity",
+    form: Form::Number(0, 10),
+    required: false,
+    about: "",
+};
 
 pub(super) const RELATIONSHIP_CREATE: Tool = Tool {
     name: "relationship.create",
@@ -80,16 +128,43 @@ pub(super) const RELATIONSHIP_CREATE: Tool = Tool {
     fields: &[
         CHARACTER_A,
         CHARACTER_B,
-        Field { name: "relationship_type", form: Form::Text(80), required: true, about: "mentor, rival, siblings" },
-        Field { name: "perspective_a", form: Form::Text(300), required: true, about: "how a sees b" },
-        Field { name: "perspective_b", form: Form::Text(300), required: true, about: "how b sees a" },
-        Field { name: "status", form: Form::Text(40), required: false, about: "close, strained, broken" },
+        Field {
+            name: "relationship_type",
+            form: Form::Text(80),
+            required: true,
+            about: "mentor, rival, siblings",
+        },
+        Field {
+            name: "perspective_a",
+            form: Form::Text(300),
+            required: true,
+            about: "how a sees b",
+        },
+        Field {
+            name: "perspective_b",
+            form: Form::Text(300),
+            required: true,
+            about: "how b sees a",
+        },
+        Field {
+            name: "status",
+            form: Form::Text(40),
+            required: false,
+            about: "close, strained, broken",
+        },
         INTENSITY,
     ],
     run: |stage, args| {
         let (one, other) = two(args)?;
-        if let Some(tie) = stage.memory.relationships().find(|tie| tie.is_between(&one, &other)) {
-            return Err(format!("{one} and {other} have a relationship already: {}", tie.id));
+        if let Some(tie) = stage
+            .memory
+            .relationships()
+            .find(|tie| tie.is_between(&one, &other))
+        {
+            return Err(format!(
+                "{one} and {other} have a relationship already: {}",
+                tie.id
+            ));
         }
         let entry = Relationship {
             character_a: one,
@@ -111,16 +186,36 @@ pub(super) const RELATIONSHIP_UPDATE: Tool = Tool {
     fields: &[
         CHARACTER_A,
         CHARACTER_B,
-        Field { name: "event", form: Form::Text(300), required: true, about: "what happened between them" },
-        Field { name: "status", form: Form::Text(40), required: false, about: "" },
+        Field {
+            name: "event",
+            form: Form::Text(300),
+            required: true,
+            about: "what happened between them",
+        },
+        Field {
+            name: "status",
+            form: Form::Text(40),
+            required: false,
+            about: "",
+        },
         INTENSITY,
-        Field { name: "scene_id", form: Form::Id(EntryKind::Scene), required: false, about: "where it happened" },
+        Field {
+            name: "scene_id",
+            form: Form::Id(EntryKind::Scene),
+            required: false,
+            about: "where it happened",
+        },
     ],
     run: |stage, args| {
         let (one, other) = two(args)?;
-        let found = stage.memory.relationships().find(|tie| tie.is_between(&one, &other)).cloned();
-        let mut tie =
-            found.ok_or_else(|| format!("{one} and {other} have no relationship; relationship.create makes one"))?;
+        let found = stage
+            .memory
+            .relationships()
+            .find(|tie| tie.is_between(&one, &other))
+            .cloned();
+        let mut tie = found.ok_or_else(|| {
+            format!("{one} and {other} have no relationship; relationship.create makes one")
+        })?;
         tie.status = given(args, "status").unwrap_or(tie.status);
         tie.intensity = intensity(args).unwrap_or(tie.intensity);
         tie.history.push(RelationshipEvent {
@@ -140,8 +235,18 @@ pub(super) const RELATIONSHIP_QUERY: Tool = Tool {
     name: "relationship.query",
     about: "Returns the relationships of a character.",
     fields: &[
-        Field { name: "character_id", form: Form::Id(EntryKind::Character), required: true, about: "" },
-        Field { name: "status_filter", form: Form::Text(40), required: false, about: "only with this status" },
+        Field {
+            name: "character_id",
+            form: Form::Id(EntryKind::Character),
+            required: true,
+            about: "",
+        },
+        Field {
+            name: "status_filter",
+            form: Form::Text(40),
+            required: false,
+            about: "only with this status",
+        },
     ],
     run: |stage, args| {
         let (character, status) = (text(args, "character_id"), given(args, "status_filter"));
@@ -164,7 +269,11 @@ pub(super) const RELATIONSHIP_QUERY: Tool = Tool {
 
 fn two(args: &Map<String, Value>) -> Result<(String, String), String> {
     let (one, other) = (text(args, "character_a"), text(args, "character_b"));
-    if one == other { Err(format!("`character_a` and `character_b` are both {one}")) } else { Ok((one, other)) }
+    if one == other {
+        Err(format!("`character_a` and `character_b` are both {one}"))
+    } else {
+        Ok((one, other))
+    }
 }
 
 fn intensity(args: &Map<String, Value>) -> Option<u8> {

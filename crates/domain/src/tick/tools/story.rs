@@ -6,8 +6,21 @@ use super::{Field, Form, Stage, Tool, given, number, text, texts};
 use crate::memory::{Entry, EntryKind, Importance, LoopStatus, OpenLoop};
 use crate::search::{Query, occurrences, text_of, words};
 
-const KINDS: &[&str] = &["character", "location", "relationship", "scene", "loop", "lore", "fact"];
-const LIMIT: Field = Field { name: "limit", form: Form::Number(1, 20), required: false, about: "" };
+const KINDS: &[&str] = &[
+    "character",
+    "location",
+    "relationship",
+    "scene",
+    "loop",
+    "lore",
+    "fact",
+];
+const LIMIT: Field = Field {
+    name: "limit",
+    form: Form::Number(1, 20),
+    required: false,
+    about: "",
+};
 /// So much of a text is in a result.
 const EXCERPT: usize = 400;
 /// So much alike are two loops that are one.
@@ -17,18 +30,32 @@ pub(super) const MEMORY_SEARCH: Tool = Tool {
     name: "memory.search",
     about: "Finds what the story remembers by words.",
     fields: &[
-        Field { name: "query", form: Form::Text(200), required: true, about: "" },
-        Field { name: "entity_types", form: Form::Choices(KINDS), required: false, about: "all when not given" },
+        Field {
+            name: "query",
+            form: Form::Text(200),
+            required: true,
+            about: "",
+        },
+        Field {
+            name: "entity_types",
+            form: Form::Choices(KINDS),
+            required: false,
+            about: "all when not given",
+        },
         LIMIT,
     ],
     run: |stage, args| {
         let query = text(args, "query");
-        let mut kinds: Vec<EntryKind> =
-            texts(args, "entity_types").iter().filter_map(|word| EntryKind::of_word(word)).collect();
+        let mut kinds: Vec<EntryKind> = texts(args, "entity_types")
+            .iter()
+            .filter_map(|word| EntryKind::of_word(word))
+            .collect();
         if kinds.is_empty() {
             kinds = EntryKind::ALL.to_vec();
         }
-        let most = number(args, "limit").and_then(|most| usize::try_from(most).ok()).unwrap_or(5);
+        let most = number(args, "limit")
+            .and_then(|most| usize::try_from(most).ok())
+            .unwrap_or(5);
         let mut ids = (stage.world.search)(&kinds, &query, most)?;
         ids.extend(new_ones(stage, &kinds, &query));
         let mut found: Vec<&Entry> = Vec::new();
@@ -53,10 +80,16 @@ fn new_ones(stage: &Stage<'_>, kinds: &[EntryKind], query: &str) -> Vec<String> 
     let query = Query::read(query);
     let matches = |entry: &Entry| {
         let words = words(&text_of(entry.kind().word(), &entry.value()));
-        query.phrases.iter().any(|phrase| occurrences(phrase, &words) > 0)
+        query
+            .phrases
+            .iter()
+            .any(|phrase| occurrences(phrase, &words) > 0)
     };
     let changed = stage.memory.changed().filter_map(|(_, entry)| entry);
-    changed.filter(|entry| kinds.contains(&entry.kind()) && matches(entry)).map(|entry| entry.id().to_owned()).collect()
+    changed
+        .filter(|entry| kinds.contains(&entry.kind()) && matches(entry))
+        .map(|entry| entry.id().to_owned())
+        .collect()
 }
 
 const IMPORTANCES: &[&str] = &["low", "medium", "high", "critical"];
@@ -65,10 +98,30 @@ pub(super) const LOOP_OPEN: Tool = Tool {
     name: "loop.open",
     about: "Notes something the reader is going to wait for.",
     fields: &[
-        Field { name: "description", form: Form::Text(300), required: true, about: "" },
-        Field { name: "importance", form: Form::Choice(IMPORTANCES), required: false, about: "" },
-        Field { name: "category", form: Form::Text(40), required: false, about: "mystery, goal, promise, threat" },
-        Field { name: "scene_id", form: Form::Id(EntryKind::Scene), required: false, about: "where it was opened" },
+        Field {
+            name: "description",
+            form: Form::Text(300),
+            required: true,
+            about: "",
+        },
+        Field {
+            name: "importance",
+            form: Form::Choice(IMPORTANCES),
+            required: false,
+            about: "",
+        },
+        Field {
+            name: "category",
+            form: Form::Text(40),
+            required: false,
+            about: "mystery, goal, promise, threat",
+        },
+        Field {
+            name: "scene_id",
+            form: Form::Id(EntryKind::Scene),
+            required: false,
+            about: "where it was opened",
+        },
         Field {
             name: "due_in",
             form: Form::Number(1, 200),
@@ -105,9 +158,18 @@ pub(super) const LOOP_OPEN: Tool = Tool {
 /// Says whether two texts differ in a letter or two only: door 3 is not door 9. Most differ so much in length that nothing
 /// has to be compared.
 fn is_alike(one: &str, other: &str) -> bool {
-    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
-    let (short, long) = (one.len().min(other.len()) as f64, one.len().max(other.len()) as f64);
-    short >= SAME_LOOP * long && digits(one) == digits(other) && strsim::normalized_levenshtein(one, other) >= SAME_LOOP
+    let digits = |text: &str| {
+        text.chars()
+            .filter(char::is_ascii_digit)
+            .collect::<String>()
+    };
+    let (short, long) = (
+        one.len().min(other.len()) as f64,
+        one.len().max(other.len()) as f64,
+    );
+    short >= SAME_LOOP * long
+        && digits(one) == digits(other)
+        && strsim::normalized_levenshtein(one, other) >= SAME_LOOP
 }
 
 /// The words of a text without their order.
@@ -121,11 +183,36 @@ pub(super) const LOOP_CLOSE: Tool = Tool {
     name: "loop.close",
     about: "Closes an open loop. Resolved needs the written scene and its very words that settle it.",
     fields: &[
-        Field { name: "loop_id", form: Form::Id(EntryKind::Loop), required: true, about: "" },
-        Field { name: "outcome", form: Form::Choice(&["resolved", "abandoned"]), required: true, about: "" },
-        Field { name: "reason", form: Form::Text(300), required: true, about: "" },
-        Field { name: "scene_id", form: Form::Id(EntryKind::Scene), required: false, about: "" },
-        Field { name: "evidence", form: Form::Text(400), required: false, about: "words quoted from the scene" },
+        Field {
+            name: "loop_id",
+            form: Form::Id(EntryKind::Loop),
+            required: true,
+            about: "",
+        },
+        Field {
+            name: "outcome",
+            form: Form::Choice(&["resolved", "abandoned"]),
+            required: true,
+            about: "",
+        },
+        Field {
+            name: "reason",
+            form: Form::Text(300),
+            required: true,
+            about: "",
+        },
+        Field {
+            name: "scene_id",
+            form: Form::Id(EntryKind::Scene),
+            required: false,
+            about: "",
+        },
+        Field {
+            name: "evidence",
+            form: Form::Text(400),
+            required: false,
+            about: "words quoted from the scene",
+        },
     ],
     run: |stage, args| {
         let id = text(args, "loop_id");
@@ -137,15 +224,23 @@ pub(super) const LOOP_CLOSE: Tool = Tool {
         }
         it.status = LoopStatus::Abandoned;
         if text(args, "outcome") == "resolved" {
-            let (Some(scene), Some(quote)) = (given(args, "scene_id"), given(args, "evidence")) else {
-                return Err(format!("{id} can only be resolved with `scene_id` and `evidence`, words of that scene"));
+            let (Some(scene), Some(quote)) = (given(args, "scene_id"), given(args, "evidence"))
+            else {
+                return Err(format!(
+                    "{id} can only be resolved with `scene_id` and `evidence`, words of that scene"
+                ));
             };
             let Some(Entry::Scene(written)) = stage.memory.get(&scene) else {
                 return Err(format!("there is no scene {scene}"));
             };
-            let prose = written.node.as_deref().and_then(|node| (stage.world.prose)(node));
+            let prose = written
+                .node
+                .as_deref()
+                .and_then(|node| (stage.world.prose)(node));
             if !prose.is_some_and(|prose| quotes(&prose, &quote)) {
-                return Err(format!("`evidence` does not stand in {scene}; quote its words"));
+                return Err(format!(
+                    "`evidence` does not stand in {scene}; quote its words"
+                ));
             }
             it.status = LoopStatus::Resolved;
             it.closed_in_scene = Some(scene);
@@ -169,13 +264,25 @@ pub(super) const SCENE_QUERY: Tool = Tool {
     name: "scene.query",
     about: "Returns scenes that were written, the newest first.",
     fields: &[
-        Field { name: "character_id", form: Form::Id(EntryKind::Character), required: false, about: "" },
-        Field { name: "location_id", form: Form::Id(EntryKind::Location), required: false, about: "" },
+        Field {
+            name: "character_id",
+            form: Form::Id(EntryKind::Character),
+            required: false,
+            about: "",
+        },
+        Field {
+            name: "location_id",
+            form: Form::Id(EntryKind::Location),
+            required: false,
+            about: "",
+        },
         LIMIT,
     ],
     run: |stage, args| {
         let (character, location) = (given(args, "character_id"), given(args, "location_id"));
-        let most = number(args, "limit").and_then(|most| usize::try_from(most).ok()).unwrap_or(5);
+        let most = number(args, "limit")
+            .and_then(|most| usize::try_from(most).ok())
+            .unwrap_or(5);
         let scenes: Vec<Value> = stage
             .memory
             .scenes()

@@ -14,8 +14,20 @@ pub(crate) const NEXT: Tool = Tool {
     description: "Use to choose work: approved plans that are not finished and wait for nothing, each with the command that goes on.",
     set: Toolset::Core,
     hints: Hints::READS,
-    input: |_| schema::object(vec![("limit", json!({ "type": "integer", "minimum": 1, "maximum": 100 }), false)]),
-    output: || schema::result(&[("ready", "list of object"), ("more", "integer"), ("problems", "list of string")]),
+    input: |_| {
+        schema::object(vec![(
+            "limit",
+            json!({ "type": "integer", "minimum": 1, "maximum": 100 }),
+            false,
+        )])
+    },
+    output: || {
+        schema::result(&[
+            ("ready", "list of object"),
+            ("more", "integer"),
+            ("problems", "list of string"),
+        ])
+    },
     run,
 };
 

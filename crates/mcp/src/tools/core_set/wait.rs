@@ -18,13 +18,27 @@ pub(crate) const WAIT: Tool = Tool {
     input: |_| {
         schema::object(vec![
             ("node", schema::node(), true),
-            ("until", json!({ "type": "string", "enum": ["approved", "changed"] }), false),
+            (
+                "until",
+                json!({ "type": "string", "enum": ["approved", "changed"] }),
+                false,
+            ),
             ("status", json!({ "type": "string" }), false),
             ("since", json!({ "type": "integer" }), false),
-            ("timeout_seconds", json!({ "type": "integer", "minimum": 1, "maximum": 600 }), false),
+            (
+                "timeout_seconds",
+                json!({ "type": "integer", "minimum": 1, "maximum": 600 }),
+                false,
+            ),
         ])
     },
-    output: || schema::result(&[("done", "boolean"), ("path", "string"), ("status", "string")]),
+    output: || {
+        schema::result(&[
+            ("done", "boolean"),
+            ("path", "string"),
+            ("status", "string"),
+        ])
+    },
     run,
 };
 
@@ -47,6 +61,11 @@ struct Arguments {
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
     let since = asked.since.map(OperationId);
-    let request = WaitRequest { node: vec![asked.node], until: asked.until, status: asked.status, since };
+    let request = WaitRequest {
+        node: vec![asked.node],
+        until: asked.until,
+        status: asked.status,
+        since,
+    };
     Ok(json!(await_decision(ctx, &request)?))
 }

@@ -36,5 +36,9 @@ struct Arguments {
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
     let lines: Vec<String> = asked.changes.iter().map(Value::to_string).collect();
-    value(&edit(ctx, asked.document.as_deref(), &Edit::Batch(lines.join("\n")))?)
+    value(&edit(
+        ctx,
+        asked.document.as_deref(),
+        &Edit::Batch(lines.join("\n")),
+    )?)
 }

@@ -15,7 +15,13 @@ pub(crate) const DOC_FREEZE: Tool = Tool {
     set: Toolset::Plans,
     hints: Hints::DESTROYS,
     input: |_| schema::object(vec![document()]),
-    output: || schema::result(&[("document", "string"), ("version_hash", "string"), ("waves", "list of object")]),
+    output: || {
+        schema::result(&[
+            ("document", "string"),
+            ("version_hash", "string"),
+            ("waves", "list of object"),
+        ])
+    },
     run,
 };
 

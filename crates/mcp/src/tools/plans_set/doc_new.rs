@@ -15,7 +15,13 @@ pub(crate) const DOC_NEW: Tool = Tool {
     set: Toolset::Plans,
     hints: Hints::CHANGES,
     input: |_| schema::object(vec![("title", json!({ "type": "string" }), true)]),
-    output: || schema::result(&[("document", "string"), ("plan_id", "string"), ("file_path", "string")]),
+    output: || {
+        schema::result(&[
+            ("document", "string"),
+            ("plan_id", "string"),
+            ("file_path", "string"),
+        ])
+    },
     run,
 };
 

@@ -17,7 +17,11 @@ pub(crate) const DOC_SHOW: Tool = Tool {
     hints: Hints::READS,
     input: |_| {
         schema::object(vec![
-            ("entity", schema::text("M-001, CI-004, overview …; without it the whole plan"), false),
+            (
+                "entity",
+                schema::text("M-001, CI-004, overview …; without it the whole plan"),
+                false,
+            ),
             document(),
         ])
     },
@@ -38,7 +42,9 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
     let document = asked.document.as_deref();
     match &asked.entity {
-        Some(entity) => show_entity(ctx, document, entity).map(|entity| json!({ "entity": entity })),
+        Some(entity) => {
+            show_entity(ctx, document, entity).map(|entity| json!({ "entity": entity }))
+        }
         None => {
             let shown = show(ctx, document)?;
             Ok(json!({ "document": shown.document, "plan": value(&shown.plan)? }))

@@ -15,7 +15,13 @@ pub(crate) const DOC_VALIDATE: Tool = Tool {
     set: Toolset::Plans,
     hints: Hints::READS,
     input: |_| schema::object(vec![document()]),
-    output: || schema::result(&[("ok", "boolean"), ("complete", "boolean"), ("problems", "list of object")]),
+    output: || {
+        schema::result(&[
+            ("ok", "boolean"),
+            ("complete", "boolean"),
+            ("problems", "list of object"),
+        ])
+    },
     run,
 };
 

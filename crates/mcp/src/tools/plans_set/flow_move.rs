@@ -22,7 +22,11 @@ pub(crate) const FLOW_MOVE: Tool = Tool {
     hints: Hints::CHANGES,
     input: |_| {
         let how = one_of(&["start", "take", "done", "pass", "fail"]);
-        schema::object(vec![("how", how, true), subject(), ("workflow", json!({ "type": "string" }), false)])
+        schema::object(vec![
+            ("how", how, true),
+            subject(),
+            ("workflow", json!({ "type": "string" }), false),
+        ])
     },
     output: || schema::result(&[]),
     run,
@@ -50,11 +54,15 @@ enum How {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
-    let which = Which { subject: asked.subject.clone(), workflow: asked.workflow.clone() };
+    let which = Which {
+        subject: asked.subject.clone(),
+        workflow: asked.workflow.clone(),
+    };
     match asked.how {
         How::Start => {
             let workflow = asked.workflow.ok_or_else(|| {
-                Failure::new(FailureKind::Invalid, "which workflow?").step("planner, executor or story-planning")
+                Failure::new(FailureKind::Invalid, "which workflow?")
+                    .step("planner, executor or story-planning")
             })?;
             value(&start(ctx, &workflow, asked.subject.as_deref())?)
         }

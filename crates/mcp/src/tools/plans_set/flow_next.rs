@@ -16,9 +16,19 @@ pub(crate) const FLOW_NEXT: Tool = Tool {
     description: "Use to get the present step of a workflow: role, prompt with the context it needs, commands, what is missing.",
     set: Toolset::Plans,
     hints: Hints::READS,
-    input: |_| schema::object(vec![subject(), ("workflow", json!({ "type": "string" }), false)]),
+    input: |_| {
+        schema::object(vec![
+            subject(),
+            ("workflow", json!({ "type": "string" }), false),
+        ])
+    },
     output: || {
-        schema::result(&[("step", "string"), ("role", "string"), ("prompt", "string"), ("missing", "list of string")])
+        schema::result(&[
+            ("step", "string"),
+            ("role", "string"),
+            ("prompt", "string"),
+            ("missing", "list of string"),
+        ])
     },
     run,
 };
@@ -34,5 +44,11 @@ struct Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
-    value(&next(ctx, &Which { subject: asked.subject, workflow: asked.workflow })?)
+    value(&next(
+        ctx,
+        &Which {
+            subject: asked.subject,
+            workflow: asked.workflow,
+        },
+    )?)
 }

@@ -40,11 +40,19 @@ fn document() -> Property {
 }
 
 fn of() -> Property {
-    ("of", text("subject; without it the phase of the present workflow step"), false)
+    (
+        "of",
+        text("subject; without it the phase of the present workflow step"),
+        false,
+    )
 }
 
 fn subject() -> Property {
-    ("subject", text("document, node or name; without it the current document"), false)
+    (
+        "subject",
+        text("document, node or name; without it the current document"),
+        false,
+    )
 }
 
 fn one_of(words: &[&str]) -> Value {

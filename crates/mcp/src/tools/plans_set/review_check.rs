@@ -20,7 +20,11 @@ pub(crate) const REVIEW_CHECK: Tool = Tool {
         schema::object(vec![
             ("check", json!({ "type": "string" }), true),
             ("severity", one_of(&["MUST", "SHOULD", "COULD"]), true),
-            ("scope", schema::text("a milestone, a file; without it everything"), false),
+            (
+                "scope",
+                schema::text("a milestone, a file; without it everything"),
+                false,
+            ),
             of(),
         ])
     },
@@ -40,6 +44,20 @@ struct Arguments {
 }
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let Arguments { check, severity, scope, of } = read(arguments)?;
-    value(&add(ctx, &CheckRequest { of, scope, check, severity, authors: Vec::new() })?)
+    let Arguments {
+        check,
+        severity,
+        scope,
+        of,
+    } = read(arguments)?;
+    value(&add(
+        ctx,
+        &CheckRequest {
+            of,
+            scope,
+            check,
+            severity,
+            authors: Vec::new(),
+        },
+    )?)
 }

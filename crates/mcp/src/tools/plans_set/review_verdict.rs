@@ -56,8 +56,25 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
     let verdict = match asked.verdict {
         Word::Pass => Verdict::Pass,
-        Word::Fail => Verdict::Fail { finding: asked.finding },
+        Word::Fail => Verdict::Fail {
+            finding: asked.finding,
+        },
     };
-    let Arguments { of, item, version, cost, .. } = asked;
-    value(&judge(ctx, &VerdictRequest { of, item, verdict, version, cost })?)
+    let Arguments {
+        of,
+        item,
+        version,
+        cost,
+        ..
+    } = asked;
+    value(&judge(
+        ctx,
+        &VerdictRequest {
+            of,
+            item,
+            verdict,
+            version,
+            cost,
+        },
+    )?)
 }

@@ -21,7 +21,10 @@ pub(crate) const APPROVE_ENTITY: Tool = Tool {
     hints: Hints::CHANGES,
     input: |profiles| {
         let force = ("force", json!({ "type": "boolean" }), false);
-        schema::entity(profiles, vec![force, ("version_hash", json!({ "type": "string" }), false)])
+        schema::entity(
+            profiles,
+            vec![force, ("version_hash", json!({ "type": "string" }), false)],
+        )
     },
     output: || {
         schema::result(&[
@@ -55,7 +58,13 @@ pub struct Question {
 }
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let (node, Arguments { force, version_hash }) = entity(arguments)?;
+    let (
+        node,
+        Arguments {
+            force,
+            version_hash,
+        },
+    ) = entity(arguments)?;
     if !ctx.policy.approval.accepts(&ctx.actor) {
         let now = show_node(ctx, &node)?;
         if now.status == Status::Approved {
@@ -74,21 +83,35 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             ],
         }));
     }
-    value(&approve(ctx, &request(node, force, shown(version_hash.as_deref())?))?)
+    value(&approve(
+        ctx,
+        &request(node, force, shown(version_hash.as_deref())?),
+    )?)
 }
 
 /// Approves as the person who was asked, and only what they were shown.
-pub(crate) fn approve_shown(ctx: &Context<'_>, arguments: &Value, question: &Question) -> Result<Value, Failure> {
+pub(crate) fn approve_shown(
+    ctx: &Context<'_>,
+    arguments: &Value,
+    question: &Question,
+) -> Result<Value, Failure> {
     let (node, Arguments { force, .. }) = entity(arguments)?;
     if question.version.is_empty() {
         let what = format!("`{}` had no text when the person was asked", question.node);
         return Err(Failure::new(FailureKind::Conflict, what).step("ask again"));
     }
-    value(&approve(ctx, &request(node, force, shown(Some(&question.version))?))?)
+    value(&approve(
+        ctx,
+        &request(node, force, shown(Some(&question.version))?),
+    )?)
 }
 
 fn request(node: Vec<String>, force: bool, shown: Option<Shown>) -> ApproveRequest {
-    ApproveRequest { node, force: if force { Force::Yes } else { Force::No }, shown }
+    ApproveRequest {
+        node,
+        force: if force { Force::Yes } else { Force::No },
+        shown,
+    }
 }
 
 /// Returns what the person has to see before they say yes; nothing when it is approved already.
@@ -98,27 +121,42 @@ pub(crate) fn question(ctx: &Context<'_>, arguments: &Value) -> Result<Option<Qu
     if now.status == Status::Approved {
         return Ok(None);
     }
-    let version = now.version_hash.map(|version| version.to_string()).unwrap_or_default();
+    let version = now
+        .version_hash
+        .map(|version| version.to_string())
+        .unwrap_or_default();
     let mut message = format!("Approve the plan `{}`", now.path);
     if let Some(file) = &now.file_path {
         message.push_str(&format!(" ({file})"));
     }
-    message.push_str(&format!("? It is {}, version {}.", now.status, version.get(..8).unwrap_or_default()));
+    message.push_str(&format!(
+        "? It is {}, version {}.",
+        now.status,
+        version.get(..8).unwrap_or_default()
+    ));
     let warnings = check_plan(ctx, &node)?;
-    warnings.iter().for_each(|warning| message.push_str(&format!("\n- {warning}")));
+    warnings
+        .iter()
+        .for_each(|warning| message.push_str(&format!("\n- {warning}")));
     if force && !warnings.is_empty() {
         message.push_str("\nThe agent asks to approve it in spite of these.");
     }
     // What changed since it was approved last is what there is to decide about; the first time it is the text.
     let shown = match (&now.approval, now.version_hash) {
-        (Some(_), _) => diff_version(ctx, &node).map(|diff| diff.unified).unwrap_or_default(),
+        (Some(_), _) => diff_version(ctx, &node)
+            .map(|diff| diff.unified)
+            .unwrap_or_default(),
         (None, Some(version)) => ctx.store.read()?.text(version)?.unwrap_or_default(),
         (None, None) => String::new(),
     };
     if !shown.is_empty() {
         message.push_str(&format!("\n\n{}", excerpt(&shown)));
     }
-    Ok(Some(Question { message, node: now.path, version }))
+    Ok(Some(Question {
+        message,
+        node: now.path,
+        version,
+    }))
 }
 
 fn excerpt(text: &str) -> String {

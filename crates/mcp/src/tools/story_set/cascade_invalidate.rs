@@ -16,9 +16,17 @@ pub(crate) const CASCADE_INVALIDATE: Tool = Tool {
     hints: Hints::DESTROYS,
     input: |profiles| {
         let text = || json!({ "type": "string" });
-        schema::entity(profiles, vec![("reason", text(), true), ("version_hash", text(), false)])
+        schema::entity(
+            profiles,
+            vec![("reason", text(), true), ("version_hash", text(), false)],
+        )
     },
-    output: || schema::result(&[("success", "boolean"), ("invalidated_entities", "list of object")]),
+    output: || {
+        schema::result(&[
+            ("success", "boolean"),
+            ("invalidated_entities", "list of object"),
+        ])
+    },
     run,
 };
 
@@ -31,6 +39,19 @@ struct Arguments {
 }
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let (node, Arguments { reason, version_hash }) = entity(arguments)?;
-    value(&invalidate(ctx, &InvalidateRequest { node, reason, shown: shown(version_hash.as_deref())? })?)
+    let (
+        node,
+        Arguments {
+            reason,
+            version_hash,
+        },
+    ) = entity(arguments)?;
+    value(&invalidate(
+        ctx,
+        &InvalidateRequest {
+            node,
+            reason,
+            shown: shown(version_hash.as_deref())?,
+        },
+    )?)
 }

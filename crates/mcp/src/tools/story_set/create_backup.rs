@@ -14,7 +14,13 @@ pub(crate) const CREATE_BACKUP: Tool = Tool {
     set: Toolset::Story,
     hints: Hints::CHANGES,
     input: |profiles| schema::entity(profiles, Vec::new()),
-    output: || schema::result(&[("success", "boolean"), ("backup", "string"), ("version_hash", "string")]),
+    output: || {
+        schema::result(&[
+            ("success", "boolean"),
+            ("backup", "string"),
+            ("version_hash", "string"),
+        ])
+    },
     run,
 };
 

@@ -15,7 +15,14 @@ pub(crate) const GET_BACKUP_DIFF: Tool = Tool {
     set: Toolset::Story,
     hints: Hints::READS,
     input: |profiles| {
-        schema::entity(profiles, vec![("version", schema::text("timestamp, hash prefix, or -1, -2 …"), false)])
+        schema::entity(
+            profiles,
+            vec![(
+                "version",
+                schema::text("timestamp, hash prefix, or -1, -2 …"),
+                false,
+            )],
+        )
     },
     output: || {
         schema::result(&[

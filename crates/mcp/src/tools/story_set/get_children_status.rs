@@ -15,7 +15,11 @@ pub(crate) const GET_CHILDREN_STATUS: Tool = Tool {
     hints: Hints::READS,
     input: |profiles| schema::entity(profiles, Vec::new()),
     output: || {
-        schema::result(&[("total_children", "integer"), ("status_counts", "object"), ("children", "list of object")])
+        schema::result(&[
+            ("total_children", "integer"),
+            ("status_counts", "object"),
+            ("children", "list of object"),
+        ])
     },
     run,
 };

@@ -19,11 +19,25 @@ pub(crate) const GET_HIERARCHY_TREE: Tool = Tool {
         schema::object(vec![
             ("act_id", schema::text("top; all without it"), false),
             ("include_status", json!({ "type": "boolean" }), false),
-            ("depth", json!({ "type": "integer", "minimum": 1, "maximum": 10 }), false),
-            ("limit", json!({ "type": "integer", "minimum": 1, "maximum": 5000 }), false),
+            (
+                "depth",
+                json!({ "type": "integer", "minimum": 1, "maximum": 10 }),
+                false,
+            ),
+            (
+                "limit",
+                json!({ "type": "integer", "minimum": 1, "maximum": 5000 }),
+                false,
+            ),
         ])
     },
-    output: || schema::result(&[("tree", "list of object"), ("nodes", "integer"), ("cut", "integer")]),
+    output: || {
+        schema::result(&[
+            ("tree", "list of object"),
+            ("nodes", "integer"),
+            ("cut", "integer"),
+        ])
+    },
     run,
 };
 
@@ -56,8 +70,16 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let asked: Arguments = read(arguments)?;
     let words: Vec<String> = asked.act_id.iter().cloned().collect();
     let forest = show_tree(ctx, &words)?;
-    let mut cutting = Cutting { left: asked.limit, shown: 0, cut: 0, status: asked.include_status };
-    let tree: Vec<Value> = forest.iter().filter_map(|node| cutting.shown(node, asked.depth)).collect();
+    let mut cutting = Cutting {
+        left: asked.limit,
+        shown: 0,
+        cut: 0,
+        status: asked.include_status,
+    };
+    let tree: Vec<Value> = forest
+        .iter()
+        .filter_map(|node| cutting.shown(node, asked.depth))
+        .collect();
     Ok(json!({ "tree": tree, "nodes": cutting.shown, "cut": cutting.cut }))
 }
 
@@ -84,7 +106,11 @@ impl Cutting {
         if self.status {
             value["status"] = json!(node.status);
         }
-        let children: Vec<Value> = node.children.iter().filter_map(|child| self.shown(child, depth - 1)).collect();
+        let children: Vec<Value> = node
+            .children
+            .iter()
+            .filter_map(|child| self.shown(child, depth - 1))
+            .collect();
         if children.len() < node.children.len() {
             value["children_not_shown"] = json!(node.children.len() - children.len());
         }

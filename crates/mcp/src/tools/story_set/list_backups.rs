@@ -14,7 +14,13 @@ pub(crate) const LIST_BACKUPS: Tool = Tool {
     set: Toolset::Story,
     hints: Hints::READS,
     input: |profiles| schema::entity(profiles, Vec::new()),
-    output: || schema::result(&[("entity_id", "string"), ("path", "string"), ("versions", "list of object")]),
+    output: || {
+        schema::result(&[
+            ("entity_id", "string"),
+            ("path", "string"),
+            ("versions", "list of object"),
+        ])
+    },
     run,
 };
 

@@ -15,10 +15,22 @@ pub(crate) const RESTORE_BACKUP: Tool = Tool {
     set: Toolset::Story,
     hints: Hints::DESTROYS,
     input: |profiles| {
-        schema::entity(profiles, vec![("version", schema::text("timestamp, hash prefix, or -1, -2 …"), true)])
+        schema::entity(
+            profiles,
+            vec![(
+                "version",
+                schema::text("timestamp, hash prefix, or -1, -2 …"),
+                true,
+            )],
+        )
     },
     output: || {
-        schema::result(&[("success", "boolean"), ("restored", "string"), ("node", "object"), ("cascade", "object")])
+        schema::result(&[
+            ("success", "boolean"),
+            ("restored", "string"),
+            ("node", "object"),
+            ("cascade", "object"),
+        ])
     },
     run,
 };

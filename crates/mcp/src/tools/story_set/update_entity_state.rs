@@ -37,7 +37,13 @@ pub(crate) const UPDATE_ENTITY_STATE: Tool = Tool {
             ],
         )
     },
-    output: || schema::result(&[("success", "boolean"), ("message", "string"), ("entity", "object")]),
+    output: || {
+        schema::result(&[
+            ("success", "boolean"),
+            ("message", "string"),
+            ("entity", "object"),
+        ])
+    },
     run,
 };
 
@@ -62,29 +68,54 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let now = show_node(ctx, &node)?;
     // What changes something compares again, inside its transaction.
     if !now.version_hash.is_some_and(|found| version.matches(found)) {
-        let found = now.version_hash.map(|version| version.to_string()).unwrap_or_default();
+        let found = now
+            .version_hash
+            .map(|version| version.to_string())
+            .unwrap_or_default();
         return Err(Failure::new(
             FailureKind::Conflict,
-            format!("`{}` is version {found}, not {}: nothing was changed", now.path, asked.version_hash),
+            format!(
+                "`{}` is version {found}, not {}: nothing was changed",
+                now.path, asked.version_hash
+            ),
         )
         .step("get_entity_state, look at what changed, then ask again with that version"));
     }
-    let shown = Some(Shown { version, parent: None });
+    let shown = Some(Shown {
+        version,
+        parent: None,
+    });
     let message = match asked.status {
         status if status == now.status => format!("`{}` is {status} already", now.path),
         Status::Approved => {
-            let request = ApproveRequest { node: node.clone(), force: Force::No, shown };
+            let request = ApproveRequest {
+                node: node.clone(),
+                force: Force::No,
+                shown,
+            };
             approve(ctx, &request)?.message
         }
         Status::Invalid => {
-            let reason = asked.invalidation_reason.unwrap_or_else(|| "said to be invalid".to_owned());
-            invalidate(ctx, &InvalidateRequest { node: node.clone(), reason, shown })?;
+            let reason = asked
+                .invalidation_reason
+                .unwrap_or_else(|| "said to be invalid".to_owned());
+            invalidate(
+                ctx,
+                &InvalidateRequest {
+                    node: node.clone(),
+                    reason,
+                    shown,
+                },
+            )?;
             format!("`{}` is condemned", now.path)
         }
         Status::Draft | Status::RequiresRevalidation => {
             return Err(Failure::new(
                 FailureKind::Refused,
-                format!("`{}` is {}: nobody sets `{}`, it follows from the files", now.path, now.status, asked.status),
+                format!(
+                    "`{}` is {}: nobody sets `{}`, it follows from the files",
+                    now.path, now.status, asked.status
+                ),
             )
             .step("why, to see what it follows from")
             .step("cascade_invalidate, to make it and what is below stale on purpose"));

@@ -19,7 +19,11 @@ pub(crate) const GENERATION_SUBMIT: Tool = Tool {
         schema::object(vec![
             ("scene_id", schema::node(), true),
             ("nonce", schema::text("from the step"), true),
-            ("text", schema::text("for write, conclude and revise"), false),
+            (
+                "text",
+                schema::text("for write, conclude and revise"),
+                false,
+            ),
             (
                 "verdict",
                 json!({ "type": "object", "description": "for judge, of the schema the step returned" }),
@@ -43,8 +47,18 @@ struct Arguments {
 }
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let Arguments { scene_id, nonce, text, verdict } = read(arguments)?;
+    let Arguments {
+        scene_id,
+        nonce,
+        text,
+        verdict,
+    } = read(arguments)?;
     let answer = verdict.or(text.map(Value::String)).unwrap_or(Value::Null);
-    let answer = StepAnswer { nonce, answer, writer: signature(ctx), ..StepAnswer::default() };
+    let answer = StepAnswer {
+        nonce,
+        answer,
+        writer: signature(ctx),
+        ..StepAnswer::default()
+    };
     value(&submit_step(ctx, &[scene_id], &answer)?)
 }

@@ -15,7 +15,13 @@ pub(crate) const GET_GENERATION_STATUS: Tool = Tool {
     set: Toolset::Tick,
     hints: Hints::READS,
     input: |_| scene_schema(),
-    output: || schema::result(&[("scene", "string"), ("status", "string"), ("step", "string")]),
+    output: || {
+        schema::result(&[
+            ("scene", "string"),
+            ("status", "string"),
+            ("step", "string"),
+        ])
+    },
     run,
 };
 

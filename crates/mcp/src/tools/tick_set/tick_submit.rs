@@ -18,7 +18,11 @@ pub(crate) const TICK_SUBMIT: Tool = Tool {
     input: |_| {
         schema::object(vec![
             ("nonce", schema::text("from tick_begin"), true),
-            ("plan", json!({ "type": "object", "description": "of the schema tick_begin returned" }), true),
+            (
+                "plan",
+                json!({ "type": "object", "description": "of the schema tick_begin returned" }),
+                true,
+            ),
         ])
     },
     output: || schema::result(&[("tick", "integer"), ("status", "string")]),
@@ -34,5 +38,13 @@ struct Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let Arguments { nonce, plan } = read(arguments)?;
-    value(&submit_plan(ctx, &PlanAnswer { nonce, plan, planner: signature(ctx), spent: Vec::new() })?)
+    value(&submit_plan(
+        ctx,
+        &PlanAnswer {
+            nonce,
+            plan,
+            planner: signature(ctx),
+            spent: Vec::new(),
+        },
+    )?)
 }

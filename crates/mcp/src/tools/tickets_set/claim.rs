@@ -14,7 +14,14 @@ pub(crate) const CLAIM: Tool = Tool {
     set: Toolset::Tickets,
     hints: Hints::CHANGES,
     input: |_| schema::object(vec![("node", schema::node(), true)]),
-    output: || schema::result(&[("node", "string"), ("session", "string"), ("token", "integer"), ("until", "string")]),
+    output: || {
+        schema::result(&[
+            ("node", "string"),
+            ("session", "string"),
+            ("token", "integer"),
+            ("until", "string"),
+        ])
+    },
     run,
 };
 

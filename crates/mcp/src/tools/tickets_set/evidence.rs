@@ -21,14 +21,40 @@ pub(crate) const EVIDENCE: Tool = Tool {
         schema::object(vec![
             ("action", schema::one_of(&["add", "run", "show"]), true),
             ("node", schema::node(), true),
-            ("command", schema::texts("add: the program and its arguments; no shell reads them"), false),
-            ("inputs", schema::texts("add: files, folders or patterns whose change makes the result old"), false),
-            ("file", schema::text("add: a file that must be there"), false),
-            ("review", schema::text("add: a review that must have passed"), false),
-            ("timeout_seconds", json!({ "type": "integer", "minimum": 1, "maximum": MOST_SECONDS }), false),
+            (
+                "command",
+                schema::texts("add: the program and its arguments; no shell reads them"),
+                false,
+            ),
+            (
+                "inputs",
+                schema::texts("add: files, folders or patterns whose change makes the result old"),
+                false,
+            ),
+            (
+                "file",
+                schema::text("add: a file that must be there"),
+                false,
+            ),
+            (
+                "review",
+                schema::text("add: a review that must have passed"),
+                false,
+            ),
+            (
+                "timeout_seconds",
+                json!({ "type": "integer", "minimum": 1, "maximum": MOST_SECONDS }),
+                false,
+            ),
         ])
     },
-    output: || schema::result(&[("node", "string"), ("proved", "boolean"), ("proofs", "list of object")]),
+    output: || {
+        schema::result(&[
+            ("node", "string"),
+            ("proved", "boolean"),
+            ("proofs", "list of object"),
+        ])
+    },
     run,
 };
 
@@ -63,9 +89,18 @@ enum Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let view = match read(arguments)? {
-        Arguments::Add { node, command, inputs, file, review } => {
+        Arguments::Add {
+            node,
+            command,
+            inputs,
+            file,
+            review,
+        } => {
             let asks = match (command.is_empty(), file, review) {
-                (false, None, None) => Asks::Command { run: command, inputs },
+                (false, None, None) => Asks::Command {
+                    run: command,
+                    inputs,
+                },
                 (true, Some(path), None) => Asks::File { path },
                 (true, None, Some(review)) => Asks::Review { review },
                 _ => {
@@ -75,7 +110,10 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             };
             add_evidence(ctx, &[node], asks)?
         }
-        Arguments::Run { node, timeout_seconds } => {
+        Arguments::Run {
+            node,
+            timeout_seconds,
+        } => {
             let most = timeout_seconds.unwrap_or(SECONDS).clamp(1, MOST_SECONDS);
             run_evidence(ctx, &[node], Duration::from_secs(most))?
         }

@@ -16,9 +16,21 @@ pub(crate) const FOCUS: Tool = Tool {
     hints: Hints::GOES_ON,
     input: |_| {
         schema::object(vec![
-            ("action", schema::one_of(&["enter", "exit", "back", "park", "switch"]), true),
-            ("node", schema::text("enter, back, switch: alias or path"), false),
-            ("claim", json!({ "type": "boolean", "description": "enter: also take it for this session" }), false),
+            (
+                "action",
+                schema::one_of(&["enter", "exit", "back", "park", "switch"]),
+                true,
+            ),
+            (
+                "node",
+                schema::text("enter, back, switch: alias or path"),
+                false,
+            ),
+            (
+                "claim",
+                json!({ "type": "boolean", "description": "enter: also take it for this session" }),
+                false,
+            ),
         ])
     },
     output: || {
@@ -52,7 +64,10 @@ enum Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let request = match read(arguments)? {
-        Arguments::Enter { node, claim } => FocusMove::Enter { node: vec![node], claim },
+        Arguments::Enter { node, claim } => FocusMove::Enter {
+            node: vec![node],
+            claim,
+        },
         Arguments::Exit {} => FocusMove::Exit,
         Arguments::Back { node } => FocusMove::Back { node: vec![node] },
         Arguments::Park {} => FocusMove::Park,

@@ -16,9 +16,18 @@ pub(crate) const RELEASE: Tool = Tool {
     hints: Hints::CHANGES,
     input: |_| {
         let token = json!({ "type": "integer", "description": "only the claim with this token" });
-        schema::object(vec![("node", schema::node(), true), ("token", token, false)])
+        schema::object(vec![
+            ("node", schema::node(), true),
+            ("token", token, false),
+        ])
     },
-    output: || schema::result(&[("node", "string"), ("session", "string"), ("token", "integer")]),
+    output: || {
+        schema::result(&[
+            ("node", "string"),
+            ("session", "string"),
+            ("token", "integer"),
+        ])
+    },
     run,
 };
 
@@ -32,5 +41,11 @@ struct Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let Arguments { node, token } = read(arguments)?;
-    value(&release_node(ctx, &ReleaseRequest { node: vec![node], token })?)
+    value(&release_node(
+        ctx,
+        &ReleaseRequest {
+            node: vec![node],
+            token,
+        },
+    )?)
 }

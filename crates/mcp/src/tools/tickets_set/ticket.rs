@@ -16,17 +16,36 @@ pub(crate) const TICKET: Tool = Tool {
     set: Toolset::Tickets,
     hints: Hints::GOES_ON,
     input: |profiles| {
-        let phases: Vec<&str> =
-            profiles.iter().flat_map(|profile| &profile.work_phases).map(|phase| phase.name.as_str()).collect();
+        let phases: Vec<&str> = profiles
+            .iter()
+            .flat_map(|profile| &profile.work_phases)
+            .map(|phase| phase.name.as_str())
+            .collect();
         schema::object(vec![
-            ("action", schema::one_of(&["new", "split", "phase", "level"]), true),
+            (
+                "action",
+                schema::one_of(&["new", "split", "phase", "level"]),
+                true,
+            ),
             ("ticket", schema::text("split, phase, level: its id"), false),
             ("title", schema::text("new"), false),
-            ("parent", schema::text("new: the ticket it is a part of"), false),
-            ("type", schema::text("new: task where nothing is said"), false),
+            (
+                "parent",
+                schema::text("new: the ticket it is a part of"),
+                false,
+            ),
+            (
+                "type",
+                schema::text("new: task where nothing is said"),
+                false,
+            ),
             ("titles", schema::texts("split: one for each part"), false),
             ("phase", schema::one_of(&phases), false),
-            ("level", schema::one_of(&WorkLevel::ALL.map(WorkLevel::word)), false),
+            (
+                "level",
+                schema::one_of(&WorkLevel::ALL.map(WorkLevel::word)),
+                false,
+            ),
             ("reason", schema::text("level: why"), false),
         ])
     },
@@ -63,9 +82,18 @@ enum Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     match read(arguments)? {
-        Arguments::New { title, parent, kind } => {
+        Arguments::New {
+            title,
+            parent,
+            kind,
+        } => {
             let kind = kind.unwrap_or_else(|| "task".to_owned());
-            let request = NewTicket { title, id: None, parent: parent.map(|parent| vec![parent]), kind };
+            let request = NewTicket {
+                title,
+                id: None,
+                parent: parent.map(|parent| vec![parent]),
+                kind,
+            };
             value(&new_ticket(ctx, &request)?)
         }
         Arguments::Split { ticket, titles } => {
@@ -73,6 +101,10 @@ fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
             Ok(json!({ "id": outcome.parent, "children": value(&outcome.children)? }))
         }
         Arguments::Phase { ticket, phase } => value(&set_phase(ctx, &[ticket], &phase)?),
-        Arguments::Level { ticket, level, reason } => value(&set_level(ctx, &[ticket], level, reason.as_deref())?),
+        Arguments::Level {
+            ticket,
+            level,
+            reason,
+        } => value(&set_level(ctx, &[ticket], level, reason.as_deref())?),
     }
 }

@@ -14,7 +14,13 @@ pub(crate) const COMPACT_SESSION: Tool = Tool {
     description: "Use to end a session: distils turning points, archives its file and tree. Give `report` to say yourself what the next compaction keeps.",
     set: Toolset::Trail,
     hints: Hints::DESTROYS,
-    input: |_| schema::object(vec![("report", schema::text("what to keep; without it, by rule"), false)]),
+    input: |_| {
+        schema::object(vec![(
+            "report",
+            schema::text("what to keep; without it, by rule"),
+            false,
+        )])
+    },
     output: || {
         schema::result(&[
             ("session", "string"),
@@ -35,5 +41,11 @@ struct Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let Arguments { report } = read(arguments)?;
-    value(&compact_session(ctx, &CompactRequest { report, turning_points: None })?)
+    value(&compact_session(
+        ctx,
+        &CompactRequest {
+            report,
+            turning_points: None,
+        },
+    )?)
 }

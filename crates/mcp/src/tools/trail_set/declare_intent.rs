@@ -18,7 +18,11 @@ pub(crate) const DECLARE_INTENT: Tool = Tool {
     input: |_| {
         schema::object(vec![
             ("focus", schema::text("what it is for, one line"), true),
-            ("mode", json!({ "type": "string", "enum": Mode::ALL.map(Mode::word) }), false),
+            (
+                "mode",
+                json!({ "type": "string", "enum": Mode::ALL.map(Mode::word) }),
+                false,
+            ),
         ])
     },
     output: super::place,

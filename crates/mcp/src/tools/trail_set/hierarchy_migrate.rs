@@ -14,7 +14,14 @@ pub(crate) const HIERARCHY_MIGRATE: Tool = Tool {
     set: Toolset::Trail,
     hints: Hints::CHANGES,
     input: |_| schema::object(Vec::new()),
-    output: || schema::result(&[("from", "string"), ("nodes", "integer"), ("session", "string"), ("tree", "string")]),
+    output: || {
+        schema::result(&[
+            ("from", "string"),
+            ("nodes", "integer"),
+            ("session", "string"),
+            ("tree", "string"),
+        ])
+    },
     run,
 };
 

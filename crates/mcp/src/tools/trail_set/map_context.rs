@@ -18,9 +18,17 @@ pub(crate) const MAP_CONTEXT: Tool = Tool {
     hints: Hints::CHANGES,
     input: |_| {
         schema::object(vec![
-            ("level", json!({ "type": "string", "enum": ["tactic", "action"] }), true),
+            (
+                "level",
+                json!({ "type": "string", "enum": ["tactic", "action"] }),
+                true,
+            ),
             ("content", schema::text("one line"), true),
-            ("status", json!({ "type": "string", "enum": Progress::ALL.map(Progress::word) }), false),
+            (
+                "status",
+                json!({ "type": "string", "enum": Progress::ALL.map(Progress::word) }),
+                false,
+            ),
         ])
     },
     output: super::place,
@@ -37,6 +45,17 @@ struct Arguments {
 }
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let Arguments { level, content, status } = read(arguments)?;
-    value(&map_context(ctx, &MapRequest { level, text: content, status: status.unwrap_or(Progress::Active) })?)
+    let Arguments {
+        level,
+        content,
+        status,
+    } = read(arguments)?;
+    value(&map_context(
+        ctx,
+        &MapRequest {
+            level,
+            text: content,
+            status: status.unwrap_or(Progress::Active),
+        },
+    )?)
 }

@@ -18,7 +18,11 @@ pub(crate) const RECALL_MEMS: Tool = Tool {
         schema::object(vec![
             ("query", schema::text("words"), true),
             ("shelf", schema::text("only there"), false),
-            ("limit", json!({ "type": "integer", "minimum": 1, "maximum": 50 }), false),
+            (
+                "limit",
+                json!({ "type": "integer", "minimum": 1, "maximum": 50 }),
+                false,
+            ),
         ])
     },
     output: || schema::result(&[("mems", "list of object")]),
@@ -36,7 +40,11 @@ struct Arguments {
 }
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
-    let Arguments { query, shelf, limit } = read(arguments)?;
+    let Arguments {
+        query,
+        shelf,
+        limit,
+    } = read(arguments)?;
     let most = limit.unwrap_or(10).clamp(1, 50);
     Ok(json!({ "mems": value(&recall_mems(ctx, &RecallRequest { query, shelf, most })?)? }))
 }

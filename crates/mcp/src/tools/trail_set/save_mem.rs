@@ -15,7 +15,10 @@ pub(crate) const SAVE_MEM: Tool = Tool {
     set: Toolset::Trail,
     hints: Hints::CHANGES,
     input: |_| {
-        schema::object(vec![("text", schema::text("the note"), true), ("shelf", schema::text("a short name"), false)])
+        schema::object(vec![
+            ("text", schema::text("the note"), true),
+            ("shelf", schema::text("a short name"), false),
+        ])
     },
     output: || schema::result(&[("stamp", "string"), ("shelf", "string"), ("text", "string")]),
     run,

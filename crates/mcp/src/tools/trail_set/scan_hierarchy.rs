@@ -15,7 +15,12 @@ pub(crate) const SCAN_HIERARCHY: Tool = Tool {
     hints: Hints::READS,
     input: |_| schema::object(Vec::new()),
     output: || {
-        schema::result(&[("version", "integer"), ("tree", "string"), ("own", "boolean"), ("gaps", "list of object")])
+        schema::result(&[
+            ("version", "integer"),
+            ("tree", "string"),
+            ("own", "boolean"),
+            ("gaps", "list of object"),
+        ])
     },
     run,
 };

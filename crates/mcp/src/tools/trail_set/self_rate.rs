@@ -16,11 +16,21 @@ pub(crate) const SELF_RATE: Tool = Tool {
     hints: Hints::CHANGES,
     input: |_| {
         schema::object(vec![
-            ("score", json!({ "type": "integer", "minimum": 1, "maximum": 10 }), true),
+            (
+                "score",
+                json!({ "type": "integer", "minimum": 1, "maximum": 10 }),
+                true,
+            ),
             ("reason", schema::text("why"), false),
         ])
     },
-    output: || schema::result(&[("session", "string"), ("score", "integer"), ("average", "number")]),
+    output: || {
+        schema::result(&[
+            ("session", "string"),
+            ("score", "integer"),
+            ("average", "number"),
+        ])
+    },
     run,
 };
 
@@ -34,5 +44,11 @@ struct Arguments {
 
 fn run(ctx: &Context<'_>, arguments: &Value) -> Result<Value, Failure> {
     let Arguments { score, reason } = read(arguments)?;
-    value(&self_rate(ctx, &RateRequest { score, note: reason })?)
+    value(&self_rate(
+        ctx,
+        &RateRequest {
+            score,
+            note: reason,
+        },
+    )?)
 }

@@ -16,10 +16,26 @@ fn changed_lines_are_counted() {
     let ten = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
     let cases: &[(&str, Steps, &[&str])] = &[
         ("nothing", |_| (), &[]),
-        ("changed here and there", |it| it.write("ten", "0\n2\n3\n4\n5\n6\n8\n9\n10\n11\n12"), &["ten +3 -2"]),
-        ("no new line at the end", |it| it.write("ten", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10"), &["ten +1 -1"]),
-        ("deleted", |it| std::fs::remove_file(it.path("ten")).unwrap(), &["ten +0 -10"]),
-        ("deleted and staged", |it| drop(it.git(&["rm", "-q", "ten"])), &["ten +0 -10"]),
+        (
+            "changed here and there",
+            |it| it.write("ten", "0\n2\n3\n4\n5\n6\n8\n9\n10\n11\n12"),
+            &["ten +3 -2"],
+        ),
+        (
+            "no new line at the end",
+            |it| it.write("ten", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10"),
+            &["ten +1 -1"],
+        ),
+        (
+            "deleted",
+            |it| std::fs::remove_file(it.path("ten")).unwrap(),
+            &["ten +0 -10"],
+        ),
+        (
+            "deleted and staged",
+            |it| drop(it.git(&["rm", "-q", "ten"])),
+            &["ten +0 -10"],
+        ),
         (
             "staged and changed again",
             |it| {
@@ -29,8 +45,16 @@ fn changed_lines_are_counted() {
             },
             &["ten +2 -9"],
         ),
-        ("renamed", |it| drop(it.git(&["mv", "ten", "zehn"])), &["ten +0 -10", "zehn +10 -0"]),
-        ("new", |it| it.write("deep/er/new", "1\n2\n3"), &["new deep/er/new +3 -0"]),
+        (
+            "renamed",
+            |it| drop(it.git(&["mv", "ten", "zehn"])),
+            &["ten +0 -10", "zehn +10 -0"],
+        ),
+        (
+            "new",
+            |it| it.write("deep/er/new", "1\n2\n3"),
+            &["new deep/er/new +3 -0"],
+        ),
         (
             "new and staged",
             |it| {
@@ -64,7 +88,11 @@ fn changed_lines_are_counted() {
             },
             &["new bin +0 -0", "ten +0 -0"],
         ),
-        ("larger than we read", |it| it.write("large", "x\n".repeat(5 << 20)), &["new large +0 -0"]),
+        (
+            "larger than we read",
+            |it| it.write("large", "x\n".repeat(5 << 20)),
+            &["new large +0 -0"],
+        ),
         (
             "larger than we read, and known",
             |it| {
@@ -75,7 +103,9 @@ fn changed_lines_are_counted() {
         ),
         (
             "made runnable",
-            |it| std::fs::set_permissions(it.path("ten"), PermissionsExt::from_mode(0o755)).unwrap(),
+            |it| {
+                std::fs::set_permissions(it.path("ten"), PermissionsExt::from_mode(0o755)).unwrap()
+            },
             &["ten +0 -0"],
         ),
         (
@@ -109,7 +139,10 @@ fn changed_lines_are_counted() {
         (
             "text that looks like what git says",
             |it| {
-                it.write("ten", "diff --git c/x i/x\n@@ -1,50 +1,50 @@\n-- c/x\nUntracked files:\n\tfake\n");
+                it.write(
+                    "ten",
+                    "diff --git c/x i/x\n@@ -1,50 +1,50 @@\n-- c/x\nUntracked files:\n\tfake\n",
+                );
                 it.write("Untracked files:", "\tfake\n");
             },
             &["new Untracked files: +1 -0", "ten +5 -10"],
@@ -117,8 +150,15 @@ fn changed_lines_are_counted() {
         (
             "names of all kinds",
             |it| {
-                for name in ["план и \"дело\"", " a  b ", "tab\tin\nline", "\\back\u{7}\u{1}", "-x", "ä b", "*"]
-                {
+                for name in [
+                    "план и \"дело\"",
+                    " a  b ",
+                    "tab\tin\nline",
+                    "\\back\u{7}\u{1}",
+                    "-x",
+                    "ä b",
+                    "*",
+                ] {
                     it.write(name, "1\n");
                     it.git(&["add", "--", &format!(":(literal){name}")]);
                     it.write(name, "1\n2\n");
@@ -151,7 +191,11 @@ fn changed_lines_are_counted() {
         then(&it);
         let index = std::fs::read(it.path(".git/index")).unwrap();
         assert_eq!(it.lines(), *expected, "{name}");
-        assert_eq!(std::fs::read(it.path(".git/index")).unwrap(), index, "{name}: looking changes nothing");
+        assert_eq!(
+            std::fs::read(it.path(".git/index")).unwrap(),
+            index,
+            "{name}: looking changes nothing"
+        );
     }
 }
 
@@ -173,7 +217,14 @@ fn only_the_project_counts_where_it_is_a_part_of_the_repository() {
     }
     it.git(&["add", "-A"]);
     it.git(&["commit", "-q", "-m", "all"]);
-    for path in ["app [1]/src/x", "app [1]x/y", "other", "app [1]/new", "new", "app 1/new"] {
+    for path in [
+        "app [1]/src/x",
+        "app [1]x/y",
+        "other",
+        "app [1]/new",
+        "new",
+        "app 1/new",
+    ] {
         it.write(path, "1\n2\n");
     }
     it.git(&["add", "app [1]x"]);
@@ -184,7 +235,10 @@ fn only_the_project_counts_where_it_is_a_part_of_the_repository() {
     // The same through a link.
     let elsewhere = tempfile::tempdir().unwrap();
     symlink(&project, elsewhere.path().join("link")).unwrap();
-    assert_eq!(lines(&DiskGit::open(&elsewhere.path().join("link"))), expected);
+    assert_eq!(
+        lines(&DiskGit::open(&elsewhere.path().join("link"))),
+        expected
+    );
 }
 
 #[test]
@@ -238,7 +292,11 @@ fn again(test: &str, variables: &[(&str, &OsStr)]) {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 fn is_again() -> bool {
@@ -262,9 +320,15 @@ fn what_git_tells_its_own_hooks_does_not_lead_astray() {
         ("GIT_PREFIX", OsStr::new("sub/")),
         ("GIT_EXTERNAL_DIFF", OsStr::new("false")),
         ("GIT_GLOB_PATHSPECS", OsStr::new("1")),
-        ("GIT_CONFIG_PARAMETERS", OsStr::new("'status.showUntrackedFiles=no'")),
+        (
+            "GIT_CONFIG_PARAMETERS",
+            OsStr::new("'status.showUntrackedFiles=no'"),
+        ),
     ];
-    again("git::counts::what_git_tells_its_own_hooks_does_not_lead_astray", &variables);
+    again(
+        "git::counts::what_git_tells_its_own_hooks_does_not_lead_astray",
+        &variables,
+    );
 }
 
 #[test]
@@ -272,7 +336,10 @@ fn a_git_that_hangs_is_stopped_and_one_that_is_missing_is_a_fault() {
     if is_again() {
         let root = PathBuf::from(std::env::var_os("TL_TEST_ROOT").unwrap());
         let disk = DiskGit::open(&root);
-        assert!(matches!(disk.head().unwrap(), Head::At(_)), "no git is needed for that");
+        assert!(
+            matches!(disk.head().unwrap(), Head::At(_)),
+            "no git is needed for that"
+        );
         let error = disk.uncommitted(&[]).unwrap_err();
         let expected = std::env::var_os("TL_TEST_FAULT").unwrap();
         assert_eq!(OsStr::new(&error.to_string()), expected);
@@ -286,14 +353,23 @@ fn a_git_that_hangs_is_stopped_and_one_that_is_missing_is_a_fault() {
             ("TL_TEST_ROOT", it.root().as_os_str()),
             ("TL_TEST_FAULT", OsStr::new(fault)),
         ];
-        again("git::counts::a_git_that_hangs_is_stopped_and_one_that_is_missing_is_a_fault", &variables);
+        again(
+            "git::counts::a_git_that_hangs_is_stopped_and_one_that_is_missing_is_a_fault",
+            &variables,
+        );
     };
     check("cannot start `git`");
     let git = programs.path().join("git");
     for (script, fault) in [
         ("/bin/sleep 600", "`git status` was stopped"),
-        ("/bin/sleep 600 & exec /bin/sleep 600", "`git status` was stopped"),
-        ("echo fatal: no >&2; exit 128", "cannot count what is not committed"),
+        (
+            "/bin/sleep 600 & exec /bin/sleep 600",
+            "`git status` was stopped",
+        ),
+        (
+            "echo fatal: no >&2; exit 128",
+            "cannot count what is not committed",
+        ),
     ] {
         std::fs::write(&git, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&git, PermissionsExt::from_mode(0o755)).unwrap();
@@ -305,8 +381,12 @@ fn a_git_that_hangs_is_stopped_and_one_that_is_missing_is_a_fault() {
 #[test]
 fn named_files_are_counted_as_among_all() {
     let repository = Repository::new();
-    for (path, text) in [("src/a.rs", "one\ntwo\n"), ("src/б в.rs", "раз\n"), ("gone.rs", "x\ny\n"), ("same.rs", "x\n")]
-    {
+    for (path, text) in [
+        ("src/a.rs", "one\ntwo\n"),
+        ("src/б в.rs", "раз\n"),
+        ("gone.rs", "x\ny\n"),
+        ("same.rs", "x\n"),
+    ] {
         repository.write(path, text);
     }
     repository.write(".gitignore", "ignored.rs\n");
@@ -321,18 +401,47 @@ fn named_files_are_counted_as_among_all() {
     repository.git(&["add", "staged.rs"]);
     let disk = DiskGit::open(repository.root());
     let all = disk.uncommitted(&[]).unwrap();
-    let names = ["src/a.rs", "src/б в.rs", "src/new.rs", "gone.rs", "same.rs", "ignored.rs", "staged.rs", "nowhere.rs"];
+    let names = [
+        "src/a.rs",
+        "src/б в.rs",
+        "src/new.rs",
+        "gone.rs",
+        "same.rs",
+        "ignored.rs",
+        "staged.rs",
+        "nowhere.rs",
+    ];
     for name in names {
-        let expected: Vec<_> = all.iter().filter(|file| file.path == name).cloned().collect();
-        assert_eq!(disk.uncommitted(&[name.to_owned()]).unwrap(), expected, "{name}");
+        let expected: Vec<_> = all
+            .iter()
+            .filter(|file| file.path == name)
+            .cloned()
+            .collect();
+        assert_eq!(
+            disk.uncommitted(&[name.to_owned()]).unwrap(),
+            expected,
+            "{name}"
+        );
     }
     let both = ["src/a.rs".to_owned(), "src/new.rs".to_owned()];
-    let expected: Vec<_> = all.iter().filter(|file| both.contains(&file.path)).cloned().collect();
+    let expected: Vec<_> = all
+        .iter()
+        .filter(|file| both.contains(&file.path))
+        .cloned()
+        .collect();
     assert_eq!(disk.uncommitted(&both).unwrap(), expected);
     repository.git(&["update-index", "--index-version", "4"]);
-    assert_eq!(disk.uncommitted(&["src/a.rs".to_owned()]).unwrap().len(), 1, "an index of another form");
+    assert_eq!(
+        disk.uncommitted(&["src/a.rs".to_owned()]).unwrap().len(),
+        1,
+        "an index of another form"
+    );
     repository.git(&["update-index", "--index-version", "2", "--split-index"]);
-    assert_eq!(disk.uncommitted(&["src/a.rs".to_owned()]).unwrap().len(), 1, "an index in two parts");
+    assert_eq!(
+        disk.uncommitted(&["src/a.rs".to_owned()]).unwrap().len(),
+        1,
+        "an index in two parts"
+    );
 }
 
 /// What was counted before is taken up again only where git would say the same.
@@ -366,10 +475,15 @@ fn a_count_that_is_taken_up_is_what_git_says() {
         it.write(".throughline/state.db", "ours");
         it.git(&["add", "--", "src", "gone.rs", "same.rs", ".gitignore"]);
         it.git(&["commit", "-q", "-m", "start"]);
-        let (disk, kept) = (DiskGit::open(it.root()), it.path(".throughline/counted.bin"));
+        let (disk, kept) = (
+            DiskGit::open(it.root()),
+            it.path(".throughline/counted.bin"),
+        );
         let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         for round in 0..12 {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let step = usize::try_from(random >> 60).unwrap();
             steps[step](&it);
             if random & (1 << 40) != 0 {
@@ -378,12 +492,17 @@ fn a_count_that_is_taken_up_is_what_git_says() {
             }
             if random & (1 << 41) != 0 {
                 let named = ["src/a.rs".to_owned(), "src/new.rs".to_owned()];
-                disk.uncommitted(&named[usize::try_from(random >> 42 & 1).unwrap()..]).unwrap();
+                disk.uncommitted(&named[usize::try_from(random >> 42 & 1).unwrap()..])
+                    .unwrap();
             }
             let taken_up = disk.uncommitted(&[]).unwrap();
             let memory = std::fs::read(&kept).ok();
             let _ = std::fs::remove_file(&kept);
-            assert_eq!(taken_up, disk.uncommitted(&[]).unwrap(), "seed {seed}, round {round}, step {step}");
+            assert_eq!(
+                taken_up,
+                disk.uncommitted(&[]).unwrap(),
+                "seed {seed}, round {round}, step {step}"
+            );
             if let Some(memory) = memory {
                 std::fs::write(&kept, memory).unwrap();
             }
@@ -413,7 +532,10 @@ fn a_count_that_stands_starts_no_git() {
     };
     take_objects();
     it.write("target/debug/x", "made by a build\n");
-    assert!(disk.uncommitted(&[]).is_err(), "a new folder may hold anything");
+    assert!(
+        disk.uncommitted(&[]).is_err(),
+        "a new folder may hold anything"
+    );
     std::fs::remove_dir(it.path(".git/objects")).unwrap();
     std::fs::rename(it.path(".git/elsewhere"), it.path(".git/objects")).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(120));

@@ -19,17 +19,27 @@ impl Planted {
         let outside = tempfile::tempdir().unwrap();
         let program = outside.path().join("program");
         let note = outside.path().join("ran").display().to_string();
-        std::fs::write(&program, format!("#!/bin/sh\necho \"$@\" >> '{note}'\nexec cat\n")).unwrap();
+        std::fs::write(
+            &program,
+            format!("#!/bin/sh\necho \"$@\" >> '{note}'\nexec cat\n"),
+        )
+        .unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
         let repository = Repository::unborn(options);
         repository.write("a.txt", "one\ntwo\n");
         repository.write("b.txt", "one\n");
         repository.git(&["add", "-A"]);
-        Self { repository, outside }
+        Self {
+            repository,
+            outside,
+        }
     }
 
     fn program(&self, argument: &str) -> String {
-        format!("{} {argument}", self.outside.path().join("program").display())
+        format!(
+            "{} {argument}",
+            self.outside.path().join("program").display()
+        )
     }
 
     fn note(&self) -> PathBuf {
@@ -40,22 +50,49 @@ impl Planted {
     fn plant_filters(&self) {
         let it = &self.repository;
         it.write(".gitattributes", "* filter=tree diff=tree merge=tree\n");
-        it.write(".git/info/attributes", "[attr]odd filter=info.with.dots diff=tree\n* odd\n");
+        it.write(
+            ".git/info/attributes",
+            "[attr]odd filter=info.with.dots diff=tree\n* odd\n",
+        );
         let own = self.outside.path().join("attributes");
         std::fs::write(&own, "* filter=own diff=own\n").unwrap();
         it.git(&["config", "core.attributesFile", own.to_str().unwrap()]);
         let included = self.outside.path().join("included");
-        std::fs::write(&included, format!("[filter \"tree\"]\n\tprocess = {}\n", self.program("included"))).unwrap();
+        std::fs::write(
+            &included,
+            format!(
+                "[filter \"tree\"]\n\tprocess = {}\n",
+                self.program("included")
+            ),
+        )
+        .unwrap();
         it.git(&["config", "include.path", included.to_str().unwrap()]);
         it.git(&["config", "extensions.worktreeConfig", "true"]);
-        it.git(&["config", "--worktree", "filter.own.process", &self.program("worktree")]);
+        it.git(&[
+            "config",
+            "--worktree",
+            "filter.own.process",
+            &self.program("worktree"),
+        ]);
         for name in ["tree", "info.with.dots", "own"] {
             for key in ["clean", "smudge", "process"] {
-                it.git(&["config", &format!("filter.{name}.{key}"), &self.program(&format!("{name} {key}"))]);
+                it.git(&[
+                    "config",
+                    &format!("filter.{name}.{key}"),
+                    &self.program(&format!("{name} {key}")),
+                ]);
             }
             it.git(&["config", &format!("filter.{name}.required"), "true"]);
-            it.git(&["config", &format!("diff.{name}.textconv"), &self.program("textconv")]);
-            it.git(&["config", &format!("diff.{name}.command"), &self.program("command")]);
+            it.git(&[
+                "config",
+                &format!("diff.{name}.textconv"),
+                &self.program("textconv"),
+            ]);
+            it.git(&[
+                "config",
+                &format!("diff.{name}.command"),
+                &self.program("command"),
+            ]);
         }
         it.git(&["config", "core.fsmonitor", &self.program("fsmonitor")]);
     }
@@ -66,7 +103,8 @@ impl Planted {
         let counted = lines(&disk);
         disk.uncommitted(&["a.txt".to_owned()]).unwrap();
         disk.uncommitted(&["new.txt".to_owned()]).unwrap();
-        disk.uncommitted(&["a.txt".to_owned(), "new.txt".to_owned()]).unwrap();
+        disk.uncommitted(&["a.txt".to_owned(), "new.txt".to_owned()])
+            .unwrap();
         disk.commits_naming("base").unwrap();
         counted
     }
@@ -91,12 +129,21 @@ fn no_filter_or_monitor_of_a_repository_runs_and_its_lines_are_counted() {
             let counted = it.ask_everything();
             it.nothing_ran();
             let expected = if born { "a.txt +2 -1" } else { "a.txt +3 -0" };
-            assert!(counted.contains(&expected.to_owned()), "{format} {born}: {counted:?}");
-            assert!(counted.contains(&"new new.txt +2 -0".to_owned()), "{format} {born}: {counted:?}");
+            assert!(
+                counted.contains(&expected.to_owned()),
+                "{format} {born}: {counted:?}"
+            );
+            assert!(
+                counted.contains(&"new new.txt +2 -0".to_owned()),
+                "{format} {born}: {counted:?}"
+            );
             if born {
                 let changes = GitChanges::around(it.repository.root().to_owned());
                 let changed = changes.changed_since("HEAD").unwrap();
-                assert!(changed.contains("a.txt") && !changed.contains("b.txt"), "{changed:?}");
+                assert!(
+                    changed.contains("a.txt") && !changed.contains("b.txt"),
+                    "{changed:?}"
+                );
                 it.nothing_ran();
             }
             // The same repository does run them where nobody takes care.
@@ -110,12 +157,25 @@ fn no_filter_or_monitor_of_a_repository_runs_and_its_lines_are_counted() {
 fn a_filter_whose_name_cannot_be_overridden_stops_the_count() {
     let it = Planted::new(&[]);
     it.repository.git(&["commit", "-q", "-m", "base"]);
-    it.repository.write(".git/info/attributes", "* filter=a=b\n");
+    it.repository
+        .write(".git/info/attributes", "* filter=a=b\n");
     let config = it.repository.path(".git/config");
     let settings = std::fs::read_to_string(&config).unwrap();
-    std::fs::write(&config, format!("{settings}[filter \"a=b\"]\n\tclean = {}\n", it.program("odd"))).unwrap();
+    std::fs::write(
+        &config,
+        format!(
+            "{settings}[filter \"a=b\"]\n\tclean = {}\n",
+            it.program("odd")
+        ),
+    )
+    .unwrap();
     it.repository.write("a.txt", "other\n");
-    let fault = it.repository.disk().uncommitted(&[]).unwrap_err().to_string();
+    let fault = it
+        .repository
+        .disk()
+        .uncommitted(&[])
+        .unwrap_err()
+        .to_string();
     assert!(fault.contains("`git` was not started"), "{fault}");
     it.nothing_ran();
 }
@@ -127,16 +187,32 @@ fn no_filter_of_a_submodule_runs() {
     let inner = Planted::new(&[]);
     inner.repository.git(&["commit", "-q", "-m", "base"]);
     let from = inner.repository.root().to_str().unwrap();
-    it.repository.git(&["-c", "protocol.file.allow=always", "submodule", "add", "-q", from, "sub"]);
+    it.repository.git(&[
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "add",
+        "-q",
+        from,
+        "sub",
+    ]);
     it.repository.git(&["commit", "-q", "-m", "with sub"]);
-    git_in(&it.repository.path("sub"), &["config", "filter.x.clean", &it.program("submodule")]);
-    git_in(&it.repository.path("sub"), &["config", "core.fsmonitor", &it.program("submodule monitor")]);
+    git_in(
+        &it.repository.path("sub"),
+        &["config", "filter.x.clean", &it.program("submodule")],
+    );
+    git_in(
+        &it.repository.path("sub"),
+        &["config", "core.fsmonitor", &it.program("submodule monitor")],
+    );
     it.repository.write("sub/.gitattributes", "* filter=x\n");
     it.repository.write("sub/a.txt", "changed\n");
     it.repository.write("a.txt", "one\n");
     let disk = it.repository.disk();
     assert_eq!(lines(&disk), ["a.txt +0 -1"]);
-    let _ = disk.uncommitted(&["sub".to_owned(), "a.txt".to_owned()]).unwrap();
+    let _ = disk
+        .uncommitted(&["sub".to_owned(), "a.txt".to_owned()])
+        .unwrap();
     let _ = disk.uncommitted(&["sub".to_owned()]).unwrap();
     it.nothing_ran();
 }
@@ -149,7 +225,13 @@ fn a_folder_that_looks_like_a_bare_repository_is_not_believed() {
         ("inner/HEAD", "ref: refs/heads/main\n".to_owned()),
         ("inner/objects/keep", String::new()),
         ("inner/refs/keep", String::new()),
-        ("inner/config", format!("[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = {}\n", it.program("embedded"))),
+        (
+            "inner/config",
+            format!(
+                "[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = {}\n",
+                it.program("embedded")
+            ),
+        ),
     ] {
         it.repository.write(path, text);
     }
@@ -166,7 +248,9 @@ fn a_folder_that_looks_like_a_bare_repository_is_not_believed() {
 fn converted_line_endings_are_no_changed_lines() {
     let it = Repository::unborn(&[]);
     it.write(".gitattributes", "*.bat text eol=crlf\n*.md text=auto\n");
-    let text: String = (0..500).map(|number| format!("line {number}\r\n")).collect();
+    let text: String = (0..500)
+        .map(|number| format!("line {number}\r\n"))
+        .collect();
     it.write("run.bat", &text);
     it.write("changed.bat", &text);
     it.git(&["add", "-A"]);
@@ -174,8 +258,17 @@ fn converted_line_endings_are_no_changed_lines() {
     assert!(it.lines().is_empty(), "{:?}", it.lines());
     // Other stamps, the same content: git has to compare it.
     it.write("run.bat", &text);
-    it.write("changed.bat", text.replace("line 7\r\n", "line seven\r\nand a half\r\n"));
+    it.write(
+        "changed.bat",
+        text.replace("line 7\r\n", "line seven\r\nand a half\r\n"),
+    );
     assert_eq!(it.lines(), ["changed.bat +2 -1"]);
     let named = it.disk().uncommitted(&["changed.bat".to_owned()]).unwrap();
-    assert_eq!(named.iter().map(|file| (file.added, file.removed)).collect::<Vec<_>>(), [(2, 1)]);
+    assert_eq!(
+        named
+            .iter()
+            .map(|file| (file.added, file.removed))
+            .collect::<Vec<_>>(),
+        [(2, 1)]
+    );
 }

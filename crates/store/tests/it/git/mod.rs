@@ -24,7 +24,9 @@ impl Repository {
     }
 
     fn unborn(options: &[&str]) -> Self {
-        let repository = Self { folder: tempfile::tempdir().unwrap() };
+        let repository = Self {
+            folder: tempfile::tempdir().unwrap(),
+        };
         repository.git(&[&["init", "-q", "-b", "main"], options].concat());
         repository
     }
@@ -58,7 +60,11 @@ impl Repository {
 
     /// Runs commands of git, one after the other; `+ name` commits a file of that name.
     fn run(&self, commands: &str) {
-        for command in commands.split(';').map(str::trim).filter(|command| !command.is_empty()) {
+        for command in commands
+            .split(';')
+            .map(str::trim)
+            .filter(|command| !command.is_empty())
+        {
             match command.strip_prefix("+ ") {
                 Some(name) => self.commit(name),
                 None => drop(self.git(&command.split(' ').collect::<Vec<_>>())),
@@ -100,38 +106,77 @@ impl Repository {
 fn git_in(folder: &Path, arguments: &[&str]) -> (bool, String) {
     let date = "2026-01-02T03:04:05Z";
     let output = Command::new("git")
-        .args(["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "core.editor=true"])
+        .args([
+            "-c",
+            "user.name=A",
+            "-c",
+            "user.email=a@example.org",
+            "-c",
+            "core.editor=true",
+        ])
         .args(["-c", "advice.detachedHead=false", "-c", "gc.auto=0"])
         .args(arguments)
         .current_dir(folder)
-        .envs([("GIT_AUTHOR_DATE", date), ("GIT_COMMITTER_DATE", date), ("LC_ALL", "C")])
-        .envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")])
+        .envs([
+            ("GIT_AUTHOR_DATE", date),
+            ("GIT_COMMITTER_DATE", date),
+            ("LC_ALL", "C"),
+        ])
+        .envs([
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+        ])
         .env_remove("GIT_DIR")
         .env_remove("GIT_INDEX_FILE")
         .env_remove("GIT_WORK_TREE")
         .output()
         .unwrap();
     let said = [output.stdout, output.stderr].concat();
-    (output.status.success(), String::from_utf8_lossy(&said).trim().to_owned())
+    (
+        output.status.success(),
+        String::from_utf8_lossy(&said).trim().to_owned(),
+    )
 }
 
 fn told(disk: &DiskGit, since: &str) -> Option<Vec<String>> {
     let moves = disk.moves_since(since).unwrap()?;
     let mut before = moves.first().and_then(|first| first.from.clone());
     for step in &moves {
-        assert_eq!(step.from, before, "each move starts where the last one ended");
+        assert_eq!(
+            step.from, before,
+            "each move starts where the last one ended"
+        );
         before = Some(step.to.clone());
     }
     if let (Some(last), Head::At(now)) = (before, disk.head().unwrap()) {
-        assert!(moves.is_empty() || last == now, "the last move ends where HEAD is");
+        assert!(
+            moves.is_empty() || last == now,
+            "the last move ends where HEAD is"
+        );
     }
-    let show = |step: &HeadMove| format!("{:?} {}", step.kind, step.subject).trim().to_owned();
+    let show = |step: &HeadMove| {
+        format!("{:?} {}", step.kind, step.subject)
+            .trim()
+            .to_owned()
+    };
     Some(moves.iter().map(show).collect())
 }
 
 fn lines(disk: &DiskGit) -> Vec<String> {
-    let show = |ChangedLines { path, added, removed, untracked }: ChangedLines| {
-        format!("{}{path} +{added} -{removed}", if untracked { "new " } else { "" })
+    let show = |ChangedLines {
+                    path,
+                    added,
+                    removed,
+                    untracked,
+                }: ChangedLines| {
+        format!(
+            "{}{path} +{added} -{removed}",
+            if untracked { "new " } else { "" }
+        )
     };
-    disk.uncommitted(&[]).unwrap().into_iter().map(show).collect()
+    disk.uncommitted(&[])
+        .unwrap()
+        .into_iter()
+        .map(show)
+        .collect()
 }

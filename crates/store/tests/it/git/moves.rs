@@ -11,7 +11,8 @@ use super::{Repository, git_in, lines, told};
 /// A branch beside `main`, with a commit of its own.
 const TOPIC: &str = "checkout -q -b topic; + on topic; checkout -q main";
 /// Two branches that went apart.
-const APART: &str = "checkout -q -b topic; + on topic; checkout -q main; + on main; checkout -q topic";
+const APART: &str =
+    "checkout -q -b topic; + on topic; checkout -q main; + on main; checkout -q topic";
 
 #[test]
 fn each_way_to_move_head_is_told_by_its_name() {
@@ -19,17 +20,33 @@ fn each_way_to_move_head_is_told_by_its_name() {
     let cases: &[(&str, &str, &[&str])] = &[
         ("", "", &[]),
         ("", "+ feat: x: y", &["Commit feat: x: y"]),
-        ("", "+ one; commit -q --allow-empty -m two -m more", &["Commit one", "Commit two"]),
+        (
+            "",
+            "+ one; commit -q --allow-empty -m two -m more",
+            &["Commit one", "Commit two"],
+        ),
         ("", "commit -q --amend -m better", &["Amend better"]),
-        (TOPIC, "+ on main; merge -q topic", &["Commit on main", "Merge"]),
+        (
+            TOPIC,
+            "+ on main; merge -q topic",
+            &["Commit on main", "Merge"],
+        ),
         (TOPIC, "merge -q topic", &["Other"]),
         (TOPIC, "cherry-pick -x topic", &["CherryPick on topic"]),
         (TOPIC, "cherry-pick --ff topic", &["Other"]),
         ("+ bad", "revert --no-edit HEAD", &["Revert Revert \"bad\""]),
         (APART, "rebase -q main", &["Rebase", "Rebase on topic"]),
         (APART, "rebase -q -i main", &["Rebase", "Rebase on topic"]),
-        (APART, "rebase -q --apply main", &["Rebase", "Rebase on topic"]),
-        (APART, "pull -q --rebase . main", &["Rebase", "Rebase on topic"]),
+        (
+            APART,
+            "rebase -q --apply main",
+            &["Rebase", "Rebase on topic"],
+        ),
+        (
+            APART,
+            "pull -q --rebase . main",
+            &["Rebase", "Rebase on topic"],
+        ),
         (APART, "pull -q --no-rebase . main", &["Other"]),
         (TOPIC, "pull -q . topic", &["Other"]),
         (TOPIC, "checkout -q topic", &["Other"]),
@@ -38,8 +55,16 @@ fn each_way_to_move_head_is_told_by_its_name() {
         ("checkout -q --detach", "+ adrift", &["Commit adrift"]),
         ("+ one", "reset -q --hard HEAD~1", &["Other"]),
         ("", "+ one; reset -q --hard HEAD~1", &[]),
-        ("", "+ one; branch -m trunk; + two", &["Commit one", "Commit two"]),
-        (TOPIC, "format-patch -q -1 topic -o .git; am -q .git/0001-on-topic.patch", &["CherryPick on topic"]),
+        (
+            "",
+            "+ one; branch -m trunk; + two",
+            &["Commit one", "Commit two"],
+        ),
+        (
+            TOPIC,
+            "format-patch -q -1 topic -o .git; am -q .git/0001-on-topic.patch",
+            &["CherryPick on topic"],
+        ),
     ];
     for (before, then, expected) in cases {
         let it = Repository::new();
@@ -56,7 +81,11 @@ fn a_merge_settled_by_hand_is_a_merge() {
     let it = Repository::conflict();
     let since = it.now();
     assert!(!git_in(it.root(), &["merge", "topic"]).0);
-    assert_eq!(it.lines(), ["base +0 -0"], "how many is not known before it is settled");
+    assert_eq!(
+        it.lines(),
+        ["base +0 -0"],
+        "how many is not known before it is settled"
+    );
     it.write("base", "both\n");
     it.run("commit -q -a -m both");
     assert_eq!(it.moves(&since).unwrap(), ["Merge both"]);
@@ -70,35 +99,74 @@ fn head_is_found_however_the_refs_are_kept() {
         (&[], "pack-refs --all"),
         (&[], "gc -q --prune=now"),
         (&[], "pack-refs --all; + later"),
-        (&[], "branch a/topic/x; checkout -q -b topic/x; + on it; pack-refs --all"),
+        (
+            &[],
+            "branch a/topic/x; checkout -q -b topic/x; + on it; pack-refs --all",
+        ),
         (&["--object-format=sha256"], ""),
         (&["--object-format=sha256"], "pack-refs --all"),
         (&[], "checkout -q --detach"),
-        (&[], "symbolic-ref refs/heads/alias refs/heads/main; symbolic-ref HEAD refs/heads/alias"),
+        (
+            &[],
+            "symbolic-ref refs/heads/alias refs/heads/main; symbolic-ref HEAD refs/heads/alias",
+        ),
         (&["--ref-format=reftable"], ""),
     ];
     for (options, then) in cases {
         let it = Repository::unborn(options);
-        assert_eq!(it.disk().head().unwrap(), Head::Unborn, "{options:?} {then}");
-        assert_eq!(it.disk().moves_since("").unwrap(), None, "{options:?} {then}");
+        assert_eq!(
+            it.disk().head().unwrap(),
+            Head::Unborn,
+            "{options:?} {then}"
+        );
+        assert_eq!(
+            it.disk().moves_since("").unwrap(),
+            None,
+            "{options:?} {then}"
+        );
         it.commit("base");
         it.run(then);
-        assert_eq!(it.disk().head().unwrap(), Head::At(it.now()), "{options:?} {then}");
+        assert_eq!(
+            it.disk().head().unwrap(),
+            Head::At(it.now()),
+            "{options:?} {then}"
+        );
         let since = it.now();
         it.commit("feat: next");
-        assert_eq!(it.moves(&since).unwrap(), ["Commit feat: next"], "{options:?} {then}");
+        assert_eq!(
+            it.moves(&since).unwrap(),
+            ["Commit feat: next"],
+            "{options:?} {then}"
+        );
         assert_eq!(it.disk().under_way(), None, "{options:?} {then}");
     }
 }
 
 #[test]
 fn the_first_commit_is_a_move_from_nothing() {
-    for options in [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]] {
+    for options in [
+        &[][..],
+        &["--object-format=sha256"],
+        &["--ref-format=reftable"],
+    ] {
         let it = Repository::unborn(options);
         it.commit("first");
         it.commit("second");
-        assert_eq!(it.moves("").unwrap(), ["Commit first", "Commit second"], "{options:?}");
-        assert_eq!(it.disk().moves_since("").unwrap().unwrap().first().unwrap().from, None);
+        assert_eq!(
+            it.moves("").unwrap(),
+            ["Commit first", "Commit second"],
+            "{options:?}"
+        );
+        assert_eq!(
+            it.disk()
+                .moves_since("")
+                .unwrap()
+                .unwrap()
+                .first()
+                .unwrap()
+                .from,
+            None
+        );
     }
 }
 
@@ -116,7 +184,10 @@ fn without_a_log_the_history_tells_what_it_can() {
     let gone = "f".repeat(40);
     let cases: &[(&str, Option<&[&str]>)] = &[
         (&since, Some(&["Commit on main", "Merge Merge it"])),
-        ("", Some(&["Commit base", "Commit on main", "Merge Merge it"])),
+        (
+            "",
+            Some(&["Commit base", "Commit on main", "Merge Merge it"]),
+        ),
         (&it.now(), Some(&[])),
         // HEAD was never there.
         (&on_topic, None),
@@ -126,7 +197,12 @@ fn without_a_log_the_history_tells_what_it_can() {
     ];
     for (since, expected) in cases {
         let moves = it.moves(since);
-        assert_eq!(moves.as_ref().map(|moves| moves.iter().map(String::as_str).collect()), expected.map(<[_]>::to_vec));
+        assert_eq!(
+            moves
+                .as_ref()
+                .map(|moves| moves.iter().map(String::as_str).collect()),
+            expected.map(<[_]>::to_vec)
+        );
     }
     it.git(&["reset", "-q", "--hard", "HEAD~1"]);
     let was = it.git(&["rev-parse", "ORIG_HEAD"]);
@@ -143,14 +219,24 @@ fn the_log_knows_what_it_has_seen_and_no_more() {
     let mut text = std::fs::read_to_string(&log).unwrap();
     let away = "a".repeat(40);
     for number in 0..4000 {
-        let (from, to) = if number % 2 == 0 { (&base, &away) } else { (&away, &base) };
-        text.push_str(&format!("{from} {to} A <a@example.org> 1767323045 +0000\tcheckout: moving {number}\n"));
+        let (from, to) = if number % 2 == 0 {
+            (&base, &away)
+        } else {
+            (&away, &base)
+        };
+        text.push_str(&format!(
+            "{from} {to} A <a@example.org> 1767323045 +0000\tcheckout: moving {number}\n"
+        ));
     }
     std::fs::write(&log, text).unwrap();
     it.commit("at last");
     assert_eq!(it.moves(&base).unwrap(), ["Commit at last"]);
     assert_eq!(it.moves(&away).unwrap(), ["Other", "Commit at last"]);
-    assert_eq!(it.moves("").unwrap().len(), 4002, "half a megabyte is looked through");
+    assert_eq!(
+        it.moves("").unwrap().len(),
+        4002,
+        "half a megabyte is looked through"
+    );
     // Torn lines are passed by, and a log that does not lead to HEAD is not believed.
     let mut text = std::fs::read_to_string(&log).unwrap();
     text.push_str("torn li");
@@ -158,7 +244,11 @@ fn the_log_knows_what_it_has_seen_and_no_more() {
     assert_eq!(it.moves(&base).unwrap(), ["Commit at last"]);
     let (line, _) = text.rsplit_once("checkout").unwrap();
     std::fs::write(&log, format!("{line}checkout: moving\n")).unwrap();
-    assert_eq!(it.moves(&base).unwrap(), ["Commit at last"], "the history told it");
+    assert_eq!(
+        it.moves(&base).unwrap(),
+        ["Commit at last"],
+        "the history told it"
+    );
 }
 
 #[test]
@@ -198,7 +288,10 @@ fn a_linked_working_tree_has_a_head_and_a_log_of_its_own() {
     assert_eq!(told(&disk, &base).unwrap(), ["Commit on side"]);
     assert_eq!(it.moves(&base).unwrap(), ["Commit on main"]);
     git_in(&side, &["bisect", "start"]);
-    assert_eq!((disk.under_way(), it.disk().under_way()), (Some("bisect"), None));
+    assert_eq!(
+        (disk.under_way(), it.disk().under_way()),
+        (Some("bisect"), None)
+    );
 }
 
 /// A folder beside the temporary one, taken away in the end.
@@ -226,23 +319,47 @@ fn no_repository_is_an_answer_and_a_broken_one_a_fault() {
         &[],
         &[(".git/rubbish", b"")],
         &[(".git/HEAD", b"ref: refs/heads/main\n")],
-        &[(".git/HEAD", b"ref: refs/heads/main\n"), (".git/refs/x", b""), (".git/objects", b"no folder")],
+        &[
+            (".git/HEAD", b"ref: refs/heads/main\n"),
+            (".git/refs/x", b""),
+            (".git/objects", b"no folder"),
+        ],
     ];
     for files in none {
         let folder = made(files);
         let disk = DiskGit::open(folder.path());
         assert_eq!(disk.head().unwrap(), Head::NoRepository, "{files:?}");
-        assert_eq!((disk.under_way(), disk.moves_since("").unwrap()), (None, None), "{files:?}");
+        assert_eq!(
+            (disk.under_way(), disk.moves_since("").unwrap()),
+            (None, None),
+            "{files:?}"
+        );
         assert_eq!(disk.uncommitted(&[]).unwrap(), [], "{files:?}");
     }
     let broken: [Files; 7] = [
         &[(".git", b"rubbish")],
         &[(".git", b"\xff\xfe")],
         &[(".git", b"gitdir: gone\n")],
-        &[(".git/objects/x", b""), (".git/refs/x", b""), (".git/HEAD", b"what\n")],
-        &[(".git/objects/x", b""), (".git/refs/x", b""), (".git/HEAD", b"ref: refs/../../etc/hostname\n")],
-        &[(".git/objects/x", b""), (".git/refs/x", b"rubbish\n"), (".git/HEAD", b"ref: refs/x\n")],
-        &[(".git/objects/x", b""), (".git/refs/x", b"ref: refs/x\n"), (".git/HEAD", b"ref: refs/x\n")],
+        &[
+            (".git/objects/x", b""),
+            (".git/refs/x", b""),
+            (".git/HEAD", b"what\n"),
+        ],
+        &[
+            (".git/objects/x", b""),
+            (".git/refs/x", b""),
+            (".git/HEAD", b"ref: refs/../../etc/hostname\n"),
+        ],
+        &[
+            (".git/objects/x", b""),
+            (".git/refs/x", b"rubbish\n"),
+            (".git/HEAD", b"ref: refs/x\n"),
+        ],
+        &[
+            (".git/objects/x", b""),
+            (".git/refs/x", b"ref: refs/x\n"),
+            (".git/HEAD", b"ref: refs/x\n"),
+        ],
     ];
     for files in broken {
         let folder = made(files);
@@ -253,6 +370,12 @@ fn no_repository_is_an_answer_and_a_broken_one_a_fault() {
     }
     let folder = made(&[]);
     symlink("nowhere", folder.path().join(".git")).unwrap();
-    assert_eq!(DiskGit::open(folder.path()).head().unwrap(), Head::NoRepository);
-    assert_eq!(DiskGit::open(Path::new("/nowhere/at/all")).head().unwrap(), Head::NoRepository);
+    assert_eq!(
+        DiskGit::open(folder.path()).head().unwrap(),
+        Head::NoRepository
+    );
+    assert_eq!(
+        DiskGit::open(Path::new("/nowhere/at/all")).head().unwrap(),
+        Head::NoRepository
+    );
 }
